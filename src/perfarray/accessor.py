@@ -1,0 +1,106 @@
+"""The `.perf` accessor on DataArray, Dataset and DataFrame: it keeps the object and forwards; every answer is a function's."""
+
+from importlib import import_module
+from types import MethodType
+from typing import Any
+
+import pandas as pd
+import xarray as xr
+
+
+class forward:
+    """A method that is a function of the package with the object as its first argument: same signature, same docstring."""
+
+    def __init__(self, module: str) -> None:
+        self.module = module
+        self.name = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, accessor: Any, owner: type) -> Any:
+        function = getattr(import_module(f"perfarray.{self.module}"), self.name)
+        return function if accessor is None else MethodType(function, accessor._object)
+
+
+class Accessor:
+    """Keeps the object and nothing else; never raises when it is made."""
+
+    def __init__(self, data: Any) -> None:
+        self._object = data
+
+
+@xr.register_dataset_accessor("perf")
+@xr.register_dataarray_accessor("perf")
+class TimingsAccessor(Accessor):
+    """Statistics of program performance on labelled timings, and pictures of the results."""
+
+    bootstrap_distribution = forward("_bootstrap")
+    bootstrap_interval = forward("_bootstrap")
+    compare = forward("comparison")
+    counts = forward("_levels")
+    drop_warmup = forward("_levels")
+    mean_interval = forward("_intervals")
+    merge_level = forward("_levels")
+    pairwise = forward("comparison")
+    plan_repetitions = forward("_repetition")
+    plan_suite = forward("_suite_plan")
+    ratio_interval = forward("_intervals")
+    to_frame = forward("_levels")
+    variance_components = forward("_variance_components")
+
+    @property
+    def plot(self) -> "PlotAccessor":
+        """Draw a result (`result.perf.plot()`), or compute and draw (`times.perf.plot.variance_components()`)."""
+        return PlotAccessor(self._object)
+
+
+@pd.api.extensions.register_dataframe_accessor("perf")
+class FrameAccessor(Accessor):
+    """From a long table to labelled timings."""
+
+    to_timings = forward("_tables")
+
+
+class PlotAccessor(Accessor):
+    """Pictures: each computes with the topic's own keywords, draws, and returns the Axes."""
+
+    def __call__(self, **keywords: Any) -> Any:
+        """Draw a result; its attr `result` says what it is.
+
+        Parameters
+        ----------
+        **keywords
+            `ax` and what the picture takes.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        ValueError
+            When the object is not a result with a picture.
+        """
+        return import_module("perfarray.plots").draw(self._object, **keywords)
+
+    def distribution(self, *, ax: Any = None, **keywords: Any) -> Any:
+        """Redraw the experiment and draw the replicates' distribution; keywords are those of `bootstrap_distribution`."""
+        return PlotAccessor(TimingsAccessor(self._object).bootstrap_distribution(**keywords))(ax=ax)
+
+    def intervals(self, baseline: object, *, ax: Any = None, **keywords: Any) -> Any:
+        """Compare with a baseline and draw the forest plot of ratios; keywords are those of `compare`."""
+        return PlotAccessor(TimingsAccessor(self._object).compare(baseline, **keywords))(ax=ax)
+
+    def plan(self, baseline: object = None, *, ax: Any = None, **keywords: Any) -> Any:
+        """Plan the repetitions and draw half-width against cost; keywords are those of `plan_repetitions`."""
+        return TimingsAccessor(self._object).plan_repetitions(baseline, **keywords).plot(ax=ax)
+
+    def run_sequence(self, *, ax: Any = None, metric: str | None = None, **keywords: Any) -> Any:
+        """Draw measurements in the order they were taken, one line per execution; warm-up is marked."""
+        array = import_module("perfarray._timings").choose_metric(self._object, metric)
+        return import_module("perfarray.plots").run_sequence(array, ax=ax, **keywords)
+
+    def variance_components(self, *, ax: Any = None, **keywords: Any) -> Any:
+        """Estimate the variance components and draw each level's share; keywords are those of `variance_components`."""
+        return PlotAccessor(TimingsAccessor(self._object).variance_components(**keywords))(ax=ax)

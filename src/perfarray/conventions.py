@@ -1,0 +1,77 @@
+"""The vocabulary: dimension names and their nesting, mark and attribute names, units. `docs/conventions.md` explains it."""
+
+from typing import Final
+
+LEVELS: Final = ("binary", "session", "execution", "iteration")
+"""Repetition dims, outermost first: what the readers and `levels=None` know as levels."""
+
+COMPARED: Final = ("benchmark", "machine", "version", "compiler", "flags", "tuning", "jvm_args", "file")
+"""Dims a table's columns may be named after: what is compared or broadcasts, never a level."""
+
+BENCHMARK: Final = "benchmark"
+ITERATION: Final = "iteration"
+
+MARKS: Final = ("warmup", "censored", "failed", "copied")
+"""Boolean coordinates: values marked with one of them are left out of every answer, and counted."""
+
+UNKNOWN: Final = "unknown"
+"""A descriptor nobody wrote down (never NaN: `groupby` would drop it silently)."""
+
+METRIC: Final = "metric"
+TIME: Final = "time"
+THROUGHPUT: Final = "throughput"
+LOWER: Final = "lower"
+HIGHER: Final = "higher"
+
+SECONDS: Final = "s"
+TIME_UNITS: Final = {
+    "ns": 1e-9, "nsec": 1e-9, "nanosecond": 1e-9, "nanoseconds": 1e-9,
+    "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "usec": 1e-6, "microsecond": 1e-6, "microseconds": 1e-6,
+    "ms": 1e-3, "msec": 1e-3, "millisecond": 1e-3, "milliseconds": 1e-3,
+    "s": 1.0, "sec": 1.0, "second": 1.0, "seconds": 1.0,
+    "min": 60.0, "minute": 60.0, "minutes": 60.0,
+    "h": 3600.0, "hr": 3600.0, "hour": 3600.0, "hours": 3600.0,
+}  # fmt: skip
+"""Factors to seconds: after reading, a time is in seconds."""
+
+
+def seconds_factor(units: str) -> float | None:
+    """Return the factor that turns `units` into seconds, or None where `units` is not a time.
+
+    Parameters
+    ----------
+    units : str
+        A unit as files write it.
+
+    Returns
+    -------
+    float or None
+
+    Examples
+    --------
+    >>> seconds_factor("ms"), seconds_factor("J")
+    (0.001, None)
+    """
+    return TIME_UNITS.get(units.strip())
+
+
+def square_units(units: str) -> str:
+    """Return the unit of a variance: `s` gives `s2`, a dimensionless `1` stays.
+
+    Parameters
+    ----------
+    units : str
+        The unit of the values.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> square_units("s"), square_units("1"), square_units("ops/s")
+    ('s2', '1', '(ops/s)2')
+    """
+    if units in ("1", ""):
+        return units
+    return f"{units}2" if units.isalpha() else f"({units})2"
