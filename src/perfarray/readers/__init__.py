@@ -1,0 +1,8 @@
+"""From files to timings: one file per archive format, found by itself; many files become one Dataset."""
+
+from perfarray.readers._archive import read, read_archive
+
+__all__ = [
+    "read",
+    "read_archive",
+]

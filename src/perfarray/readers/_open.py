@@ -1,0 +1,149 @@
+"""Files as text or JSON: compression by content, a limit on size, errors that name the file and the place."""
+
+import bz2
+import gzip
+import json
+import lzma
+import zlib
+from functools import cached_property
+from io import BytesIO
+from pathlib import Path
+from typing import Any, NoReturn
+
+LARGEST = 1 << 30
+"""Bytes a file may hold, packed or not."""
+
+HEAD = 4096
+"""Characters a format is first recognised by."""
+
+COMPRESSIONS = (
+    (b"\x1f\x8b", gzip.open, ".gz"),
+    (b"BZh", bz2.open, ".bz2"),
+    (b"\xfd7zXZ\x00", lzma.open, ".xz"),
+)
+
+DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError)
+"""What unpacking raises."""
+
+
+class FileError(ValueError):
+    """A file that cannot be read: the message names the file, the place in it and what was expected."""
+
+
+class Source:
+    """One file: its path, its text, and its JSON, each read once and only when asked for; and what is odd about it.
+
+    Readers put what a user should know into `notes`; whoever reads emits them in one warning.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.notes: list[str] = []
+
+    def error(self, message: str) -> FileError:
+        """Return an error that names this file."""
+        return FileError(f"{self.path}: {message}")
+
+    @cached_property
+    def packed(self) -> bytes:
+        """The bytes on disk."""
+        try:
+            size = self.path.stat().st_size
+            if size > LARGEST:
+                self._too_large(size)
+            return self.path.read_bytes()
+        except (OSError, ValueError) as error:
+            raise self.error(f"cannot be opened: {getattr(error, 'strerror', None) or error}") from error
+
+    @cached_property
+    def text(self) -> str:
+        """The whole file as text, unpacked, its lines ended by a line feed whatever ended them before."""
+        content = self.packed
+        for magic, unpack, name in COMPRESSIONS:
+            if content.startswith(magic):
+                try:
+                    with unpack(BytesIO(content)) as file:
+                        content = file.read(LARGEST + 1)
+                except DAMAGED as error:
+                    raise self.error(f"is cut off or damaged: the {name} compression does not unpack ({error})") from error
+                if len(content) > LARGEST:
+                    self._too_large(len(content))
+                break
+        try:
+            return _line_feeds(content.decode("utf-8-sig"))
+        except UnicodeDecodeError as error:
+            raise self.error(f"is not UTF-8 text: byte {error.start} is {content[error.start]:#04x}") from error
+
+    @cached_property
+    def head(self) -> str:
+        """The beginning of the text, as far as it can be had: nothing of the rest needs to be in order."""
+        if "text" in self.__dict__:
+            return self.text[:HEAD]
+        content = self.packed
+        for magic, unpack, _ in COMPRESSIONS:
+            if content.startswith(magic):
+                content = _beginning(unpack(BytesIO(content)))
+                break
+        return _line_feeds(content[:HEAD].decode("utf-8-sig", errors="replace"))
+
+    @property
+    def looks_like_json(self) -> bool:
+        """Whether the first character opens a JSON object or list."""
+        return self.head.lstrip()[:1] in ("{", "[")
+
+    @cached_property
+    def json(self) -> Any:
+        """The parsed content.
+
+        Raises
+        ------
+        FileError
+            With the place where the JSON ends to make sense.
+        """
+        text = self.text
+        if not text or text.isspace():
+            raise self.error("is empty")
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError as error:
+            reason = "the file is cut off" if _is_cut_off(text.strip(), error) else error.msg
+            raise self.error(f"is not valid JSON: {reason} at line {error.lineno}, column {error.colno}") from None
+        except (ValueError, RecursionError) as error:
+            raise self.error(f"is not JSON that can be read: {error}") from None
+
+    @cached_property
+    def json_or_none(self) -> Any:
+        """The parsed content, or None where it is not JSON."""
+        if not self.looks_like_json:
+            return None
+        try:
+            return self.json
+        except FileError:
+            return None
+
+    def _too_large(self, size: int) -> NoReturn:
+        """Refuse a file that would fill the memory."""
+        raise self.error(f"holds {size} bytes or more, and {LARGEST} are the most that are read at once")
+
+
+def _line_feeds(text: str) -> str:
+    """Return the text with every line ended by a line feed, as Python's own text files are read."""
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def _beginning(file: Any) -> bytes:
+    """Return the first bytes of a compressed file, as many as unpack."""
+    content = b""
+    with file:
+        try:
+            while len(content) < HEAD and (more := file.read1(HEAD)):
+                content += more
+        except DAMAGED:
+            pass
+    return content
+
+
+def _is_cut_off(text: str, error: json.JSONDecodeError) -> bool:
+    """Say whether the JSON makes no sense because its end is missing."""
+    closing = {"{": "}", "[": "]"}.get(text[:1], "")
+    return not text.endswith(closing) or error.pos >= len(error.doc.rstrip()) - 1

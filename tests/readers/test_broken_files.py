@@ -1,0 +1,139 @@
+"""Whatever happens to a file, reading gives a Dataset or an error that names the file."""
+
+import json
+import warnings
+
+import pytest
+import xarray as xr
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+import perfarray
+from readers.files_of_our_own import bench, entry, run, secondary, suite
+
+FILES = {
+    "pyperf.json": json.dumps(
+        suite(bench("a", run(warmups=[(1, 0.5)]), run(1.5, 2.5, warmups=[(2, 3.5)], hostname="h")), hostname="g", cpu_count=2, tags=["x"])
+    ),
+    "pyperf_old.json": json.dumps(
+        {"version": 4, "benchmarks": [{"common_metadata": {"inner_loops": 2}, "runs": [{"raw_samples": [1.0], "warmups": [[4, 8.0]]}]}]}
+    ),
+    "jmh.json": json.dumps(
+        [
+            entry(params={"n": "1"}, secondaryMetrics={"·gc/x": secondary("MB/sec", [1.0])}),
+            entry("b", mode="sample", primaryMetric={"scoreUnit": "s/op", "rawDataHistogram": [[[[1.0, 2]]]]}, jvmArgs=["-ea"]),
+        ],
+        ensure_ascii=False,
+    ),
+    "tidy.csv": "# units: ms\n# shared_levels: binary\nbenchmark,version,binary,warmup,note,time\nfft,1.0,3,true,x,1.5\nfft,1.1,4,,y,2.5\n",
+}
+"""Small valid files."""
+
+JUNK = ["", "0", "-", "null", "true", "NaN", "1e999", '""', '"x"', "[]", "{}", "[", "}", ",", "\n", "\x00", "é", "#", "9" * 400]
+"""What may stand where something else was."""
+
+
+def assert_read_or_named(tmp_path_factory, name, content, reading=perfarray.read, format=None):
+    """Read content; an error must be a ValueError that names the file."""
+    path = tmp_path_factory.getbasetemp() / name
+    path.write_bytes(content)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        try:
+            assert isinstance(reading(path, format=format), xr.Dataset)
+            return
+        except ValueError as error:
+            message = str(error)
+    assert message.startswith(str(path))
+
+
+common = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@pytest.mark.parametrize("name", FILES)
+@common
+@given(data=st.data())
+def test_cut_off_anywhere(tmp_path_factory, name, data):
+    """A file may end at any byte."""
+    content = FILES[name].encode()
+    assert_read_or_named(tmp_path_factory, name, content[: data.draw(st.integers(0, len(content) - 1))])
+
+
+@pytest.mark.parametrize("name", FILES)
+@common
+@given(data=st.data())
+def test_bytes_may_be_anything(tmp_path_factory, name, data):
+    """A few bytes may be replaced by others."""
+    content = bytearray(FILES[name].encode())
+    for _ in range(data.draw(st.integers(1, 3))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    assert_read_or_named(tmp_path_factory, name, bytes(content))
+
+
+@pytest.mark.parametrize("name", FILES)
+@common
+@given(data=st.data())
+def test_parts_may_be_missing_or_wrong(tmp_path_factory, name, data):
+    """Any stretch may be gone, twice, or something else."""
+    text = FILES[name]
+    start = data.draw(st.integers(0, len(text)))
+    stop = data.draw(st.integers(start, min(len(text), start + 40)))
+    assert_read_or_named(
+        tmp_path_factory, name, (text[:start] + data.draw(st.sampled_from([*JUNK, text[start:stop] * 2])) + text[stop:]).encode()
+    )
+
+
+def places(value, path=()):
+    """Yield the path of every value inside parsed JSON."""
+    yield path
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in inner:
+        yield from places(item, (*path, key))
+
+
+def replaced(value, path, new):
+    """Return parsed JSON with one value replaced; None instead of a new value leaves it out."""
+    if not path:
+        return new
+    copy = dict(value) if isinstance(value, dict) else list(value)
+    if len(path) == 1 and new is Ellipsis:
+        del copy[path[0]]
+    else:
+        copy[path[0]] = replaced(value[path[0]], path[1:], [] if new is Ellipsis else new)
+    return copy
+
+
+ODD = [None, True, False, 0, -1, 10**400, 1e308, float("nan"), float("inf"), "", "x", "NaN", [], [[]], [None], {}, {"x": {}}, [[1, 0]], ...]
+"""Values that may stand anywhere; the last means none at all."""
+
+
+@pytest.mark.parametrize("reading", [perfarray.read, perfarray.read_archive])
+@pytest.mark.parametrize("name", [name for name in FILES if name.endswith("json")])
+def test_any_value_may_be_another(tmp_path_factory, name, reading):
+    """Every value of the file, replaced by every odd one; `read` is told the format."""
+    forced = name.partition(".")[0].partition("_")[0] if reading is perfarray.read else None
+    content = json.loads(FILES[name])
+    for place in places(content):
+        for odd in ODD:
+            changed = json.dumps(replaced(content, place, odd)).encode() if place or odd is not ... else b""
+            assert_read_or_named(tmp_path_factory, name, changed, reading, forced)
+
+
+@common
+@given(st.binary(max_size=60))
+@example(b"\x1f\x8b")
+@example(b"BZh9")
+@example(b"\xfd7zXZ\x00")
+@example(b"\xff\xfeb\x00")
+@example(b"benchmark,time")
+@example(b"benchmark,time\n")
+@example(b"#")
+@example(b'benchmark,time\n"fft,1\n')
+@example(b'benchmark,time\n"fft\n",1\n')
+@example(b"benchmark\rversion,time\nfft,1.5\nfft,1,2,3,4\n")
+@example(b"benchmark,time\n" + b"f" * 200_000 + b",1,2\n")
+def test_anything_at_all(tmp_path_factory, content):
+    """Whatever the bytes are."""
+    assert_read_or_named(tmp_path_factory, "anything", content)
+    for name in ("pyperf", "jmh", "tidy_csv"):
+        assert_read_or_named(tmp_path_factory, "anything", content, format=name)

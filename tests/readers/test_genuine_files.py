@@ -1,0 +1,94 @@
+"""Genuine files of public archives: ours are read, those of other formats are left alone."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import perfarray
+from perfarray.readers._open import FileError, Source
+from perfarray.readers._registry import formats, recognise
+from readers.files_of_our_own import ARCHIVES, needs_archives
+
+OURS = ("pyperf", "jmh")
+
+TRULY_TIDY = {"research_csv/mazouz_specomp/Mazouz.csv.xz", "research_csv/stabilizer/qq_data.csv.xz"}
+"""Tables of other folders that are what `tidy_csv` says it reads."""
+
+CONTRADICTIONS = {"jmh/bencher_tool_output/latency.json"}
+"""Files whose mode and unit contradict each other."""
+
+
+def files_of(*folders):
+    """Return the data files of some folders, by their path in the archive."""
+    found = [path for folder in folders for path in sorted((ARCHIVES / folder).rglob("*")) if path.is_file()]
+    return [path.relative_to(ARCHIVES).as_posix() for path in found if path.name != "PROVENANCE.txt"]
+
+
+def other_folders():
+    """Return the folders of other formats."""
+    return sorted(path.name for path in ARCHIVES.iterdir() if path.is_dir() and path.name not in OURS) if ARCHIVES.is_dir() else []
+
+
+@needs_archives
+@pytest.mark.parametrize("name", files_of(*OURS) or ["none"])
+def test_every_file_of_ours_reads(name):
+    """It has times in seconds or rates, its format is its folder's, and only what contradicts itself is warned of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = perfarray.read(ARCHIVES / name)
+    assert len(caught) == (name in CONTRADICTIONS)
+    assert found.attrs["format"] == name.split("/")[0]
+    main = found[found.attrs["metric"]]
+    assert main.dims[-2:] == ("execution", "iteration")
+    assert main.count() > 0
+    assert "time" not in found or found["time"].attrs == {"units": "s", "better": "lower"}
+    assert "throughput" not in found or found["throughput"].attrs["better"] == "higher"
+    assert (main.notnull().any(("execution", "iteration"))).all() or len(found) > 1
+
+
+@needs_archives
+@pytest.mark.parametrize("folder", sorted({name.rpartition("/")[0] for name in files_of(*OURS)}) or ["none"])
+def test_every_folder_of_ours_reads(folder):
+    """The archive holds every measurement of its files."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = perfarray.read_archive(ARCHIVES / folder)
+        alone = [perfarray.read(ARCHIVES / name) for name in files_of(folder)]
+    for metric in ("time", "throughput", "memory"):
+        assert sum(int(one[metric].count()) for one in alone if metric in one) == (int(found[metric].count()) if metric in found else 0)
+    assert sum(int(one["warmup"].sum()) for one in alone if "warmup" in one) == (int(found["warmup"].sum()) if "warmup" in found else 0)
+
+
+@needs_archives
+@pytest.mark.parametrize("folder", other_folders() or ["none"])
+def test_files_of_other_formats_are_not_taken(folder):
+    """No reader claims them, and asking raises nothing but FileError."""
+    taken = set()
+    for name in files_of(folder):
+        source = Source(ARCHIVES / name)
+        try:
+            claimed = any(known.recognise(source) for known in formats().values()) or recognise(source, None) is not None
+        except FileError:
+            continue
+        if claimed:
+            taken.add(name)
+    assert taken <= TRULY_TIDY
+
+
+@needs_archives
+def test_known_traps():
+    """What the files are known to hold."""
+    pypy = perfarray.read(ARCHIVES / "pyperf/moreati_counter-top/pypy.json")
+    assert pypy.attrs["n_calibration_runs"] == 26
+    py38 = perfarray.read(ARCHIVES / "pyperf/moreati_counter-top/py38.json")
+    assert py38["python_version"].item().startswith("3.6.8")
+    memory = perfarray.read(ARCHIVES / "pyperf/python_pyperformance/performance__mem1.json")
+    assert memory["memory"].attrs["units"] == "B"
+    golden = perfarray.read(ARCHIVES / "jmh/openjdk_jmh/output-golden.json")
+    lengths = golden["throughput"].count("iteration").isel(benchmark=0)
+    np.testing.assert_array_equal(lengths, [2, 2, 2, 2, 1, 3, 2])
+    assert golden["forks"].values[0] == 828
+    tools = perfarray.read_archive(ARCHIVES / "pyperf/awolverp_cachebox-benchmark/2024-04-13-a46012e", layout="{library}.json")
+    measured = tools["time"].notnull().any(("execution", "iteration")).sum("benchmark")
+    assert {name for name in tools["library"].values if measured.sel(library=name) == 3} == {"cacheing.VTTLCache", "cacheout.TTLCache"}
