@@ -1,0 +1,220 @@
+"""From replicates to limits and p-values: percentile, basic, BCa, and the symmetric studentized bootstrap.
+
+Quantiles are those of R's boot package (Davison and Hinkley 1997, section 5.3.2): the replicate of rank (R + 1) p, interpolated on the
+scale of normal quantiles. P-values invert the limits: the smallest error rate at which the interval leaves a value out.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from perfarray.numerics.intervals import Interval
+from perfarray.numerics.levels import Floats
+
+SAME = 1e-13
+"""Relative difference below which a replicate is the estimate itself, but for rounding."""
+
+
+def least_units(method: str) -> int:
+    """Return how many units limits need: a studentized replicate of two units has no standard error, or the mean of the data."""
+    return 3 if method == "studentized" else 2
+
+
+class Bootstrap(NamedTuple):
+    """What limits are made from; replicates (..., R) sorted, not finite ones NaN at the end."""
+
+    method: str
+    estimate: Floats
+    replicates: Floats
+    acceleration: Floats
+    standard_error: Floats
+    log: bool
+
+
+def percentile_family(method: str, estimate: Floats, replicates: Floats, influence: tuple[Floats, ...] = ()) -> Bootstrap:
+    """Prepare percentile, basic or BCa limits.
+
+    Parameters
+    ----------
+    method : {"percentile", "basic", "bca"}
+        Which limits.
+    estimate : array, shape (...)
+        The statistic of the data.
+    replicates : array, shape (..., R)
+        The statistic of every replicate.
+    influence : tuple of arrays, shape (..., units), optional
+        For BCa: the influence of every unit, one array per sample (`influence_of`).
+
+    Returns
+    -------
+    Bootstrap
+    """
+    with np.errstate(invalid="ignore"):
+        same = np.abs(replicates - estimate[..., None]) <= SAME * np.abs(estimate[..., None])
+    values = np.where(same, estimate[..., None], replicates)
+    unknown = np.full(estimate.shape, np.nan)
+    return Bootstrap(method, estimate, _sorted(values), acceleration_of(influence) if influence else unknown, unknown, False)
+
+
+def studentized(estimate: Floats, error: Floats, replicates: Floats, errors: Floats, *, log: bool) -> Bootstrap:
+    """Prepare symmetric studentized limits, of the log where `log` says that estimate and replicates are logs.
+
+    Replicates whose units are all the same have no standard error and are left out, as boot leaves out what is not finite; data without
+    any spread have limits that meet.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        without = errors <= 1e-10 * error[..., None]
+        t = np.where(without, np.nan, np.abs(replicates - estimate[..., None]) / errors)
+    constant = error <= SAME * np.maximum(np.abs(estimate), 1.0 if log else 0.0)
+    t = np.where(constant[..., None], 0.0, t)
+    return Bootstrap("studentized", estimate, _sorted(t), np.full(estimate.shape, np.nan), np.where(constant, 0.0, error), log)
+
+
+def _sorted(values: Floats) -> Floats:
+    """Sort replicates; what is not finite becomes NaN, which sorts to the end."""
+    return np.sort(np.where(np.isfinite(values), values, np.nan), axis=-1)
+
+
+def influence_of(estimate: Floats, left_out: Floats) -> Floats:
+    """Return the jackknife influence (n - 1) (t - t_(-i)) of units left out in turn along the last axis (NaN: no unit)."""
+    n = np.sum(~np.isnan(left_out), axis=-1, keepdims=True)
+    return np.asarray((n - 1) * (estimate[..., None] - left_out))
+
+
+def acceleration_of(influence: tuple[Floats, ...]) -> Floats:
+    """Return sum L^3 / (6 (sum L^2)^1.5) over all units of all samples (Davison and Hinkley 1997, equation 5.22); 0 without spread."""
+    together = np.concatenate([np.where(np.isnan(part), 0.0, part) for part in influence], axis=-1)
+    largest = np.abs(together).max(axis=-1, keepdims=True, initial=0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scaled = together / largest
+        found = (scaled**3).sum(axis=-1) / (6 * (scaled**2).sum(axis=-1) ** 1.5)
+    return np.where(largest[..., 0] > 0, found, 0.0)
+
+
+def quantile(ordered: Floats, probability: Floats | float) -> Floats:
+    """Return quantiles of sorted replicates (..., R) at one probability per cell, by boot's rule.
+
+    The rank is (R + 1) p; between two replicates they are interpolated on the scale of normal quantiles; beyond the first and the last
+    the extreme ones are returned.
+    """
+    from scipy.special import ndtri
+
+    number = np.sum(~np.isnan(ordered), axis=-1)
+    share = np.broadcast_to(np.asarray(probability, dtype=float), number.shape)
+    rank = (number + 1) * np.where(np.isnan(share), 0.5, share)
+    near = np.abs(rank - np.round(rank)) < 1e-9
+    rank = np.where(near, np.round(rank), rank)
+    below = np.clip(np.floor(rank).astype(int), 1, np.maximum(number, 1))
+    above = np.minimum(below + 1, np.maximum(number, 1))
+    low, high = (_at(ordered, place) for place in (below, above))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        start, end = ndtri(below / (number + 1)), ndtri(above / (number + 1))
+        part = (ndtri(share) - start) / (end - start)
+    part = np.where((rank <= 1) | (rank >= number) | (below == rank), 0.0, part)
+    return np.where((number > 0) & ~np.isnan(share), low + part * (high - low), np.nan)
+
+
+def _at(ordered: Floats, rank: np.ndarray) -> Floats:
+    """Return the replicate of a rank, counted from 1."""
+    return np.asarray(np.take_along_axis(ordered, np.asarray(rank - 1)[..., None], axis=-1)[..., 0])
+
+
+def share_below(ordered: Floats, value: Floats, *, ties: bool) -> Floats:
+    """Return the probability whose quantile is `value`, from 1 / (R + 1) to R / (R + 1); with `ties` those equal to it are below."""
+    from scipy.special import ndtr, ndtri
+
+    number = np.sum(~np.isnan(ordered), axis=-1)
+    value = np.broadcast_to(value, number.shape)
+    with np.errstate(invalid="ignore"):
+        found = ordered <= value[..., None] if ties else ordered < value[..., None]
+    rank = found.sum(axis=-1)
+    below, above = np.clip(rank, 1, np.maximum(number, 1)), np.clip(rank + 1, 1, np.maximum(number, 1))
+    low, high = _at(ordered, below), _at(ordered, above)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        start, end = ndtri(below / (number + 1)), ndtri(above / (number + 1))
+        part = np.where((high > low) & (rank >= 1) & (rank < number), (value - low) / (high - low), 0.0)
+        part = np.where(part > 1, 1.0, part)
+        share = ndtr(start + np.where(part > 0, part * (end - start), 0.0))
+    return np.where((number > 0) & ~np.isnan(value), share, np.nan)
+
+
+def bias_of(found: Bootstrap, ties: float = 0.5) -> Floats:
+    """Return z0, the normal quantile of the share of replicates below the estimate.
+
+    Replicates equal to the estimate count half (Efron's definition for a continuous law, made fair to medians and rounded data, which tie
+    often); `ties=0` counts them not at all, as R's boot does: z0 is then too small, and for a minimum minus infinity.
+    """
+    from scipy.special import ndtri
+
+    number = np.sum(~np.isnan(found.replicates), axis=-1)
+    estimate = found.estimate[..., None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        equal = (found.replicates == estimate).sum(axis=-1)
+        bias = ndtri(((found.replicates < estimate).sum(axis=-1) + ties * equal) / number)
+    return np.where((equal == number) & (number > 0), 0.0, np.where(np.isfinite(bias), bias, np.nan))
+
+
+def limits_of(found: Bootstrap, confidence_level: Floats | float, ties: float = 0.5) -> Interval:
+    """Return the limits at a confidence level (one, or one per cell); `ties` as for `bias_of`."""
+    from scipy.special import ndtr, ndtri
+
+    level = np.broadcast_to(np.asarray(confidence_level, dtype=float), found.estimate.shape)
+    tails = [(1 - level) / 2, (1 + level) / 2]
+    if found.method == "studentized":
+        half = quantile(found.replicates, level) * found.standard_error
+        lower, upper = found.estimate - half, found.estimate + half
+        with np.errstate(over="ignore"):
+            return Interval(np.exp(lower), np.exp(upper)) if found.log else Interval(lower, upper)
+    if found.method == "bca":
+        bias = bias_of(found, ties)
+        shifted = [bias + ndtri(tail) for tail in tails]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            tails = [np.asarray(ndtr(bias + shift / (1 - found.acceleration * shift))) for shift in shifted]
+    low, high = (quantile(found.replicates, tail) for tail in tails)
+    if found.method == "basic":
+        return Interval(2 * found.estimate - high, 2 * found.estimate - low)
+    return Interval(low, high)
+
+
+def one_sided(found: Bootstrap, value: float) -> tuple[Floats, Floats]:
+    """Return two one-sided p-values against a value: small where the parameter is below it, and small where it is above.
+
+    They invert the limits: `value` is outside the interval of level 1 - alpha exactly when the smaller is at most alpha / 2. None is
+    smaller than 1 / (R + 1).
+    """
+    if found.method == "studentized":
+        return _studentized_sides(found, value)
+    at = 2 * found.estimate - value if found.method == "basic" else np.full(found.estimate.shape, value)
+    with_ties, without = share_below(found.replicates, at, ties=True), share_below(found.replicates, at, ties=False)
+    if found.method == "basic":
+        return with_ties, 1 - without
+    if found.method == "bca":
+        without, with_ties = _unshifted(found, without), _unshifted(found, with_ties)
+    return 1 - without, with_ties
+
+
+def _unshifted(found: Bootstrap, share: Floats) -> Floats:
+    """Return the tail probability that BCa moves to `share`."""
+    from scipy.special import ndtr, ndtri
+
+    bias = bias_of(found)
+    moved = ndtri(share) - bias
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(ndtr(moved / (1 + found.acceleration * moved) - bias))
+
+
+def _studentized_sides(found: Bootstrap, value: float) -> tuple[Floats, Floats]:
+    """Return the p-values of the symmetric t: half the share of |t*| >= |t| on the side of t.
+
+    Just beyond a replicate the share is (b + 1) / (R + 1); towards the next it falls as the quantiles are interpolated, so that the
+    p-values are those of the intervals.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        difference = found.estimate - (np.log(value) if found.log else value)
+        t = difference / found.standard_error
+    certain = (found.standard_error == 0) & (difference != 0)
+    t = np.where(certain, np.copysign(np.inf, difference), np.where(found.standard_error == 0, 0.0, t))
+    with np.errstate(invalid="ignore"):
+        beyond = np.where(np.abs(t) <= found.replicates[..., 0], 1.0, 1 - share_below(found.replicates, np.abs(t), ties=False))
+    half = np.where(t == 0, 0.5, beyond / 2)
+    return np.where(t < 0, half, 1 - half), np.where(t > 0, half, 1 - half)

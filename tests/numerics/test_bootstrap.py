@@ -1,0 +1,312 @@
+"""The bootstrap's formulas: replicates and limits from R, exact variances, SciPy, by hand, both engines."""
+
+import json
+import tracemalloc
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from perfarray.numerics.bootstrap import Draws, Place, draw_units, evaluate, gather, nest_of, replicates_of, weighted_median
+from perfarray.numerics.bootstrap_limits import (
+    bias_of,
+    influence_of,
+    limits_of,
+    one_sided,
+    percentile_family,
+    quantile,
+    share_below,
+    studentized,
+)
+from perfarray.numerics.bootstrap_samples import Pairing, ratio_bootstrap, sample_bootstrap
+from perfarray.numerics.levels import unit_means
+
+SCHEMES = {"RRR": (1, 1, 1), "RRN": (1, 1, 0), "RNN": (1, 0, 0), "NNR": (0, 0, 1), "NRR": (0, 1, 1)}
+
+
+def cases_of(path):
+    return json.loads(path.read_text())["cases"]
+
+
+def exact_variance(values, drawn):
+    """Return the variance of the bootstrap mean of balanced data: at each level drawn, the plug-in variance inside what is above it.
+
+    A level's contribution is the mean over parents of the variance (divisor n) of its children's means, over the number of its draws in
+    all, whether what is above it is drawn or kept.
+    """
+    total, parents = 0.0, 1
+    for level in range(values.ndim):
+        means = values.mean(axis=tuple(range(level + 1, values.ndim)))
+        parents *= values.shape[level]
+        if drawn[level]:
+            total += means.var(axis=-1).mean() / parents
+    return total
+
+
+def test_replicates_of_r_from_its_indices(shared):
+    """oracle/05_hierarchical_bootstrap: replicate means and ratios from given indices, to 1e-12."""
+    for case in cases_of(shared("oracle", "05_hierarchical_bootstrap.json")):
+        found = {}
+        for side in ("old", "new"):
+            values = np.array(case["input"][side], dtype=float)
+            indices = case["input"][f"indices_{side}"]
+            picks = [np.array([row[level] for row in indices]) - 1 for level in ("binary", "execution", "measurement")]
+            found[side] = unit_means(gather(values, picks), 3).mean(axis=-1)
+            np.testing.assert_allclose(found[side], case["output"][f"replicate_means_{side}"], rtol=1e-12)
+        np.testing.assert_allclose(found["new"] / found["old"], case["output"]["replicate_ratios"], rtol=1e-12)
+
+
+@pytest.mark.parametrize("engine", ["numpy", "numba"])
+@pytest.mark.parametrize("scheme", [*SCHEMES, "flat"])
+def test_exact_bootstrap_variances(shared, scheme, engine):
+    """The oracle's and the closed form agree; replicates meet both within five Monte Carlo standard errors, the mean too."""
+    if engine == "numba":
+        pytest.importorskip("numba")
+    for case in cases_of(shared("oracle", "05_hierarchical_bootstrap.json")):
+        for side in ("old", "new"):
+            values = np.array(case["input"][side], dtype=float)
+            drawn = SCHEMES.get(scheme, (1,))
+            values = values if scheme != "flat" else values.ravel()
+            expected = case["output"]["exact_bootstrap_variance_of_mean"][side][scheme]
+            np.testing.assert_allclose(exact_variance(values, drawn), expected, rtol=1e-9)
+            number = 40_000
+            draws = Draws(tuple(map(bool, drawn)), number, (1, 2), engine)
+            found = replicates_of(nest_of(values, draws.drawn), "mean", draws, Place(0))
+            excess = stats.kurtosis(found)
+            assert abs(found.var() / expected - 1) < 5 * np.sqrt((2 + excess) / number)
+            assert abs(found.mean() - case["output"]["exact_bootstrap_mean"][side]) < 5 * np.sqrt(expected / number)
+
+
+@pytest.mark.parametrize("drawn", [d for d in product((False, True), repeat=3) if any(d)])
+@pytest.mark.parametrize("shape", [(5, 4, 7), (3, 6, 1), (4, 1, 6), (2, 3, 130)])
+def test_short_ways_meet_the_closed_form(drawn, shape):
+    """Pair tables, odd and even numbers of iterations, a table too large, single repetitions: the variance is the exact one."""
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=shape) + rng.normal(size=shape[:2])[..., None] + rng.normal(size=shape[0])[:, None, None]
+    draws = Draws(drawn, 4000, (5, 6))
+    found = replicates_of(nest_of(values, drawn), "mean", draws, Place(1))
+    expected = exact_variance(values, drawn)
+    assert abs(found.mean() - values.mean()) < 5 * np.sqrt(expected / 4000) + 1e-12
+    np.testing.assert_allclose(found.var(), expected, rtol=0.16, atol=1e-20)
+
+
+@pytest.mark.parametrize("engine", ["numpy", "numba"])
+def test_padding_changes_nothing(engine):
+    """Padding round a complete nest is cut away, down to single repetitions: the same law as without it."""
+    if engine == "numba":
+        pytest.importorskip("numba")
+    for shape in ((4, 3, 5), (3, 2, 1), (2, 1, 2), (1, 2, 2), (1, 1, 1)):
+        values = np.random.default_rng(0).normal(size=shape)
+        padded = np.pad(values, ((0, 1), (1, 0), (1, 1)), constant_values=np.nan)
+        draws = Draws((True,) * 3, 200, (1, 2), engine)
+        found, expected = (replicates_of(nest_of(cell, draws.drawn), "mean", draws, Place(0)) for cell in (padded, values))
+        np.testing.assert_allclose(found.mean(), expected.mean(), atol=5 * values.std() / np.sqrt(200) + 1e-12)
+        assert set(np.round(found, 9)) <= set(np.round(expected, 9)) or values.size > 4
+
+
+@pytest.mark.parametrize("drawn", [(True, True, True), (True, False, True), (False, True, True)])
+def test_engines_agree_in_distribution(drawn):
+    """Unit means of both engines: the same mean and variance, and the same distribution to a Kolmogorov-Smirnov test."""
+    pytest.importorskip("numba")
+    values = np.random.default_rng(0).lognormal(size=(4, 3, 9))
+    nest = nest_of(values, drawn)
+    found = [draw_units(nest, 20_000, Draws(drawn, 20_000, (7, 8), engine), Place(0), 0) for engine in ("numpy", "numba")]
+    for unit in range(4):
+        a, b = (part[:, unit] for part in found)
+        assert abs(a.mean() - b.mean()) < 5 * np.sqrt((a.var() + b.var()) / 20_000)
+        assert abs(a.var() / b.var() - 1) < 0.1
+        assert stats.ks_2samp(a, b).pvalue > 1e-4
+
+
+def test_threads_do_not_change_the_numbers():
+    """One thread or two: the same replicates."""
+    numba = pytest.importorskip("numba")
+    nest = nest_of(np.random.default_rng(0).normal(size=(6, 5, 8)), (True,) * 3)
+    draws = Draws((True,) * 3, 1000, (1, 2), "numba")
+    before, found = numba.get_num_threads(), []
+    for threads in (1, min(2, numba.config.NUMBA_NUM_THREADS)):
+        numba.set_num_threads(threads)
+        found.append(replicates_of(nest, "mean", draws, Place(0)))
+    numba.set_num_threads(before)
+    np.testing.assert_array_equal(*found)
+
+
+def test_ragged_nests_are_redrawn_parent_by_parent():
+    """Every drawn parent gets as many children as it has, of its own; the variance is that of draws by hand."""
+    values = np.array([[[1.0, 2.0, 3.0], [5.0, np.nan, np.nan]], [[7.0, 9.0, np.nan], [np.nan] * 3], [[np.nan] * 3, [np.nan] * 3]])
+    draws = Draws((True, True, True), 40_000, (1, 2))
+    found = replicates_of(nest_of(values, draws.drawn), "mean", draws, Place(0))
+    rng = np.random.default_rng(0)
+    units = [[[1.0, 2.0, 3.0], [5.0]], [[7.0, 9.0]]]
+    byhand = []
+    for _ in range(20_000):
+        means = []
+        for unit in (units[i] for i in rng.integers(0, 2, 2)):
+            means.append(np.mean([rng.choice(unit[j], len(unit[j])).mean() for j in rng.integers(0, len(unit), len(unit))]))
+        byhand.append(np.mean(means))
+    assert abs(found.mean() - np.mean(byhand)) < 5 * np.std(byhand) / np.sqrt(15_000)
+    np.testing.assert_allclose(found.std(), np.std(byhand), rtol=0.03)
+
+
+def test_bca_is_fair_to_ties():
+    """A median ties often: replicates equal to the estimate count half, and the interval does not end at the estimate."""
+    values = np.random.default_rng(5).integers(8, 13, 31).astype(float)
+    drawn = np.random.default_rng(6).choice(values, (4000, 31))
+    replicates, estimate = np.median(drawn, axis=1), np.array(np.median(values))
+    influence = (np.zeros(31) + np.arange(31) - 15.0,)
+    found = percentile_family("bca", estimate, replicates, influence)
+    below, equal = (replicates < estimate).mean(), (replicates == estimate).mean()
+    np.testing.assert_allclose(bias_of(found), stats.norm.ppf(below + equal / 2))
+    fair, strict = limits_of(found, 0.95), limits_of(found, 0.95, ties=0)
+    assert fair.lower < estimate < fair.upper
+    assert strict.upper < fair.upper or strict.lower < fair.lower
+    distinct = np.random.default_rng(7).normal(10, 1, 31)
+    lows = np.random.default_rng(8).choice(distinct, (4000, 31)).min(axis=1)
+    lowest = percentile_family("bca", np.array(distinct.min()), lows, influence)
+    assert np.isfinite(limits_of(lowest, 0.95)).all()
+    assert np.isnan(limits_of(lowest, 0.95, ties=0)).all()
+
+
+def test_limits_of_boot(shared):
+    """oracle/05_boot_intervals: percentile, basic and BCa at 90, 95 and 99 %, z0 and acceleration of R's boot, to 1e-9."""
+    for case in cases_of(shared("oracle", "05_boot_intervals.json")):
+        output, replicates = case["output"], np.array(case["input"]["replicates"])
+        estimate, influence = np.array(output["t0"]), np.array(output["influence_jackknife"])
+        for wanted in output["intervals"]:
+            for method, name in (("percentile", "percentile"), ("basic", "basic"), ("bca", "bca_jackknife")):
+                found = percentile_family(method, estimate, replicates, (influence,) if method == "bca" else ())
+                as_boot = limits_of(found, wanted["level"], ties=0)  # boot counts replicates equal to the estimate not at all
+                np.testing.assert_allclose(as_boot, wanted[name], rtol=1e-9)
+                if method == "bca":
+                    np.testing.assert_allclose(found.acceleration, output["acceleration_jackknife"], rtol=1e-9)
+
+
+def test_studentized_of_boot(shared):
+    """boot's equal-tailed studentized limits from our quantiles of its t values, to 1e-9 (ours are symmetric)."""
+    checked = 0
+    for case in cases_of(shared("oracle", "05_boot_intervals.json")):
+        variances = case["input"].get("replicate_variances")
+        if variances is None:
+            continue
+        t0, error = case["output"]["t0"], np.sqrt(case["output"]["var_t0"])
+        t = np.sort((np.array(case["input"]["replicates"]) - t0) / np.sqrt(variances))
+        for wanted in case["output"]["intervals"]:
+            tails = (1 + wanted["level"]) / 2, (1 - wanted["level"]) / 2
+            np.testing.assert_allclose([t0 - error * float(quantile(t, tail)) for tail in tails], wanted["studentized"], rtol=1e-9)
+            checked += 1
+    assert checked
+
+
+def test_bca_and_percentile_of_scipy():
+    """One level: the law of scipy.stats.bootstrap, within the Monte Carlo error of its quantiles and ours."""
+    sample = np.random.default_rng(0).lognormal(size=40)
+    draws = Draws((True,), 40_000, (1, 2))
+    for method, name in (("percentile", "percentile"), ("bca", "BCa"), ("basic", "basic")):
+        theirs = stats.bootstrap((sample,), np.mean, n_resamples=40_000, method=name, rng=np.random.default_rng(1)).confidence_interval
+        found, _ = sample_bootstrap(sample, np.array(0), draws, "mean", method)
+        np.testing.assert_allclose(limits_of(found, 0.95), theirs, atol=0.03 * sample.std() / np.sqrt(40) * 2)
+    theirs = stats.bootstrap((sample,), np.median, n_resamples=20_000, method="percentile", rng=np.random.default_rng(1))
+    found, _ = sample_bootstrap(sample, np.array(0), draws._replace(n_resamples=20_000), "median", "percentile")
+    np.testing.assert_allclose(
+        limits_of(found, 0.9),
+        stats.bootstrap(
+            (sample,), np.median, confidence_level=0.9, bootstrap_result=theirs, n_resamples=0, method="percentile"
+        ).confidence_interval,
+        rtol=0.02,
+    )
+
+
+@pytest.mark.parametrize("method", ["percentile", "basic", "bca", "studentized"])
+def test_p_values_invert_the_limits(method):
+    """At a limit of level 1 - alpha the one-sided p is alpha / 2; outside it is smaller, inside larger."""
+    rng = np.random.default_rng(2)
+    new, old = rng.lognormal(0, 0.2, (6, 12)), rng.lognormal(0.1, 0.2, (6, 9))
+    found, _ = ratio_bootstrap(Pairing(new, old, np.arange(6), False), Draws((True,), 1999, (1, 2)), method)
+    for alpha in (0.2, 0.05, 0.0123):
+        limits = limits_of(found, 1 - alpha)
+        for cell in range(6):
+            one = type(found)(*(part[cell] if isinstance(part, np.ndarray) else part for part in found))
+            np.testing.assert_allclose(one_sided(one, limits.lower[cell])[1], alpha / 2, rtol=1e-9)
+            np.testing.assert_allclose(one_sided(one, limits.upper[cell])[0], alpha / 2, rtol=1e-9)
+            assert one_sided(one, limits.lower[cell] * 0.99)[1] < alpha / 2 < one_sided(one, limits.lower[cell] * 1.01)[1]
+
+
+def test_the_studentized_p_value_counts_replicates():
+    """Just beyond a replicate p = (b + 1) / (R + 1), b the replicates with |t*| >= |t|; towards the next one it falls to the next p."""
+    t = np.array([0.5, -1.0, 2.0, -3.0])
+    found = studentized(np.array(0.0), np.array(1.0), t, np.ones(4), log=False)
+    for value, p in ((0.4, 1.0), (0.5 + 1e-9, 0.8), (1.0, 0.6), (2.0, 0.4), (3.0, 0.2), (100.0, 0.2)):
+        below, above = one_sided(found, -value)
+        assert 2 * min(below, above) == pytest.approx(p)
+        assert above < below or p == 1
+
+
+def test_quantiles_by_hand():
+    """Rank (R + 1) p at whole ranks, normal interpolation between, extremes beyond; NaN replicates do not count."""
+    ordered = np.array([1.0, 2.0, 3.0, 4.0, np.nan])
+    assert [float(quantile(ordered, p)) for p in (0.2, 0.4, 0.6, 0.8, 0.01, 0.99)] == [1, 2, 3, 4, 1, 4]
+    z = stats.norm.ppf
+    assert float(quantile(ordered, 0.3)) == pytest.approx(1 + (z(0.3) - z(0.2)) / (z(0.4) - z(0.2)))
+    assert float(share_below(ordered, np.array(float(quantile(ordered, 0.37))), ties=True)) == pytest.approx(0.37)
+    assert np.isnan(quantile(np.full(3, np.nan), 0.5))
+
+
+def test_influence_of_a_ratio(shared):
+    """The jackknife influence of both samples is R's, to 1e-9."""
+    case = cases_of(shared("oracle", "05_boot_intervals.json"))[0]
+    new, old = np.array(case["input"]["a"]), np.array(case["input"]["b"])
+    _, drawn = ratio_bootstrap(Pairing(new, old, np.array(0), False), Draws((True,), 20, (1, 2)), "bca")
+    influence = [influence_of(drawn.ratio.estimate, part) for part in drawn.left_out]
+    np.testing.assert_allclose(np.concatenate(influence), case["output"]["influence_jackknife"], rtol=1e-9)
+
+
+def test_statistics_of_ragged_cells():
+    """Units count alike: the weighted median; the minimum of what was measured; a function sees measured values only."""
+    values = np.array([[[1.0, 2.0, 3.0, 4.0], [10.0, np.nan, np.nan, np.nan]]])
+    assert evaluate(values, "mean")[0] == 6.25
+    assert evaluate(values, "median")[0] == 7.0
+    assert evaluate(values, "min")[0] == 1.0
+    assert evaluate(values, np.sum)[0] == 20.0
+    assert weighted_median(np.array([3.0, 1.0, 2.0]), np.full(3, 1 / 3)) == 2.0
+    assert weighted_median(np.array([3.0, 1.0, 2.0, 4.0]), np.full(4, 0.25)) == 2.5
+
+
+def test_constant_and_degenerate_cells():
+    """Constant data: limits at the estimate; no data: NaN; replicates of one and the same unit have no t."""
+    draws = Draws((True,), 99, (1, 2))
+    for method in ("percentile", "basic", "bca", "studentized"):
+        found, _ = sample_bootstrap(np.array([[2.0] * 4, [np.nan] * 4]), np.arange(2), draws, "mean", method)
+        limits = limits_of(found, 0.95)
+        assert (limits.lower[0], limits.upper[0]) == (2.0, 2.0)
+        assert np.isnan(limits.lower[1])
+    found, _ = sample_bootstrap(np.array([0.1, 0.7, 0.3]), np.array(0), draws, "mean", "studentized")
+    assert np.isfinite(limits_of(found, 0.95).upper)
+    assert np.isnan(found.replicates).any()
+
+
+@pytest.mark.parametrize("statistic", ["mean", "median"])
+@pytest.mark.parametrize("complete", [True, False])
+def test_memory_is_a_block_s(statistic, complete):
+    """Neither 4000 replicates nor ragged data cost more than some arrays of a block; all replicates at once would be 256 MB."""
+    values = np.random.default_rng(0).normal(size=(20, 20, 20))
+    if not complete:
+        values[3, 4:, 5:] = np.nan
+    draws = Draws((True,) * 3, 4000, (1, 2))
+    tracemalloc.start()
+    replicates_of(nest_of(values, draws.drawn, means=statistic == "mean"), statistic, draws, Place(0))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 128e6
+
+
+def test_blocks_are_bounded(monkeypatch):
+    """A large cell is drawn in blocks; every block has streams of its own, and the law does not change."""
+    import perfarray.numerics.bootstrap as module
+
+    values = np.random.default_rng(0).normal(size=(5, 4, 6))
+    whole = replicates_of(nest_of(values, (True,) * 3), "mean", Draws((True,) * 3, 4000, (1, 2)), Place(0))
+    monkeypatch.setattr(module, "BLOCK", 1000)
+    parts = replicates_of(nest_of(values, (True,) * 3), "mean", Draws((True,) * 3, 4000, (1, 2)), Place(0))
+    assert len(np.unique(parts)) == len(np.unique(whole)) == 4000
+    assert stats.ks_2samp(whole, parts).pvalue > 1e-3

@@ -1,0 +1,166 @@
+"""Fieller's sets and their rivals: published, from R, dual to their tests, degenerate."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+from perfarray.numerics.intervals import (
+    fieller,
+    mean_limits,
+    ratio_df,
+    ratio_limits,
+    ratio_of,
+    ratio_statistic,
+    t_probability,
+    t_quantile,
+)
+from perfarray.numerics.levels import summarise_units
+
+
+def limits_of(new, old, level, method="fieller", df="satterthwaite"):
+    """Return the set of two samples."""
+    ratio = ratio_of(np.array(new, dtype=float), np.array(old, dtype=float), paired=False)
+    return ratio_limits(ratio, ratio_df(ratio, df), level, method)
+
+
+def test_fieller_of_r(shared):
+    """oracle/05_fieller: three df rules, both delta methods, bounded and not, to 1e-10."""
+    cases = json.loads(shared("oracle", "05_fieller.json").read_text())["cases"]
+    rules = {"welch_plugin_df": "satterthwaite", "kalibera_df_min_minus_1": "conservative", "normal": "normal"}
+    kinds = set()
+    for case in cases:
+        new, old = case["input"]["numerator"], case["input"]["denominator"]
+        for wanted in case["output"]["intervals"]:
+            for key, rule in rules.items():
+                found, expected = limits_of(new, old, wanted["level"], df=rule), wanted[key]
+                kinds.add(str(found.kind))
+                if expected["limits"][0] is None:
+                    assert (found.lower, found.upper, found.kind) == (-np.inf, np.inf, "unbounded")
+                    continue
+                assert found.kind == ("bounded" if expected["bounded"] else "exclusive")
+                np.testing.assert_allclose([found.lower, found.upper], sorted(expected["limits"]), rtol=1e-10)
+            for method in ("delta", "log_delta"):
+                found = limits_of(new, old, wanted["level"], method, "normal")
+                np.testing.assert_allclose([found.lower, found.upper], wanted[f"{method}_normal"], rtol=1e-10)
+        ratio = ratio_of(np.array(new), np.array(old), paired=False)
+        np.testing.assert_allclose(ratio_df(ratio, "satterthwaite"), case["output"]["intervals"][0]["welch_plugin_df"]["df"], rtol=1e-10)
+    assert kinds == {"bounded", "exclusive", "unbounded"}
+
+
+def test_ratio_of_kalibera_and_jones(shared):
+    """oracle/02: t with n - 1 df and normal, at three confidence levels, to 1e-9; the paper prints 0.1 and 1.7 for table V."""
+    levels = {"c90": 0.90, "c95": 0.95, "c99": 0.99}
+    checked = 0
+    for file in ("02_kj_worked_examples.json", "02_kj_synthetic.json"):
+        for case in json.loads(shared("oracle", file).read_text())["cases"]:
+            if not case["input"].get("new"):
+                continue
+            new, old = (np.array(case["input"][name], dtype=float) for name in ("new", "data"))
+            units = [values.mean(axis=tuple(range(1, values.ndim))) for values in (new, old)]
+            for key, level in levels.items():
+                for name, rule in (("fieller_t", "conservative"), ("fieller_z", "normal")):
+                    expected = case["output"]["ratio"][key][name]
+                    found = limits_of(*units, level, df=rule)
+                    if expected["limits"][0] is not None:
+                        np.testing.assert_allclose([found.lower, found.upper], sorted(expected["limits"]), rtol=1e-9)
+                        checked += 1
+                    assert expected["bounded"] == (found.kind == "bounded")
+    assert checked > 20
+
+
+def test_table_v_as_printed():
+    """Kalibera and Jones, section 6.2: limits 0.1 and 1.7 (0.1098 and 1.7253 unrounded)."""
+    found = limits_of([8.75, 6.25, 4.5], [7.75, 12.25, 11.5], 0.95, df="conservative")
+    np.testing.assert_allclose([found.lower, found.upper], [0.1098, 1.7253], atol=5e-5)
+
+
+def test_the_set_holds_the_ratios_its_test_accepts():
+    """For every kind of set and every method, r is inside exactly when |t(r)| is below the quantile."""
+    rng = np.random.default_rng(0)
+    seen = set()
+    for scale in (0.1, 1.0, 3.0):
+        for _ in range(40):
+            new, old = rng.normal(2, scale, 5), rng.normal(1, scale, 6)
+            ratio = ratio_of(new, old, paired=False)
+            df = ratio_df(ratio, "satterthwaite")
+            for method in ("fieller", "delta"):
+                found = ratio_limits(ratio, df, 0.95, method)
+                seen.add(str(found.kind))
+                for value in np.linspace(-4, 6, 41):
+                    accepted = abs(ratio_statistic(ratio, value, method)) <= t_quantile(0.975, df)
+                    within = found.lower <= value <= found.upper
+                    assert accepted == (not within if found.kind == "exclusive" else within)
+    assert seen == {"bounded", "exclusive", "unbounded"}
+
+
+def test_pairs_use_their_covariance():
+    """Lemma 7.7: paired Fieller inverts the paired t test of new - r old with n - 1 df."""
+    rng = np.random.default_rng(1)
+    session = rng.normal(10, 2, 12)
+    old, new = session + rng.normal(0, 0.1, 12), 1.1 * session + rng.normal(0, 0.1, 12)
+    ratio = ratio_of(new, old, paired=True)
+    found = ratio_limits(ratio, ratio_df(ratio, "satterthwaite"), 0.95, "fieller")
+
+    def excess(r):
+        difference = new - r * old
+        return abs(difference.mean()) / stats.sem(difference) - stats.t.ppf(0.975, 11)
+
+    estimate = new.mean() / old.mean()
+    np.testing.assert_allclose(found.lower, optimize.brentq(excess, 0.5, estimate), rtol=1e-9)
+    np.testing.assert_allclose(found.upper, optimize.brentq(excess, estimate, 2.0), rtol=1e-9)
+    apart = ratio_of(new, old, paired=False)
+    wide = ratio_limits(apart, ratio_df(apart, "satterthwaite"), 0.95, "fieller")
+    assert (found.upper - found.lower) < 0.2 * (wide.upper - wide.lower)
+
+
+def test_incomplete_pairs_are_left_out():
+    """A unit measured on one side has no partner."""
+    new, old = np.array([1.0, 1.2, np.nan, 1.1, 1.3]), np.array([2.0, 2.1, 2.2, np.nan, 2.3])
+    complete = ratio_of(new[[0, 1, 4]], old[[0, 1, 4]], paired=True)
+    gaps = ratio_of(new, old, paired=True)
+    assert gaps.n == 3
+    np.testing.assert_allclose(gaps.estimate, complete.estimate)
+    np.testing.assert_allclose(gaps.covariance, complete.covariance)
+
+
+def test_quantiles_and_probabilities_are_student_s():
+    """They agree with scipy.stats, and infinite df are the normal's."""
+    df = np.array([1.0, 2.5, 10.0, 1e6])
+    np.testing.assert_allclose(t_quantile(0.975, df), stats.t.ppf(0.975, df), rtol=1e-12)
+    np.testing.assert_allclose(t_probability(np.array([-2.0, 0.3, 1.0, 4.0]), df), stats.t.cdf([-2.0, 0.3, 1.0, 4.0], df), rtol=1e-10)
+    np.testing.assert_allclose(t_quantile(0.975, np.array(np.inf)), stats.norm.ppf(0.975))
+    assert np.isnan(t_quantile(0.975, np.array(np.nan)))
+
+
+def test_one_unit_has_no_df():
+    """One unit on a side: NaN degrees of freedom whatever the rule, and NaN limits of a mean."""
+    ratio = ratio_of(np.array([[1.0, np.nan], [1.0, 2.0]]), np.array([[2.0, 3.0], [2.0, 3.0]]), paired=False)
+    for rule in ("satterthwaite", "conservative", "normal"):
+        assert np.isnan(ratio_df(ratio, rule)).tolist() == [True, False]
+    limits, df = mean_limits(summarise_units(np.array([5.0])), 0.95, "t")
+    assert np.isnan([limits.lower, limits.upper, df]).all()
+
+
+def test_zero_variance_is_a_point():
+    """Constant samples on both sides: the ratio itself, with as many df as pooled."""
+    ratio = ratio_of(np.full(3, 2.0), np.full(4, 4.0), paired=False)
+    found = fieller(ratio, t_quantile(0.975, ratio_df(ratio, "satterthwaite")))
+    assert (found.lower, found.upper, found.kind, ratio_df(ratio, "satterthwaite")) == (0.5, 0.5, "bounded", 5)
+
+
+def test_a_zero_baseline_has_no_ratio():
+    """The estimate is NaN and the set the whole line or its outside, never an error."""
+    ratio = ratio_of(np.array([1.0, 2.0, 3.0]), np.array([-1.0, 0.0, 1.0]), paired=False)
+    assert np.isnan(ratio.estimate)
+
+
+@pytest.mark.parametrize("method", ["t", "normal"])
+def test_mean_limits_are_the_textbook_s(method):
+    """t: scipy.stats' interval; normal: 1.96 standard errors."""
+    values = np.random.default_rng(2).normal(10, 1, 8)
+    limits, _ = mean_limits(summarise_units(values), 0.9, method)
+    law = stats.t(7) if method == "t" else stats.norm()
+    expected = law.interval(0.9)
+    np.testing.assert_allclose((np.array([limits.lower, limits.upper]) - values.mean()) / stats.sem(values), expected, rtol=1e-10)
