@@ -1,0 +1,454 @@
+"""Bootstrap on labelled timings: the paper's tables, laws, shared and paired units, coverage, what is refused, files."""
+
+import warnings
+
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import perfarray
+from perfarray.conventions import LEVELS
+from strategies import timings
+
+METHODS = ("percentile", "basic", "bca", "studentized")
+OLD = [[[9, 11], [5, 6]], [[16, 13], [12, 8]], [[15, 7], [10, 14]]]
+NEW = [[[10, 12], [6, 7]], [[9, 1], [11, 4]], [[8, 5], [3, 2]]]
+law = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+few = pytest.mark.filterwarnings("ignore:.*(cells|shared units):UserWarning")
+
+
+@pytest.fixture
+def table_v():
+    """Table V of Kalibera and Jones."""
+    return perfarray.from_samples({"old": OLD, "new": NEW}, level=("binary", "execution", "iteration"))
+
+
+@pytest.fixture
+def suite():
+    """Three benchmarks, two versions, 32 executions of 3 iterations; the new version is 5 % faster."""
+    factor = xr.DataArray([1.0, 0.95], dims="version", coords={"version": ["old", "new"]})
+    return perfarray.simulate(
+        sizes={"execution": 32, "iteration": 3},
+        variances={"execution": 1e-4, "iteration": 2e-4},
+        mean=factor,
+        dims={"benchmark": ["fft", "hash", "sort"], "version": ["old", "new"]},
+        rng=0,
+    )
+
+
+def ask(times, name, method="percentile", resample="all", rng=3):
+    """Call one of the functions that redraw, with 99 replicates."""
+    keywords = {"resample": resample, "n_resamples": 99, "rng": rng}
+    if name == "bootstrap_distribution":
+        return times.perf.bootstrap_distribution(**keywords).reset_coords(["observed", "n"]).rename(time="replicates")
+    if name == "pairwise":
+        keywords["dim"] = "version"
+    elif name in ("ratio_interval", "compare"):
+        keywords["baseline"] = "old"
+    return getattr(times.perf, name)(method=method, confidence_level=0.9, **keywords)
+
+
+def same(found, expected, rtol=1e-9):
+    """Assert that two results are alike."""
+    assert set(found.data_vars) == set(expected.data_vars)
+    for name, variable in expected.data_vars.items():
+        if variable.dtype == object:
+            assert (found[name].transpose(*variable.dims).values == variable.values).all(), name
+        else:
+            np.testing.assert_allclose(found[name].transpose(*variable.dims).values, variable.values, rtol=rtol, err_msg=str(name))
+    assert {k: v for k, v in found.attrs.items() if k != "unmatched"} == {k: v for k, v in expected.attrs.items() if k != "unmatched"}
+
+
+FUNCTIONS = ("bootstrap_distribution", "bootstrap_interval", "mean_interval", "ratio_interval", "compare", "pairwise")
+
+
+@few
+@pytest.mark.parametrize("name", FUNCTIONS)
+@given(times=timings(), method=st.sampled_from(METHODS), resample=st.sampled_from([None, "all", "flat"]), seed=st.integers(0, 99))
+@law
+def test_same_seed_same_numbers_for_any_order_of_dims_and_chunks(name, times, method, resample, seed):
+    """Transposed and chunked along every dim that is not a level: the same numbers, lazily where the data are."""
+    pytest.importorskip("dask.array")
+    expected = ask(times, name, method, resample)
+    dims = np.random.default_rng(seed).permutation(list(times.dims))
+    same(ask(times.transpose(*dims), name, method, resample), expected)
+    lazy = ask(times.chunk({"benchmark": 1, "version": 1}), name, method, resample)
+    assert all(variable.chunks is not None for variable in lazy.data_vars.values())
+    same(lazy.compute(scheduler="threads"), expected)
+
+
+@few
+@pytest.mark.parametrize("name", FUNCTIONS)
+@given(times=timings(), method=st.sampled_from(METHODS))
+@law
+def test_times_thousand_and_function_is_method(name, times, method):
+    """Another unit scales what has a unit and leaves ratios alone, with the same draws; the function is the method."""
+    expected = ask(times, name, method)
+    found = ask((times * 1000).assign_attrs(times.attrs), name, method)
+    for variable in expected.data_vars:
+        if expected[variable].dtype != object and not variable.startswith("pvalue"):
+            scale = 1000 if expected[variable].attrs.get("units") == "s" else 1
+            np.testing.assert_allclose(found[variable], expected[variable] * scale, rtol=1e-6, err_msg=str(variable))
+    if name == "mean_interval":
+        again = perfarray.mean_interval(times, method=method, resample="all", n_resamples=99, rng=3, confidence_level=0.9)
+        xr.testing.assert_identical(again, expected)
+
+
+@given(seed=st.integers(0, 1000))
+@law
+def test_order_of_units_does_not_change_the_law(seed):
+    """Shuffled executions: other replicates of the same distribution; the data's statistic is the same."""
+    times = perfarray.simulate(sizes={"execution": 30}, variances={"execution": 1.0}, mean=10.0, rng=1)
+    shuffled = times.isel(execution=np.random.default_rng(seed).permutation(30))
+    found, expected = (data.perf.bootstrap_distribution(n_resamples=2000, rng=2) for data in (shuffled, times))
+    np.testing.assert_allclose(found["observed"], expected["observed"])
+    assert abs(float(found.std() / expected.std()) - 1) < 0.15
+
+
+def test_table_vi_of_the_paper(table_v):
+    """Replicates of table V are means of 12 of its values; every level redrawn widens the distribution by the lower levels' share."""
+    drawn = table_v.perf.bootstrap_distribution(resample="all", n_resamples=20_000, rng=1).sel(version="old")
+    assert drawn["observed"] == 10.5
+    np.testing.assert_allclose((drawn.values * 12) % 1, 0, atol=1e-9)
+    assert 5 <= drawn.min() <= drawn.max() <= 16
+    assert drawn.var().item() == pytest.approx(2.25, rel=0.05)
+    assert drawn.attrs["resample"] == "binary execution iteration"
+    assert drawn.dims == ("replicate",)
+
+
+def test_statistics_use_all_values_of_a_replicate(table_v):
+    """Median and minimum of 12 values; a function gets them on the last axis."""
+    for statistic, observed in (("median", 10.5), ("min", 5.0), (np.max, 16.0)):
+        drawn = table_v.perf.bootstrap_distribution(statistic=statistic, resample="all", n_resamples=200, rng=1).sel(version="old")
+        assert drawn["observed"] == observed
+        assert drawn.min() >= 5
+        assert drawn.max() <= 16
+    assert drawn.attrs["statistic"] == "max"
+
+
+def test_a_distribution_serves_other_levels_and_methods(suite):
+    """Limits of a stored distribution are those from the timings with the same seed; nothing is drawn again."""
+    drawn = suite.perf.bootstrap_distribution(resample="all", rng=1)
+    for method in ("percentile", "basic"):
+        for level in (0.9, 0.95):
+            found = drawn.perf.bootstrap_interval(method=method, confidence_level=level)
+            direct = suite.perf.bootstrap_interval(method=method, confidence_level=level, resample="all", rng=1)
+            interval = suite.perf.mean_interval(method=method, confidence_level=level, resample="all", rng=1)
+            for name in ("estimate", "lower", "upper", "n"):
+                np.testing.assert_array_equal(found[name], direct[name])
+                np.testing.assert_array_equal(found[name], interval[name])
+    assert found.attrs["result"] == "bootstrap_interval"
+    assert found.attrs["n_resamples"] == 1000
+
+
+@few
+@pytest.mark.parametrize("method", METHODS)
+def test_verdicts_follow_intervals(suite, method):
+    """A 5 % change is found; p-values and intervals agree; one cell is what `ratio_interval` gives alone with the same draws."""
+    found = suite.perf.compare("old", method=method, rng=1, n_resamples=1999, threshold=0.01)
+    assert (found["verdict"] == "faster").all()
+    assert (found["suite_verdict"] == "faster").all()
+    assert np.isnan(found["df"]).all()
+    plain = suite.perf.compare("old")
+    np.testing.assert_allclose(found["estimate"], plain["estimate"])
+    np.testing.assert_allclose(found["suite_estimate"], plain["suite_estimate"])
+    for name in ("lower", "upper", "suite_lower", "suite_upper"):
+        np.testing.assert_allclose(found[name], plain[name], atol=0.004)
+    ratio = suite.perf.ratio_interval("old", method=method, rng=1, n_resamples=1999)
+    np.testing.assert_allclose(ratio["lower"], found["lower"])
+    again = suite.perf.compare("old", method=method, rng=1, n_resamples=1999, threshold=0.05)
+    inside = (again["lower"] >= 0.95) & (again["upper"] <= 1.05)
+    assert ((again["verdict"] == "equivalent") == inside).all()
+
+
+def test_corrections_work_on_bootstrap_p_values(suite):
+    """Holm's adjusted p are those of the p-values; the intervals are at the corrected level."""
+    found = suite.perf.compare("old", method="studentized", correction="holm", rng=1)
+    assert (found["pvalue_adjusted"] >= found["pvalue"]).all()
+    np.testing.assert_allclose(found["interval_level"], 1 - 0.05 / 3)
+    with pytest.warns(UserWarning, match="n_resamples=30 is too few for limits at 98.33 %: they are the extreme replicates; 59 or more"):
+        suite.perf.compare("old", method="studentized", correction="holm", rng=1, n_resamples=30)
+
+
+@few
+def test_constant_systems_are_decided_or_equivalent():
+    """No variation: the ratio is certain."""
+    times = perfarray.from_samples({"old": [2.0] * 31, "same": [2.0] * 31, "new": [1.0] * 31})
+    for method in METHODS:
+        found = times.perf.compare("old", method=method, rng=1)
+        assert found["verdict"].sel(version="same") == "equivalent"
+        assert found["verdict"].sel(version="new") == "faster"
+        np.testing.assert_array_equal(found["lower"].sel(version="new"), 0.5)
+
+
+@few
+def test_one_unit_and_no_data_have_nan_limits():
+    """One unit, or none: NaN limits and no verdict; the other cells are answered."""
+    values = np.random.default_rng(0).normal(10, 1, (3, 2, 8))
+    values[0, :, 1:] = np.nan
+    values[1] = np.nan
+    labels = {"benchmark": ["one", "none", "all"], "version": ["old", "new"]}
+    times = xr.DataArray(values, dims=("benchmark", "version", "execution"), coords=labels, name="time", attrs={"units": "s"})
+    for method in METHODS:
+        found = times.perf.compare("old", method=method, rng=1).squeeze("version")
+        assert np.isnan(found["lower"].values).tolist() == [True, True, False]
+        assert found["verdict"].values.tolist()[:2] == ["inconclusive"] * 2
+        assert np.isfinite(found["suite_lower"]) == (method == "never")
+    drawn = times.perf.bootstrap_distribution(n_resamples=20, rng=1)
+    assert np.isnan(drawn.sel(benchmark="none")).all()
+    assert (drawn.sel(benchmark="one").std("replicate") < 1e-12).all()
+    with pytest.warns(UserWarning, match="2 of 3 cells") as caught:
+        times.isel(version=0).perf.bootstrap_interval(rng=1)
+    assert len(caught) == 1
+
+
+def test_shared_units_are_drawn_jointly():
+    """Two benchmarks with the same build effects: replicates move together where the builds are shared, and not otherwise."""
+    times = perfarray.simulate(
+        sizes={"binary": 40, "execution": 2},
+        variances={"binary": 0.01, "execution": 1e-4},
+        dims={"benchmark": ["a", "b"]},
+        shared={"binary": 1.0},
+        rng=1,
+    )
+    for shared, resample, least, most in ((None, "all", 0.95, 1), (None, None, 0.95, 1), ((), "all", -0.15, 0.15)):
+        drawn = times.perf.bootstrap_distribution(shared=shared, resample=resample, rng=2)
+        assert least <= np.corrcoef(drawn.sel(benchmark="a"), drawn.sel(benchmark="b"))[0, 1] <= most
+        assert drawn.attrs.get("shared", "") == ("binary" if shared is None else "")
+    gaps = times.copy(deep=True)
+    gaps["time"][0, :5] = np.nan
+    drawn = gaps.perf.bootstrap_distribution(rng=2)
+    assert np.corrcoef(drawn.sel(benchmark="a"), drawn.sel(benchmark="b"))[0, 1] > 0.85
+    lazy = gaps.chunk({"benchmark": 1}).perf.bootstrap_distribution(rng=2)
+    np.testing.assert_array_equal(lazy.compute(scheduler="synchronous"), drawn)
+
+
+@few
+def test_the_suite_row_draws_shared_units_jointly():
+    """Joint draws widen the suite's interval as the t interval on Z_j is wider; units without a benchmark are left out."""
+    times = perfarray.simulate(
+        sizes={"binary": 40, "execution": 2},
+        variances={"binary": 0.01, "execution": 1e-4},
+        dims={"benchmark": 6, "version": ["old", "new"]},
+        shared={"binary": 0.8},
+        rng=1,
+    )
+    times["time"][0, 0, 0] = np.nan
+    for method in METHODS:
+        for resample in (None, "all"):
+            joint = times.perf.compare("old", method=method, resample=resample, rng=1)
+            plain = times.perf.compare("old")
+            width = joint["suite_upper"] - joint["suite_lower"]
+            np.testing.assert_allclose(width, plain["suite_upper"] - plain["suite_lower"], rtol=0.2)
+            np.testing.assert_allclose(joint["suite_estimate"], plain["suite_estimate"], rtol=1e-9)
+    assert joint.attrs["n_incomplete_units"] == 1
+
+
+@few
+def test_paired_units_are_drawn_together():
+    """Systems measured in the same sessions: pairs give the narrow interval that paired Fieller gives."""
+    sides = perfarray.simulate(
+        sizes={"session": 40, "iteration": 3},
+        variances={"session": 0.01, "iteration": 1e-5},
+        dims={"benchmark": ["old", "new"]},
+        shared={"session": 0.99},
+        rng=1,
+    ).rename(benchmark="version")
+    sides["time"].attrs.pop("shared_levels")
+    sides["time"][0, 3, 1] = np.nan  # one side is ragged, the other complete: they are redrawn in different ways
+    exact = sides.perf.ratio_interval("old", paired="session")
+    for method in METHODS:
+        found = sides.perf.ratio_interval("old", paired="session", method=method, rng=1, resample="all")
+        np.testing.assert_allclose(found["upper"] - found["lower"], exact["upper"] - exact["lower"], rtol=0.25)
+        np.testing.assert_allclose(found["estimate"], exact["estimate"])
+        suite = sides.perf.compare("old", paired="session", method=method, rng=1, resample="all")
+        np.testing.assert_allclose(suite["lower"], found["lower"])
+        np.testing.assert_allclose(suite["suite_upper"], found["upper"], rtol=1e-3)
+        if method == "basic":
+            alone = sides.perf.ratio_interval("old", method=method, rng=1, resample="all")
+            assert alone["upper"] - alone["lower"] > 3 * (found["upper"] - found["lower"])
+
+
+def test_compiled_engine_is_chosen_and_said(suite):
+    """`engine="numba"` where values inside units are redrawn; the attr says which engine made a result; the law is the same."""
+    pytest.importorskip("numba")
+    plain = suite.perf.bootstrap_distribution(resample="all", rng=1, n_resamples=4000)
+    with perfarray.set_options(engine="numba"):
+        compiled = suite.perf.bootstrap_distribution(resample="all", rng=1, n_resamples=4000)
+        again = suite.transpose("iteration", ...).perf.bootstrap_distribution(resample="all", rng=1, n_resamples=4000)
+        outermost = suite.perf.bootstrap_distribution(rng=1)
+    assert (plain.attrs["engine"], compiled.attrs["engine"], outermost.attrs["engine"]) == ("numpy", "numba", "numpy")
+    np.testing.assert_array_equal(again.transpose(*compiled.dims), compiled)
+    np.testing.assert_allclose(compiled.std("replicate"), plain.std("replicate"), rtol=0.08)
+    np.testing.assert_array_equal(compiled["observed"], plain["observed"])
+
+
+def test_warnings_say_what_is_too_little(suite):
+    """Percentile, basic and BCa below 30 units, in one warning; studentized does not warn; too few replicates."""
+    small = suite.isel(execution=slice(10))
+    for method in ("percentile", "basic", "bca"):
+        with pytest.warns(
+            UserWarning, match=f"3 of 3 cells rest on fewer than 30 units .execution.: {method} limits.*studentized"
+        ) as caught:
+            small.perf.ratio_interval("old", method=method, rng=1)
+        assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        small.perf.ratio_interval("old", method="studentized", rng=1)
+    with pytest.warns(UserWarning, match=r"n_resamples=20 is too few for limits at 95 %.* 39 or more are needed"):
+        suite.perf.mean_interval(method="basic", n_resamples=20, rng=1)
+    with pytest.warns(UserWarning, match=r"n_resamples=50 is too few for limits at 99 %"):
+        suite.perf.bootstrap_distribution(n_resamples=50, rng=1).perf.bootstrap_interval(confidence_level=0.99)
+    with pytest.warns(UserWarning, match="percentile limits are too narrow") as caught:
+        small.perf.bootstrap_interval(statistic="median", rng=1)
+    assert "studentized" not in str(caught[0].message)
+
+
+@pytest.mark.parametrize("paired", [None, "execution"])
+def test_two_units_studentize_nothing(paired):
+    """A replicate of two units has no standard error or the data's own mean: NaN limits and no verdict, however the units are paired."""
+    two = perfarray.from_samples({"old": [10.0, 10.4], "new": [10.1, 10.4]})
+    with pytest.warns(UserWarning, match=r"1 of 1 cells rest on two units \(execution\): method='studentized' needs three"):
+        found = two.perf.compare("old", method="studentized", paired=paired, rng=1)
+    assert np.isnan(found["lower"]).all()
+    assert np.isnan(found["suite_upper"]).all()
+    assert (found["verdict"] == "inconclusive").all()
+    assert np.isnan(found["pvalue"]).all()
+    with pytest.warns(UserWarning, match="needs three"):
+        assert np.isnan(two.perf.mean_interval(method="studentized", rng=1)["upper"]).all()
+    with pytest.warns(UserWarning, match="needs three"):
+        assert np.isnan(two.perf.bootstrap_interval(method="studentized", rng=1)["upper"]).all()
+
+
+def test_a_changed_distribution_is_refused(suite):
+    """Arithmetic changes the replicates and not the coordinate `observed`: an error, and with the coordinate changed too an answer."""
+    drawn = suite.perf.bootstrap_distribution(rng=1)
+    with pytest.raises(ValueError, match="'observed' lies outside all 1000 replicates: they were changed and it was not"):
+        (drawn * 1000).perf.bootstrap_interval()
+    scaled = (drawn * 1000).assign_coords(observed=drawn["observed"] * 1000)
+    np.testing.assert_allclose(scaled.perf.bootstrap_interval()["lower"], 1000 * drawn.perf.bootstrap_interval()["lower"])
+
+
+def test_flat_says_what_its_unit_is(suite):
+    """Flat draws count values, and the attrs say so."""
+    found = suite.perf.mean_interval(method="studentized", resample="flat", rng=1)
+    assert found.attrs["unit"] == "iteration"
+    assert (found["n"] == 96).all()
+    nested = suite.perf.mean_interval(method="studentized", rng=1)
+    assert ((found["upper"] - found["lower"]) < (nested["upper"] - nested["lower"])).all()
+
+
+def wrong_shape(x, axis=-1):
+    return x.mean()
+
+
+def gives_nan(x, axis=-1):
+    return x.mean(axis=axis) * np.nan
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda t: t.perf.bootstrap_distribution(statistic="mode"), "statistic='mode' is not known; choose one of 'mean', 'median', 'min'"),
+        (
+            lambda t: t.perf.bootstrap_distribution(statistic=wrong_shape),
+            "statistic 'wrong_shape' returned shape \\(\\) for an array of shape",
+        ),
+        (lambda t: t.perf.bootstrap_distribution(statistic=gives_nan), "statistic 'gives_nan' returned NaN"),
+        (
+            lambda t: t.perf.bootstrap_distribution(resample="binary"),
+            "resample='binary': not among the levels \\('execution', 'iteration'\\)",
+        ),
+        (lambda t: t.perf.bootstrap_distribution(resample=()), "resample=\\(\\): give a name or a tuple of names"),
+        (lambda t: t.perf.bootstrap_distribution(resample="flat", shared="execution"), "resample='flat' ignores the nest"),
+        (
+            lambda t: t.perf.bootstrap_distribution(resample="iteration", shared="execution"),
+            "leaves out 'execution', whose units are shared",
+        ),
+        (lambda t: t.perf.bootstrap_distribution(n_resamples=1), "n_resamples=1: give a whole number of at least 2"),
+        (lambda t: t.perf.bootstrap_distribution(rng="seed"), "rng='seed': give a whole number that is not negative"),
+        (lambda t: t.perf.bootstrap_distribution(rng=-1), "rng=-1: give a whole number"),
+        (lambda t: t.perf.bootstrap_interval(method="t"), "method='t' is not known; choose one of 'percentile'"),
+        (
+            lambda t: t.perf.bootstrap_interval(method="studentized", statistic="min"),
+            "needs the standard error of the mean; statistic='min'",
+        ),
+        (lambda t: t.perf.bootstrap_distribution(rng=1).perf.bootstrap_interval(method="bca"), "method='bca' needs the timings"),
+        (
+            lambda t: t.perf.bootstrap_distribution(rng=1).perf.bootstrap_interval(method="studentized"),
+            "method='studentized' needs the timings",
+        ),
+        (lambda t: t.perf.bootstrap_distribution(rng=1).perf.bootstrap_interval(rng=1), "rng= would draw again"),
+        (lambda t: t.perf.bootstrap_distribution(rng=1).drop_vars("n").perf.bootstrap_interval(), "lacks the coordinate 'n'"),
+        (lambda t: t.perf.mean_interval(resample="all"), "resample='all' was given with method='t', which draws nothing"),
+        (lambda t: t.perf.ratio_interval("old", resample="all"), "resample='all' was given with method='fieller'"),
+        (lambda t: t.perf.compare("old", resample="all"), "resample='all' was given with method='fieller'"),
+        (lambda t: t.perf.compare("old", method="bootstrap"), "method='bootstrap' is not known; choose one of 'fieller'"),
+        (lambda t: t.perf.compare("old", method="basic", across="execution"), "across='execution' is a level"),
+        (
+            lambda t: (t - 1).perf.ratio_interval("old", method="studentized"),
+            "the log of a ratio \\(method='studentized'\\) needs positive",
+        ),
+        (lambda t: t.perf.ratio_interval("old", method="basic", resample="flat", paired="execution"), "resample='flat' ignores the nest"),
+    ],
+)
+def test_bad_input(suite, call, message):
+    """Every refusal says what came and what is needed."""
+    with pytest.raises(ValueError, match=message):
+        call(suite)
+
+
+@pytest.mark.parametrize("store", ["netcdf", "zarr"])
+def test_round_trip(suite, tmp_path, store):
+    """A stored distribution comes back and serves another level; results with bootstrap methods too."""
+    drawn = suite.perf.bootstrap_distribution(n_resamples=99, rng=1)
+    results = [drawn.to_dataset(name="replicates"), suite.perf.compare("old", method="studentized", n_resamples=99, rng=1)]
+    for number, data in enumerate(results):
+        path = tmp_path / f"{number}.{store}"
+        if store == "netcdf":
+            pytest.importorskip("h5netcdf")
+            data.to_netcdf(path, engine="h5netcdf")
+            back = xr.load_dataset(path, engine="h5netcdf")
+        else:
+            pytest.importorskip("zarr")
+            data.to_zarr(path, zarr_format=3, consolidated=False)
+            back = xr.open_zarr(path, chunks=None, consolidated=False).load()
+        xr.testing.assert_equal(back, data)
+        assert back.attrs == data.attrs
+        if not number:
+            xr.testing.assert_identical(
+                back["replicates"].perf.bootstrap_interval(method="basic"), drawn.perf.bootstrap_interval(method="basic")
+            )
+
+
+@given(times=timings(), levels=st.just(LEVELS))
+@law
+@few
+def test_generators_are_advanced_and_seeds_are_not(times, levels):
+    """Two calls with one generator differ; two calls with one seed do not."""
+    rng = np.random.default_rng(1)
+    first, second = (times.perf.bootstrap_distribution(n_resamples=50, rng=rng) for _ in range(2))
+    again = times.perf.bootstrap_distribution(n_resamples=50, rng=np.random.default_rng(1))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, second, equal_nan=True) or not np.nanstd(first)
+
+
+@pytest.mark.slow
+@few
+@pytest.mark.parametrize(
+    ("method", "units", "low", "high"),
+    [("studentized", 5, 0.945, 0.98), ("studentized", 10, 0.945, 0.975), ("percentile", 5, 0.84, 0.93), ("percentile", 10, 0.88, 0.94)],
+)
+def test_coverage_of_ratios(method, units, low, high):
+    """METHODS: studentized covers 95 to 97 % at five or more units a side, percentiles of the outermost level 85 to 92."""
+    sides = [
+        perfarray.simulate(
+            sizes={"execution": units, "iteration": 3}, variances={"execution": 0.02**2, "iteration": 0.03**2},
+            mean=mean, dims={"experiment": 2000}, rng=seed,
+        )
+        for mean, seed in ((0.95, units), (1.0, units + 100))
+    ]  # fmt: skip
+    found = sides[0].perf.ratio_interval(sides[1], method=method, n_resamples=499, rng=1)
+    assert low <= float(((found["lower"] <= 0.95) & (found["upper"] >= 0.95)).mean()) <= high
