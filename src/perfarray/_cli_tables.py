@@ -1,0 +1,304 @@
+"""What the command line prints: a comparison as rows, as a table, as text and as JSON; the shares of the variance; the counts."""
+
+import json
+import math
+import os
+import sys
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import takewhile
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from perfarray.conventions import BENCHMARK
+
+WIDTH = 120
+"""Columns of the output when it goes to no terminal and the environment's COLUMNS does not say."""
+
+WIDE = 100
+"""Columns from which on a change is shown with its interval."""
+
+STYLES = {"faster": "green", "slower": "bold red", "equivalent": "cyan", "inconclusive": "yellow"}
+
+Row = dict[str, Any]
+
+
+class Comparison(NamedTuple):
+    """A comparison in rows, one per benchmark (and per label of any other dim), and one suite row per label of any other dim."""
+
+    rows: list[Row]
+    suites: list[Row]
+    attrs: dict[Hashable, Any]
+    labels: tuple[str, str]
+
+    def named(self, old: bool = True, new: bool = True) -> dict[str, Row]:
+        """Return the rows measured on both sides, or on those sides only, by name."""
+        texts = names(self.rows)
+        return {text: row for text, row in zip(texts, self.rows, strict=True) if (row["n_old"] > 0, row["n_new"] > 0) == (old, new)}
+
+    @property
+    def unit(self) -> str:
+        """What `n` counts."""
+        return str(self.attrs["unit"])
+
+
+class _Console(Console):
+    """A console whose reader may leave (`| head`) without changing the exit code, which means something here."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def console() -> Console:
+    """Return the console on stdout: as wide as the terminal, else as COLUMNS says, else 120."""
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH
+    return _Console(width=width, markup=False, emoji=False, highlight=False)
+
+
+def comparison(result: xr.Dataset, counted: xr.Dataset, dim: str, baseline: str) -> Comparison:
+    """Turn a comparison of one candidate, and the counts of both sides, into rows."""
+    candidate = str(result[dim].values[0])
+    one = result.isel({dim: 0}, drop=True)
+    dims = list(map(str, one["estimate"].dims))
+    units = counted["total"].sel(level=result.attrs["unit"])
+    rows = _cells(one, dims, [str(name) for name in one.data_vars if not str(name).startswith("suite_")])
+    for name, label in (("n_old", baseline), ("n_new", candidate)):
+        for row, number in zip(rows, units.sel({dim: label}).transpose(*dims).values.ravel().tolist(), strict=True):
+            row[name] = int(number)
+    suites = _cells(
+        one, list(map(str, one["suite_estimate"].dims)), [str(name) for name in one.data_vars if str(name).startswith("suite_")]
+    )
+    suites = [{name.removeprefix("suite_"): value for name, value in suite.items()} for suite in suites]
+    return Comparison(rows, suites, dict(result.attrs), (baseline, candidate))
+
+
+def _cells(result: xr.Dataset, dims: list[str], names: Iterable[str]) -> list[Row]:
+    """Return one row per cell: its labels, then its values as plain numbers and texts."""
+    arrays = {name: result[name].transpose(*dims).values for name in names}
+    labels = {dim: result[dim].values.tolist() for dim in dims}
+    shape = [len(labels[dim]) for dim in dims]
+    rows = []
+    for index in np.ndindex(*shape):
+        row: Row = {dim: labels[dim][i] for dim, i in zip(dims, index, strict=True)}
+        row |= {name: np.asarray(values[index]).item() for name, values in arrays.items()}
+        rows.append(row | {name: int(row[name]) for name in ("n", "suite_n", "suite_benchmarks") if row.get(name, math.nan) >= 0})
+    return rows
+
+
+def plural(unit: str) -> str:
+    """Return the plural of a level."""
+    return unit[:-1] + "ies" if unit.endswith("y") else unit + "s"
+
+
+def percent(share: float) -> str:
+    """Write a share as a percentage."""
+    return f"{100 * share:.4g} %"
+
+
+def names(rows: Sequence[Row]) -> list[str]:
+    """Name each row: its benchmark, and its label along every other dim that has more than one."""
+    others = [dim for dim in _dims(rows) if dim != BENCHMARK and len({row[dim] for row in rows}) > 1]
+    texts = []
+    for row in rows:
+        extra = ", ".join(f"{dim}={row[dim]}" for dim in others)
+        texts.append(f"{row[BENCHMARK]} [{extra}]" if extra and BENCHMARK in row else str(row.get(BENCHMARK, extra)))
+    return texts
+
+
+def _dims(rows: Sequence[Row]) -> list[str]:
+    """Return the dims of the rows: the columns before the first answer."""
+    columns = list(rows[0]) if rows else []
+    return columns[: columns.index("estimate")] if columns else []
+
+
+def package_of(texts: Iterable[str]) -> str:
+    """Return the package all names begin with (`com.example.`), or nothing."""
+    packages = [text.partition("[")[0].split(".")[:-1] for text in texts]
+    common = [parts[0] for parts in takewhile(lambda parts: len(set(parts)) == 1, zip(*packages, strict=False))]
+    return ".".join([*common, ""]) if len(packages) > 1 and common and all(part.isidentifier() for part in common) else ""
+
+
+def comparison_table(found: Comparison, wide: bool) -> Table:
+    """Return the table of ratios, intervals and verdicts, the suite below the benchmarks; a wide one gives changes their intervals."""
+    old, new = found.labels
+    rows = found.named()
+    levels = {row["interval_level"] for row in rows.values()}
+    package = package_of(rows)
+    table = Table(box=SIMPLE, pad_edge=False, show_edge=False)
+    table.add_column("benchmark", overflow="fold")
+    table.add_column(f"{new}/{old}", justify="right", no_wrap=True)
+    table.add_column(f"{percent(levels.pop())} interval" if len(levels) == 1 else "interval", justify="right", no_wrap=True)
+    table.add_column("n", justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    for name, row in rows.items():
+        n = f"{row['n']}" if row["n_old"] == row["n_new"] or "paired" in found.attrs else f"{row['n_old']} | {row['n_new']}"
+        table.add_row(name.removeprefix(package), *_cells_of(row, found.attrs, n, wide))
+    table.add_section()
+    for name, row in zip(names(found.suites), found.suites, strict=True):
+        label = f"suite of {row['benchmarks']}"
+        if row["benchmarks"] > 1:
+            table.add_row(f"{label} [{name}]" if name else label, *_cells_of(row, found.attrs, str(row["n"]), wide))
+    return table
+
+
+def _cells_of(row: Row, attrs: Mapping[Hashable, Any], n: str, wide: bool) -> tuple[str | Text, ...]:
+    """Return the ratio, the interval, n and the verdict as they are shown."""
+    digits = _digits(row, float(attrs["threshold"]))
+    verdict = _change(row, wide) if row["verdict"] in ("faster", "slower") else row["verdict"]
+    return f"{row['estimate']:.{digits}f}x", _interval(row, digits), n, Text(verdict, style=STYLES[row["verdict"]])
+
+
+def _digits(row: Row, threshold: float) -> int:
+    """Return the decimals of a ratio: as the interval deserves, and enough that no limit seems to lie on an edge of the band."""
+    limits = [row[name] for name in ("lower", "upper") if math.isfinite(row[name])]
+    digits = 3 if row["estimate"] < 10 else 1
+    if len(limits) == 2 and limits[1] > limits[0]:
+        digits = max(digits, _decimals(limits[1] - limits[0]))
+    edges = (1.0 - threshold, 1.0 + threshold)
+    while digits < 6 and any(0 < abs(limit - edge) < 0.5 * 10**-digits for limit in limits for edge in edges):
+        digits += 1
+    return digits
+
+
+def _decimals(width: float) -> int:
+    """Return the decimals an interval of that width deserves."""
+    return max(0, min(6, math.ceil(math.log10(4 / width)))) if width > 0 else 1
+
+
+def _interval(row: Row, digits: int) -> str:
+    """Write the set of ratios the data allow."""
+    if math.isnan(row["lower"]) or math.isnan(row["upper"]):
+        return "none"
+    if row.get("kind") == "unbounded":
+        return "unbounded"
+    text = f"{row['lower']:.{digits}f} to {row['upper']:.{digits}f}"
+    return f"outside {text}" if row.get("kind") == "exclusive" else text
+
+
+def _change(row: Row, wide: bool) -> str:
+    """Write a change: `9.8 % faster (8.9 to 10.7 %)`."""
+    changes = [100 * abs(row[name] - 1) for name in ("estimate", "lower", "upper")]
+    low, high = sorted(changes[1:])
+    digits = max(_decimals(high - low), 1 if low < 10 else 0)
+    interval = f" ({low:.{digits}f} to {high:.{digits}f} %)" if wide else ""
+    return f"{changes[0]:.{digits}f} % {row['verdict']}{interval}"
+
+
+def sentence(row: Row, attrs: Mapping[Hashable, Any]) -> str:
+    """Write one row as a phrase: `0.902x, 9.8 % faster (8.9 to 10.7 %)`."""
+    ratio, interval, _, verdict = _cells_of(row, attrs, "", wide=True)
+    return f"{ratio}, {verdict}" if row["verdict"] in ("faster", "slower") else f"{ratio} ({interval}), {verdict}"
+
+
+def legend(found: Comparison) -> list[str]:
+    """Say what the columns mean, what the verdicts rest on and what was left out."""
+    attrs, (old, new) = found.attrs, found.labels
+    threshold, levels = float(attrs["threshold"]), str(attrs["levels"]).split()
+    good = "above" if attrs["better"] == "higher" else "below"
+    inside = f", each the mean of its {' and '.join(map(plural, levels[1:]))}" if levels[1:] else ""
+    side = f"matched pairs of {plural(found.unit)}" if "paired" in attrs else f"independent {plural(found.unit)} on each side"
+    band = f"{1 - threshold:.6g} to {1 + threshold:.6g}" if threshold else "1"
+    package = package_of(found.named())
+    lines = [f"Names of benchmarks begin with {package}"] if package else []
+    lines += [
+        f"{new}/{old} is the ratio of mean {attrs['metric']}s; {good} 1 is faster. n counts {side}{inside}.",
+        f"faster, slower: the interval lies wholly outside {band}"
+        + ("; equivalent: wholly inside" if threshold else " (threshold 0 %: --threshold 2% lets smaller changes pass)")
+        + "; inconclusive: neither.",
+    ]
+    lines += _legend_of_correction(found)
+    if any(row["benchmarks"] > 1 for row in found.suites):
+        how = "each benchmark with its own " + plural(found.unit) + f", {attrs['benchmarks']}"
+        how = how if "assumed" in str(attrs["benchmarks"]) else f"all benchmarks on the same {plural(found.unit)}, treated jointly"
+        lines.append(f"suite: geometric mean of the ratios; {how}.")
+    left_out = [f"{attrs[f'n_{mark}']} {mark}" for mark in ("warmup", "censored", "failed", "copied") if f"n_{mark}" in attrs]
+    return lines + ([f"Left out as marked: {', '.join(left_out)} values."] if left_out else [])
+
+
+def _legend_of_correction(found: Comparison) -> list[str]:
+    """Say how many verdicts were asked for at once, and what was or can be done about it."""
+    level, tests = float(found.attrs["confidence_level"]), sum(not math.isnan(row["lower"]) for row in found.named().values())
+    if found.attrs["correction"] != "none":
+        how = f"corrected for the number of benchmarks ({found.attrs['correction']})"
+        return [f"Verdicts and intervals are {how}; the suite is at {percent(level)}."]
+    if tests < 2:
+        return []
+    chance = 100 * (1 - ((1 + level) / 2) ** tests)
+    return [
+        f"{tests} benchmarks asked at once: a chance of up to {chance:.0f} % to call an unchanged one slower; --correction holm bounds it."
+    ]
+
+
+def lines_of_one_side(found: Comparison) -> list[str]:
+    """Name the benchmarks that were not measured on both sides."""
+    lines = []
+    for label, absent in zip(found.labels, (found.named(new=False), found.named(old=False)), strict=True):
+        if absent:
+            lines += [f"only in {label}, {len(absent)}:", *(f"    {name}" for name in absent)]
+    neither = len(found.named(old=False, new=False))
+    return lines + ([f"no {found.attrs['metric']} on either side: {neither}"] if neither else [])
+
+
+def variance_table(components: xr.Dataset) -> Table:
+    """Return each level's share of the variance of one measured value, and the total coefficient of variation."""
+    variance = components["variance"].clip(min=0).where(components["variance"].notnull())
+    total = variance.sum("level")
+    shares = (variance / total).transpose(..., "level")
+    variation = (total**0.5 / components["mean"]).transpose(*total.dims)
+    dims = list(map(str, total.dims))
+    table = Table(box=SIMPLE, pad_edge=False, show_edge=False)
+    for dim in dims:
+        table.add_column(dim, overflow="fold")
+    for level in components["level"].values.tolist():
+        table.add_column(level, justify="right")
+    table.add_column("variation", justify="right")
+    for index in np.ndindex(*total.shape):
+        labels = [str(total[dim].values[i]) for dim, i in zip(dims, index, strict=True)]
+        own = ["-" if math.isnan(share) else f"{100 * share:.0f} %" for share in shares.values[index]]
+        table.add_row(*labels, *own, f"{100 * variation.values[index]:.1f} %")
+    return table
+
+
+def counts_table(counted: xr.Dataset) -> Table:
+    """Return what was measured, level by level: repetitions inside one parent, and in one cell."""
+    table = Table(box=SIMPLE, pad_edge=False, show_edge=False)
+    table.add_column("level")
+    table.add_column("repetitions", justify="right")
+    table.add_column("of every")
+    table.add_column("in all per cell", justify="right")
+    parent = ", ".join(str(dim) for dim in counted["total"].dims if dim != "level")
+    for level in counted["level"].values.tolist():
+        one = counted.sel(level=level)
+        table.add_row(level, _range(one["minimum"], one["maximum"]), parent, _range(one["total"], one["total"]))
+        parent = level
+    return table
+
+
+def _range(low: xr.DataArray, high: xr.DataArray) -> str:
+    """Write the smallest and the largest count, or the one that all have."""
+    least, most = int(low.min()), int(high.max())
+    return f"{least}" if least == most else f"{least} to {most}"
+
+
+def as_json(content: Mapping[str, Any]) -> str:
+    """Write JSON that every parser reads: NaN is null, an infinite limit the text "inf" or "-inf"."""
+    return json.dumps(_plain(content), indent=2, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON can hold."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    return value if isinstance(value, str | int | float | bool | None) else str(value)

@@ -1,0 +1,77 @@
+"""Pictures of results and of timings; the only place that knows matplotlib. Each takes `ax=` and returns the Axes."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+import xarray as xr
+
+from perfarray.plots._bootstrap import distribution
+from perfarray.plots._intervals import mean_intervals, ratio_intervals
+from perfarray.plots._plan import plan
+from perfarray.plots._run_sequence import run_sequence
+from perfarray.plots._variance_components import variance_components
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["PICTURES", "distribution", "draw", "mean_intervals", "plan", "ratio_intervals", "run_sequence", "variance_components"]
+
+PICTURES: Final[Mapping[str, Callable[..., "Axes"]]] = MappingProxyType(
+    {
+        "bootstrap_distribution": distribution,
+        "bootstrap_interval": mean_intervals,
+        "compare": ratio_intervals,
+        "mean_interval": mean_intervals,
+        "pairwise": ratio_intervals,
+        "plan_repetitions": plan,
+        "plan_suite": plan,
+        "ratio_interval": ratio_intervals,
+        "variance_components": variance_components,
+    }
+)
+"""What draws the result of each function."""
+
+
+def draw(result: xr.Dataset, ax: "Axes | None" = None, **keywords: Any) -> "Axes":
+    """Draw a result; its attr `result` says which picture.
+
+    Parameters
+    ----------
+    result : Dataset
+        What one of the functions in `PICTURES` returned, or a selection of it.
+    ax : Axes, optional
+        Where to draw; default: a new figure, as high as its rows need.
+    **keywords
+        What the picture takes.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    ValueError
+        When the object is not a result, or is one without a picture.
+    ImportError
+        When matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> import matplotlib.pyplot as plt
+    >>> import perfarray
+    >>> times = perfarray.from_samples({"old": [10.0, 10.1, 9.9], "new": [9.0, 9.1, 8.9]})
+    >>> ax = draw(times.perf.compare("old", threshold=0.02))
+    >>> ax.get_title(loc="left")
+    'new compared with old'
+    >>> plt.close(ax.figure)
+    """
+    name = result.attrs.get("result")
+    if not isinstance(name, str) or name not in PICTURES:
+        came = "an object without the attr 'result'" if name is None else f"a result of {name!r}"
+        raise ValueError(
+            f"no picture for {came}; there is one for the results of {', '.join(sorted(PICTURES))}"
+            " (timings are drawn by plot.run_sequence(), plot.variance_components() and plot.intervals(baseline))"
+        )
+    return PICTURES[name](result, ax=ax, **keywords)

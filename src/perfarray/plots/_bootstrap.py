@@ -1,0 +1,111 @@
+"""A bootstrap distribution: histograms of replicates, the statistic of the data, and percentile limits."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xarray as xr
+
+from perfarray.plots._figure import COLOURS, DARK, NOTE_SIZE, axes_for, check_matplotlib, describe, number_format, selection
+from perfarray.plots._rows import Row, label_rows, rows_of, size_for
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SAME = 1e-9
+"""Relative range below which replicates are one value, but for rounding, and have no histogram."""
+
+HEIGHT = 0.85
+"""Height of the highest bar, in rows."""
+
+
+def distribution(result: xr.DataArray, ax: "Axes | None" = None, *, confidence_level: float = 0.95, bins: int = 40) -> "Axes":
+    """Draw the replicates of every cell as a histogram, with the statistic of the data and the percentiles of the replicates.
+
+    Parameters
+    ----------
+    result : DataArray
+        What `perfarray.bootstrap_distribution` returned, or a selection of it: replicates along `replicate`, and the coordinate `observed`.
+        Every other dim gives rows on one axis.
+    ax : Axes, optional
+        Where to draw; default: a new figure, as high as its rows need.
+    confidence_level : float
+        Share of the replicates between the two ends of the bar under each histogram.
+    bins : int
+        Bars of a histogram.
+
+    Returns
+    -------
+    Axes
+        Horizontal axis: the statistic, in the units of the data.
+
+    Raises
+    ------
+    ImportError
+        When matplotlib is not installed.
+    ValueError
+        When `confidence_level` is not between 0 and 1, or `bins` is not a whole number of at least 1.
+
+    Notes
+    -----
+    The bar shows plain percentiles of the replicates; limits that hold what they promise with few units come from `bootstrap_interval`.
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> import matplotlib.pyplot as plt
+    >>> import perfarray
+    >>> times = perfarray.from_samples({"fft": [9.0, 10.0, 11.0]}, dim="benchmark")
+    >>> ax = distribution(times.perf.bootstrap_distribution(rng=1))
+    >>> ax.get_title(loc="left"), ax.get_xlabel()
+    ('Bootstrap distribution, fft', 'mean of time, s; level redrawn: execution; bar: 95 % of 1000 replicates')
+    >>> plt.close(ax.figure)
+    """
+    check_matplotlib()
+    if not 0 < confidence_level < 1:
+        raise ValueError(f"confidence_level={confidence_level!r} is out of range; give a number between 0 and 1, such as 0.95")
+    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
+        raise ValueError(f"bins={bins!r}: give a whole number of at least 1")
+    result = result.compute()
+    cells = result.isel(replicate=0, drop=True)
+    rows = rows_of(cells)
+    width, height = size_for(rows)
+    ax = axes_for(ax, (width, max(1.5 + 2 * (height - 1.5), 2.2)))
+    for row in rows:
+        _draw_row(ax, row, result.isel(row.cell), confidence_level, bins)
+    label_rows(ax, rows)
+    _describe(ax, result, confidence_level)
+    return ax
+
+
+def _draw_row(ax: "Axes", row: Row, replicates: xr.DataArray, confidence_level: float, bins: int) -> None:
+    """Draw one cell: bars upwards from the row's line, the observed value as a mark, percentiles as a thick line."""
+    values = replicates.values[np.isfinite(replicates.values)]
+    if not values.size:
+        ax.text(0.01, row.y, "not measured", transform=ax.get_yaxis_transform(), va="center", color=DARK, fontsize=NOTE_SIZE)
+        return
+    foot = row.y + HEIGHT / 2
+    if np.ptp(values) > SAME * np.abs(values).max():
+        heights, edges = np.histogram(values, bins=bins)
+        ax.bar(
+            edges[:-1], -HEIGHT * heights / heights.max(), np.diff(edges), bottom=foot, align="edge", color=COLOURS[1],
+            label="replicates", linewidth=0,
+        )  # fmt: skip
+    low, high = np.quantile(values, [(1 - confidence_level) / 2, (1 + confidence_level) / 2])
+    ax.hlines(foot, low, high, color=COLOURS[0], linewidth=3, label=f"{100 * confidence_level:g} % of them")
+    observed = float(replicates["observed"]) if "observed" in replicates.coords else np.nan
+    if np.isfinite(observed):
+        ax.vlines(observed, foot - HEIGHT, foot, color=DARK, linewidth=1.2, label="data")
+
+
+def _describe(ax: "Axes", result: xr.DataArray, confidence_level: float) -> None:
+    """Title, legend, and what the horizontal axis shows."""
+    attrs = result.attrs
+    units = str(attrs.get("units", "1"))
+    written = number_format(units)
+    ax.xaxis.set_major_formatter(lambda value, _: written(value))
+    drawn = str(attrs.get("resample", "execution")).split()
+    said = "values redrawn, nest ignored" if drawn == ["flat"] else f"level{'s' * (len(drawn) > 1)} redrawn: {', '.join(drawn)}"
+    number = result.sizes["replicate"]
+    of = f"{attrs.get('statistic', 'statistic')} of {attrs.get('metric', 'time')}, {units}"
+    ax.set_xlabel(f"{of}; {said}; bar: {100 * confidence_level:g} % of {number} replicates")
+    describe(ax, ", ".join(["Bootstrap distribution", *selection(result.isel(replicate=0, drop=True))]))

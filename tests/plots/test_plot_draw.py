@@ -1,0 +1,131 @@
+"""Which picture belongs to which result, and what every picture promises."""
+
+import sys
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import xarray as xr
+
+import perfarray
+from perfarray import plots
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*cells rest on fewer than 30 units:UserWarning")  # few units draw faster
+
+TIMES = xr.DataArray(
+    np.array([[[[10.0, 10.2], [9.9, 10.1]], [[9.0, 9.2], [8.9, 9.3]]], [[[5.0, 5.1], [5.2, 4.9]], [[5.3, 5.2], [5.1, 5.5]]]]),
+    dims=("benchmark", "version", "execution", "iteration"),
+    coords={"benchmark": ["fft", "sort"], "version": ["old", "new"]},
+    name="time",
+    attrs={"units": "s"},
+)
+
+RESULTS = {
+    "bootstrap_distribution": lambda: TIMES.perf.bootstrap_distribution(n_resamples=20, rng=1),
+    "bootstrap_interval": lambda: TIMES.perf.bootstrap_interval(method="basic", rng=1),
+    "compare": lambda: TIMES.perf.compare("old"),
+    "mean_interval": TIMES.perf.mean_interval,
+    "pairwise": lambda: TIMES.perf.pairwise(dim="version"),
+    "plan_repetitions": lambda: TIMES.perf.plan_repetitions(costs={"execution": 5}, budget=500).to_dataset(),
+    "plan_suite": lambda: TIMES.perf.plan_suite(costs={"execution": 5}, budget=2000, shared="execution").to_dataset(),
+    "ratio_interval": lambda: TIMES.perf.ratio_interval("old"),
+    "variance_components": TIMES.perf.variance_components,
+}
+
+
+def test_every_picture_is_tried_here():
+    """The table below the tests is the table of pictures."""
+    assert set(RESULTS) == set(plots.PICTURES)
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_result_draws_itself_in_a_new_figure(name):
+    """`result.perf.plot()` makes one figure with one Axes, returns it, and the picture renders."""
+    ax = RESULTS[name]().perf.plot()
+    assert plt.get_fignums() == [ax.figure.number]
+    assert ax.figure.axes == [ax]
+    ax.figure.canvas.draw()
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_axes_given_are_used_and_returned(name):
+    """`ax=` holds the whole picture; no other figure or Axes appears."""
+    figure, (left, right) = plt.subplots(1, 2)
+    assert RESULTS[name]().perf.plot(ax=right) is right
+    assert plt.get_fignums() == [figure.number]
+    assert figure.axes == [left, right]
+    assert not left.has_data()
+    assert right.has_data()
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_result_is_not_changed(name):
+    """Drawing leaves the result as it was."""
+    result = RESULTS[name]()
+    before = result.copy(deep=True)
+    result.perf.plot()
+    xr.testing.assert_identical(result, before)
+
+
+@pytest.mark.parametrize("dims", [("benchmark", "version", "iteration", "execution"), ("iteration", "version", "execution", "benchmark")])
+@pytest.mark.parametrize("name", ["compare", "variance_components"])
+def test_order_of_dims_changes_nothing(name, dims):
+    """Groups are benchmarks whichever dim comes first."""
+    result = RESULTS[name]()
+    turned = result.transpose(*(dim for dim in dims if dim in result.dims), ...)
+    labels = [[text.get_text() for text in drawn.perf.plot().get_yticklabels()] for drawn in (result, turned)]
+    assert labels[0] == labels[1]
+
+
+def test_lazy_results_are_computed():
+    """A result of dask arrays is drawn like any other."""
+    pytest.importorskip("dask")
+    ax = TIMES.chunk({"benchmark": 1}).perf.variance_components().perf.plot()
+    assert len(ax.get_yticks()) == 4
+
+
+def test_accessor_pictures_compute_and_draw():
+    """`.plot.variance_components()`, `.plot.intervals(baseline)` and `.plot.run_sequence()` work on timings and take `ax=`."""
+    _, ax = plt.subplots()
+    assert TIMES.perf.plot.variance_components(ax=ax) is ax
+    assert TIMES.perf.plot.intervals("old", threshold=0.02).get_title(loc="left") == "new compared with old"
+    assert TIMES.sel(benchmark="fft", version="old").perf.plot.run_sequence().get_title(loc="left") == "fft, old"
+
+
+def test_unknown_result_is_named_with_the_pictures_there_are():
+    """A result without a picture says which results have one."""
+    with pytest.raises(
+        ValueError, match=r"no picture for a result of 'counts'; .* pairwise, plan_repetitions, plan_suite, ratio_interval, var"
+    ):
+        plots.draw(xr.Dataset(attrs={"result": "counts"}))
+
+
+def test_timings_are_not_a_result():
+    """Timings say how they are drawn."""
+    with pytest.raises(ValueError, match=r"no picture for an object without the attr 'result'.*run_sequence"):
+        TIMES.perf.plot()
+
+
+def test_empty_result_is_said():
+    """A selection that left nothing is not an IndexError."""
+    with pytest.raises(ValueError, match=r"no cell to draw: its dims are \{'benchmark': 0"):
+        TIMES.perf.variance_components().isel(benchmark=[]).perf.plot()
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_missing_matplotlib_says_what_to_install(name, monkeypatch):
+    """Without matplotlib the message names it and the extra."""
+    result = RESULTS[name]()
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r"need matplotlib.*install perfarray\[plots\]"):
+        result.perf.plot()
+    with pytest.raises(ImportError, match=r"need matplotlib.*install perfarray\[plots\]"):
+        TIMES.isel(benchmark=0, version=0).perf.plot.run_sequence()
+
+
+def test_shipped_data_are_drawn():
+    """The suite that comes with the package, whole."""
+    times = perfarray.load_dataset("c_suite")
+    ax = times.perf.compare("O2", threshold=0.02).perf.plot()
+    assert [text.get_text() for text in ax.get_yticklabels()][-2:] == ["string_search", "suite (geometric mean)"]
+    assert ax.get_title(loc="left") == "O3 compared with O2"

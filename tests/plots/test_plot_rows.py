@@ -1,0 +1,105 @@
+"""Rows: labels, groups, shortening, sizes."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from perfarray.plots._figure import level_colours, number_format, selection, shortened
+from perfarray.plots._rows import GAP, rows_of, size_for
+
+
+def cells(**labels):
+    """Return an array with these dims and labels."""
+    return xr.DataArray(np.zeros([len(names) for names in labels.values()]), dims=list(labels), coords=labels)
+
+
+def test_one_dim_gives_one_row_each():
+    """One varying dim: its labels, one below the other, no groups."""
+    rows = rows_of(cells(benchmark=["fft", "sort"], version=["new"]))
+    assert [(row.label, row.group, row.y) for row in rows] == [("fft", "", 0.0), ("sort", "", 1.0)]
+    assert rows[1].cell == {"benchmark": 1, "version": 0}
+
+
+def test_two_dims_give_groups_by_benchmark():
+    """Two varying dims: a benchmark is a group, wherever its dim stands; groups have room between them."""
+    rows = rows_of(cells(version=["a", "b"], benchmark=["fft", "sort"]))
+    assert [(row.group, row.label) for row in rows] == [("fft", "a"), ("fft", "b"), ("sort", "a"), ("sort", "b")]
+    assert [row.y for row in rows] == [0, 1, 2 + GAP, 3 + GAP]
+
+
+def test_three_dims_join_in_the_label():
+    """What is not the group stands in the label."""
+    rows = rows_of(cells(benchmark=["fft", "sort"], compiler=["gcc", "clang"], flags=["O2", "O3"]))
+    assert rows[1].label == "gcc, O3"
+
+
+def test_a_single_cell_names_itself():
+    """One cell: all its labels; no dims, one row without a label."""
+    assert [row.label for row in rows_of(cells(benchmark=["fft"], version=["new"]))] == ["fft, new"]
+    assert [row.label for row in rows_of(xr.DataArray(1.0))] == [""]
+
+
+def test_numbers_and_tuples_are_readable():
+    """A number says of what; a label of several parts is joined."""
+    assert [row.label for row in rows_of(cells(machine=[0, 1]))] == ["machine 0", "machine 1"]
+    stacked = cells(benchmark=["fft"], flags=["O2", "O3"]).stack(cell=("benchmark", "flags"))
+    assert [row.label for row in rows_of(stacked)] == ["fft, O2", "fft, O3"]
+
+
+def test_figures_grow_with_rows_and_labels():
+    """Sixty rows are three times as legible as in a fixed height; long labels make it wider."""
+    few, many = (size_for(rows_of(cells(benchmark=[f"b{i}" for i in range(n)]))) for n in (3, 60))
+    assert many[1] - few[1] == pytest.approx(57 * 0.25)
+    assert size_for(rows_of(cells(benchmark=["b" * 40, "c"])))[0] > few[0] + 2
+
+
+def test_long_labels_are_shortened_in_the_middle():
+    """Beginning and end stay; short ones are left alone."""
+    short, long = shortened(["fft", "beginning" + "x" * 50 + "end"])
+    assert short == "fft"
+    assert len(long) == 40
+    assert long.startswith("beginning")
+    assert long.endswith("end")
+    assert "…" in long
+
+
+@pytest.mark.parametrize("place", [5, 25, 50, 74])
+def test_shortened_labels_stay_different(place):
+    """Wherever two labels differ, they still do."""
+    labels = ["x" * place + letter + "x" * (80 - place) for letter in "ab"]
+    found = shortened(labels)
+    assert len(set(found)) == 2
+    assert max(len(text) for text in found) <= 60
+
+
+def test_labels_that_cannot_be_shortened_are_left():
+    """Differences at both ends and the middle: whole labels."""
+    labels = ["x" * i + "a" + "x" * (300 - i) for i in range(0, 300, 10)]
+    assert shortened(labels) == labels
+
+
+def test_levels_keep_their_colours():
+    """A level has the same colour with and without the others; levels of other names differ from them."""
+    assert level_colours(["execution", "iteration"])["execution"] == level_colours(["binary", "execution"])["execution"]
+    assert len(set(level_colours(["machine", "binary", "session", "execution", "iteration"]).values())) == 5
+
+
+@pytest.mark.parametrize(
+    ("units", "value", "text"),
+    [
+        ("s", 7.9751e-4, "797.5 µs"),
+        ("ops/s", 12225.7, "12.23 kops/s"),
+        ("ops/ms", 12225.7, "12230 ops/ms"),
+        ("1", 0.5, "0.5"),
+        ("s", np.nan, "–"),
+    ],
+)
+def test_numbers_have_their_unit(units, value, text):
+    """Four digits; a prefix only where the unit takes one."""
+    assert number_format(units)(value) == text
+
+
+def test_selection_names_what_was_selected():
+    """Dims of size one and selected labels; not what every file carries along, not repetitions of size one."""
+    array = cells(benchmark=["fft", "sort"], version=["new"], iteration=[0]).assign_coords(machine="martha", flags="O2", execution=3)
+    assert selection(array) == ["new", "O2", "execution 3"]
