@@ -1,0 +1,35 @@
+"""Compare variants in one process: rounds in turn, so that drift of the machine hits all alike; ratios are medians over rounds."""
+
+import statistics
+import time
+from collections.abc import Callable, Mapping
+
+
+def seconds(call: Callable[[], object], repeat: int) -> float:
+    """Return the mean time of a call in a burst."""
+    start = time.perf_counter()
+    for _ in range(repeat):
+        call()
+    return (time.perf_counter() - start) / repeat
+
+
+def interleaved(variants: Mapping[str, Callable[[], object]], rounds: int = 15, budget: float = 0.05) -> dict[str, list[float]]:
+    """Time every variant once a round, each for about `budget` seconds; return the times by round."""
+    repeats = {name: max(1, int(budget / max(seconds(call, 1), 1e-7))) for name, call in variants.items()}
+    found: dict[str, list[float]] = {name: [] for name in variants}
+    for _ in range(rounds):
+        for name, call in variants.items():
+            found[name].append(seconds(call, repeats[name]))
+    return found
+
+
+def ratio(found: Mapping[str, list[float]], over: str, under: str) -> float:
+    """Return the median over rounds of one variant's time over another's."""
+    return statistics.median(a / b for a, b in zip(found[over], found[under], strict=True))
+
+
+def report(title: str, found: Mapping[str, list[float]]) -> None:
+    """Print the median time of every variant."""
+    print(title)
+    for name, times in found.items():
+        print(f"  {name:<40} {statistics.median(times) * 1e3:9.3f} ms")

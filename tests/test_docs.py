@@ -1,0 +1,155 @@
+"""The documentation: its code runs, its numbers are those that are printed, its links lead somewhere, its glossary is complete."""
+
+import doctest
+import json
+import re
+import shutil
+from itertools import pairwise
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pytest
+
+import perfarray
+from perfarray import conventions
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")], key=str)
+PAGES = [page for page in PAGES if "_build" not in page.parts]
+WITH_CODE = [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")]
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def python_blocks(text: str) -> list[tuple[int, str]]:
+    """Return line number and code of every ```python block."""
+    return [(text[: found.start(1)].count("\n") + 1, found.group(1)) for found in re.finditer(r"^```python\n(.*?)^```$", text, re.M | re.S)]
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """The files that README.md speaks of, in the current folder."""
+    shipped = perfarray.dataset_path("python_malloc")
+    shutil.copy(shipped / "malloc.json", tmp_path / "old.json")
+    shutil.copy(shipped / "pymalloc.json", tmp_path / "new.json")
+    metric = {"score": 1.0, "scoreUnit": "ms/op", "rawData": [[1.0, 1.1], [1.2, 1.1]]}
+    (tmp_path / "jmh-result.json").write_text(json.dumps([{"benchmark": "a.B.c", "mode": "avgt", "primaryMetric": metric}]))
+    times = perfarray.simulate(
+        sizes={"execution": 3, "iteration": 2},
+        variances={"execution": 1.0},
+        mean=100.0,
+        dims={"benchmark": ["fft", "sort"], "version": ["old", "new"]},
+        rng=1,
+    )
+    times.perf.to_frame().rename(columns={"time": "time_ms"}).to_csv(tmp_path / "timings.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    matplotlib.use("Agg")
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
+@pytest.mark.usefixtures("files")
+def test_code_runs(page):
+    """Every block of Python runs, in order and in one namespace; where output is shown, it is what is printed."""
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    for line, code in python_blocks(page.read_text(encoding="utf-8")):
+        if ">>>" not in code:
+            exec(compile("\n" * (line - 1) + code, str(page), "exec"), namespace)
+            continue
+        test = doctest.DocTestParser().get_doctest(code, namespace, name_of(page), str(page), line - 1)
+        printed: list[str] = []
+        failures = doctest.DocTestRunner(optionflags=FLAGS).run(test, out=printed.append, clear_globs=False).failed
+        assert failures == 0, "".join(printed)
+        namespace |= test.globs
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page):
+    """A relative link names a file that exists, and a heading in it."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" in target:
+            continue
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path).resolve() if path else page
+        assert file.is_file(), target
+        assert not anchor or anchor in anchors(file), target
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors that headings get."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_no_absolute_paths(page):
+    """What is written holds on any machine."""
+    assert not re.search(r"(?<![\w:/.`\"])/(home|root|tmp|work|usr|opt)/", page.read_text(encoding="utf-8"))
+
+
+def test_the_readme_runs_the_same_tests_as_the_checks():
+    """README.md's second command and .ci/run end in the same call of pytest, after installing the same extra."""
+    commands = [line for line in (ROOT / "README.md").read_text(encoding="utf-8").splitlines() if line.startswith("python3 -m venv .venv")]
+    demo, tests = commands
+    assert demo.endswith(".venv/bin/perfarray demo")
+    run = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    called = [line.partition(" || ")[0].removeprefix('"$python"') for line in run.splitlines() if line.startswith('"$python" -m pytest')]
+    assert called == [tests.rpartition(".venv/bin/python")[2]]
+    extras = [re.search(r'"(\.\[\w+\])"', text).group(1) for text in (tests, run)]
+    assert extras[0] == extras[1]
+
+
+def glossary() -> set[str]:
+    """Return everything that stands in code signs in the glossary."""
+    return set(re.findall(r"`([^`]+)`", (ROOT / "docs" / "conventions.md").read_text(encoding="utf-8")))
+
+
+def test_glossary_names_every_constant():
+    """Every public name of conventions.py is in docs/conventions.md, and every word it defines."""
+    public = {name for name, value in vars(conventions).items() if not name.startswith("_") and name != "Final"}
+    assert public - glossary() == set()
+    words = {*conventions.LEVELS, *conventions.COMPARED, *conventions.MARKS}
+    words |= {value for name, value in vars(conventions).items() if name.isupper() and isinstance(value, str)}
+    assert words - glossary() == set()
+
+
+def test_glossary_names_levels_outermost_first():
+    """The table of levels has the nesting order."""
+    text = (ROOT / "docs" / "conventions.md").read_text(encoding="utf-8")
+    places = [text.index(f"\n| `{level}`") for level in conventions.LEVELS]
+    assert all(first < second for first, second in pairwise(places))
+
+
+def test_glossary_names_what_results_hold():
+    """Variables, coordinates and attributes of every result are in the glossary."""
+    levels = ("binary", "execution", "iteration")
+    times = perfarray.simulate(
+        sizes=dict.fromkeys(levels, 3),
+        variances=dict.fromkeys(levels, 1e-4),
+        dims={"benchmark": 2, "version": ["old", "new"]},
+        shared={"binary": 0.5},
+        rng=1,
+    )
+    times = times.assign_coords(warmup=times["time"].isnull())
+    baseline = {"baseline": "old", "dim": "version"}
+    results = [
+        times,
+        times.perf.counts(),
+        times.perf.variance_components(),
+        times.perf.mean_interval(),
+        times.perf.ratio_interval(**baseline, paired="binary"),
+        times.perf.compare(**baseline, correction="holm"),
+        times.perf.pairwise(dim="version"),
+        perfarray.load_dataset("aa_sessions"),
+    ]
+    used: set[str] = set()
+    for result in results:
+        used |= {str(name) for name in result.variables} | {str(name) for name in result.attrs}
+        used |= {str(name) for variable in result.variables.values() for name in variable.attrs}
+        used |= {str(value) for variable in result.data_vars.values() if variable.dtype == object for value in np.unique(variable)}
+    assert used - glossary() == set()
