@@ -9,7 +9,10 @@ COMPARED: Final = ("benchmark", "machine", "version", "compiler", "flags", "tuni
 """Dims a table's columns may be named after: what is compared or broadcasts, never a level."""
 
 BENCHMARK: Final = "benchmark"
+EXECUTION: Final = "execution"
 ITERATION: Final = "iteration"
+MACHINE: Final = "machine"
+VERSION: Final = "version"
 
 MARKS: Final = ("warmup", "censored", "failed", "copied")
 """Boolean coordinates: values marked with one of them are left out of every answer, and counted."""

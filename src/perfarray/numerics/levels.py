@@ -58,6 +58,71 @@ def unit_means(values: Floats, levels: int) -> Floats:
     return values
 
 
+def one_value_per_unit(values: Floats, levels: int, unit: int) -> Floats:
+    """Average what lies below a level, and put all of that level's repetitions on one axis: the sample of a test.
+
+    Parameters
+    ----------
+    values : array, shape (..., n_L, ..., n_1)
+        Measurements.
+    levels : int
+        The number of levels L.
+    unit : int
+        The place of the level in the nest, 0 for the outermost: levels above it are pooled, so that their repetitions count as
+        independent.
+
+    Returns
+    -------
+    array, shape (..., repetitions)
+        NaN where nothing was measured.
+    """
+    means = unit_means(values, levels - unit)
+    return means.reshape(*means.shape[: values.ndim - levels], -1)
+
+
+def values_by_unit(values: Floats, levels: int, value: int) -> Floats:
+    """Average what lies below a level; its repetitions stay with the outermost unit they belong to: the runs of a distribution.
+
+    Parameters
+    ----------
+    values : array, shape (..., n_L, ..., n_1)
+        Measurements.
+    levels : int
+        The number of levels L.
+    value : int
+        The place in the nest of the level whose repetitions are the values, 0 for the outermost.
+
+    Returns
+    -------
+    array, shape (..., n_L, values)
+        NaN where nothing was measured; one value per unit where the value is the outermost level.
+    """
+    means = unit_means(values, levels - value)
+    batch = values.ndim - levels
+    return means.reshape(*means.shape[: batch + 1], -1)
+
+
+def unit_weights(values: Floats) -> Floats:
+    """Return the weight of every value when each unit counts the same, and its values share its weight alike.
+
+    Parameters
+    ----------
+    values : array, shape (..., units, values)
+        What `values_by_unit` gives.
+
+    Returns
+    -------
+    array, shape (..., units, values)
+        Weights that sum to 1 over the last two axes; 0 where nothing was measured, NaN where a cell has no value at all.
+    """
+    measured = ~np.isnan(values)
+    inside = measured.sum(axis=-1, keepdims=True)
+    units = (inside > 0).sum(axis=-2, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = np.where(measured, 1.0 / inside, 0.0) / units
+    return np.asarray(shares)
+
+
 def summarise_units(means: Floats) -> UnitSummary:
     """Return mean, squared standard error and number of the units along the last axis.
 
