@@ -1,0 +1,139 @@
+"""Which single number stands for a program's run time, and how stable it is: Haveraaen and Hundvebakke (2001), section 3."""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfarray.numerics.levels import Floats, mean_of_measured, unit_means, unit_weights
+
+BLOCK: Final = 2_000_000
+"""Values of groups held at once."""
+
+ROUNDING: Final = 1e-9
+"""Ranks this close to a whole number are that number: they are sums of weights."""
+
+
+def _between(ordered: Floats, rank: float) -> Floats:
+    """Return the middle of the two order statistics around a rank that counts from 1; below 1 it is the first."""
+    low, high = max(int(np.floor(rank)), 1), max(int(np.ceil(rank)), 1)
+    return np.asarray((ordered[..., low - 1] + ordered[..., high - 1]) / 2)
+
+
+ESTIMATORS: Final[Mapping[str, Callable[[Floats], Floats]]] = MappingProxyType(
+    {
+        "mean": lambda ordered: np.asarray(ordered.mean(axis=-1)),
+        "median": lambda ordered: _between(ordered, (ordered.shape[-1] + 1) / 2),
+        "quartile": lambda ordered: _between(ordered, (ordered.shape[-1] + 1) / 4),
+        "min": lambda ordered: ordered[..., 0],
+    }
+)
+"""The paper's four estimators of ordered runs, along the last axis."""
+
+QUANTILES: Final[Mapping[str, float]] = MappingProxyType({"median": 1 / 2, "quartile": 1 / 4})
+
+
+def estimate_of_runs(values: Floats, statistic: str) -> Floats:
+    """Return one estimator of all runs; units have equal weight, and so have the runs inside one.
+
+    Parameters
+    ----------
+    values : array, shape (..., units, runs)
+        Runs; NaN where nothing was measured.
+    statistic : {"mean", "median", "quartile", "min"}
+        The rank p (k + 1) of the paper's k runs is, with unequal weights w, the point p (1 + sum w^2) of their cumulative weights: the
+        same for equal ones, where sum w^2 = 1 / k.
+
+    Returns
+    -------
+    array, shape (...)
+    """
+    if statistic == "mean":
+        return mean_of_measured(unit_means(values, 2))
+    batch = values.shape[:-2]
+    flat, weights = values.reshape(*batch, -1), unit_weights(values).reshape(*batch, -1)
+    order = np.argsort(flat, axis=-1)
+    ordered, share = np.take_along_axis(flat, order, axis=-1), np.take_along_axis(weights, order, axis=-1)
+    if statistic == "min":
+        return ordered[..., 0]
+    reached = np.cumsum(share, axis=-1)
+    point = QUANTILES[statistic] * (1 + (share**2).sum(axis=-1, keepdims=True))
+    low = np.maximum((reached <= point + ROUNDING).sum(axis=-1, keepdims=True) - 1, 0)
+    high = (reached < point - ROUNDING).sum(axis=-1, keepdims=True)
+    low, high = (np.minimum(place, np.maximum((share > 0).sum(axis=-1, keepdims=True) - 1, 0)) for place in (low, high))
+    return np.asarray((np.take_along_axis(ordered, low, axis=-1) + np.take_along_axis(ordered, high, axis=-1))[..., 0] / 2)
+
+
+def stability_of_estimators(values: Floats, sizes: Sequence[int], statistics: Sequence[str]) -> tuple[Floats, Floats]:
+    """Estimate from every group of consecutive runs, rotating round the end, and say how much the estimates differ.
+
+    Parameters
+    ----------
+    values : array, shape (..., runs)
+        Runs in the order they were taken; NaN where nothing was measured.
+    sizes : sequence of int
+        Runs in a group.
+    statistics : sequence of str
+        Keys of `ESTIMATORS`.
+
+    Returns
+    -------
+    tuple of arrays, shape (..., sizes, statistics)
+        The mean of the estimates over all groups, and their standard deviation (divisor groups - 1) over that mean; NaN where there are
+        fewer runs than a group has, or a single one.
+    """
+    batch, runs = values.shape[:-1], values.shape[-1]
+    rows = values.reshape(-1, runs)
+    rows = np.take_along_axis(rows, np.argsort(np.isnan(rows), axis=-1, kind="stable"), axis=-1)
+    counts = (~np.isnan(rows)).sum(axis=-1)
+    found = np.full((2, len(rows), len(sizes), len(statistics)), np.nan)
+    for number, size in enumerate(sizes):
+        cells = np.flatnonzero(counts >= max(size, 2))
+        step = max(1, BLOCK // (runs * size))
+        for start in range(0, len(cells), step):
+            block = cells[start : start + step]
+            groups = np.sort(_groups(rows[block], counts[block], size), axis=-1)
+            for place, statistic in enumerate(statistics):
+                found[:, block, number, place] = _spread(ESTIMATORS[statistic](groups), counts[block])
+    estimates, deviations = found.reshape(2, *batch, len(sizes), len(statistics))
+    return estimates, deviations
+
+
+def _groups(rows: Floats, counts: npt.NDArray[np.intp], size: int) -> Floats:
+    """Return the group of consecutive runs that starts at each run, shape (rows, runs, size)."""
+    start = np.arange(rows.shape[-1])[:, None] + np.arange(size)
+    places = start[None] % counts[:, None, None]
+    return np.take_along_axis(rows[:, None, :], places.reshape(len(rows), 1, -1), axis=-1).reshape(places.shape)
+
+
+def _spread(estimates: Floats, counts: npt.NDArray[np.intp]) -> tuple[Floats, Floats]:
+    """Return mean and relative standard deviation over the groups there are: as many as runs."""
+    there = np.arange(estimates.shape[-1]) < counts[:, None]
+    mean = np.where(there, estimates, 0.0).sum(axis=-1) / counts
+    squares = np.where(there, (estimates - mean[:, None]) ** 2, 0.0).sum(axis=-1)
+    return mean, np.sqrt(squares / (counts - 1)) / mean
+
+
+def size_that_separates(deviations: Floats, sizes: Sequence[int], difference: float, multiple: float) -> Floats:
+    """Return the smallest group size from which on `multiple` relative standard deviations stay within `difference`; NaN where none.
+
+    Parameters
+    ----------
+    deviations : array, shape (..., sizes)
+        Relative standard deviations; sizes ascend.
+    sizes : sequence of int
+    difference : float
+        Relative difference of two programs.
+    multiple : float
+        Two or three in the paper.
+
+    Returns
+    -------
+    array, shape (...)
+    """
+    enough = multiple * deviations <= difference
+    known = ~np.isnan(deviations)
+    lasting = np.logical_and.accumulate((enough | ~known)[..., ::-1], axis=-1)[..., ::-1] & enough
+    return np.where(lasting.any(axis=-1), np.asarray(sizes, dtype=float)[lasting.argmax(axis=-1)], np.nan)
