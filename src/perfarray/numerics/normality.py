@@ -1,0 +1,109 @@
+"""The Shapiro-Wilk test of normality. The last axis is the sample; NaN is "not measured"."""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr, ndtri
+
+Floats = npt.NDArray[np.float64]
+
+LEAST = 3
+"""Values a sample needs."""
+
+OUTERMOST_COEFFICIENT = (0.0, 0.221157, -0.147981, -2.07119, 4.434685, -2.706056)
+NEXT_COEFFICIENT = (0.0, 0.042981, -0.293762, -1.752461, 5.682633, -3.582633)
+"""Corrections of the two outermost coefficients: polynomials in 1 / sqrt(n), the constant first."""
+
+SMALL_SHIFT = (-2.273, 0.459)
+SMALL_MEAN = (0.5440, -0.39978, 0.025054, -6.714e-4)
+SMALL_LOG_SPREAD = (1.3822, -0.77857, 0.062767, -0.0020322)
+"""The normal that -log(shift - log(1 - W)) follows for 4 to 11 values: polynomials in n."""
+
+LARGE_MEAN = (-1.5861, -0.31082, -0.083751, 0.0038915)
+LARGE_LOG_SPREAD = (-0.4803, -0.082676, 0.0030302)
+"""The normal that log(1 - W) follows for 12 values and more: polynomials in log(n)."""
+
+
+class ShapiroWilk(NamedTuple):
+    """The statistic W and its p-value; NaN for samples of fewer than 3 values, or of equal ones."""
+
+    statistic: Floats
+    pvalue: Floats
+
+
+def shapiro_wilk(values: npt.ArrayLike) -> ShapiroWilk:
+    """Test whether samples come from normal distributions, as R's `shapiro.test` does.
+
+    Parameters
+    ----------
+    values : array, shape (..., values)
+        Samples, which may differ in size. P-values were fitted for up to 5000 values; beyond, they are extrapolated.
+
+    Returns
+    -------
+    ShapiroWilk
+        Arrays of shape (...).
+
+    References
+    ----------
+    P. Royston, "Remark AS R94: A remark on algorithm AS 181: the W-test for normality", Applied Statistics 44, 1995.
+    """
+    sample = np.sort(np.asarray(values, dtype=float), axis=-1)
+    sizes = (~np.isnan(sample)).sum(axis=-1)
+    statistic = np.full(sizes.shape, np.nan)
+    pvalue = np.full(sizes.shape, np.nan)
+    for n in np.unique(sizes[sizes >= LEAST]).tolist():  # the coefficients depend on the size of the sample
+        here = sizes == n
+        distance = _distance_from_one(sample[here][:, :n])
+        statistic[here] = 1.0 - distance
+        pvalue[here] = _pvalue(distance, n)
+    return ShapiroWilk(statistic, pvalue)
+
+
+def _distance_from_one(ordered: Floats) -> Floats:
+    """Return 1 - W of rows in ascending order: near a normal sample W is too near 1 to be subtracted from it later."""
+    coefficients = _coefficients(ordered.shape[-1])
+    spread = ordered[:, -1] - ordered[:, 0]
+    scale = np.where(spread > 0, spread, np.nan)[:, None]
+    centred = (ordered - ordered[:, :1]) / scale
+    centred = centred - centred.mean(axis=-1, keepdims=True)
+    squares = (centred**2).sum(axis=-1)
+    length = np.sqrt(squares * (coefficients**2).sum())
+    product = (coefficients * centred).sum(axis=-1)
+    return np.asarray(np.maximum((length - product) * (length + product) / length**2, 0.0))
+
+
+@lru_cache(maxsize=256)
+def _coefficients(n: int) -> Floats:
+    """Return the weights of the ordered values in W."""
+    if n == LEAST:
+        return np.array([-np.sqrt(0.5), 0.0, np.sqrt(0.5)])
+    scores = ndtri((np.arange(1, n + 1) - 0.375) / (n + 0.25))
+    total = (scores**2).sum()
+    corrected = [np.polyval(OUTERMOST_COEFFICIENT[::-1], n**-0.5) + scores[-1] / np.sqrt(total)]
+    if n > 5:
+        corrected.append(np.polyval(NEXT_COEFFICIENT[::-1], n**-0.5) + scores[-2] / np.sqrt(total))
+    outer = len(corrected)
+    left = total - 2 * (scores[-outer:] ** 2).sum()
+    weights = scores / np.sqrt(left / (1 - 2 * np.square(corrected).sum()))
+    weights[-outer:] = corrected[::-1]
+    weights[:outer] = -np.array(corrected)
+    return np.asarray(weights)
+
+
+def _pvalue(distance: Floats, n: int) -> Floats:
+    """Return the probability of a W as small, given 1 - W."""
+    if n == LEAST:
+        return np.asarray(np.clip(6 / np.pi * (np.arcsin(np.sqrt(1 - distance)) - np.arcsin(np.sqrt(0.75))), 0.0, 1.0))
+    with np.errstate(divide="ignore"):
+        score = np.log(distance)
+    if n <= 11:
+        shift = np.polyval(SMALL_SHIFT[::-1], n)
+        far = score >= shift
+        score = -np.log(shift - np.where(far, shift - 1.0, score))
+        mean, spread = np.polyval(SMALL_MEAN[::-1], n), np.exp(np.polyval(SMALL_LOG_SPREAD[::-1], n))
+        return np.where(far, 0.0, ndtr((mean - score) / spread))
+    mean, spread = np.polyval(LARGE_MEAN[::-1], np.log(n)), np.exp(np.polyval(LARGE_LOG_SPREAD[::-1], np.log(n)))
+    return np.asarray(ndtr((mean - score) / spread))
