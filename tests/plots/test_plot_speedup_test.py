@@ -1,0 +1,40 @@
+"""Which way each benchmark went through the Speedup-Test."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import perfarray
+from perfarray.plots import draw, protocol
+
+OLD = [2.799, 2.046, 1.259, 1.877, 2.244]
+NEW = [1.046, 0.259, 0.877, 1.244, 1.799]
+
+
+@pytest.fixture
+def times():
+    """A benchmark that is faster, and one with a sample of equal values."""
+    both = [perfarray.from_samples({"old": old, "new": NEW})["time"] for old in (OLD, [2.0] * 5)]
+    return xr.concat(both, "benchmark").assign_coords(benchmark=["fft", "flat"])
+
+
+def test_a_box_per_step(times):
+    """Steps from left to right, boxes only where they were reached, beside them what was found."""
+    ax = draw(times.perf.speedup_test("old", confidence_level=0.95))
+    texts = [text.get_text() for text in ax.texts]
+    assert texts[:4] == ["0.965  normal", "0.965  normal", "1  equal variances", "0.0112  significant"]
+    assert texts[4:8] == ["no answer", "0.965  normal", "–", "–"]
+    assert "1.957, 95 %" in texts
+    assert len(ax.patches) == 6
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["fft", "flat"]
+    assert ax.get_title(loc="left") == "Speedup-Test, new, compared with old"
+    legend = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert legend == ["condition holds", "chooses the test", "significant", "stops"]
+
+
+def test_the_median(times):
+    """Two steps; a speedup that is not significant says no."""
+    ax = protocol(times.sel(benchmark="fft").perf.speedup_test("old", statistic="median", confidence_level=0.999))
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["Kolmogorov-Smirnov\nless the medians", "is it faster?"]
+    assert any(text.get_text().endswith(", no") for text in ax.texts)
+    assert np.isfinite(ax.get_ylim()).all()
