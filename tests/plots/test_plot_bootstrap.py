@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 from matplotlib.colors import to_hex
 
 import perfarray
@@ -43,7 +44,7 @@ def test_each_cell_has_a_row(drawn):
     ax = drawn.perf.plot()
     assert [text.get_text() for text in ax.get_yticklabels()] == ["old", "new", "old", "new"]
     assert ax.get_title(loc="left") == "Bootstrap distribution"
-    assert ax.get_xlabel() == "mean of time, s; levels redrawn: execution, iteration; bar: 95 % of 200 replicates"
+    assert ax.get_xlabel() == "mean of time; levels redrawn: execution, iteration; bar: 95 % of 200 replicates"
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["95 % of them", "data", "replicates"]
 
 
@@ -51,7 +52,41 @@ def test_method_draws_what_it_computes():
     """`times.perf.plot.distribution` takes the keywords of `bootstrap_distribution`; a flat draw is called one."""
     times = perfarray.from_samples({"a": [1.0, 1.2, 1.1], "b": [2.0, 2.2, 1.9]})
     ax = times.perf.plot.distribution(resample="flat", statistic="median", n_resamples=50, rng=1)
-    assert ax.get_xlabel() == "median of time, s; values redrawn, nest ignored; bar: 95 % of 50 replicates"
+    assert ax.get_xlabel() == "median of time; values redrawn, nest ignored; bar: 95 % of 50 replicates"
+
+
+def test_cells_far_apart_share_a_relative_axis(drawn):
+    """Microseconds beside seconds: each histogram about its own 100 %, the statistic written at the right in its unit."""
+    apart = drawn.sel(version="old") * xr.DataArray([2e-6, 0.4], dims="benchmark")
+    apart = apart.assign_coords(observed=apart["observed"] * xr.DataArray([2e-6, 0.4], dims="benchmark")).assign_attrs(drawn.attrs)
+    ax = distribution(apart, bins=10)
+    assert ax.get_xlabel().startswith("mean of time, relative to the data's;\nlevels redrawn")
+    marks = [collection.get_segments()[0][0, 0] for collection in ax.collections if collection.get_label() == "data"]
+    np.testing.assert_allclose(marks, 100)
+    beside = [text.get_text() for text in ax.texts if text.get_gid() == "beside"]
+    assert [text.rpartition(" ")[2] for text in beside] == ["µs", "s"]
+    ax.figure.canvas.draw()
+    assert all(label.get_text().endswith("%") for label in ax.get_xticklabels())
+    left, right = ax.get_xlim()
+    assert right - left < 20
+
+
+def test_ticks_carry_the_unit_and_the_label_does_not(drawn):
+    """Milliseconds on the ticks do not stand beside seconds in the label."""
+    small = (drawn * 1e-3).assign_coords(observed=drawn["observed"] * 1e-3).assign_attrs(drawn.attrs)
+    ax = distribution(small)
+    ax.figure.canvas.draw()
+    assert all(label.get_text().endswith("ms") for label in ax.get_xticklabels())
+    assert ax.get_xlabel().startswith("mean of time; ")
+
+
+def test_a_dataset_with_one_distribution_is_drawn(drawn, tmp_path):
+    """As a file gives it back; without one, or with two, it is refused."""
+    drawn.to_netcdf(tmp_path / "drawn.nc", engine="h5netcdf")
+    with xr.open_dataset(tmp_path / "drawn.nc", engine="h5netcdf") as back:
+        assert distribution(back).get_xlabel() == distribution(drawn).get_xlabel()
+    with pytest.raises(ValueError, match="the Dataset has 2 variables with the dim 'replicate'"):
+        distribution(xr.Dataset({"one": drawn, "two": drawn}))
 
 
 def test_cells_without_data_say_so(drawn):

@@ -70,12 +70,22 @@ def test_computes_and_draws(pilot):
     assert draw(pilot.perf.plan_repetitions(costs=COSTS, budget=5000).to_dataset(), ax=ax) is ax
 
 
-def test_what_cannot_be_drawn(pilot):
-    """Too many cells to tell apart get one colour; no cell is an error."""
+def test_many_plans_are_told_apart(pilot):
+    """More cells than colours: colour and marker together are different for each, and the legend beside the picture names them all."""
     result = pilot.perf.plan_repetitions(costs=COSTS, budget=5000).to_dataset()
-    many = result.isel(benchmark=[0] * 8).assign_coords(benchmark=[f"b{i}" for i in range(8)])
+    many = result.isel(benchmark=[0] * 20).assign_coords(benchmark=[f"b{i}" for i in range(20)])
     ax = plan(many)
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["8 plans", "one-level experiments"]
+    entries = ax.get_legend()
+    assert [text.get_text() for text in entries.get_texts()] == [*(f"b{i}" for i in range(20)), "one-level experiments"]
+    looks = {(line.get_color(), line.get_marker()) for line in entries.get_lines()[:20]}
+    assert len(looks) == 20
+    points = {(line.get_color(), line.get_marker()) for line in ax.lines if len(line.get_xdata()) == 1}
+    assert points == looks
+
+
+def test_what_cannot_be_drawn(pilot):
+    """No cell with a plan is an error."""
+    result = pilot.perf.plan_repetitions(costs=COSTS, budget=5000).to_dataset()
     with pytest.raises(ValueError, match="no cell has a plan"):
         plan(result.assign(cost=result["cost"] * np.nan))
 

@@ -1,0 +1,166 @@
+"""Principal components: samples as points and features as arrows in one picture, and how much of the variance each explains."""
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import xarray as xr
+
+from perfarray.plots._figure import COLOURS, GREY, NOTE_SIZE, axes_for, check_matplotlib, describe, selection, shortened
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+KINDS: Final = ("biplot", "scree")
+
+REACH: Final = 0.85
+"""How far arrows reach at most, as a share of the way to the farthest point along an axis."""
+
+APART: Final = 10.0
+"""Least vertical distance of names, in points of 1/72 inch, where they overlap sideways."""
+
+MOVES: Final = (0, 1, -1, 2, -2, 3, -3)
+"""How far a name may be moved up or down to find room, in its own height."""
+
+
+def principal_components(
+    result: xr.Dataset, ax: "Axes | None" = None, *, kind: str = "biplot", components: tuple[int, int] = (1, 2)
+) -> "Axes":
+    """Draw a biplot, or a scree plot.
+
+    Parameters
+    ----------
+    result : Dataset
+        What `to_dataset` of `perfarray.principal_components` gave, of one cell: select one label of further dims.
+    ax : Axes, optional
+        Where to draw; default: a new figure.
+    kind : {"biplot", "scree"}
+        Scores as points and loadings as arrows; or the share of the variance that each component explains.
+    components : (int, int)
+        The principal components along the two axes of a biplot.
+
+    Returns
+    -------
+    Axes
+        Arrows have a scale of their own, the same along both axes.
+
+    Raises
+    ------
+    ImportError
+        When matplotlib is not installed.
+    ValueError
+        An unknown kind; components that are not there; a result of more than one cell.
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> import matplotlib.pyplot as plt
+    >>> import numpy as np, xarray as xr, perfarray
+    >>> table = xr.DataArray(np.eye(3), dims=("machine", "benchmark"), coords={"machine": [1, 2, 3], "benchmark": ["a", "b", "c"]})
+    >>> ax = principal_components(table.perf.principal_components().to_dataset(), kind="scree")
+    >>> ax.get_ylabel()
+    'share of the variance, percent'
+    >>> plt.close(ax.figure)
+    """
+    check_matplotlib()
+    if kind not in KINDS:
+        raise ValueError(f"kind={kind!r} is not known; choose one of 'biplot', 'scree'")
+    result = result.compute()
+    extra = [str(dim) for dim in result["explained_variance_ratio"].dims if dim != "principal_component"]
+    if extra:
+        raise ValueError(f"one analysis can be drawn at a time; select one label of {', '.join(extra)}")
+    return _scree(result, ax) if kind == "scree" else _biplot(result, ax, components)
+
+
+def _biplot(result: xr.Dataset, ax: "Axes | None", components: tuple[int, int]) -> "Axes":
+    """Draw points and arrows."""
+    there = result["principal_component"].values.tolist()
+    if len(components) != 2 or any(number not in there for number in components):
+        raise ValueError(f"components={components!r}: give two of the principal components {there}")
+    samples, features = str(result.attrs["samples"]), str(result.attrs["features"])
+    chosen = result.sel(principal_component=list(components))
+    scores = chosen["score"].transpose(samples, "principal_component").values
+    loadings = chosen["loading"].transpose(features, "principal_component").values
+    ax = axes_for(ax, (8.0, 7.0))
+    farthest, longest = np.abs(scores).max(axis=0), np.abs(loadings).max(axis=0)
+    usable = (farthest > 0) & (longest > 0)
+    scale = REACH * float((farthest[usable] / longest[usable]).min(initial=np.inf)) if usable.any() else 1.0
+    ends = loadings * scale
+    ax.axhline(0, color="#dddddd", linewidth=0.6, zorder=0)
+    ax.axvline(0, color="#dddddd", linewidth=0.6, zorder=0)
+    ax.quiver(
+        np.zeros(len(ends)), np.zeros(len(ends)), *ends.T, angles="xy", scale_units="xy", scale=1, width=0.003, color=COLOURS[5],
+        label=f"{features} (loading; {_plain(scale)} on the axes is 1)", zorder=2,
+    )  # fmt: skip
+    ax.scatter(scores[:, 0], scores[:, 1], s=26, color=COLOURS[0], label=f"{samples} (score)", zorder=3)
+    ax.update_datalim(ends)
+    ax.margins(0.15)
+    for axis, number in zip((ax.xaxis, ax.yaxis), components, strict=True):
+        share = 100 * float(result["explained_variance_ratio"].sel(principal_component=number))
+        axis.set_label_text(f"principal component {number} ({share:.3g} % of the variance)")
+    describe(ax, ", ".join([f"{samples} and {features}: biplot", *selection(result)]))
+    names = [shortened([str(label) for label in result[dim].values.tolist()], 24) for dim in (samples, features)]
+    left_out = _label(ax, [*zip(names[0], scores, strict=True)], [*zip(names[1], ends, strict=True)])
+    if left_out:
+        ax.text(0.99, 0.01, f"no room for {left_out} names", transform=ax.transAxes, ha="right", fontsize=NOTE_SIZE, color=GREY)
+    return ax
+
+
+def _plain(number: float) -> str:
+    """Write a number in three digits."""
+    return f"{number:.3g}" if 0.001 <= abs(number) < 1e5 else f"{number:.2e}"
+
+
+def _label(ax: "Axes", points: list[tuple[str, np.ndarray]], arrows: list[tuple[str, np.ndarray]]) -> int:
+    """Write names beside points and arrows, the farthest from the middle first; return how many found no room."""
+    from matplotlib.figure import Figure
+
+    ax.autoscale_view()
+    figure = ax.get_figure(root=True)
+    if isinstance(figure, Figure):
+        figure.draw_without_rendering()  # the layout decides where points stand
+    dots = ax.figure.dpi / 72
+    bounds = ax.get_window_extent()
+    marked = [(name, place, "black") for name, place in points] + [(name, place, COLOURS[5]) for name, place in arrows]
+    pixels = {id(place): ax.transData.transform(place) / dots for _, place, _ in marked}
+    middle = ax.transData.transform((0.0, 0.0)) / dots
+    taken: list[tuple[float, float, float]] = []
+    left_out = 0
+    for name, place, colour in sorted(marked, key=lambda mark: -float(np.hypot(*(pixels[id(mark[1])] - middle)))):
+        x, y = pixels[id(place)]
+        leftwards = bool(place[0] < 0)
+        width = 5.0 * len(name) + 8
+        left = x - width if leftwards else x
+        room = (
+            move
+            for move in MOVES
+            if bounds.y0 < (y + move * APART) * dots < bounds.y1
+            and not any(abs(y + move * APART - other) < APART and left < end and start < left + width for start, end, other in taken)
+        )
+        found = next(room, None)
+        if found is None:
+            left_out += 1
+            continue
+        taken.append((left, left + width, y + found * APART))
+        line = {"arrowstyle": "-", "color": GREY, "linewidth": 0.4, "shrinkA": 0, "shrinkB": 0} if found else None
+        ax.annotate(
+            name, (float(place[0]), float(place[1])), (-6 if leftwards else 6, found * APART), textcoords="offset points",
+            ha="right" if leftwards else "left", va="center", fontsize=NOTE_SIZE, color=colour, arrowprops=line, zorder=4,
+        )  # fmt: skip
+    return left_out
+
+
+def _scree(result: xr.Dataset, ax: "Axes | None") -> "Axes":
+    """Draw the share of the variance of every component, and their sum so far."""
+    from matplotlib.ticker import MaxNLocator
+
+    ratio = 100 * result["explained_variance_ratio"].values
+    numbers = result["principal_component"].values
+    ax = axes_for(ax, (6.0, 4.0))
+    ax.bar(numbers, ratio, 0.6, color=COLOURS[1], label="each")
+    ax.plot(numbers, np.cumsum(ratio), "o-", color=COLOURS[0], markersize=4, linewidth=1.4, label="sum so far")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set_ylim(0, 105)
+    ax.set_xlabel("principal component")
+    ax.set_ylabel("share of the variance, percent")
+    describe(ax, ", ".join(["Explained variance", *selection(result)]))
+    return ax

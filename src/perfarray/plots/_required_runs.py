@@ -1,0 +1,64 @@
+"""How many runs are enough: the interval of a ratio against the number of runs it rests on."""
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import xarray as xr
+
+from perfarray.plots._figure import COLOURS, DARK, axes_for, check_matplotlib, describe, selection
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+DODGE: Final = 0.2
+"""Distance of cells at one number of runs, as a share of the least step."""
+
+
+def required_runs(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
+    """Draw the interval at every number of runs, and the number from which on it is as narrow as was asked for.
+
+    Parameters
+    ----------
+    result : Dataset
+        What `perfarray.required_runs` returned, or a selection of it: `lower` and `upper` along `runs`, and `required`. Up to seven
+        cells stand beside each other.
+    ax : Axes, optional
+        Where to draw; default: a new figure.
+
+    Returns
+    -------
+    Axes
+        Horizontal axis: runs of every benchmark; vertical axis: the ratio of scores.
+
+    Raises
+    ------
+    ImportError
+        When matplotlib is not installed.
+    ValueError
+        When there are more cells than colours, or none.
+    """
+    check_matplotlib()
+    result = result.compute()
+    required = result["required"]
+    if not 0 < required.size <= len(COLOURS):
+        raise ValueError(f"{required.size} cells; between 1 and {len(COLOURS)} can be drawn: select some (dims {dict(required.sizes)})")
+    ax = axes_for(ax, (7.5, 4.5))
+    runs = result["runs"].values.astype(float)
+    step = DODGE * float(np.diff(runs).min()) if len(runs) > 1 else 0.0
+    for number, index in enumerate(np.ndindex(*required.shape)):
+        place = dict(zip(required.dims, index, strict=True))
+        cell, colour = result.isel(place), COLOURS[number]
+        shift = step * (number - (required.size - 1) / 2)
+        name = ", ".join(str(required[dim].values[place[dim]]) for dim in required.dims if required.sizes[dim] > 1)
+        ax.vlines(runs + shift, cell["lower"].values, cell["upper"].values, color=colour, linewidth=2, label=name or "interval")
+        wanted = float(cell["required"])
+        if np.isfinite(wanted):
+            ax.axvline(wanted + shift, color=colour if name else DARK, linewidth=1, linestyle=":", label="_" if name else "required")
+    ax.axhline(1.0, color=DARK, linewidth=0.8, zorder=0)
+    across = result.attrs.get("across", "benchmark")
+    ax.set_xlabel(f"runs of every {across}")
+    level = 100 * float(result.attrs.get("confidence_level", 0.95))
+    baseline = f", relative to {result.attrs['baseline']}" if "baseline" in result.attrs else ""
+    ax.set_ylabel(f"ratio of scores ({level:g} % interval)")
+    describe(ax, ", ".join(["Interval against number of runs", *selection(required)]) + baseline)
+    return ax

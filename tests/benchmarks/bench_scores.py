@@ -1,0 +1,110 @@
+"""Five numbers and standard deviation of the scores of 8,236 machines x 12 benchmarks x 3 runs, 500 scores each, against peers: as ratios.
+
+OPENBLAS_NUM_THREADS=1 python tests/benchmarks/bench_scores.py
+
+Ours are timed with labels in and out, on all machines. The peers take a part of the machines, since they are slow, and their time is
+scaled to all: `scipy.stats.bootstrap` machine by machine (vectorised statistic), and a vectorised `groupby.apply` of pandas, which draws
+all scores of one machine at once. Two threads only mean something on two idle cores.
+"""
+
+import importlib.util
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from scipy import stats
+
+import perfarray
+
+MACHINES, BENCHMARKS, RUNS, SCORES = 8236, 12, 3, 500
+PART = 100
+
+
+def timings() -> xr.DataArray:
+    """Return scores of an archive."""
+    rng = np.random.default_rng(0)
+    values = rng.lognormal(0, 0.02, (MACHINES, BENCHMARKS, RUNS)) * rng.uniform(1, 50, (1, BENCHMARKS, 1))
+    labels = {"machine": np.arange(MACHINES), "benchmark": [f"b{i}" for i in range(BENCHMARKS)]}
+    return xr.DataArray(values, dims=("machine", "benchmark", "execution"), coords=labels, name="time", attrs={"units": "s"})
+
+
+def ours(times: xr.DataArray, engine: str) -> None:
+    """Describe every machine."""
+    with perfarray.set_options(engine=engine):
+        found = times.perf.five_number_summary(n_resamples=SCORES, rng=1)
+    assert found["standard_deviation"].sizes == {"machine": MACHINES}
+
+
+def spread(times: xr.DataArray) -> None:
+    """Return the relative variation by Monte Carlo, which redraws medians."""
+    times.perf.relative_variation(method="monte_carlo", n_resamples=SCORES, rng=1)
+
+
+def geometric_mean(*runs: np.ndarray, axis: int = -1) -> np.ndarray:
+    """Return the geometric mean of medians."""
+    return np.exp(np.mean([np.log(np.median(own, axis=axis)) for own in runs], axis=0))
+
+
+def scipy_by_machine(values: np.ndarray) -> None:
+    """Redraw machine by machine."""
+    for machine in values:
+        drawn = stats.bootstrap(
+            tuple(machine), geometric_mean, n_resamples=SCORES, method="percentile", vectorized=True, rng=np.random.default_rng(1)
+        ).bootstrap_distribution
+        assert drawn.std(ddof=1) > 0
+        np.quantile(drawn, [0, 0.25, 0.5, 0.75, 1])
+
+
+def groupby_apply(table: pd.DataFrame) -> None:
+    """Draw all scores of a machine at once, inside groupby.apply."""
+    rng = np.random.default_rng(1)
+
+    def describe(part: pd.DataFrame) -> pd.Series:
+        logs = np.log(part["time"].to_numpy().reshape(BENCHMARKS, RUNS))
+        picks = rng.integers(0, RUNS, (SCORES, BENCHMARKS))
+        scores = np.exp(logs[np.arange(BENCHMARKS), picks].mean(axis=1))
+        return pd.Series([scores.std(ddof=1), *np.quantile(scores, [0, 0.25, 0.5, 0.75, 1])])
+
+    assert len(table.groupby("machine")[["time"]].apply(describe)) == PART
+
+
+def main(rounds: int = 5) -> None:
+    """Measure in turn, and print medians of ratios."""
+    times = timings()
+    part = times.isel(machine=slice(PART))
+    table = part.to_dataframe().reset_index()
+    scale = MACHINES / PART
+    variants: dict[str, tuple[Callable[[], None], float]] = {"numpy": (lambda: ours(times, "numpy"), 1.0)}
+    if importlib.util.find_spec("numba"):
+        import numba
+
+        def threads(number: int) -> None:
+            numba.set_num_threads(number)
+            ours(times, "numba")
+
+        variants |= {"numba": (lambda: threads(1), 1.0), "numba, two threads": (lambda: threads(2), 1.0)}
+    variants["relative variation"] = (lambda: spread(times), 1.0)
+    variants["scipy"] = (lambda: scipy_by_machine(part.values), scale)
+    variants["groupby.apply"] = (lambda: groupby_apply(table), scale)
+    found: dict[str, list[float]] = {name: [] for name in variants}
+    for number in range(rounds + 1):
+        for name, (call, factor) in variants.items():
+            start = time.perf_counter()
+            call()
+            if number:
+                found[name].append((time.perf_counter() - start) * factor)
+    for name, seconds in found.items():
+        print(f"{name:<20} {statistics.median(seconds):8.3f} s")
+    for name in variants:
+        if name not in ("scipy", "groupby.apply"):
+            ratios = {
+                peer: statistics.median(b / a for a, b in zip(found[name], found[peer], strict=True)) for peer in ("scipy", "groupby.apply")
+            }
+            print(f"{name:<20} is faster than " + ", ".join(f"{peer} {ratio:.0f}" for peer, ratio in ratios.items()))
+
+
+if __name__ == "__main__":
+    main()

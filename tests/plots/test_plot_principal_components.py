@@ -1,0 +1,69 @@
+"""Biplot and scree plot: where points and arrows stand, names, what is refused."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from perfarray.plots import principal_components
+
+
+@pytest.fixture
+def result():
+    """Six machines by four benchmarks."""
+    values = np.random.default_rng(1).lognormal(1, 0.3, (6, 4))
+    labels = {"machine": [f"m{i}" for i in range(6)], "benchmark": list("abcd")}
+    return xr.DataArray(values, dims=("machine", "benchmark"), coords=labels).perf.principal_components()
+
+
+def test_points_are_scores_and_arrows_loadings(result):
+    """Points at the scores; arrows in the directions of the loadings, one scale for both axes; everything named."""
+    ax = result.plot()
+    found = result.to_dataset().isel(principal_component=[0, 1])
+    arrows, points = ax.collections
+    np.testing.assert_allclose(points.get_offsets(), found["score"])
+    scale = arrows.U / found["loading"].values[:, 0]
+    np.testing.assert_allclose(scale, scale[0])
+    np.testing.assert_allclose(arrows.V / found["loading"].values[:, 1], scale[0])
+    assert {text.get_text() for text in ax.texts} == {*found["machine"].values, *found["benchmark"].values}
+    share = 100 * found["explained_variance_ratio"].values[0]
+    assert ax.get_xlabel() == f"principal component 1 ({share:.3g} % of the variance)"
+
+
+def test_names_do_not_stand_on_each_other():
+    """Of many points in one place some keep no name, and how many is said."""
+    values = np.vstack([np.random.default_rng(1).normal(0, 1e-6, (40, 3)) + 5, [[1, 2, 9]]])
+    labels = {"machine": [f"machine number {i}" for i in range(41)], "benchmark": list("abc")}
+    ax = xr.DataArray(values, dims=("machine", "benchmark"), coords=labels).perf.biplot()
+    said = [text.get_text() for text in ax.texts if text.get_text().startswith("no room for")]
+    assert len(said) == 1
+    assert len(ax.texts) - 1 + int(said[0].split()[3]) == 44
+
+
+def test_scree_shows_the_shares(result):
+    """A bar for each component; the sum ends at 100 %."""
+    ax = result.plot(kind="scree")
+    ratio = 100 * result.to_dataset()["explained_variance_ratio"].values
+    np.testing.assert_allclose([bar.get_height() for bar in ax.patches], ratio)
+    assert ax.lines[0].get_ydata()[-1] == pytest.approx(100)
+
+
+def test_other_components_can_be_drawn(result):
+    """The third against the first."""
+    ax = result.plot(components=(1, 3))
+    np.testing.assert_allclose(ax.collections[1].get_offsets(), result.to_dataset()["score"].isel(principal_component=[0, 2]))
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [({"kind": "pie"}, "kind='pie' is not known"), ({"components": (1, 9)}, r"components=\(1, 9\): give two of")],
+)
+def test_bad_input(result, keywords, message):
+    """What came and what is needed."""
+    with pytest.raises(ValueError, match=message):
+        principal_components(result.to_dataset(), **keywords)
+
+
+def test_several_analyses_are_refused(result):
+    """One at a time."""
+    with pytest.raises(ValueError, match="select one label of tuning"):
+        principal_components(result.to_dataset().expand_dims(tuning=["base", "peak"]).assign_attrs(result.to_dataset().attrs))

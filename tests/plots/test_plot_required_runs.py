@@ -1,0 +1,40 @@
+"""Intervals against the number of runs: what is drawn, what is refused."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from perfarray.plots import required_runs
+
+
+def result(**dims):
+    """Return the numbers of table 13 of Irving et al. (2018), for every label of some dims."""
+    runs = [3, 5, 7, 10, 13, 15, 16]
+    lower, upper = [1.203, 1.204, 1.207, 1.212, 1.216, 1.216, 1.217], [1.228, 1.223, 1.227, 1.228, 1.231, 1.232, 1.232]
+    found = xr.Dataset({"lower": ("runs", lower), "upper": ("runs", upper), "required": 16.0}, {"runs": runs})
+    return found.expand_dims(dims).assign_attrs(result="required_runs", confidence_level=0.95, baseline="C")
+
+
+def test_intervals_stand_at_their_number_of_runs():
+    """A line from limit to limit, and where the width is reached."""
+    ax = required_runs(result())
+    segments = np.array(ax.collections[0].get_segments())
+    np.testing.assert_allclose(segments[0], [[3, 1.203], [3, 1.228]])
+    assert len(segments) == 7
+    assert [line.get_xdata()[0] for line in ax.lines if line.get_linestyle() == ":"] == [16.0]
+    assert ax.get_ylabel() == "ratio of scores (95 % interval)"
+    assert ax.get_title(loc="left") == "Interval against number of runs, relative to C"
+
+
+def test_cells_stand_beside_each_other():
+    """Two machines: two colours, two names, no two lines in one place."""
+    ax = result(machine=["A", "B"]).perf.plot()
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["A", "B"]
+    first, second = (collection.get_segments()[0][0, 0] for collection in ax.collections)
+    assert first < 3 < second
+
+
+def test_a_crowd_is_refused():
+    """More cells than colours."""
+    with pytest.raises(ValueError, match=r"8 cells; between 1 and 7 can be drawn"):
+        required_runs(result(machine=list("ABCDEFGH")))

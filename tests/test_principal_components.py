@@ -1,0 +1,188 @@
+"""Principal components of machines by benchmarks: the paper's tables, R, gaps, repetitions, clusters, bad input."""
+
+import json
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import perfarray
+
+TABLE_17 = [
+    [12746, 53600, 14182, 12785, 14473, 13292, 19774],
+    [7265, 53581, 9157, 7427, 9154, 7718, 14602],
+    [10945, 44492, 12101, 10894, 12379, 11184, 16028],
+    [11499, 47084, 12318, 11205, 13062, 11444, 16997],
+    [18429, 92291, 18867, 16448, 18915, 17429, 29271],
+]
+"""Irving et al. (2018), table 17: medians of five machines (rows) on seven benchmarks."""
+
+TABLE_18 = [
+    [1.00, 0.82, 1.00, 0.99, 1.00, 1.00, 0.96],
+    [0.82, 1.00, 0.83, 0.76, 0.80, 0.78, 0.94],
+    [1.00, 0.83, 1.00, 0.99, 1.00, 1.00, 0.97],
+    [0.99, 0.76, 0.99, 1.00, 1.00, 1.00, 0.93],
+    [1.00, 0.80, 1.00, 1.00, 1.00, 1.00, 0.95],
+    [1.00, 0.78, 1.00, 1.00, 1.00, 1.00, 0.95],
+    [0.96, 0.94, 0.97, 0.93, 0.95, 0.95, 1.00],
+]
+"""Table 18: correlations between the benchmarks."""
+
+
+@pytest.fixture
+def medians():
+    """Table 17, labelled."""
+    labels = {"machine": ["1", "2", "3", "4", "5"], "benchmark": list("abcdefg")}
+    return xr.DataArray(np.array(TABLE_17, float), dims=("machine", "benchmark"), coords=labels, name="time", attrs={"units": "s"})
+
+
+def test_table_18(medians):
+    """All 49 printed correlations."""
+    found = medians.perf.principal_components().to_dataset()["correlation"]
+    np.testing.assert_array_equal(found.round(2), TABLE_18)
+
+
+def test_section_11(medians):
+    """Printed: loading 0.91 of b on the first component; two explain over 99.7 %; machines 5 and 2 stand at the ends."""
+    found = medians.perf.principal_components().to_dataset()
+    first = found.isel(principal_component=0)
+    assert round(first["loading"].sel(benchmark="b").item(), 3) == 0.908
+    assert found["explained_variance_ratio"][:2].sum() > 0.997
+    assert first["score"].idxmax("machine") == "5"
+    assert found["score"].isel(principal_component=1).idxmin("machine") == "2"
+
+
+@pytest.mark.parametrize("case", [0, 1, 2])
+@pytest.mark.parametrize("scale", [False, True])
+def test_oracle(shared, case, scale):
+    """R's prcomp, up to the sign of a component; components without variance have no direction."""
+    given = json.loads(shared("oracle", "06_pca.json").read_text())["cases"][case]
+    output = given["output"]["scaled" if scale else "unscaled"]
+    table = xr.DataArray(np.array(given["input"]["X"], float), dims=("machine", "benchmark"))
+    found = table.assign_coords({dim: range(size) for dim, size in table.sizes.items()}).perf.principal_components(scale=scale).to_dataset()
+    np.testing.assert_allclose(found["explained_variance_ratio"], output["explained"], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found["center"], output["center"], rtol=1e-12)
+    real = np.array(output["explained"]) > 1e-12
+    for name, key in (("loading", "loadings_variables_by_pc"), ("score", "scores_rows_by_pc")):
+        expected = np.array(output[key])[:, real]
+        loadings = np.array(output["loadings_variables_by_pc"])[:, real]
+        signs = np.sign(loadings[np.abs(loadings).argmax(axis=0), np.arange(real.sum())])
+        np.testing.assert_allclose(found[name].values[:, real], expected * signs, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+
+
+def test_repetitions_are_summarised(medians):
+    """Medians of executions whose iterations are averaged; `unit=` takes iterations one by one."""
+    noise = xr.DataArray([[-1.0, 3.0], [0.0, 0.0], [7.0, 1.0]], dims=("execution", "iteration"))
+    times = (medians + noise).assign_attrs(medians.attrs)
+    for keywords, shift in (({}, 1.0), ({"unit": "iteration"}, 0.5), ({"statistic": "mean"}, 10 / 6), ({"statistic": "min"}, 0.0)):
+        found = times.perf.principal_components(**keywords).to_dataset()
+        np.testing.assert_allclose(found["center"], medians.mean("machine") + shift)
+        assert found.attrs["unit"] == keywords.get("unit", "execution")
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_order_of_dims_and_chunks_change_nothing(medians, chunked):
+    """The answer is the same, with the dims promised."""
+    pytest.importorskip("dask")
+    expected = medians.perf.principal_components().to_dataset()
+    found = (medians.T.chunk({"machine": 2}) if chunked else medians.T).perf.principal_components().to_dataset()
+    assert found["score"].dims == ("machine", "principal_component")
+    assert found["loading"].dims == ("benchmark", "principal_component")
+    kept = {"principal_component": slice(0, 4)}
+    xr.testing.assert_allclose(found[["score", "loading"]].isel(kept), expected[["score", "loading"]].isel(kept))
+
+
+def test_other_dims_are_analysed_one_by_one(medians):
+    """Two tunings: each as if alone."""
+    both = xr.concat([medians, medians.isel(machine=[0, 4, 2, 1, 3]).assign_coords(machine=medians["machine"]) * 2], "tuning")
+    found = both.assign_coords(tuning=["base", "peak"]).perf.principal_components().to_dataset()
+    alone = medians.perf.principal_components().to_dataset()
+    np.testing.assert_allclose(found["score"].sel(tuning="base")[:, :4], alone["score"][:, :4], atol=1e-6)
+
+
+def test_gaps_are_left_out_and_said(medians):
+    """A benchmark that one machine lacks is dropped, named in an attr and one warning."""
+    holes = medians.where((medians["machine"] != "3") | (medians["benchmark"] != "d"))
+    with pytest.warns(UserWarning, match=r"1 of 7 labels of 'benchmark' are left out for lack of values: 'd'"):
+        found = holes.perf.principal_components().to_dataset()
+    assert found.attrs["dropped_features"] == "d"
+    assert "d" not in found["benchmark"]
+    expected = medians.drop_sel(benchmark="d").perf.principal_components().to_dataset()
+    np.testing.assert_allclose(found["score"][:, :4], expected["score"][:, :4])
+
+
+def test_gaps_are_filled_on_request(medians):
+    """`impute="mean"` keeps the benchmark, fills its mean, and says so."""
+    holes = medians.where((medians["machine"] != "3") | (medians["benchmark"] != "d"))
+    with pytest.warns(UserWarning, match="1 of 35 values were not measured and are replaced"):
+        found = holes.perf.principal_components(impute="mean").to_dataset()
+    assert found.attrs["n_imputed"] == 1
+    np.testing.assert_allclose(found["center"].sel(benchmark="d"), medians.sel(benchmark="d").drop_sel(machine="3").mean())
+
+
+def test_dumps_without_repetitions_are_accepted(medians):
+    """A Dataset with one number per machine and benchmark, the metric named where there are several."""
+    dump = xr.Dataset({"score": medians, "cores": ("machine", np.arange(5.0))})
+    with pytest.raises(ValueError, match="Say so with metric="):
+        dump.perf.principal_components()
+    found = dump.perf.principal_components(metric="score").to_dataset()
+    assert found.attrs["metric"] == "score"
+
+
+def test_coordinates_of_machines_survive(medians):
+    """Descriptors along machine stay on the scores and the clusters."""
+    described = medians.assign_coords(cpu=("machine", ["a", "b", "b", "c", "d"]))
+    assert described.perf.principal_components().to_dataset()["cpu"].values.tolist() == ["a", "b", "b", "c", "d"]
+    assert described.perf.cluster_machines(3)["cpu"].dims == ("machine",)
+
+
+def test_clusters_of_the_paper(medians):
+    """Remark 5: machines 1, 3 and 4 are alike, 2 and 5 each alone."""
+    found = medians.perf.cluster_machines(3)
+    assert found.values.tolist() == [1, 2, 1, 1, 3]
+    assert found.dims == ("machine",)
+
+
+def test_result_survives_a_file(medians, tmp_path):
+    """NetCDF takes the dataset as it is."""
+    pytest.importorskip("h5netcdf")
+    found = medians.perf.principal_components().to_dataset()
+    found.to_netcdf(tmp_path / "pca.nc", engine="h5netcdf")
+    with xr.open_dataset(tmp_path / "pca.nc", engine="h5netcdf") as back:
+        np.testing.assert_array_equal(back["score"], found["score"])
+        assert back.attrs["samples"] == "machine"
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"samples": "computer"}, "samples 'computer' not found"),
+        ({"features": "machine"}, "are the same dim"),
+        ({"statistic": "mode"}, "statistic='mode' is not known"),
+        ({"impute": "zero"}, "impute='zero' is not known"),
+        ({"n_components": 6}, "n_components=6: there are 5"),
+        ({"unit": "execution"}, "data without a repetition dim"),
+    ],
+)
+def test_bad_input(medians, keywords, message):
+    """What came and what is needed."""
+    with pytest.raises(ValueError, match=message):
+        medians.perf.principal_components(**keywords)
+
+
+def test_too_little_is_said(medians):
+    """One machine, constant benchmarks that are to be scaled, more clusters than machines."""
+    with pytest.raises(ValueError, match="1 labels of 'machine' and 7 of 'benchmark' are left"):
+        medians.isel(machine=[0]).perf.principal_components()
+    with pytest.raises(ValueError, match="which is 0 for 'a' of 'benchmark'"):
+        medians.where(medians["benchmark"] != "a", 1.0).perf.principal_components(scale=True)
+    with pytest.raises(ValueError, match="n_clusters=6: there are 5"):
+        medians.perf.cluster_machines(6)
+
+
+def test_biplot_is_a_result(medians):
+    """Frozen, with a view for notebooks; the function twin draws."""
+    found = perfarray.principal_components(medians)
+    assert found._repr_html_().startswith("<b>Biplot</b>")
+    with pytest.raises(AttributeError):
+        found.dataset = None
