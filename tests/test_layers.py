@@ -11,7 +11,7 @@ import perfarray
 
 ROOT = Path(perfarray.__file__).parent
 
-ABOVE_TOPICS = {"comparison", "calibration", "report"}
+ABOVE_TOPICS = {"_agreement", "comparison", "calibration", "report"}
 TOPICS = {
     "_bootstrap",
     "_descriptors",
@@ -38,6 +38,8 @@ PLUMBING = {"_apply", "_costs", "_frame", "_options", "_resampling", "_results",
 
 EXCEPTIONS = {
     ("readers._tidy_csv", "_tables"),  # a CSV file is a table: columns get their roles as in to_timings
+    ("report", "readers._open"),  # a report on files opens them as the readers do
+    ("report", "readers._speedup_test"),
     ("datasets", "readers"),  # a shipped dataset is files, read like any others
 }
 

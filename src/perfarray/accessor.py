@@ -35,18 +35,45 @@ class Accessor:
 class TimingsAccessor(Accessor):
     """Statistics of program performance on labelled timings, and pictures of the results."""
 
+    accelerated_proportion = forward("_proportion")
+    agreement = forward("_agreement")
+    biplot = forward("_principal_components")
     bootstrap_distribution = forward("_bootstrap")
     bootstrap_interval = forward("_bootstrap")
+    cluster_machines = forward("_principal_components")
     compare = forward("comparison")
     counts = forward("_levels")
     drop_warmup = forward("_levels")
+    estimator_stability = forward("_estimators")
+    explain_variation = forward("_regression")
+    fit_mixture = forward("_mixture")
+    five_number_summary = forward("_score_distribution")
+    goodness_of_fit = forward("_goodness_of_fit")
+    hierarchical_performance_test = forward("_suite")
+    machine_table = forward("_descriptors")
+    mean_difference = forward("_mixture_metrics")
     mean_interval = forward("_intervals")
     merge_level = forward("_levels")
+    normality = forward("_diagnostics")
+    overall_speedup = forward("_speedup_test")
     pairwise = forward("comparison")
     plan_repetitions = forward("_repetition")
     plan_suite = forward("_suite_plan")
+    principal_components = forward("_principal_components")
+    prob_faster = forward("_mixture_metrics")
+    prob_fastest = forward("_mixture_metrics")
+    randomization_test = forward("_randomization")
     ratio_interval = forward("_intervals")
+    relative_variation = forward("_score_distribution")
+    required_runs = forward("_required_runs")
+    run_estimate = forward("_estimators")
+    score_distribution = forward("_score_distribution")
+    score_ratio_interval = forward("_suite")
+    speedup = forward("_speedup_test")
+    speedup_test = forward("_speedup_test")
+    suite_score = forward("_suite")
     to_frame = forward("_levels")
+    variability_level = forward("_mixture_metrics")
     variance_components = forward("_variance_components")
 
     @property
@@ -59,6 +86,7 @@ class TimingsAccessor(Accessor):
 class FrameAccessor(Accessor):
     """From a long table to labelled timings."""
 
+    explain_variation = forward("_regression")
     to_timings = forward("_tables")
 
 
@@ -84,9 +112,17 @@ class PlotAccessor(Accessor):
         """
         return import_module("perfarray.plots").draw(self._object, **keywords)
 
+    def biplot(self, *, ax: Any = None, **keywords: Any) -> Any:
+        """Draw machines and benchmarks in the plane of the first two principal components; keywords are those of `biplot`."""
+        return TimingsAccessor(self._object).biplot(ax=ax, **keywords)
+
     def distribution(self, *, ax: Any = None, **keywords: Any) -> Any:
         """Redraw the experiment and draw the replicates' distribution; keywords are those of `bootstrap_distribution`."""
         return PlotAccessor(TimingsAccessor(self._object).bootstrap_distribution(**keywords))(ax=ax)
+
+    def five_numbers(self, *, ax: Any = None, **keywords: Any) -> Any:
+        """Draw box plots of the suite's score; keywords are those of `five_number_summary`."""
+        return PlotAccessor(TimingsAccessor(self._object).five_number_summary(**keywords))(ax=ax)
 
     def intervals(self, baseline: object, *, ax: Any = None, **keywords: Any) -> Any:
         """Compare with a baseline and draw the forest plot of ratios; keywords are those of `compare`."""
@@ -100,6 +136,10 @@ class PlotAccessor(Accessor):
         """Draw measurements in the order they were taken, one line per execution; warm-up is marked."""
         array = import_module("perfarray._timings").choose_metric(self._object, metric)
         return import_module("perfarray.plots").run_sequence(array, ax=ax, **keywords)
+
+    def scree(self, *, ax: Any = None, **keywords: Any) -> Any:
+        """Draw the share of variance each principal component explains; keywords are those of `principal_components`."""
+        return TimingsAccessor(self._object).principal_components(**keywords).plot(ax=ax, kind="scree")
 
     def variance_components(self, *, ax: Any = None, **keywords: Any) -> Any:
         """Estimate the variance components and draw each level's share; keywords are those of `variance_components`."""

@@ -1,0 +1,323 @@
+"""One comparison under every method of the package, side by side, each with the question it answers."""
+
+import warnings
+from collections.abc import Callable
+from math import comb
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from perfarray._randomization import randomization_test
+from perfarray._resampling import Rng
+from perfarray._speedup_test import speedup_test
+from perfarray._suite import hierarchical_performance_test, score_ratio_interval
+from perfarray._timings import Data, Pair, over_metrics, resolve_pair, shared_levels
+from perfarray._validation import check_confidence_level, check_count, warn
+from perfarray.comparison import compare
+from perfarray.conventions import BENCHMARK, HIGHER, LOWER
+from perfarray.numerics.comparison import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER
+
+UNANSWERED = "not asked"
+"""The verdict of a method that does not speak of the suite, or not of single benchmarks."""
+
+OWN_SUITE = "_suite"
+"""A dim no timings have: every benchmark is then a suite of its own."""
+
+ANSWERS = ("estimate", "lower", "upper", "pvalue", "verdict", "remark")
+
+
+class Call(NamedTuple):
+    """What was asked, once for all methods."""
+
+    times: xr.DataArray
+    baseline: object
+    pair: Pair
+    dim: str | None
+    levels: tuple[str, ...]
+    across: str
+    shared: tuple[str, ...]
+    paired: str | None
+    threshold: float
+    confidence_level: float
+    n_resamples: int
+    rng: Rng
+
+    @property
+    def both(self) -> dict[str, Any]:
+        """Keywords every method takes."""
+        return {"dim": self.dim, "levels": self.levels}
+
+    @property
+    def drawing(self) -> dict[str, Any]:
+        """Keywords of the methods that draw."""
+        return {"n_resamples": self.n_resamples, "rng": self.rng}
+
+
+class Method(NamedTuple):
+    """A name, the question it answers, and what gives its answers: those of every benchmark, and those of the suite."""
+
+    name: str
+    question: str
+    answer: Callable[[Call], tuple[xr.Dataset | None, xr.Dataset | None]]
+
+
+@over_metrics
+def agreement(
+    times: Data,
+    baseline: object,
+    *,
+    dim: str | None = None,
+    threshold: float = 0.0,
+    confidence_level: float = 0.95,
+    n_resamples: int = 1000,
+    across: str = BENCHMARK,
+    levels: str | tuple[str, ...] | None = None,
+    shared: str | tuple[str, ...] | None = None,
+    paired: str | None = None,
+    rng: Rng = None,
+    metric: str | list[str] | None = None,
+) -> xr.Dataset:
+    """Put one comparison under every method of the package, and say where they differ.
+
+    Methods differ because they answer different questions, or because few units leave some of them without an answer; the result says
+    which. Choose the method by its question, before looking at the answers.
+
+    Parameters
+    ----------
+    times : DataArray or Dataset
+        Timings; dims that are not levels broadcast. Lazy ones are computed.
+    baseline : label, DataArray or Dataset
+        A label of `dim`, or other timings, matched by label on dims that are not levels.
+    dim : str, optional
+        The dim compared; default: the one dim, not a level, that holds the label.
+    threshold : float
+        A relative change that does not matter, for the methods that know one (`fieller`, `studentized`).
+    confidence_level : float
+        Of intervals, and 1 minus the risk of the tests.
+    n_resamples : int
+        Bootstrap replicates and random exchanges.
+    across : str
+        The dim of the suite.
+    levels : str or tuple of str, optional
+        The nest from the outside in; default: the repetition dims present.
+    shared, paired : optional
+        As for `compare`; methods that cannot use them say so in their remark.
+    rng : int, numpy.random.Generator, optional
+        Seed.
+    metric : str or list of str, optional
+        Variable(s) of a Dataset.
+
+    Returns
+    -------
+    Dataset
+        Along `method`: for every benchmark `estimate` (candidate / baseline), `lower`, `upper`, `pvalue`, `verdict` ("faster", "slower",
+        "equivalent", "inconclusive", or "not asked"), `remark` (why a method could not answer, or what it left aside; "" otherwise); for
+        the suite the same with `suite_` before; and `question`. `agree` and `suite_agree` say whether all verdicts given are the same,
+        `differences` and `suite_differences` which methods say what where they are not.
+
+    Raises
+    ------
+    ValueError
+        Unknown dims, levels or labels; units that differ; values that are zero or negative.
+
+    Notes
+    -----
+    `sel` has an argument called `method` of its own: select with `result.sel({"method": "hpt"})`.
+
+    References
+    ----------
+    S. Irving et al., "Computer comparisons in the presence of performance variation", 2018, section 6, compares three of them so.
+
+    Examples
+    --------
+    >>> import perfarray
+    >>> dims = {"benchmark": 6, "version": ["old", "new"]}
+    >>> times = perfarray.simulate(sizes={"execution": 10}, variances={"execution": 1e-4}, dims=dims, rng=1)
+    >>> new = times["time"].where(times["version"] == "old", 0.95 * times["time"])
+    >>> found = new.perf.agreement("old", dim="version", rng=1).squeeze("version")
+    >>> found["suite_verdict"].to_series().to_dict()["fieller"], found["suite_agree"].item()
+    ('faster', True)
+    """
+    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels)
+    nest = pair.candidate.levels
+    call = Call(
+        times=pair.candidate.array.compute(),
+        baseline=pair.baseline.array.compute(),
+        pair=pair,
+        dim=None,
+        levels=nest,
+        across=across,
+        shared=shared_levels(pair.candidate, shared),
+        paired=paired,
+        threshold=threshold,
+        confidence_level=check_confidence_level(confidence_level),
+        n_resamples=check_count(n_resamples, "n_resamples", 2),
+        rng=rng,
+    )
+    answers = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # what a method warns of stands in its remark, or is said once below
+        for method in METHODS:
+            answers[method.name] = _labelled(method.answer(call), call)
+    result = _side_by_side(answers)
+    result["question"] = ("method", np.array([method.question for method in METHODS], dtype=object))
+    for prefix in ("", "suite_"):
+        result[f"{prefix}agree"], result[f"{prefix}differences"] = _differences(result[f"{prefix}verdict"])
+    attrs = pair.describe() | {"result": "agreement", "across": across, "confidence_level": call.confidence_level, "threshold": threshold}
+    attrs |= {"benchmarks": f"shared: {' '.join(call.shared)}" if nest[0] in call.shared else "independent (assumed)"}
+    attrs |= {"baseline": "other timings" if isinstance(baseline, xr.DataArray | xr.Dataset) else str(baseline)}
+    warn(*pair.notes, pair.candidate.selected)
+    return result.assign_attrs(attrs)
+
+
+def _by_ratio(method: str) -> Callable[[Call], tuple[xr.Dataset, xr.Dataset]]:
+    """Return what answers by `compare` with one method."""
+
+    def answer(call: Call) -> tuple[xr.Dataset, xr.Dataset]:
+        drawing = call.drawing if method == "studentized" else {}
+        found = compare(
+            call.times, call.baseline, **call.both, method=method, threshold=call.threshold, confidence_level=call.confidence_level,
+            across=call.across, shared=call.shared, paired=call.paired, **drawing,
+        )  # fmt: skip
+        few = xr.where(found["lower"].isnull(), "too few units for an interval", "")
+        single = found[["estimate", "lower", "upper", "pvalue", "verdict"]].assign(remark=few)
+        suite = xr.Dataset({name: found[f"suite_{name}"] for name in ("estimate", "lower", "upper", "verdict")})
+        few = xr.where(suite["lower"].isnull(), "too few units for an interval", "")
+        return single, suite.assign(pvalue=xr.full_like(suite["estimate"], np.nan), remark=few)
+
+    return answer
+
+
+def _by_score(method: str, random_benchmarks: bool) -> Callable[[Call], tuple[None, xr.Dataset]]:
+    """Return what answers by the interval of the ratio of two scores."""
+
+    def answer(call: Call) -> tuple[None, xr.Dataset]:
+        found = score_ratio_interval(
+            call.times, call.baseline, **call.both, method=method, random_benchmarks=random_benchmarks, across=call.across,
+            shared=call.shared, paired=call.paired, confidence_level=call.confidence_level, **call.drawing,
+        )  # fmt: skip
+        few = xr.where(found["lower"].isnull(), "too few units or benchmarks for an interval", "")
+        return None, _with_verdict(found[["estimate", "lower", "upper", "pvalue"]], call).assign(remark=few)
+
+    return answer
+
+
+def _by_exchange(call: Call) -> tuple[xr.Dataset, xr.Dataset]:
+    """Answer by the randomization test, of every benchmark as a suite of its own and of the suite."""
+    options = {**call.both, "shared": call.shared, "paired": call.paired, **call.drawing}
+    answers = []
+    for across in (OWN_SUITE, call.across):
+        found = randomization_test(call.times, call.baseline, across=across, **options)
+        answer = _with_verdict(xr.Dataset({"estimate": found["statistic"], "pvalue": found["pvalue"]}), call)
+        least = _smallest_pvalue(found, call, across)
+        out_of_reach = least > 1 - call.confidence_level
+        remark = f"with so few units and {call.n_resamples} exchanges its p cannot fall below {least:.2g}" if out_of_reach else ""
+        answers.append(answer.assign(remark=xr.full_like(answer["verdict"], remark, dtype=object)))
+    return answers[0], answers[1]
+
+
+def _smallest_pvalue(found: xr.Dataset, call: Call, across: str) -> float:
+    """Return the smallest two-sided p that the exchanges of the cell with most units can give."""
+    n = int(found["n"].max())
+    ways = 2**n if call.paired else comb(2 * n, n)
+    together = across == OWN_SUITE or call.levels[0] in call.shared
+    outcomes = float(ways) if together else float(ways) ** int(found["suite_benchmarks"].max())
+    return 2 * max(1 / (call.n_resamples + 1), 1 / outcomes)
+
+
+def _by_protocol(statistic: str) -> Callable[[Call], tuple[xr.Dataset, None]]:
+    """Return what answers by the Speedup-Test, which asks in one direction."""
+
+    def answer(call: Call) -> tuple[xr.Dataset, None]:
+        found = speedup_test(call.times, call.baseline, **call.both, statistic=statistic, confidence_level=call.confidence_level)
+        ratio = 1 / found["speedup"] if call.pair.candidate.better == LOWER else found["speedup"]
+        verdict = xr.where(found["significant"], FASTER, INCONCLUSIVE)
+        parts = {"estimate": ratio, "pvalue": found["pvalue"], "verdict": verdict, "remark": found["warnings"]}
+        return xr.Dataset({name: part.drop_attrs() for name, part in parts.items()}), None
+
+    return answer
+
+
+def _by_ranks(call: Call) -> tuple[None, xr.Dataset]:
+    """Answer by the hierarchical performance test, asked in both directions."""
+    options = {**call.both, "across": call.across, "confidence_level": call.confidence_level}
+    better = hierarchical_performance_test(call.times, call.baseline, **options)
+    turned = HIGHER if call.pair.candidate.better == LOWER else LOWER
+    sides = [side.assign_attrs(better=turned) for side in (call.times, call.baseline)]  # type: ignore[attr-defined]
+    worse = hierarchical_performance_test(sides[0], sides[1], **options)
+    sure = 1 - (1 - call.confidence_level) / 2
+    verdict = xr.where(better["confidence"] >= sure, FASTER, xr.where(worse["confidence"] >= sure, SLOWER, INCONCLUSIVE))
+    pvalue = np.minimum(1.0, 2 * np.minimum(better["pvalue"], worse["pvalue"]))
+    least = 2.0 ** (1 - int(better["suite_benchmarks"].max()))
+    out_of_reach = f"with {int(better['suite_benchmarks'].max())} benchmarks its p cannot fall below {least:.2g}"
+    remark = xr.full_like(verdict, out_of_reach if least > 1 - call.confidence_level else "", dtype=object)
+    shared = "takes benchmarks for independent" if call.levels[0] in call.shared else ""
+    remark = remark.copy(data=np.vectorize(lambda text: "; ".join(filter(None, (text, shared))), otypes=[object])(remark.values))
+    return None, xr.Dataset({"pvalue": pvalue, "verdict": verdict, "remark": remark})
+
+
+METHODS = (
+    Method("fieller", "by how much do the mean times of these programs differ", _by_ratio("fieller")),
+    Method("studentized", "the same, without assuming that unit means are normal", _by_ratio("studentized")),
+    Method("percentile", "the same for the suite, by the paper's bootstrap: too narrow with few units", _by_score("percentile", False)),
+    Method("t_benchmarks", "by how much would programs like these differ: the benchmarks are a sample", _by_score("t", True)),
+    Method("randomization", "do the runs come from the same distribution; effects that cancel are not seen", _by_exchange),
+    Method("speedup_test_mean", "is the mean of the candidate faster, one direction, normality tested first", _by_protocol("mean")),
+    Method("speedup_test_median", "is the median of the candidate faster, one direction, a shift assumed", _by_protocol("median")),
+    Method("hpt", "is the candidate better in most benchmarks, by ranks, however little", _by_ranks),
+)
+
+
+def _with_verdict(answer: xr.Dataset, call: Call) -> xr.Dataset:
+    """Add the verdict of a two-sided p-value and the side the estimate lies on."""
+    lower_is_better = call.pair.candidate.better == LOWER
+    improved = (answer["estimate"] < 1) if lower_is_better else (answer["estimate"] > 1)
+    sure = answer["pvalue"] <= 1 - call.confidence_level
+    return answer.assign(verdict=xr.where(sure, xr.where(improved, FASTER, SLOWER), INCONCLUSIVE))
+
+
+def _labelled(answers: tuple[xr.Dataset | None, xr.Dataset | None], call: Call) -> xr.Dataset:
+    """Return the answers of one method under their names; what it was not asked is NaN, or says so."""
+    cells = [dim for dim in call.times.dims if dim not in call.levels]
+    parts: dict[str, xr.DataArray] = {}
+    for prefix, answer, dims in (("", answers[0], cells), ("suite_", answers[1], [dim for dim in cells if dim != call.across])):
+        blank = call.times.isel({dim: 0 for dim in call.times.dims if dim not in dims}, drop=True)
+        texts = {"verdict": UNANSWERED, "remark": ""}
+        for name in ANSWERS:
+            if answer is not None and name in answer:
+                part = answer[name].astype(object) if name in texts else answer[name]
+            else:
+                part = xr.full_like(blank, texts.get(name, np.nan), dtype=object if name in texts else float)
+            parts[f"{prefix}{name}"] = part.reset_coords(drop=True).drop_attrs()
+    return xr.Dataset(parts)
+
+
+def _side_by_side(answers: dict[str, xr.Dataset]) -> xr.Dataset:
+    """Put the answers along `method`."""
+    along = xr.IndexVariable("method", np.array(list(answers), dtype=object))
+    result: xr.Dataset = xr.concat(list(answers.values()), along, join="outer", combine_attrs="drop", coords="minimal", compat="override")
+    for name in result.data_vars:
+        if result[name].dtype != object:
+            result[name].attrs["units"] = "1"
+    return result
+
+
+def _differences(verdict: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
+    """Say of every cell whether all methods asked give the same verdict, and who says what where they do not."""
+    names = verdict["method"].values.tolist()
+
+    def told(verdicts: np.ndarray) -> tuple[bool, str]:
+        said: dict[str, list[str]] = {}
+        for name, one in zip(names, verdicts.tolist(), strict=True):
+            if one != UNANSWERED:
+                said.setdefault(one, []).append(name)
+        order = [kind for kind in (FASTER, SLOWER, EQUIVALENT, INCONCLUSIVE) if kind in said]
+        return len(said) <= 1, "" if len(said) <= 1 else "; ".join(f"{kind}: {', '.join(said[kind])}" for kind in order)
+
+    values = np.moveaxis(verdict.values, verdict.get_axis_num("method"), -1)
+    found = [told(row) for row in values.reshape(-1, len(names))]
+    cells = verdict.isel(method=0, drop=True)
+    agree = np.array([same for same, _ in found], dtype=bool).reshape(cells.shape)
+    text = np.array([text for _, text in found], dtype=object).reshape(cells.shape)
+    return cells.copy(data=agree), cells.copy(data=text)

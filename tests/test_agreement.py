@@ -1,0 +1,112 @@
+"""One comparison under every method."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import perfarray
+from perfarray._agreement import METHODS
+
+NAMES = [method.name for method in METHODS]
+
+
+def suite(factor: float, *, units: int = 10, benchmarks: int = 6, seed: int = 1) -> xr.DataArray:
+    """Return two versions of a suite; the new one takes `factor` times as long."""
+    dims = {"benchmark": benchmarks, "version": ["old", "new"]}
+    times = perfarray.simulate(sizes={"execution": units}, variances={"execution": 1e-4}, dims=dims, rng=seed)["time"]
+    return times.where(times["version"] == "old", factor * times).assign_attrs(times.attrs)
+
+
+def test_a_clear_gain_is_seen_by_all():
+    """All methods agree where there is nothing to doubt."""
+    found = suite(0.9).perf.agreement("old", dim="version", rng=1).squeeze("version")
+    assert found["method"].values.tolist() == NAMES
+    assert found["suite_agree"].item()
+    assert (found["agree"] | (found["remark"].sel({"method": "speedup_test_mean"}) != "")).all()  # one sample is not normal
+    asked = found["suite_verdict"].to_series()
+    assert set(asked[asked != "not asked"]) == {"faster"}
+    assert found["suite_differences"].item() == ""
+    assert all(found["question"].to_series())
+
+
+def test_a_loss_is_seen_in_the_other_direction():
+    """HPT is asked both ways; the Speedup-Test asks one way only, and its question says so."""
+    found = suite(1.1).perf.agreement("old", dim="version", rng=1).squeeze("version")
+    assert found["suite_verdict"].sel({"method": "hpt"}).item() == "slower"
+    assert (found["verdict"].sel({"method": ["fieller", "randomization"]}) == "slower").all()
+    assert (found["verdict"].sel({"method": "speedup_test_mean"}) == "inconclusive").all()
+    assert "one direction" in found["question"].sel({"method": "speedup_test_mean"}).item()
+
+
+def test_answers_are_those_of_the_methods_themselves():
+    """Nothing is computed another way here."""
+    times = suite(0.99)
+    found = times.perf.agreement("old", dim="version", rng=3).squeeze("version")
+    verdicts = times.perf.compare("old", dim="version").squeeze("version")
+    for name in ("estimate", "lower", "upper", "pvalue", "verdict", "suite_estimate", "suite_lower", "suite_verdict"):
+        np.testing.assert_array_equal(found[name].sel({"method": "fieller"}).values, verdicts[name].values)
+    exchanged = times.perf.randomization_test("old", dim="version", n_resamples=1000, rng=3).squeeze("version")
+    assert found["suite_pvalue"].sel({"method": "randomization"}).item() == exchanged["pvalue"].item()
+    ranks = times.perf.hierarchical_performance_test("old", dim="version").squeeze("version")
+    assert found["suite_pvalue"].sel({"method": "hpt"}).item() == pytest.approx(
+        2 * min(ranks["pvalue"].item(), 1 - ranks["pvalue"].item()), abs=0.2
+    )
+
+
+def test_effects_that_cancel():
+    """Where half the suite gains what the other half loses, single benchmarks differ and the suite does not."""
+    times = suite(1.0)
+    factor = xr.DataArray([0.9, 1 / 0.9] * 3, dims="benchmark")
+    times = times.where(times["version"] == "old", factor * times).assign_attrs(times.attrs)
+    found = times.perf.agreement("old", dim="version", rng=1).squeeze("version")
+    assert set(found["verdict"].sel({"method": "fieller"}).values.tolist()) == {"faster", "slower"}
+    assert found["suite_verdict"].sel({"method": "randomization"}).item() == "inconclusive"
+
+
+def test_who_differs_is_said():
+    """The methods are listed by verdict where they do not agree."""
+    found = suite(0.9, units=3, benchmarks=2).perf.agreement("old", dim="version", rng=1).squeeze("version")
+    text = found["differences"].isel(benchmark=0).item()
+    assert not found["agree"].isel(benchmark=0).item()
+    assert text.startswith("faster: fieller")
+    assert "randomization" in text.partition("inconclusive: ")[2]
+
+
+def test_why_a_method_cannot_answer_is_said():
+    """With three units the randomization test of one benchmark, and HPT of two, cannot reach 5 %."""
+    found = suite(0.9, units=3, benchmarks=2).perf.agreement("old", dim="version", rng=1).squeeze("version")
+    assert "its p cannot fall below 0.1" in found["remark"].sel({"method": "randomization"}).isel(benchmark=0).item()
+    assert "with 2 benchmarks its p cannot fall below 0.5" in found["suite_remark"].sel({"method": "hpt"}).item()
+
+
+def test_one_benchmark_without_a_dim():
+    """A single program is a suite of one."""
+    times = perfarray.from_samples({"old": [1.0, 1.01, 0.99, 1.0, 1.02], "new": [0.8, 0.81, 0.79, 0.8, 0.82]})
+    found = times.perf.agreement("old", rng=1).squeeze("version")
+    assert found["verdict"].dims == ("method",)
+    assert found["verdict"].sel({"method": "fieller"}).item() == "faster"
+
+
+def test_shared_builds_are_said():
+    """HPT takes benchmarks for independent, and says so where they are not."""
+    dims = {"benchmark": 6, "version": ["old", "new"]}
+    times = perfarray.simulate(sizes={"binary": 6, "execution": 2}, variances={"binary": 1e-4}, dims=dims, shared={"binary": 0.5}, rng=2)
+    found = times.perf.agreement("old", dim="version", rng=1).squeeze("version")
+    assert found.attrs["benchmarks"] == "shared: binary"
+    assert "takes benchmarks for independent" in found["suite_remark"].sel({"method": "hpt"}).item()
+
+
+def test_same_seed_same_numbers():
+    """Chance enters by `rng` alone, and chunks do not matter."""
+    pytest.importorskip("dask")
+    times = suite(0.99)
+    first = times.perf.agreement("old", dim="version", rng=5)
+    xr.testing.assert_identical(first, times.chunk({"benchmark": 2}).perf.agreement("old", dim="version", rng=5))
+
+
+def test_bad_input():
+    """The message says what came and what is needed."""
+    with pytest.raises(ValueError, match="label 'older' not found"):
+        suite(1.0).perf.agreement("older", dim="version")
+    with pytest.raises(ValueError, match="confidence_level=95 is out of range"):
+        suite(1.0).perf.agreement("old", dim="version", confidence_level=95)
