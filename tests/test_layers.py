@@ -38,6 +38,9 @@ PLUMBING = {"_apply", "_costs", "_frame", "_options", "_resampling", "_results",
 
 EXCEPTIONS = {
     ("readers._tidy_csv", "_tables"),  # a CSV file is a table: columns get their roles as in to_timings
+    ("_agreement", "comparison"),  # agreement puts a comparison beside the other methods
+    ("_regression", "_descriptors"),  # timings become a table of machines first
+    ("_descriptors", "_score_distribution"),  # a machine's relative variation
     ("report", "readers._open"),  # a report on files opens them as the readers do
     ("report", "readers._speedup_test"),
     ("datasets", "readers"),  # a shipped dataset is files, read like any others

@@ -240,7 +240,9 @@ def completed(descriptor: Descriptor, table: Table) -> Descriptor:
         return descriptor
     if len(descriptor.dims) > 1:
         return descriptor
-    keys = itertools.product(table.labels[descriptor.dims[0]].labels)
+    keys = [(label,) for label in table.labels[descriptor.dims[0]].labels]
+    if all(key in descriptor.values for key in keys):
+        return descriptor
     return replace(descriptor, values={**dict.fromkeys(keys), **descriptor.values})
 
 
@@ -375,7 +377,14 @@ def _joined_descriptors(
         own_dims = tuple(dict.fromkeys(itertools.chain(*(table.descriptors[name].dims for table in tables if name in table.descriptors))))
         telling = tuple(dict.fromkeys(itertools.chain(*extra, *levels)))
         known: dict[tuple[Any, ...], Any] = {}
+        merged: set[int] = set()
         for table, labels, positions in zip(tables, extra, levels, strict=True):
+            shared = table.descriptors.get(name)
+            if not telling and shared is not None and shared.dims == own_dims:
+                if id(shared) not in merged:  # files of one suite share the object: it is merged once
+                    merged.add(id(shared))
+                    known.update(completed(shared, table).values)
+                continue
             descriptor = completed(table.descriptors.get(name, Descriptor(dims=(), values={(): None})), table)
             tail = tuple({**labels, **positions}[dim] for dim in telling)
             for key, value in _spread(descriptor, own_dims, table):

@@ -61,3 +61,82 @@ def entry(name="copy", data=((1.0, 2.0),), unit="ns/op", mode="avgt", threads=1,
 def secondary(unit, *forks):
     """Return one secondary metric of a JMH result."""
     return {"score": 1.0, "scoreUnit": unit, "rawData": list(forks)}
+
+
+def spec_report(*rows, built="Built with GCC 13.2.0 from Some Linux with -O3", score="SPECrate(R)2017_int_base", selected=(), after=""):
+    """Return a SPEC text report; each row is what follows the indentation, `selected` the rows after the line of =====."""
+    head = "                 Base     Base        Base\nBenchmarks       Copies  Run Time     Rate \n"
+    line = "--------------- -------  ---------  ---------\n"
+    body = "".join(f"{row}\n" for row in rows)
+    repeated = "".join(f"{row}\n" for row in selected)
+    return f"{built}\n\n{head}{line}{body}{'=' * 40}\n{repeated} Est. {score}           9.62\n{after}"
+
+
+def spec_rows(name="500.alpha_r", times=("136", "137", "137"), copies=1):
+    """Return the rows of one benchmark, the second of which is selected."""
+    return [f"{name}  {copies}  {time}  {round(copies * 1592 / float(time), 2)}  {'*' if i == 1 else 'S'}" for i, time in enumerate(times)]
+
+
+SPEC_SYSTEM = """
+500.alpha_r: time (ms) = 136684
+500.alpha_r: clock freq (MHz) = 3000.5
+502.beta_r: clock freq (MHz) = 3200.5
+all: time (ms) = 3e+05
+all: clock freq (MHz) = 9999
+
+System Info:
+CPU Name: Vendor(R) Model(TM) 7 CPU @ 2.50GHz
+Enabled: 8 cores, 1 chip, 2 threads/core
+Memory: 4x Maker Ltd AB-32.X 16 GB 2 rank 4800
+"""
+"""Counters, and the block that describes the machine."""
+
+
+SPEC_HARDWARE = """
+"Run number:",007
+
+"Hardware Vendor:","Maker Ltd"
+"Hardware Model:","Box 1 (Model 7, 2.10 GHz)"
+"Date tested:",Jul-2014
+
+HARDWARE
+
+"CPU Name","Model 7"
+"CPU MHz",2100
+"CPU(s) enabled","12 cores, 2 chips, 6 cores/chip, 2 threads/core"
+"Primary Cache","32 KB I + 32 KB D on chip per core"
+"Secondary Cache","256 KB I+D on chip per core"
+"L3 Cache","15 MB I+D on chip per chip"
+"Other Cache",None
+Memory,"128 GB (16 x 8 GB 2Rx4, ECC,"
+,"running at 1600 MHz)"
+
+SOFTWARE
+
+"Operating System","Some Linux release 6"
+,(Codename)
+Compiler,"C/C++: Version 14 of Compiler"
+,"for Linux"
+"File System",ext4
+"Base Pointers",--
+
+"Platform Notes"
+Memory,"a line of the notes"
+"""
+"""What follows the tables of a SPEC result of 2006."""
+
+
+def spec_result(rows, *, kind="# Copies", ratio="Rate", est="", valid=1, selected=(), score="SPECint_rate_base2006", after=SPEC_HARDWARE):
+    """Return a SPEC result CSV of rows of cells after the benchmark; a row may have any number of cells."""
+    sides = [f'"{side} {kind}","{est}{side} Run Time","{est}{side} {ratio}","{side} Selected","{side} Status"' for side in ("Base", "Peak")]
+    head = f"Benchmark,{','.join(sides)},Description\n"
+    tables = [
+        f'"{title} Results Table"\n\n{head}' + "".join(f"{row}\n" for row in own) for title, own in (("Full", rows), ("Selected", selected))
+    ]
+    return f"valid,{valid}\n\n{tables[0]}\n{tables[1]}\n{score},9.6,,9.6\n{after}"
+
+
+def spec_pair(name, copies, base, peak, k=1, reference=1000.0):
+    """Return a row with a base and a peak run; None leaves the cells of one empty."""
+    cells = [f"{copies},{time},{round(reference * copies / time, 6)},0,S" if time else ",,,," for time in (base, peak)]
+    return f'{name},{",".join(cells)},"ref iteration #{k}"'

@@ -109,7 +109,11 @@ class TestFormat:
 
     def test_unknown(self, folder):
         """The known ones are listed."""
-        with pytest.raises(ValueError, match="format='perf' is not known; choose one of 'jmh', 'pyperf', 'tidy_csv'"):
+        with pytest.raises(
+            ValueError,
+            match="format='perf' is not known; choose one of 'jmh', 'pyperf', "
+            "'spec_csv', 'spec_dump', 'spec_runs', 'spec_text', 'speedup_test', 'tidy_csv'",
+        ):
             perfarray.read_archive(folder, format="perf")
 
     def test_forced_on_a_folder(self, tmp_path):

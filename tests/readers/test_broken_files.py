@@ -9,7 +9,18 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import perfarray
-from readers.files_of_our_own import bench, entry, run, secondary, suite
+from readers.files_of_our_own import (
+    SPEC_SYSTEM,
+    bench,
+    entry,
+    run,
+    secondary,
+    spec_pair,
+    spec_report,
+    spec_result,
+    spec_rows,
+    suite,
+)
 
 FILES = {
     "pyperf.json": json.dumps(
@@ -26,6 +37,12 @@ FILES = {
         ensure_ascii=False,
     ),
     "tidy.csv": "# units: ms\n# shared_levels: binary\nbenchmark,version,binary,warmup,note,time\nfft,1.0,3,true,x,1.5\nfft,1.1,4,,y,2.5\n",
+    "Box_O3_001.txt": spec_report(*spec_rows(), "502.beta_r  1  9.5  10.1  S  1  9.4  10.2  *", "503.gamma_r  NR", after=SPEC_SYSTEM),
+    "spec.csv": spec_result(
+        [spec_pair("400.alpha", 2, 10.5, 9.5), "401.beta,,,,,NR,,,,,NR"], selected=[spec_pair("400.alpha", 2, 10.5, 9.5)]
+    ),
+    "runs.csv": "benchmark,time,ratio\n500.alpha_r,344,4.63\n503.gamma_r,,\nint_rate,3262,4.87\n",
+    "dump.csv": 'Benchmark,"Hardware Vendor\t",System,Result,Baseline,# Cores,Memory\nINT,A,"B, C",1.5,0,4,"1 GB"\nCFP2006,A,D,2.5,2,x,\n',
 }
 """Small valid files."""
 
@@ -132,8 +149,15 @@ def test_any_value_may_be_another(tmp_path_factory, name, reading):
 @example(b'benchmark,time\n"fft\n",1\n')
 @example(b"benchmark\rversion,time\nfft,1.5\nfft,1,2,3,4\n")
 @example(b"benchmark,time\n" + b"f" * 200_000 + b",1,2\n")
+@example(b"valid,1\n")
+@example(b"Benchmarks Copies Run Time Rate\n")
+@example(b"Benchmarks Copies Run Time Rate\n=====\nSPECx_base 1\n")
+@example(b"400.a,1\n4")
+@example(b"System,Result,Benchmark\n\n")
+@example(b'System,Result,Benchmark\n"a\n')
+@example(b"benchmark,time,ratio\n,\n")
 def test_anything_at_all(tmp_path_factory, content):
     """Whatever the bytes are."""
     assert_read_or_named(tmp_path_factory, "anything", content)
-    for name in ("pyperf", "jmh", "tidy_csv"):
+    for name in ("pyperf", "jmh", "tidy_csv", "spec_text", "spec_csv", "spec_runs", "spec_dump"):
         assert_read_or_named(tmp_path_factory, "anything", content, format=name)

@@ -1,8 +1,12 @@
 """One file, or many: read each into a table, and build one Dataset of all."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from functools import partial
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from uuid import uuid4
 
 import xarray as xr
 
@@ -12,7 +16,19 @@ from perfarray.readers._find import AnyPath, Found, find_files, shown
 from perfarray.readers._join import check_place, combine, finished
 from perfarray.readers._layout import parse_layout
 from perfarray.readers._open import FileError, Source
-from perfarray.readers._registry import known_names, not_recognised, read_table, recognise
+from perfarray.readers._registry import formats, known_names, not_recognised, read_table, recognise
+
+BATCH = 256
+"""Files handed to dask at once: after them the progress bar moves. Its processes start anew for every batch, so it is not small."""
+
+
+class Attempt(NamedTuple):
+    """What came of one file: its place, its table (None: no reader recognises it), what is odd about it, what is wrong with it."""
+
+    placed: Found
+    table: Table | None
+    notes: list[str]
+    error: FileError | None
 
 
 def read(path: AnyPath, *, format: str | None = None) -> xr.Dataset:
@@ -23,7 +39,8 @@ def read(path: AnyPath, *, format: str | None = None) -> xr.Dataset:
     path : path-like
         A file; gzip, bzip2 and xz are unpacked.
     format : str, optional
-        Its format; default: recognised by content. Known: `pyperf`, `jmh`, `tidy_csv`.
+        Its format; default: recognised by content. Known: `pyperf`, `jmh`, `spec_csv`, `spec_text`, `spec_runs`, `spec_dump`,
+        `speedup_test`, `tidy_csv`.
 
     Returns
     -------
@@ -86,18 +103,27 @@ def read_archive(
     progress : bool
         Show a progress bar.
     chunks : optional
-        Chunks of the result, as `Dataset.chunk` takes them (needs dask).
+        Chunks of the result, as `Dataset.chunk` takes them. The files are then read as dask tasks, side by side on whatever scheduler
+        dask is set to: threads by default, `dask.config.set(scheduler="processes")`, or a `dask.distributed` client.
 
     Returns
     -------
     Dataset
         As `read`, with the dims of the layout. Files that would land on one cell get a dim `file`, never a level. Descriptors lie along
-        the dims they vary over; what is unknown is `"unknown"`.
+        the dims they vary over; what is unknown is `"unknown"`. Files are taken in the order of their paths (those of a mapping label
+        by label), so that the result is the same for any order of a list and any number of workers.
 
     Raises
     ------
     ValueError
-        When nothing can be read, a file is broken, or a path does not match the layout.
+        When nothing can be read, a file is broken (the first by its path), or a path does not match the layout.
+    ImportError
+        When `chunks` is given and dask is not installed.
+
+    Notes
+    -----
+    The Dataset is put together in memory before it is split into chunks. An archive that does not fit is read part by part into one
+    Zarr store: see "From a folder of reports to a Zarr archive" in the documentation.
 
     Warns
     -----
@@ -112,32 +138,82 @@ def read_archive(
     ['malloc', 'pymalloc']
     """
     check_choice(on_error, "on_error", ("raise", "warn", "skip"))
-    found = find_files(paths, dim, layout)
+    found = [one for _, own in groupby(find_files(paths, dim, layout), _labels) for one in sorted(own, key=_path)]
     tables, kept, skipped, broken, notes = [], [], [], [], []
-    for one in _with_progress(found, progress):
-        source = Source(one.path)
-        try:
-            table = _read(source, format, one.explicit)
-            if table is None:
-                skipped.append(one.label)
-                continue
-            placed = one._replace(labels=_labels_of(one, layout, dim))
-            check_place(table, placed)
-        except FileError as error:
+    for placed, table, said, error in _attempts(
+        found, partial(_attempt, layout=layout, dim=dim, format=format), progress, chunks is not None
+    ):
+        if error is not None:
             if on_error == "raise":
-                raise
+                raise error
             broken.append(str(error))
-            continue
-        tables.append(table)
-        kept.append(placed)
-        notes += source.notes
+        elif table is None:
+            skipped.append(placed.label)
+        else:
+            tables.append(table)
+            kept.append(placed)
+            notes += said
     if not tables:
         raise ValueError(f"none of the {len(found)} files in {shown(paths)} could be read{_reasons(broken, skipped)}")
     left_out = _left_out(skipped, broken if on_error == "warn" else [])
     _report([f"of {len(found)} files, {left_out}"] if left_out else [], notes)
     dataset = build(combine(tables, kept))
     dataset.attrs |= {"n_files": len(tables), "n_files_skipped": len(skipped), "n_files_broken": len(broken)}
-    return dataset.chunk(chunks) if chunks is not None else dataset
+    # A token of its own: dask would read every value and text to make one up, at more than the price of reading the files.
+    return dataset.chunk(chunks, token=uuid4().hex) if chunks is not None else dataset
+
+
+def _labels(one: Found) -> dict[str, Any]:
+    """Return what a mapping says of a file: files of one label come one after another."""
+    return one.labels
+
+
+def _path(one: Found) -> Path:
+    """Return where a file is."""
+    return one.path
+
+
+def _attempts(found: Sequence[Found], attempt: Callable[[Found], Attempt], progress: bool, side_by_side: bool) -> Iterator[Attempt]:
+    """Read the files and yield what came of each in their order, whoever is ready first."""
+    size = BATCH if side_by_side else 1
+    read_all = _as_tasks if side_by_side else map
+    with _progress_bar(len(found)) if progress else nullcontext() as bar:
+        for start in range(0, len(found), size):
+            batch = found[start : start + size]
+            yield from read_all(attempt, batch)
+            if bar is not None:
+                bar.update(len(batch))
+
+
+def _as_tasks(attempt: Callable[[Found], Attempt], batch: Iterable[Found]) -> Sequence[Attempt]:
+    """Read files on dask's scheduler: the one that was chosen, so that no worker is started that nobody asked for."""
+    try:
+        from dask.base import compute
+        from dask.delayed import delayed
+    except ImportError as error:
+        raise ImportError("chunks= needs dask, which is not installed; install perfarray[io]") from error
+    found: Sequence[Attempt] = compute(*(delayed(attempt, pure=False, traverse=False)(one) for one in batch))  # type: ignore[no-untyped-call]
+    return found
+
+
+def _progress_bar(files: int) -> Any:
+    """Return a bar that counts files."""
+    from tqdm.auto import tqdm
+
+    return tqdm(total=files, desc="reading", unit="file")
+
+
+def _attempt(one: Found, layout: str | None, dim: str, format: str | None) -> Attempt:
+    """Read one file of several; what is wrong with it is returned, so that the first in order is reported and not the first in time."""
+    source = Source(one.path)
+    try:
+        table = _read(source, format, one.explicit)
+        if table is not None:
+            one = one._replace(labels=_labels_of(one, layout, dim, table))
+            check_place(table, one)
+    except FileError as error:
+        return Attempt(one, None, [], error)
+    return Attempt(one, table, source.notes, None)
 
 
 def _read(source: Source, format: str | None, explicit: bool) -> Table | None:
@@ -155,24 +231,15 @@ def _read(source: Source, format: str | None, explicit: bool) -> Table | None:
         return None
 
 
-def _labels_of(one: Found, layout: str | None, dim: str) -> dict[str, Any]:
-    """Return the labels a file's place gives it."""
+def _labels_of(one: Found, layout: str | None, dim: str, table: Table) -> dict[str, Any]:
+    """Return the labels a file's place gives it: none where the file says itself where it belongs."""
     if layout is None:
-        return one.labels or {dim: one.label}
+        placed = dim == "file" and formats()[str(table.attrs["format"])].placed
+        return one.labels or ({} if placed else {dim: one.label})
     parsed = parse_layout(layout, one.path.absolute().as_posix())
     if parsed is None:
         raise FileError(f"{one.path}: its path does not match layout={layout!r}")
     return one.labels | parsed
-
-
-def _with_progress(found: list[Found], progress: bool) -> Iterable[Found]:
-    """Wrap the files in a progress bar if asked."""
-    if not progress:
-        return found
-    from tqdm.auto import tqdm
-
-    bar: Iterable[Found] = tqdm(found, desc="reading", unit="file")
-    return bar
 
 
 def _left_out(skipped: Sequence[str], broken: Sequence[str]) -> str:

@@ -25,7 +25,7 @@ def combine(tables: Sequence[Table], kept: Sequence[Found]) -> Table:
     extra = [{name: label for name, label in one.labels.items() if name not in LEVELS} for one in kept]
     levels = [{name: label for name, label in one.labels.items() if name in LEVELS} for one in kept]
     extra = [{name: label for name, label in labels.items() if name not in own} for labels in extra]
-    places = [tuple((name, label) for name, label in one.labels.items() if name not in own) for one in kept]
+    places = [_place(table, one, own) for table, one in zip(tables, kept, strict=True)]
     if _collide(tables, places):
         if any("file" in one.labels for one in kept):
             raise ValueError(
@@ -189,6 +189,15 @@ def _without_clashes(table: Table, taken: set[str]) -> Table:
     descriptors = {f"{name}_recorded" if name in clashing else name: value for name, value in table.descriptors.items()}
     columns = {f"{name}_recorded" if name in clashing else name: value for name, value in table.columns.items()}
     return replace(table, descriptors=descriptors, columns=columns)
+
+
+def _place(table: Table, one: Found, dims: Collection[str]) -> tuple[Any, ...]:
+    """Return what tells a file from others as a whole: what its path says, and its number where it is not the first of a level."""
+    said = tuple((name, label) for name, label in one.labels.items() if name not in dims)
+    later = tuple(
+        (name, int(codes[0])) for name, codes in table.levels.items() if len(codes) and codes[0] == codes.min() == codes.max() > 0
+    )
+    return said + later
 
 
 def _collide(tables: Sequence[Table], places: Sequence[tuple[Any, ...]]) -> bool:

@@ -19,7 +19,8 @@ class Format(NamedTuple):
     """How one format is recognised and read.
 
     `recognise` looks at content (never only at the name) and raises nothing but FileError; `started` says of a file too broken to parse
-    whether it began as this format; `agree` (optional) makes the tables of several files name their benchmarks alike.
+    whether it began as this format; `agree` (optional) makes the tables of several files name their benchmarks alike; `placed` (PLACED in
+    the module, optional) says that a file itself tells where it belongs, so that its path is not needed for a label.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Format(NamedTuple):
     started: Callable[[str], bool]
     read: Callable[[Source], Table]
     agree: Callable[[Sequence[Table]], Sequence[Table]] | None
+    placed: bool = False
 
 
 @cache
@@ -38,7 +40,9 @@ def formats() -> Mapping[str, Format]:
     for module in iter_modules(package.__path__):
         code = import_module(f"perfarray.readers.{module.name}")
         if hasattr(code, "NAME"):
-            found[code.NAME] = Format(code.NAME, code.recognise, code.started, code.read, getattr(code, "agree", None))
+            found[code.NAME] = Format(
+                code.NAME, code.recognise, code.started, code.read, getattr(code, "agree", None), getattr(code, "PLACED", False)
+            )
     return found
 
 
