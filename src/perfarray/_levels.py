@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from perfarray._apply import LEVEL, Output, apply
+from perfarray._apply import LEVEL, Output, apply, is_chunked
 from perfarray._timings import Data, as_mark, over_metrics, resolve
 from perfarray._validation import check_count, check_dim, check_levels, warn
 from perfarray.conventions import ITERATION, LEVELS, MARKS
@@ -65,7 +65,7 @@ def merge_level(times: Data, level: str) -> Data:
     """Merge a level into the one below it: its repetitions become repetitions of that level.
 
     Nothing is averaged or dropped: 3 sessions of 10 executions become 30 executions (Table IV of Kalibera and Jones 2012 pools the
-    repetitions; its text speaks of dropping them). Positions that are empty everywhere are removed.
+    repetitions; its text speaks of dropping them). Positions that are empty everywhere are removed, but for lazy arrays.
 
     Parameters
     ----------
@@ -109,8 +109,10 @@ def merge_level(times: Data, level: str) -> Data:
 
 
 def _without_empty_positions(times: Data, dim: str) -> Data:
-    """Drop the positions along `dim` at which nothing was measured and nothing is marked."""
+    """Drop the positions along `dim` at which nothing was measured and nothing is marked; which these are in lazy data is not known."""
     arrays = list(times.data_vars.values()) if isinstance(times, xr.Dataset) else [times]
+    if any(is_chunked(array) for array in arrays):
+        return times
     used = np.zeros(times.sizes[dim], dtype=bool)
     for array in [*arrays, *(as_mark(times.coords[mark]) for mark in MARKS if mark in times.coords)]:
         if dim in array.dims:

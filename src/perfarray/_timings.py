@@ -24,6 +24,7 @@ class Timings(NamedTuple):
     left_out: dict[str, int]
     note: str = ""
     selected: str = ""
+    uncounted: tuple[str, ...] = ()
 
     @property
     def units(self) -> str:
@@ -42,7 +43,8 @@ class Timings(NamedTuple):
             "levels": " ".join(self.levels),
             "unit": self.levels[0],
         }
-        return attrs | {f"n_{mark}": number for mark, number in self.left_out.items()}
+        attrs |= {f"n_{mark}": number for mark, number in self.left_out.items()}
+        return attrs | ({"left_out": " ".join(self.uncounted)} if self.uncounted else {})
 
 
 class Pair(NamedTuple):
@@ -59,6 +61,8 @@ class Pair(NamedTuple):
         attrs = self.candidate.describe()
         for mark, number in self.baseline.left_out.items():
             attrs[f"n_{mark}"] = number + int(cast(int, attrs.get(f"n_{mark}", 0)))
+        uncounted = dict.fromkeys((*self.candidate.uncounted, *self.baseline.uncounted))
+        attrs |= {"left_out": " ".join(uncounted)} if uncounted else {}
         if self.dim is not None:
             attrs["dim"] = self.dim
         attrs["better"] = self.candidate.better
@@ -179,7 +183,7 @@ def cell_names(where: xr.DataArray) -> list[str]:
 def resolve(times: Data, metric: str | Sequence[str] | None = None, levels: str | Sequence[str] | None = None) -> Timings:
     """Choose the metric and the nest, and leave out (as NaN) what is marked as warm-up, censored, failed or copied.
 
-    The numbers of positions left out are counted by mark; they do not depend on chunks.
+    The numbers of positions left out are counted by mark; marks that are lazy are left out too, and named without being counted.
     """
     array = choose_metric(times, metric, levels)
     if array.dtype.kind not in "iuf":
@@ -187,16 +191,20 @@ def resolve(times: Data, metric: str | Sequence[str] | None = None, levels: str 
     if array.dtype.kind != "f":
         array = array.astype(float)
     nest = check_levels(array, levels)
-    left_out = {}
+    left_out, uncounted = {}, []
     for mark in MARKS:
         if mark in array.coords:
             marked = as_mark(array.coords[mark]).drop_vars(MARKS, errors="ignore")
+            if is_chunked(marked):
+                uncounted.append(mark)
+                array = array.where(~marked).assign_attrs(array.attrs)
+                continue
             number = int(marked.sum()) * int(np.prod([n for dim, n in array.sizes.items() if dim not in marked.dims]))
             if number:
                 left_out[mark] = number
                 array = array.where(~marked).assign_attrs(array.attrs)
     hidden = _hidden_cells(times, array) if isinstance(times, xr.Dataset) else ""
-    return Timings(array, nest, left_out, hidden, _selected_unit(array, nest) if levels is None else "")
+    return Timings(array, nest, left_out, hidden, _selected_unit(array, nest) if levels is None else "", tuple(uncounted))
 
 
 def _selected_unit(array: xr.DataArray, nest: tuple[str, ...]) -> str:
@@ -228,7 +236,7 @@ def resolve_pair(
     if isinstance(baseline, xr.DataArray | xr.Dataset):
         other = resolve(baseline, _same_metric(baseline, metric, candidate), candidate.levels)
         return _pair_of_objects(candidate, other, dim)
-    array, nest, left_out, note, selected = candidate
+    array, nest, left_out, note, selected, uncounted = candidate
     if dim is None:
         dim = find_dim(array, baseline, nest)
     else:
@@ -243,7 +251,7 @@ def resolve_pair(
         raise ValueError(f"nothing to compare with: {baseline!r} is the only label along {dim!r}")
     old = array.isel({dim: int(np.flatnonzero(is_baseline)[0])}, drop=True)
     new = array.isel({dim: np.flatnonzero(~is_baseline)})
-    return Pair(Timings(new, nest, left_out, note, selected), Timings(_bare(old), nest, {}), dim, (), (note,))
+    return Pair(Timings(new, nest, left_out, note, selected, uncounted), Timings(_bare(old), nest, {}), dim, (), (note,))
 
 
 def _same_metric(baseline: Data, metric: str | Sequence[str] | None, candidate: Timings) -> str | Sequence[str] | None:

@@ -5,6 +5,7 @@ import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from re import compile as pattern
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
@@ -313,6 +314,7 @@ def plan(
     metric: Annotated[str | None, typer.Option(help="The variable planned for, where files hold several.")] = None,
     format: Annotated[str | None, typer.Option(help="The format of the files; default: recognised by content.")] = None,
     layout: Annotated[str | None, typer.Option(help='What the path of a file says, as in "{session}.json".')] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object (NaN is null).")] = False,
 ) -> None:
     """Say how many builds, executions and iterations to run, for a budget or for a half-width.
 
@@ -322,7 +324,7 @@ def plan(
     Example: perfarray plan pilot.csv --cost execution=0.8 --cost binary=95 --budget 8h
     """
     from perfarray import read_archive
-    from perfarray._cli_plan import plan_table, sentences
+    from perfarray._cli_plan import plan_rows, plan_table, sentences
     from perfarray._cli_tables import console
 
     said: list[str] = []
@@ -333,34 +335,108 @@ def plan(
             times = read_archive(path, format=format, layout=layout)
             found = _plan(times, cost or [], budget, units, suite, {**known, "min_units": min_units})
     except PROBLEMS as error:
+        if json:
+            reason = f"error: {' '.join(str(error).split())}"
+            _print_json({"pilot": path, "plans": [], "attrs": {}}, said, NO_ANSWER, reason)
         _give_up(error, said, False, {})
     _complain(said)
+    code, answer = (NOTHING_SLOWER if bool(found["cost"].notnull().any()) else NO_ANSWER), sentences(found)
+    if json:
+        _print_json({"pilot": path, "plans": plan_rows(found), "attrs": dict(found.attrs)}, said, code, " ".join(answer))
+        raise typer.Exit(code)
     out = console()
     out.print(plan_table(found))
     out.print()
-    for line in sentences(found):
+    for line in answer:
         out.print(line, soft_wrap=True)
-    raise typer.Exit(NOTHING_SLOWER if bool(found["cost"].notnull().any()) else NO_ANSWER)
+    raise typer.Exit(code)
 
 
 def _plan(times: "xr.Dataset", cost: list[str], budget: str | None, units: str, suite: bool, options: dict[str, Any]) -> "xr.Dataset":
     """Ask for what is missing, and plan."""
     from perfarray import counts, plan_repetitions, plan_suite
-    from perfarray._cli_plan import amount, asked_costs, check_planned, given_costs, prompt
+    from perfarray._cli_plan import amount, ask, asked_costs, check_planned, given_costs
 
     prices = given_costs(cost, units)
     check_planned(times, options.get("baseline"))
     counted = counts(times, **{name: options[name] for name in ("levels", "metric") if name in options})
-    prices = asked_costs(prices, counted["level"].values.tolist(), units, prompt)
-    if budget is None and "half_width" not in options:
-        budget = prompt("What may the experiment cost (a number, or 8h)?")
+    prices = asked_costs(prices, counted["level"].values.tolist(), units)
     if budget is not None:
         options["budget"] = amount(budget, units)
+    elif "half_width" not in options:
+        options["budget"] = ask(f"What may the experiment cost ({'a number, or 8h' if units == 's' else units})?", units)
     if not suite:
         return plan_repetitions(times, costs=prices, cost_units=units, **options).to_dataset()
     if units != "s":
         raise ValueError("--suite plans in seconds: leave --units out")
     return plan_suite(times, costs=prices, shared=counted["level"].values.tolist()[0], **options).to_dataset()
+
+
+@app.command()
+def convert(
+    archive: Annotated[str, typer.Argument(help="A file, a folder or a quoted glob pattern.", show_default=False)],
+    output: Annotated[Path, typer.Argument(help="What to write: a name that ends in .nc (netCDF) or .zarr (Zarr 3).", show_default=False)],
+    layout: Annotated[str | None, typer.Option(help='What the path of a file says, as in "{machine}/{session}.json".')] = None,
+    format: Annotated[str | None, typer.Option(help="The format of the files; default: recognised by content.")] = None,
+    on_error: Annotated[Literal["raise", "warn", "skip"], typer.Option(help="What a broken file does.")] = "raise",
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+    progress: Annotated[bool, typer.Option("--progress", help="Show a progress bar.")] = False,
+) -> None:
+    """Read an archive of result files and write it as one netCDF file or Zarr store, to be opened with xarray.
+
+    Exit code 0: it is written.
+    Exit code 2: it is not; a file cannot be read, the output exists or cannot be written, a wrong option.
+
+    Example: perfarray convert results/ results.zarr --layout "{machine}/{session}.json"
+    """
+    from perfarray import read_archive
+    from perfarray._cli_convert import check_output, summary, write
+
+    said: list[str] = []
+    try:
+        with _gathered(said):
+            check_output(output, overwrite)
+            times = read_archive(archive, layout=layout, format=format, on_error=on_error, progress=progress)
+            write(times, output)
+    except PROBLEMS as error:
+        _give_up(error, said, False, {})
+    _complain(said)
+    typer.echo(summary(times, output))
+
+
+@app.command("speedup-test")
+def speedup_test(
+    config: Annotated[str, typer.Argument(help="The configuration: CSV with Name,Sample1,Sample2,ConfLevel,Coef.", show_default=False)],
+    conf_level: Annotated[
+        float | None, typer.Option(parser=_fraction, metavar="SHARE", help="For benchmarks without one. Default: searched for.")
+    ] = None,
+    weight: Annotated[Literal["custom", "equal", "fraction"], typer.Option(help="The weights of the benchmarks.")] = "custom",
+    precision: Annotated[
+        float | None, typer.Option(parser=_fraction, metavar="SHARE", help="Of the proportion, for the number needed: 5% (default).")
+    ] = None,
+    output: Annotated[str | None, typer.Option("-o", "--output", help="What the names of the files begin with.")] = None,
+) -> None:
+    """Run the Speedup-Test on its tool's files: which speedups are significant, and those of the whole suite.
+
+    Writes CONFIG.out, CONFIG.report, CONFIG.warning and CONFIG.error.
+
+    Exit code 0: there is a report.
+    Exit code 2: no answer; the configuration cannot be read, no benchmark has both samples, a wrong option.
+    """
+    from perfarray._cli_speedup_test import benchmark_table, run
+    from perfarray._cli_tables import console
+
+    options = {"confidence_level": conf_level, "weights": weight, "precision": precision, "output": output}
+    said: list[str] = []
+    try:
+        with _gathered(said):
+            text, found = run(config, {name: value for name, value in options.items() if value is not None})
+    except PROBLEMS as error:
+        _give_up(error, said, False, {})
+    _complain(said)
+    out = console()
+    out.print(text, soft_wrap=True)
+    out.print(benchmark_table(found))
 
 
 @app.command()

@@ -1,0 +1,232 @@
+"""Chunked timings: answers stay lazy or say what to rechunk, and are the same for any chunks, scheduler and cluster."""
+
+import shutil
+import tracemalloc
+import warnings
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import perfarray
+
+dask = pytest.importorskip("dask")
+pytest.importorskip("dask.array")
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*(limits are too narrow|are the extreme replicates):UserWarning")
+
+COSTS = {"binary": 60.0, "execution": 5.0}
+DRAWN = {"n_resamples": 20, "rng": 1}
+
+CALLS = {
+    "counts": lambda times: times.perf.counts(),
+    "components": lambda times: times.perf.variance_components(),
+    "components_merged": lambda times: times.perf.variance_components(negative="merge"),
+    "components_reml": lambda times: times.perf.variance_components(method="reml"),
+    "mean": lambda times: times.perf.mean_interval(),
+    "mean_studentized": lambda times: times.perf.mean_interval(method="studentized", **DRAWN),
+    "ratio": lambda times: times.perf.ratio_interval("old"),
+    "ratio_paired": lambda times: times.perf.ratio_interval("old", paired="binary", method="log_delta"),
+    "ratio_bca": lambda times: times.perf.ratio_interval("old", method="bca", **DRAWN),
+    "ratio_of_objects": lambda times: times.sel(version=["new"]).perf.ratio_interval(times.sel(version="old", drop=True)),
+    "compare": lambda times: times.perf.compare("old", threshold=0.01, correction="holm"),
+    "compare_shared": lambda times: times.perf.compare("old", shared="binary"),
+    "compare_studentized": lambda times: times.perf.compare("old", method="studentized", **DRAWN),
+    "pairwise": lambda times: times.perf.pairwise(dim="version"),
+    "distribution": lambda times: times.perf.bootstrap_distribution(resample="all", **DRAWN),
+    "distribution_shared": lambda times: times.perf.bootstrap_distribution(shared="binary", **DRAWN),
+    "interval": lambda times: times.perf.bootstrap_interval(method="basic", **DRAWN),
+    "interval_of_stored": lambda times: times.perf.bootstrap_distribution(**DRAWN).perf.bootstrap_interval(),
+    "plan": lambda times: times.perf.plan_repetitions("old", costs=COSTS, budget=20_000).to_dataset(),
+    "without_first": lambda times: times.perf.drop_warmup(1),
+}
+"""Every way to ask that was there when this was written; a new one gets a line."""
+
+FAR = ("counts", "components", "components_reml", "mean", "ratio", "compare", "compare_studentized", "pairwise", "distribution")
+"""What other processes and clusters are asked: one of every kind, since they are slow to start."""
+
+each = pytest.mark.parametrize("name", CALLS)
+
+
+@pytest.fixture(scope="module")
+def times():
+    """Return ragged timings of two machines and two versions."""
+    found = perfarray.simulate(
+        sizes={"binary": 5, "execution": 2, "iteration": 2},
+        variances={"binary": 1e-4, "execution": 1e-4, "iteration": 1e-4},
+        dims={"machine": ["m1", "m2"], "benchmark": ["fft", "sort"], "version": ["old", "new"]},
+        rng=1,
+    )
+    found["time"][{"machine": 0, "binary": 0, "execution": 1}] = np.nan
+    return found
+
+
+@pytest.fixture
+def unasked():
+    """Let whatever computes fail."""
+
+    def fail(*_, **__):
+        raise AssertionError("computed before it was asked for")
+
+    with dask.config.set(scheduler=fail):
+        yield
+
+
+@pytest.fixture(scope="module")
+def expected(times):
+    """Return every answer in memory."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return {name: call(times) for name, call in CALLS.items()}
+
+
+def lazy_answers(times, names):
+    """Return some answers, lazily, each in two chunks."""
+    return {name: CALLS[name](times.chunk(machine=1)) for name in names}
+
+
+def chunked(times):
+    """Split every dim that is not a level: every cell is a chunk."""
+    return times.chunk(machine=1, benchmark=1, version=1)
+
+
+def assert_same(found, expected):
+    """Assert equal labels, text and counts, numbers to the last digits, and equal attrs."""
+    xr.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert found.attrs == expected.attrs
+
+
+class TestLazy:
+    """Nothing is computed before it is asked for."""
+
+    @each
+    @pytest.mark.usefixtures("unasked")
+    def test_nothing_is_computed(self, times, name):
+        """A call only builds the graph."""
+        found = CALLS[name](chunked(times))
+        variables = found.data_vars.values() if isinstance(found, xr.Dataset) else [found]
+        assert all(variable.chunks is not None for variable in variables)
+
+    @each
+    def test_same_numbers_for_any_chunks(self, times, expected, name):
+        """Every cell alone; the tests of schedulers have other chunks."""
+        assert_same(CALLS[name](chunked(times)).compute(scheduler="synchronous"), expected[name])
+
+    @each
+    @pytest.mark.parametrize("level", ["binary", "execution", "iteration"])
+    def test_a_split_level_is_named(self, times, name, level):
+        """A level has to be whole, except where positions are only cut off."""
+        if name == "without_first":
+            assert_same(CALLS[name](times.chunk({level: 1})).compute(), CALLS[name](times))
+            return
+        with pytest.raises(ValueError, match=rf"dim '{level}' is split over \d chunks; .*use .chunk\(\{{'{level}': -1\}}\)"):
+            CALLS[name](times.chunk({level: 1}))
+
+    @pytest.mark.parametrize("name", ["mean", "compare", "components"])
+    def test_marks_are_left_out(self, times, name):
+        """A lazy mark leaves out the same values."""
+        first = (times["iteration"] == 0).broadcast_like(times["time"]).transpose(*times["time"].dims)
+        marked = times.assign_coords(warmup=first.where(times["execution"] == 1, False))
+        found, expected = CALLS[name](chunked(marked)).compute(), CALLS[name](marked)
+        xr.testing.assert_allclose(found.drop_attrs(), expected.drop_attrs(), rtol=1e-12)
+        assert not found.drop_attrs().equals(CALLS[name](times).drop_attrs())
+
+    def test_merge_level(self, times):
+        """A level that was merged lazily gives the same answers."""
+        found, expected = (one.perf.merge_level("binary").perf.mean_interval() for one in (chunked(times), times))
+        assert_same(found.compute(), expected)
+
+
+class TestSchedulers:
+    """Threads, processes, a cluster: one set of numbers."""
+
+    @pytest.mark.parametrize(("scheduler", "names"), [("threads", tuple(CALLS)), ("processes", FAR)], ids=["threads", "processes"])
+    def test_local(self, times, expected, scheduler, names):
+        """dask's own schedulers."""
+        (found,) = dask.compute(lazy_answers(times, names), scheduler=scheduler, num_workers=2)
+        for name, answer in found.items():
+            assert_same(answer, expected[name])
+
+    def test_cluster(self, times, expected):
+        """Workers of dask.distributed."""
+        distributed = pytest.importorskip("distributed")
+        with (
+            distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
+            distributed.Client(cluster),
+        ):
+            (found,) = dask.compute(lazy_answers(times, FAR))
+        for name, answer in found.items():
+            assert_same(answer, expected[name])
+
+
+class TestStores:
+    """Zarr stores, whole, incomplete and damaged."""
+
+    @pytest.fixture
+    def store(self, times, tmp_path):
+        """Return a store with one chunk per machine, and the file of the first."""
+        pytest.importorskip("zarr")
+        path = tmp_path / "a.zarr"
+        times.chunk(machine=1).to_zarr(path, zarr_format=3, consolidated=False)
+        return path, path / "time" / "c" / "0"
+
+    def test_from_a_store(self, store, times):
+        """What is read lazily from a store gives the answers of the array in memory."""
+        found = xr.open_zarr(store[0], consolidated=False)
+        assert found["time"].chunksizes["machine"] == (1, 1)
+        assert_same(found.perf.compare("old").compute(), times.perf.compare("old"))
+
+    def test_a_missing_chunk_is_not_measured(self, store, times):
+        """Its values are NaN: the cells have no answer, all others have theirs, and `counts` shows it."""
+        shutil.rmtree(store[1])
+        found = xr.open_zarr(store[0], consolidated=False)
+        assert np.isnan(found["time"].isel(machine=0)).all()
+        answer = found.perf.mean_interval().compute()
+        assert (answer["n"].isel(machine=0) == 0).all()
+        assert np.isnan(answer["estimate"].isel(machine=0)).all()
+        xr.testing.assert_allclose(answer.isel(machine=slice(1, None)), times.perf.mean_interval().isel(machine=slice(1, None)))
+        total = found.perf.counts()["total"].sel(level="iteration").compute()
+        assert (total.isel(machine=0) == 0).all()
+        assert (total.isel(machine=1) > 0).all()
+
+    def test_a_damaged_chunk_is_an_error(self, store):
+        """It is raised when the chunk is wanted, and not before: the other chunks are still read."""
+        (file,) = (path for path in store[1].rglob("*") if path.is_file())
+        file.write_bytes(file.read_bytes()[:-20])
+        answer = xr.open_zarr(store[0], consolidated=False).perf.mean_interval()
+        assert answer["estimate"].isel(machine=1).notnull().all()
+        with pytest.raises(Exception, match=r"(?i)decompress|zstd|error"):
+            answer["estimate"].isel(machine=0).compute()
+
+    @pytest.mark.parametrize("name", ["variance_components", "mean_interval"])
+    def test_memory_is_that_of_a_chunk(self, tmp_path, name):
+        """An archive that is written by region and computed into another store adds to memory a fifth of its growth at most."""
+        pytest.importorskip("zarr")
+        peaks, stored = [], []
+        for machines in (3_000, 9_000):
+            path, answers = tmp_path / f"{machines}.zarr", tmp_path / f"{machines}_{name}.zarr"
+            write_by_region(path, machines, 1_000)
+            times = xr.open_zarr(path, consolidated=False)
+            result = getattr(times.perf, name)()
+            stored.append(times.nbytes + result.nbytes)
+            tracemalloc.start()
+            with dask.config.set(scheduler="synchronous"):
+                result.to_zarr(answers, zarr_format=3, consolidated=False)
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+        assert peaks[1] - peaks[0] < 0.2 * (stored[1] - stored[0])
+
+
+def write_by_region(path, machines, size):
+    """Write a store without values, then fill it part by part."""
+    benchmarks = [f"b{number}" for number in range(12)]
+    blank = dask.array.full((machines, len(benchmarks), 3), np.nan, chunks=(size, -1, -1))
+    template = xr.Dataset(
+        {"time": (("machine", "benchmark", "execution"), blank, {"units": "s"})},
+        {"machine": np.arange(machines), "benchmark": np.array(benchmarks, dtype=object)},
+    )
+    template.to_zarr(path, compute=False, zarr_format=3, consolidated=False)
+    dims = {"machine": size, "benchmark": benchmarks}
+    for start in range(0, machines, size):
+        part = perfarray.simulate(sizes={"execution": 3}, variances={"execution": 1e-4}, dims=dims, rng=start)
+        part.drop_vars(list(part.coords)).to_zarr(path, region={"machine": slice(start, start + size)}, consolidated=False)
