@@ -1,5 +1,7 @@
 """`perfarray plan`: prices given or asked for, a table, a sentence, errors of one line."""
 
+import json
+
 import pytest
 from typer.testing import CliRunner
 
@@ -85,6 +87,53 @@ class TestAnswers:
         assert "What may the experiment cost" in asked.output
         assert asked.stdout.splitlines()[-1] == run(one, *PRICES, "--budget", "3600").stdout.splitlines()[-1]
 
+    def test_questions_stay_out_of_the_answer(self, one):
+        """Questions go to stderr, to the last blank: stdout is the same as when nothing was asked."""
+        assert run(one, answers="95\n800ms\n1h\n").stdout == run(one, *PRICES, "--budget", "1h").stdout
+
+    def test_a_mistyped_answer_is_asked_for_again(self, one):
+        """With what was wrong; the answers before it stand."""
+        asked = run(one, answers="95\nsoon\n\n3 furlongs\n0.8\n1h\n")
+        assert asked.exit_code == 0
+        assert asked.stderr.count("What does starting and warming up one more execution cost (seconds)?") == 4
+        assert asked.stderr.count("What does making one more build cost (seconds)?") == 1
+        assert "'soon' is no amount; write a number, or one with a unit, as in 8h or 95s" in asked.stderr
+        assert "'furlongs' is no unit here" in asked.stderr
+        assert asked.stdout == run(one, *PRICES, "--budget", "1h").stdout
+
+    def test_json(self, pilot):
+        """One object: a plan per benchmark with everything the Dataset holds, warnings, the exit code and its reason."""
+        result = run(pilot, *PRICES, "--budget", "1h", "--json")
+        found = json.loads(result.stdout)
+        assert result.exit_code == found["exit_code"] == 0
+        plan = perfarray.plan_repetitions(
+            perfarray.read(pilot), costs={"execution": 0.8, "binary": 95.0}, budget=3600, cost_units="s"
+        ).to_dataset()
+        assert [row["benchmark"] for row in found["plans"]] == ["fft", "sort"]
+        for row in found["plans"]:
+            cell = plan.sel(benchmark=row["benchmark"])
+            assert row["repetitions"] == cell["repetitions"].to_series().to_dict()
+            assert row["half_width"] == pytest.approx(cell["half_width"].item())
+            assert row["merged"] == cell["merged"].to_series().to_dict()
+        assert found["attrs"]["budget"] == 3600
+        assert found["exit_reason"].startswith("Together ")
+
+    def test_json_of_a_suite(self, pilot):
+        """Counts by benchmark and level; NaN is null."""
+        found = json.loads(run(pilot, *PRICES, "--budget", "2h", "--suite", "--json").stdout)
+        (row,) = found["plans"]
+        assert row["repetitions"]["fft"]["binary"] == row["repetitions"]["sort"]["binary"]
+        assert set(row["seconds"]) == {"fft", "sort"}
+
+    def test_json_of_an_error(self, one):
+        """No plan, the reason, exit code 2; the line on stderr as well."""
+        result = run(one, *PRICES, "--budget", "1min", "--json")
+        found = json.loads(result.stdout)
+        assert result.exit_code == found["exit_code"] == 2
+        assert found["plans"] == []
+        assert "the least budget is" in found["exit_reason"]
+        assert "the least budget is" in result.stderr
+
     def test_iterations(self, one):
         """Prices and budget as counts of iterations."""
         result = run(one, "--units", "iterations", "--cost", "execution=19", "--cost", "binary=5343", "--budget", "96000")
@@ -97,6 +146,7 @@ class TestErrors:
         ("arguments", "message"),
         [
             (("--budget", "1h"), "no answer to: What does making one more build cost"),
+            (("--cost", "execution=1..2"), "'1..2' is no amount"),
             (("--cost", "execution"), "--cost 'execution': write level=price"),
             (("--cost", "execution=soon"), "'soon' is no amount"),
             (("--cost", "execution=3 furlongs"), "'furlongs' is no unit here; known: ms, s, min, h, d"),

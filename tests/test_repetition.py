@@ -355,6 +355,89 @@ class TestSuite:
         assert (plan["half_width"] <= 0.01).all()
         assert (plan["half_width"] > 0.0095).all()
 
+    def test_more_counts_what_is_at_hand(self, pilot):
+        """The pilot cost 8 builds, 144 starts and 720 iterations; the rest of the money buys units of the plan's counts."""
+        times = pilot.sel(version="new")
+        plan = plan_suite(times, costs=COSTS | {"iteration": 1.0}, budget=6000).to_dataset()
+        assert plan["already"].isel(benchmark=0).values.tolist() == [8, 6, 5]
+        spent = 8 * 60 + 144 * 5 + 720
+        builds, executions, iterations = plan["repetitions"].values.T
+        each = 60 + (executions * 5 + executions * iterations).sum()
+        assert (plan["more"].sel(level="binary") == (6000 - spent) // each).all()
+        np.testing.assert_array_equal(plan["more"].isel(level=[1, 2]), plan["repetitions"].isel(level=[1, 2]))
+        assert plan["more_half_width"] < plan_suite(times, costs=COSTS, budget=4000).to_dataset()["half_width"]
+        none = plan_suite(times, costs=COSTS | {"iteration": 1.0}, budget=1000).to_dataset()
+        assert (none["more"] == 0).all()
+        assert builds[0] > 8
+
+    def test_planning_again_with_more_data_asks_for_less(self):
+        """More units at hand, fewer to run; when the width is reached, none."""
+        sizes = {"execution": 60, "iteration": 10}
+        variances = {"execution": 4e-4, "iteration": 4e-4}
+        times = perfarray.simulate(sizes=sizes, variances=variances, dims={"benchmark": 3}, shared={"execution": 0.5}, rng=4)["time"]
+
+        def more(n):
+            part = times.isel(execution=slice(n))
+            return plan_suite(part, costs={"execution": 5}, shared="execution", half_width=0.0058).to_dataset()["more"].values[0, 0]
+
+        assert more(15) > more(25) > more(35) > 0
+        assert more(60) == 0
+
+    def test_the_pilots_limits_enclose_the_promise(self, pilot):
+        """Half-widths at either limit of the outermost component stand on both sides; a longer pilot's are narrower."""
+        plan = plan_suite(pilot, costs=COSTS, budget=6000).to_dataset()
+        assert (plan["half_width_lower"] < plan["half_width"]).all()
+        assert (plan["half_width_upper"] > plan["half_width"]).all()
+
+    def test_advice(self, pilot):
+        """What is run once, small counts, few units."""
+        said = plan_suite(pilot.sel(version="old"), costs=COSTS, budget=6000).to_dataset()["advice"].item()
+        assert "one execution in each binary is best for 'c'" in said
+        assert "counts below 5 per binary at the level execution ('a', 'b')" in said
+        assert "the pilot's 8 units know the variation between them poorly" in said
+
+    def test_pairs(self):
+        """Builds of both systems side by side: what a pair has in common cancels, so fewer of them reach a width; one number of builds."""
+        sizes, variances = {"binary": 30, "execution": 4}, {"binary": 4e-4, "execution": 4e-4}
+        times = perfarray.simulate(sizes=sizes, variances=variances, dims={"benchmark": 3, "version": ["old", "new"]}, rng=1)
+        drift = xr.DataArray(np.random.default_rng(2).normal(0, 0.03, 30), dims="binary")
+        times["time"] = (times["time"] + drift).assign_attrs(times["time"].attrs | {"shared_levels": "binary"})
+        costs = {"binary": 60.0}
+        pairs = plan_suite(times, "old", costs=costs, half_width=0.01, paired="binary").to_dataset().sel(version="new")
+        apart = plan_suite(times, "old", costs=costs, half_width=0.01).to_dataset().sel(version="new")
+        assert pairs["cost"] < 0.7 * apart["cost"]
+        assert pairs["half_width"] <= 0.01
+        assert pairs.attrs["paired"] == "binary"
+        np.testing.assert_array_equal(pairs["repetitions"].sel(level="binary"), pairs["baseline_repetitions"].sel(level="binary"))
+        np.testing.assert_array_equal(pairs["more"].sel(level="binary"), pairs["baseline_more"].sel(level="binary"))
+        own = pairs["seconds"].sum() + 2 * 60 * pairs["repetitions"].sel(level="binary")[0]
+        assert own.item() == pytest.approx(pairs["cost"].item())
+
+    def test_pairs_are_matched_by_label(self, pilot):
+        """In any order; units without a partner are left out, with one warning."""
+        new, old = pilot.sel(version="new", drop=True), pilot.sel(version="old", drop=True)
+        expected = plan_suite(new, old, costs=COSTS, budget=12_000, paired="binary").to_dataset()
+        turned = plan_suite(new, old.isel(binary=slice(None, None, -1)), costs=COSTS, budget=12_000, paired="binary").to_dataset()
+        xr.testing.assert_allclose(turned.drop_vars("advice"), expected.drop_vars("advice"))
+        with pytest.warns(UserWarning, match="paired='binary': 2 units of one system have no partner"):
+            fewer = plan_suite(new, old.isel(binary=slice(2, None)), costs=COSTS, budget=12_000, paired="binary").to_dataset()
+        assert fewer["n"] == 6
+
+    def test_sessions_that_serve_every_benchmark(self):
+        """A second shared level is paid once: one number of sessions for all benchmarks, cheaper than sessions for each."""
+        sizes = {"binary": 12, "session": 5, "execution": 4}
+        variances = {"binary": 2e-4, "session": 6e-4, "execution": 9e-4}
+        shared = {"binary": 0.3, "session": 0.3}
+        times = perfarray.simulate(sizes=sizes, variances=variances, dims={"benchmark": 4}, shared=shared, rng=3)
+        costs = {"binary": 60.0, "session": 20.0, "execution": 1.0}
+        both = plan_suite(times, costs=costs | {"execution": 2.0}, half_width=0.01, shared=("binary", "session")).to_dataset()
+        one = plan_suite(times, costs=costs | {"execution": 2.0}, half_width=0.01).to_dataset()
+        assert both.attrs["shared"] == both.attrs["benchmarks"].removeprefix("shared: ") == "binary session"
+        assert (both["repetitions"].sel(level="session") == both["repetitions"].sel(level="session")[0]).all()
+        builds, sessions = both["repetitions"].values[0, :2]
+        assert both["cost"].item() == pytest.approx(builds * 60 + builds * sessions * 20 + both["seconds"].sum().item())
+        assert both["cost"] < one["cost"]
+
     def test_chunked(self, pilot):
         """Chunks along dims that broadcast."""
         pytest.importorskip("dask.array")
@@ -382,6 +465,10 @@ class TestSuite:
             ({"budget": 100}, "budget=100 s does not buy 5 repetitions of 'binary'"),
             ({"negative": "keep"}, "negative='keep' is not known"),
             ({"budget": None}, "neither of budget="),
+            ({"paired": "binary"}, "paired='binary' matches the units of two systems; name the baseline too"),
+            ({"paired": "execution", "baseline": "old"}, "paired='execution' is not known; choose one of 'binary'"),
+            ({"paired": "binary", "baseline": "old", "shared": ("binary", "execution")}, "with several shared levels"),
+            ({"shared": ("execution", "binary")}, "is not the outermost level 'binary'"),
         ],
     )
     def test_bad_input(self, pilot, keywords, message):
@@ -407,21 +494,41 @@ class TestSimulatedTruth:
         assert 0.93 < covered < 0.97
 
     def test_a_suite_keeps_its_promise(self):
-        """Shared builds with correlated effects: the spread of the geometric mean is what the plan says."""
+        """Shared builds with correlated effects, 500 experiments run as planned: intervals of the promised width, and they cover."""
         dims, shared = {"benchmark": 4}, {"binary": 0.6}
         sizes = {"binary": 80, "execution": 8, "iteration": 8}
-        pilot = perfarray.simulate(sizes=sizes, variances=self.VARIANCES, dims=dims, shared=shared, rng=3)
+        scale = xr.DataArray([0.5, 1.0, 1.5, 2.0], dims="benchmark")
+
+        def noisier(times):
+            return (1 + scale * (times - 1)).assign_attrs(times.attrs)
+
+        pilot = noisier(perfarray.simulate(sizes=sizes, variances=self.VARIANCES, dims=dims, shared=shared, rng=3)["time"])
         plan = plan_suite(pilot, costs=COSTS, budget=12_000).to_dataset()
         counts = {str(level): int(n) for level, n in zip(plan["level"].values, plan["repetitions"].max("benchmark").values, strict=True)}
-        logs = []
-        for seed in range(300):
-            runs = perfarray.simulate(sizes=counts, variances=self.VARIANCES, dims=dims, shared=shared, rng=100 + seed)["time"]
-            own = []
-            for name in runs["benchmark"].values:
-                n = plan["repetitions"].sel(benchmark=name).values.astype(int)
-                own.append(float(np.log(runs.sel(benchmark=name)[: n[0], : n[1], : n[2]].mean())))
-            logs.append(np.mean(own))
+        several = dims | {"experiment": 500}
+        runs = noisier(perfarray.simulate(sizes=counts, variances=self.VARIANCES, dims=several, shared=shared, rng=4)["time"])
+        assert len(np.unique(plan["repetitions"].sel(level="execution"))) > 1
+        logs = 0.0
+        for name in runs["benchmark"].values:
+            _, executions, iterations = plan["repetitions"].sel(benchmark=name).values.astype(int)
+            own = runs.sel(benchmark=name)[..., :executions, :iterations]
+            logs = logs + np.log(own.mean(["execution", "iteration"])) / 4
         from scipy.stats import t
 
-        promised = plan["half_width"].item() / t.ppf(0.975, counts["binary"] - 1)
-        assert np.std(logs) == pytest.approx(promised, rel=0.15)
+        half = t.ppf(0.975, counts["binary"] - 1) * logs.std("binary", ddof=1) / math.sqrt(counts["binary"])
+        assert float(np.sqrt((half**2).mean())) == pytest.approx(plan["half_width"].item(), rel=0.1)
+        covered = (abs(logs.mean("binary")) <= half).mean().item()
+        assert 0.93 < covered < 0.97
+
+    def test_shared_builds_never_lose(self):
+        """One build for three benchmarks against builds for each with a third of the money: better, and equal at correlation 1."""
+        times = perfarray.simulate(
+            sizes={"binary": 40, "execution": 6}, variances={"binary": 4e-4, "execution": 4e-4}, dims={"benchmark": 3}, rng=5
+        )["time"]
+        costs = {"binary": 60.0, "execution": 1.0}
+        joint = [plan_suite(times, costs=costs, budget=20_000, correlation=part).to_dataset()["half_width"].item() for part in (0, 0.5, 1)]
+        own = [plan_suite(times[[b]], costs=costs, budget=20_000 / 3).to_dataset()["half_width"].item() for b in range(3)]
+        separate = math.sqrt(sum((width / 3) ** 2 for width in own))
+        assert joint[0] < 0.7 * separate
+        assert joint[1] < 0.9 * separate
+        assert joint[2] == pytest.approx(separate, rel=0.02)

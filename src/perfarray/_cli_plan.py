@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,7 +54,7 @@ def given_costs(texts: Iterable[str], units: str) -> dict[str, float]:
     return costs
 
 
-def asked_costs(costs: dict[str, float], levels: Sequence[str], units: str, ask: Callable[[str], str]) -> dict[str, float]:
+def asked_costs(costs: dict[str, float], levels: Sequence[str], units: str) -> dict[str, float]:
     """Ask for the prices that were not given; the lowest level needs none."""
     what = {
         "binary": "making one more build",
@@ -65,17 +65,43 @@ def asked_costs(costs: dict[str, float], levels: Sequence[str], units: str, ask:
     for level in levels[:-1]:
         if level not in found:
             doing = what.get(level, f"starting one more {level}")
-            found[level] = amount(ask(f"What does {doing} cost ({'seconds' if units == SECONDS else units})?"), units)
+            found[level] = ask(f"What does {doing} cost ({'seconds' if units == SECONDS else units})?", units)
     return found
 
 
-def prompt(question: str) -> str:
-    """Ask on the terminal; without one, say what option would have answered."""
-    try:
-        return str(typer.prompt(question, prompt_suffix=" ", err=True))
-    except (typer.Abort, EOFError):
-        typer.echo(err=True)
-        raise ValueError(f"no answer to: {question} (options: --cost LEVEL=PRICE, --budget, --half-width)") from None
+def ask(question: str, units: str) -> float:
+    """Ask on the terminal for an amount, again until the answer is one; where nobody answers, say what option would have.
+
+    The question goes to stderr, whole: stdout holds the answer of the command and nothing else.
+    """
+    while True:
+        typer.echo(f"{question} ", nl=False, err=True)
+        try:
+            return amount(input(), units)
+        except EOFError:
+            typer.echo(err=True)
+            raise ValueError(f"no answer to: {question} (options: --cost LEVEL=PRICE, --budget, --half-width)") from None
+        except ValueError as error:
+            typer.echo(f"{error}", err=True)
+
+
+def plan_rows(plan: xr.Dataset) -> list[dict[str, Any]]:
+    """Return one mapping per plan: its labels, and every variable, those along `level` or benchmarks as mappings of labels to numbers."""
+    cost = plan["cost"]
+    rows = []
+    for index in np.ndindex(*cost.shape):
+        place = dict(zip(cost.dims, index, strict=True))
+        labels = {str(dim): cost[dim].values[i] for dim, i in place.items()}
+        rows.append(labels | {str(name): _nested(variable) for name, variable in plan.isel(place).data_vars.items()})
+    return rows
+
+
+def _nested(array: xr.DataArray) -> Any:
+    """Return a number, or a mapping of labels to what lies there."""
+    if not array.ndim:
+        return array.values.item()
+    dim = array.dims[0]
+    return {str(label): _nested(array.isel({dim: i})) for i, label in enumerate(array[dim].values.tolist())}
 
 
 def plan_table(plan: xr.Dataset) -> Table:
@@ -190,10 +216,12 @@ def _suite_sentence(name: str, cell: xr.Dataset, units: str, level: float) -> st
     count = float(cell["repetitions"].isel(level=0).max())
     old = float(cell["baseline_repetitions"].isel(level=0).max()) if "baseline_repetitions" in cell else math.nan
     other = "" if math.isnan(old) else f" ({old:.0f} of {cell.attrs['baseline']})"
+    advice = str(cell["advice"].item())
+    said = f" {advice[0].upper()}{advice[1:]}." if advice else ""
     return (
         f"{f'{name}: ' if name else ''}Make {count:.0f} {plural(unit)}{other} and run every benchmark on each as the table says: "
         f"{money(float(cell['cost']), units)} for a half-width of {_percent(float(cell['half_width']))} of the suite's geometric mean "
-        f"({level:g} %); running everything once on each would give {_percent(float(cell['default_half_width']))}."
+        f"({level:g} %); running everything once on each would give {_percent(float(cell['default_half_width']))}.{said}"
     )
 
 

@@ -1,14 +1,14 @@
-"""What repetitions cost: the prices of a nest's levels, and what may be spent or shall be reached."""
+"""What both planners are asked and told: the prices of a nest's levels, what may be spent or shall be reached, and who is compared."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from perfarray._timings import Timings
-from perfarray._validation import check_choice, check_number, listed
+from perfarray._timings import Data, Pair, Timings, resolve, resolve_pair
+from perfarray._validation import check_choice, check_confidence_level, check_count, check_number, listed
 from perfarray.conventions import BENCHMARK, SECONDS
 
 PRICE = "_price"
@@ -20,6 +20,100 @@ FACTORS = tuple(2.0 ** (step / 2) for step in range(-6, 7))
 
 ITERATIONS = "iterations"
 COST_UNITS = (ITERATIONS, SECONDS)
+
+
+FEW = 5
+"""Counts below this are small, says section 6.1."""
+
+CHEAP = 0.1
+"""A share of the price that is small enough to advise spending it again."""
+
+
+class Asked(NamedTuple):
+    """What is asked of a plan, checked."""
+
+    dim: str | None
+    costs: Any
+    levels: str | tuple[str, ...] | None
+    budget: float | None
+    half_width: float | None
+    cost_units: str
+    min_units: int
+    confidence_level: float
+    negative: str
+
+    def describe(self, result: str, baseline: object) -> dict[str, Hashable]:
+        """Return what the attrs of a plan say of the question."""
+        attrs: dict[str, Hashable] = {"result": result, "confidence_level": self.confidence_level, "cost_units": self.cost_units}
+        attrs |= {"min_units": self.min_units, "negative": self.negative}
+        attrs |= {"budget": self.budget} if self.budget is not None else {"half_width_wanted": self.half_width}
+        if baseline is not None:
+            attrs["baseline"] = "other timings" if isinstance(baseline, xr.DataArray | xr.Dataset) else str(baseline)
+        return attrs
+
+
+class Systems(NamedTuple):
+    """The timings planned for, the candidate's before the baseline's, with what is to be said of them and the labels of a baseline."""
+
+    sides: tuple[Timings, ...]
+    attrs: dict[str, Hashable]
+    notes: tuple[str, ...]
+    chosen: dict[str, object]
+
+    def prices(self, asked: Asked) -> list[xr.DataArray]:
+        """Return the prices of every system."""
+        return [prices(asked.costs, side, asked.cost_units, self.chosen if i else None) for i, side in enumerate(self.sides)]
+
+
+def check_asked(asked: Asked) -> Asked:
+    """Return what is asked of a plan as numbers of the right kind; raise where it is no question."""
+    check_choice(asked.negative, "negative", ("merge", "zero"))
+    budget, half_width = check_target(asked.budget, asked.half_width)
+    least, level = check_count(asked.min_units, "min_units", 2), check_confidence_level(asked.confidence_level)
+    return asked._replace(budget=budget, half_width=half_width, min_units=least, confidence_level=level)
+
+
+def systems(times: Data, baseline: object, asked: Asked, metric: str | Sequence[str] | None, paired: str | None = None) -> Systems:
+    """Resolve the timings, and those of a baseline beside them."""
+    if baseline is None:
+        if paired is not None:
+            raise ValueError(f"paired={paired!r} matches the units of two systems; name the baseline too")
+        own = resolve(times, metric, asked.levels)
+        return Systems((own,), own.describe(), (own.note,), {})
+    pair = resolve_pair(times, baseline, dim=asked.dim, metric=metric, levels=asked.levels)
+    by_label = pair.dim is not None and not isinstance(baseline, xr.DataArray | xr.Dataset)
+    sides: tuple[Timings, ...] = (pair.candidate, pair.baseline)
+    note = ""
+    if paired is not None:
+        sides, note = _matched(pair, paired)
+    return Systems(sides, pair.describe(), (*pair.notes, note), {str(pair.dim): baseline} if by_label else {})
+
+
+def _matched(pair: Pair, paired: str) -> tuple[tuple[Timings, ...], str]:
+    """Bring the outermost units of two systems side by side, by label; say how many have no partner."""
+    check_choice(paired, "paired", pair.candidate.levels[:1])
+    sides = (pair.candidate, pair.baseline)
+    labels = [side.array[paired].values.tolist() for side in sides]
+    both = [label for label in labels[0] if label in set(labels[1])]
+    if not both:
+        raise ValueError(f"paired={paired!r}: the two systems have no {paired} in common")
+    alone = len(labels[0]) + len(labels[1]) - 2 * len(both)
+    places = [[own.index(label) for label in both] for own in labels]
+    matched = tuple(side._replace(array=side.array.isel({paired: place})) for side, place in zip(sides, places, strict=True))
+    return matched, f"paired={paired!r}: {alone} units of one system have no partner and are left out" if alone else ""
+
+
+def advice_on(n: float, merged: Sequence[str], few: Sequence[str], cheap: tuple[str, float]) -> str:
+    """Say in words what section 6.1 advises beyond the numbers.
+
+    `merged` and `few` are remarks on counts of one and on small counts, `cheap` the lowest level and its share of the price.
+    """
+    remarks = [*merged, *few]
+    if cheap[1] <= CHEAP:
+        remarks.append(f"more at the level {cheap[0]} cost little: twice as many add {100 * cheap[1]:.1g} % to the price")
+    if n < 10:
+        remarks.append(f"the pilot's {n:.0f} units know the variation between them poorly: plan again when there are more")
+    return "; ".join(remarks)
 
 
 def check_target(budget: Any, half_width: Any) -> tuple[float | None, float | None]:

@@ -1,6 +1,5 @@
 """How many repetitions to run at every level of the nest, for a budget or for a width, one plan per benchmark."""
 
-from collections.abc import Hashable
 from functools import reduce
 from operator import add
 from typing import Any, NamedTuple
@@ -9,10 +8,10 @@ import numpy as np
 import xarray as xr
 
 from perfarray._apply import LEVEL, Output, apply, is_chunked
-from perfarray._costs import BUDGET_FACTOR, FACTORS, ITERATIONS, PRICE, check_target, prices
+from perfarray._costs import BUDGET_FACTOR, FACTORS, FEW, ITERATIONS, PRICE, Asked, advice_on, check_asked, systems
 from perfarray._results import RepetitionPlan
-from perfarray._timings import Data, Pair, Timings, over_metrics, resolve, resolve_pair
-from perfarray._validation import check_choice, check_confidence_level, check_count, warn
+from perfarray._timings import Data, Timings, over_metrics
+from perfarray._validation import check_choice, warn
 from perfarray.numerics.allocation import half_width_of, price, variance_of_mean
 from perfarray.numerics.levels import Floats, count_repetitions
 from perfarray.numerics.pilot import component_limits, units_to_add
@@ -20,9 +19,6 @@ from perfarray.numerics.repetition import Plan, half_width_by_budget, plan_count
 from perfarray.numerics.variance_components import nested_anova
 
 BY_BUDGET = {"half_width_by_budget": ", before rounding", "default_half_width_by_budget": ""}
-
-FEW = 5
-"""Counts below this are small, says section 6.1."""
 
 
 def plan_repetitions(
@@ -121,11 +117,8 @@ def plan_repetitions(
     >>> plan["repetitions"].to_series().to_dict(), plan["cost"].item()
     ({'binary': 23.0, 'execution': 1.0, 'iteration': 15.0}, 575.0)
     """
-    keywords: dict[str, Any] = {
-        "dim": dim, "costs": costs, "levels": levels, "budget": budget, "half_width": half_width, "cost_units": cost_units,
-        "variances": variances, "min_units": min_units, "confidence_level": confidence_level, "negative": negative, "metric": metric,
-    }  # fmt: skip
-    return RepetitionPlan(dataset=_planned(times, baseline, **keywords))
+    asked = Asked(dim, costs, levels, budget, half_width, cost_units, min_units, confidence_level, negative)
+    return RepetitionPlan(dataset=_planned(times, baseline, asked=asked, variances=variances, metric=metric))
 
 
 class _Rules(NamedTuple):
@@ -153,66 +146,32 @@ class _Pilot(NamedTuple):
 
 
 @over_metrics
-def _planned(
-    times: Data,
-    baseline: object,
-    *,
-    dim: str | None,
-    costs: Any,
-    levels: str | tuple[str, ...] | None,
-    budget: float | None,
-    half_width: float | None,
-    cost_units: str,
-    variances: str,
-    min_units: int,
-    confidence_level: float,
-    negative: str,
-    metric: str | list[str] | None,
-) -> xr.Dataset:
+def _planned(times: Data, baseline: object, *, asked: Asked, variances: str, metric: str | list[str] | None) -> xr.Dataset:
     """Check, plan every cell, and say what is amiss."""
     check_choice(variances, "variances", ("unbiased", "biased"))
-    check_choice(negative, "negative", ("merge", "zero"))
-    money, width = check_target(budget, half_width)
-    least, level = check_count(min_units, "min_units", 2), check_confidence_level(confidence_level)
-    pair = None if baseline is None else resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels)
-    sides = (resolve(times, metric, levels),) if pair is None else (pair.candidate, pair.baseline)
-    dear = [prices(costs, side, cost_units, _baseline_label(pair, baseline) if i else None) for i, side in enumerate(sides)]
+    asked = check_asked(asked)
+    found = systems(times, baseline, asked, metric)
+    sides, dear, money = found.sides, found.prices(asked), asked.budget
     nest = sides[0].levels
-    rules = _Rules(nest, money, width, least, level, negative, variances == "biased")
+    rules = _Rules(nest, money, asked.half_width, asked.min_units, asked.confidence_level, asked.negative, variances == "biased")
     lazy = any(is_chunked(side.array) for side in sides)
     if lazy and money is not None:
-        _check_affordable(least * reduce(add, [part.sum(PRICE, skipna=False) for part in dear]), money, rules, cost_units)
-    attrs = (sides[0].describe() if pair is None else pair.describe()) | _attrs(rules, cost_units, variances, baseline)
+        _check_affordable(asked.min_units * reduce(add, [part.sum(PRICE, skipna=False) for part in dear]), money, rules, asked.cost_units)
     result = apply(
         lambda *arrays: _plan_cells(arrays, rules),
         *(side.array for side in sides),
         *dear,
         core=[*[nest] * len(sides), *[[PRICE]] * len(sides)],
-        outputs=_outputs(cost_units),
+        outputs=_outputs(asked.cost_units),
         coords={LEVEL: list(nest), BUDGET_FACTOR: FACTORS},
-        attrs=attrs,
+        attrs=found.attrs | asked.describe("plan_repetitions", baseline) | {"variances": variances},
     )
     if lazy:
         return result
     if money is not None:
-        _check_affordable(result["least_budget"], money, rules, cost_units)
-    warn(*((sides[0].note,) if pair is None else pair.notes), *_cells_in_trouble(result, sides[0]))
+        _check_affordable(result["least_budget"], money, rules, asked.cost_units)
+    warn(*found.notes, *_cells_in_trouble(result, sides[0]))
     return result
-
-
-def _baseline_label(pair: Pair | None, baseline: object) -> dict[str, object]:
-    """Return the label that prices along the dim compared are taken at for the baseline."""
-    return {} if pair is None or pair.dim is None or isinstance(baseline, xr.DataArray | xr.Dataset) else {pair.dim: baseline}
-
-
-def _attrs(rules: _Rules, cost_units: str, variances: str, baseline: object) -> dict[str, Hashable]:
-    """Return what the result says of the question."""
-    attrs: dict[str, Hashable] = {"result": "plan_repetitions", "confidence_level": rules.confidence_level, "cost_units": cost_units}
-    attrs |= {"min_units": rules.min_units, "variances": variances, "negative": rules.negative}
-    attrs |= {"budget": rules.budget} if rules.budget is not None else {"half_width_wanted": rules.half_width}
-    if baseline is not None:
-        attrs["baseline"] = "other timings" if isinstance(baseline, xr.DataArray | xr.Dataset) else str(baseline)
-    return attrs
 
 
 def _outputs(cost_units: str) -> dict[str, Output]:
@@ -300,25 +259,21 @@ def _advice(plan: Plan, pilot: _Pilot, merged: np.ndarray, rules: _Rules) -> np.
             words[cell] = "no plan: the pilot has one unit, or no variation at any level"
             continue
         lowest = float(totals[cell][-1] / plan.cost[cell])
-        words[cell] = "; ".join(_remarks(plan.repetitions[cell], merged[cell], lowest, float(pilot.n[cell]), rules.levels))
+        words[cell] = _remarks(plan.repetitions[cell], merged[cell], lowest, float(pilot.n[cell]), rules.levels)
     return words
 
 
-def _remarks(counts: Floats, merged: np.ndarray, lowest: float, n: float, levels: tuple[str, ...]) -> list[str]:
+def _remarks(counts: Floats, merged: np.ndarray, lowest: float, n: float, levels: tuple[str, ...]) -> str:
     """Return the remarks on one plan."""
-    remarks = []
-    for level, parent in zip(range(1, len(levels)), levels, strict=False):
+    once, few = [], []
+    for level in range(1, len(levels)):
         if merged[level]:
-            remarks.append(f"one {levels[level]} in each {parent}: the pilot shows no variation of its own between them")
+            once.append(f"one {levels[level]} in each {levels[level - 1]}: the pilot shows no variation of its own between them")
         elif counts[level] < FEW:
-            remarks.append(
-                f"a count of {counts[level]:.0f} per {parent} at the level {levels[level]} is little to see unusual behaviour by"
+            few.append(
+                f"a count of {counts[level]:.0f} per {levels[level - 1]} at the level {levels[level]} is little to see unusual behaviour by"
             )
-    if len(levels) > 1 and lowest <= 0.1:
-        remarks.append(f"more at the level {levels[-1]} cost little: twice as many add {100 * lowest:.1g} % to the price")
-    if n < 10:
-        remarks.append(f"the pilot's {n:.0f} units know the variation between them poorly: plan again when there are more")
-    return remarks
+    return advice_on(n, once, few, (levels[-1], lowest if len(levels) > 1 else 1.0))
 
 
 def _check_affordable(least: xr.DataArray, money: float, rules: _Rules, cost_units: str) -> None:

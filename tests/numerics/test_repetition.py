@@ -142,6 +142,16 @@ class TestPaper:
                 assert np.ceil(optimal_counts(variance, cost))[1:].tolist() == [row["n2"], row["n1"]]
         assert face == {"our": 20, "default": 23}
 
+    def test_the_exception_in_table_8(self, table8):
+        """All but one row can be printed from one set of unrounded deviations; TCP's default column is cut, not rounded."""
+        alone = [row for row in table8["rows"] if not row["reachable_within_table_VII_rounding"]["all_six"]]
+        assert [row["benchmark"] for row in alone] == ["TCP"]
+        given, variance = alone[0]["inputs"], np.array(alone[0]["T_nominal_variance"])[::-1].copy()
+        cost = np.array([given["c2"], given["c1"], 1.0])
+        found = [default_half_width(variance, hours * 3600 / given["seconds_per_measurement"], cost) for hours in (3, 6, 9)]
+        assert [math.floor(10 * width) / 10 for width in found] == alone[0]["paper"]["default"]
+        assert [round(width, 1) for width in found] != alone[0]["paper"]["default"]
+
     def test_http_and_tcp_as_printed_and_as_equation_13_asks(self, table8):
         """Printed with the warm-up alone as the price of a binary; with build and warm-up the intervals are 2 to 3 times narrower."""
         rows = [row for row in table8["rows"] if row["inputs"]["levels"] == 2]

@@ -1,21 +1,32 @@
-"""How many builds, and how many executions and iterations of each benchmark: whole counts near the continuous optimum of the stars."""
+"""How many builds, and how many executions and iterations of each benchmark: whole counts near the continuous optimum of the stars.
+
+What one shared unit may hold is searched apart from how many units there are (`suite_front`): first in wide steps around the continuous
+optimum, then in ever narrower windows around the best found so far.
+"""
 
 import math
 from collections.abc import Callable
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 
-from perfarray.numerics.allocation import ROUNDING, pooled_rates
+from perfarray.numerics.allocation import ROUNDING
 from perfarray.numerics.intervals import t_quantile
 from perfarray.numerics.levels import Floats
-from perfarray.numerics.suite_star import Star, continuous, scaled
+from perfarray.numerics.suite_front import Front, unit_front
+from perfarray.numerics.suite_star import Star, continuous, counts_inside, price_inside, variance_inside
 
-Place = tuple[int, ...]
+ULPS = 1e-12
+"""By how much two sums of the same prices may differ."""
 
-PROMISING = 5
-"""Whole plans that are improved by exchange: those that begin best."""
+WINDOWS = (3.0, 1.4, 1.1)
+"""How far around the best so far counts are tried: from a third to three times it, and so on."""
+
+NEAR = 2
+"""Counts are tried around the continuous ones for the best number of shared units so far and so many more and fewer."""
+
+UNITS = (512, 24)
+"""Numbers of shared units tried in one window: of one system, and of each of two."""
 
 
 class SuitePlan(NamedTuple):
@@ -27,43 +38,58 @@ class SuitePlan(NamedTuple):
     half_width: float
 
 
+class _Target(NamedTuple):
+    """What may be spent, or the half-width to reach; the fewest units; the probability of Student's t."""
+
+    budget: float | None
+    half_width: float
+    min_units: int
+    probability: float
+
+    def quantile(self, n: Floats) -> Floats:
+        """Return Student's t for n units."""
+        return t_quantile(self.probability, np.asarray(n, dtype=float) - 1.0)
+
+    def variance(self, n: float) -> float:
+        """Return the variance that n units may leave, where a half-width is to be reached."""
+        return float((self.half_width / self.quantile(np.asarray(n))) ** 2)
+
+
 def plan_stars(
     stars: list[Star], *, budget: float | None = None, half_width: float | None = None, min_units: int = 5, confidence_level: float = 0.95
 ) -> SuitePlan:
-    """Plan whole counts for a budget, never exceeded, or for a half-width at little more than the least price."""
-    probability = (1 + confidence_level) / 2
-    if budget is not None:
-        return _whole_plan(stars, budget, min_units, probability)
-    wanted = float(half_width or 0.0)
-    low = _least_price_low(stars, wanted, min_units, probability)
-    least = continuous(stars, low, variance=(wanted / _t(low, probability)) ** 2).cost
-    low_price, high_price = least, least
-    while _whole_plan(stars, high_price, min_units, probability, exchanging=0).half_width > wanted:
-        low_price, high_price = high_price, high_price * 1.02
-    for _ in range(10):
-        middle = (low_price + high_price) / 2
-        if _whole_plan(stars, middle, min_units, probability, exchanging=0).half_width <= wanted:
-            high_price = middle
-        else:
-            low_price = middle
-    return _whole_plan(stars, high_price, min_units, probability)
+    """Plan whole counts: the narrowest interval for a budget, never exceeded, or the cheapest of a half-width."""
+    target = _Target(budget, float(half_width or 0.0), min_units, (1 + confidence_level) / 2)
+    units = _smooth_units(stars, target)
+    rounded = np.floor if budget is not None else np.ceil
+    counts = [np.maximum(1.0, rounded(own)) for own in _smooth_counts(stars, units, target)]
+    best = whole_plan(stars, units.tolist(), counts, target.probability)
+    for window in WINDOWS:
+        found = _best_within(stars, best, window, target)
+        if _merit(found, target) < _merit(best, target):
+            best = found
+    return best
 
 
-def _t(n: float, probability: float) -> float:
-    """Return Student's t for n units."""
-    return float(t_quantile(probability, np.asarray(n - 1.0)))
+def _smooth_units(stars: list[Star], target: _Target) -> Floats:
+    """Return the shared units of the continuous optimum, rounded."""
+    if target.budget is not None:
+        low = best_low(stars, target.budget, target.min_units, target.probability)
+        return np.floor(np.array(continuous(stars, low, budget=target.budget).root) + ROUNDING)
+    low = _least_price_low(stars, target)
+    return np.ceil(np.array(continuous(stars, low, variance=target.variance(low)).root) - ROUNDING)
 
 
-def _least_price_low(stars: list[Star], wanted: float, low: int, probability: float) -> int:
+def _least_price_low(stars: list[Star], target: _Target) -> int:
     """Return the fewest shared units at which the continuous plan of that half-width is cheapest."""
 
     def cost(n: int) -> float:
-        return continuous(stars, n, variance=(wanted / _t(n, probability)) ** 2).cost
+        return continuous(stars, n, variance=target.variance(n)).cost
 
-    high = low + 1
+    high = target.min_units + 1
     while cost(2 * high) < cost(high):
         high *= 2
-    return _bottom(cost, low, 2 * high)
+    return _bottom(cost, target.min_units, 2 * high)
 
 
 def best_low(stars: list[Star], budget: float, min_units: int, probability: float) -> int:
@@ -73,6 +99,11 @@ def best_low(stars: list[Star], budget: float, min_units: int, probability: floa
         return _t(n, probability) * math.sqrt(continuous(stars, n, budget=budget).variance)
 
     return _bottom(score, min_units, max(min_units, int(budget / _one_of_everything(stars))))
+
+
+def _t(n: float, probability: float) -> float:
+    """Return Student's t for n units."""
+    return float(t_quantile(probability, np.asarray(n - 1.0)))
 
 
 def _bottom(value: Callable[[int], float], low: int, high: int) -> int:
@@ -86,15 +117,100 @@ def _bottom(value: Callable[[int], float], low: int, high: int) -> int:
     return low
 
 
+def _best_within(stars: list[Star], best: SuitePlan, window: float, target: _Target) -> SuitePlan:
+    """Return the best whole plan with units in a window around the best so far, and counts around those best for them unrounded."""
+    number, least, units = UNITS[len(stars) - 1], target.min_units, np.array(best.units)
+    tried = [_whole_numbers(np.maximum(least, np.floor(n / window) - 2), np.ceil(n * window) + 2, number) for n in units]
+    middles = [_smooth_counts(stars, np.maximum(units + step, least), target) for step in range(-NEAR, NEAR + 1)]
+    spendable = (best.cost if target.budget is None else target.budget) * (1 + ROUNDING)
+    fronts = []
+    for s, star in enumerate(stars):
+        others = sum(tried[i][0] * _one_of_everything([other]) for i, other in enumerate(stars) if i != s)
+        own = np.stack([*(middle[s] for middle in middles), best.counts[s]])
+        fronts.append(unit_front(star, own, window, (spendable - others) / tried[s][0] - star.root_cost))
+    return _best_units(stars, fronts, tried, target)
+
+
+def _smooth_counts(stars: list[Star], units: Floats, target: _Target) -> list[Floats]:
+    """Return the best continuous counts inside these shared units."""
+    variance = target.variance(units.min()) if target.budget is None else None
+    return counts_inside(stars, units, budget=target.budget, variance=variance)
+
+
+def _whole_numbers(low: float, high: float, number: int) -> Floats:
+    """Return the whole numbers from low to high, evenly spaced in their logarithm where they are more than `number`."""
+    return np.arange(low, high + 1) if high - low < number else np.unique(np.round(np.geomspace(low, high, number)))
+
+
+def _best_units(stars: list[Star], fronts: list[Front], tried: list[Floats], target: _Target) -> SuitePlan:
+    """Return the best of all numbers of units, each with the best insides the limit leaves.
+
+    Along the axes of the arrays: the units of the first system, those of the second (if there is one), the insides of the first.
+    """
+    first, inside = stars[0], fronts[0]
+    n = tried[0][:, None, None]
+    spent, noise = n * (first.root_cost + inside.price), (first.root + inside.variance) / n
+    fewest, other = n, None
+    if len(stars) > 1:
+        m = tried[1][None, :, None]
+        fewest = np.minimum(n, m)
+        other, more_spent, more_noise = _second(stars[1], fronts[1], m, spent, noise, target.quantile(fewest), target)
+        spent, noise = spent + more_spent, noise + more_noise
+    half = np.asarray(target.quantile(fewest) * np.sqrt(noise))
+    if target.budget is not None:
+        first_score, second_score = np.where(spent <= target.budget * (1 + ULPS), half, np.inf), spent
+    else:
+        first_score, second_score = np.where(half <= target.half_width * (1 + ULPS), spent, np.inf), half
+    tied = first_score <= first_score.min() * (1 + ROUNDING)
+    a, b, c = np.unravel_index(int(np.argmin(np.where(tied, second_score, np.inf))), tied.shape)
+    chosen = [(float(tried[0][a]), inside.counts[c])]
+    if other is not None:
+        chosen.append((float(tried[1][b]), fronts[1].counts[other[a, b, c]]))
+    plan = whole_plan(stars, [units for units, _ in chosen], [own for _, own in chosen], target.probability)
+    if target.budget is not None and plan.cost <= target.budget * (1 + ULPS):
+        plan = plan._replace(cost=min(plan.cost, target.budget))
+    return plan
+
+
+def _second(
+    star: Star, front: Front, units: Floats, spent: Floats, noise: Floats, quantile: Floats, target: _Target
+) -> tuple[np.ndarray, Floats, Floats]:
+    """Return the best inside of the second system that the first leaves: its place, price and variance (infinite if there is none)."""
+    if target.budget is not None:
+        left = (target.budget * (1 + ULPS) - spent) / units - star.root_cost
+        place = np.searchsorted(front.price, left, side="right") - 1
+        possible = place >= 0
+    else:
+        left = ((target.half_width / quantile) ** 2 * (1 + ULPS) - noise) * units - star.root
+        place = np.searchsorted(-front.variance, -left, side="left")
+        possible = place < len(front.price)
+    place = np.clip(place, 0, len(front.price) - 1)
+    price = np.where(possible, units * (star.root_cost + front.price[place]), np.inf)
+    return place, price, np.where(possible, (star.root + front.variance[place]) / units, np.inf)
+
+
+def whole_plan(stars: list[Star], units: list[float], counts: list[Floats], probability: float) -> SuitePlan:
+    """Return a plan with what it costs and promises."""
+    cost = sum(n * (star.root_cost + price_inside(star, own)) for star, n, own in zip(stars, units, counts, strict=True))
+    noise = sum((star.root + variance_inside(star, own)) / n for star, n, own in zip(stars, units, counts, strict=True))
+    return SuitePlan(units, counts, float(cost), _t(min(units), probability) * math.sqrt(noise))
+
+
+def _merit(plan: SuitePlan, target: _Target) -> tuple[float, ...]:
+    """Order plans: those that keep the limit first, then by what is wanted, then by what comes with it."""
+    if target.budget is not None:
+        return float(plan.cost > target.budget), plan.half_width, plan.cost
+    return float(plan.half_width > target.half_width * (1 + ULPS)), plan.cost, plan.half_width
+
+
 def _one_of_everything(stars: list[Star]) -> float:
     """Return the price of one shared unit of each system with one repetition of everything in it."""
-    return float(sum(star.root_cost + star.cost.sum() for star in stars))
+    return float(sum(star.root_cost + star.inner[:, 1].sum() + star.cost.sum() for star in stars))
 
 
 def least_price(stars: list[Star], min_units: int) -> float:
     """Return the least budget that buys `min_units` shared units of each system."""
-    ones = [np.ones(star.cost.shape) for star in stars]
-    return _price(stars, np.full(len(stars), float(min_units)), ones)
+    return min_units * _one_of_everything(stars)
 
 
 def one_level_half_width(stars: list[Star], budget: float, confidence_level: float) -> float:
@@ -102,7 +218,7 @@ def one_level_half_width(stars: list[Star], budget: float, confidence_level: flo
     n = np.floor(budget / _one_of_everything(stars) + ROUNDING)
     if n < 2:
         return float("nan")
-    total = sum(star.root + star.variance.sum() for star in stars)
+    total = sum(star.root + star.inner[:, 0].sum() + star.variance.sum() for star in stars)
     return _t(n, (1 + confidence_level) / 2) * math.sqrt(total / n)
 
 
@@ -119,153 +235,3 @@ def half_width_by_budget(
         low = best_low(stars, budget, min_units, probability)
         best.append(_t(low, probability) * math.sqrt(continuous(stars, low, budget=budget).variance))
     return best, [one_level_half_width(stars, budget, confidence_level) for budget in budgets.tolist()]
-
-
-def _whole_plan(stars: list[Star], budget: float, min_units: int, probability: float, exchanging: int = PROMISING) -> SuitePlan:
-    """Return the best of the whole plans that begin near the continuous one and spend what remains greedily."""
-    low = best_low(stars, budget, min_units, probability)
-    roots = np.floor(np.array(continuous(stars, low, budget=budget).root) + ROUNDING)
-    span = range(-4, 5) if len(stars) == 1 else range(-2, 3)
-    found = []
-    for units in {tuple(np.maximum(roots + offsets, min_units).tolist()) for offsets in product(span, repeat=len(stars))}:
-        counts = _floors(stars, np.array(units), budget)
-        if _price(stars, np.array(units), counts) <= budget:
-            found.append(_spent(stars, np.array(units), counts, budget, probability))
-    best = sorted(found, key=_merit)[: max(1, exchanging)]
-    if not exchanging:
-        return best[0]
-    return min((_exchanged(stars, plan, budget, min_units, probability) for plan in best), key=_merit)
-
-
-def _merit(plan: SuitePlan) -> tuple[float, float, list[float]]:
-    """Order plans by half-width, then price."""
-    return plan.half_width, plan.cost, plan.units
-
-
-def _spent(stars: list[Star], units: Floats, counts: list[Floats], budget: float, probability: float) -> SuitePlan:
-    """Return the plan that these counts become when what remains of the budget is spent."""
-    units, counts = _spend(stars, units, counts, budget, probability)
-    half = _t(float(units.min()), probability) * math.sqrt(_variance(stars, units, counts))
-    return SuitePlan(units.tolist(), counts, _price(stars, units, counts), half)
-
-
-def _exchanged(stars: list[Star], plan: SuitePlan, budget: float, min_units: int, probability: float) -> SuitePlan:
-    """Change one count by one, shed elsewhere what has become too dear or spend what has become free, as long as that helps."""
-    better = True
-    while better:
-        better = False
-        for (system, place), by in product(_places(plan.counts), (-1.0, 1.0)):
-            units, counts = np.array(plan.units), [own.copy() for own in plan.counts]
-            changed, index = (counts[system], place) if place else (units, (system,))
-            changed[index] += by
-            if changed[index] < (1 if place else min_units) or not _shed(stars, units, counts, (system, place), budget):
-                continue
-            other = _spent(stars, units, counts, budget, probability)
-            if other.half_width < plan.half_width * (1 - ROUNDING):
-                plan, better = other, True
-    return plan
-
-
-def _shed(stars: list[Star], units: Floats, counts: list[Floats], kept: tuple[int, Place], budget: float) -> bool:
-    """Lower counts in place, always the one whose loss per second is least, until the budget holds; False where it cannot."""
-    while _price(stars, units, counts) > budget:
-        best: tuple[float, int, Place] | None = None
-        for s, (star, n, own) in enumerate(zip(stars, units, counts, strict=True)):
-            totals = n * np.cumprod(own, axis=1)
-            inside_cost, inside_variance = (
-                np.cumsum(part[:, ::-1], axis=1)[:, ::-1] for part in (star.cost * totals, star.variance / totals)
-            )
-            saved, lost = inside_cost / own, np.divide(inside_variance, own - 1, out=np.full(own.shape, np.inf), where=own > 1)
-            rate = np.divide(lost, saved, out=np.full(own.shape, np.inf), where=saved > 0)
-            if kept[0] == s and kept[1]:
-                rate[kept[1]] = np.inf
-            place = divmod(int(np.argmin(rate)), own.shape[1]) if rate.size else ()
-            if rate.size and (best is None or rate[place] < best[0]):
-                best = (float(rate[place]), s, place)
-        if best is None or not math.isfinite(best[0]):
-            return False
-        counts[best[1]][best[2]] -= 1.0
-    return True
-
-
-def _floors(stars: list[Star], units: Floats, budget: float) -> list[Floats]:
-    """Return the continuous counts for these shared units, rounded down."""
-    left = budget - sum(star.root_cost * n for star, n in zip(stars, units, strict=True))
-    a, d = (np.concatenate([getattr(star, name).ravel() for star in stars]) for name in ("variance", "cost"))
-    r = np.concatenate([pooled_rates(star.variance, star.cost).ravel() for star in stars])
-    low = np.repeat(units, [star.variance.size for star in stars])
-    x = scaled(a, d, r, low, left, None)
-    counts, start = [], 0
-    for star, n in zip(stars, units, strict=True):
-        totals = x[start : start + star.variance.size].reshape(star.variance.shape)
-        start += star.variance.size
-        parents = np.column_stack([np.full(len(totals), n), totals[:, :-1]])
-        counts.append(np.maximum(1.0, np.floor(totals / parents + ROUNDING)))
-    return counts
-
-
-def _price(stars: list[Star], units: Floats, counts: list[Floats]) -> float:
-    """Return what a plan costs."""
-    parts = [n * (star.root_cost + (np.cumprod(own, axis=1) * star.cost).sum()) for star, n, own in zip(stars, units, counts, strict=True)]
-    return float(sum(parts))
-
-
-def _variance(stars: list[Star], units: Floats, counts: list[Floats]) -> float:
-    """Return the variance of the log geometric mean, or of the log ratio of two."""
-    parts = [(star.root + (star.variance / np.cumprod(own, axis=1)).sum()) / n for star, n, own in zip(stars, units, counts, strict=True)]
-    return float(sum(parts))
-
-
-def _places(counts: list[Floats]) -> list[tuple[int, Place]]:
-    """Return what can be changed: the shared units of each system (place ()), and every lower count (benchmark, level)."""
-    places: list[tuple[int, Place]] = [(s, ()) for s in range(len(counts))]
-    return places + [(s, place) for s, own in enumerate(counts) for place in np.ndindex(*own.shape)]
-
-
-def _spend(stars: list[Star], units: Floats, counts: list[Floats], budget: float, probability: float) -> tuple[Floats, list[Floats]]:
-    """Add one repetition after another, always the one that gains most per second, until nothing more is affordable or gains."""
-    units, counts = units.copy(), [own.copy() for own in counts]
-    while True:
-        left = budget - _price(stars, units, counts)
-        moves = [(s, *_next_move(star, n, own, left)) for s, (star, n, own) in enumerate(zip(stars, units, counts, strict=True))]
-        moves += [(s, *_next_unit(stars, s, units, counts, left, probability)) for s in range(len(stars))]
-        system, gain, place = max(moves, key=lambda move: move[1])
-        if gain <= 0:
-            return units, counts
-        if place:
-            counts[system][place] += 1
-        else:
-            units[system] += 1
-        if _price(stars, units, counts) > budget:
-            if place:
-                counts[system][place] -= 1
-            else:
-                units[system] -= 1
-            return units, counts
-
-
-def _next_move(star: Star, n: float, counts: Floats, left: float) -> tuple[float, Place]:
-    """Return the gain in variance per second, and the place, of the best lower count to raise by one.
-
-    Raising m to m + 1 makes everything from there down (m + 1) / m times as dear, and its variance m / (m + 1) times as large.
-    """
-    totals = n * np.cumprod(counts, axis=1)
-    inside_cost, inside_variance = (np.cumsum(part[:, ::-1], axis=1)[:, ::-1] for part in (star.cost * totals, star.variance / totals))
-    dearer, gain = inside_cost / counts, inside_variance / (counts + 1)
-    rate = np.divide(gain, dearer, out=np.zeros_like(gain), where=(dearer > 0) & (dearer <= left))
-    best = int(np.argmax(rate)) if rate.size else 0
-    place = divmod(best, max(1, counts.shape[1]))
-    return (float(rate[place]) if rate.size else 0.0), place
-
-
-def _next_unit(stars: list[Star], system: int, units: Floats, counts: list[Floats], left: float, probability: float) -> tuple[float, Place]:
-    """Return the gain in variance per second of one more shared unit; a smaller t counts as variance gained."""
-    star, n = stars[system], units[system]
-    dearer = star.root_cost + float((np.cumprod(counts[system], axis=1) * star.cost).sum())
-    if not 0 < dearer <= left:
-        return 0.0, ()
-    more = units.copy()
-    more[system] += 1
-    before, after = _variance(stars, units, counts), _variance(stars, more, counts)
-    shrunk = _t(float(more.min()), probability) / _t(float(units.min()), probability) if n == units.min() else 1.0
-    return (before - after * shrunk**2) / dearer, ()

@@ -22,7 +22,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST: Final = len(COLOURS)
-"""Cells that can be told apart by colour."""
+"""Cells that can be told apart by colour; of more, the plan's marker tells those of one colour apart."""
+
+MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X")
+
+LEGEND_ROWS: Final = 18
+"""Entries in one column of the legend that stands beside many plans."""
 
 LEGEND_COLUMNS: Final = 5
 """Entries in one row of the legend, as `describe` sets it."""
@@ -37,8 +42,8 @@ def plan(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
     ----------
     result : Dataset
         What a plan's `to_dataset` gave, or a selection of it: `half_width_by_budget`, `default_half_width_by_budget` along
-        `budget_factor`, `cost`, `half_width`, and along `level` the repetitions. Every other dim gives lines; more than seven have
-        one colour.
+        `budget_factor`, `cost`, `half_width`, and along `level` the repetitions. Every other dim gives lines, a colour each; more than
+        seven repeat the colours with other markers, up to 49.
     ax : Axes, optional
         Where to draw; default: a new figure.
 
@@ -69,14 +74,11 @@ def plan(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
     check_matplotlib()
     result = result.compute()
     cells = _cells(result)
-    ax = axes_for(ax, (7.5, 4.5))
+    ax = axes_for(ax, (7.5 if len(cells) <= MOST else 9.5, 4.5))
     units = str(result.attrs.get("cost_units", "iterations"))
     unit, factor = _unit(max(float(cell["cost"]) for _, cell in cells), units)
-    crowd = len(cells) > MOST
     for number, (name, cell) in enumerate(cells):
-        _draw_cell(ax, f"_{name}" if crowd else name, cell, COLOURS[0 if crowd else number], factor)
-    if crowd:
-        ax.plot([], [], color=COLOURS[0], linewidth=1.6, label=f"{len(cells)} plans")
+        _draw_cell(ax, name, cell, COLOURS[number % MOST], MARKERS[number // MOST % len(MARKERS)], factor)
     if len(cells) > 1:
         ax.plot([], [], color=GREY, linestyle="--", linewidth=1, label="one-level experiments")
     ax.set_xscale("log")
@@ -89,9 +91,15 @@ def plan(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
     ax.grid(which="major", color="#e6e6e6", linewidth=0.6)
     title = _title(result)
     describe(ax, title)
-    entries = 2 if crowd else len(cells) + 1 if len(cells) > 1 else 3
-    legend_rows = -(-entries // LEGEND_COLUMNS)
-    ax.set_title(title, loc="left", pad=10 + 16 * legend_rows)
+    if len(cells) > MOST:
+        ax.legend(
+            loc="upper left", bbox_to_anchor=(1.01, 1.0), ncols=-(-len(cells) // LEGEND_ROWS), frameon=False, fontsize=NOTE_SIZE,
+            borderaxespad=0.0, handlelength=1.6,
+        )  # fmt: skip
+        ax.set_title(title, loc="left", pad=8)
+        return ax
+    entries = len(cells) + 1 if len(cells) > 1 else 3
+    ax.set_title(title, loc="left", pad=10 + 16 * -(-entries // LEGEND_COLUMNS))
     return ax
 
 
@@ -125,17 +133,18 @@ def _unit(cost: float, units: str) -> tuple[str, float]:
     return next(((name, size) for name, size in reversed(TIME_STEPS) if cost >= 2 * size), TIME_STEPS[0])
 
 
-def _draw_cell(ax: "Axes", name: str, cell: xr.Dataset, colour: str, factor: float) -> None:
+def _draw_cell(ax: "Axes", name: str, cell: xr.Dataset, colour: str, marker: str, factor: float) -> None:
     """Draw one cell's two lines, its plan, and the counts beside it."""
     cost = float(cell["cost"]) / factor
     along = cost * cell["budget_factor"].values
-    ax.plot(along, 100 * cell["half_width_by_budget"].values, color=colour, linewidth=1.6, label=name or "best plan")
-    default = GREY if not name else colour
+    ax.plot(along, 100 * cell["half_width_by_budget"].values, color=colour, linewidth=1.6, label=None if name else "best plan")
     ax.plot(
-        along, 100 * cell["default_half_width_by_budget"].values, color=default, linewidth=1, linestyle="--",
+        along, 100 * cell["default_half_width_by_budget"].values, color=colour if name else GREY, linewidth=1, linestyle="--",
         label=None if name else "one-level experiment",
     )  # fmt: skip
-    ax.plot([cost], [100 * float(cell["half_width"])], "o", color=colour, markersize=6, label=None if name else "plan")
+    ax.plot([cost], [100 * float(cell["half_width"])], marker, color=colour, markersize=6, label=None if name else "plan")
+    if name:
+        ax.plot([], [], color=colour, marker=marker, markersize=5, linewidth=1.6, label=name)
     text = _counts(cell)
     if text and not name:
         ax.annotate(
