@@ -30,6 +30,10 @@ def python_blocks(text: str) -> list[tuple[int, str]]:
     return [(text[: found.start(1)].count("\n") + 1, found.group(1)) for found in re.finditer(r"^```python\n(.*?)^```$", text, re.M | re.S)]
 
 
+NEEDS = {"docs/tutorials/kalibera_fft.md": ("data", "archives", "research_csv", "kalibera_fft", "fft-10.csv.xz")}
+"""Pages about data that cannot be shipped: the file of the shared material that they read from the current folder."""
+
+
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     """The files that README.md speaks of, in the current folder."""
@@ -52,9 +56,11 @@ def files(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
-@pytest.mark.usefixtures("files")
-def test_code_runs(page):
+def test_code_runs(page, files, shared):
     """Every block of Python runs, in order and in one namespace; where output is shown, it is what is printed."""
+    if name_of(page) in NEEDS:
+        data = shared(*NEEDS[name_of(page)])
+        (files / data.name).symlink_to(data)
     namespace: dict[str, object] = {"__name__": "__main__"}
     for line, code in python_blocks(page.read_text(encoding="utf-8")):
         if ">>>" not in code:

@@ -6,6 +6,8 @@ import xarray as xr
 from numpy.testing import assert_allclose
 
 import perfarray
+from perfarray.numerics.component_intervals import anova_limits
+from perfarray.numerics.variance_components import nested_anova
 
 LEVELS = ("binary", "execution", "iteration")
 METHODS = ("anova", "reml", "ml")
@@ -62,14 +64,17 @@ def test_balanced_reml_is_anova_with_other_intervals():
         assert_allclose(reml[name], anova[name], rtol=1e-12)
 
 
-def test_ragged_anova_has_the_lowest_interval_and_reml_has_all():
-    """The attr of the former names the latter."""
-    times = timings(0.2)
+def test_ragged_anova_has_intervals_of_every_level():
+    """They contain the estimates of both methods; the standard error is known for the lowest level alone."""
+    times = timings(0.2).transpose("benchmark", *LEVELS)
     anova, reml = times.perf.variance_components(), times.perf.variance_components(method="reml")
-    assert anova["upper"].isel(level=[0, 1]).isnull().all()
-    assert anova["upper"].isel(level=2).notnull().all()
-    assert reml[["lower", "upper"]].to_array().notnull().all()
-    assert "method='reml'" in anova.attrs["interval_method"]
+    estimate = anova["variance"].clip(min=0)
+    assert ((anova["lower"] <= estimate) & (estimate < anova["upper"])).all()
+    limits = anova_limits(times.values, nested_anova(times.values, 3), 0.95)
+    assert_allclose(anova["upper"], limits.upper, rtol=1e-12)
+    assert ((anova["lower"] <= reml["variance"]) & (reml["variance"] < anova["upper"])).all()
+    assert anova["variance_standard_error"].isel(level=[0, 1]).isnull().all()
+    assert "unweighted means" in anova.attrs["interval_method"]
 
 
 def test_published_interval_of_the_mean_square():

@@ -61,9 +61,10 @@ def mean_interval(
     resample : None, "all", "flat", str or tuple of str
         For the bootstrap, the levels drawn with replacement: the outermost (None), every one, those named; "flat" ignores the nest.
     n_resamples : int
-        Bootstrap replicates.
+        Bootstrap replicates; without effect on the other methods.
     rng : int, numpy.random.Generator, optional
-        Seed of the bootstrap; the same seed gives the same limits for any order of dims, chunks and number of threads.
+        Seed of the bootstrap; the same seed gives the same limits for any order of dims, chunks and number of threads. Without
+        effect on methods that draw nothing.
     metric : str or list of str, optional
         Variable(s) of a Dataset.
 
@@ -217,9 +218,10 @@ def ratio_interval(
         For the bootstrap, the levels drawn with replacement: the outermost (None), every one (the paper's RRR), those named; "flat"
         ignores the nest. The two systems are drawn independently, or jointly by unit where they are `paired`.
     n_resamples : int
-        Bootstrap replicates.
+        Bootstrap replicates; without effect on the other methods.
     rng : int, numpy.random.Generator, optional
-        Seed of the bootstrap; the same seed gives the same limits for any order of dims, chunks and number of threads.
+        Seed of the bootstrap; the same seed gives the same limits for any order of dims, chunks and number of threads. Without
+        effect on methods that draw nothing.
     paired : str, optional
         The outermost level, when its units match between the two systems (the same sessions, the same build slots). Units measured on
         one side only are left out.

@@ -6,7 +6,7 @@ import numpy as np
 
 from perfarray.numerics.levels import Floats
 from perfarray.numerics.nested_likelihood import Integers, Mask, Statistics
-from perfarray.numerics.scoring import Maximum, maximise
+from perfarray.numerics.scoring import Maximum, maximise, solve
 
 MOST_STEPS = 60
 
@@ -17,8 +17,8 @@ CLOSE = 1e-6
 class Search(NamedTuple):
     """One limit to find per entry: of which cell and component, above the estimate or below it.
 
-    `least` is -2 log likelihood at the maximum, `below` what lies below the component in the mean square that tells it, `width` the
-    relative width of that mean square's cube root.
+    `others` are all components at the maximum and `slope` how they move with this one; `least` is -2 log likelihood at the maximum, `below`
+    what lies below the component in the mean square that tells it, `width` the relative width of that mean square's cube root.
     """
 
     cell: Integers
@@ -26,6 +26,7 @@ class Search(NamedTuple):
     above: Mask
     estimate: Floats
     others: Floats
+    slope: Floats
     least: Floats
     below: Floats
     width: Floats
@@ -84,6 +85,7 @@ def _searches(data: Statistics, top: Maximum, upper: Mask, lower: Mask) -> Searc
         above,
         top.variance[place],
         top.variance[cell],
+        _slopes(top.likelihood.observed[cell], top.variance[cell], component),
         top.likelihood.value[cell],
         below[place],
         np.sqrt(2 / df)[place] / 3,
@@ -102,7 +104,7 @@ def _crossings(data: Statistics, search: Search, restricted: bool, cut: float) -
         x = (search.estimate + below) ** (-1 / 3) * np.maximum(1 + np.where(above, -1, 1) * root * search.width, 0.2)
         t = x**-3.0 - below
     t = np.where((t > low) & (t < high), t, _between(low, high, below))
-    others, limit = search.others.copy(), np.full_like(t, np.nan)
+    others, limit = _follow(search.others, search.slope, t - search.estimate), np.full_like(t, np.nan)
     active = np.arange(len(t))
     part = data.take(search.cell)
     for _ in range(MOST_STEPS):
@@ -112,7 +114,6 @@ def _crossings(data: Statistics, search: Search, restricted: bool, cut: float) -
         start = others[active]
         start[np.arange(len(active)), component] = now
         there = maximise(part, start, restricted, component)
-        others[active] = there.variance
         rise = np.maximum(there.likelihood.value - search.least[active], 0.0)
         outside = (rise > cut) == above[active]
         high[active], low[active] = np.where(outside, now, high[active]), np.where(outside, low[active], now)
@@ -122,12 +123,27 @@ def _crossings(data: Statistics, search: Search, restricted: bool, cut: float) -
             jump = (base ** (-1 / 3) - (np.sqrt(rise) - root) / slope) ** -3.0 - below[active]
         good = (jump > low[active]) & (jump < high[active])
         t[active] = np.where(good, jump, _between(low[active], high[active], below[active]))
+        others[active] = _follow(there.variance, _slopes(there.likelihood.observed, there.variance, component), t[active] - now)
         met = (np.abs(rise - cut) < CLOSE) | (high[active] - low[active] <= 1e-9 * now)
         limit[active[met & there.converged]] = now[met & there.converged]
         going = np.flatnonzero(~met & there.converged)
         if len(going) < len(active):
             active, part = active[going], part.take(going)
     return limit
+
+
+def _slopes(observed: Floats, variance: Floats, component: Integers) -> Floats:
+    """Return how the maximum over the other components (entries, L) moves with one of them; those at zero stay there."""
+    rows = np.arange(len(component))
+    free = variance > 0
+    free[rows, component] = False
+    system = np.where(free[:, :, None] & free[:, None, :], observed, np.eye(variance.shape[1]))
+    return solve(system, np.where(free, -observed[rows, :, component], 0.0))
+
+
+def _follow(variance: Floats, slope: Floats, distance: Floats) -> Floats:
+    """Return where the other components may be after a step, to first order; no further than half way to zero."""
+    return np.maximum(variance + slope * distance[:, None], variance / 2)
 
 
 def _between(low: Floats, high: Floats, below: Floats) -> Floats:

@@ -5,7 +5,6 @@ set, and steps are halved until the likelihood grows (projected Newton: Bertseka
 """
 
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ from perfarray.numerics.levels import Floats, mean_of_measured
 from perfarray.numerics.nested_likelihood import Integers, Mask, Statistics, nested_statistics
 from perfarray.numerics.profile import profile_limits
 from perfarray.numerics.scoring import Maximum, maximise, solve
-from perfarray.numerics.variance_components import Components
+from perfarray.numerics.variance_components import Components, pool_levels
 
 ENTRIES = 1 << 13
 """Values of the lowest groups worked on at once: memory is bounded, and the derivatives stay in a processor's cache."""
@@ -73,7 +72,8 @@ def nested_reml(values: Floats, levels: int, start: Components, restricted: bool
     fit.mean[:] = start.mean.ravel()
     # One block at a time: cells whose levels are the same have arrays of one shape, and a block stays in the cache.
     for chosen, known in _blocks(guess, int(np.prod(nest[:-1]))):
-        found = _fit_block(flatten_levels(cells[chosen], known), guess[np.ix_(chosen, known)], restricted, confidence_level)
+        removed = ~np.isin(np.arange(levels), known)
+        found = _fit_block(pool_levels(cells[chosen], removed), guess[np.ix_(chosen, known)], restricted, confidence_level)
         for whole, part in zip(fit, found, strict=True):
             whole[np.ix_(chosen, known) if part.ndim == 2 else chosen] = part
     plain = ~(fit.variance[:, 0] > 0)
@@ -95,13 +95,6 @@ def _blocks(guess: Floats, entries: int) -> Iterator[tuple[Integers, Integers]]:
         alike = np.flatnonzero((identified == pattern).all(axis=1))
         for first in range(0, len(alike), step):
             yield alike[first : first + step], np.flatnonzero(pattern)
-
-
-def flatten_levels(cells: Floats, known: Integers) -> Floats:
-    """Reshape (cells, n_L, ..., n_1) to the levels that can be told apart: the others have one repetition in every parent."""
-    edges = [0, *(known[:-1] + 1), cells.ndim - 1]
-    sizes = [int(np.prod(cells.shape[1 + a : 1 + b])) for a, b in pairwise(edges)]
-    return cells.reshape(len(cells), *sizes)
 
 
 def _fit_block(cells: Floats, guess: Floats, restricted: bool, confidence_level: float | None) -> Fit:

@@ -127,7 +127,10 @@ def _merge(cells: Floats, found: _Nest, merged: npt.NDArray[np.bool_], again: np
 
 
 def pool_levels(cells: Floats, removed: npt.NDArray[np.bool_]) -> Floats:
-    """Reshape (cells, n_L, ..., n_1) so that the removed levels' repetitions are repetitions of the level below (Table IV)."""
+    """Reshape (cells, n_L, ..., n_1) so that the removed levels' repetitions are repetitions of the level below (Table IV).
+
+    What is removed at the bottom, one repetition in every parent, goes with the level above.
+    """
     sizes: list[int] = []
     carry = 1
     for size, gone in zip(cells.shape[1:], removed, strict=True):
@@ -136,6 +139,7 @@ def pool_levels(cells: Floats, removed: npt.NDArray[np.bool_]) -> Floats:
         else:
             sizes.append(size * carry)
             carry = 1
+    sizes[-1] *= carry
     return cells.reshape(len(cells), *sizes)
 
 
