@@ -186,3 +186,44 @@ def test_biplot_is_a_result(medians):
     assert found._repr_html_().startswith("<b>Biplot</b>")
     with pytest.raises(AttributeError):
         found.dataset = None
+
+
+class TestFurtherDims:
+    """Dims that are neither samples nor features: each of their cells is analysed alone."""
+
+    @staticmethod
+    def table() -> xr.DataArray:
+        rng = np.random.default_rng(1)
+        coords = {"compiler": ["a", "b", "c"], "machine": list("zyxw"), "benchmark": ["fft", "sort", "hash"]}
+        table = xr.DataArray(rng.normal(9, 1, (3, 4, 3)), dims=tuple(coords), coords=coords, name="score")
+        table[1, 2, :] = np.nan
+        table[2, 1:, :] = np.nan
+        return table
+
+    def test_each_cell_has_its_own_samples(self):
+        """The answer of a cell is that of the cell alone; a sample it lacks is NaN, a cell with too little data too, in one warning."""
+        table = self.table()
+        with pytest.warns(UserWarning, match="1 of 3 cells along 'compiler' have too little data and are NaN; 1 cells leave out") as caught:
+            found = table.perf.principal_components().to_dataset()
+        assert len(caught) == 1
+        assert found["machine"].values.tolist() == list("zyxw")
+        with pytest.warns(UserWarning, match="left out for lack of values"):
+            alone = table.sel(compiler="b").perf.principal_components().to_dataset()
+        for name in ("score", "loading", "explained_variance_ratio"):
+            own = found[name].sel(compiler="b").dropna("machine") if "machine" in found[name].dims else found[name].sel(compiler="b")
+            np.testing.assert_allclose(own.transpose(*alone[name].dims).values, alone[name].values)
+        assert found["score"].sel(compiler="c").isnull().all()
+        assert found["score"].sel(compiler="b", machine="x").isnull().all()
+
+    @pytest.mark.filterwarnings("ignore:.*too little data")
+    def test_clusters(self):
+        """Samples that a cell lacks have no cluster there."""
+        clusters = self.table().perf.cluster_machines(2)
+        assert clusters.sel(compiler="a").notnull().all()
+        assert clusters.sel(compiler="b").isnull().values.tolist() == [False, False, True, False]
+        assert clusters.sel(compiler="c").isnull().all()
+
+    def test_no_cell_with_enough_data(self):
+        """Then there is no answer."""
+        with pytest.raises(ValueError, match="none of 3 cells along 'compiler' has enough data; in the last, 1 labels of 'machine'"):
+            self.table().isel(machine=[0]).perf.principal_components()

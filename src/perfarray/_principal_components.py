@@ -1,10 +1,13 @@
 """Which machines behave alike, and which benchmarks tell them apart: principal components, biplots, clusters."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from perfarray._apply import Output, apply
@@ -63,7 +66,7 @@ def principal_components(
     ----------
     times : DataArray or Dataset
         Timings or scores, with or without repetitions. Dims that are neither levels, `samples` nor `features` broadcast: each of their
-        cells is analysed alone.
+        cells is analysed alone, with the samples and features it has.
     samples, features : str
         The dims whose labels are points and arrows of the biplot.
     statistic : {"median", "mean", "min", "geometric"}
@@ -123,22 +126,72 @@ def principal_components(
     check_choice(impute, "impute", IMPUTATIONS)
     check_choice(scale, "scale", (True, False))
     table, note = _table(times, samples, features, statistic, unit, levels, metric)
-    units = str(table.attrs.get("units", "1"))
+    wanted = None if n_components is None else check_count(n_components, "n_components")
+    analyse = partial(_of_one, samples=samples, features=features, scale=scale, wanted=wanted, impute=impute)
+    others = [dim for dim in table.dims if dim not in (samples, features)]
+    result, said = _of_each(table, others, analyse) if others else analyse(table)
+    attrs = {key: value for key, value in table.attrs.items() if key not in ("units", "long_name")} | result.attrs
+    attrs |= {"result": "principal_components", "samples": samples, "features": features, "scale": int(scale)}
+    warn(note, said)
+    return Biplot(dataset=result.assign_attrs(attrs))
+
+
+class _TooFew(ValueError):
+    """A table of which too little is left without gaps."""
+
+
+def _of_one(
+    table: xr.DataArray, samples: str, features: str, scale: bool, wanted: int | None, impute: str | None
+) -> tuple[xr.Dataset, str]:
+    """Analyse one table of samples and features; return the answer and what is to be warned of."""
     complete, gaps, said = _without_gaps(table, samples, features, impute)
     number = min(complete.sizes[samples], complete.sizes[features])
-    kept = number if n_components is None else check_count(n_components, "n_components")
-    if kept > number:
+    if wanted is not None and wanted > number:
         raise ValueError(
-            f"n_components={n_components}: there are {number}, the lesser of {complete.sizes[samples]} labels of {samples!r} and "
+            f"n_components={wanted}: there are {number}, the lesser of {complete.sizes[samples]} labels of {samples!r} and "
             f"{complete.sizes[features]} of {features!r}"
         )
     if scale:
         _check_spread(complete, samples, features)
-    attrs = {key: value for key, value in table.attrs.items() if key not in ("units", "long_name")} | gaps
-    attrs |= {"result": "principal_components", "samples": samples, "features": features, "scale": int(scale)}
-    result = _components(complete, samples, features, scale, kept, units).assign_attrs(attrs)
-    warn(note, said)
-    return Biplot(dataset=result)
+    units = str(table.attrs.get("units", "1"))
+    return _components(complete, samples, features, scale, wanted or number, units).assign_attrs(gaps), said
+
+
+def _of_each(
+    table: xr.DataArray, others: list[Hashable], analyse: Callable[[xr.DataArray], tuple[xr.Dataset, str]]
+) -> tuple[xr.Dataset, str]:
+    """Analyse every cell of the other dims alone; a cell with too little data is NaN, a label that a cell leaves out is NaN there."""
+    cells = list(product(*(range(table.sizes[dim]) for dim in others)))
+    found: dict[tuple[int, ...], xr.Dataset] = {}
+    reason, incomplete = "", 0
+    for places in cells:
+        try:
+            answer, said = analyse(table.isel(dict(zip(others, places, strict=True)), drop=True))
+        except _TooFew as error:
+            reason = str(error)
+            continue
+        incomplete += bool(said)
+        found[places] = answer
+    number = len(cells)
+    if not found:
+        raise _TooFew(f"none of {number} cells along {listed(others)} has enough data; in the last, {reason}")
+    labels = {dim: table[dim].values for answer in found.values() for dim in answer.dims if dim in table.dims}
+    labels |= {f"{dim}_2": values for dim, values in labels.items() if f"{dim}_2" in next(iter(found.values())).dims}
+    labels[COMPONENT] = np.arange(1, max(answer.sizes[COMPONENT] for answer in found.values()) + 1)
+    whole = {places: answer.drop_attrs(deep=False).reindex(labels) for places, answer in found.items()}
+    blank = xr.full_like(next(iter(whole.values())), np.nan)
+    joined: xr.Dataset = xr.concat([whole.get(places, blank) for places in cells], "_cell", coords="minimal", compat="override")
+    index = xr.Coordinates.from_pandas_multiindex(pd.MultiIndex.from_tuples(cells, names=others), "_cell")
+    joined = joined.assign_coords(index).unstack("_cell").drop_vars(others)  # noqa: PD010, xarray's
+    joined = joined.assign_coords(
+        {name: coordinate.variable for name, coordinate in table.coords.items() if set(coordinate.dims) <= {*others, *labels}}
+    )
+    notes = []
+    if len(found) < number:
+        notes.append(f"{number - len(found)} of {number} cells along {listed(others)} have too little data and are NaN")
+    if incomplete:
+        notes.append(f"{incomplete} cells leave out or fill what was not measured in them")
+    return joined.transpose(*others, ...).assign_attrs(n_cells=len(found)), "; ".join(notes)
 
 
 def biplot(
@@ -227,7 +280,7 @@ def cluster_machines(
     -------
     DataArray
         Cluster of every sample, 1, 2, ... in the order of the samples. Samples left out because of gaps are named in the attr
-        `dropped_samples`.
+        `dropped_samples`; where further dims make several analyses, they are NaN.
 
     Raises
     ------
@@ -254,15 +307,20 @@ def cluster_machines(
     score = found["score"]
     if number > score.sizes[samples]:
         raise ValueError(f"n_clusters={n_clusters}: there are {score.sizes[samples]} labels of {samples!r} to group")
+    gaps = bool(score.isnull().any())
 
     def kernel(scores: Floats) -> tuple[np.ndarray, ...]:
         cells = scores.reshape(-1, *scores.shape[-2:])
-        # SciPy's hierarchy takes one set of points at a time.
-        labels = np.stack([cluster_labels(cell, number, method) for cell in cells])
-        return (labels.reshape(scores.shape[:-1]),)
+        labels = np.full(cells.shape[:-1], np.nan)
+        # SciPy's hierarchy takes one set of points at a time; samples and components that a cell lacks are NaN.
+        for cell, own in zip(cells, labels, strict=True):
+            here = ~np.isnan(cell).all(axis=-1)
+            if here.sum() >= number:
+                own[here] = cluster_labels(np.nan_to_num(cell[here]), number, method)
+        return ((labels if gaps else labels.astype(int)).reshape(scores.shape[:-1]),)
 
     labels = score[samples].values
-    outputs = {"cluster": Output((samples,), "1", int)}
+    outputs = {"cluster": Output((samples,), "1", float if gaps else int)}
     attrs = found.attrs | {"result": "cluster_machines", "method": method, "n_clusters": number}
     clusters = apply(kernel, score, core=[(samples, COMPONENT)], outputs=outputs, coords={samples: labels.tolist()})["cluster"]
     return clusters.assign_coords(_along(score, samples)).assign_attrs(attrs)
@@ -334,20 +392,16 @@ def _check_dims(array: xr.DataArray, samples: str, features: str) -> None:
 
 def _without_gaps(table: xr.DataArray, samples: str, features: str, impute: str | None) -> tuple[xr.DataArray, dict[str, Hashable], str]:
     """Leave out or fill what was not measured; return the table, attrs that say so, and a warning."""
-    others = [dim for dim in table.dims if dim not in (samples, features)]
-    finite = table.notnull() & (abs(table) != np.inf)
-    measured = finite.all(others).transpose(samples, features).values
+    finite = (table.notnull() & (abs(table) != np.inf)).transpose(samples, features)
     if impute == "mean":
-        rows, columns = (finite.any([*others, dim]).values for dim in (features, samples))
-        empty = ~finite.any(samples).all(others).values
-        columns = columns & ~empty
+        rows, columns = (finite.any(dim).values for dim in (features, samples))
     else:
-        rows, columns = complete_part(measured)
+        rows, columns = complete_part(finite.values)
     kept = table.isel({samples: np.flatnonzero(rows), features: np.flatnonzero(columns)})
     there = finite.isel({samples: np.flatnonzero(rows), features: np.flatnonzero(columns)})
     filled = int((~there).sum())
     if kept.sizes[samples] < 2 or kept.sizes[features] < 1:
-        raise ValueError(
+        raise _TooFew(
             f"{kept.sizes[samples]} labels of {samples!r} and {kept.sizes[features]} of {features!r} are left without gaps, of "
             f"{table.sizes[samples]} and {table.sizes[features]}; two and one are needed: measure more, select, or give impute='mean'"
         )
@@ -367,8 +421,7 @@ def _without_gaps(table: xr.DataArray, samples: str, features: str, impute: str 
 
 def _check_spread(table: xr.DataArray, samples: str, features: str) -> None:
     """Raise where a feature is the same for all samples: it cannot be scaled."""
-    others = [dim for dim in table.dims if dim not in (samples, features)]
-    constant = (table.max(samples) == table.min(samples)).any(others)
+    constant = table.max(samples) == table.min(samples)
     if bool(constant.any()):
         names = table[features].values[constant.values]
         raise ValueError(

@@ -63,7 +63,10 @@ def test_bad_input(result, keywords, message):
         principal_components(result.to_dataset(), **keywords)
 
 
-def test_several_analyses_are_refused(result):
-    """One at a time."""
-    with pytest.raises(ValueError, match="select one label of tuning"):
-        principal_components(result.to_dataset().expand_dims(tuning=["base", "peak"]).assign_attrs(result.to_dataset().attrs))
+def test_of_several_analyses_the_fullest_is_drawn(result):
+    """The one with most samples, without the samples it lacks; the picture says that there are more."""
+    both = result.to_dataset().expand_dims(tuning=["base", "peak"]).assign_attrs(result.to_dataset().attrs)
+    lacking = xr.DataArray([True, False], dims="tuning", coords={"tuning": ["base", "peak"]}) & (both["machine"] == both["machine"][0])
+    ax = principal_components(both.assign(score=both["score"].where(~lacking)))
+    assert ax.get_title(loc="left").endswith("peak")
+    assert any("1 more analyses: select one" in text.get_text() for text in ax.texts)

@@ -9,24 +9,47 @@ import xarray as xr
 from perfarray.plots._bootstrap import distribution
 from perfarray.plots._intervals import mean_intervals, ratio_intervals
 from perfarray.plots._plan import plan
+from perfarray.plots._principal_components import principal_components
+from perfarray.plots._required_runs import required_runs
 from perfarray.plots._run_sequence import run_sequence
+from perfarray.plots._score_distribution import five_numbers, score_densities
+from perfarray.plots._speedup_test import protocol
 from perfarray.plots._variance_components import variance_components
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["PICTURES", "distribution", "draw", "mean_intervals", "plan", "ratio_intervals", "run_sequence", "variance_components"]
+__all__ = [
+    "PICTURES",
+    "distribution",
+    "draw",
+    "five_numbers",
+    "mean_intervals",
+    "plan",
+    "principal_components",
+    "protocol",
+    "ratio_intervals",
+    "required_runs",
+    "run_sequence",
+    "score_densities",
+    "variance_components",
+]
 
 PICTURES: Final[Mapping[str, Callable[..., "Axes"]]] = MappingProxyType(
     {
         "bootstrap_distribution": distribution,
         "bootstrap_interval": mean_intervals,
         "compare": ratio_intervals,
+        "five_number_summary": five_numbers,
         "mean_interval": mean_intervals,
         "pairwise": ratio_intervals,
         "plan_repetitions": plan,
         "plan_suite": plan,
+        "principal_components": principal_components,
         "ratio_interval": ratio_intervals,
+        "required_runs": required_runs,
+        "score_distribution": score_densities,
+        "speedup_test": protocol,
         "variance_components": variance_components,
     }
 )

@@ -30,7 +30,8 @@ def principal_components(
     Parameters
     ----------
     result : Dataset
-        What `to_dataset` of `perfarray.principal_components` gave, of one cell: select one label of further dims.
+        What `to_dataset` of `perfarray.principal_components` gave. Of several analyses (further dims) the one with most samples is drawn,
+        and the picture says so; select another.
     ax : Axes, optional
         Where to draw; default: a new figure.
     kind : {"biplot", "scree"}
@@ -48,7 +49,7 @@ def principal_components(
     ImportError
         When matplotlib is not installed.
     ValueError
-        An unknown kind; components that are not there; a result of more than one cell.
+        An unknown kind; components that are not there.
 
     Examples
     --------
@@ -65,10 +66,26 @@ def principal_components(
     if kind not in KINDS:
         raise ValueError(f"kind={kind!r} is not known; choose one of 'biplot', 'scree'")
     result = result.compute()
+    result, others = _one_analysis(result)
+    ax = _scree(result, ax) if kind == "scree" else _biplot(result, ax, components)
+    if others:
+        ax.text(0.01, 0.01, f"{others} more analyses: select one", transform=ax.transAxes, fontsize=NOTE_SIZE, color=GREY)
+    return ax
+
+
+def _one_analysis(result: xr.Dataset) -> tuple[xr.Dataset, int]:
+    """Return the analysis with most samples, without what it lacks, and how many others have an answer."""
     extra = [str(dim) for dim in result["explained_variance_ratio"].dims if dim != "principal_component"]
-    if extra:
-        raise ValueError(f"one analysis can be drawn at a time; select one label of {', '.join(extra)}")
-    return _scree(result, ax) if kind == "scree" else _biplot(result, ax, components)
+    if not extra:
+        return result, 0
+    samples, features = str(result.attrs["samples"]), str(result.attrs["features"])
+    sizes = result["score"].notnull().any("principal_component").sum(samples)
+    fullest = {dim: int(place) for dim, place in sizes.argmax(extra).items()}  # type: ignore[union-attr]
+    chosen = result.isel(fullest)
+    for dim, name in ((samples, "score"), (features, "loading"), ("principal_component", "explained_variance_ratio")):
+        there = chosen[name].notnull()
+        chosen = chosen.isel({dim: np.flatnonzero(there.any([other for other in there.dims if other != dim]).values)})
+    return chosen, int((sizes > 0).sum()) - 1
 
 
 def _biplot(result: xr.Dataset, ax: "Axes | None", components: tuple[int, int]) -> "Axes":
