@@ -1,0 +1,92 @@
+"""randomization_test on labelled timings."""
+
+import numpy as np
+import pytest
+
+import perfarray
+
+
+def timings(ratios, runs=4, spread=0.01, seed=0):
+    """Return timings of two versions, `new` being as many times slower as `ratios` say, benchmark by benchmark."""
+    rng = np.random.default_rng(seed)
+    samples = {
+        f"b{i}": [rng.normal(1, spread, (runs, 3)).tolist(), rng.normal(ratio, spread, (runs, 3)).tolist()]
+        for i, ratio in enumerate(ratios)
+    }
+    times = perfarray.from_samples(samples, dim="benchmark", level=("version", "execution", "iteration"))
+    return times.assign_coords(version=["old", "new"])
+
+
+def test_a_difference_is_seen_and_its_side():
+    """3 % on every benchmark: the smallest p there is on the right side, 1 on the other."""
+    times = timings([1.03] * 5)
+    found = {
+        name: times.perf.randomization_test("old", alternative=name, rng=1)["pvalue"].item() for name in ("two-sided", "less", "greater")
+    }
+    assert found == {"two-sided": pytest.approx(2 / 501), "less": 1.0, "greater": pytest.approx(1 / 501)}
+    assert times.perf.randomization_test("old", plus_one=False, rng=1)["pvalue"].item() == 0.0
+
+
+def test_effects_that_cancel_are_not_seen_and_the_result_says_so():
+    """Half the suite 5 % slower, half 5 % faster."""
+    found = timings([1.05, 1 / 1.05] * 3).perf.randomization_test("old", rng=1)
+    assert found["pvalue"].item() > 0.3
+    assert "cancel" in found.attrs["question"]
+
+
+def test_units_are_exchanged_and_never_iterations():
+    """Two executions a side have 6 exchanges, whatever their iterations; unit= makes the iterations the units."""
+    times = timings([1.1], runs=2)
+    found = times.perf.randomization_test("old", method="exact")
+    assert found["n_exchanges"].item() == 6
+    assert found["n"].item() == 2
+    assert found.attrs["unit"] == "execution"
+    assert times.perf.randomization_test("old", method="exact", unit="iteration")["n_exchanges"].item() == 924
+
+
+def test_shared_and_paired_units():
+    """Shared units: one exchange for all benchmarks; pairs: swapped within."""
+    times = timings([1.0] * 3, runs=3)
+    numbers = [times.perf.randomization_test("old", method="exact", **keywords)["n_exchanges"].item() for keywords in (
+        {}, {"shared": "execution"}, {"paired": "execution"}, {"shared": "execution", "paired": "execution"})]  # fmt: skip
+    assert numbers == [20**3, 20, 2**9, 2**3]
+
+
+def test_identical_systems_have_p_one():
+    """Twice the smaller share is capped."""
+    times = timings([1.0] * 2)
+    times["time"].loc[{"version": "new"}] = times["time"].sel(version="old")
+    assert times.perf.randomization_test("old", rng=1)["pvalue"].item() == 1.0
+
+
+def test_the_seed_decides_and_the_cell_has_its_own_numbers():
+    """The same seed gives the same p; more replicates than a block holds make no difference in law."""
+    times = timings([1.003] * 3)
+    found = [times.perf.randomization_test("old", rng=seed, n_resamples=2000)["pvalue"].item() for seed in (1, 1, 2)]
+    assert found[0] == found[1] != found[2]
+    exact = times.perf.randomization_test("old", method="exact")["pvalue"].item()
+    many = times.perf.randomization_test("old", rng=1, n_resamples=400_000)["pvalue"].item()
+    assert many == pytest.approx(exact, abs=4 * 2 * np.sqrt(0.25 / 400_000))
+
+
+def test_too_many_for_exact():
+    """The message says how many exchanges there are."""
+    with pytest.raises(ValueError, match="method='exact' would enumerate 24,010,000 exchanges"):
+        timings([1.0] * 4).perf.randomization_test("old", method="exact")
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"mean": "median"}, "mean='median' is not known"),
+        ({"method": "bootstrap"}, "method='bootstrap' is not known; choose one of 'monte_carlo', 'exact'"),
+        ({"n_resamples": 0}, "n_resamples=0: give a whole number of at least 1"),
+        ({"shared": "binary"}, "shared='binary' is not one of the levels"),
+        ({"paired": "execution", "unit": "iteration"}, "exchanges others; give one of them"),
+        ({"across": "iteration"}, "across='iteration' is a level"),
+    ],
+)
+def test_wrong_input(keywords, message):
+    """The message says what came and what is needed."""
+    with pytest.raises(ValueError, match=message):
+        timings([1.0]).perf.randomization_test("old", **keywords)

@@ -1,0 +1,79 @@
+"""required_runs on labelled timings."""
+
+import numpy as np
+import pytest
+
+import perfarray
+
+
+def timings(runs=12, benchmarks=4, seed=1, spread=0.01):
+    """Return two versions that do not differ."""
+    dims = {"benchmark": benchmarks, "version": ["old", "new"]}
+    return perfarray.simulate(sizes={"execution": runs}, variances={"execution": spread**2}, dims=dims, rng=seed)
+
+
+def test_every_step_is_the_interval_of_the_first_runs():
+    """Along `runs`: score_ratio_interval of that many; required is the first that is narrow enough."""
+    times = timings()
+    found = times.perf.required_runs("old", width=0.012)
+    assert found["runs"].values.tolist() == list(range(3, 13))
+    for runs in (3, 7, 12):
+        expected = times.isel(execution=slice(runs)).perf.score_ratio_interval("old")
+        for name in ("estimate", "lower", "upper"):
+            np.testing.assert_allclose(found[name].sel(runs=runs), expected[name], rtol=1e-12)
+    narrow = found["width"].squeeze().values <= 0.012
+    assert found["required"].item() == found["runs"].values[np.argmax(narrow)]
+    assert found["extrapolated"].item() == found["required"].item()
+
+
+def test_extrapolation_is_what_more_runs_need():
+    """From 12 runs, the promise for a third of the width is near what 400 runs show, and never below the data."""
+    found = timings(12).perf.required_runs("old", width=0.004)
+    assert np.isnan(found["required"].item())
+    shown = timings(400).perf.required_runs("old", width=0.004)["required"].item()
+    assert found["extrapolated"].item() == pytest.approx(shown, rel=0.35)
+    assert found["extrapolated"].item() > 12
+
+
+def test_extrapolation_meets_the_t_interval():
+    """6 runs repeated 10 times have the standard error of 59 * 6/5 runs, since variances divide by n - 1."""
+    times = timings(6)
+    many = times.isel(execution=np.tile(np.arange(6), 10))
+    width = many.perf.score_ratio_interval("old")
+    wanted = (width["upper"] - width["lower"]).item()
+    assert times.perf.required_runs("old", width=wanted)["extrapolated"].item() == pytest.approx(59 * 6 / 5, rel=0.03)
+
+
+def test_bootstrap_and_shared_units():
+    """The method is passed on, and so are shared units."""
+    times = timings(8)
+    with pytest.warns(UserWarning, match="too narrow"):
+        expected = times.perf.score_ratio_interval("old", method="percentile", shared="execution", rng=3)
+    found = times.perf.required_runs("old", width=1.0, method="percentile", shared="execution", rng=3)
+    np.testing.assert_allclose(found["lower"].sel(runs=8), expected["lower"], rtol=1e-12)
+    assert found.attrs["benchmarks"] == "shared: execution"
+
+
+def test_cells_with_fewer_runs_stop_earlier():
+    """A benchmark with 5 runs of 12: nothing beyond 5."""
+    times = timings()
+    times["time"].loc[{"benchmark": "benchmark0", "version": "new", "execution": slice(5, None)}] = np.nan
+    found = times.perf.required_runs("old", width=1e-9)
+    assert found["width"].notnull().values.ravel().tolist() == [True] * 3 + [False] * 7
+    assert np.isnan(found["required"].item())
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"width": 0}, "width=0: give the width of the interval that is wanted"),
+        ({"width": 0.1, "start": 1}, "start=1: give a whole number of at least 2"),
+        ({"width": 0.1, "start": 13}, r"start=13 runs, and the data have 12 units \(execution\) a side; lower start="),
+        ({"width": 0.1, "statistic": "min"}, "method='t' has no standard error of a min"),
+        ({"width": 0.1, "method": "fieller"}, "method='fieller' is not known"),
+    ],
+)
+def test_wrong_input(keywords, message):
+    """The message says what came and what is needed."""
+    with pytest.raises(ValueError, match=message):
+        timings().perf.required_runs("old", **keywords)

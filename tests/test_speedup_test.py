@@ -1,0 +1,358 @@
+"""The Speedup-Test on labelled timings: levels, units, baselines, warnings, the whole suite, the proportion."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import given
+from hypothesis import strategies as st
+
+import perfarray
+
+OLD = [2.799, 2.046, 1.259, 1.877, 2.244]
+NEW = [1.046, 0.259, 0.877, 1.244, 1.799]
+
+
+@pytest.fixture
+def example():
+    """Example 1 of the paper."""
+    return perfarray.from_samples({"old": OLD, "new": NEW})
+
+
+@pytest.fixture
+def suite():
+    """Five benchmarks of 12 runs a side; the last one is slower in the new version."""
+    rng = np.random.default_rng(5)
+    factors = np.array([0.5, 0.8, 0.9, 0.97, 1.2])
+    values = 10 * rng.lognormal(sigma=0.02, size=(5, 2, 12))
+    values[:, 1] *= factors[:, None]
+    labels = {"benchmark": list("abcde"), "version": ["old", "new"]}
+    return xr.DataArray(values, dims=("benchmark", "version", "execution"), coords=labels, name="time", attrs={"units": "s"})
+
+
+@pytest.fixture
+def cases(shared):
+    files = ("01_speedup_software_example.json", "01_speedup_protocol_synthetic.json")
+    return [one for name in files for one in json.loads(shared("oracle", name).read_text())["benchmarks"]]
+
+
+@pytest.mark.parametrize("statistic", ["mean", "median"])
+def test_every_case_of_the_reference(cases, statistic):
+    """Speedups, verdicts at 95 % and searched levels are the tool's; "cannot conclude" has no p-value and keeps a level given."""
+    for case in cases:
+        times = perfarray.from_samples({"old": case["input"]["x_initial"], "new": case["input"]["y_optimised"]})
+        given_level, output = case["output"]["at_fixed_level"][0], case["output"]
+        found = times.perf.speedup_test("old", statistic=statistic, confidence_level=0.95).squeeze()
+        expected = given_level["mean_significant" if statistic == "mean" else "median_significant_ks_R_le_4.1"]
+        assert found["speedup"].item() == pytest.approx(output[f"speedup_{statistic}"], rel=1e-12)
+        assert found["significant"].item() is bool(expected)
+        assert (found["test"].item() == "cannot conclude") == (expected is None) == bool(np.isnan(found["pvalue"].item()))
+        assert found["confidence_level"].item() == 0.95
+        search = times.perf.speedup_test("old", statistic=statistic).squeeze()
+        level = output[f"search_{statistic}"]["conf_level"]
+        assert search["significant"].item() is output[f"search_{statistic}"]["is_significant"]
+        assert search["confidence_level"].item() == pytest.approx(np.nan if level is None else level, abs=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize(("statistic", "value"), [("mean", 10.225 / 5.225), ("median", 2.046 / 1.046), ("min", 1.259 / 0.259)])
+def test_observed_speedups(example, statistic, value):
+    """Baseline divided by candidate, of the mean, the median or the minimum."""
+    result = example.perf.speedup("old", statistic=statistic)
+    assert result["estimate"].item() == pytest.approx(value)
+    assert result["n"].item() == 5
+    assert result.attrs["statistic"] == statistic
+
+
+def test_example_1(example):
+    """The way of the paper's first example, step by step, and as a sentence."""
+    result = example.perf.speedup_test("old", confidence_level=0.95).squeeze()
+    assert result["step"].values.tolist() == ["normal_baseline", "normal_candidate", "equal_variances", "faster"]
+    assert result["step_outcome"].values.tolist() == ["normal", "normal", "equal variances", "significant"]
+    assert result["step_pvalue"].values == pytest.approx([0.9647, 0.9647, 1.0, 0.01118], abs=5e-5)
+    assert result["warnings"].item() == ""
+    assert result["protocol"].item() == (
+        "n = 5 (baseline) and 5 (candidate), risk 5 %. Shapiro-Wilk, baseline: p = 0.965, normal. Shapiro-Wilk, candidate: p = 0.965, "
+        "normal. F test: p = 1, equal variances. Student t, one-sided: p = 0.0112, significant."
+    )
+
+
+def test_probability_of_the_faster_run(example):
+    """With the median comes the share of pairs in which the candidate's run is the faster one; with the mean it does not."""
+    assert example.perf.speedup_test("old", statistic="median")["prob_faster"].item() == 0.96
+    assert "prob_faster" not in example.perf.speedup_test("old")
+
+
+def test_small_and_large_samples_that_are_not_normal():
+    """30 skewed values allow no conclusion and say so, 31 do with a warning."""
+    rng = np.random.default_rng(2)
+    values = {"old": rng.lognormal(sigma=1.5, size=31) + 9, "new": rng.lognormal(sigma=1.5, size=31)}
+    small = perfarray.from_samples({name: one[:30] for name, one in values.items()}).perf.speedup_test("old", confidence_level=0.95)
+    large = perfarray.from_samples(values).perf.speedup_test("old", confidence_level=0.95)
+    assert small["test"].item() == "cannot conclude"
+    assert small["step_outcome"].values.ravel().tolist() == ["not normal, small sample"] * 2 + ["not reached"] * 2
+    assert [text.split(" for ")[0] for text in small["warnings"].item().split("; ")] == ["Sample1 too small", "Sample2 too small"]
+    assert large["significant"].item()
+    assert [text.split(". ")[0] for text in large["warnings"].item().split("; ")] == [
+        "Sample1 data are not normally distributed",
+        "Sample2 data are not normally distributed",
+    ]
+
+
+def test_shapes_that_differ():
+    """A narrow and a wide sample are no shift of each other: small ones stop, large ones go on with a warning."""
+    rng = np.random.default_rng(3)
+    for n, outcome, said in (
+        (20, "not a shift, small sample", "too small for applying the Wilcoxon"),
+        (40, "not a shift, large samples", "shift model"),
+    ):
+        times = perfarray.from_samples({"old": 10 + rng.normal(0, 0.05, n), "new": 9 + rng.normal(0, 1, n)})
+        result = times.perf.speedup_test("old", statistic="median", confidence_level=0.95).squeeze()
+        assert result["step_outcome"].values[0] == outcome
+        assert said in result["warnings"].item()
+        assert result["significant"].item() is (n == 40)
+
+
+def test_constant_and_tiny_samples():
+    """Equal values, or two, have no normality test; the median's protocol still answers, unless everything is equal."""
+    times = perfarray.from_samples({"old": [2.0] * 4, "new": [1.0] * 4})
+    result = times.perf.speedup_test("old")
+    assert result["test"].item() == "cannot conclude"
+    assert "equal values only" in result["warnings"].item()
+    assert times.perf.speedup_test("old", statistic="median", confidence_level=0.95)["significant"].item()
+    same = perfarray.from_samples({"old": [2.0] * 4, "new": [2.0] * 4}).perf.speedup_test("old", statistic="median")
+    assert same["test"].item() == "cannot conclude"
+    assert same["warnings"].item().startswith("All values of both samples are equal")
+
+
+def test_levels_of_their_own(suite):
+    """A benchmark's level wins over the call's, the call's over the search."""
+    own = suite.assign_coords(confidence_level=("benchmark", [0.8, np.nan, np.nan, np.nan, np.nan]))
+    called = own.perf.speedup_test("old", confidence_level=0.9)
+    assert called["confidence_level"].squeeze().values.tolist() == [0.8, 0.9, 0.9, 0.9, 0.9]
+    searched = own.perf.speedup_test("old")
+    assert searched["searched"].squeeze().values.tolist() == [False, True, True, True, True]
+    assert searched["confidence_level"].sel(benchmark="b").item() == 0.99
+    array = xr.DataArray([0.7, np.nan], dims="benchmark", coords={"benchmark": ["c", "a"]})
+    given_levels = suite.perf.speedup_test("old", confidence_level=array)
+    assert given_levels["searched"].squeeze().values.tolist() == [True, True, False, True, True]
+    assert given_levels["confidence_level"].sel(benchmark="c").item() == 0.7
+
+
+def test_one_value_per_unit():
+    """Executions are the sample unless iterations are asked for; the attrs say which."""
+    times = perfarray.simulate(
+        sizes={"execution": 6, "iteration": 50}, variances={"execution": 1e-4, "iteration": 1e-4}, dims={"version": ["old", "new"]}, rng=1
+    )
+    units, pooled = times.perf.speedup_test("old"), times.perf.speedup_test("old", unit="iteration")
+    flat = times.mean("iteration").perf.speedup_test("old")
+    assert (units["n"].item(), pooled["n"].item()) == (6, 300)
+    assert (units.attrs["unit"], pooled.attrs["unit"]) == ("execution", "iteration")
+    assert units["pvalue"].equals(flat["pvalue"])
+
+
+def test_throughput_is_better_when_higher(example):
+    """A rate is faster when it is larger: one over the times' order gives the same ranks."""
+    rates = (1 / example["time"]).assign_attrs(units="ops/s", better="higher")
+    times, rate = (data.perf.speedup_test("old", statistic="median", confidence_level=0.95) for data in (example["time"], rates))
+    assert rate["speedup"].item() == pytest.approx(times["speedup"].item())
+    assert rate["prob_faster"].item() == times["prob_faster"].item()
+    assert rate["step_pvalue"].values[0, 1] == pytest.approx(times["step_pvalue"].values[0, 1])
+    assert rates.perf.speedup("old", statistic="median")["estimate"].item() == pytest.approx(times["speedup"].item())
+
+
+def test_missing_sample_is_one_warning(suite):
+    """A benchmark without values on one side is NaN, named once, and the others go on."""
+    suite.loc[{"benchmark": "c", "version": "new"}] = np.nan
+    with pytest.warns(
+        UserWarning, match=r"1 of 5 cells have no measured value on one side; their answers are NaN: 'new, c'|'c, new'"
+    ) as caught:
+        result = suite.perf.speedup_test("old")
+    assert len(caught) == 1
+    missing = result.sel(benchmark="c").squeeze()
+    assert missing["warnings"].item() == "Cannot process benchmark: samples unavailable."
+    assert missing["protocol"].item().endswith("nothing to compare")
+    assert np.isnan([missing["speedup"].item(), missing["confidence_level"].item()]).all()
+    assert result["significant"].squeeze().values.tolist()[:2] == [True, True]
+
+
+def test_one_unit_is_said():
+    """A single execution shows no spread; the warning names the remedy."""
+    with pytest.warns(UserWarning, match=r'1 of 1 cells rest on one execution.*merge_level\("execution"\)'):
+        perfarray.from_samples({"old": [1.0], "new": [1.0, 2.0, 4.0]}).perf.speedup_test("old")
+
+
+def test_lazy_is_the_same(suite):
+    """Chunks change nothing, and nothing is computed before it is asked for."""
+    pytest.importorskip("dask")
+    lazy = suite.chunk(benchmark=2).perf.speedup_test("old", statistic="median")
+    assert lazy["pvalue"].chunks is not None
+    xr.testing.assert_identical(lazy.compute(), suite.perf.speedup_test("old", statistic="median"))
+    xr.testing.assert_allclose(suite.chunk(benchmark=2).perf.speedup("old"), suite.perf.speedup("old"))
+
+
+def test_objects_dims_and_metrics(suite):
+    """Two objects, transposed data and several metrics give what one labelled array gives."""
+    expected = suite.perf.speedup_test("old", statistic="median")
+    two = perfarray.speedup_test(suite.sel(version="new", drop=True), suite.sel(version="old", drop=True), statistic="median")
+    assert np.array_equal(two["pvalue"].values, expected["pvalue"].squeeze().values)
+    turned = suite.transpose("execution", "version", "benchmark").perf.speedup_test("old", statistic="median")
+    assert turned["protocol"].transpose(*expected["protocol"].dims).equals(expected["protocol"])
+    both = xr.Dataset({"time": suite, "energy": 2 * suite}).perf.speedup_test("old", metric=["time", "energy"])
+    assert np.array_equal(both["pvalue"].sel(metric="time").values, suite.perf.speedup_test("old")["pvalue"].values, equal_nan=True)
+
+
+def test_results_survive_netcdf(tmp_path, suite):
+    """Attributes are text and numbers, texts are objects: everything comes back."""
+    pytest.importorskip("h5netcdf")
+    for number, result in enumerate((suite.perf.speedup_test("old"), suite.perf.overall_speedup("old"))):
+        result.to_netcdf(tmp_path / f"{number}.nc", engine="h5netcdf")
+        with xr.open_dataset(tmp_path / f"{number}.nc", engine="h5netcdf") as again:
+            xr.testing.assert_identical(again.load(), result)
+
+
+@given(st.floats(1e-3, 1e3), st.permutations(range(5)))
+def test_neither_units_nor_order_matter(factor, order):
+    """Scaled times in another order take the same way with the same p-values."""
+    one = perfarray.from_samples({"old": OLD, "new": NEW}).perf.speedup_test("old", confidence_level=0.95)
+    other = perfarray.from_samples({"old": [factor * OLD[i] for i in order], "new": [factor * value for value in NEW]})
+    two = other.perf.speedup_test("old", confidence_level=0.95)
+    assert two["step_pvalue"].values == pytest.approx(one["step_pvalue"].values, rel=1e-6)
+    assert two["step_outcome"].equals(one["step_outcome"])
+
+
+class TestOverall:
+    """Weighted sums of times, before and after."""
+
+    def test_the_four_benchmarks(self, shared):
+        """Gains and speedups of section 6.3 for every statistic and weight, within 1e-12."""
+        data = json.loads(shared("oracle", "01_speedup_software_example.json").read_text())
+        rows = [(one["name"], "old", value) for one in data["benchmarks"] for value in one["input"]["x_initial"]]
+        rows += [(one["name"], "new", value) for one in data["benchmarks"] for value in one["input"]["y_optimised"]]
+        import pandas as pd
+
+        times = pd.DataFrame(rows, columns=["benchmark", "version", "time"]).perf.to_timings()
+        for statistic, ways in data["overall"].items():
+            for name, weights in (("equal", "equal"), ("fraction", "fraction"), ("custom_2_1.5_1_0.5", [2, 1.5, 1, 0.5])):
+                found = times.perf.overall_speedup("old", statistic=statistic, weights=weights)
+                assert found["speedup"].item() == pytest.approx(ways[name]["speedup"], rel=1e-12)
+                assert found["gain"].item() == pytest.approx(ways[name]["gain"], rel=1e-12)
+
+    def test_accelerated_ones_only(self, suite):
+        """The slower benchmark is in the whole, not in the accelerated part; what counts as accelerated can be said."""
+        found = suite.perf.overall_speedup("old").squeeze()
+        means = suite.mean("execution").isel(benchmark=slice(4))
+        assert (found["n"].item(), found["n_accelerated"].item()) == (5, 4)
+        expected = means.sel(version="old").sum() / means.sel(version="new").sum()
+        assert found["accelerated_speedup"].item() == pytest.approx(expected.item())
+        assert found["accelerated_gain"].item() == pytest.approx(1 - 1 / expected.item())
+        assert found["speedup"].item() < found["accelerated_speedup"].item()
+        only = xr.DataArray([False, True], dims="benchmark", coords={"benchmark": ["b", "a"]}).reindex(
+            benchmark=list("abcde"), fill_value=False
+        )
+        two = suite.perf.overall_speedup("old", significant=only).squeeze()
+        assert two["accelerated_speedup"].item() == pytest.approx(suite.sel(benchmark="a").perf.speedup("old")["estimate"].item())
+
+    def test_weights_in_every_form(self, suite):
+        """Labels decide, not their order; a coordinate is custom; only ratios matter."""
+        expected = suite.perf.overall_speedup("old", weights=[1, 2, 3, 4, 5])["speedup"].item()
+        array = xr.DataArray([50.0, 40.0, 30.0, 20.0, 10.0], dims="benchmark", coords={"benchmark": list("edcba")})
+        own = suite.assign_coords(weight=("benchmark", [1.0, 2, 3, 4, 5]))
+        for times, weights in ((suite, array), (suite, dict(zip("abcde", [1, 2, 3, 4, 5], strict=True))), (own, "custom")):
+            assert times.perf.overall_speedup("old", weights=weights)["speedup"].item() == pytest.approx(expected)
+
+    @pytest.mark.parametrize(
+        ("weights", "message"),
+        [
+            ([1, 2], "weights has 2 numbers for 5 labels of 'benchmark'"),
+            ([1, 1, 1, 1, -1], "weights are missing or negative for 'e'"),
+            ({"a": 1}, "weights are missing or negative for 'b', 'c', 'd', 'e'"),
+            ([0] * 5, "weights are all zero"),
+            ("custom", "takes the coordinate 'weight', which the data do not have"),
+            ("even", "weights='even' is not known"),
+        ],
+    )
+    def test_wrong_weights(self, suite, weights, message):
+        """What came, and what is needed."""
+        with pytest.raises(ValueError, match=message):
+            suite.perf.overall_speedup("old", weights=weights)
+
+    def test_rates_and_wrong_dims(self, suite):
+        """Rates do not add up; a dim that is compared is not summed over."""
+        with pytest.raises(ValueError, match="rates do not add up"):
+            suite.assign_attrs(better="higher").perf.overall_speedup("old")
+        with pytest.raises(ValueError, match="across='version' is compared or a level"):
+            suite.perf.overall_speedup("old", across="version")
+
+
+class TestProportion:
+    """How many of the benchmarks are accelerated."""
+
+    def test_of_a_result(self, suite):
+        """A result of the test is taken as it is; benchmarks without samples are no part of it, and chance is counted."""
+        suite.loc[{"benchmark": "c", "version": "new"}] = np.nan
+        with pytest.warns(UserWarning, match="no measured value"):
+            tested = suite.perf.speedup_test("old", statistic="median", confidence_level=0.95)
+        found = tested.perf.accelerated_proportion().squeeze()
+        assert (found["accelerated"].item(), found["n"].item()) == (3, 4)
+        assert (found["lower"].item(), found["upper"].item()) == pytest.approx((0.219426520065363, 0.986808838176273), rel=1e-12)
+        assert not found["reliable"].item()
+        assert found["by_chance"].item() == pytest.approx(4 * 0.05)
+
+    def test_search_counts_with_half(self, suite):
+        """A level that was searched for may have gone to a risk of 0.5."""
+        assert suite.perf.speedup_test("old").perf.accelerated_proportion()["by_chance"].item() == 2.5
+
+    def test_remarks(self):
+        """What the number does not mean is in the result."""
+        found = perfarray.accelerated_proportion(xr.DataArray([True, False], dims="benchmark"))
+        assert "without any effect" in found.attrs["remark_risk"]
+        assert "drawn at random" in found.attrs["remark_selection"]
+        assert np.isnan(found["by_chance"].item())
+
+    def test_other_dims_broadcast_and_nan_is_left_out(self):
+        """Two candidates, one with a benchmark nothing is known of."""
+        flags = xr.DataArray([[1.0, 0.0, 1.0], [1.0, np.nan, 1.0]], dims=("version", "program"))
+        found = perfarray.accelerated_proportion(flags, across="program", method="exact")
+        assert found["n"].values.tolist() == [3, 2]
+        assert found["estimate"].values == pytest.approx([2 / 3, 1.0])
+
+    @pytest.mark.parametrize(
+        ("call", "message"),
+        [
+            (lambda: perfarray.accelerated_proportion(xr.DataArray([2.0], dims="benchmark")), "values other than True and False"),
+            (lambda: perfarray.accelerated_proportion(xr.Dataset()), "must be a DataArray of True and False, or a result of speedup_test"),
+            (lambda: perfarray.accelerated_proportion(xr.DataArray([1.0], dims="x")), "dim 'benchmark' not found"),
+            (
+                lambda: perfarray.accelerated_proportion(xr.DataArray([1.0], dims="benchmark"), method="score"),
+                "method='score' is not known",
+            ),
+            (lambda: perfarray.required_benchmarks(1.5), "proportion=1.5 is out of range"),
+            (lambda: perfarray.required_benchmarks(0.5, precision=0), "precision=0 is out of range"),
+        ],
+    )
+    def test_wrong_arguments(self, call, message):
+        """What came, and what is needed."""
+        with pytest.raises(ValueError, match=re.escape(message)):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"statistic": "min"}, "statistic='min' is not known; choose one of 'mean', 'median'"),
+        ({"confidence_level": 95}, "confidence_level=95 is out of range"),
+        (
+            {"confidence_level": xr.DataArray([1.5, 0.9, np.nan, 0.9, 0.9], dims="benchmark")},
+            "confidence_level holds 1.5; give numbers between 0 and 1",
+        ),
+        ({"confidence_level": xr.DataArray([0.9] * 12, dims="execution")}, "confidence_level lies along the level 'execution'"),
+        ({"confidence_level": xr.DataArray([0.9], dims="program")}, "dim of confidence_level 'program' not found"),
+        ({"unit": "iteration"}, "unit='iteration' is not known; choose one of 'execution'"),
+    ],
+)
+def test_wrong_arguments(suite, keywords, message):
+    """What came, and what is needed."""
+    with pytest.raises(ValueError, match=re.escape(message)):
+        suite.perf.speedup_test("old", **keywords)

@@ -1,0 +1,245 @@
+"""suite_score, score_ratio_interval and hierarchical_performance_test on labelled timings."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import perfarray
+
+
+@pytest.fixture
+def suite():
+    """Four benchmarks, three versions on two machines; v2 is 5 % faster, v3 5 % slower."""
+    factor = xr.DataArray([1.0, 0.95, 1.05], dims="version", coords={"version": ["v1", "v2", "v3"]})
+    times = perfarray.simulate(
+        sizes={"execution": 6, "iteration": 3},
+        variances={"execution": 0.005**2, "iteration": 0.01**2},
+        mean=factor,
+        dims={"benchmark": ["fft", "hash", "sort", "zip"], "version": ["v1", "v2", "v3"], "machine": ["m1", "m2"]},
+        rng=0,
+    )
+    return times.assign_coords(cpu=("machine", np.array(["amd", "intel"], dtype=object)))
+
+
+CALLS = [
+    ("suite_score", {}),
+    ("score_ratio_interval", {"baseline": "v1", "sensitivity": True}),
+    ("score_ratio_interval", {"baseline": "v1", "random_benchmarks": True}),
+    ("score_ratio_interval", {"baseline": "v1", "method": "basic", "n_resamples": 60, "rng": 1, "sensitivity": True}),
+    ("score_ratio_interval", {"baseline": "v1", "method": "bca", "n_resamples": 60, "rng": 1, "random_benchmarks": True}),
+    ("hierarchical_performance_test", {"baseline": "v1", "alpha": 0.2}),
+    ("randomization_test", {"baseline": "v1", "n_resamples": 60, "rng": 1}),
+    ("randomization_test", {"baseline": "v1", "n_resamples": 60, "rng": 1, "shared": "execution"}),
+    ("required_runs", {"baseline": "v1", "width": 0.01}),
+    ("required_runs", {"baseline": "v1", "width": 0.01, "method": "percentile", "n_resamples": 60, "rng": 1}),
+]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(("name", "keywords"), CALLS)
+def test_all_paths_agree(suite, name, keywords):
+    """Function = method = other order of dims = chunked; attrs are text and numbers."""
+    found = getattr(suite.perf, name)(**keywords)
+    moved = getattr(suite.transpose(..., "benchmark").perf, name)(**keywords)
+    lazy = getattr(suite.chunk({"machine": 1, "version": 1}).perf, name)(**keywords)
+    assert lazy["n" if "n" in lazy else next(iter(lazy.data_vars))].chunks is not None
+    for other in (getattr(perfarray, name)(suite, **keywords), moved, lazy.compute()):
+        for variable in found.data_vars:
+            np.testing.assert_allclose(other[variable].transpose(*found[variable].dims), found[variable], rtol=1e-9)
+    assert all(isinstance(value, str | int | float) and not isinstance(value, bool) for value in found.attrs.values())
+    assert found["cpu"].dims == ("machine",)
+    assert found.attrs["result"] == name
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(("name", "keywords"), [call for call in CALLS if "rng" not in call[1]])
+def test_one_cell_is_what_the_function_gives_alone(suite, name, keywords):
+    """Broadcasting changes nothing."""
+    versions = ["v1", "v3"] if "baseline" in keywords else ["v3"]
+    found = getattr(suite.perf, name)(**keywords).sel(version=["v3"], machine="m2")
+    alone = getattr(suite.sel(machine="m2", version=versions).perf, name)(**keywords)
+    for variable in found.data_vars:
+        np.testing.assert_allclose(alone[variable], found[variable], rtol=1e-12)
+
+
+def test_score_by_hand():
+    """Three means of two benchmarks, four statistics of their executions; iterations are averaged first."""
+    samples = {"fft": [[0.5, 1.5], [3.0, 5.0]], "sort": [[8.0, 8.0], [2.0, 2.0]]}
+    times = perfarray.from_samples(samples, dim="benchmark", level=("execution", "iteration"))
+    for statistic, (fft, sort) in {"mean": (2.5, 5.0), "median": (2.5, 5.0), "min": (1.0, 2.0), "geometric": (2.0, 4.0)}.items():
+        found = [
+            times.perf.suite_score(mean=mean, statistic=statistic)["estimate"].item() for mean in ("geometric", "harmonic", "arithmetic")
+        ]
+        np.testing.assert_allclose(found, [np.sqrt(fft * sort), 2 / (1 / fft + 1 / sort), (fft + sort) / 2])
+    found = times.perf.suite_score(statistic="min", unit="iteration", mean="arithmetic")
+    assert found["estimate"].item() == 1.25
+    assert found.attrs["unit"] == "iteration"
+    assert found["estimate"].attrs["units"] == "s"
+
+
+def test_a_mean_is_never_taken_over_another_suite(suite):
+    """A machine without `zip` has no score; the others keep theirs; one warning and an attr name the benchmark."""
+    times = suite["time"].where(~((suite["benchmark"] == "zip") & (suite["machine"] == "m2"))).assign_attrs(suite["time"].attrs)
+    with pytest.warns(UserWarning, match="1 of 4 along 'benchmark' are missing in some cells: 'zip'; their scores are NaN") as caught:
+        found = times.perf.suite_score()
+    assert len(caught) == 1
+    assert found.attrs["unmatched"] == "zip"
+    assert np.isnan(found["estimate"].sel(machine="m2")).all()
+    np.testing.assert_allclose(found["estimate"].sel(machine="m1"), suite.perf.suite_score()["estimate"].sel(machine="m1"))
+    common = times.drop_sel(benchmark="zip").perf.suite_score()
+    assert common["estimate"].notnull().all()
+    assert "unmatched" not in common.attrs
+
+
+def test_a_ratio_is_over_benchmarks_of_both_sides(suite):
+    """What one version lacks is left out of both its scores, counted and named."""
+    times = suite["time"].where(~((suite["benchmark"] == "zip") & (suite["version"] == "v2"))).assign_attrs(suite["time"].attrs)
+    for name, keywords in CALLS[1:3] + CALLS[5:7]:
+        with pytest.warns(UserWarning, match="missing in some cells: 'zip'; each ratio is over the benchmarks measured on both sides"):
+            found = getattr(times.perf, name)(**keywords)
+        assert found.attrs["unmatched"] == "zip"
+        assert found["suite_benchmarks"].sel(machine="m1").values.tolist() == [3.0, 4.0]
+    other = times.sel(benchmark=["fft", "hash", "sort"]).perf.score_ratio_interval("v1").sel(version="v2")
+    with pytest.warns(UserWarning, match="missing"):
+        found = times.perf.score_ratio_interval("v1").sel(version="v2")
+    np.testing.assert_allclose(found["lower"], other["lower"])
+
+
+@pytest.mark.parametrize(("name", "keywords"), [CALLS[0], CALLS[1], CALLS[5], CALLS[6], CALLS[8]])
+def test_a_cell_without_data_lacks_no_benchmark(suite, name, keywords):
+    """A machine that never ran `v2` is counted; no benchmark is called missing for it, and the other cells keep their answers."""
+    times = suite["time"].where(~((suite["version"] == "v2") & (suite["machine"] == "m2"))).assign_attrs(suite["time"].attrs)
+    with pytest.warns(UserWarning, match=r"1 of [46] cells have no (measured value|benchmark measured on both sides)") as caught:
+        found = getattr(times.perf, name)(**keywords)
+    assert len(caught) == 1
+    assert "unmatched" not in found.attrs
+    expected = getattr(suite.perf, name)(**keywords)
+    for variable in set(found.data_vars) & {"estimate", "statistic", "confidence", "required"}:
+        assert np.isnan(found[variable].sel(version="v2", machine="m2")).all()
+        np.testing.assert_allclose(found[variable].sel(machine="m1"), expected[variable].sel(machine="m1"))
+
+
+def test_another_object_as_baseline(suite):
+    """Benchmarks on one side only are reported; repetitions may differ in number."""
+    new, old = suite.sel(version="v2", drop=True), suite.sel(version="v1", drop=True).isel(execution=slice(4)).drop_sel(benchmark="zip")
+    with pytest.warns(UserWarning, match=r"1 labels are on one side only .*zip"):
+        found = new.perf.score_ratio_interval(old)
+    assert found.attrs["unmatched"] == "zip"
+    assert found.attrs["baseline"] == "other timings"
+    assert (found["n"] == 4).all()
+
+
+def test_without_a_benchmark(suite):
+    """The answer without each benchmark is that of a suite that never had it."""
+    found = suite.perf.score_ratio_interval("v1", sensitivity=True)
+    alone = suite.drop_sel(benchmark="hash").perf.score_ratio_interval("v1")
+    for name in ("estimate", "lower", "upper"):
+        np.testing.assert_allclose(found[f"{name}_without"].sel(benchmark="hash"), alone[name], rtol=1e-12)
+    assert found["estimate_without"].dims == ("benchmark", "version", "machine")
+    one = suite.sel(benchmark=["fft"]).perf.score_ratio_interval("v1", sensitivity=True)
+    assert np.isnan(one["estimate_without"]).all()
+
+
+def test_the_question_is_in_the_result(suite):
+    """Fixed benchmarks and sampled ones are two questions; df and n are those of the answer."""
+    fixed, sampled = (suite.perf.score_ratio_interval("v1", random_benchmarks=chosen) for chosen in (False, True))
+    assert fixed.attrs["question"] != sampled.attrs["question"]
+    assert fixed.attrs["benchmarks"] == "independent (assumed)"
+    assert sampled.attrs["benchmarks"] == "a sample"
+    assert (sampled["df"] == 3).all()
+    assert (sampled["n"] == 4).all()
+    assert suite.perf.score_ratio_interval("v1", shared="execution").attrs["benchmarks"] == "shared: execution"
+
+
+def test_one_run_of_each_benchmark(suite):
+    """No limits for this very suite, and a warning that says why; limits for programs like these."""
+    times = suite.isel(execution=[0])
+    with pytest.warns(UserWarning, match="4 of 4 cells rest on one execution: their limits are NaN"):
+        found = times.perf.score_ratio_interval("v1")
+    assert found["estimate"].notnull().all()
+    assert found["lower"].isnull().all()
+    assert times.perf.score_ratio_interval("v1", random_benchmarks=True)["lower"].notnull().all()
+
+
+def test_incomplete_shared_units_are_counted(suite):
+    """A shared unit that lacks a benchmark is left out, with a warning and a count."""
+    times = suite["time"].copy()
+    times.loc[{"benchmark": "fft", "version": "v2", "machine": "m1", "execution": 2}] = np.nan
+    with pytest.warns(UserWarning, match=r"1 shared units \(execution\) lack some benchmarks and are left out"):
+        found = times.perf.score_ratio_interval("v1", shared="execution")
+    assert found.attrs["n_incomplete_units"] == 1
+    assert found["n"].sel(version="v2", machine="m1") == 5
+
+
+def test_paired_units_are_matched_by_label(suite):
+    """Executions 2 to 5 of one side and 0 to 3 of the other share two: the others are left out."""
+    new = suite.sel(version="v2", drop=True).assign_coords(execution=range(6)).isel(execution=slice(2, 6))
+    old = suite.sel(version="v1", drop=True).assign_coords(execution=range(6)).isel(execution=slice(0, 4))
+    with pytest.warns(UserWarning, match="4 units of one system have no partner"):
+        found = new.perf.score_ratio_interval(old, paired="execution")
+    assert (found["n"] == 2).all()
+    with pytest.raises(ValueError, match="have no execution in common"):
+        new.perf.score_ratio_interval(old.isel(execution=slice(0, 2)), paired="execution")
+
+
+def test_better_says_which_side_is_good(suite):
+    """For throughput, a larger value is a speedup: the same confidence and speedup as for times, inverted."""
+    times = suite["time"].isel(iteration=0).rename("time")
+    rates = (1 / times).rename("rate").assign_attrs(units="1/s", better="higher")
+    keywords = {"alpha": 0.2, "confidence_level": 0.9}
+    lower, higher = times.perf.hierarchical_performance_test("v1", **keywords), rates.perf.hierarchical_performance_test("v1", **keywords)
+    assert (lower["confidence"].sel(version="v2") > 0.9).all()
+    assert (lower["confidence"].sel(version="v3") < 0.1).all()
+    np.testing.assert_allclose(higher["confidence"], lower["confidence"], atol=1e-12)
+    np.testing.assert_allclose(higher["speedup"].sel(version="v2"), lower["speedup"].sel(version="v2"), rtol=0.01)
+
+
+def test_without_benchmarks_the_suite_is_the_one():
+    """No dim to average over: the score is the mean, the ratio that of log_delta."""
+    times = perfarray.from_samples({"old": [1.0, 1.1, 0.9, 1.0], "new": [0.5, 0.55, 0.45, 0.5]})
+    assert times.perf.suite_score()["estimate"].values.tolist() == pytest.approx([1.0, 0.5])
+    found, expected = times.perf.score_ratio_interval("old"), times.perf.ratio_interval("old", method="log_delta")
+    assert found["estimate"].dims == ("version",)
+    np.testing.assert_allclose(found["lower"], expected["lower"], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "keywords", "message"),
+    [
+        ("suite_score", {"mean": "quadratic"}, "mean='quadratic' is not known; choose one of 'geometric', 'harmonic', 'arithmetic'"),
+        ("suite_score", {"statistic": "max"}, "statistic='max' is not known"),
+        ("suite_score", {"across": "execution"}, "across='execution' is a level of the nest"),
+        ("suite_score", {"unit": "binary"}, "unit='binary' is not known; choose one of 'execution', 'iteration'"),
+        ("score_ratio_interval", {"baseline": "v1", "statistic": "median"}, "method='t' has no standard error of a median"),
+        ("score_ratio_interval", {"baseline": "v1", "method": "studentized"}, "method='studentized' is not known"),
+        ("score_ratio_interval", {"baseline": "v1", "alternative": "both"}, "alternative='both' is not known"),
+        ("score_ratio_interval", {"baseline": "v1", "paired": "iteration"}, "paired='iteration' is not known; choose one of 'execution'"),
+        ("score_ratio_interval", {"baseline": "v1", "paired": "execution", "unit": "iteration"}, "give one of them"),
+        ("score_ratio_interval", {"baseline": "v9"}, "label 'v9' not found"),
+        ("hierarchical_performance_test", {"baseline": "v1", "zeros": "keep"}, "zeros='keep' is not known"),
+        ("hierarchical_performance_test", {"baseline": "v1", "alpha": 2}, "alpha=2 is out of range"),
+    ],
+)
+def test_wrong_input(suite, name, keywords, message):
+    """The message says what came and what is needed."""
+    with pytest.raises(ValueError, match=message):
+        getattr(suite.perf, name)(**keywords)
+
+
+def test_values_that_have_no_log(suite):
+    """Zero and negative scores: an error that says where; an arithmetic mean takes them."""
+    times = suite["time"].copy()
+    times[1, 0, 0, 0, 0] = 0.0
+    for keywords in ({}, {"mean": "harmonic"}, {"mean": "arithmetic", "statistic": "geometric"}):
+        with pytest.raises(ValueError, match="mean needs positive values; time has 1 that are zero, negative or infinite"):
+            times.perf.suite_score(**keywords)
+    assert times.perf.suite_score(mean="arithmetic")["estimate"].notnull().all()
+    with pytest.raises(ValueError, match="a ratio of suite scores needs positive values"):
+        times.perf.score_ratio_interval("v1")
+
+
+def test_several_metrics(suite):
+    """One result each, along `metric`."""
+    both = suite.assign(energy=(2 * suite["time"]).assign_attrs(units="J", better="lower"))
+    found = both.perf.suite_score(metric=["time", "energy"])
+    np.testing.assert_allclose(found["estimate"].sel(metric="energy"), 2 * found["estimate"].sel(metric="time"))
