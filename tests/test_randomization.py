@@ -82,7 +82,7 @@ def test_too_many_for_exact():
         ({"method": "bootstrap"}, "method='bootstrap' is not known; choose one of 'monte_carlo', 'exact'"),
         ({"n_resamples": 0}, "n_resamples=0: give a whole number of at least 1"),
         ({"shared": "binary"}, "shared='binary' is not one of the levels"),
-        ({"paired": "execution", "unit": "iteration"}, "exchanges others; give one of them"),
+        ({"paired": "execution", "unit": "iteration"}, "takes others as independent; give one of them"),
         ({"across": "iteration"}, "across='iteration' is a level"),
     ],
 )

@@ -78,17 +78,22 @@ def test_score_by_hand():
 
 
 def test_a_mean_is_never_taken_over_another_suite(suite):
-    """A machine without `zip` has no score; the others keep theirs; one warning and an attr name the benchmark."""
+    """Where one machine lacks `zip`, all are scored without it; one warning and an attr name the benchmark."""
     times = suite["time"].where(~((suite["benchmark"] == "zip") & (suite["machine"] == "m2"))).assign_attrs(suite["time"].attrs)
-    with pytest.warns(UserWarning, match="1 of 4 along 'benchmark' are missing in some cells: 'zip'; their scores are NaN") as caught:
+    with pytest.warns(UserWarning, match="1 of 4 labels of 'benchmark' were not measured in every cell and are left out of all") as caught:
         found = times.perf.suite_score()
     assert len(caught) == 1
-    assert found.attrs["unmatched"] == "zip"
-    assert np.isnan(found["estimate"].sel(machine="m2")).all()
-    np.testing.assert_allclose(found["estimate"].sel(machine="m1"), suite.perf.suite_score()["estimate"].sel(machine="m1"))
+    assert (found.attrs["unmatched"], found.attrs["n_benchmarks"]) == ("zip", 3)
     common = times.drop_sel(benchmark="zip").perf.suite_score()
-    assert common["estimate"].notnull().all()
+    np.testing.assert_allclose(found["estimate"], common["estimate"])
     assert "unmatched" not in common.attrs
+
+
+def test_no_benchmark_in_common(suite):
+    """Then there is no suite, and the message says so."""
+    only = (suite["machine"] == "m1") == suite["benchmark"].isin(["zip", "fft"])
+    with pytest.raises(ValueError, match="no label of 'benchmark' was measured in every cell"):
+        suite["time"].where(only).perf.suite_score()
 
 
 def test_a_ratio_is_over_benchmarks_of_both_sides(suite):

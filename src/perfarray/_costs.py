@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from perfarray._timings import Data, Pair, Timings, resolve, resolve_pair
+from perfarray._timings import Data, Timings, baseline_name, match_units, resolve, resolve_pair
 from perfarray._validation import check_choice, check_confidence_level, check_count, check_number, listed
 from perfarray.conventions import BENCHMARK, SECONDS
 
@@ -48,7 +48,7 @@ class Asked(NamedTuple):
         attrs |= {"min_units": self.min_units, "negative": self.negative}
         attrs |= {"budget": self.budget} if self.budget is not None else {"half_width_wanted": self.half_width}
         if baseline is not None:
-            attrs["baseline"] = "other timings" if isinstance(baseline, xr.DataArray | xr.Dataset) else str(baseline)
+            attrs["baseline"] = baseline_name(baseline)
         return attrs
 
 
@@ -82,25 +82,9 @@ def systems(times: Data, baseline: object, asked: Asked, metric: str | Sequence[
         return Systems((own,), own.describe(), (own.note,), {})
     pair = resolve_pair(times, baseline, dim=asked.dim, metric=metric, levels=asked.levels)
     by_label = pair.dim is not None and not isinstance(baseline, xr.DataArray | xr.Dataset)
-    sides: tuple[Timings, ...] = (pair.candidate, pair.baseline)
-    note = ""
     if paired is not None:
-        sides, note = _matched(pair, paired)
-    return Systems(sides, pair.describe(), (*pair.notes, note), {str(pair.dim): baseline} if by_label else {})
-
-
-def _matched(pair: Pair, paired: str) -> tuple[tuple[Timings, ...], str]:
-    """Bring the outermost units of two systems side by side, by label; say how many have no partner."""
-    check_choice(paired, "paired", pair.candidate.levels[:1])
-    sides = (pair.candidate, pair.baseline)
-    labels = [side.array[paired].values.tolist() for side in sides]
-    both = [label for label in labels[0] if label in set(labels[1])]
-    if not both:
-        raise ValueError(f"paired={paired!r}: the two systems have no {paired} in common")
-    alone = len(labels[0]) + len(labels[1]) - 2 * len(both)
-    places = [[own.index(label) for label in both] for own in labels]
-    matched = tuple(side._replace(array=side.array.isel({paired: place})) for side, place in zip(sides, places, strict=True))
-    return matched, f"paired={paired!r}: {alone} units of one system have no partner and are left out" if alone else ""
+        pair = match_units(pair, paired)
+    return Systems((pair.candidate, pair.baseline), pair.describe(), pair.notes, {str(pair.dim): baseline} if by_label else {})
 
 
 def advice_on(n: float, merged: Sequence[str], few: Sequence[str], cheap: tuple[str, float]) -> str:

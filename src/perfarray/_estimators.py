@@ -194,18 +194,17 @@ def estimator_stability(
 def _by_load(data: Timings, load: xr.DataArray | str, bins: Sequence[float] | None) -> xr.DataArray:
     """Return the runs of each class of load along a new dim, the others as not measured."""
     array = data.array
-    if isinstance(load, str):
-        if load not in array.coords:
-            raise ValueError(f"load={load!r} is not a coordinate of the data; they have {listed(array.coords)}")
-        load = array.coords[load]
+    if isinstance(load, str) and load not in array.coords:
+        raise ValueError(f"load={load!r} is not a coordinate of the data; they have {listed(array.coords)}")
+    at_run: xr.DataArray = array.coords[load] if isinstance(load, str) else load
     edges = [check_number(edge, "load_bins") for edge in bins] if bins is not None else []
     if len(edges) < 2 or sorted(set(edges)) != edges:
         raise ValueError(f"load_bins={bins!r}: give the edges of the classes of load, ascending, such as (0, 80, 90, 125)")
-    foreign = [dim for dim in load.dims if dim not in array.dims]
+    foreign = [dim for dim in at_run.dims if dim not in array.dims]
     if foreign:
         raise ValueError(f"load lies along {listed(foreign)}, which the data do not have: {tuple(array.dims)}")
     bare = array.reset_coords([name for name in array.coords if name == LOAD], drop=True)
-    amount = load.reset_coords(drop=True)
+    amount = at_run.reset_coords(drop=True)
     classes = [bare.where((amount >= low) & (amount < high)) for low, high in itertools.pairwise(edges)]
     labels = np.array([f"[{low:g}, {high:g})" for low, high in itertools.pairwise(edges)], dtype=object)
     return xr.concat(classes, dim=xr.IndexVariable(LOAD, labels)).assign_attrs(array.attrs)

@@ -17,7 +17,18 @@ from perfarray._resampling import (
     check_resampling,
     resampling_notes,
 )
-from perfarray._timings import Data, Pair, Timings, cell_names, check_positive_values, over_metrics, resolve, resolve_pair
+from perfarray._timings import (
+    Data,
+    Pair,
+    Timings,
+    baseline_name,
+    cell_names,
+    check_positive_values,
+    match_units,
+    over_metrics,
+    resolve,
+    resolve_pair,
+)
 from perfarray._validation import check_choice, check_confidence_level, listed, warn
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.bootstrap_limits import least_units, limits_of
@@ -334,25 +345,3 @@ def known_set(found: RatioSet, df: Floats) -> RatioSet:
         np.where(known, found.upper, np.nan),
         np.where(known, found.kind, "bounded"),
     )
-
-
-def baseline_name(baseline: object) -> str:
-    """Return what the attrs say of the baseline."""
-    return "other timings" if isinstance(baseline, xr.DataArray | xr.Dataset) else str(baseline)
-
-
-def match_units(pair: Pair, paired: str) -> Pair:
-    """Bring the outermost units of both systems side by side: by label where both have labels, else by position."""
-    check_choice(paired, "paired", pair.candidate.levels[:1])
-    new, old = pair.candidate.array, pair.baseline.array
-    here, there = new[paired].values.tolist(), old[paired].values.tolist()
-    if here != there:
-        known = set(there)
-        both = [label for label in here if label in known]
-        if not both:
-            raise ValueError(f"paired={paired!r}: the two systems have no {paired} in common")
-        alone = len(here) + len(there) - 2 * len(both)
-        note = f"paired={paired!r}: {alone} units of one system have no partner and are left out"
-        new, old = new.sel({paired: both}), old.sel({paired: both})
-        pair = pair._replace(notes=(*pair.notes, note))
-    return pair._replace(candidate=pair.candidate._replace(array=new), baseline=pair.baseline._replace(array=old))

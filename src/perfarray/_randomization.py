@@ -1,21 +1,20 @@
 """Are two systems alike over a suite: the randomization test, which exchanges whole units."""
 
-from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from perfarray._apply import Output, apply, is_chunked
-from perfarray._resampling import Rng, cell_numbers, key_of
-from perfarray._samples import unit_place
-from perfarray._timings import Data, Pair, Timings, check_positive_values, over_metrics, resolve_pair, shared_levels
-from perfarray._validation import check_choice, check_count, listed, warn
+from perfarray._apply import Output, is_chunked
+from perfarray._resampling import Rng, key_of
+from perfarray._suites import count_empty, describe_suites, name_unmatched, over_suites, place_of_units, positive_pair
+from perfarray._timings import Data, Pair, over_metrics, shared_levels
+from perfarray._validation import check_choice, check_count, warn
 from perfarray.conventions import BENCHMARK
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.levels import Floats
 from perfarray.numerics.randomization import Exchange, randomization
-from perfarray.numerics.suite import MEANS, STATISTICS, match_sides, smallest_number, suite_units
+from perfarray.numerics.suite import MEANS, STATISTICS, match_sides, smallest_number
 
 METHODS = ("monte_carlo", "exact")
 ALTERNATIVES = ("two-sided", "less", "greater")
@@ -124,65 +123,31 @@ def randomization_test(
     check_choice(statistic, "statistic", STATISTICS)
     check_choice(alternative, "alternative", ALTERNATIVES)
     check_choice(method, "method", METHODS)
-    pair = _positive_pair(times, baseline, dim, metric, levels, paired)
-    place = unit_place(pair.candidate, unit)
-    if paired is not None and place:
-        raise ValueError(f"paired={paired!r} matches the outermost units, and unit={unit!r} exchanges others; give one of them")
+    pair = positive_pair(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired)
+    place = place_of_units(pair, unit, paired)
     common = shared_levels(pair.candidate, shared)
     joint = set(pair.candidate.levels[: place + 1]) <= set(common)
     how = Exchange(mean, statistic, joint, paired is not None)
     draws = Draws((True,), check_count(n_resamples, "n_resamples"), key_of(rng)) if method == "monte_carlo" else None
 
     def kernel(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:
-        candidate, other = (suite_units(side, cells.shape, len(pair.candidate.levels), place) for side in (new, old))
-        sides = match_sides(candidate, other, shared=joint, paired=how.paired)
-        found = (*randomization(sides, cells.ravel(), how, alternative, draws, plus_one), smallest_number(sides))
-        counts = sides.matched.sum(axis=-1).astype(float), sides.incomplete.astype(float), sides.matched
-        return tuple(part.reshape(*cells.shape, *part.shape[1:]) for part in (*found, *counts))
+        sides = match_sides(new, old, shared=joint, paired=how.paired)
+        found = randomization(sides, cells, how, alternative, draws, plus_one)
+        return *found, smallest_number(sides), sides.matched.sum(axis=-1).astype(float), sides.incomplete.astype(float), sides.matched
 
-    attrs = pair.describe() | {"result": "randomization_test", "method": method, "unit": pair.candidate.levels[place], "across": across}
-    attrs |= {"baseline": "other timings" if isinstance(baseline, xr.DataArray | xr.Dataset) else str(baseline)}
+    attrs = describe_suites(pair, place, baseline, across) | {"result": "randomization_test", "method": method}
     attrs |= {"mean": mean, "statistic": statistic, "alternative": alternative, "question": QUESTION}
     attrs |= {"benchmarks": f"shared: {' '.join(common)}" if joint else "independent (assumed)"}
     attrs |= {"n_resamples": draws.n_resamples, "plus_one": int(plus_one)} if draws is not None else {}
     attrs |= {"paired": paired} if paired else {}
-    result, notes = _reported(_over_suites(pair, across, kernel, attrs), pair, across)
+    result, notes = _reported(over_suites(pair, place, across, kernel, _outputs(across), attrs, {}), pair, across)
     warn(*notes)
     return result
 
 
-def _positive_pair(times: Data, baseline: object, dim: Any, metric: Any, levels: Any, paired: str | None) -> Pair:
-    """Return both systems, their values positive, their units side by side where they are paired."""
-    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels)
-    for side in (pair.candidate, pair.baseline):
-        check_positive_values(side, "a ratio of suite scores")
-    if paired is None:
-        return pair
-    check_choice(paired, "paired", pair.candidate.levels[:1])
-    new, old = pair.candidate.array, pair.baseline.array
-    apart = {str(name) for name in (*new.dims, *old.dims)} - {paired}
-    labelled = [side if paired in side.coords else side.assign_coords({paired: range(side.sizes[paired])}) for side in (new, old)]
-    both = xr.align(*labelled, join="inner", exclude=apart)
-    if not both[0].sizes[paired]:
-        raise ValueError(f"paired={paired!r}: the two systems have no {paired} in common")
-    alone = new.sizes[paired] + old.sizes[paired] - 2 * both[0].sizes[paired]
-    note = f"paired={paired!r}: {alone} units of one system have no partner and are left out" if alone else ""
-    candidate, other = pair.candidate._replace(array=both[0]), pair.baseline._replace(array=both[1])
-    return pair._replace(candidate=candidate, baseline=other, notes=(*pair.notes, note))
-
-
-def _along(side: Timings, across: str) -> xr.DataArray:
-    """Return the timings with the dim of the suite in one chunk; a single benchmark gets one."""
-    if across in side.levels:
-        raise ValueError(f"across={across!r} is a level of the nest {side.levels}; a suite is averaged over a dim that is not")
-    array = side.array if across in side.array.dims else side.array.expand_dims({across: 1})
-    return array.chunk({across: -1}) if is_chunked(array) else array
-
-
-def _over_suites(pair: Pair, across: str, kernel: Any, attrs: dict[str, Hashable]) -> xr.Dataset:
-    """Give the formula both systems and the numbers of the suites, and label what it returns."""
-    sides = [_along(side, across) for side in (pair.candidate, pair.baseline)]
-    outputs = {
+def _outputs(across: str) -> dict[str, Output]:
+    """Return the variables of the result."""
+    return {
         "statistic": Output((), "1", long_name="candidate / baseline"),
         "pvalue": Output((), "1"),
         "n_exchanges": Output((), "1", long_name="exchanges counted"),
@@ -191,31 +156,16 @@ def _over_suites(pair: Pair, across: str, kernel: Any, attrs: dict[str, Hashable
         "_incomplete": Output((), "1"),
         "_matched": Output((across,), "", bool),
     }
-    core = [[across, *pair.candidate.levels], [across, *pair.candidate.levels], []]
-    cells = cell_numbers(sides, pair.candidate.levels, across)
-    return apply(kernel, *sides, cells, core=core, outputs=outputs, coords={across: sides[0][across].values.tolist()}, attrs=attrs)
 
 
 def _reported(found: xr.Dataset, pair: Pair, across: str) -> tuple[xr.Dataset, list[str]]:
     """Take out what is only reported, and say what there is to say; a lazy result is not looked at."""
-    matched, incomplete, n = found["_matched"], found["_incomplete"], found["n"]
     result = found.drop_vars(["_matched", "_incomplete"]).drop_vars(across, errors="ignore")
-    notes = [*pair.notes, pair.candidate.selected]
-    if is_chunked(n):
+    notes = [*pair.notes, pair.candidate.selected, name_unmatched(result, found["_matched"], across)]
+    if is_chunked(found["n"]):
         return result, notes
-    complete = matched | ~matched.any(across)
-    lacking = matched[across].values[~complete.all([dim for dim in matched.dims if dim != across]).values]
-    said = [name for name in str(found.attrs.get("unmatched", "")).split(", ") if name]
-    names = list(dict.fromkeys([*said, *(str(label) for label in lacking)]))
-    if names:
-        result.attrs["unmatched"] = ", ".join(names)
-    if len(lacking):
-        missing = f"{len(lacking)} of {matched.sizes[across]} along {across!r} are missing in some cells: {listed(lacking)}"
-        notes.append(f"{missing}; each ratio is over the benchmarks measured on both sides")
-    left_out, empty = int(incomplete.sum()), int((n == 0).sum())
+    left_out = int(found["_incomplete"].sum())
     if left_out:
         result.attrs["n_incomplete_units"] = left_out
         notes.append(f"{left_out} shared units ({result.attrs['unit']}) lack some benchmarks and are left out")
-    if empty:
-        notes.append(f"{empty} of {n.size} cells have no benchmark measured on both sides; their answers are NaN")
-    return result, notes
+    return result, [*notes, count_empty(found["n"] == 0, "no benchmark measured on both sides")]

@@ -1,22 +1,21 @@
 """How many runs does a suite need: the fewest whose interval of the score ratio is as narrow as asked."""
 
-from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from perfarray._apply import Output, apply, is_chunked
-from perfarray._resampling import Rng, cell_numbers, key_of
-from perfarray._samples import unit_place
-from perfarray._timings import Data, Pair, Timings, check_positive_values, over_metrics, resolve_pair, shared_levels
-from perfarray._validation import check_choice, check_confidence_level, check_count, check_number, listed, warn
+from perfarray._apply import Output, is_chunked
+from perfarray._resampling import Rng, key_of
+from perfarray._suites import count_empty, describe_suites, name_unmatched, over_suites, place_of_units, positive_pair
+from perfarray._timings import Data, over_metrics, shared_levels
+from perfarray._validation import check_choice, check_confidence_level, check_count, check_number, warn
 from perfarray.conventions import BENCHMARK
 from perfarray.numerics import required_runs as numerics
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.levels import Floats
 from perfarray.numerics.score_ratio import Score
-from perfarray.numerics.suite import MEANS, STATISTICS, match_sides, suite_units
+from perfarray.numerics.suite import MEANS, STATISTICS, match_sides
 
 METHODS = ("t", "percentile", "basic", "bca")
 RUNS = "runs"
@@ -101,46 +100,32 @@ def required_runs(
     level, first, wanted = check_confidence_level(confidence_level), check_count(start, "start", 2), check_number(width, "width")
     if wanted <= 0:
         raise ValueError(f"width={width!r}: give the width of the interval that is wanted, a positive number such as 0.02")
-    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels)
-    for side in (pair.candidate, pair.baseline):
-        check_positive_values(side, "a ratio of suite scores")
-    place = unit_place(pair.candidate, unit)
+    pair = positive_pair(times, baseline, dim=dim, metric=metric, levels=levels)
+    place = place_of_units(pair, unit)
     common = shared_levels(pair.candidate, shared)
     joint = set(pair.candidate.levels[: place + 1]) <= set(common)
     score = Score(mean, statistic, joint, False, False, level, "two-sided")
     draws = None if method == "t" else Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng))
-    sides = [_along(side, across) for side in (pair.candidate, pair.baseline)]
     nest = pair.candidate.levels
-    most = min(int(np.prod([side.sizes[name] for name in nest[: place + 1]])) for side in sides)
+    most = min(int(np.prod([side.array.sizes[name] for name in nest[: place + 1]])) for side in (pair.candidate, pair.baseline))
     if most < first:
         raise ValueError(f"start={first} runs, and the data have {most} units ({nest[place]}) a side; lower start=, or measure more")
 
     def kernel(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:
-        candidate, other = (suite_units(side, cells.shape, len(nest), place) for side in (new, old))
-        found = numerics.required_runs(candidate, other, cells.ravel(), score, draws, method, wanted, first)
-        matched = match_sides(candidate, other, shared=joint, paired=False).matched
-        return tuple(part.reshape(*cells.shape, *part.shape[1:]) for part in (*found, matched))
+        found = numerics.required_runs(new, old, cells, score, draws, method, wanted, first)
+        return *found, match_sides(new, old, shared=joint, paired=False).matched
 
-    attrs = pair.describe() | {"result": "required_runs", "method": method, "unit": nest[place], "across": across}
-    attrs |= {"baseline": "other timings" if isinstance(baseline, xr.DataArray | xr.Dataset) else str(baseline)}
+    attrs = describe_suites(pair, place, baseline, across) | {"result": "required_runs", "method": method}
     attrs |= {"mean": mean, "statistic": score.within, "confidence_level": level, "width": wanted, "start": first}
     attrs |= {"benchmarks": f"shared: {' '.join(common)}" if joint else "independent (assumed)"}
     attrs |= {"n_resamples": draws.n_resamples} if draws is not None else {}
-    core = [[across, *nest], [across, *nest], []]
-    coords = {RUNS: range(first, most + 1), across: sides[0][across].values.tolist()}
-    cells = cell_numbers(sides, nest, across)
-    found = apply(kernel, *sides, cells, core=core, outputs=_outputs(across), coords=coords, attrs=attrs)
-    result, notes = _reported(found, pair, across)
+    found = over_suites(pair, place, across, kernel, _outputs(across), attrs, {RUNS: range(first, most + 1)})
+    result = found.drop_vars("_matched").drop_vars(across, errors="ignore")
+    notes = [*pair.notes, pair.candidate.selected, name_unmatched(result, found["_matched"], across)]
+    if not is_chunked(found["_matched"]):
+        notes.append(count_empty(~found["_matched"].any(across), "no benchmark measured on both sides"))
     warn(*notes)
     return result
-
-
-def _along(side: Timings, across: str) -> xr.DataArray:
-    """Return the timings with the dim of the suite in one chunk; a single benchmark gets one."""
-    if across in side.levels:
-        raise ValueError(f"across={across!r} is a level of the nest {side.levels}; a suite is averaged over a dim that is not")
-    array = side.array if across in side.array.dims else side.array.expand_dims({across: 1})
-    return array.chunk({across: -1}) if is_chunked(array) else array
 
 
 def _outputs(across: str) -> dict[str, Output]:
@@ -154,25 +139,3 @@ def _outputs(across: str) -> dict[str, Output]:
         "width": Output((RUNS,), "1", long_name="upper - lower"),
         "_matched": Output((across,), "", bool),
     }
-
-
-def _reported(found: xr.Dataset, pair: Pair, across: str) -> tuple[xr.Dataset, list[str]]:
-    """Name in the attrs and in a note the benchmarks that some cell lacks; a lazy result is not looked at."""
-    matched = found["_matched"]
-    result = found.drop_vars("_matched").drop_vars(across, errors="ignore")
-    notes = [*pair.notes, pair.candidate.selected]
-    if is_chunked(matched):
-        return result, notes
-    complete = matched | ~matched.any(across)
-    lacking = matched[across].values[~complete.all([dim for dim in matched.dims if dim != across]).values]
-    said = [name for name in str(found.attrs.get("unmatched", "")).split(", ") if name]
-    names: list[Hashable] = list(dict.fromkeys([*said, *(str(label) for label in lacking)]))
-    if names:
-        result.attrs["unmatched"] = ", ".join(map(str, names))
-    if len(lacking):
-        missing = f"{len(lacking)} of {matched.sizes[across]} along {across!r} are missing in some cells: {listed(lacking)}"
-        notes.append(f"{missing}; each ratio is over the benchmarks measured on both sides")
-    empty = ~matched.any(across)
-    if empty.any():
-        notes.append(f"{int(empty.sum())} of {empty.size} cells have no benchmark measured on both sides; their answers are NaN")
-    return result, notes

@@ -11,8 +11,9 @@ from perfarray._apply import Output, apply, is_chunked
 from perfarray._options import engine
 from perfarray._resampling import Rng, cell_numbers, key_of
 from perfarray._samples import describe_value, value_place
+from perfarray._suites import UNMATCHED, check_across, common_benchmarks, left_out_of_all
 from perfarray._timings import Data, Timings, check_positive_values, over_metrics, resolve, shared_levels
-from perfarray._validation import check_choice, check_count, check_dim, listed, warn
+from perfarray._validation import check_choice, check_count, check_dim, warn
 from perfarray.numerics.exact_quantiles import Quantiles, points_of, quantiles_of_sum
 from perfarray.numerics.levels import Floats
 from perfarray.numerics.relative_variation import FEW, drawn_spread, exact_spread
@@ -34,7 +35,6 @@ STATISTICS = ("median", "mean", "min", "geometric")
 METHODS = ("monte_carlo", "exact")
 REPLICATE = "replicate"
 QUARTILES = ("q1", "median", "q3")
-UNMATCHED = "unmatched"
 
 
 class _Question(NamedTuple):
@@ -68,12 +68,7 @@ class _Question(NamedTuple):
 
     def note(self) -> str:
         """Name the benchmarks left out of every cell."""
-        if not self.unmatched:
-            return ""
-        return (
-            f"{len(self.unmatched)} of {self.kept.size} labels of {self.across!r} were not measured in every cell and are left out of all, "
-            f"so that all cells have the same suite: {listed(self.unmatched)}"
-        )
+        return left_out_of_all(self.unmatched, self.kept.size, self.across)
 
 
 def score_distribution(
@@ -395,30 +390,12 @@ def _ask(
     """Check what was given, and match the suites of all cells."""
     check_choice(mean, "mean", MEANS)
     data = resolve(times, metric, levels)
+    check_across(across, data.levels)
     check_dim(data.array, across, "across")
-    if across in data.levels:
-        raise ValueError(f"across={across!r} is a level of the nest {data.levels}; a suite is a dim whose labels are not repetitions")
     if mean != "arithmetic":
         check_positive_values(data, f"mean={mean!r}")
-    kept, unmatched = _matched(data, across)
+    kept, unmatched = common_benchmarks(data, across)
     return _Question(data, across, kept, unmatched, shared_levels(data, shared), value_place(data, value), mean)
-
-
-def _matched(data: Timings, across: str) -> tuple[xr.DataArray, tuple[str, ...]]:
-    """Return which benchmarks every cell has, and the names of the others; cells without any value do not count."""
-    present = data.array.notnull().any(data.levels).reset_coords(drop=True)
-    others = [dim for dim in present.dims if dim != across]
-    kept = (present | ~present.any(across)).all(others)
-    if is_chunked(kept):
-        return kept.chunk({across: -1}), ()
-    labels = np.asarray(kept[across].values)
-    unmatched = tuple(str(label) for label in labels[~kept.values])
-    if not kept.any() and bool(present.any()):
-        raise ValueError(
-            f"no label of {across!r} was measured in every cell, so no suite is the same for all; select cells that have benchmarks in "
-            f"common (dims {tuple(str(dim) for dim in others)})"
-        )
-    return kept, unmatched
 
 
 def _drawing(question: _Question, n_resamples: int, rng: Rng) -> Drawing:

@@ -1,6 +1,6 @@
 """A whole suite of benchmarks: its score, how far two scores are apart, and the hierarchical performance test."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -8,10 +8,23 @@ import numpy as np
 import xarray as xr
 
 from perfarray._apply import Output, apply, is_chunked
-from perfarray._resampling import Rng, cell_numbers, few_replicates, few_units, key_of
+from perfarray._resampling import Rng, few_replicates, few_units, key_of
 from perfarray._samples import describe_unit, unit_place
-from perfarray._timings import Data, Pair, Timings, check_positive_values, over_metrics, resolve, resolve_pair, shared_levels
-from perfarray._validation import check_between, check_choice, check_confidence_level, check_count, listed, warn
+from perfarray._suites import (
+    UNMATCHED,
+    Kernel,
+    along,
+    common_benchmarks,
+    count_empty,
+    describe_suites,
+    left_out_of_all,
+    name_unmatched,
+    over_suites,
+    place_of_units,
+    positive_pair,
+)
+from perfarray._timings import Data, Pair, check_positive_values, over_metrics, resolve, shared_levels
+from perfarray._validation import check_between, check_choice, check_confidence_level, check_count, warn
 from perfarray.conventions import BENCHMARK
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.hierarchical_test import ZEROS, hierarchical_test
@@ -65,12 +78,13 @@ def suite_score(
     Raises
     ------
     ValueError
-        Unknown dims, levels or choices; values that are zero or negative where logs or reciprocals are taken.
+        Unknown dims, levels or choices; values that are zero or negative where logs or reciprocals are taken; no benchmark that every
+        cell has.
 
     Notes
     -----
-    A mean is never taken over different suites: the score of a cell that lacks a benchmark is NaN, one warning and the attr `unmatched`
-    name the benchmarks that some cell lacks. To compare on what all have, drop those: `times.drop_sel(benchmark=[...])`.
+    A mean is never taken over different suites: benchmarks that some cell lacks are left out of every cell, and named in one warning and
+    in the attr `unmatched`. A cell without any value is NaN.
 
     References
     ----------
@@ -89,55 +103,27 @@ def suite_score(
     place = unit_place(data, unit)
     if mean != "arithmetic" or statistic == "geometric":
         check_positive_values(data, f"a {mean} mean" if mean != "arithmetic" else "a geometric mean")
-    array = _along(data, across)
+    kept, unmatched = common_benchmarks(data, across)
     number = len(data.levels)
 
-    def kernel(values: Floats) -> tuple[Floats, Mask]:
-        units = suite_units(values, values.shape[: -number - 1], number, place)
-        scores = run_statistic(units, statistic).reshape(values.shape[:-number])
-        return suite_mean(scores, mean), ~np.isnan(scores)
+    def kernel(values: Floats, kept: Mask) -> tuple[Floats]:
+        own = values.compress(kept.reshape(-1), axis=-number - 1)
+        units = suite_units(own, own.shape[: -number - 1], number, place)
+        return (suite_mean(run_statistic(units, statistic).reshape(own.shape[:-number]), mean),)
 
-    outputs = {"estimate": Output((), data.units, long_name=f"{mean} mean over {across}"), "_matched": Output((across,), "", bool)}
     attrs = describe_unit(data, place) | {"result": "suite_score", "mean": mean, "statistic": statistic, "across": across}
-    coords = {across: array[across].values.tolist()}
-    found = apply(kernel, array, core=[[across, *data.levels]], outputs=outputs, coords=coords, attrs=attrs)
-    result, note = _without_mask(found, across, "; their scores are NaN (drop_sel compares on what all have)")
-    empty = "" if is_chunked(found["_matched"]) else _count_empty(~found["_matched"].any(across), "no measured value")
-    warn(data.note, note, empty)
+    attrs |= {} if is_chunked(kept) else {"n_benchmarks": int(kept.sum())}
+    result = apply(
+        kernel,
+        along(data, across),
+        kept,
+        core=[[across, *data.levels], [across]],
+        outputs={"estimate": Output((), data.units, long_name=f"{mean} mean over {across}")},
+        attrs=attrs | ({UNMATCHED: ", ".join(unmatched)} if unmatched else {}),
+    )
+    empty = "" if is_chunked(kept) else count_empty(result["estimate"].isnull(), "no measured value")
+    warn(data.note, left_out_of_all(unmatched, kept.size, across), empty)
     return result
-
-
-def _count_empty(empty: xr.DataArray, what: str) -> str:
-    """Say how many cells have nothing to go by."""
-    number = int(empty.sum())
-    return f"{number} of {empty.size} cells have {what}; their answers are NaN" if number else ""
-
-
-def _along(side: Timings, across: str) -> xr.DataArray:
-    """Return the timings with the dim of the suite in one chunk; a single benchmark gets one."""
-    if across in side.levels:
-        raise ValueError(f"across={across!r} is a level of the nest {side.levels}; a suite is averaged over a dim that is not")
-    array = side.array if across in side.array.dims else side.array.expand_dims({across: 1})
-    return array.chunk({across: -1}) if is_chunked(array) else array
-
-
-def _without_mask(found: xr.Dataset, across: str, consequence: str) -> tuple[xr.Dataset, str]:
-    """Take out the benchmarks that count; name those that some cell with data lacks; lazy ones are not looked at."""
-    matched = found["_matched"]
-    result = found.drop_vars("_matched")
-    if not any(across in variable.dims for variable in result.data_vars.values()):
-        result = result.drop_vars(across, errors="ignore")
-    if is_chunked(matched):
-        return result, ""
-    complete = matched | ~matched.any(across)
-    lacking = matched[across].values[~complete.all([dim for dim in matched.dims if dim != across]).values]
-    said = [name for name in str(found.attrs.get("unmatched", "")).split(", ") if name]
-    names = list(dict.fromkeys([*said, *(str(label) for label in lacking)]))
-    if names:
-        result.attrs["unmatched"] = ", ".join(names)
-    if not len(lacking):
-        return result, ""
-    return result, f"{len(lacking)} of {matched.sizes[across]} along {across!r} are missing in some cells: {listed(lacking)}{consequence}"
 
 
 @over_metrics
@@ -250,12 +236,12 @@ def score_ratio_interval(
     level = check_confidence_level(confidence_level)
     if method == "t" and not random_benchmarks and statistic in ("median", "min"):
         raise ValueError(f"method='t' has no standard error of a {statistic}; use statistic='mean' or 'geometric', or method='percentile'")
-    pair = _positive_pair(times, baseline, dim, metric, levels, paired)
-    place = _place_of_units(pair, unit, paired)
+    pair = positive_pair(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired)
+    place = place_of_units(pair, unit, paired)
     common = shared_levels(pair.candidate, shared)
     joint = set(pair.candidate.levels[: place + 1]) <= set(common)
     score = Score(mean, statistic, joint, paired is not None, bool(random_benchmarks), level, alternative)
-    attrs = _pair_attrs(pair, place, baseline, across) | {"result": "score_ratio_interval", "method": method, "confidence_level": level}
+    attrs = describe_suites(pair, place, baseline, across) | {"result": "score_ratio_interval", "method": method, "confidence_level": level}
     attrs |= {"mean": mean, "statistic": score.within, "alternative": alternative, "question": SAMPLED if random_benchmarks else FIXED}
     attrs |= {"benchmarks": "a sample" if random_benchmarks else f"shared: {' '.join(common)}" if joint else "independent (assumed)"}
     draws = None
@@ -263,62 +249,11 @@ def score_ratio_interval(
         draws = Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng))
         attrs |= {"n_resamples": draws.n_resamples, "engine": draws.engine}
     kernel = _ratio_kernel(score, draws, method, sensitivity)
-    found = _over_suites(pair, place, across, kernel, _ratio_outputs(across, sensitivity), attrs | ({"paired": paired} if paired else {}))
+    attrs |= {"paired": paired} if paired else {}
+    found = over_suites(pair, place, across, kernel, _ratio_outputs(across, sensitivity), attrs, {})
     result, notes = _finish(found, pair, across, draws=draws is not None, score=score)
     warn(*notes)
     return result
-
-
-def _positive_pair(times: Data, baseline: object, dim: Any, metric: Any, levels: Any, paired: str | None = None) -> Pair:
-    """Return both systems, their values positive, their units side by side where they are paired."""
-    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels)
-    for side in (pair.candidate, pair.baseline):
-        check_positive_values(side, "a ratio of suite scores")
-    if paired is None:
-        return pair
-    check_choice(paired, "paired", pair.candidate.levels[:1])
-    new, old = pair.candidate.array, pair.baseline.array
-    apart = {str(name) for name in (*new.dims, *old.dims)} - {paired}
-    labelled = [side if paired in side.coords else side.assign_coords({paired: range(side.sizes[paired])}) for side in (new, old)]
-    both = xr.align(*labelled, join="inner", exclude=apart)
-    if not both[0].sizes[paired]:
-        raise ValueError(f"paired={paired!r}: the two systems have no {paired} in common")
-    alone = new.sizes[paired] + old.sizes[paired] - 2 * both[0].sizes[paired]
-    note = f"paired={paired!r}: {alone} units of one system have no partner and are left out" if alone else ""
-    candidate, other = pair.candidate._replace(array=both[0]), pair.baseline._replace(array=both[1])
-    return pair._replace(candidate=candidate, baseline=other, notes=(*pair.notes, note))
-
-
-def _place_of_units(pair: Pair, unit: str | None, paired: str | None = None) -> int:
-    """Return the place of the units in the nest; paired ones are the outermost."""
-    place = unit_place(pair.candidate, unit)
-    if paired is not None and place:
-        raise ValueError(f"paired={paired!r} matches the outermost units, and unit={unit!r} takes others as independent; give one of them")
-    return place
-
-
-def _pair_attrs(pair: Pair, place: int, baseline: object, across: str) -> dict[str, Hashable]:
-    """Return the attrs of a comparison of two suites."""
-    name = "other timings" if isinstance(baseline, xr.DataArray | xr.Dataset) else str(baseline)
-    return pair.describe() | {"unit": pair.candidate.levels[place], "across": across, "baseline": name}
-
-
-Kernel = Callable[[Floats, Floats, Any], tuple[np.ndarray, ...]]
-
-
-def _over_suites(pair: Pair, place: int, across: str, kernel: Kernel, outputs: dict[str, Output], attrs: dict[str, Hashable]) -> xr.Dataset:
-    """Give a formula the units (suites, benchmarks, units) of both systems and the numbers of the suites, and label what it returns."""
-    sides = [_along(side, across) for side in (pair.candidate, pair.baseline)]
-    levels = pair.candidate.levels
-
-    def unfolded(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:
-        units = [suite_units(side, cells.shape, len(levels), place) for side in (new, old)]
-        found = kernel(units[0], units[1], cells.ravel())
-        return tuple(part.reshape(*cells.shape, *part.shape[1:]) for part in found)
-
-    cells = cell_numbers(sides, levels, across)
-    core = [[across, *levels], [across, *levels], []]
-    return apply(unfolded, *sides, cells, core=core, outputs=outputs, coords={across: sides[0][across].values.tolist()}, attrs=attrs)
 
 
 def _ratio_outputs(across: str, sensitivity: bool) -> dict[str, Output]:
@@ -377,9 +312,11 @@ def _finish(
     found: xr.Dataset, pair: Pair, across: str, *, draws: bool = False, score: Score | None = None
 ) -> tuple[xr.Dataset, tuple[str, ...]]:
     """Take out what is only reported, and say what there is to say; a lazy result is not looked at."""
-    result, note = _without_mask(found, across, "; each ratio is over the benchmarks measured on both sides")
-    incomplete, n = result["_incomplete"], result["n"]
-    result = result.drop_vars("_incomplete")
+    result = found.drop_vars(["_matched", "_incomplete"])
+    if not any(across in variable.dims for variable in result.data_vars.values()):
+        result = result.drop_vars(across, errors="ignore")
+    note = name_unmatched(result, found["_matched"], across)
+    incomplete, n = found["_incomplete"], result["n"]
     notes = [*pair.notes, pair.candidate.selected, note]
     if is_chunked(n):
         return result, tuple(notes)
@@ -392,7 +329,7 @@ def _finish(
         notes.append(
             f"{single} of {n.size} cells rest on one {unit}: their limits are NaN, since one shows no spread; measure more of them"
         )
-    notes.append(_count_empty(n == 0, "no benchmark measured on both sides"))
+    notes.append(count_empty(n == 0, "no benchmark measured on both sides"))
     if draws and score is not None:
         method = str(result.attrs["method"])
         notes += [few_units(n, method, f"units ({unit})", studentize=False)]
@@ -475,8 +412,8 @@ def hierarchical_performance_test(
     """
     check_choice(zeros, "zeros", ZEROS)
     level, share = check_confidence_level(confidence_level), check_between(alpha, "alpha", 0.0, 1.0, example="0.05")
-    pair = _positive_pair(times, baseline, dim, metric, levels)
-    place = _place_of_units(pair, unit)
+    pair = positive_pair(times, baseline, dim=dim, metric=metric, levels=levels)
+    place = place_of_units(pair, unit)
     lower_is_better = pair.candidate.better == "lower"
 
     def kernel(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:
@@ -488,7 +425,7 @@ def hierarchical_performance_test(
         n = smallest_number(sides)
         return found.confidence, 1 - found.confidence, found.speedup, n, benchmarks, sides.incomplete.astype(float), sides.matched
 
-    attrs = _pair_attrs(pair, place, baseline, across) | {"result": "hierarchical_performance_test", "method": "hpt", "alpha": share}
+    attrs = describe_suites(pair, place, baseline, across) | {"result": "hierarchical_performance_test", "method": "hpt", "alpha": share}
     attrs |= {"confidence_level": level, "zeros": zeros, "benchmarks": "independent (assumed)", "question": RANKED}
     outputs = {
         "confidence": Output((), "1", long_name="confidence that the candidate is better"),
@@ -499,6 +436,6 @@ def hierarchical_performance_test(
         "_incomplete": Output((), "1"),
         "_matched": Output((across,), "", bool),
     }
-    result, notes = _finish(_over_suites(pair, place, across, kernel, outputs, attrs), pair, across)
+    result, notes = _finish(over_suites(pair, place, across, kernel, outputs, attrs, {}), pair, across)
     warn(*notes)
     return result

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray._apply import is_chunked
-from perfarray._validation import check_dim, check_label, check_levels, check_names, find_dim, listed
+from perfarray._validation import check_choice, check_dim, check_label, check_levels, check_names, find_dim, listed
 from perfarray.conventions import LEVELS, LOWER, MARKS, METRIC, TIME, UNKNOWN
 
 Data = xr.DataArray | xr.Dataset
@@ -291,6 +291,28 @@ def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> 
 def _bare(array: xr.DataArray) -> xr.DataArray:
     """Drop the coordinates that are not labels: those of the baseline do not describe the answer."""
     return array.reset_coords([name for name in array.coords if name not in array.dims], drop=True)
+
+
+def match_units(pair: Pair, paired: str) -> Pair:
+    """Bring the outermost units of both systems side by side: by label where both have labels, else by position."""
+    check_choice(paired, "paired", pair.candidate.levels[:1])
+    new, old = pair.candidate.array, pair.baseline.array
+    here, there = new[paired].values.tolist(), old[paired].values.tolist()
+    if here != there:
+        known = set(there)
+        both = [label for label in here if label in known]
+        if not both:
+            raise ValueError(f"paired={paired!r}: the two systems have no {paired} in common")
+        alone = len(here) + len(there) - 2 * len(both)
+        note = f"paired={paired!r}: {alone} units of one system have no partner and are left out" if alone else ""
+        new, old = new.sel({paired: both}), old.sel({paired: both})
+        pair = pair._replace(notes=(*pair.notes, note))
+    return pair._replace(candidate=pair.candidate._replace(array=new), baseline=pair.baseline._replace(array=old))
+
+
+def baseline_name(baseline: object) -> str:
+    """Return what the attrs say of the baseline."""
+    return "other timings" if isinstance(baseline, xr.DataArray | xr.Dataset) else str(baseline)
 
 
 def shared_levels(times: Timings, shared: str | Sequence[str] | None) -> tuple[str, ...]:

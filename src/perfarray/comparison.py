@@ -9,14 +9,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray._apply import Output, apply, data_label, is_chunked
-from perfarray._intervals import (
-    DF_RULES,
-    RATIO_METHODS,
-    baseline_name,
-    match_units,
-    ratio_outputs,
-    single_units,
-)
+from perfarray._intervals import DF_RULES, RATIO_METHODS, ratio_outputs, single_units
 from perfarray._resampling import (
     BOOTSTRAP_METHODS,
     Resample,
@@ -27,11 +20,14 @@ from perfarray._resampling import (
     check_resampling,
     resampling_notes,
 )
+from perfarray._suites import UNMATCHED, check_across
 from perfarray._timings import (
     Data,
     Pair,
     Timings,
+    baseline_name,
     check_positive_values,
+    match_units,
     over_metrics,
     resolve,
     resolve_pair,
@@ -193,7 +189,7 @@ def _by_redrawing(
 ) -> xr.Dataset:
     """Compare by the bootstrap, which needs all timings and not unit means alone."""
     nest = pair.candidate.levels
-    _check_across(across, nest)
+    check_across(across, nest)
     draws = Draws(plan.drawn, plan.n_resamples, plan.key, plan.engine)
     joint = next((number for number, name in enumerate(nest) if name not in common), len(nest))
     sides = [side.array if across in side.array.dims else _with_dim(side.array, across) for side in (pair.candidate, pair.baseline)]
@@ -211,12 +207,6 @@ def _by_redrawing(
     return apply(kernel, *sides, cells, groups, core=core, outputs=_outputs(across), coords=coords, attrs=attrs | plan.describe())
 
 
-def _check_across(across: str, nest: tuple[str, ...]) -> None:
-    """Raise where the suite would average over a level."""
-    if across in nest:
-        raise ValueError(f"across={across!r} is a level of the nest {nest}; the suite averages over a dim that is not")
-
-
 def _with_dim(array: xr.DataArray, across: str) -> xr.DataArray:
     """Give a single benchmark the dim of the suite."""
     return array.expand_dims({across: 1}).assign_coords({across: [0]})
@@ -225,7 +215,7 @@ def _with_dim(array: xr.DataArray, across: str) -> xr.DataArray:
 def _units(side: Timings, across: str) -> xr.DataArray:
     """Average the lower levels: one value per outermost unit, on a dim of its own; a single benchmark gets the dim `across`."""
     array, nest = side.array, side.levels
-    _check_across(across, nest)
+    check_across(across, nest)
     coords = {UNITS_DIM: array[nest[0]].values}
     averaged = apply(
         lambda values: (unit_means(values, len(nest)),),
@@ -284,10 +274,10 @@ def _name_unmatched(result: xr.Dataset, across: str) -> None:
     if across not in estimate.dims:
         return
     absent = np.isnan(estimate.values).any(axis=tuple(i for i, dim in enumerate(estimate.dims) if dim != across))
-    said = [name for name in str(result.attrs.get("unmatched", "")).split(", ") if name]
+    said = [name for name in str(result.attrs.get(UNMATCHED, "")).split(", ") if name]
     names = dict.fromkeys([*said, *(str(label) for label in result[across].values[absent])])
     if names:
-        result.attrs["unmatched"] = ", ".join(names)
+        result.attrs[UNMATCHED] = ", ".join(names)
 
 
 def _note_incomplete(result: xr.Dataset, pair: Pair, new: xr.DataArray, old: xr.DataArray, across: str) -> str:
