@@ -199,7 +199,7 @@ def test_one_unit_and_no_data_have_nan_limits():
     drawn = times.perf.bootstrap_distribution(n_resamples=20, rng=1)
     assert np.isnan(drawn.sel(benchmark="none")).all()
     assert (drawn.sel(benchmark="one").std("replicate") < 1e-12).all()
-    with pytest.warns(UserWarning, match="2 of 3 cells") as caught:
+    with pytest.warns(UserWarning, match=r"1 of 3 cells \('one'\) rest on one execution.*1 of 3 cells \('none'\) have no measured value") as caught:
         times.isel(version=0).perf.bootstrap_interval(rng=1)
     assert len(caught) == 1
 
@@ -269,6 +269,89 @@ def test_paired_units_are_drawn_together():
         if method == "basic":
             alone = sides.perf.ratio_interval("old", method=method, rng=1, resample="all")
             assert alone["upper"] - alone["lower"] > 3 * (found["upper"] - found["lower"])
+
+
+@pytest.fixture
+def sessions():
+    """Two versions measured in the same 40 sessions, whose effects they share."""
+    times = perfarray.simulate(
+        sizes={"session": 40, "iteration": 3}, variances={"session": 0.01, "iteration": 1e-4},
+        dims={"benchmark": ["old", "new"]}, shared={"session": 1.0}, rng=1,
+    ).rename(benchmark="version")["time"]  # fmt: skip
+    return times.drop_attrs().assign_attrs(units="s")
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_paired_replicates_differ_as_paired_units_do(sessions, gaps):
+    """The variance of a paired difference is that of the units' differences over n; unpaired it is the sum of both variances."""
+    if gaps:
+        sessions[0, 3, 1] = np.nan
+    units = sessions.mean("iteration")
+    paired, alone = (sessions.perf.bootstrap_distribution(n_resamples=4000, rng=2, paired=how) for how in ("session", None))
+    found, expected = paired.diff("version").var(), units.diff("version").var() / 40
+    assert float(found / expected) == pytest.approx(1, abs=0.12)
+    assert float(alone.diff("version").var() / (units.var("session").sum() / 40)) == pytest.approx(1, abs=0.12)
+    assert float(alone.diff("version").var() / found) > 50
+    assert (paired.attrs["paired"], "paired" in alone.attrs) == ("session", False)
+    ratio = sessions.perf.ratio_interval("old", paired="session", method="percentile", n_resamples=4000, rng=1).squeeze()
+    drawn = paired.sel(version="new", drop=True) / paired.sel(version="old", drop=True)
+    width = float(drawn.quantile(0.975) - drawn.quantile(0.025))
+    assert width == pytest.approx(float(ratio["upper"] - ratio["lower"]), rel=0.1)
+
+
+def test_paired_units_without_a_partner_are_left_out(sessions):
+    """A session that one version lacks counts for none, as in `ratio_interval`; a version without data has no say; one warning."""
+    sessions[0, :5] = np.nan
+    sessions[1, 38:] = np.nan
+    with pytest.warns(UserWarning, match="paired='session': 7 units of one label have no partner and are left out") as caught:
+        drawn = sessions.perf.bootstrap_distribution(n_resamples=50, rng=2, paired="session")
+    assert len(caught) == 1
+    assert (drawn["n"] == 33).all()
+    units = sessions.mean("iteration")[:, 5:38].mean("session")
+    np.testing.assert_allclose(drawn["observed"], units)
+    ratio = sessions.perf.ratio_interval("old", paired="session").squeeze()
+    assert float(drawn["observed"][1] / drawn["observed"][0]) == pytest.approx(float(ratio["estimate"]))
+    third = xr.concat([sessions, sessions[:1].assign_coords(version=["none"]) * np.nan], "version").assign_attrs(units="s")
+    with pytest.warns(UserWarning, match="7 units"):
+        again = third.perf.bootstrap_distribution(n_resamples=50, rng=2, paired="session")
+    np.testing.assert_array_equal(again[:2], drawn)
+    assert np.isnan(again[2]).all()
+
+
+@pytest.mark.parametrize("resample", [None, "all"])
+def test_paired_and_shared_units_meet(resample):
+    """Replicate r of every benchmark and version rests on the same sessions where these are shared and paired; lazily too."""
+    pytest.importorskip("dask.array")
+    effect = np.random.default_rng(0).normal(10, 1, (1, 1, 30, 1, 1))
+    values = effect + 1e-6 * np.random.default_rng(1).normal(size=(2, 3, 30, 2, 2))
+    values[0, :, 4:6] = np.nan
+    values[1, 2] = np.nan
+    values[0, 0, 7, 1] = np.nan
+    dims = ("benchmark", "version", "session", "execution", "iteration")
+    labels = {"benchmark": ["a", "b"], "version": ["x", "y", "z"]}
+    times = xr.DataArray(values, dims=dims, coords=labels, name="time", attrs={"units": "s"})
+    drawn = times.perf.bootstrap_distribution(shared="session", paired="session", resample=resample, n_resamples=300, rng=1)
+    for benchmark in ("a", "b"):
+        cells = drawn.sel(benchmark=benchmark, version=["x", "y"]).values
+        assert np.corrcoef(cells)[0, 1] > 0.999999
+    assert np.corrcoef(drawn[0, 0], drawn[1, 0])[0, 1] > 0.8
+    paired = times.perf.bootstrap_distribution(paired="session", shared=(), resample=resample, n_resamples=300, rng=1)
+    assert abs(np.corrcoef(paired[0, 0], paired[1, 0])[0, 1]) < 0.3
+    lazy = times.transpose(..., "version").chunk({"benchmark": 1, "version": 1})
+    lazy = lazy.perf.bootstrap_distribution(shared="session", paired="session", resample=resample, n_resamples=300, rng=1)
+    assert lazy.chunks is not None
+    np.testing.assert_array_equal(lazy.compute(scheduler="synchronous").transpose(*drawn.dims), drawn)
+
+
+def test_joint_draws_have_the_same_blocks(monkeypatch):
+    """A complete and a ragged benchmark that share units move together in every block, though they are redrawn in different ways."""
+    monkeypatch.setattr("perfarray.numerics.bootstrap.BLOCK", 2000)
+    effect = np.random.default_rng(0).normal(10, 1, (1, 20, 1, 1))
+    values = effect + 1e-6 * np.random.default_rng(1).normal(size=(2, 20, 3, 4))
+    values[1, 3, 2, 1] = np.nan
+    times = xr.DataArray(values, dims=("benchmark", "binary", "execution", "iteration"), name="time", attrs={"units": "s"})
+    drawn = times.perf.bootstrap_distribution(shared="binary", resample="all", n_resamples=200, rng=1)
+    assert np.corrcoef(drawn)[0, 1] > 0.999999
 
 
 def test_compiled_engine_is_chosen_and_said(suite):
@@ -366,6 +449,12 @@ def gives_nan(x, axis=-1):
         (
             lambda t: t.perf.bootstrap_distribution(resample="iteration", shared="execution"),
             "leaves out 'execution', whose units are shared",
+        ),
+        (lambda t: t.perf.bootstrap_distribution(resample="flat", paired="execution"), "resample='flat' ignores the nest"),
+        (lambda t: t.perf.bootstrap_distribution(paired="iteration"), "paired='iteration' is not known; choose one of 'execution'"),
+        (
+            lambda t: t.isel(version=0).perf.bootstrap_distribution(paired="execution"),
+            "paired='execution' matches units between labels that are compared; the array has the dims",
         ),
         (lambda t: t.perf.bootstrap_distribution(n_resamples=1), "n_resamples=1: give a whole number of at least 2"),
         (lambda t: t.perf.bootstrap_distribution(rng="seed"), "rng='seed': give a whole number that is not negative"),

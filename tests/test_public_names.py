@@ -10,18 +10,45 @@ import perfarray
 from perfarray.accessor import FrameAccessor, TimingsAccessor
 
 METHODS = [
+    "accelerated_proportion",
+    "agreement",
+    "biplot",
     "bootstrap_distribution",
     "bootstrap_interval",
+    "cluster_machines",
     "compare",
     "counts",
     "drop_warmup",
+    "estimator_stability",
+    "explain_variation",
+    "fit_mixture",
+    "five_number_summary",
+    "goodness_of_fit",
+    "hierarchical_performance_test",
+    "machine_table",
+    "mean_difference",
     "mean_interval",
     "merge_level",
+    "normality",
+    "overall_speedup",
     "pairwise",
     "plan_repetitions",
     "plan_suite",
+    "principal_components",
+    "prob_faster",
+    "prob_fastest",
+    "randomization_test",
     "ratio_interval",
+    "relative_variation",
+    "required_runs",
+    "run_estimate",
+    "score_distribution",
+    "score_ratio_interval",
+    "speedup",
+    "speedup_test",
+    "suite_score",
     "to_frame",
+    "variability_level",
     "variance_components",
 ]
 
@@ -65,11 +92,11 @@ def test_frame_method_is_its_function():
 
 
 def test_arguments_after_the_data_are_keywords():
-    """Nothing is positional but the data, the baseline, a level, a number of iterations."""
-    positional = {"baseline", "level", "n"}
+    """Nothing is positional but the data, the baseline, a level, a mixture, a number of iterations or clusters."""
+    positional = {"baseline", "level", "mixture", "n", "n_clusters"}
     for name in METHODS:
         parameters = list(inspect.signature(getattr(perfarray, name)).parameters.values())[1:]
-        assert all(p.kind is p.KEYWORD_ONLY or p.name in positional for p in parameters), name
+        assert all(p.kind in (p.KEYWORD_ONLY, p.VAR_KEYWORD) or p.name in positional for p in parameters), name
 
 
 def test_accessor_never_raises_when_made():

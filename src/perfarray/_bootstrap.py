@@ -18,12 +18,13 @@ from perfarray._resampling import (
     few_units,
     resampling_notes,
 )
+from perfarray._samples import single_units
 from perfarray._timings import Data, Timings, over_metrics, resolve, shared_levels
 from perfarray._validation import check_choice, check_confidence_level, warn
 from perfarray.conventions import BENCHMARK
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.bootstrap_limits import least_units, limits_of, percentile_family
-from perfarray.numerics.bootstrap_samples import draw_sample, flattened, sample_bootstrap
+from perfarray.numerics.bootstrap_samples import draw_sample, flattened, sample_bootstrap, spread
 from perfarray.numerics.levels import Floats
 
 REPLICATE = "replicate"
@@ -45,6 +46,7 @@ def bootstrap_distribution(
     n_resamples: int = 1000,
     rng: Rng = None,
     shared: str | tuple[str, ...] | None = None,
+    paired: str | None = None,
     metric: str | None = None,
 ) -> xr.DataArray:
     """Redraw the experiment many times, and return the statistic of every redrawn experiment.
@@ -71,6 +73,10 @@ def bootstrap_distribution(
     shared : str or tuple of str, optional
         Levels whose label is the same unit for every benchmark: drawn for all benchmarks together, so that replicate r of one belongs to
         replicate r of another. Default: `attrs["shared_levels"]`, else none.
+    paired : str, optional
+        The outermost level, where its units match between the labels of what is compared (every dim that is no level, but benchmarks):
+        each unit is then drawn for all labels together, so that a difference or ratio of replicates is one of paired units. Units that
+        one label did not measure are left out for all; a label without any measured unit has no say.
     metric : str, optional
         Variable of a Dataset.
 
@@ -83,7 +89,8 @@ def bootstrap_distribution(
     Raises
     ------
     ValueError
-        Unknown levels or statistics; a statistic that does not reduce the last axis or returns NaN; shared units with a flat draw.
+        Unknown levels or statistics; a statistic that does not reduce the last axis or returns NaN; shared or paired units with a flat
+        draw; paired units where nothing is compared.
 
     See Also
     --------
@@ -115,29 +122,52 @@ def bootstrap_distribution(
     data = resolve(times, metric, levels)
     common = shared_levels(data, shared) if shared is not None or resample != "flat" else ()
     joint = _leading(data.levels, common) if BENCHMARK in data.array.dims else 0
-    plan = check_resampling(data, resample, n_resamples, rng, joint=joint > 0, compiled=statistic == "mean")
+    plan = check_resampling(data, resample, n_resamples, rng, joint=joint > 0 or paired is not None, compiled=statistic == "mean")
     draws = Draws(plan.drawn, plan.n_resamples, plan.key, plan.engine)
-    arrays = [data.array, cell_numbers([data.array], data.levels), cell_numbers([data.array], data.levels, apart=BENCHMARK)]
-    core = [data.levels, (), ()]
-    if joint:
-        inner = [*data.levels[joint:], BENCHMARK]
-        arrays.append(data.array.notnull().any(inner).transpose(..., *data.levels[:joint]))
-        core.append(data.levels[:joint])
+    array, note, compared = data.array, "", [str(dim) for dim in data.array.dims if dim not in (*data.levels, BENCHMARK)]
+    if paired is not None:
+        array, note = _matched_units(data, paired, compared)
+    groups = cell_numbers([array], data.levels, apart=(BENCHMARK,) if joint else ())
+    pairs = groups if paired is None else cell_numbers([array], data.levels, apart=(*compared, BENCHMARK) if joint else compared)
+    arrays, core = [array, cell_numbers([array], data.levels), groups, pairs], [data.levels, (), (), ()]
+    for depth in range(1, max(joint, paired is not None) + 1):
+        arrays.append(_present(array, data.levels[:depth], pairs if depth == 1 else groups))
+        core.append(data.levels[:depth])
 
-    def kernel(values: Floats, cells: Any, groups: Any, present: Any = None) -> tuple[Floats, ...]:
+    def kernel(values: Floats, cells: Any, groups: Any, pairs: Any, *present: Any) -> tuple[Floats, ...]:
         flat = flattened(values, len(data.levels), plan.flat)
-        there = None if present is None else np.broadcast_to(present, (*cells.shape, *present.shape[present.ndim - joint :]))
-        found = draw_sample(flat, cells, np.broadcast_to(groups, cells.shape), draws, statistic, joint, there)
+        groups, pairs = (np.broadcast_to(part, cells.shape) for part in (groups, pairs))
+        there = [spread(mask, cells.shape, depth) for depth, mask in enumerate(present, 1)]
+        found = draw_sample(flat, cells, groups, draws, statistic, joint, there, None if paired is None else pairs)
         return found.replicates, found.estimate, found.n
 
     outputs = {"replicates": Output((REPLICATE,), data.units), "observed": Output((), data.units), "n": Output((), "1")}
     found = apply(kernel, *arrays, core=core, outputs=outputs, coords={REPLICATE: range(plan.n_resamples)})
     attrs = _attrs(data, plan) | {"result": "bootstrap_distribution", "statistic": _name(statistic), "units": data.units}
-    attrs |= {"shared": " ".join(common)} if joint else {}
+    attrs |= ({"shared": " ".join(common)} if joint else {}) | ({"paired": paired} if paired else {})
     distribution = found["replicates"].assign_coords(observed=found["observed"], n=found["n"]).assign_attrs(attrs)
     distribution.name = str(data.array.name or "time")
-    warn(data.note)
+    warn(data.note, note)
     return distribution.transpose(..., REPLICATE)
+
+
+def _matched_units(data: Timings, paired: str, compared: list[str]) -> tuple[xr.DataArray, str]:
+    """Leave out the units that some label of the compared dims lacks, and say how many; a lazy array is not looked at."""
+    check_choice(paired, "paired", data.levels[:1])
+    if not compared:
+        raise ValueError(
+            f"paired={paired!r} matches units between labels that are compared; the array has the dims {data.array.dims} alone"
+        )
+    measured = data.array.notnull().any(data.levels[1:])
+    matched = (measured | ~measured.any(paired)).all(compared)
+    alone = 0 if is_chunked(data.array) else int((measured & ~matched).sum())
+    note = f"paired={paired!r}: {alone} units of one label have no partner and are left out" if alone else ""
+    return data.array.where(matched), note
+
+
+def _present(array: xr.DataArray, levels: tuple[str, ...], groups: xr.DataArray) -> xr.DataArray:
+    """Return which units of some outer levels any cell of a group measured."""
+    return array.notnull().any([dim for dim in array.dims if dim not in levels and dim not in groups.dims])
 
 
 def _check_statistic(statistic: object) -> None:
@@ -223,6 +253,8 @@ def bootstrap_interval(
     """
     check_choice(method, "method", BOOTSTRAP_METHODS)
     level = check_confidence_level(confidence_level)
+    if isinstance(times, xr.Dataset) and len(times.data_vars) == 1 and REPLICATE in times.dims:
+        times = next(iter(times.data_vars.values()))  # a distribution that came from a file
     if isinstance(times, xr.DataArray) and REPLICATE in times.dims:
         given = {"statistic": statistic, "levels": levels, "resample": resample, "n_resamples": n_resamples, "rng": rng, "metric": metric}
         return _stored_interval(times, level, method, [name for name, value in given.items() if value is not None])
@@ -246,7 +278,12 @@ def bootstrap_interval(
     result = apply(
         kernel, data.array, cell_numbers([data.array], data.levels), core=[data.levels, ()], outputs=_outputs(data.units), attrs=attrs
     )
-    warn(data.note, _single(result), *resampling_notes(result["n"], plan, method, level, mean=statistic == "mean"))
+    warn(
+        data.note,
+        *single_units(result, data),
+        _not_surrounded(result),
+        *resampling_notes(result["n"], plan, method, level, mean=statistic == "mean"),
+    )
     return result
 
 
@@ -311,13 +348,10 @@ def _check_observed(distribution: xr.DataArray, observed: xr.DataArray) -> None:
         )
 
 
-def _single(result: xr.Dataset) -> str:
-    """Say how many cells have no limits; a lazy result is not looked at."""
+def _not_surrounded(result: xr.Dataset) -> str:
+    """Say how many cells have units and no limits; a lazy result is not looked at."""
     if is_chunked(result["n"]):
         return ""
-    few = int((result["n"] < 2).sum())
     unknown = int((np.isnan(result["upper"]) & (result["n"] > 2)).sum())
-    if few:
-        return f"{few} of {result['n'].size} cells rest on one unit or none: their limits are NaN"
     method = result.attrs["method"]
     return f"{unknown} of {result['n'].size} cells have no {method} limits: the replicates do not surround the estimate" if unknown else ""

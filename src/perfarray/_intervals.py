@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from perfarray._apply import Output, apply, is_chunked
+from perfarray._apply import Output, apply
 from perfarray._resampling import (
     BOOTSTRAP_METHODS,
     Resample,
@@ -17,19 +17,19 @@ from perfarray._resampling import (
     check_resampling,
     resampling_notes,
 )
+from perfarray._samples import single_units
 from perfarray._timings import (
     Data,
     Pair,
     Timings,
     baseline_name,
-    cell_names,
     check_positive_values,
     match_units,
     over_metrics,
     resolve,
     resolve_pair,
 )
-from perfarray._validation import check_choice, check_confidence_level, listed, warn
+from perfarray._validation import check_choice, check_confidence_level, warn
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.bootstrap_limits import least_units, limits_of
 from perfarray.numerics.bootstrap_samples import Pairing, flattened, ratio_bootstrap, sample_bootstrap, spread
@@ -161,32 +161,6 @@ def _bootstrap_mean(data: Timings, plan: Resampling, method: str, level: float) 
 def _known(limits: Interval, n: Floats, least: int = 2) -> tuple[Floats, Floats]:
     """Return the limits, NaN where fewer units stand behind them than they need."""
     return np.where(n >= least, limits.lower, np.nan), np.where(n >= least, limits.upper, np.nan)
-
-
-def single_units(result: xr.Dataset, data: Timings) -> tuple[str, ...]:
-    """Say which cells rest on one unit, on none, or on units that do not differ, and what can be done; a lazy result is not looked at."""
-    notes = [data.selected]
-    if is_chunked(result.variables["n"]):
-        return tuple(notes)
-    n, lower, upper = (result.variables[name].values for name in ("n", "lower", "upper"))
-    single, empty, constant = n == 1, n == 0, (lower == upper) & (n > 1)
-    if single.any():
-        outermost, inner = data.levels[0], data.levels[1:]
-        inside = f'merge_level("{outermost}") or levels={inner!r} take the repetitions inside it as independent, if they are'
-        remedy = inside if inner else "measure more of them"
-        notes.append(f"{_cells(result, single)} rest on one {outermost}: their limits are NaN, since one unit shows no spread; {remedy}")
-    if empty.any():
-        notes.append(f"{_cells(result, empty)} have no measured value; their answers are NaN")
-    if constant.any():
-        notes.append(f"{_cells(result, constant)} show no spread at all: their limits are the estimate, as sure as the values are exact")
-    return tuple(notes)
-
-
-def _cells(result: xr.Dataset, where: np.ndarray) -> str:
-    """Write how many cells are meant; a few of several are named."""
-    count = int(where.sum())
-    names = listed(cell_names(result["n"].copy(data=where))) if where.ndim and count < where.size and count <= 3 else ""
-    return f"{count} of {where.size} cells{f' ({names})' if names else ''}"
 
 
 @over_metrics

@@ -36,8 +36,6 @@ class Resampling(NamedTuple):
         attrs: dict[str, Hashable] = {"resample": "flat" if self.flat else " ".join(drawn)}
         if self.flat:
             attrs["unit"] = self.levels[-1]
-        if self.engine != "numpy":
-            attrs["engine_of_ragged_cells"] = "numpy"
         return attrs | {"n_resamples": self.n_resamples, "engine": self.engine}
 
 
@@ -86,25 +84,29 @@ def key_of(rng: Rng) -> tuple[int, int]:
     return first, second
 
 
-def cell_numbers(arrays: Sequence[xr.DataArray], levels: Sequence[str], apart: str | None = None) -> xr.DataArray:
-    """Number the cells of some arrays in an order of dims that does not depend on theirs (by name), `apart` from one dim if asked.
+def cell_numbers(arrays: Sequence[xr.DataArray], levels: Sequence[str], apart: str | Sequence[str] | None = None) -> xr.DataArray:
+    """Number the cells of some arrays in an order of dims that does not depend on theirs (by name), `apart` from some dims if asked.
 
     Streams of random numbers belong to these numbers; chunks are those of the arrays.
     """
+    left_out = (apart,) if isinstance(apart, str) else tuple(apart or ())
     sizes: dict[str, int] = {}
     chunks: dict[str, Any] = {}
     for array in arrays:
         own = array.chunksizes if is_chunked(array) else {}
         for dim in array.dims:
-            if dim not in levels and dim != apart:
+            if dim not in levels and dim not in left_out:
                 sizes[str(dim)] = array.sizes[dim]
                 chunks |= {str(dim): own[dim]} if dim in own else {}
     dims = sorted(sizes)
-    shape = tuple(sizes[dim] for dim in dims)
-    numbers = xr.DataArray(np.arange(int(np.prod(shape))).reshape(shape), dims=dims)
+    lazy = any(is_chunked(array) for array in arrays)
+    numbers = xr.DataArray(np.zeros((), dtype=np.int64))
+    for dim in dims:  # a sum of short vectors, so that a lazy archive's cells are numbered chunk by chunk
+        places = xr.DataArray(np.arange(sizes[dim]), dims=dim)
+        numbers = numbers * sizes[dim] + (places.chunk({dim: chunks.get(dim, -1)}) if lazy else places)
     for array in arrays:
         numbers = numbers.assign_coords({dim: array[dim].variable for dim in dims if dim in array.dims and dim in array.coords})
-    return numbers.chunk(chunks or -1) if any(is_chunked(array) for array in arrays) else numbers
+    return numbers.chunk() if lazy else numbers
 
 
 def resampling_notes(n: xr.DataArray, plan: Resampling, method: str, largest_level: float, *, mean: bool = True) -> tuple[str, ...]:

@@ -2,8 +2,12 @@
 
 from collections.abc import Hashable
 
-from perfarray._timings import Timings
-from perfarray._validation import check_choice
+import numpy as np
+import xarray as xr
+
+from perfarray._apply import is_chunked
+from perfarray._timings import Timings, cell_names
+from perfarray._validation import check_choice, listed
 from perfarray.conventions import EXECUTION
 
 
@@ -49,3 +53,29 @@ def _place(data: Timings, level: str, argument: str) -> int:
     """Return where a level stands in the nest."""
     check_choice(level, argument, data.levels)
     return data.levels.index(level)
+
+
+def single_units(result: xr.Dataset, data: Timings) -> tuple[str, ...]:
+    """Say which cells rest on one unit, on none, or on units that do not differ, and what can be done; a lazy result is not looked at."""
+    notes = [data.selected]
+    if is_chunked(result.variables["n"]):
+        return tuple(notes)
+    n, lower, upper = (result.variables[name].values for name in ("n", "lower", "upper"))
+    single, empty, constant = n == 1, n == 0, (lower == upper) & (n > 1)
+    if single.any():
+        outermost, inner = data.levels[0], data.levels[1:]
+        inside = f'merge_level("{outermost}") or levels={inner!r} take the repetitions inside it as independent, if they are'
+        remedy = inside if inner else "measure more of them"
+        notes.append(f"{_cells(result, single)} rest on one {outermost}: their limits are NaN, since one unit shows no spread; {remedy}")
+    if empty.any():
+        notes.append(f"{_cells(result, empty)} have no measured value; their answers are NaN")
+    if constant.any():
+        notes.append(f"{_cells(result, constant)} show no spread at all: their limits are the estimate, as sure as the values are exact")
+    return tuple(notes)
+
+
+def _cells(result: xr.Dataset, where: np.ndarray) -> str:
+    """Write how many cells are meant; a few of several are named."""
+    count = int(where.sum())
+    names = listed(cell_names(result["n"].copy(data=where))) if where.ndim and count < where.size and count <= 3 else ""
+    return f"{count} of {where.size} cells{f' ({names})' if names else ''}"

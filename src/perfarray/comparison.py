@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray._apply import Output, apply, data_label, is_chunked
-from perfarray._intervals import DF_RULES, RATIO_METHODS, ratio_outputs, single_units
+from perfarray._intervals import DF_RULES, RATIO_METHODS, ratio_outputs
 from perfarray._resampling import (
     BOOTSTRAP_METHODS,
     Resample,
@@ -20,6 +20,7 @@ from perfarray._resampling import (
     check_resampling,
     resampling_notes,
 )
+from perfarray._samples import single_units
 from perfarray._suites import UNMATCHED, check_across
 from perfarray._timings import (
     Data,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from perfarray.numerics.bootstrap import Draws, Place, draw_units, evaluate, gather, nest_of, replicates_of, weighted_median
+from perfarray.numerics.bootstrap import Draws, Place, _below, draw_units, evaluate, gather, nest_of, replicates_of, weighted_median
 from perfarray.numerics.bootstrap_limits import (
     bias_of,
     influence_of,
@@ -117,6 +117,36 @@ def test_engines_agree_in_distribution(drawn):
         assert abs(a.mean() - b.mean()) < 5 * np.sqrt((a.var() + b.var()) / 20_000)
         assert abs(a.var() / b.var() - 1) < 0.1
         assert stats.ks_2samp(a, b).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("drawn", [(True, True, True), (True, False, True), (False, True, True)])
+def test_engines_agree_on_ragged_nests(drawn):
+    """Parents with other numbers of children, one of them alone, a row too long for a table: the same law unit by unit."""
+    pytest.importorskip("numba")
+    values = np.random.default_rng(0).lognormal(size=(4, 3, 140))
+    values[0, 1] = values[1, :2] = values[2, 2, 9:] = values[3, :, 1:] = np.nan
+    values[0, 2, 6:] = np.nan
+    nest = nest_of(values, drawn)
+    draws = [Draws(drawn, 20_000, (7, 8), engine) for engine in ("numpy", "numba")]
+    found = [draw_units(nest, 20_000, how, Place(0), 0).round(9) for how in draws]  # few values, many ties
+    if not drawn[0]:
+        np.testing.assert_allclose(found[1].mean(axis=0), unit_means(values, 3), atol=5 * found[1].std() / np.sqrt(20_000))
+    for unit in range(4):
+        a, b = (part[:, unit] for part in found)
+        assert abs(a.mean() - b.mean()) < 5 * np.sqrt((a.var() + b.var()) / 20_000)
+        assert stats.ks_2samp(a, b).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("size", [1, 2, 30, 240, 900, 40_000, 65_535, 65_536, 100_000])
+def test_indices_are_uniform(size):
+    """Every whole number below `size` is as likely as every other, also where 16 bits hold `size` once, or not at all."""
+    found = _below(size, 200_000, np.random.default_rng(1)).astype(int)
+    assert 0 <= found.min() <= found.max() < size
+    parts = min(size, 50)
+    if parts == 1:
+        return
+    expected = np.diff(np.ceil(np.arange(parts + 1) * size / parts)) / size * len(found)
+    assert stats.chisquare(np.bincount(found * parts // size, minlength=parts), expected).pvalue > 1e-3
 
 
 def test_threads_do_not_change_the_numbers():

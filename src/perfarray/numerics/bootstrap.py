@@ -18,33 +18,39 @@ Mask = npt.NDArray[np.bool_]
 BLOCK = 1 << 20
 """Values drawn at once: what bounds the memory. It is fixed, since streams of random numbers are counted by block."""
 
+LARGEST = (1 << 16) - 1
+"""The largest number of 16 bits."""
+
 TABLE = 1 << 14
 """Most entries of a table of pair sums: beyond it a table no longer stays in the cache."""
 
 
 class Draws(NamedTuple):
-    """What is drawn: which levels (outermost first), how often, from which key, by which engine."""
+    """What is drawn: which levels (outermost first), how often, from which key, by which engine.
+
+    Cells that are drawn jointly have to be drawn in the same blocks: `width` is then the size of all of them, and 0 where each has its own.
+    """
 
     drawn: tuple[bool, ...]
     n_resamples: int
     key: tuple[int, int]
     engine: str = "numpy"
+    width: int = 0
 
 
 class Place(NamedTuple):
-    """Where a cell's random numbers come from: its number, that of its group, the system, the levels drawn jointly."""
+    """Where a cell's random numbers come from: its number, those of its groups (one for every level drawn jointly), the system."""
 
     cell: int
-    group: int = 0
+    groups: tuple[int, ...] = ()
     side: int = 0
-    joint: int = 0
     paired: bool = False
 
     def counter(self, level: int, block: int) -> list[int]:
         """Return the start of a stream of its own for a level and a block of replicates."""
-        jointly = level < self.joint
+        jointly = level < len(self.groups)
         side = 0 if self.paired and level == 0 else self.side
-        return [0, block, self.group if jointly else self.cell, (side << 9) | (jointly << 8) | level]
+        return [0, block, self.groups[level] if jointly else self.cell, (side << 9) | (jointly << 8) | level]
 
 
 class Nest(NamedTuple):
@@ -59,10 +65,9 @@ class Nest(NamedTuple):
         """Every parent has the same number of children and every value was measured."""
         return not bool(np.isnan(self.values).any())
 
-    @property
-    def sums_suffice(self) -> bool:
-        """Means need only sums of redrawn iterations: the nest is complete, and the lowest of its levels is drawn."""
-        return len(self.drawn) > 1 and self.drawn[-1] and self.complete
+    def sums_suffice(self, engine: str) -> bool:
+        """Means need only sums of redrawn iterations: the lowest level is drawn, and the nest is complete or the engine takes gaps."""
+        return len(self.drawn) > 1 and self.drawn[-1] and (engine == "numba" or self.complete)
 
 
 def stream(draws: Draws, place: Place, level: int, block: int) -> np.random.Generator:
@@ -70,7 +75,7 @@ def stream(draws: Draws, place: Place, level: int, block: int) -> np.random.Gene
     return np.random.Generator(np.random.Philox(key=list(draws.key), counter=place.counter(level, block)))
 
 
-def nest_of(values: Floats, drawn: Sequence[bool], *, means: bool = True, present: Mask | None = None) -> Nest:
+def nest_of(values: Floats, drawn: Sequence[bool], *, means: bool = True, present: Sequence[Mask] = ()) -> Nest:
     """Bring a cell (n_L, ..., n_1) into the form that is redrawn.
 
     Parameters
@@ -81,29 +86,27 @@ def nest_of(values: Floats, drawn: Sequence[bool], *, means: bool = True, presen
         The levels drawn with replacement, outermost first.
     means : bool
         Whether means alone are wanted: then lower levels that are kept whole are averaged at once.
-    present : array of bool, shape (n_L, ..., n_s), optional
-        The units of shared levels that count as present, whether this cell measured them or not.
+    present : sequence of bool arrays, shapes (n_L,), (n_L, n_{L-1}), ...
+        The units of levels drawn jointly that count as present, whether this cell measured them or not.
 
     Returns
     -------
     Nest
     """
     drawn = tuple(drawn)
-    while means and len(drawn) > 1 and (not drawn[-1] or values.shape[-1] == 1) and (present is None or present.ndim < values.ndim):
+    present = list(present)
+    while means and len(drawn) > 1 and (not drawn[-1] or values.shape[-1] == 1) and len(present) < values.ndim:
         values, drawn = mean_of_measured(values), drawn[:-1]
     counts: list[Integers] = []
     measured = ~np.isnan(values)
     for level in range(len(drawn)):
-        has = measured.any(axis=tuple(range(level + 1, values.ndim)))
-        if present is not None and level < present.ndim:
-            has = present.any(axis=tuple(range(level + 1, present.ndim)))
+        has = present[level] if level < len(present) else measured.any(axis=tuple(range(level + 1, values.ndim)))
         order = np.argsort(~has, axis=-1, kind="stable")
         number = has.sum(axis=-1)
         keep = slice(0, max(int(number.max(initial=0)), 1))
         values = _reorder(values, order, level)[(slice(None),) * level + (keep,)]
         measured = ~np.isnan(values)
-        if present is not None and level < present.ndim:
-            present = _reorder(present, order, level)[(slice(None),) * level + (keep,)]
+        present = [_reorder(mask, order, level)[(slice(None),) * level + (keep,)] if mask.ndim > level else mask for mask in present]
         counts.append(number)
     return Nest(values, tuple(counts), drawn)
 
@@ -113,16 +116,18 @@ def _reorder(values: npt.NDArray[Any], order: Integers, level: int) -> npt.NDArr
     return np.take_along_axis(values, order.reshape(order.shape + (1,) * (values.ndim - level - 1)), axis=level)
 
 
-def blocks(n_resamples: int, *nests: Nest, means: bool = True) -> Iterator[tuple[int, slice]]:
+def blocks(draws: Draws, *nests: Nest, means: bool = True) -> Iterator[tuple[int, slice]]:
     """Return number and replicates of every block; its size follows from the shape of the data alone."""
-    size = max(1, BLOCK // max(1, *(_width(nest, means) for nest in nests)))
-    for number, start in enumerate(range(0, n_resamples, size)):
-        yield number, slice(start, min(start + size, n_resamples))
+    size = max(1, BLOCK // (draws.width or max(1, *(_width(nest, draws.engine, means) for nest in nests))))
+    for number, start in enumerate(range(0, draws.n_resamples, size)):
+        yield number, slice(start, min(start + size, draws.n_resamples))
 
 
-def _width(nest: Nest, means: bool) -> int:
-    """Return how many draws a replicate keeps at once: executions where iterations are summed up on the fly, else values."""
-    return int(np.prod(nest.values.shape[:-1] if means and nest.sums_suffice else nest.values.shape))
+def _width(nest: Nest, engine: str, means: bool) -> int:
+    """Return how many values a replicate keeps at once; executions whose iterations are summed up on the fly are cheaper."""
+    if means and nest.sums_suffice(engine):
+        return int(np.prod(nest.values.shape[:-1])) // (4 if engine == "numba" else 2)
+    return nest.values.size
 
 
 def draw_units(nest: Nest, number: int, draws: Draws, place: Place, block: int) -> Floats:
@@ -130,11 +135,11 @@ def draw_units(nest: Nest, number: int, draws: Draws, place: Place, block: int) 
 
     A unit of a ragged nest that is absent is NaN. Complete nests redrawn down to the lowest level take a shorter way to the same law.
     """
-    if nest.sums_suffice:
+    if nest.sums_suffice(draws.engine):
         if draws.engine == "numba":
             from perfarray.numerics.compiled.bootstrap import draw_units_compiled
 
-            return draw_units_compiled(nest.values, nest.drawn, number, draws.key, place.counter(0, block))
+            return draw_units_compiled(nest.values, nest.counts, nest.drawn, number, draws.key, place.counter(0, block))
         return _draw_complete(nest, number, draws, place, block)
     return unit_means(draw_values(nest, number, draws, place, block), nest.values.ndim)
 
@@ -172,7 +177,7 @@ def _counts_of_parents(counts: Integers, picks: Sequence[Integers], shape: tuple
 def _draw(rng: np.random.Generator, counts: Integers, shape: tuple[int, ...]) -> Integers:
     """Draw children: uniform among those their parent has."""
     if counts.size == 1:
-        return rng.integers(0, max(int(counts.flat[0]), 1), shape)
+        return _below(max(int(counts.flat[0]), 1), int(np.prod(shape)), rng).reshape(shape)
     return np.floor(rng.random(shape) * counts).astype(np.intp)
 
 
@@ -194,6 +199,29 @@ def gather(values: Floats, picks: Sequence[Integers]) -> Floats:
     return np.asarray(values[tuple(pick.reshape(pick.shape + (1,) * (depth + 1 - pick.ndim)) for pick in picks)])
 
 
+def _below(size: int, number: int, rng: np.random.Generator) -> Integers:
+    """Return whole numbers below `size`, every one exactly as likely as every other.
+
+    Each is 16 random bits divided by the number of times `size` fits into them; the few beyond the last multiple are drawn again. Four
+    come from one 64-bit word, which is what makes this faster than `Generator.integers`.
+    """
+    times = LARGEST // size
+    if not times:
+        return rng.integers(0, size, number)
+    bits = _bits(number, rng)
+    again = np.flatnonzero(bits >= times * size)
+    while len(again):
+        bits[again] = _bits(len(again), rng)
+        again = again[bits[again] >= times * size]
+    return np.floor_divide(bits, times, out=bits)
+
+
+def _bits(number: int, rng: np.random.Generator) -> npt.NDArray[np.uint16]:
+    """Return 16 random bits, many times."""
+    words: npt.NDArray[np.uint64] = rng.bit_generator.random_raw(-(-number // 4))
+    return words.astype("<u8", copy=False).view("<u2")[:number]
+
+
 def _draw_complete(nest: Nest, number: int, draws: Draws, place: Place, block: int) -> Floats:
     """Draw the unit means of a complete nest whose lowest level is redrawn: only sums of redrawn iterations are made.
 
@@ -204,20 +232,26 @@ def _draw_complete(nest: Nest, number: int, draws: Draws, place: Place, block: i
     parents: Integers = np.zeros(number, dtype=np.int64)
     for level, size in enumerate(outer):
         shape = (number, *sizes[: level + 1])
-        picks = stream(draws, place, level, block).integers(0, size, shape) if nest.drawn[level] else np.arange(size)
+        picks = (
+            _below(size, int(np.prod(shape)), stream(draws, place, level, block)).reshape(shape) if nest.drawn[level] else np.arange(size)
+        )
         parents = parents[..., None] * size + picks
     parents = parents.ravel()
     kind = np.min_scalar_type(width - 1)
     children = np.broadcast_to(np.arange(width, dtype=kind), (len(parents), width))
     if nest.drawn[-2]:
         # Drawn as `_draw` draws them: the units of a ragged partner, drawn jointly, must be the same.
-        children = stream(draws, place, len(outer), block).integers(0, width, children.shape).astype(kind)
+        children = _below(width, len(parents) * width, stream(draws, place, len(outer), block)).astype(kind).reshape(-1, width)
     rng = _fast(stream(draws, place, len(outer) + 1, block))
-    sums = np.empty((len(parents), width))
+    # An execution is a unit where nothing is outside it; else a unit holds whole parents, and their sums are enough.
+    sums = np.empty((len(parents), 1 if outer else width))
     groups = nest.values.reshape(-1, width, depth)
-    for group, rows in zip(groups, _members(parents, len(groups)), strict=True):
-        sums[rows] = _redrawn_sums(group, children[rows].ravel(), rng).reshape(-1, width)
-    return np.asarray(sums.reshape(number, sizes[0], -1).mean(axis=-1) / depth)
+    step = max(1, 4 * BLOCK // (width * depth))
+    for group, members in zip(groups, _members(parents, len(groups)), strict=True):
+        for rows in (members[start : start + step] for start in range(0, len(members), step)):
+            found = _redrawn_sums(group, children[rows].ravel(), rng)
+            sums[rows] = found.reshape(len(rows), sums.shape[1], -1).sum(axis=-1)
+    return np.asarray(sums.reshape(number, sizes[0], -1).sum(axis=-1) * (sizes[0] / nest.values.size))
 
 
 def _fast(rng: np.random.Generator) -> np.random.Generator:
@@ -232,36 +266,28 @@ def _members(names: Integers, number: int) -> list[Integers]:
 
 
 def _redrawn_sums(values: Floats, names: Integers, rng: np.random.Generator) -> Floats:
-    """Redraw the iterations of each execution (a row of `values`) as often as it is named, and return their sums in that order."""
-    sums = np.empty(len(names))
+    """Redraw the iterations of each execution (a row of `values`) as often as it is named, and return their sums in that order.
+
+    One uniform index into the table of pair sums draws two values at once: every pair is as likely as every other.
+    """
+    size = values.shape[1]
+    pairwise = size * size <= TABLE
+    number, choices = (size // 2, size * size) if pairwise else (size, size)
+    picks = _below(choices, len(names) * number, rng)
+    singles = _below(size, len(names), rng) if pairwise and size % 2 else None
+    sums, start = np.empty(len(names)), 0
     for row, places in zip(values, _members(names, len(values)), strict=True):
-        if len(places):
-            sums[places] = _sums_of(row, len(places), rng)
+        stop = start + len(places)
+        table = np.add.outer(row, row).ravel() if pairwise else row
+        found = _taken(table, picks[start * number : stop * number]).reshape(number, len(places)).sum(axis=0)
+        sums[places] = found if singles is None else found + _taken(row, singles[start:stop])
+        start = stop
     return sums
 
 
-def _sums_of(values: Floats, number: int, rng: np.random.Generator) -> Floats:
-    """Return sums of as many values as there are, drawn with replacement.
-
-    One uniform index into the table of pair sums draws two values at once: every pair is as likely as every other. Indices are 16 random
-    bits divided by the number of times the table fits; the few beyond the last multiple are drawn again.
-    """
-    size = len(values)
-    if size == 1:
-        return np.full(number, values[0])
-    if size * size > TABLE:
-        return np.asarray(values.take(rng.integers(0, size, (size, number))).sum(axis=0))
-    table = (values[:, None] + values).ravel()
-    wanted = (size // 2) * number
-    bits = rng.bit_generator.random_raw((wanted + 3) // 4).view(np.uint16)[:wanted]
-    times = (1 << 16) // len(table)
-    if times * len(table) < 1 << 16:
-        again = np.flatnonzero(bits >= times * len(table))
-        bits[again] = rng.integers(0, times * len(table), len(again), dtype=np.uint16)
-    sums = table.take((bits // times).astype(np.intp)).reshape(size // 2, number).sum(axis=0)
-    if size % 2:
-        sums += values.take(rng.integers(0, size, number))
-    return np.asarray(sums)
+def _taken(values: Floats, picks: Integers) -> Floats:
+    """Return the values picked; `take` is twice as fast where it need not be ready to fail on an index half way."""
+    return np.take(values, picks, mode="clip", out=np.empty(len(picks)))
 
 
 Statistic = str | Callable[..., object]
@@ -272,7 +298,7 @@ def replicates_of(nest: Nest, statistic: Statistic, draws: Draws, place: Place) 
     found = np.full(draws.n_resamples, np.nan)
     if np.isnan(nest.values).all():
         return found
-    for block, part in blocks(draws.n_resamples, nest, means=statistic == "mean"):
+    for block, part in blocks(draws, nest, means=statistic == "mean"):
         number = part.stop - part.start
         if statistic == "mean":
             found[part] = mean_of_measured(draw_units(nest, number, draws, place, block))

@@ -1,7 +1,7 @@
 """The bootstrap of one sample, of a ratio, and of a suite: cells in, what limits and p-values are made from out."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ from perfarray.numerics.intervals import Ratio, ratio_of, standard_error
 from perfarray.numerics.levels import Floats, mean_of_measured, summarise_units, unit_means
 
 Integers = npt.NDArray[np.integer]
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 class Sample(NamedTuple):
@@ -37,13 +38,20 @@ def flattened(values: Floats, levels: int, flat: bool) -> Floats:
     return values.reshape((*values.shape[: values.ndim - levels], -1)) if flat else values
 
 
-def spread(values: Floats, cells: tuple[int, ...], levels: int) -> Floats:
+def spread(values: npt.NDArray[Scalar], cells: tuple[int, ...], levels: int) -> npt.NDArray[Scalar]:
     """Return values repeated over the cells of the answer, as a view; the last `levels` axes are the nest."""
     return np.broadcast_to(values, (*cells, *values.shape[values.ndim - levels :]))
 
 
 def draw_sample(
-    values: Floats, cells: Integers, groups: Integers, draws: Draws, statistic: Statistic, joint: int = 0, present: Mask | None = None
+    values: Floats,
+    cells: Integers,
+    groups: Integers,
+    draws: Draws,
+    statistic: Statistic,
+    joint: int = 0,
+    present: Sequence[Mask] = (),
+    pairs: Integers | None = None,
 ) -> Sample:
     """Draw the replicates of a statistic for every cell.
 
@@ -59,30 +67,34 @@ def draw_sample(
         Of one replicate.
     joint : int
         How many levels, from the outermost, are drawn jointly within a group.
-    present : array of bool, shape (..., n_L, ..., n_s), optional
-        Units of the shared levels that any cell of the group measured.
+    present : sequence of bool arrays, shapes (..., n_L), (..., n_L, n_{L-1}), ...
+        For every level drawn jointly, the units that any cell of the group measured.
+    pairs : array of int, shape (...), optional
+        Numbers of the larger groups whose outermost units match, where units are paired: these are then drawn jointly too.
 
     Returns
     -------
     Sample
     """
+    numbers = [groups] * joint if pairs is None else [pairs, *[groups] * (joint - 1)]
+    if numbers:
+        draws = draws._replace(width=int(np.prod(values.shape[values.ndim - len(draws.drawn) :])))
     nests = _nests(values, draws, statistic == "mean", present)
     replicates = np.full((len(nests), draws.n_resamples), np.nan)
     # Each cell has random numbers of its own: a loop over cells.
-    for row, nest, cell, group in zip(replicates, nests, cells.ravel().tolist(), groups.ravel().tolist(), strict=True):
-        row[:] = replicates_of(nest, statistic, draws, Place(cell, group, joint=joint))
+    for row, nest, cell, *own in zip(replicates, nests, *(part.ravel().tolist() for part in (cells, *numbers)), strict=True):
+        row[:] = replicates_of(nest, statistic, draws, Place(cell, tuple(own)))
     summary = summarise_units(unit_means(values, len(draws.drawn)))
     estimate = np.array([evaluate(nest.values[None], statistic)[0] if not np.isnan(nest.values).all() else np.nan for nest in nests])
     shape = cells.shape
     return Sample(estimate.reshape(shape), replicates.reshape(*shape, -1), np.sqrt(summary.variance), summary.n)
 
 
-def _nests(values: Floats, draws: Draws, means: bool, present: Mask | None = None) -> list[Nest]:
+def _nests(values: Floats, draws: Draws, means: bool, present: Sequence[Mask] = ()) -> list[Nest]:
     """Return every cell ready to be redrawn."""
-    levels = len(draws.drawn)
-    flat = values.reshape(-1, *values.shape[values.ndim - levels :])
-    there = [None] * len(flat) if present is None else present.reshape(len(flat), *present.shape[values.ndim - levels :])
-    return [nest_of(cell, draws.drawn, means=means, present=has) for cell, has in zip(flat, there, strict=True)]
+    batch = values.ndim - len(draws.drawn)
+    flat, *masks = (part.reshape(-1, *part.shape[batch:]) for part in (values, *present))
+    return [nest_of(cell, draws.drawn, means=means, present=[mask[number] for mask in masks]) for number, cell in enumerate(flat)]
 
 
 def sample_bootstrap(values: Floats, cells: Integers, draws: Draws, statistic: Statistic, method: str) -> tuple[Bootstrap, Sample]:
@@ -112,7 +124,7 @@ def _studentized_mean(values: Floats, cells: Integers, draws: Draws) -> tuple[Bo
     for mean, error, nest, cell in zip(means, errors, _nests(values, draws, True), cells.ravel().tolist(), strict=True):
         if np.isnan(nest.values).all():
             continue
-        for block, part in blocks(draws.n_resamples, nest):
+        for block, part in blocks(draws, nest):
             drawn = summarise_units(draw_units(nest, part.stop - part.start, draws, Place(cell), block))
             mean[part], error[part] = drawn.mean, np.sqrt(drawn.variance)
     shape = (*cells.shape, -1)
@@ -159,7 +171,7 @@ def _matched(pair: Pairing, levels: int) -> tuple[Floats, Floats]:
 
 def _draw_cell(row: Floats, error: Floats, nests: tuple[Nest, Nest], draws: Draws, cell: int, paired: bool, errors: bool) -> None:
     """Fill in the ratios of a cell's replicates, and the standard errors of their logs where they are wanted."""
-    for block, part in blocks(draws.n_resamples, *nests):
+    for block, part in blocks(draws, *nests):
         number = part.stop - part.start
         new, old = (draw_units(nest, number, draws, Place(cell, side=side, paired=paired), block) for side, nest in enumerate(nests))
         if errors:
@@ -268,10 +280,10 @@ def _shared_cell(
     scores = [_scores([unit_means(nest.values, nest.values.ndim)[None] for nest in side])[0] for side in nests]
     log, error = _difference(scores[0], scores[1], paired)
     logs, errors = blank.copy(), blank.copy()
-    for block, part in blocks(draws.n_resamples, *nests[0], *nests[1]):
+    for block, part in blocks(draws, *nests[0], *nests[1]):
         drawn = []
         for side, own in enumerate(nests):
-            places = [Place(cell, group, side, joint, paired) for cell in cells]
+            places = [Place(cell, (group,) * joint, side, paired) for cell in cells]
             drawn.append(
                 _scores([draw_units(nest, part.stop - part.start, draws, place, block) for nest, place in zip(own, places, strict=True)])
             )

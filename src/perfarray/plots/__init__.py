@@ -10,6 +10,7 @@ from perfarray.plots._bootstrap import distribution
 from perfarray.plots._intervals import mean_intervals, ratio_intervals
 from perfarray.plots._plan import plan
 from perfarray.plots._principal_components import principal_components
+from perfarray.plots._regression import explained
 from perfarray.plots._required_runs import required_runs
 from perfarray.plots._run_sequence import run_sequence
 from perfarray.plots._score_distribution import five_numbers, score_densities
@@ -23,6 +24,7 @@ __all__ = [
     "PICTURES",
     "distribution",
     "draw",
+    "explained",
     "five_numbers",
     "mean_intervals",
     "plan",
@@ -40,6 +42,7 @@ PICTURES: Final[Mapping[str, Callable[..., "Axes"]]] = MappingProxyType(
         "bootstrap_distribution": distribution,
         "bootstrap_interval": mean_intervals,
         "compare": ratio_intervals,
+        "explain_variation": explained,
         "five_number_summary": five_numbers,
         "mean_interval": mean_intervals,
         "pairwise": ratio_intervals,
@@ -90,6 +93,9 @@ def draw(result: xr.Dataset, ax: "Axes | None" = None, **keywords: Any) -> "Axes
     'new compared with old'
     >>> plt.close(ax.figure)
     """
+    if isinstance(result, xr.Dataset) and "result" not in result.attrs:
+        stored = [array for array in result.data_vars.values() if "result" in array.attrs]  # an array result that came from a file
+        result = stored[0] if len(stored) == 1 else result
     name = result.attrs.get("result")
     if not isinstance(name, str) or name not in PICTURES:
         came = "an object without the attr 'result'" if name is None else f"a result of {name!r}"
