@@ -113,7 +113,9 @@ def machines(experiments: int, rng: np.random.Generator) -> None:
         verdict = [int((found.sel(machine=new, baseline=old) != "inconclusive").sum()) for found in verdicts.values()]
         row(f"{new} vs. {old}", *(f"{first} ({second})" for first, second in (*counts, verdict)))
     print()
-    heading("pair", "ratio", "HPT", "bootstrap lower", "t lower", "bootstrap width", "t width", "HPT < bootstrap, %", "HPT < t, %", "none, %")
+    heading(
+        "pair", "ratio", "HPT", "bootstrap lower", "t lower", "bootstrap width", "t width", "HPT < bootstrap, %", "HPT < t, %", "none, %"
+    )
     for new, old in pairs:
         slow, fast = (new, old) if factor[LETTERS.index(new)].mean() > factor[LETTERS.index(old)].mean() else (old, new)
         sides = [times.sel(machine=name, drop=True) for name in (slow, fast)]

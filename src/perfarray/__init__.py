@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from perfarray._mixture import GaussianMixture, fit_mixture
     from perfarray._mixture_metrics import mean_difference, prob_faster, prob_fastest, variability_level
     from perfarray._options import set_options
-    from perfarray._principal_components import biplot, cluster_machines, principal_components
+    from perfarray._principal_components import Biplot, biplot, cluster_machines, principal_components
     from perfarray._proportion import accelerated_proportion, required_benchmarks
     from perfarray._randomization import randomization_test
-    from perfarray._regression import explain_variation
+    from perfarray._regression import VariabilityModel, explain_variation
     from perfarray._repetition import plan_repetitions
     from perfarray._required_runs import required_runs
+    from perfarray._results import RepetitionPlan
     from perfarray._score_distribution import five_number_summary, relative_variation, score_distribution
     from perfarray._speedup_test import overall_speedup, speedup, speedup_test
     from perfarray._suite import hierarchical_performance_test, score_ratio_interval, suite_score
@@ -36,7 +37,10 @@ if TYPE_CHECKING:
     from perfarray.simulate import simulate
 
 _TOPICS = {
+    "Biplot": "_principal_components",
     "GaussianMixture": "_mixture",
+    "RepetitionPlan": "_results",
+    "VariabilityModel": "_regression",
     "accelerated_proportion": "_proportion",
     "agreement": "_agreement",
     "biplot": "_principal_components",
@@ -90,7 +94,10 @@ _TOPICS = {
 }
 
 __all__ = [
+    "Biplot",
     "GaussianMixture",
+    "RepetitionPlan",
+    "VariabilityModel",
     "accelerated_proportion",
     "agreement",
     "biplot",

@@ -164,8 +164,8 @@ def _reported(found: xr.Dataset, pair: Pair, across: str) -> tuple[xr.Dataset, l
     notes = [*pair.notes, pair.candidate.selected, name_unmatched(result, found["_matched"], across)]
     if is_chunked(found["n"]):
         return result, notes
-    left_out = int(found["_incomplete"].sum())
+    left_out = int(found["_incomplete"].values.sum())
     if left_out:
         result.attrs["n_incomplete_units"] = left_out
         notes.append(f"{left_out} shared units ({result.attrs['unit']}) lack some benchmarks and are left out")
-    return result, [*notes, count_empty(found["n"] == 0, "no benchmark measured on both sides")]
+    return result, [*notes, count_empty(found["n"].values == 0, "no benchmark measured on both sides")]

@@ -107,8 +107,8 @@ def name_unmatched(result: xr.Dataset, matched: xr.DataArray, across: str) -> st
     """
     if is_chunked(matched):
         return ""
-    there = matched | ~matched.any(across)
-    lacking = matched[across].values[~there.all([dim for dim in matched.dims if dim != across]).values]
+    pairs = np.moveaxis(matched.values, matched.get_axis_num(across), -1).reshape(-1, matched.sizes[across])
+    lacking = matched[across].values[~pairs[pairs.any(axis=1)].all(axis=0)]
     said = [name for name in str(result.attrs.get(UNMATCHED, "")).split(", ") if name]
     names = list(dict.fromkeys([*said, *(str(label) for label in lacking)]))
     if names:
@@ -119,7 +119,7 @@ def name_unmatched(result: xr.Dataset, matched: xr.DataArray, across: str) -> st
     return f"{missing}; each ratio is over the benchmarks measured on both sides"
 
 
-def count_empty(empty: xr.DataArray, what: str) -> str:
+def count_empty(empty: xr.DataArray | np.ndarray, what: str) -> str:
     """Say how many cells have nothing to go by."""
     number = int(empty.sum())
     return f"{number} of {empty.size} cells have {what}; their answers are NaN" if number else ""

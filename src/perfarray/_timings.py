@@ -337,12 +337,15 @@ def shared_levels(times: Timings, shared: str | Sequence[str] | None) -> tuple[s
 def check_positive_values(times: Timings, needs: str) -> None:
     """Raise where a value is zero or negative and `needs` (a log, a ratio) takes positive ones; the message names the first."""
     array = times.array
-    bad = (array <= 0) | (array == np.inf)
-    if is_chunked(array) or not bool(bad.any()):
+    if is_chunked(array):
         return
-    where = np.argwhere(bad.values)[0]
+    values = array.values
+    bad = (values <= 0) | (values == np.inf)
+    if not bad.any():
+        return
+    where = np.argwhere(bad)[0]
     place = ", ".join(f"{dim}={array[dim].values[i]!s}" for dim, i in zip(array.dims, where, strict=True))
     raise ValueError(
         f"{needs} needs positive values; {array.name or 'the data'} has {int(bad.sum())} that are zero, negative or infinite, the first "
-        f"({float(array.values[tuple(where)]):g}) at {place}; mark failed runs as failed, or remove them"
+        f"({float(values[tuple(where)]):g}) at {place}; mark failed runs as failed, or remove them"
     )

@@ -24,8 +24,14 @@ POINTS = 1 << 16
 PAIRS = 1 << 17
 """Pairs of sums that are listed to find the one that is asked for."""
 
-NEEDLES = 1 << 18
-"""Sums looked up at once."""
+NEEDLES = 1 << 12
+"""Sums looked up at once: few enough that the sums they are looked up among stay in the cache."""
+
+THINNED, EVERY = 1 << 16, 64
+"""Halves with more sums than this are first searched with one sum standing for so many."""
+
+NEAR = 1e-5
+"""How near the answer of a thinned search is expected, as a share of the range. Where it is not, more steps are needed."""
 
 WIDE = 1 << 62
 """Counts from here on do not fit 64 bits and are Python's integers."""
@@ -156,8 +162,8 @@ def _half(sums: Floats, counts: npt.NDArray[Any]) -> Half:
 def _quantile(laws: Sequence[Part], target: int, whole: int) -> float:
     """Return the least sum below or at which the weights reach the target.
 
-    The interval (low, high] that holds it shrinks by linear interpolation, a little to either side in turn and less each time, until few
-    enough pairs of sums are left to list them.
+    The interval (low, high] that holds it shrinks: first to what lies near the answer for thinned sums, then by linear interpolation, a
+    little to either side in turn and less each time, until few enough pairs of sums are left to list them.
     """
     low = np.nextafter(min(law.short.sums[0] + law.long.sums[0] for law in laws), -np.inf)
     high = max(law.short.sums[-1] + law.long.sums[-1] for law in laws)
@@ -165,9 +171,13 @@ def _quantile(laws: Sequence[Part], target: int, whole: int) -> float:
     below, pairs_below = 0, 0
     upto, pairs_upto = whole, sum(len(law.short.sums) * len(law.long.sums) for law in laws)
     margin, side = 0.05, 1.0
+    guesses = _guesses(laws, target, whole, NEAR * (high - low))
     while pairs_upto - pairs_below > PAIRS:
         place = (target - below) / (upto - below) + side * margin
         middle = low + (high - low) * (place if 0.0 < place < 1.0 else 0.5)
+        if guesses:
+            guess = guesses.pop()
+            middle = guess if low < guess < high else middle
         if not low < middle < high:
             return float(high)
         weight, pairs = _count(laws, middle)
@@ -182,6 +192,23 @@ def _quantile(laws: Sequence[Part], target: int, whole: int) -> float:
     return _listed(laws, low, high, target - below)
 
 
+def _guesses(laws: Sequence[Part], target: int, whole: int, slack: float) -> list[float]:
+    """Return bounds that are likely to hold the quantile; none where the sums are few."""
+    if max(len(law.long.sums) for law in laws) <= THINNED:
+        return []
+    guess = _quantile([Part(_thinned(law.short), _thinned(law.long), law.weight) for law in laws], target, whole)
+    return [guess + slack, guess - slack]
+
+
+def _thinned(half: Half) -> Half:
+    """Return a half in which one sum, from the middle, stands for several that follow one another."""
+    if len(half.sums) <= EVERY**2:
+        return half
+    below = np.append(half.below[:-1:EVERY], half.below[-1])
+    middles = np.minimum(np.arange(0, len(half.sums), EVERY) + EVERY // 2, len(half.sums) - 1)
+    return Half(half.sums[middles], np.diff(below), below)
+
+
 def _count(laws: Sequence[Part], bound: float) -> tuple[int, int]:
     """Return the weight, and the number, of the pairs of sums that are not above a bound."""
     weight = pairs = 0
@@ -189,7 +216,10 @@ def _count(laws: Sequence[Part], bound: float) -> tuple[int, int]:
         wide = int(law.short.below[-1]) * int(law.long.below[-1]) >= WIDE
         for start in range(0, len(law.short.sums), NEEDLES):
             part = slice(start, start + NEEDLES)
-            places = np.searchsorted(law.long.sums, bound - law.short.sums[part], side="right")
+            needles = bound - law.short.sums[part]
+            # The needles descend: all places lie between those of the last and the first.
+            least, most = np.searchsorted(law.long.sums, needles[[-1, 0]], side="right").tolist()
+            places = least + np.searchsorted(law.long.sums[least:most], needles, side="right")
             pairs += int(places.sum())
             counts = law.short.counts[part].astype(object) if wide else law.short.counts[part]
             weight += int((counts * law.long.below[places]).sum()) * law.weight

@@ -4,15 +4,17 @@ Irving et al. (2018), sections 4 and 8. Units are (..., benchmarks, units), NaN 
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from perfarray.numerics.bootstrap import BLOCK, Draws, Place, stream
 from perfarray.numerics.bootstrap_limits import Bootstrap, influence_of, limits_of, one_sided, percentile_family
-from perfarray.numerics.bootstrap_samples import Integers, draw_sample
+from perfarray.numerics.bootstrap_samples import Integers
 from perfarray.numerics.intervals import t_probability, t_quantile
 from perfarray.numerics.levels import Floats, UnitSummary, summarise_units
+from perfarray.numerics.randomization import below
 from perfarray.numerics.suite import Mask, Sides, run_statistic, smallest_number, suite_mean, suite_weights, transform
 
 CERTAIN = 1e-13
@@ -197,20 +199,61 @@ def draw_scores(sides: Sides, cells: Integers, draws: Draws, score: Score) -> It
     """
     benchmarks = sides.matched.shape[-1]
     size = max(1, BLOCK // max(1, benchmarks * draws.n_resamples))
-    log = score.within == "geometric"
-    statistic = "mean" if log else score.within
     # A block of suites at a time bounds the memory.
     for start in range(0, len(cells), size):
         part = slice(start, start + size)
-        redrawn = []
-        for number, side in enumerate((sides.new[part], sides.old[part])):
-            groups = np.broadcast_to(2 * cells[part, None] + (0 if score.paired else number), side.shape[:-1])
-            places = groups * benchmarks + np.arange(benchmarks)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                sample = draw_sample(np.log(side) if log else side, places, groups, draws, statistic, joint=int(score.shared))
-            redrawn.append(np.exp(sample.replicates) if log else sample.replicates)
         block = Sides(sides.new[part], sides.old[part], sides.matched[part], sides.incomplete[part])
-        yield part, Drawn(block, cells[part], redrawn[0], redrawn[1])
+        new, old = (_redrawn(side, cells[part], number, draws, score) for number, side in enumerate((block.new, block.old)))
+        yield part, Drawn(block, cells[part], new, old)
+
+
+def _redrawn(units: Floats, cells: Integers, system: int, draws: Draws, score: Score) -> Floats:
+    """Return the statistic of redrawn units of every benchmark, (suites, benchmarks, R); NaN where nothing was measured."""
+    measured = ~np.isnan(units)
+    counts = measured.sum(axis=-1)
+    ordered = np.take_along_axis(units, np.argsort(~measured, axis=-1, kind="stable"), axis=-1)
+    log = score.within == "geometric"
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = np.log(ordered) if log else ordered
+    found = np.full((*counts.shape, draws.n_resamples), np.nan)
+    size = max(1, BLOCK // max(1, units[0].size))
+    # Every suite has random numbers of its own, for all its benchmarks at once: a loop over suites.
+    for target, own, number, cell in zip(found, values, counts, cells.tolist(), strict=True):
+        place = Place(cell, side=0 if score.paired else system)
+        for block, start in enumerate(range(0, draws.n_resamples, size)):
+            rng, part = stream(draws, place, 0, block), slice(start, start + size)
+            # Benchmarks with as many units are drawn side by side: mostly all of them.
+            for count in sorted(set(number.tolist()) - {0}):
+                rows = np.flatnonzero(number == count)
+                target[rows, part] = _redraw_units(own[rows, :count], target[:, part].shape[-1], rng, score)
+    return np.exp(found, out=found) if log else found
+
+
+def _redraw_units(values: Floats, number: int, rng: np.random.Generator, score: Score) -> Floats:
+    """Draw units within every benchmark (benchmarks, units), shared ones for all at once; return their statistic (benchmarks, R)."""
+    benchmarks, count = values.shape
+    own = 1 if score.shared else benchmarks
+    outcomes = count**count
+    if outcomes <= number:
+        # So few units can be redrawn in few ways: each way is computed once, and a replicate is one of them.
+        table = _statistic(values[:, _ways(count)], score)
+        way = below(outcomes, own * number, rng).reshape(own, number)
+        return np.asarray(table.ravel().take(way + np.arange(0, table.size, outcomes)[:, None]))
+    unit = below(count, own * count * number, rng).reshape(own, count, number)
+    return _statistic(values.ravel().take(unit + np.arange(0, values.size, count)[:, None, None]), score)
+
+
+@lru_cache(maxsize=8)
+def _ways(count: int) -> Integers:
+    """Return every way to draw as many units as there are, with replacement: (units, ways)."""
+    return np.indices((count,) * count).reshape(count, -1)
+
+
+def _statistic(drawn: Floats, score: Score) -> Floats:
+    """Return the statistic of redrawn units (benchmarks, units, R), none missing; logs are averaged."""
+    if score.within == "median":
+        return np.asarray(np.median(drawn, axis=1))
+    return np.asarray(drawn.min(axis=1) if score.within == "min" else drawn.mean(axis=1))
 
 
 def bootstrap_interval(drawn: Drawn, matched: Mask, score: Score, draws: Draws, method: str) -> ScoreRatio:

@@ -8,6 +8,7 @@ import xarray as xr
 
 from perfarray.plots._bootstrap import distribution
 from perfarray.plots._intervals import mean_intervals, ratio_intervals
+from perfarray.plots._mixture import cdf_fit, mixture, violin
 from perfarray.plots._plan import plan
 from perfarray.plots._principal_components import principal_components
 from perfarray.plots._regression import explained
@@ -22,11 +23,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PICTURES",
+    "cdf_fit",
     "distribution",
     "draw",
     "explained",
     "five_numbers",
     "mean_intervals",
+    "mixture",
     "plan",
     "principal_components",
     "protocol",
@@ -35,6 +38,7 @@ __all__ = [
     "run_sequence",
     "score_densities",
     "variance_components",
+    "violin",
 ]
 
 PICTURES: Final[Mapping[str, Callable[..., "Axes"]]] = MappingProxyType(
@@ -44,7 +48,9 @@ PICTURES: Final[Mapping[str, Callable[..., "Axes"]]] = MappingProxyType(
         "compare": ratio_intervals,
         "explain_variation": explained,
         "five_number_summary": five_numbers,
+        "fit_mixture": mixture,
         "mean_interval": mean_intervals,
+        "mixture": mixture,
         "pairwise": ratio_intervals,
         "plan_repetitions": plan,
         "plan_suite": plan,

@@ -1,0 +1,135 @@
+"""Does a mixture describe a sample: Kolmogorov-Smirnov distance, calibrated by samples drawn from the mixture and fitted anew."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perfarray.numerics.levels import Floats
+from perfarray.numerics.mixture import fit_mixtures
+from perfarray.numerics.mixture_functions import Mixture, distribution, draw_row
+
+VALUES = 1 << 20
+"""Values drawn at a time."""
+
+
+class Refit(NamedTuple):
+    """How the mixtures of drawn samples are fitted: as that of the data was."""
+
+    numbers: Sequence[int]
+    models: Sequence[str]
+    tolerance: float | None
+    forced: bool
+    engine: str
+
+
+class Fitness(NamedTuple):
+    """Distance, critical value, p-value and the Monte Carlo error of p, for every cell."""
+
+    statistic: Floats
+    critical_value: Floats
+    pvalue: Floats
+    pvalue_error: Floats
+
+
+def ks_distance(values: Floats, weights: Floats | None, mixture: Mixture) -> Floats:
+    """Return the largest distance between the empirical distribution and a mixture's, on both sides of every step.
+
+    Parameters
+    ----------
+    values : array, shape (sample, value)
+        NaN where not measured.
+    weights : array, shape (sample, value), optional
+        What each value counts; default: 1.
+    mixture : Mixture
+        Parameters of shape (sample, component).
+
+    Returns
+    -------
+    array, shape (sample,)
+    """
+    order = np.argsort(values, axis=-1)
+    ordered = np.take_along_axis(values, order, axis=-1)
+    measured = ~np.isnan(ordered)
+    shares = measured.astype(float) if weights is None else np.where(measured, np.take_along_axis(weights, order, axis=-1), 0.0)
+    steps = np.cumsum(shares, axis=-1)
+    total = steps[:, -1:]
+    fitted = distribution(Mixture(*(part[:, None, :] for part in mixture)), ordered)
+    below, above = fitted - (steps - shares) / total, steps / total - fitted
+    found = np.where(measured, np.maximum(below, above), -np.inf).max(axis=-1, initial=-np.inf)
+    # A constant sample is its own distribution: the step on both sides is at the same place.
+    point = (mixture.deviations == 0).any(axis=-1)
+    return np.where(np.isfinite(found), np.where(point, 0.0, found), np.nan)
+
+
+def calibrated_fit(
+    values: Floats,
+    weights: Floats | None,
+    mixture: Mixture,
+    cells: npt.NDArray[np.intp],
+    refit: Refit,
+    *,
+    n_resamples: int,
+    undersample: float,
+    resolution: float | None,
+    alpha: float,
+    key: Sequence[int],
+) -> Fitness:
+    """Calibrate the distance of every sample by samples drawn from its mixture; K is chosen anew for each.
+
+    Parameters
+    ----------
+    values, weights, mixture
+        As for `ks_distance`.
+    cells : int array, shape (sample,)
+        Numbers of the cells, which name the streams of random numbers.
+    refit : Refit
+        How drawn samples are fitted.
+    n_resamples : int
+        Samples drawn for each.
+    undersample : float
+        Their size as a share of the sample's.
+    resolution : float or None
+        What drawn values are rounded to.
+    alpha : float
+        The risk the critical value belongs to.
+    key : sequence of int
+        What all streams begin with.
+    """
+    observed = ks_distance(values, weights, mixture)
+    n = (~np.isnan(values)).sum(axis=-1)
+    found = Fitness(observed, *(np.full(len(values), np.nan) for _ in range(3)))
+    for row in np.flatnonzero((mixture.deviations > 0).any(axis=-1) & (n > 0)):
+        own = Mixture(*(part[row : row + 1] for part in mixture)).rows()
+        size = max(1, int(np.floor(undersample * n[row] + 0.5)))
+        stream = np.random.Generator(np.random.Philox(key=list(key), counter=[0, 0, 0, int(cells[row])]))
+        drawn = np.concatenate([_distances(block, refit) for block in _samples(own, n_resamples, size, resolution, stream)])
+        found.critical_value[row] = np.sort(drawn)[critical_place(n_resamples, alpha)]
+        exceed = float((drawn > observed[row]).sum())
+        found.pvalue[row] = exceed / n_resamples
+        # Where none or all exceed, the error of p is that of one that does or does not.
+        inside = min(max(exceed, n_resamples / (n_resamples + 1)), n_resamples**2 / (n_resamples + 1)) / n_resamples
+        found.pvalue_error[row] = np.sqrt(inside * (1 - inside) / n_resamples)
+    return found
+
+
+def critical_place(number: int, alpha: float) -> int:
+    """Return the place (from 0) of the critical value among ordered distances: the integer part of N (1 - alpha), counted from 1."""
+    return max(0, int(np.floor(number * (1 - alpha) + 1e-9)) - 1)
+
+
+def _samples(mixture: Mixture, number: int, size: int, resolution: float | None, stream: np.random.Generator) -> Iterator[Floats]:
+    """Draw samples, a block at a time, and round them to the grid of the data."""
+    row = Mixture(*(part[0] for part in mixture))
+    step = max(1, VALUES // size)
+    for start in range(0, number, step):
+        count = min(step, number - start)
+        values = draw_row(row, count * size, stream).reshape(count, size)
+        yield values if resolution is None else np.round(values / resolution) * resolution
+
+
+def _distances(values: Floats, refit: Refit) -> Floats:
+    """Fit drawn samples and return their distances from what was fitted."""
+    fits = fit_mixtures(values, None, refit.numbers, refit.models, tolerance=refit.tolerance, forced=refit.forced, engine=refit.engine)
+    return ks_distance(values, None, Mixture(fits.weights, fits.means, fits.deviations))

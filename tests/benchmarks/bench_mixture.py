@@ -1,0 +1,124 @@
+"""Mixtures of 1 to 9 components, both models, of 100 samples of 30 to 1,000 values, against scikit-learn: as ratios.
+
+OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 python tests/benchmarks/bench_mixture.py
+
+scikit-learn takes one sample at a time (part of them, its time scaled to all), from its own start (k-means) and with its own stopping
+rule, and, as a second peer, from the start and with about the stopping rule of ours. "Worse" counts fits of ours whose log-likelihood is
+lower than scikit-learn's by more than 1e-6 times its size, where no component of either has collapsed.
+"""
+
+import warnings
+
+import numpy as np
+from interleaved import interleaved, ratio, report
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.mixture import GaussianMixture
+
+from perfarray.numerics.goodness_of_fit import Refit, calibrated_fit
+from perfarray.numerics.mixture import fit_mixtures
+from perfarray.numerics.mixture_functions import Mixture
+from perfarray.numerics.mixture_start import quantile_classes
+
+SAMPLES, PART, NUMBERS, MODELS = 100, 5, range(1, 10), ("equal", "unequal")
+REFITS, REFITTED, SIZE = 200, 5, 100
+
+
+def samples() -> np.ndarray:
+    """Return samples of the paper's mixtures (section 5.2.1), with sizes from 30 to 1,000."""
+    rng = np.random.default_rng(0)
+    values = np.full((SAMPLES, 1000), np.nan)
+    for row in values:
+        n, number = int(np.exp(rng.uniform(np.log(30), np.log(1000)))), 1 + rng.poisson(3.5)
+        means, deviations = rng.uniform(10, 60, number), 0.3 + 2 * rng.beta(3, 2, number)
+        chosen = rng.choice(number, n, p=rng.dirichlet(np.ones(number)))
+        row[:n] = rng.normal(means[chosen], deviations[chosen])
+    return values
+
+
+def theirs(values: np.ndarray, same_start: bool = False) -> np.ndarray:
+    """Fit every sample, number of components and model with scikit-learn; return the log-likelihoods."""
+    found = np.full((len(values), len(NUMBERS), len(MODELS)), np.nan)
+    for row, padded in enumerate(values):
+        sample = np.sort(padded[~np.isnan(padded)])
+        for place, number in enumerate(NUMBERS):
+            for column, model in enumerate(("tied", "full")):
+                start = _start(sample, number, model) if same_start else {"random_state": 0}
+                fit = GaussianMixture(number, covariance_type=model, **start).fit(sample[:, None])
+                narrow = np.sqrt(fit.covariances_).min() < 1e-2
+                found[row, place, column] = np.nan if narrow else fit.score(sample[:, None]) * len(sample)
+    return found
+
+
+def _start(sample: np.ndarray, number: int, model: str) -> dict:
+    """Return scikit-learn's arguments for our start, and a stopping rule as strict as ours."""
+    edges = quantile_classes(sample[None], np.array([len(sample)]), number)[0]
+    parts = [sample[low:high] for low, high in zip(edges, edges[1:], strict=False)]
+    variances = np.maximum([part.var() for part in parts], 1e-6)
+    pooled = np.average(variances, weights=[len(part) for part in parts])
+    precisions = np.array([[1 / pooled]]) if model == "tied" else (1 / variances)[:, None, None]
+    weights, means = np.array([len(part) for part in parts]) / len(sample), np.array([[part.mean()] for part in parts])
+    start = {"weights_init": weights, "means_init": means, "precisions_init": precisions, "init_params": "random_from_data"}
+    return start | {"tol": 3e-5, "max_iter": 2000, "random_state": 0}
+
+
+def ours(values: np.ndarray, engine: str, tolerance: float | None = 1e-5) -> None:
+    """Fit all samples."""
+    fit_mixtures(values, None, NUMBERS, MODELS, tolerance=tolerance, engine=engine)
+
+
+def worse(values: np.ndarray) -> str:
+    """Count the fits to the maximum that are worse than scikit-learn's."""
+    peer = theirs(values)
+    count = compared = 0
+    for place, number in enumerate(NUMBERS):
+        for column, model in enumerate(MODELS):
+            fits = fit_mixtures(values, None, [number], [model])
+            known = np.isfinite(peer[:, place, column]) & np.isfinite(fits.loglik)
+            compared += int(known.sum())
+            count += int((fits.loglik < peer[:, place, column] - 1e-6 * np.abs(fits.loglik))[known].sum())
+    return f"{count} of {compared} worse"
+
+
+def refits(sample: np.ndarray, engine: str) -> None:
+    """Test the fit of one sample with 200 refits."""
+    refit = Refit(NUMBERS, MODELS, 1e-5, False, engine)
+    fits = fit_mixtures(sample, None, NUMBERS, MODELS, tolerance=1e-5, engine=engine)
+    mixture = Mixture(fits.weights, fits.means, fits.deviations)
+    options = {"n_resamples": REFITS, "undersample": 1.0, "resolution": None, "alpha": 0.05, "key": (1, 2)}
+    calibrated_fit(sample, None, mixture, np.array([0]), refit, **options)
+
+
+def main() -> None:
+    """Print the times and the ratios."""
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    values = samples()
+    part = values[:: SAMPLES // PART]
+    found = interleaved(
+        {
+            "scikit-learn, part": lambda: theirs(part),
+            "scikit-learn, our start, part": lambda: theirs(part, same_start=True),
+            "numpy": lambda: ours(values, "numpy"),
+            "numba": lambda: ours(values, "numba"),
+            "numpy to the maximum": lambda: ours(values, "numpy", None),
+            "numba to the maximum": lambda: ours(values, "numba", None),
+        },
+        rounds=3,
+    )
+    report(f"{SAMPLES} samples", found)
+    for name in ("numpy", "numba", "numpy to the maximum", "numba to the maximum"):
+        scale = SAMPLES / PART
+        own, same = (scale * ratio(found, peer, name) for peer in ("scikit-learn, part", "scikit-learn, our start, part"))
+        print(f"  scikit-learn / {name:<22} {own:6.1f} (its own start), {same:6.1f} (ours)")
+    print(f"  to the maximum, against scikit-learn from k-means: {worse(part)}")
+    sample = values[(~np.isnan(values)).sum(axis=-1) >= SIZE][:1, :SIZE]
+    drawn = np.random.default_rng(1).choice(sample[0], (REFITTED, SIZE))
+    drawn = drawn + np.random.default_rng(2).normal(0, 0.3, drawn.shape)
+    variants = {"scikit-learn, part": lambda: theirs(drawn), "numpy": lambda: refits(sample, "numpy"), "numba": lambda: refits(sample, "numba")}
+    found = interleaved(variants, rounds=3)
+    report(f"{REFITS} refits of a sample of {SIZE}", found)
+    for name in ("numpy", "numba"):
+        print(f"  scikit-learn / {name:<22} {REFITS / REFITTED * ratio(found, 'scikit-learn, part', name):6.1f}")
+
+
+if __name__ == "__main__":
+    main()

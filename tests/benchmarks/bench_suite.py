@@ -1,0 +1,73 @@
+"""The bootstrap interval of the ratio of two suites, 12 benchmarks x 3 runs, 500 replicates: against SciPy, and for many machines.
+
+OPENBLAS_NUM_THREADS=1 python tests/benchmarks/bench_suite.py [machines]
+
+`scipy` is `scipy.stats.bootstrap` of one machine: 24 samples, a vectorised statistic, percentiles; it draws the same replicates.
+"""
+
+import sys
+import time
+import tracemalloc
+
+import numpy as np
+from interleaved import interleaved, ratio, report
+from scipy import stats
+
+from perfarray.numerics.bootstrap import Draws
+from perfarray.numerics.score_ratio import Score, bootstrap_interval, draw_scores
+from perfarray.numerics.suite import match_sides
+
+BENCHMARKS, RUNS, REPLICATES = 12, 3, 500
+SCORE = Score("geometric", "mean", False, False, False, 0.95, "two-sided")
+
+
+def intervals(new: np.ndarray, old: np.ndarray, score: Score = SCORE, method: str = "percentile") -> float:
+    """Return the mean lower limit over the machines."""
+    sides = match_sides(new, old, shared=score.shared, paired=False)
+    draws = Draws((True,), REPLICATES, (1, 2))
+    drawn = draw_scores(sides, np.arange(len(new)), draws, score)
+    return float(np.concatenate([bootstrap_interval(part, part.sides.matched, score, draws, method).lower for _, part in drawn]).mean())
+
+
+def scipy_interval(new: np.ndarray, old: np.ndarray, rng: np.random.Generator) -> float:
+    """Return the lower limit of one machine."""
+
+    def statistic(*samples: np.ndarray, axis: int) -> np.ndarray:
+        means = [np.log(sample.mean(axis=axis)) for sample in samples]
+        return np.exp((sum(means[:BENCHMARKS]) - sum(means[BENCHMARKS:])) / BENCHMARKS)
+
+    found = stats.bootstrap((*new, *old), statistic, n_resamples=REPLICATES, method="percentile", vectorized=True, rng=rng)
+    return float(found.confidence_interval.low)
+
+
+def main() -> None:
+    """Print times, the ratio per machine, and the memory of many machines."""
+    machines = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
+    rng = np.random.default_rng(1)
+    new, old = rng.lognormal(0, 0.05, (2, machines, BENCHMARKS, RUNS))
+    variants = {
+        "ours, 20 machines": lambda: intervals(new[:20], old[:20]),
+        "scipy, 1 machine": lambda: scipy_interval(new[0], old[0], rng),
+    }
+    found = interleaved(variants, rounds=9)
+    report(f"{BENCHMARKS} benchmarks x {RUNS} runs, {REPLICATES} replicates", found)
+    print(f"  scipy / ours, per machine: {20 * ratio(found, 'scipy, 1 machine', 'ours, 20 machines'):.0f}")
+    cases = {
+        "means": (SCORE, "percentile"),
+        "medians": (SCORE._replace(statistic="median"), "percentile"),
+        "means, bca": (SCORE, "bca"),
+        "random benchmarks": (SCORE._replace(random_benchmarks=True), "percentile"),
+        "shared runs": (SCORE._replace(shared=True), "percentile"),
+    }
+    print(f"{machines} machines, seconds (of this process)")
+    for name, (score, method) in cases.items():
+        start, busy = time.perf_counter(), time.process_time()
+        intervals(new, old, score, method)
+        print(f"  {name:<40} {time.perf_counter() - start:6.2f} ({time.process_time() - busy:.2f})")
+    tracemalloc.start()
+    intervals(new, old)
+    print(f"  most memory at once: {tracemalloc.get_traced_memory()[1] / 1e6:.0f} MB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""Pictures of mixtures: what is drawn, and what is refused."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import xarray as xr
+
+import perfarray
+from perfarray.plots import cdf_fit, mixture, violin
+
+
+@pytest.fixture(autouse=True)
+def close():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def times() -> xr.DataArray:
+    return perfarray.from_samples({"old": [1.0, 1.1, 1.2, 2.0, 2.1, 2.2], "new": [1.0] * 6})["time"]
+
+
+@pytest.fixture
+def fit() -> xr.Dataset:
+    """Two components for one version, a constant for the other."""
+    weight = xr.DataArray([[0.5, 0.5], [1.0, 0.0]], dims=("version", "component"), coords={"version": ["old", "new"]})
+    mean = weight.copy(data=[[1.1, 2.1], [1.0, np.nan]])
+    found = perfarray.GaussianMixture.from_parameters(weight, mean, weight.copy(data=[[0.1, 0.1], [1.0, np.nan]])).to_dataset()
+    found["standard_deviation"].loc[{"version": "new", "component": 1}] = 0.0
+    return found.assign_attrs(result="fit_mixture", levels="execution", value="execution")
+
+
+def test_density_is_the_sum_of_its_components(times, fit):
+    """Bars have area 1, a tick stands for every run, and the solid line is the sum of the dashed ones."""
+    ax = mixture(fit.sel(version="old"), times=times.sel(version="old"))
+    assert sum(bar.get_height() * bar.get_width() for bar in ax.patches) == pytest.approx(1.0)
+    rug, *components, whole = ax.lines
+    np.testing.assert_allclose(rug.get_xdata(), times.sel(version="old"))
+    np.testing.assert_allclose(sum(line.get_ydata() for line in components), whole.get_ydata())
+    assert np.trapezoid(whole.get_ydata(), whole.get_xdata()) == pytest.approx(1.0, abs=1e-3)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["components", "mixture", "runs"]
+
+
+def test_narrow_peaks_are_cut(times, fit):
+    """A spike does not press the histogram to the floor."""
+    narrow = fit.sel(version="old").assign(standard_deviation=fit["standard_deviation"].sel(version="old") / 1000)
+    ax = mixture(narrow, times=times.sel(version="old"))
+    assert ax.get_ylim()[1] == pytest.approx(3 * max(bar.get_height() for bar in ax.patches))
+
+
+def test_largest_distance_is_that_of_kolmogorov_and_smirnov(times, fit):
+    """Both sides of every step count."""
+    from scipy.stats import kstest, norm
+
+    ax = cdf_fit(fit.sel(version="old"), times=times.sel(version="old"))
+    law = kstest(times.sel(version="old"), lambda x: 0.5 * norm.cdf(x, 1.1, 0.1) + 0.5 * norm.cdf(x, 2.1, 0.1))
+    assert f"largest distance {law.statistic:.3g}" in [text.get_text() for text in ax.get_legend().get_texts()]
+    (segment,) = ax.collections[0].get_segments()
+    assert np.ptp(segment[:, 1]) == pytest.approx(law.statistic)
+
+
+def test_a_constant_is_a_line(times, fit):
+    """One component without spread; its distribution function is a step without distance."""
+    new = fit.sel(version="new")
+    assert mixture(new, times=times.sel(version="new")).get_legend() is not None
+    ax = cdf_fit(new, times=times.sel(version="new"))
+    assert "largest distance 0" in [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def test_a_result_draws_itself(fit):
+    """The picture of a fit is its density; `times` selects its own cell."""
+    ax = fit.sel(version="old").perf.plot()
+    assert ax.get_title(loc="left") == "Mixture of 2 components, old"
+    assert ax.get_ylabel() == "density"
+
+
+def test_violins_stand_side_by_side(times):
+    """One per configuration, the median a dot, a constant a line."""
+    ax = violin(times)
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["old", "new"]
+    assert [line.get_ydata()[0] for line in ax.lines] == [1.2, 1.0]
+    assert ax.get_ylabel() == "time"
+
+
+def test_what_cannot_be_drawn(times, fit):
+    """Several cells, no runs, no repetitions."""
+    with pytest.raises(ValueError, match="select one label along version"):
+        mixture(fit)
+    with pytest.raises(ValueError, match="times has dims that the mixture has not: machine"):
+        mixture(fit.sel(version="old"), times=times.sel(version="old").expand_dims(machine=["a", "b"]))
+    with pytest.raises(ValueError, match="give the timings with times="):
+        cdf_fit(fit.sel(version="old"))
+    with pytest.raises(ValueError, match="violins show repetitions"):
+        violin(times.isel(execution=0))
+    with pytest.raises(ValueError, match="no mixture"):
+        mixture(fit.sel(version="old").where(False).assign(n_components=np.nan))

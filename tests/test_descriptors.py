@@ -1,0 +1,141 @@
+"""A table of machines: rows, responses, typed columns, what could not be read."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import perfarray
+
+
+@pytest.fixture
+def times():
+    """Four machines, three benchmarks, five executions of two iterations; texts as archives write them."""
+    found = perfarray.simulate(
+        sizes={"execution": 5, "iteration": 2},
+        variances={"execution": 0.01, "iteration": 0.04},
+        mean=10.0,
+        dims={"machine": ["w", "x", "y", "z"], "benchmark": ["fft", "lu", "sort"]},
+        rng=1,
+    )["time"]
+    return found.assign_coords(
+        l2_cache=("machine", np.array(["256 KB I+D on chip per core", "1 MB I+D on chip per core", "much", "unknown"], dtype=object)),
+        memory=("machine", np.array(["8 GB (2 x 4 GB DDR3-1333)"] * 3 + ["unknown"], dtype=object)),
+        auto_parallel=("machine", np.array(["Yes", "No", "Yes", "No"], dtype=object)),
+        hardware_available=("machine", np.array(["May-2012", "03/01/12", "Jan-2013", "unknown"], dtype=object)),
+        vendor=("machine", np.array(["A", "A", "B", "unknown"], dtype=object)),
+        base_flags=("machine", np.array(["-O3 -flto", "-O3", "-O2 -flto", "unknown"], dtype=object)),
+        cores=("machine", [1, 2, 4, 8]),
+    )
+
+
+def test_responses_are_those_of_relative_variation(times):
+    """One row per machine, in order; performance and variation as `relative_variation` says, variation their product."""
+    table = perfarray.machine_table(times, response=("performance", "relative_variation", "variation"))
+    expected = times.perf.relative_variation()
+    assert table["machine"].tolist() == ["w", "x", "y", "z"]
+    np.testing.assert_allclose(table["performance"], expected["performance"])
+    np.testing.assert_allclose(table["relative_variation"], expected["relative_variation"])
+    np.testing.assert_allclose(table["variation"], expected["standard_deviation"])
+    assert table["n_runs"].tolist() == [5] * 4
+    assert table["n_benchmarks"].tolist() == [3] * 4
+
+
+def test_columns_are_typed(times):
+    """Numbers, True and False, categories; texts that could not be read stay, and are counted."""
+    table = times.perf.machine_table()
+    np.testing.assert_equal(table["l2_kb"].tolist(), [256.0, 1024.0, np.nan, np.nan])
+    np.testing.assert_equal(table["memory_speed"].tolist(), [1333.0] * 3 + [np.nan])
+    np.testing.assert_allclose(table["hardware_available"], [2012 + 4 / 12, 2012 + 2 / 12, 2013.0, np.nan])
+    assert table["auto_parallel"].tolist() == [True, False, True, False]
+    assert table["vendor"].dtype == "category"
+    assert table["vendor"].tolist() == ["A", "A", "B", "unknown"]
+    assert table["l2_cache_unparsed"].tolist() == ["", "", "much", ""]
+    assert (table.attrs["n_unparsed"], table.attrs["unparsed"]) == (1, "l2_cache: 1")
+    assert table["cores"].tolist() == [1, 2, 4, 8]
+
+
+def test_flags_are_columns(times):
+    """The commonest first; as many as asked for."""
+    table = times.perf.machine_table()
+    assert [name for name in table if name.startswith("flag ")] == ["flag -O3", "flag -flto", "flag -O2"]
+    assert table["flag -flto"].tolist() == [True, False, True, False]
+    assert [name for name in times.perf.machine_table(n_flags=1) if name.startswith("flag ")] == ["flag -O3"]
+
+
+def test_order_of_dims_changes_nothing(times):
+    """Rows and numbers are the same for any order of dims, and for chunks."""
+    table = times.perf.machine_table()
+    other = times.transpose(*reversed(times.dims)).chunk({"machine": 1}).perf.machine_table()
+    assert table.equals(other)
+
+
+def test_other_dims_make_rows(times):
+    """A dim that is left makes a row for each combination that was measured, and a column."""
+    two = xr.concat([times, times * 2], dim=xr.IndexVariable("version", np.array(["old", "new"], dtype=object)))
+    gone = two.where((two["version"] == "old") | (two["machine"] == "x")).assign_attrs(two.attrs)
+    table = gone.perf.machine_table()
+    assert table[["machine", "version"]].values.tolist() == [["w", "old"], ["x", "old"], ["x", "new"], ["y", "old"], ["z", "old"]]
+    assert table["performance"][2] == pytest.approx(2 * table["performance"][1])
+
+
+def test_rows_have_the_same_suite(times):
+    """A benchmark that several machines lack is left out of all; a machine that lacks most has no response, and both are said."""
+    gaps = times.where(~((times["benchmark"] == "lu") & times["machine"].isin(["y", "z"]))).assign_attrs(times.attrs)
+    with pytest.warns(UserWarning, match="1 of 3 benchmarks are left out.*'lu'"):
+        table = gaps.perf.machine_table()
+    assert table.attrs["unmatched"] == "lu"
+    np.testing.assert_allclose(table["performance"], times.sel(benchmark=["fft", "sort"]).perf.relative_variation()["performance"])
+    few = times.where((times["benchmark"] == "lu") | (times["machine"] != "y")).assign_attrs(times.attrs)
+    with pytest.warns(UserWarning, match="1 of 4 rows lack benchmarks"):
+        table = few.perf.machine_table()
+    assert table["performance"].isna().tolist() == [False, False, True, False]
+
+
+def test_what_each_level_adds():
+    """The variation of a level is that of its variance component, relative to the mean: here 3 % and 4 %."""
+    many = perfarray.simulate(
+        sizes={"execution": 400, "iteration": 10}, variances={"execution": 0.09, "iteration": 0.16}, mean=10.0, dims={"machine": 2}, rng=1
+    )
+    table = many.perf.machine_table(response=("execution_variation", "iteration_variation"))
+    np.testing.assert_allclose(table["execution_variation"], 0.03, rtol=0.15)
+    np.testing.assert_allclose(table["iteration_variation"], 0.04, rtol=0.05)
+
+
+def test_noise_of_relative_variation():
+    """METHODS: the log of the spread of one benchmark with three runs has a standard deviation of .64, of twelve alike .15."""
+    for benchmarks, expected in ((1, 0.65), (12, 0.15)):
+        times = perfarray.simulate(
+            sizes={"execution": 3}, variances={"execution": 0.0001}, dims={"machine": 400, "benchmark": benchmarks}, rng=1
+        )
+        table = times.perf.machine_table()
+        assert table["relative_variation_noise"][0] == pytest.approx(expected, abs=0.02)
+        assert np.log(table["relative_variation"]).std() == pytest.approx(expected, abs=0.03)
+
+
+def test_dumps_of_scores():
+    """Without repetitions the score is the performance, and the variation is not known."""
+    labels = {"machine": ["a", "b"], "tuning": ["base", "peak"]}
+    scores = xr.DataArray([[3.0, 4.0], [5.0, np.nan]], dims=("machine", "tuning"), coords=labels)
+    table = scores.perf.machine_table()
+    assert table[["machine", "tuning", "performance"]].values.tolist() == [["a", "base", 3.0], ["a", "peak", 4.0], ["b", "base", 5.0]]
+    assert table["relative_variation"].isna().all()
+    assert table["n_runs"].tolist() == [1, 1, 1]
+
+
+def test_ties_are_counted():
+    """Runs that are all alike by rounding vary by 0, and their number is said."""
+    times = perfarray.from_samples({"a": [1.0, 1.0, 1.0], "b": [1.0, 1.1, 1.2]}, dim="machine")
+    assert times.perf.machine_table().attrs["n_zero_variation"] == 1
+
+
+def test_bad_input(times):
+    """Nothing measured, unknown responses: what came and what there is."""
+    with pytest.raises(ValueError, match="nothing was measured"):
+        (times * np.nan).perf.machine_table()
+    with pytest.raises(ValueError, match=r"response='speed' is not known; choose one of 'performance'.*'execution_variation'"):
+        times.perf.machine_table(response="speed")
+    with pytest.raises(ValueError, match="n_flags"):
+        times.perf.machine_table(n_flags=-1)
+    several = xr.Dataset({"a": ("machine", [1.0]), "b": ("machine", [2.0])})
+    with pytest.raises(ValueError, match="which variable"):
+        perfarray.machine_table(several)

@@ -1,0 +1,248 @@
+"""Irving et al. (2018): what its printed numbers say about our functions, and our functions on real SPEC reports.
+
+The runs behind its tables 2, 6, 8 and 14 are not public, but the t intervals are fixed by three printed numbers, and the scores that SPEC
+published of the same machines are in an archive.
+"""
+
+import warnings
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from scipy import stats
+
+import perfarray
+
+BENCHMARKS = 29
+"""SPEC CPU2006: 12 integer and 17 floating-point."""
+
+
+def suite_of_ratios(gm: float, lower: float, benchmarks: int = BENCHMARKS) -> xr.DataArray:
+    """Return one run of each benchmark on two machines whose log ratios have the mean log(gm), and the 95 % limit `lower` by t."""
+    wanted = np.log(gm / lower) / stats.t.ppf(0.975, benchmarks - 1) * np.sqrt(benchmarks)
+    shape = np.linspace(-1, 1, benchmarks)
+    ratios = gm * np.exp(shape * wanted / shape.std(ddof=1))
+    times = np.linspace(10, 500, benchmarks)
+    dims, coords = ("version", "benchmark", "execution"), {"version": ["old", "new"]}
+    return xr.DataArray(np.stack([times, ratios * times])[..., None], dims=dims, coords=coords, name="time", attrs={"units": "s"})
+
+
+def answers(gm: float, lower: float, benchmarks: int = BENCHMARKS) -> xr.Dataset:
+    """Return the t interval over benchmarks at the corners of the box that rounds to the printed ratio and lower limit."""
+    corners = [(gm + a, lower + b) for a in (-0.0005, 0, 0.0005) for b in (-0.0005, 0, 0.0005)]
+    times = xr.concat([suite_of_ratios(*corner, benchmarks) for corner in corners], "corner")
+    return times.perf.score_ratio_interval("old", random_benchmarks=True)
+
+
+def within(printed: float, found: xr.DataArray, half: float = 0.0005) -> bool:
+    """Say whether a printed number lies among what the corners give, but for its own rounding."""
+    return float(found.min()) - half <= printed <= float(found.max()) + half
+
+
+TABLE_6 = {
+    "A": (3.339, 2.626, 4.245), "B": (3.495, 2.364, 5.167), "C": (1.698, 1.417, 2.035), "D": (3.259, 2.540, 4.182),
+    "E": (1.984, 1.733, 2.272), "F": (1.675, 1.429, 1.964), "G": (1.27, 1.139, 1.417),
+}  # fmt: skip
+TABLE_8 = {
+    "H": (1.122, 0.956, 1.316, 0.849), "I": (1.135, 0.973, 1.325, 0.896), "J": (1.127, 0.967, 1.314, 0.878),
+    "K": (1.318, 1.037, 1.675, 0.975), "L": (1.11, 0.948, 1.298, 0.814), "M": (1.13, 0.963, 1.325, 0.872), "N": (1.167, 0.964, 1.413, 0.891),
+}  # fmt: skip
+"""Ratio of geometric means, limits of the t interval, and (table 8) its confidence."""
+
+
+@pytest.mark.parametrize("pair", TABLE_6)
+def test_table_6(pair):
+    """The printed ratio and lower limit give the printed upper limit by the t interval over benchmarks on log ratios."""
+    gm, lower, upper = TABLE_6[pair]
+    found = answers(gm, lower)
+    assert within(lower, found["lower"])
+    assert within(upper, found["upper"])
+
+
+@pytest.mark.parametrize("pair", TABLE_8)
+def test_table_8(pair):
+    """The same, and 1 - p is the printed confidence."""
+    gm, lower, upper, confidence = TABLE_8[pair]
+    found = answers(gm, lower)
+    np.testing.assert_allclose(found["df"], BENCHMARKS - 1, rtol=1e-9)
+    assert within(upper, found["upper"])
+    assert within(confidence, 1 - found["pvalue"])
+
+
+def test_table_8_counts_29_benchmarks():
+    """With the 12 integer benchmarks alone, no more than two of the seven confidences would come out."""
+    hits = [within(confidence, 1 - answers(gm, lower, 12)["pvalue"]) for gm, lower, _, confidence in TABLE_8.values()]
+    assert sum(hits) <= 2
+
+
+def test_seven_benchmarks_cannot_convince_ranks_at_one_percent():
+    """Section 10: the two-sided p of HPT cannot fall below 0.01, not even when all seven benchmarks are clearly slower."""
+    old = np.arange(1, 8)[:, None] * np.array([1.0, 1.01, 1.02, 1.03, 1.04])
+    times = xr.DataArray(np.stack([old, 0.5 * old]), dims=("version", "benchmark", "execution"), coords={"version": ["old", "new"]})
+    found = times.perf.hierarchical_performance_test("old")
+    assert 2 * found["pvalue"].item() == 2 / 2**7 > 0.01
+
+
+def test_figure_15():
+    """Two features whose first component is (0.966, 0.258) and explains 95 %: loadings, shares and scores (the text's 0.996 is a misprint)."""
+    rng = np.random.default_rng(15)
+    raw = rng.standard_normal((1000, 2))
+    raw -= raw.mean(axis=0)
+    white = raw @ np.linalg.inv(np.linalg.cholesky(np.cov(raw.T))).T
+    axes = np.array([[0.966, 0.258], [-0.258, 0.966]]) / np.hypot(0.966, 0.258)
+    points = white * np.sqrt([9.5, 0.5]) @ axes
+    data = xr.DataArray(points, dims=("machine", "benchmark"), coords={"benchmark": ["X1", "X2"]})
+    found = data.perf.principal_components().to_dataset()
+    np.testing.assert_allclose(found["loading"].transpose("principal_component", "benchmark"), axes, atol=1e-9)
+    np.testing.assert_allclose(found["explained_variance_ratio"], [0.95, 0.05], rtol=1e-9)
+    assert round(found["loading"].sel(principal_component=1, benchmark="X1").item(), 3) == 0.966
+    np.testing.assert_allclose(found["score"], points @ axes.T, atol=1e-9)
+
+
+def two_extremes() -> xr.DataArray:
+    """Return scores as in section 9: 25 of 29 benchmarks are 10 % better on "new", and "old" is far ahead in two."""
+    rng = np.random.default_rng(9)
+    old = np.linspace(20, 40, BENCHMARKS)
+    new = old * np.where(np.arange(BENCHMARKS) < 25, 1.1, 0.95)
+    old[-2:], new[-2:] = (400, 150), (320, 130)
+    runs = np.stack([old, new])[..., None] * (1 + 0.005 * rng.standard_normal((2, BENCHMARKS, 3)))
+    names = [f"b{number:02}" for number in range(BENCHMARKS - 2)] + ["libquantum", "bwaves"]
+    coords = {"version": ["old", "new"], "benchmark": names}
+    attrs = {"units": "1", "better": "higher"}
+    return xr.DataArray(runs, dims=("version", "benchmark", "execution"), coords=coords, name="score", attrs=attrs)
+
+
+@pytest.mark.parametrize("mean", ["geometric", "harmonic", "arithmetic"])
+def test_table_14(mean):
+    """Two extreme benchmarks turn the arithmetic mean round, and neither of the others; without both, all three agree."""
+    scores = two_extremes()
+    options = {"mean": mean, "method": "percentile", "n_resamples": 2000, "rng": 1}
+    with pytest.warns(UserWarning, match="fewer than 30 units"):
+        found = scores.perf.score_ratio_interval("old", sensitivity=True, **options).squeeze()
+        starred = scores.drop_sel(benchmark=["libquantum", "bwaves"]).perf.score_ratio_interval("old", **options).squeeze()
+    assert (found["upper"] < 1) if mean == "arithmetic" else (found["lower"] > 1)
+    assert starred["lower"] > 1
+    if mean == "arithmetic":
+        distance = np.abs(found["estimate_without"] - found["estimate"])
+        assert distance.idxmax("benchmark") == "libquantum"
+
+
+def test_table_14_exchanges_do_not_see_what_the_interval_sees():
+    """The paper's arithmetic means: confidence 0.492 by exchanges, though the interval [1.019, 1.031] is far from 1."""
+    scores = two_extremes()
+    tests = {mean: scores.perf.randomization_test("old", mean=mean, rng=1)["pvalue"].item() for mean in ("geometric", "arithmetic")}
+    assert tests["geometric"] < 0.01
+    assert tests["arithmetic"] > 0.3
+
+
+MACHINES = {
+    "table 8, H": (("CELSIUS R570", "E5506"), ("CELSIUS M460", "Q9550"), (1.122, 1.122)),
+    "table 8, J": (("2042G-6RF", "6136"), ("H8QI6-F", "8435"), (1.127, 1.127)),
+    "table 8, K": (("RH2285", "E5645"), ("CELSIUS W380", "i5-660"), (1.318, 1.318)),
+    "table 8, L": (("YR190-B8228", "4238"), ("CELSIUS W380", "i5-660"), (1.11, 1.11)),
+    "table 2": (("NovaScale T860 F2", "E5645"), ("x3400 M3", "E5649"), (0.974, 0.997)),
+    "table 14": (("x3500 M3", "E5530"), ("CELSIUS R570", "X5560"), (0.913, 0.920)),
+}
+"""System and processor of two machines, and what is printed of the first over the second: a ratio, or the limits of an interval."""
+
+
+@pytest.mark.parametrize("pair", MACHINES)
+def test_published_scores_give_the_printed_ratios(shared, tmp_path, pair):
+    """Base scores that SPEC published of the paper's machines give its ratios over 29 benchmarks, within the rounding of the scores."""
+    table = pd.read_csv(shared("data", "archives", "spec_dump", "ESEUR_spec", "cpu2006-results-20140206.csv.xz"), low_memory=False)
+    *machines, (least, most) = MACHINES[pair]
+    chosen = []
+    for system, processor in machines:
+        rows = table["System"].str.contains(system, regex=False) & table["Processor"].str.contains(processor, regex=False)
+        chosen.append(table[rows & table["Benchmark"].isin(["CINT2006", "CFP2006"])])
+    assert [len(rows) for rows in chosen] == [2, 2]
+    pd.concat(chosen).to_csv(tmp_path / "scores.csv", index=False)
+    dump = perfarray.read(tmp_path / "scores.csv", format="spec_dump").sel(tuning="base")
+    logs, slack = 0.0, 0.0
+    for rows, sign in zip(chosen, (1, -1), strict=True):
+        part = dump.isel(machine=np.isin(dump["system"].values, rows["System"]))
+        weight = xr.where(part["suite"] == "CINT2006", 12, 17) / BENCHMARKS
+        logs += sign * float((weight * np.log(part["score"])).sum())
+        slack += float((weight * 0.05 / part["score"]).sum())
+    low, high = np.exp(logs - slack), np.exp(logs + slack)
+    assert low - 0.0005 <= most
+    assert least <= high + 0.0005
+
+
+@lru_cache(maxsize=1)
+def read_reports(folder: Path) -> xr.DataArray:
+    """Return ratios of a folder of reports, plain -O3; all sessions of a machine are runs."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it says which hardware descriptions disagree
+        spec = perfarray.read_archive(folder, format="spec_text")
+    ratios = spec.perf.merge_level("session").sel(flags="O3", compiler="GCC 12.2.0")["ratio"]
+    return ratios.reset_coords(drop=True).dropna("machine", how="all")
+
+
+@pytest.fixture
+def reports(shared):
+    """The integer suite of 2017 on 33 machines."""
+    return read_reports(shared("data", "archives", "spec_txt", "jiegec_blog-source", "data-bookworm", "int2017_rate1"))
+
+
+def test_real_machines_have_the_five_numbers_of_numpy(reports):
+    """Minimum, maximum and median of the score of 33 machines by plain NumPy; quartiles in order."""
+    five = reports.perf.five_number_summary(method="exact")
+    values = reports.transpose("machine", "benchmark", "execution").values
+    assert len(values) == 33
+    np.testing.assert_allclose(five["minimum"], np.exp(np.log(np.nanmin(values, axis=-1)).mean(axis=-1)), rtol=1e-12)
+    np.testing.assert_allclose(five["maximum"], np.exp(np.log(np.nanmax(values, axis=-1)).mean(axis=-1)), rtol=1e-12)
+    few = [np.log(runs[np.isfinite(runs)]) for runs in values[0]]
+    sums = np.zeros(1)
+    for logs in few:
+        sums = (sums[:, None] + logs).ravel()
+    scores = np.sort(np.exp(sums / len(few)))
+    for name, share in (("q1", 0.25), ("median", 0.5), ("q3", 0.75)):
+        assert five[name].values[0] == pytest.approx(scores[int(np.ceil(share * len(scores))) - 1], rel=1e-12)
+
+
+def test_real_machines_vary_as_the_closed_form_says(reports):
+    """Relative variation of every machine with three runs, from the weights 7/27, 13/27 and 7/27 of the bootstrap median."""
+    found = reports.perf.relative_variation()
+    three = reports.isel(machine=(reports.notnull().sum("execution") == 3).all("benchmark").values)
+    assert three.sizes["machine"] >= 25
+    ordered = np.sort(three.transpose("machine", "benchmark", "execution").values, axis=-1)[..., :3]
+    weights, number = np.array([7, 13, 7]) / 27, ordered.shape[1]
+    first, second = ((weights * ordered ** (power / number)).sum(axis=-1).prod(axis=-1) for power in (1, 2))
+    expected = np.sqrt(second - first**2) / np.exp(np.log(ordered[..., 1]).mean(axis=-1))
+    np.testing.assert_allclose(found["relative_variation"].sel(machine=three["machine"]), expected, rtol=1e-6)
+
+
+def test_real_machines_differ_by_the_interval_of_numpy(reports):
+    """Limits of every machine against the first: Welch and Satterthwaite on the log scale, by plain NumPy and SciPy's t."""
+    name = reports["machine"].values[0]
+    found = reports.perf.score_ratio_interval(name, dim="machine")
+    values = reports.transpose("machine", "benchmark", "execution").values
+    runs, mean = np.isfinite(values).sum(axis=-1), np.nanmean(values, axis=-1)
+    parts = np.nanvar(values, axis=-1, ddof=1) / runs / mean**2
+    for place, machine in enumerate(reports["machine"].values[1:4], start=1):
+        both = np.concatenate([parts[place], parts[0]])
+        df = both.sum() ** 2 / (both**2 / (np.concatenate([runs[place], runs[0]]) - 1)).sum()
+        half = stats.t.ppf(0.975, df) * np.sqrt(both.sum()) / values.shape[1]
+        log = np.log(mean[place] / mean[0]).mean()
+        one = found.sel(machine=machine)
+        np.testing.assert_allclose([one["lower"], one["estimate"], one["upper"]], np.exp([log - half, log, log + half]), rtol=1e-12)
+
+
+def test_real_machines_under_every_method(reports):
+    """Test, ranks, plan, components and clusters answer for every machine, and p-values and shares are shares."""
+    name = reports["machine"].values[0]
+    exchanged = reports.perf.randomization_test(name, dim="machine", rng=1)
+    ranked = reports.perf.hierarchical_performance_test(name, dim="machine")
+    plan = reports.perf.required_runs(name, dim="machine", width=0.05)
+    logs = np.log(reports)
+    components = logs.perf.principal_components().to_dataset()
+    clusters = logs.perf.cluster_machines(4)
+    assert ((exchanged["pvalue"] > 0) & (exchanged["pvalue"] <= 1)).all()
+    assert ((ranked["confidence"] >= 0) & (ranked["confidence"] < 1)).all()
+    assert (plan["extrapolated"] >= 3).all()
+    assert components["explained_variance_ratio"].sum() == pytest.approx(1)
+    assert sorted(np.unique(clusters)) == [1, 2, 3, 4]

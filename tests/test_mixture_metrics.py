@@ -1,0 +1,203 @@
+"""Metrics of single runs on labelled timings and mixtures."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from numpy.testing import assert_allclose
+
+import perfarray
+
+NEW, OLD = [1.0, 2.0, 4.0] * 4, [2.0, 3.0, 5.0] * 4
+
+
+@pytest.fixture
+def times() -> xr.Dataset:
+    """Two versions of twelve runs."""
+    return perfarray.from_samples({"new": NEW, "old": OLD})
+
+
+@pytest.fixture
+def fitted() -> xr.Dataset:
+    """Two versions of two benchmarks, ten runs each."""
+    return perfarray.simulate(
+        sizes={"execution": 10},
+        variances={"execution": 1.0},
+        mean=10.0,
+        dims={"benchmark": ["fft", "sort"], "version": ["a", "b"]},
+        rng=1,
+    )
+
+
+def test_worked_by_hand(times):
+    """Nine kinds of pairs: four strictly faster ones without, six with ties half."""
+    found = times.perf.prob_faster("old", n_resamples=0).sel(version="new")
+    assert_allclose([found["estimate"], found["tied"], found["n"]], [6 / 9, 1 / 9, 12])
+    assert_allclose(times.perf.prob_faster("old", ties="half", n_resamples=0)["estimate"], 13 / 18)
+    assert_allclose(times.perf.prob_faster("old", shift=1.5, n_resamples=0)["estimate"], 8 / 9)
+    apart = times.perf.mean_difference("old", n_resamples=0).sel(version="new")
+    assert_allclose(apart["estimate"], (1 + 2 + 4 + 0 + 1 + 3 + 2 + 1 + 1) / 9)
+    assert_allclose(apart["baseline_difference"], 12 / 11 * (2 * (1 + 3 + 2)) / 9)
+    assert (apart["estimate"].attrs["units"], found["estimate"].attrs["units"]) == ("s", "1")
+
+
+def test_fastest_of_two_is_faster(times):
+    """With two systems, being the fastest is being faster than the other."""
+    for ties in ("strict", "half"):
+        both = times.perf.prob_fastest(dim="version", ties=ties, rng=1)
+        one = times.perf.prob_faster("old", ties=ties, rng=1).sel(version="new")
+        assert_allclose(both["estimate"].sel(version="new"), one["estimate"])
+        assert_allclose(both["tied"], one["tied"])
+
+
+def test_more_is_faster_where_higher_is_better(times):
+    """With better="higher" the larger run wins, and a shift still favours the candidate."""
+    times["time"].attrs["better"] = "higher"
+    turned = times.copy()
+    turned["time"] = (-times["time"]).assign_attrs(times["time"].attrs | {"better": "lower"})
+    for shift in (0.0, 1.5):
+        assert_allclose(
+            times.perf.prob_faster("old", shift=shift, rng=1)["estimate"], turned.perf.prob_faster("old", shift=shift, rng=1)["estimate"]
+        )
+    assert_allclose(times.perf.prob_fastest(dim="version", rng=1)["estimate"], turned.perf.prob_fastest(dim="version", rng=1)["estimate"])
+
+
+def test_units_weigh_the_same_and_are_the_n():
+    """A unit with one run counts as much as one with three; executions are runs, builds are units."""
+    samples = {"new": [[1.0, 1.0, 1.0], [5.0, np.nan, np.nan]], "old": [[2.0, 2.0, 2.0], [2.0, 2.0, 2.0]]}
+    times = perfarray.from_samples(samples, level=("binary", "execution"))
+    found = times.perf.prob_faster("old", rng=1)
+    assert (found["estimate"].item(), found["n"].item()) == (0.5, 2)
+    assert (found.attrs["unit"], found.attrs["value"]) == ("binary", "execution")
+
+
+def test_mixtures_are_what_method_mixture_fits(fitted):
+    """Given mixtures answer as those fitted on the way."""
+    mixtures = fitted.perf.fit_mixture()
+    for function, keywords in (
+        (perfarray.mean_difference, {"baseline": "a"}),
+        (perfarray.prob_faster, {"baseline": "a", "shift": 0.5}),
+        (perfarray.prob_fastest, {"dim": "version"}),
+    ):
+        given = function(mixtures, **keywords, n_resamples=0)
+        from_times = function(fitted, **keywords, method="mixture", n_resamples=0)
+        assert_allclose(given["estimate"].transpose(*from_times["estimate"].dims), from_times["estimate"])
+    assert_allclose(perfarray.variability_level(mixtures)["estimate"], fitted.perf.variability_level()["estimate"])
+    other = perfarray.prob_faster(mixtures.sel(version="b"), mixtures.sel(version="a"), n_resamples=0)
+    assert_allclose(other["estimate"], perfarray.prob_faster(mixtures, "a", n_resamples=0)["estimate"].sel(version="b"))
+
+
+def test_mixtures_from_parameters_are_exact():
+    """Known mixtures have an answer, and no limits: there is no sample behind them."""
+    one, two = (perfarray.GaussianMixture.from_parameters([1.0], [mean], [1.0]) for mean in (0.0, 1.0))
+    found = perfarray.prob_faster(one, two)
+    assert_allclose(found["estimate"], 0.7602499389065233)
+    assert np.isnan(found["lower"])
+
+
+def test_limits_surround_and_repeat(fitted):
+    """The same seed gives the same limits for any order of dims and chunks."""
+    found = fitted.perf.prob_fastest(dim="version", n_resamples=100, rng=3)
+    assert bool(((found["lower"] < found["estimate"]) & (found["estimate"] < found["upper"])).all())
+    xr.testing.assert_identical(
+        found, fitted.transpose(..., "benchmark").perf.prob_fastest(dim="version", n_resamples=100, rng=3).transpose(*found.dims)
+    )
+    lazy = fitted.chunk({"benchmark": 1}).perf.prob_fastest(dim="version", n_resamples=100, rng=3)
+    assert lazy["lower"].chunks is not None
+    xr.testing.assert_identical(found, lazy.compute())
+    pair = fitted.perf.mean_difference("a", n_resamples=100, rng=3)
+    xr.testing.assert_identical(pair, fitted.chunk({"benchmark": 1}).perf.mean_difference("a", n_resamples=100, rng=3).compute())
+
+
+def test_fitted_limits(fitted):
+    """Mixtures have limits from refitted samples, given or not; one value per unit draws the same."""
+    one = fitted.sel(benchmark=["fft"], version=["a", "b"])
+    found = one.perf.prob_faster("a", method="mixture", n_resamples=19, confidence_level=0.9, rng=1)
+    assert (found["lower"] < found["estimate"]).all()
+    assert (found["estimate"] < found["upper"]).all()
+    given = perfarray.prob_faster(one.perf.fit_mixture(), "a", n_resamples=19, confidence_level=0.9, rng=1)
+    assert_allclose(given["lower"], found["lower"])
+
+
+def test_modes_by_level():
+    """Modes between executions are found there and not inside them, and the other way round."""
+    rng = np.random.default_rng(1)
+    between = rng.choice([1.0, 1.5], (30, 1)) + rng.normal(0, 0.02, (30, 20))
+    inside = 1.0 + rng.choice([0.0, 0.5], (30, 20)) + rng.normal(0, 0.09, (30, 20))
+    array = xr.DataArray([between, inside], dims=("benchmark", "execution", "iteration"), coords={"benchmark": ["between", "inside"]})
+    found = perfarray.variability_level(array, by_level=True)
+    assert found["estimate"].sel(benchmark="between").values.tolist() == [2, 1]
+    assert found["estimate"].sel(benchmark="inside", level="iteration") > 1
+    assert found["estimate"].sel(benchmark="inside", level="execution") == 1
+    assert found["n"].sel(benchmark="inside").values.tolist() == [30, 600]
+
+
+def test_one_repetition_has_no_level_of_its_own():
+    """A single iteration per execution shows no modes inside executions."""
+    array = xr.DataArray(np.random.default_rng(1).normal(1, 0.1, (30, 1)), dims=("execution", "iteration"))
+    found = perfarray.variability_level(array, by_level=True)
+    assert np.isnan(found["estimate"].sel(level="iteration"))
+
+
+def test_metrics_side_by_side(fitted):
+    """Several metrics give a dim `metric`."""
+    fitted["energy"] = (2 * fitted["time"]).assign_attrs(units="J", better="lower")
+    found = fitted.perf.prob_faster("a", metric=["time", "energy"], n_resamples=0)
+    assert_allclose(found["estimate"].sel(metric="time"), found["estimate"].sel(metric="energy"))
+
+
+def test_few_units_are_said_once():
+    """Percentile limits of few units come with a warning; one unit, or none, has none."""
+    times = perfarray.from_samples({"old": [1.0, 2.0, 3.0], "new": [1.0, 3.0, 4.0], "one": [2.0], "none": [np.nan]})
+    with pytest.warns(UserWarning, match=r"fewer than 10 units") as caught:
+        found = times.perf.mean_difference("old", rng=1)
+    assert len(caught) == 1
+    assert "rest on one execution" in str(caught[0].message)
+    assert "have no measured value" in str(caught[0].message)
+    assert found["lower"].isnull().values.tolist() == [False, True, True]
+
+
+def test_paired_units(times):
+    """Paired units are matched by label, and need two systems that share some."""
+    found = times.perf.prob_faster("old", paired="execution", rng=1)
+    assert found.attrs["paired"] == "execution"
+    assert (found["upper"] - found["lower"]) < (
+        times.perf.prob_faster("old", rng=1)["upper"] - times.perf.prob_faster("old", rng=1)["lower"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"method": "kernel"}, "method='kernel' is not known"),
+        ({"ties": "all"}, "ties='all' is not known"),
+        ({"shift": "a lot"}, "shift='a lot' is not a number"),
+        ({"n_resamples": 1}, "n_resamples=1: give 0"),
+        ({"n_resamples": -1}, "n_resamples=-1"),
+        ({"paired": "binary"}, "paired='binary' is not known"),
+        ({"paired": "execution", "method": "mixture"}, "is for method='empirical'"),
+        ({"value": "iteration"}, "value='iteration' is not known"),
+        ({"confidence_level": 2.0}, "confidence_level=2.0 is out of range"),
+        ({"baseline": "older"}, "label 'older' not found"),
+    ],
+)
+def test_wrong_arguments(times, keywords, message):
+    """What came and what is needed."""
+    with pytest.raises(ValueError, match=message):
+        times.perf.prob_faster(**{"baseline": "old"} | keywords)
+
+
+def test_wrong_kinds(times):
+    """Mixtures and timings are not compared with each other; one system is no race; levels are no systems."""
+    mixtures = times.perf.fit_mixture()
+    with pytest.raises(ValueError, match="the baseline is a mixture"):
+        perfarray.prob_faster(times, mixtures)
+    with pytest.raises(ValueError, match="the baseline is timings"):
+        perfarray.prob_faster(mixtures, times)
+    with pytest.raises(ValueError, match="value='execution' was given with mixtures"):
+        perfarray.prob_faster(mixtures, "old", value="execution")
+    with pytest.raises(ValueError, match="two or more systems"):
+        times.sel(version=["new"]).perf.prob_fastest(dim="version")
+    with pytest.raises(ValueError, match="not one of the levels"):
+        times.perf.prob_fastest(dim="execution")
+    with pytest.raises(ValueError, match="by_level=True fits every level"):
+        perfarray.variability_level(mixtures, by_level=True)
