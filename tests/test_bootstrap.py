@@ -199,7 +199,9 @@ def test_one_unit_and_no_data_have_nan_limits():
     drawn = times.perf.bootstrap_distribution(n_resamples=20, rng=1)
     assert np.isnan(drawn.sel(benchmark="none")).all()
     assert (drawn.sel(benchmark="one").std("replicate") < 1e-12).all()
-    with pytest.warns(UserWarning, match=r"1 of 3 cells \('one'\) rest on one execution.*1 of 3 cells \('none'\) have no measured value") as caught:
+    with pytest.warns(
+        UserWarning, match=r"1 of 3 cells \('one'\) rest on one execution.*1 of 3 cells \('none'\) have no measured value"
+    ) as caught:
         times.isel(version=0).perf.bootstrap_interval(rng=1)
     assert len(caught) == 1
 

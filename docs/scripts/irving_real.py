@@ -116,13 +116,16 @@ def main() -> None:
     head = "suite | cells | benchmarks | medians | range, median % | most | variation, least % | median | most"
     table(head, [[name, *row] for name, (row, _) in described.items()])
     print("varies most:", "; ".join(f"{name}: {cell}" for name, (_, cell) in described.items()), end="\n\n")
-    head = (
-        "suite | compared | t, this suite | t, benchmarks a sample | randomization | HPT better | runs for a width of 0.01, median (most)"
-    )
+    head = "suite | compared | t, this suite | t, benchmarks a sample | randomization | HPT better | runs for width 0.01, median (most)"
     table(head, [[name, *compare(ratios)] for name, ratios in suites.items()])
     table("suite | component 1, % | component 2, % | cells of four clusters", [[name, *shape(one)] for name, one in suites.items()])
     rng = np.random.default_rng(1)
     table("suite | cells | together | shuffled | most of 200", [[name, *together(one, rng)] for name, one in suites.items()])
+    pair = suites["int2017_rate1"].sel(cell=["Intel_Core_i9-10980XE, GCC 12.2.0", "Loongson_3C5000, GCC 14.2.0"])
+    for shared in (None, "execution"):
+        spread = pair.perf.relative_variation(shared=shared)["relative_variation"].values[1]
+        found = pair.perf.score_ratio_interval(pair["cell"].values[0], dim="cell", shared=shared).squeeze()
+        print(f"Loongson, shared={shared}: {100 * spread:.1f} %, {found['lower']:.3f} to {found['upper']:.3f}")
     results = perfarray.read_archive(archives / "spec_csv", format="spec_csv", on_error="warn")
     table("suite | machine | benchmarks | minimum | median | maximum | compared | lower | peak / base | upper", tunings(results))
 

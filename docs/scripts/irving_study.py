@@ -21,6 +21,7 @@ from perfarray.numerics.hierarchical_test import kept_differences, signed_rank_p
 
 MEAN, SPREAD = np.linspace(5, 60, BENCHMARKS), np.geomspace(0.012, 0.91, BENCHMARKS)
 LETTERS = ["A", "B", "C", "D"]
+BESIDE = ("pair", "ratio", "HPT", "bootstrap lower", "t lower", "bootstrap width", "t width", "HPT < bootstrap, %", "HPT < t, %", "none, %")
 
 
 def timings(values: npt.NDArray[np.float64], labels: list[str], dim: str = "version") -> xr.DataArray:
@@ -59,6 +60,7 @@ def coverage(experiments: int, rng: np.random.Generator) -> None:
         "normal": lambda shape: rng.normal(size=shape),
         "skewed": lambda shape: rng.exponential(size=shape) - 1,
     }
+    kept = {}
     for kind, drawn in draws.items():
         values = MEAN[:, None] + SPREAD[:, None] * drawn((experiments, 2, BENCHMARKS, RUNS))
         values[:, 1] *= 2
@@ -66,9 +68,11 @@ def coverage(experiments: int, rng: np.random.Generator) -> None:
         for method in ("t", "percentile", "basic", "bca"):
             found = perfarray.score_ratio_interval(times, "old", method=method, rng=rng)
             row(kind, method, f"{100 * covers(found, 2).mean():.1f}", f"{(found['upper'] - found['lower']).mean().item():.4f}")
-        if kind == "normal":
-            some = times.isel(experiment=slice(100))
-            below(some.sel(version="new", drop=True), some.sel(version="old", drop=True), rng)
+        kept[kind] = times.isel(experiment=slice(100))
+    print()
+    heading(*BESIDE)
+    for kind, some in kept.items():
+        below(some.sel(version="new", drop=True), some.sel(version="old", drop=True), rng, f"Y / X, {kind}, the first 100")
 
 
 def covers(found: xr.Dataset, truth: float) -> xr.DataArray:
@@ -76,7 +80,7 @@ def covers(found: xr.Dataset, truth: float) -> xr.DataArray:
     return (found["lower"] <= truth) & (truth <= found["upper"])
 
 
-def below(slow: xr.DataArray, fast: xr.DataArray, rng: np.random.Generator, title: str = "") -> None:
+def below(slow: xr.DataArray, fast: xr.DataArray, rng: np.random.Generator, title: str) -> None:
     """Print where HPT's 0.95-speedup of the faster system lies beside the intervals of slow / fast (figures 7, 8 and 14)."""
     speedup = perfarray.hierarchical_performance_test(fast, slow)["speedup"]
     bootstrap = perfarray.score_ratio_interval(slow, fast, method="percentile", rng=rng)
@@ -113,9 +117,7 @@ def machines(experiments: int, rng: np.random.Generator) -> None:
         verdict = [int((found.sel(machine=new, baseline=old) != "inconclusive").sum()) for found in verdicts.values()]
         row(f"{new} vs. {old}", *(f"{first} ({second})" for first, second in (*counts, verdict)))
     print()
-    heading(
-        "pair", "ratio", "HPT", "bootstrap lower", "t lower", "bootstrap width", "t width", "HPT < bootstrap, %", "HPT < t, %", "none, %"
-    )
+    heading(*BESIDE)
     for new, old in pairs:
         slow, fast = (new, old) if factor[LETTERS.index(new)].mean() > factor[LETTERS.index(old)].mean() else (old, new)
         sides = [times.sel(machine=name, drop=True) for name in (slow, fast)]
@@ -158,7 +160,7 @@ def bigdata(experiments: int, rng: np.random.Generator) -> None:
     for alpha in (0.05, 0.01):
         row(f"at {alpha}", *(f"{100 * np.mean(pvalue > alpha):.0f}" for pvalue in pvalues.values()))
     print()
-    heading("", "ratio", "HPT", "bootstrap lower", "t lower", "bootstrap width", "t width", "HPT < bootstrap, %", "HPT < t, %", "none, %")
+    heading(*BESIDE)
     below(times.sel(version="new", drop=True), times.sel(version="old", drop=True), rng, "new / old")
 
 

@@ -90,13 +90,14 @@ def summaries(frameworks: int, experiments: int, rng: np.random.Generator) -> No
 
 
 def real(archives: Path) -> pd.DataFrame:
-    """Return the share of samples by number of modes, by source."""
+    """Return the share of samples by number of modes, and of those whose mixture is accepted at 5 %, by source."""
     rows = {}
     for name, times in samples(archives).items():
         values = times.transpose("benchmark", "execution").values
         number = count(fit(values))
         rows[name] = {"samples": len(number)} | {label: 100 * (number == level).mean() for level, label in ((1, "1"), (2, "2"), (3, "3"))}
         rows[name]["4 and more"] = 100 * (number >= 4).mean()
+        rows[name]["accepted"] = 100 * float((times.perf.goodness_of_fit(n_resamples=99, rng=1)["pvalue"] >= 0.05).mean())
     return pd.DataFrame(rows).T
 
 

@@ -41,6 +41,10 @@ class Descriptor:
     keep: tuple[str, ...] = ()
 
 
+NOT_SAID = Descriptor(dims=(), values={(): None})
+"""What a table says that says nothing."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
     """One measured quantity: a value per row (NaN: this row has none), its unit and which direction is good."""
@@ -298,15 +302,7 @@ def join_tables(tables: Sequence[Table], extra: Sequence[Mapping[str, Any]], lev
     rows = [len(table) for table in tables]
     labels = _joined_labels(tables, extra, rows)
     level_names = sorted({*itertools.chain(*(table.levels for table in tables)), *itertools.chain(*levels)}, key=_level_order)
-    positions = {
-        name: np.concatenate(
-            [
-                np.full(n, own[name], dtype=np.intp) if name in own else table.levels.get(name, np.zeros(n, dtype=np.intp))
-                for table, own, n in zip(tables, levels, rows, strict=True)
-            ]
-        )
-        for name in level_names
-    }
+    positions = {name: _joined_level(name, tables, levels, rows) for name in level_names}
     metrics = {}
     for name in dict.fromkeys(itertools.chain(*(table.metrics for table in tables))):
         having = [table.metrics[name] for table in tables if name in table.metrics]
@@ -316,7 +312,9 @@ def join_tables(tables: Sequence[Table], extra: Sequence[Mapping[str, Any]], lev
         parts = [table.metrics[name].values if name in table.metrics else np.full(n, np.nan) for table, n in zip(tables, rows, strict=True)]
         metrics[name] = replace(having[0], values=np.concatenate(parts))
     marks = {
-        name: np.concatenate([table.marks.get(name, np.zeros(n, dtype=bool)) for table, n in zip(tables, rows, strict=True)])
+        name: np.concatenate(
+            [table.marks[name] if name in table.marks else np.zeros(n, dtype=bool) for table, n in zip(tables, rows, strict=True)]
+        )
         for name in dict.fromkeys(itertools.chain(*(table.marks for table in tables)))
     }
     shared = tuple(name for name in level_names if all(name in table.shared for table in tables))
@@ -332,17 +330,35 @@ def join_tables(tables: Sequence[Table], extra: Sequence[Mapping[str, Any]], lev
     )
 
 
+def _joined_level(name: str, tables: Sequence[Table], levels: Sequence[Mapping[str, int]], rows: Sequence[int]) -> Codes:
+    """Return the positions along a level: those that the places of files say, else each file's own, else 0."""
+    parts = []
+    for table, own, n in zip(tables, levels, rows, strict=True):
+        if name in table.levels and name not in own:
+            parts.append(table.levels[name])
+        else:
+            parts.append(np.full(n, own.get(name, 0), dtype=np.intp))
+    return np.concatenate(parts)
+
+
 def _joined_labels(tables: Sequence[Table], extra: Sequence[Mapping[str, Any]], rows: Sequence[int]) -> dict[str, Column]:
     """Code the label columns of all tables with one list of labels; a dim that a table lacks is `unknown` there."""
     names = dict.fromkeys(itertools.chain(*(table.labels for table in tables), *extra))
     joined = {}
     for name in names:
         seen: dict[Any, int] = {}
+        recoded: dict[int, Codes] = {}  # Files that share a column: it is coded once.
         parts = []
         for table, own, n in zip(tables, extra, rows, strict=True):
-            column = constant_column(own[name], n) if name in own else table.labels.get(name) or constant_column(UNKNOWN, n)
-            remap = np.array([seen.setdefault(label, len(seen)) for label in column.labels], dtype=np.intp)
-            parts.append(remap[column.codes])
+            column = None if name in own else table.labels.get(name)
+            if column is None:
+                label = own.get(name, UNKNOWN)
+                parts.append(np.full(n, seen.setdefault(label, len(seen)), dtype=np.intp))
+                continue
+            if id(column) not in recoded:
+                remap = np.array([seen.setdefault(label, len(seen)) for label in column.labels], dtype=np.intp)
+                recoded[id(column)] = remap[column.codes]
+            parts.append(recoded[id(column)])
         joined[name] = Column(codes=np.concatenate(parts), labels=list(seen))
     return joined
 
@@ -372,26 +388,25 @@ def _joined_descriptors(
 ) -> dict[str, Descriptor]:
     """Descriptors of each table, by its own labels and those that tell the tables apart."""
     joined: dict[str, Descriptor] = {}
-    taken = set(itertools.chain(*extra, *levels))
+    telling = tuple(dict.fromkeys(itertools.chain(*extra, *levels)))
+    tails = [tuple({**labels, **positions}[dim] for dim in telling) for labels, positions in zip(extra, levels, strict=True)]
     for name in dict.fromkeys(itertools.chain(*(table.descriptors for table in tables))):
-        own_dims = tuple(dict.fromkeys(itertools.chain(*(table.descriptors[name].dims for table in tables if name in table.descriptors))))
-        telling = tuple(dict.fromkeys(itertools.chain(*extra, *levels)))
+        own = [table.descriptors.get(name, NOT_SAID) for table in tables]
+        distinct = {id(descriptor): descriptor for descriptor in own}.values()  # Files of one suite share the object.
+        dims = tuple(dict.fromkeys(itertools.chain(*(descriptor.dims for descriptor in distinct))))
+        keep = tuple(dict.fromkeys(itertools.chain(*(descriptor.keep for descriptor in distinct))))
         known: dict[tuple[Any, ...], Any] = {}
         merged: set[int] = set()
-        for table, labels, positions in zip(tables, extra, levels, strict=True):
-            shared = table.descriptors.get(name)
-            if not telling and shared is not None and shared.dims == own_dims:
-                if id(shared) not in merged:  # files of one suite share the object: it is merged once
-                    merged.add(id(shared))
-                    known.update(completed(shared, table).values)
+        for table, descriptor, tail in zip(tables, own, tails, strict=True):
+            if not tail and descriptor.dims == dims and descriptor is not NOT_SAID:
+                if id(descriptor) not in merged:
+                    merged.add(id(descriptor))
+                    known.update(completed(descriptor, table).values)
                 continue
-            descriptor = completed(table.descriptors.get(name, Descriptor(dims=(), values={(): None})), table)
-            tail = tuple({**labels, **positions}[dim] for dim in telling)
-            for key, value in _spread(descriptor, own_dims, table):
+            for key, value in _spread(completed(descriptor, table), dims, table):
                 known[(*key, *tail)] = value
-        target = f"{name}_recorded" if name in taken else name
-        keep = tuple(dict.fromkeys(itertools.chain(*(t.descriptors[name].keep for t in tables if name in t.descriptors))))
-        joined[target] = Descriptor(dims=(*own_dims, *telling), values=known, keep=keep)
+        target = f"{name}_recorded" if name in telling else name
+        joined[target] = Descriptor(dims=(*dims, *telling), values=known, keep=keep)
     return joined
 
 

@@ -94,12 +94,14 @@ def goodness_of_fit(
 
     Examples
     --------
+    Two modes are described by a mixture of two components and not by one.
+
     >>> import numpy as np, perfarray
-    >>> rng = np.random.default_rng(1)
-    >>> runs = {"two modes": rng.normal(np.repeat([1.0, 1.2], 50), 0.01), "skewed": np.round(rng.exponential(size=100), 1)}
-    >>> fit = perfarray.from_samples(runs, dim="benchmark").perf.goodness_of_fit(n_resamples=50, rng=1)
-    >>> (fit["pvalue"] < 0.05).to_series().to_dict()
-    {'two modes': False, 'skewed': True}
+    >>> runs = np.random.default_rng(1).normal(np.repeat([1.0, 1.2], 40), 0.01)
+    >>> times = perfarray.from_samples({"fft": runs}, dim="benchmark")
+    >>> fits = [times.perf.fit_mixture(), times.perf.fit_mixture(n_components=1)]
+    >>> [times.perf.goodness_of_fit(fit, n_resamples=50, rng=1)["pvalue"].item() < 0.05 for fit in fits]
+    [False, True]
     """
     number, risk = check_count(n_resamples, "n_resamples", 2), check_between(alpha, "alpha", 0.0, 1.0, example="0.05")
     share = check_number(undersample, "undersample")

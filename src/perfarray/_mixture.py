@@ -16,8 +16,9 @@ from perfarray._timings import Data, over_metrics, resolve
 from perfarray._validation import check_choice, check_count, check_names, check_number, warn
 from perfarray.conventions import EXECUTION, UNKNOWN
 from perfarray.numerics.levels import Floats
-from perfarray.numerics.mixture import EQUAL, FLOOR, MOST_COMPONENTS, UNEQUAL, Fits, fit_mixtures, samples_of_cells
-from perfarray.numerics.mixture_functions import Mixture, classes, density, distribution, draw, modes, quantiles
+from perfarray.numerics.mixture import EQUAL, MOST_COMPONENTS, UNEQUAL, Fits, fit_mixtures, samples_of_cells
+from perfarray.numerics.mixture_em import FLOOR
+from perfarray.numerics.mixture_functions import Mixture, classes, density, distribution, draw, in_order, modes, quantiles
 
 COMPONENT = "component"
 MODE = "mode"
@@ -265,7 +266,9 @@ class GaussianMixture(Result):
         def kernel(*parts: Floats) -> tuple[Floats, ...]:
             return (function(Mixture(*parts[:3]), parts[3]),)
 
-        arrays = [self.dataset[part] for part in PARAMETERS]
+        # A cell that was selected may be asked about points that lie along the dim it was selected from.
+        selected = [dim for dim in points.dims if dim in self.dataset.coords and dim not in self.dataset.dims]
+        arrays = [self.dataset[part].drop_vars(selected) for part in PARAMETERS]
         found = apply(kernel, *arrays, points, core=[(COMPONENT,)] * 3 + [()], outputs={"value": Output((), units)})["value"]
         found.name = name
         return found
@@ -343,7 +346,9 @@ def fit_mixture(
     components.
 
     EM starts from the classes between quantiles that mclust starts from. Likelihoods of mixtures have several maxima; this is the one
-    reached from there.
+    reached from there. Where BIC chooses, all fits run until mclust would stop, and those within 20 of the best BIC go on to their maximum.
+    With `tolerance`, the fit that BIC chooses gets mclust's last step, which moves the parameters and not `loglik`; a single fit asked
+    for (one model, `n_components`) does not.
 
     References
     ----------
@@ -401,7 +406,7 @@ def _fitted(
     def kernel(values: Floats) -> tuple[Any, ...]:
         batch, sample, weights = samples_of_cells(values, len(data.levels), place)
         found = fit_mixtures(sample, weights, numbers, models, tolerance=limit, forced=forced is not None, engine=compiled)
-        return tuple(part.reshape(*batch, *part.shape[1:]) for part in _named(found))
+        return tuple(part.reshape((*batch, *part.shape[1:])) for part in _named(found))
 
     result = apply(
         kernel,
@@ -509,13 +514,8 @@ def _checked_parameters(weights: Floats, means: Floats, deviations: Floats) -> t
         raise ValueError("means must be finite where the weight is positive")
     if not ((deviations[present] > 0) & np.isfinite(deviations[present])).all():
         raise ValueError("standard_deviations must be positive where the weight is")
-    order = np.argsort(np.where(present, means, np.inf), axis=-1, kind="stable")
-    weights, means, deviations = (
-        np.take_along_axis(part, order, axis=-1)
-        for part in (weights / total, np.where(present, means, np.nan), np.where(present, deviations, np.nan))
-    )
     known = ~np.isnan(weights).all(axis=-1)
-    return weights, means, deviations, np.where(known, (weights > 0).sum(axis=-1), np.nan)
+    return (*in_order(weights, means, deviations), np.where(known, present.sum(axis=-1), np.nan))
 
 
 def _cells(indexers: Mapping[Any, Any] | None, keywords: Mapping[str, Any]) -> dict[Any, Any]:

@@ -76,6 +76,15 @@ class VariabilityModel(Result):
         The object of statsmodels or scikit-learn, fitted to all rows.
     answer : callable
         What predicts the response (or its log) from a table.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, perfarray
+    >>> mhz = np.linspace(2000, 4000, 30)
+    >>> table = pd.DataFrame({"performance": 1e4 / mhz, "cpu_mhz": mhz})
+    >>> model = table.perf.explain_variation(model="ols", formula="np.log(performance) ~ np.log(cpu_mhz)", rng=1)
+    >>> round(model.correlation, 6), round(float(model.result.params.iloc[1]), 6)
+    (1.0, -1.0)
     """
 
     result: Any

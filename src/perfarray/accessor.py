@@ -116,6 +116,10 @@ class PlotAccessor(Accessor):
         """Draw machines and benchmarks in the plane of the first two principal components; keywords are those of `biplot`."""
         return TimingsAccessor(self._object).biplot(ax=ax, **keywords)
 
+    def cdf_fit(self, *, ax: Any = None, **keywords: Any) -> Any:
+        """Fit a mixture to one cell and draw its distribution over that of the runs; keywords are those of `fit_mixture`."""
+        return self._fitted("cdf_fit", ax, keywords)
+
     def distribution(self, *, ax: Any = None, **keywords: Any) -> Any:
         """Redraw the experiment and draw the replicates' distribution; keywords are those of `bootstrap_distribution`."""
         return PlotAccessor(TimingsAccessor(self._object).bootstrap_distribution(**keywords))(ax=ax)
@@ -124,9 +128,17 @@ class PlotAccessor(Accessor):
         """Draw box plots of the suite's score; keywords are those of `five_number_summary`."""
         return PlotAccessor(TimingsAccessor(self._object).five_number_summary(**keywords))(ax=ax)
 
+    def influence(self, *, ax: Any = None, **keywords: Any) -> Any:
+        """Explain the variation and draw what each predictor contributes; keywords are those of `explain_variation`."""
+        return TimingsAccessor(self._object).explain_variation(**keywords).plot(ax=ax)
+
     def intervals(self, baseline: object, *, ax: Any = None, **keywords: Any) -> Any:
         """Compare with a baseline and draw the forest plot of ratios; keywords are those of `compare`."""
         return PlotAccessor(TimingsAccessor(self._object).compare(baseline, **keywords))(ax=ax)
+
+    def mixture(self, *, ax: Any = None, **keywords: Any) -> Any:
+        """Fit a mixture to one cell and draw it over its runs; keywords are those of `fit_mixture`."""
+        return self._fitted("mixture", ax, keywords)
 
     def plan(self, baseline: object = None, *, ax: Any = None, **keywords: Any) -> Any:
         """Plan the repetitions and draw half-width against cost; keywords are those of `plan_repetitions`."""
@@ -144,3 +156,14 @@ class PlotAccessor(Accessor):
     def variance_components(self, *, ax: Any = None, **keywords: Any) -> Any:
         """Estimate the variance components and draw each level's share; keywords are those of `variance_components`."""
         return PlotAccessor(TimingsAccessor(self._object).variance_components(**keywords))(ax=ax)
+
+    def violin(self, *, ax: Any = None, metric: str | None = None) -> Any:
+        """Draw a violin of the runs of every cell, side by side."""
+        array = import_module("perfarray._timings").resolve(self._object, metric).array
+        return import_module("perfarray.plots").violin(array, ax=ax)
+
+    def _fitted(self, picture: str, ax: Any, keywords: dict[str, Any]) -> Any:
+        """Fit a mixture and draw it with the runs it was fitted to."""
+        fit = TimingsAccessor(self._object).fit_mixture(**keywords).to_dataset()
+        data = import_module("perfarray._timings").resolve(self._object, keywords.get("metric"), keywords.get("levels"))
+        return getattr(import_module("perfarray.plots"), picture)(fit, times=data.array, ax=ax)

@@ -1,6 +1,7 @@
 """Is it faster: verdicts for every benchmark and for the suite."""
 
 import functools
+import re
 import warnings
 from collections.abc import Hashable
 from typing import Any
@@ -34,7 +35,7 @@ from perfarray._timings import (
     resolve_pair,
     shared_levels,
 )
-from perfarray._validation import check_choice, check_confidence_level, check_dim, check_threshold, listed, warn
+from perfarray._validation import ALSO, check_choice, check_confidence_level, check_dim, check_threshold, listed, warn
 from perfarray.conventions import BENCHMARK
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.bootstrap_comparison import compare_draws
@@ -364,14 +365,17 @@ def pairwise(
         rng = np.random.default_rng(rng)
     keywords |= {"resample": resample, "n_resamples": n_resamples, "rng": rng}
     keywords |= {"correction": correction, "across": across, "shared": shared, "paired": paired, "metric": metric}
-    results, messages = [], []
+    results: list[xr.Dataset] = []
+    messages: dict[str, str] = {}
     for label in labels:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             answer = compare(times, label, dim=dim, **keywords)
-        messages += [str(warning.message) for warning in caught]
+        # The same sentence with other counts, one per baseline, is said once, as it was said first.
+        parts = [part for warning in caught for part in str(warning.message).split(ALSO)]
+        messages = {re.sub(r"\d+", "#", part): part for part in parts} | messages
         results.append(answer.reindex({dim: array[dim].values}, fill_value=_blanks(answer)))
-    warn(*messages)
+    warn(*messages.values())
     along = xr.IndexVariable("baseline", np.array([str(label) if isinstance(label, str) else label for label in labels], dtype=object))
     joined = xr.concat(results, along, combine_attrs="drop_conflicts", coords="minimal", compat="override", join="exact")
     attrs: dict[str, Hashable] = {**joined.attrs, "result": "pairwise"}

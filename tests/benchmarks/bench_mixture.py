@@ -7,6 +7,7 @@ rule, and, as a second peer, from the start and with about the stopping rule of 
 lower than scikit-learn's by more than 1e-6 times its size, where no component of either has collapsed.
 """
 
+import itertools
 import warnings
 
 import numpy as np
@@ -52,7 +53,7 @@ def theirs(values: np.ndarray, same_start: bool = False) -> np.ndarray:
 def _start(sample: np.ndarray, number: int, model: str) -> dict:
     """Return scikit-learn's arguments for our start, and a stopping rule as strict as ours."""
     edges = quantile_classes(sample[None], np.array([len(sample)]), number)[0]
-    parts = [sample[low:high] for low, high in zip(edges, edges[1:], strict=False)]
+    parts = [sample[low:high] for low, high in itertools.pairwise(edges)]
     variances = np.maximum([part.var() for part in parts], 1e-6)
     pooled = np.average(variances, weights=[len(part) for part in parts])
     precisions = np.array([[1 / pooled]]) if model == "tied" else (1 / variances)[:, None, None]
@@ -113,7 +114,11 @@ def main() -> None:
     sample = values[(~np.isnan(values)).sum(axis=-1) >= SIZE][:1, :SIZE]
     drawn = np.random.default_rng(1).choice(sample[0], (REFITTED, SIZE))
     drawn = drawn + np.random.default_rng(2).normal(0, 0.3, drawn.shape)
-    variants = {"scikit-learn, part": lambda: theirs(drawn), "numpy": lambda: refits(sample, "numpy"), "numba": lambda: refits(sample, "numba")}
+    variants = {
+        "scikit-learn, part": lambda: theirs(drawn),
+        "numpy": lambda: refits(sample, "numpy"),
+        "numba": lambda: refits(sample, "numba"),
+    }
     found = interleaved(variants, rounds=3)
     report(f"{REFITS} refits of a sample of {SIZE}", found)
     for name in ("numpy", "numba"):

@@ -54,6 +54,23 @@ def test_search_agrees_with_listing(seed):
     np.testing.assert_allclose(found.values, by_definition(all_sums(rows)), rtol=1e-12)
 
 
+@pytest.mark.parametrize("near", [1e-9, 1e-2, 10.0])
+@pytest.mark.parametrize("decimals", [1, 15])
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=10, deadline=None)
+def test_thinned_search_only_says_where_to_begin(near, decimals, seed):
+    """However near the answer for thinned sums is taken to be, with ties or not, the quartiles are those of all sums."""
+    rows = np.random.default_rng(seed).lognormal(0, 0.3, (9, 3)).round(decimals)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exact_quantiles, "PAIRS", 30)
+        patch.setattr(exact_quantiles, "THINNED", 60)
+        patch.setattr(exact_quantiles, "EVERY", 4)
+        patch.setattr(exact_quantiles, "NEEDLES", 7)
+        patch.setattr(exact_quantiles, "NEAR", near)
+        found = quantiles_of_sum(points(rows), ONE, QUARTERS)
+    np.testing.assert_allclose(found.values, by_definition(all_sums(rows)), rtol=1e-12)
+
+
 @pytest.mark.parametrize("number", [4, 8, 12])
 def test_a_quarter_reached_exactly_is_not_passed(number):
     """Where F is 1/4 at a sum, that sum is the quartile: counts are whole numbers."""

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perfarray.numerics.mixture import FLOOR, fit_mixtures, samples_of_cells
+from perfarray.numerics import mixture, mixture_em
+from perfarray.numerics.mixture import fit_mixtures, samples_of_cells
+from perfarray.numerics.mixture_em import FLOOR
 from perfarray.numerics.mixture_start import quantile_classes
 
 BOTH = ("equal", "unequal")
@@ -38,7 +40,8 @@ def test_every_mclust_fit_is_reproduced(mclust):
         for theirs in case["output"]["default_fits"][:: 1 if case["output"]["n"] < 300 else 4]:
             ours = fit(case["input"]["x"], theirs["G"], NAMES[theirs["model"]], tolerance=1e-5)
             if theirs["loglik"] is None:
-                assert np.isnan(ours.loglik[0]) and ours.n_floored[0] == 1
+                assert np.isnan(ours.loglik[0])
+                assert ours.n_floored[0] == 1
                 continue
             assert ours.loglik[0] == pytest.approx(theirs["loglik"], rel=1e-9, abs=1e-9)
             assert ours.bic[0] == pytest.approx(theirs["bic_mclust"], rel=1e-9, abs=1e-9)
@@ -72,7 +75,9 @@ def test_selected_fits_to_the_maximum_are_mclusts(mclust):
         theirs = case["output"]["converged"]
         number = theirs["G"]
         ours = fit_mixtures(np.array(case["input"]["x"], float)[None], None, range(1, number + 2), BOTH)
-        assert ours.n_components[0] == number and ours.equal[0] == (theirs["model"] == "E") and ours.converged[0]
+        assert ours.n_components[0] == number
+        assert ours.equal[0] == (theirs["model"] == "E")
+        assert ours.converged[0]
         assert ours.loglik[0] == pytest.approx(theirs["loglik"], abs=1e-7)
         order = np.argsort(theirs["mean"])
         for part, name in ((ours.weights, "pro"), (ours.deviations, "sd")):
@@ -102,9 +107,11 @@ def test_one_component_is_mean_and_deviation():
     """A mixture of one is the mean and the standard deviation with divisor n."""
     sample = two_modes(50)
     ours = fit(sample, 1, "equal")
-    assert ours.means[0, 0] == pytest.approx(sample.mean()) and ours.deviations[0, 0] == pytest.approx(sample.std())
+    assert ours.means[0, 0] == pytest.approx(sample.mean())
+    assert ours.deviations[0, 0] == pytest.approx(sample.std())
     expected = -0.5 * 50 * (np.log(2 * np.pi * sample.var()) + 1)
-    assert ours.loglik[0] == pytest.approx(expected) and ours.bic[0] == pytest.approx(2 * expected - 2 * np.log(50))
+    assert ours.loglik[0] == pytest.approx(expected)
+    assert ours.bic[0] == pytest.approx(2 * expected - 2 * np.log(50))
 
 
 def test_whole_weights_are_repeats():
@@ -133,7 +140,8 @@ def test_units_do_not_matter():
     """Times a thousand gives means times a thousand, the same number of components and a likelihood shifted by n log 1000."""
     sample = two_modes()[None]
     one, other = (fit_mixtures(factor * sample, None, range(1, 5), BOTH) for factor in (1.0, 1000.0))
-    assert np.allclose(1000 * one.means, other.means, equal_nan=True) and one.n_components == other.n_components
+    assert np.allclose(1000 * one.means, other.means, equal_nan=True)
+    assert one.n_components == other.n_components
     assert other.loglik[0] == pytest.approx(one.loglik[0] - 200 * np.log(1000))
 
 
@@ -146,7 +154,8 @@ def test_numba_runs_the_same_steps():
     for own in (None, weights):
         for tolerance in (1e-5, None):
             one, other = (fit_mixtures(rows, own, range(1, 5), BOTH, tolerance=tolerance, engine=name) for name in ("numpy", "numba"))
-            assert np.allclose(one.loglik, other.loglik, rtol=1e-10) and (one.equal == other.equal).all()
+            assert np.allclose(one.loglik, other.loglik, rtol=1e-10)
+            assert (one.equal == other.equal).all()
             assert np.allclose(one.means, other.means, rtol=1e-7, equal_nan=True)
             assert np.allclose(one.deviations, other.deviations, rtol=1e-6, equal_nan=True)
 
@@ -158,9 +167,11 @@ def test_far_values_do_not_underflow(engine):
         pytest.importorskip("numba")
     sample = np.append(np.random.default_rng(1).normal(0.0, 1e-4, 300), 1.0)[None]
     ours = fit_mixtures(sample, None, range(1, 4), BOTH, engine=engine)
-    assert np.isfinite(ours.loglik[0]) and not ours.floored[0]
+    assert np.isfinite(ours.loglik[0])
+    assert not ours.floored[0]
     forced = fit_mixtures(sample, None, [2], ["unequal"], forced=True, engine=engine)
-    assert forced.floored[0] and np.isfinite(forced.loglik[0])
+    assert forced.floored[0]
+    assert np.isfinite(forced.loglik[0])
     assert forced.deviations[0, 1] == pytest.approx(np.sqrt(FLOOR) * sample.std(), rel=1e-6)
 
 
@@ -179,16 +190,21 @@ def test_nothing_breaks_it(engine, values, number, forced):
     ours = fit_mixtures(np.array(values)[None], None, numbers, BOTH, forced=forced, engine=engine)
     kept = int(ours.n_components[0])
     assert kept <= min(number, len(set(values)))
-    assert ours.weights[0, :kept].sum() == pytest.approx(1) and (ours.weights[0, kept:] == 0).all()
-    assert np.isfinite(ours.means[0, :kept]).all() and (np.diff(ours.means[0, :kept]) >= 0).all()
+    assert ours.weights[0, :kept].sum() == pytest.approx(1)
+    assert (ours.weights[0, kept:] == 0).all()
+    assert np.isfinite(ours.means[0, :kept]).all()
+    assert (np.diff(ours.means[0, :kept]) >= 0).all()
     assert (ours.deviations[0, :kept] > 0).all() or len(set(values)) == 1
-    assert not np.isnan(ours.loglik[0]) and not np.isnan(ours.bic[0])
+    assert not np.isnan(ours.loglik[0])
+    assert not np.isnan(ours.bic[0])
 
 
 def test_a_cell_without_values_is_nan():
     """Nothing measured, nothing said."""
     ours = fit_mixtures(np.full((1, 4), np.nan), None, [1, 2], BOTH)
-    assert np.isnan(ours.loglik[0]) and np.isnan(ours.weights).all() and np.isnan(ours.n_components[0])
+    assert np.isnan(ours.loglik[0])
+    assert np.isnan(ours.weights).all()
+    assert np.isnan(ours.n_components[0])
 
 
 def test_classes_are_between_quantiles():
@@ -206,5 +222,23 @@ def test_units_count_alike():
     """A unit with two runs and one with a single run have half the weight each; even units need no weights."""
     ragged = np.array([[[1.0, 2.0], [3.0, np.nan]]])
     _, sample, weights = samples_of_cells(ragged, 2, 1)
-    assert weights[0].tolist() == [0.75, 0.75, 1.5, 0.0] and sample.shape == (1, 4)
+    assert weights[0].tolist() == [0.75, 0.75, 1.5, 0.0]
+    assert sample.shape == (1, 4)
     assert samples_of_cells(np.ones((1, 2, 2)), 2, 1)[2] is None
+
+
+def test_the_compiled_engine_has_the_same_constants():
+    """Floor and limits are written twice, and are the same."""
+    compiled = pytest.importorskip("perfarray.numerics.compiled.mixture", exc_type=ImportError)
+    for name in ("FLOOR", "TINY", "MOVED", "GAIN", "MOST_STEPS"):
+        assert getattr(compiled, name) == getattr(mixture_em, name)
+
+
+def test_only_fits_that_may_win_go_on(monkeypatch):
+    """Bringing every fit to its maximum, and not only those near the best BIC, chooses the same fits."""
+    rows = np.stack([two_modes(60, seed) for seed in range(6)])
+    some = fit_mixtures(rows, None, range(1, 5), BOTH)
+    monkeypatch.setattr(mixture, "MARGIN", np.inf)
+    every = fit_mixtures(rows, None, range(1, 5), BOTH)
+    assert (some.n_components == every.n_components).all()
+    assert (some.loglik == every.loglik).all()

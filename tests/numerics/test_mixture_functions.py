@@ -29,7 +29,8 @@ def test_one_component_is_the_normal_distribution():
     """Density, distribution and quantile are SciPy's."""
     own, x = mixture([1], [2], [3]), np.array([-4.0, 2.0, 5.0])
     normal = stats.norm(2, 3)
-    assert np.allclose(density(own, x), normal.pdf(x)) and np.allclose(distribution(own, x), normal.cdf(x))
+    assert np.allclose(density(own, x), normal.pdf(x))
+    assert np.allclose(distribution(own, x), normal.cdf(x))
     assert np.allclose(quantiles(own, np.array([0.0, 0.1, 1.0])), normal.ppf([0.0, 0.1, 1.0]))
 
 
@@ -74,7 +75,8 @@ def test_modes_are_those_of_a_fine_grid(own):
     assert 1 <= len(found) <= len(own.weights)
     assert all(np.abs(found - peak).min() < 2e-3 for peak in peaks)
     slope = density(own, found + 1e-6), density(own, found), density(own, found - 1e-6)
-    assert (slope[1] >= slope[0] * (1 - 1e-12)).all() and (slope[1] >= slope[2] * (1 - 1e-12)).all()
+    assert (slope[1] >= slope[0] * (1 - 1e-12)).all()
+    assert (slope[1] >= slope[2] * (1 - 1e-12)).all()
 
 
 def test_two_equal_components_have_two_modes_from_two_deviations_apart():
@@ -92,8 +94,10 @@ def test_modes_far_apart_are_found():
 def test_a_point_has_all_its_probability_in_one_place():
     """Standard deviation 0 is a constant sample."""
     own = mixture([1.0, 0.0], [3.0, np.nan], [0.0, np.nan])
-    assert distribution(own, np.array([2.9, 3.0])).tolist() == [0.0, 1.0] and density(own, np.array(3.0)) == np.inf
-    assert quantiles(own, np.array([0.0, 0.5, 1.0])).tolist() == [3.0] * 3 and modes(own)[0] == 3.0
+    assert distribution(own, np.array([2.9, 3.0])).tolist() == [0.0, 1.0]
+    assert density(own, np.array(3.0)) == np.inf
+    assert quantiles(own, np.array([0.0, 0.5, 1.0])).tolist() == [3.0] * 3
+    assert modes(own)[0] == 3.0
     assert classes(own, np.array([3.0, np.nan])).tolist()[0] == 1.0
 
 

@@ -105,6 +105,7 @@ def test_limits_come_from_refitted_samples():
     assert_array_equal(found.lower, again.lower)
 
 
+@pytest.mark.slow
 def test_runs_of_one_unit_stay_together():
     """With several runs in a unit, units are redrawn: limits are wider than those of as many independent runs."""
     rng = np.random.default_rng(4)

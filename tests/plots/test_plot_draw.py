@@ -24,7 +24,16 @@ RESULTS = {
     "bootstrap_distribution": lambda: TIMES.perf.bootstrap_distribution(n_resamples=20, rng=1),
     "bootstrap_interval": lambda: TIMES.perf.bootstrap_interval(method="basic", rng=1),
     "compare": lambda: TIMES.perf.compare("old"),
+    "explain_variation": lambda: (
+        perfarray.simulate(sizes={"execution": 5}, variances={"execution": 1e-4}, dims={"machine": 20, "benchmark": 2}, rng=1)
+        .assign_coords(cores=("machine", np.arange(20.0)))
+        .perf.machine_table()
+        .perf.explain_variation(model="ols", rng=1)
+        .to_dataset()
+    ),
+    "fit_mixture": lambda: TIMES[0, 0].perf.fit_mixture(value="iteration").to_dataset(),
     "mean_interval": TIMES.perf.mean_interval,
+    "mixture": lambda: perfarray.GaussianMixture.from_parameters([0.5, 0.5], [1.0, 2.0], [0.1, 0.1]).to_dataset(),
     "pairwise": lambda: TIMES.perf.pairwise(dim="version"),
     "plan_repetitions": lambda: TIMES.perf.plan_repetitions(costs={"execution": 5}, budget=500).to_dataset(),
     "plan_suite": lambda: TIMES.perf.plan_suite(costs={"execution": 5}, budget=2000, shared="execution").to_dataset(),

@@ -5,7 +5,7 @@ search per sum of the first half: 2 * 3^15 sums stand for the 3^29 of 29 benchma
 are first rounded to a grid so that sums coincide; what rounding can move is bounded, and the bounds are returned.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import lcm, prod
 from typing import Any, NamedTuple
@@ -30,7 +30,7 @@ NEEDLES = 1 << 12
 THINNED, EVERY = 1 << 16, 64
 """Halves with more sums than this are first searched with one sum standing for so many."""
 
-NEAR = 1e-5
+NEAR = 1e-7
 """How near the answer of a thinned search is expected, as a share of the range. Where it is not, more steps are needed."""
 
 WIDE = 1 << 62
@@ -41,11 +41,12 @@ Points = tuple[Floats, npt.NDArray[Any]]
 
 
 class Half(NamedTuple):
-    """Sums in ascending order, how often each counts, and the counts up to each place."""
+    """Sums in ascending order, how often each counts, the counts up to each place, and whether all count alike."""
 
     sums: Floats
     counts: npt.NDArray[Any]
     below: npt.NDArray[Any]
+    alike: bool
 
 
 class Part(NamedTuple):
@@ -133,6 +134,9 @@ def _listed_sums(half: Sequence[Points]) -> Half:
     for values, counts in half:
         sums = np.add.outer(values, sums).ravel()
         multiplicities = np.multiply.outer(counts, multiplicities).ravel()
+    if multiplicities.min() == multiplicities.max():
+        sums.sort()
+        return _half(sums, multiplicities)
     order = np.argsort(sums)
     return _half(sums[order], multiplicities[order])
 
@@ -156,7 +160,8 @@ def _grid_sums(half: Sequence[Points], step: float) -> Half:
 
 def _half(sums: Floats, counts: npt.NDArray[Any]) -> Half:
     """Return ordered sums with the counts below every place."""
-    return Half(sums, counts, np.concatenate([np.zeros(1, dtype=counts.dtype), np.cumsum(counts)]))
+    below = np.concatenate([np.zeros(1, dtype=counts.dtype), np.cumsum(counts)])
+    return Half(sums, counts, below, bool(counts.min() == counts.max()))
 
 
 def _quantile(laws: Sequence[Part], target: int, whole: int) -> float:
@@ -206,7 +211,7 @@ def _thinned(half: Half) -> Half:
         return half
     below = np.append(half.below[:-1:EVERY], half.below[-1])
     middles = np.minimum(np.arange(0, len(half.sums), EVERY) + EVERY // 2, len(half.sums) - 1)
-    return Half(half.sums[middles], np.diff(below), below)
+    return Half(half.sums[middles], np.diff(below), below, alike=False)
 
 
 def _count(laws: Sequence[Part], bound: float) -> tuple[int, int]:
@@ -214,16 +219,27 @@ def _count(laws: Sequence[Part], bound: float) -> tuple[int, int]:
     weight = pairs = 0
     for law in laws:
         wide = int(law.short.below[-1]) * int(law.long.below[-1]) >= WIDE
-        for start in range(0, len(law.short.sums), NEEDLES):
-            part = slice(start, start + NEEDLES)
-            needles = bound - law.short.sums[part]
-            # The needles descend: all places lie between those of the last and the first.
-            least, most = np.searchsorted(law.long.sums, needles[[-1, 0]], side="right").tolist()
-            places = least + np.searchsorted(law.long.sums[least:most], needles, side="right")
-            pairs += int(places.sum())
-            counts = law.short.counts[part].astype(object) if wide else law.short.counts[part]
-            weight += int((counts * law.long.below[places]).sum()) * law.weight
+        alike = law.short.alike and law.long.alike
+        own = 0
+        for part, places in _places(law, bound):
+            own += int(places.sum())
+            if not alike:
+                counts = law.short.counts[part].astype(object) if wide else law.short.counts[part]
+                weight += int((counts * law.long.below[places]).sum()) * law.weight
+        if alike:
+            weight += own * int(law.short.counts[0]) * int(law.long.counts[0]) * law.weight
+        pairs += own
     return weight, pairs
+
+
+def _places(law: Part, bound: float) -> Iterator[tuple[slice, npt.NDArray[np.intp]]]:
+    """Yield for the sums of the short half, some at a time, how many of the long half make a pair with them that is not above a bound."""
+    for start in range(0, len(law.short.sums), NEEDLES):
+        part = slice(start, start + NEEDLES)
+        needles = bound - law.short.sums[part]
+        # The needles descend: all places lie between those of the last and the first.
+        least, most = np.searchsorted(law.long.sums, needles[[-1, 0]], side="right").tolist()
+        yield part, least + np.searchsorted(law.long.sums[least:most], needles, side="right")
 
 
 def _listed(laws: Sequence[Part], low: float, high: float, missing: int) -> float:
@@ -231,8 +247,8 @@ def _listed(laws: Sequence[Part], low: float, high: float, missing: int) -> floa
     sums: list[Floats] = []
     weights: list[npt.NDArray[Any]] = []
     for law in laws:
-        first = np.searchsorted(law.long.sums, low - law.short.sums, side="right")
-        number = np.searchsorted(law.long.sums, high - law.short.sums, side="right") - first
+        first = np.concatenate([places for _, places in _places(law, low)])
+        number = np.concatenate([places for _, places in _places(law, high)]) - first
         left = np.repeat(np.arange(len(number)), number)
         right = np.arange(len(left)) - np.repeat(np.cumsum(number) - number, number) + np.repeat(first, number)
         sums.append(law.short.sums[left] + law.long.sums[right])

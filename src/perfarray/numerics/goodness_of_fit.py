@@ -56,7 +56,8 @@ def ks_distance(values: Floats, weights: Floats | None, mixture: Mixture) -> Flo
     steps = np.cumsum(shares, axis=-1)
     total = steps[:, -1:]
     fitted = distribution(Mixture(*(part[:, None, :] for part in mixture)), ordered)
-    below, above = fitted - (steps - shares) / total, steps / total - fitted
+    with np.errstate(invalid="ignore"):
+        below, above = fitted - (steps - shares) / total, steps / total - fitted
     found = np.where(measured, np.maximum(below, above), -np.inf).max(axis=-1, initial=-np.inf)
     # A constant sample is its own distribution: the step on both sides is at the same place.
     point = (mixture.deviations == 0).any(axis=-1)

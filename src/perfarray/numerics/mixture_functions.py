@@ -107,8 +107,9 @@ def modes(mixture: Mixture) -> Floats:
     shape = np.shape(mixture.weights)
     rows = mixture.rows()
     found = np.full((int(np.prod(shape[:-1])), shape[-1]), np.nan)
-    for start in range(0, len(found), CELLS):
-        block = slice(start, start + CELLS)
+    known = np.flatnonzero((rows.weights > 0).any(axis=-1))
+    for start in range(0, len(known), CELLS):
+        block = known[start : start + CELLS]
         found[block] = _modes_of_rows(Mixture(*(part[block] for part in rows)))
     return found.reshape(shape)
 
@@ -128,7 +129,7 @@ def _modes_of_rows(mixture: Mixture) -> Floats:
     rising = np.concatenate([np.ones((len(grid), 1)), rising, -np.ones((len(grid), 1))], axis=-1)
     grid = np.concatenate([least, grid, greatest], axis=-1)
     found = np.full(weights.shape, np.nan)
-    row, place = np.nonzero((rising[:, :-1] > 0) & (rising[:, 1:] < 0) & present.any(axis=-1, keepdims=True))
+    row, place = np.nonzero((rising[:, :-1] > 0) & (rising[:, 1:] < 0))
     order = np.arange(len(row)) - np.searchsorted(row, row)
     kept = order < weights.shape[-1]
     row, place, order = row[kept], place[kept], order[kept]
@@ -217,7 +218,7 @@ def draw(mixture: Mixture, cells: npt.NDArray[np.intp], number: int, key: Sequen
     """
     shape = np.shape(mixture.weights)[:-1]
     rows = mixture.rows()
-    known = (rows.weights > 0).any(axis=-1)
+    known = np.asarray((rows.weights > 0).any(axis=-1))
     found = np.full((len(known), number), np.nan)
     # One cell at a time, since each has a stream of its own.
     for row, cell in enumerate(np.broadcast_to(cells, shape).ravel().tolist()):
@@ -232,3 +233,11 @@ def draw_row(mixture: Mixture, number: int, stream: np.random.Generator) -> Floa
     edges = np.cumsum(mixture.weights)
     chosen = np.searchsorted(edges / edges[-1], stream.random(number), side="right")
     return np.asarray(mixture.means[chosen] + mixture.deviations[chosen] * stream.standard_normal(number))
+
+
+def in_order(weights: Floats, means: Floats, deviations: Floats) -> Mixture:
+    """Return mixtures with ascending means, weights that sum to 1 exactly, and NaN for absent components, which go last."""
+    present = weights > 0
+    order = np.argsort(np.where(present, means, np.inf), axis=-1, kind="stable")
+    parts = weights / weights.sum(axis=-1, keepdims=True), np.where(present, means, np.nan), np.where(present, deviations, np.nan)
+    return Mixture(*(np.take_along_axis(part, order, axis=-1) for part in parts))

@@ -46,7 +46,7 @@ def quantile_classes(ordered: Floats, n: Integers, number: int) -> Integers:
     return starts
 
 
-def _quantiles(ordered: Floats, n: Integers, grid: Floats) -> Floats:
+def _quantiles(ordered: Floats, n: Integers, grid: npt.NDArray[np.floating]) -> Floats:
     """Return quantiles interpolated between order statistics (R's type 7), for samples of different size."""
     index = (n[:, None] - 1) * grid
     low = np.floor(index).astype(np.intp)

@@ -17,8 +17,11 @@ Integers = npt.NDArray[np.integer]
 TABLE = 1 << 10
 """Most entries of a table of combinations: a power of two, small enough for the cache."""
 
-BATCH = 1 << 16
-"""Scores drawn at once: what bounds the memory. It changes no number, since a cell's random numbers begin at a place of their own."""
+BATCH, BATCH_COMPILED = 1 << 16, 1 << 22
+"""Scores drawn at once: what bounds the memory. It changes no number, since a cell's random numbers begin at a place of their own.
+
+The compiled engine keeps the scores of one cell at a time.
+"""
 
 COMBINATIONS, RUN_BY_RUN = 1 << 20, 1 << 21
 """The streams of random numbers, kept apart from each other and from those of `numerics.bootstrap`."""
@@ -42,6 +45,23 @@ class Drawing(NamedTuple):
     mean: str
     key: tuple[int, int]
     engine: str = "numpy"
+
+
+class Block(NamedTuple):
+    """Cells with equal counts that are drawn together: their places, their numbers, and what their runs contribute to the score.
+
+    `parts` has shape (benchmarks, cells, runs), the benchmarks filled up to a multiple of the `together` that share a table.
+    """
+
+    places: Integers
+    cells: Integers
+    parts: Floats
+    together: int
+
+    @property
+    def stream(self) -> int:
+        """What tells the random numbers of suites with different numbers of runs apart."""
+        return int(self.parts.shape[2])
 
 
 class Summary(NamedTuple):
@@ -123,16 +143,20 @@ def units_of(suite: Suite) -> Floats:
 def draw_scores(suite: Suite, cells: Integers, drawing: Drawing) -> Floats:
     """Draw scores, shape (cells, n_resamples); NaN where a benchmark was not measured."""
     found = np.full((len(cells), drawing.n_resamples), np.nan)
-    for places, scores in _batches(suite, cells, drawing):
-        found[places] = scores
+    for block in _blocks(suite, cells, drawing):
+        found[block.places] = _block_scores(block, drawing)
+    for place, scores in _irregular_scores(suite, cells, drawing):
+        found[place] = scores
     return found
 
 
 def summarise_scores(suite: Suite, cells: Integers, drawing: Drawing) -> Summary:
     """Draw scores and keep their five numbers and standard deviation."""
     found = np.full((6, len(cells)), np.nan)
-    for places, scores in _batches(suite, cells, drawing):
-        found[:, places] = five_numbers(scores)
+    for block in _blocks(suite, cells, drawing):
+        found[:, block.places] = _block_summary(block, drawing)
+    for place, scores in _irregular_scores(suite, cells, drawing):
+        found[:, place] = five_numbers(scores)
     return Summary(*found)
 
 
@@ -161,13 +185,6 @@ def equal_counts(suite: Suite) -> Integers:
     return np.where(usable, total[:, 0], 0)
 
 
-def _batches(suite: Suite, cells: Integers, drawing: Drawing) -> Iterator[tuple[Integers, Floats]]:
-    """Return the places of some cells and their scores, batch by batch."""
-    counts = equal_counts(suite)
-    yield from _regular_batches(suite, cells, counts, drawing)
-    yield from _irregular_batches(suite, cells, counts, drawing)
-
-
 def _together(count: int, benchmarks: int) -> int:
     """Return how many benchmarks share a table."""
     together = 1
@@ -176,22 +193,17 @@ def _together(count: int, benchmarks: int) -> int:
     return together if count > 1 else benchmarks
 
 
-def _regular_batches(suite: Suite, cells: Integers, counts: Integers, drawing: Drawing) -> Iterator[tuple[Integers, Floats]]:
-    """Return the places of cells with equal counts and their scores, batch by batch."""
-    benchmarks, number = suite.runs.shape[1], drawing.n_resamples
+def _blocks(suite: Suite, cells: Integers, drawing: Drawing) -> Iterator[Block]:
+    """Return the cells with equal counts, as many at a time as are drawn together."""
+    counts, benchmarks = equal_counts(suite), suite.runs.shape[1]
+    size = max(1, (BATCH_COMPILED if drawing.engine == "numba" else BATCH) // drawing.n_resamples)
     for count in np.unique(counts[counts > 0]).tolist():
         together = _together(count, benchmarks)
-        words = -(-(-(-benchmarks // together) * number) // 8) * 4
-        size = max(1, BATCH // number)
-        places = np.flatnonzero(counts == count)
-        places = places[np.argsort(cells[places], kind="stable")]
-        for run in np.split(places, np.flatnonzero(np.diff(cells[places]) != 1) + 1):
-            start = int(cells[run[0]]) * (words // 4)
-            philox = np.random.Philox(key=list(drawing.key), counter=[start, 0, count, COMBINATIONS])
-            for first in range(0, len(run), size):
-                batch = run[first : first + size]
-                bits = philox.random_raw(len(batch) * words).view(np.uint32).reshape(len(batch), -1)
-                yield batch, _look_up(_padded_parts(suite.runs[batch], count, together, drawing.mean), together, bits, drawing)
+        every = np.flatnonzero(counts == count)
+        every = every[np.argsort(cells[every], kind="stable")]
+        for first in range(0, len(every), size):
+            places = every[first : first + size]
+            yield Block(places, cells[places], _padded_parts(suite.runs[places], count, together, drawing.mean), together)
 
 
 def _padded_parts(runs: Floats, count: int, together: int, mean: str) -> Floats:
@@ -203,17 +215,50 @@ def _padded_parts(runs: Floats, count: int, together: int, mean: str) -> Floats:
     return parts
 
 
-def _look_up(parts: Floats, together: int, bits: npt.NDArray[np.uint32], drawing: Drawing) -> Floats:
-    """Return the scores (cells, n_resamples) that random bits stand for: 32 bits times the entries of a table, divided by 2^32."""
-    number, (_, cells, count) = drawing.n_resamples, parts.shape
+def _block_scores(block: Block, drawing: Drawing) -> Floats:
+    """Return the scores of a block, shape (cells, n_resamples)."""
     if drawing.engine == "numba":
         from perfarray.numerics.compiled.score_distribution import scores_compiled
 
-        return scores_compiled(parts, together, bits, number, drawing.mean)
+        return scores_compiled(block.parts, block.together, block.cells, drawing.n_resamples, drawing.mean, _key(block, drawing))
+    return _look_up(block, drawing)
+
+
+def _block_summary(block: Block, drawing: Drawing) -> Summary | Floats:
+    """Return the five numbers and the standard deviation of the scores of a block, shape (6, cells)."""
+    if drawing.engine == "numba":
+        from perfarray.numerics.compiled.score_distribution import summary_compiled
+
+        return summary_compiled(block.parts, block.together, block.cells, drawing.n_resamples, drawing.mean, _key(block, drawing))
+    return five_numbers(_look_up(block, drawing))
+
+
+def _key(block: Block, drawing: Drawing) -> tuple[int, int, int, int]:
+    """Return what the random numbers of a block begin with: the key, and the last two words of the counter."""
+    return (*drawing.key, block.stream, COMBINATIONS)
+
+
+def _random_bits(block: Block, drawing: Drawing) -> npt.NDArray[np.uint32]:
+    """Return 32 random bits for every score and table of the cells of a block: a cell's own, whichever others are in the block."""
+    numbers = len(block.parts) // block.together * drawing.n_resamples
+    words = -(-numbers // 8) * 4
+    bits = np.empty((len(block.cells), words), np.uint64)
+    ends = [*(np.flatnonzero(np.diff(block.cells) != 1) + 1).tolist(), len(block.cells)]
+    for start, stop in zip([0, *ends], ends, strict=False):
+        counter = [int(block.cells[start]) * (words // 4), 0, block.stream, COMBINATIONS]
+        philox = np.random.Philox(key=list(drawing.key), counter=counter)
+        bits[start:stop] = philox.random_raw((stop - start) * words).reshape(-1, words)
+    return bits.view(np.uint32)
+
+
+def _look_up(block: Block, drawing: Drawing) -> Floats:
+    """Return the scores (cells, n_resamples) that random bits stand for: 32 bits times the entries of a table, divided by 2^32."""
+    bits, together = _random_bits(block, drawing), block.together
+    number, (_, cells, count) = drawing.n_resamples, block.parts.shape
     combine = np.multiply if drawing.mean == "geometric" else np.add
-    tables = parts[::together]
+    tables = block.parts[::together]
     for place in range(1, together):
-        tables = combine(parts[place::together, :, :, None], tables[:, :, None]).reshape(len(tables), cells, -1)
+        tables = combine(block.parts[place::together, :, :, None], tables[:, :, None]).reshape(len(tables), cells, -1)
     entries = count**together
     offsets = np.arange(cells)[:, None] * entries
     scores = np.full((cells, number), float(combine.identity))
@@ -224,13 +269,13 @@ def _look_up(parts: Floats, together: int, bits: npt.NDArray[np.uint32], drawing
     return 1.0 / scores if drawing.mean == "harmonic" else scores
 
 
-def _irregular_batches(suite: Suite, cells: Integers, counts: Integers, drawing: Drawing) -> Iterator[tuple[Integers, Floats]]:
+def _irregular_scores(suite: Suite, cells: Integers, drawing: Drawing) -> Iterator[tuple[int, Floats]]:
     """Return the places of the other cells and their scores, one by one: each has runs of its own shape."""
-    measured = units_of(suite) > 0
-    for place in np.flatnonzero((counts == 0) & measured):
+    others = (equal_counts(suite) == 0) & (units_of(suite) > 0)
+    for place in np.flatnonzero(others).tolist():
         philox = np.random.Philox(key=list(drawing.key), counter=[0, 0, int(cells[place]), RUN_BY_RUN])
         shares = None if suite.shares is None else suite.shares[place]
-        yield np.array([place]), _draw_runs(suite.runs[place], shares, np.random.Generator(philox), drawing)[None]
+        yield place, _draw_runs(suite.runs[place], shares, np.random.Generator(philox), drawing)
 
 
 def _draw_runs(runs: Floats, shares: Floats | None, rng: np.random.Generator, drawing: Drawing) -> Floats:

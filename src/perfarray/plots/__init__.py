@@ -65,12 +65,12 @@ PICTURES: Final[Mapping[str, Callable[..., "Axes"]]] = MappingProxyType(
 """What draws the result of each function."""
 
 
-def draw(result: xr.Dataset, ax: "Axes | None" = None, **keywords: Any) -> "Axes":
+def draw(result: xr.Dataset | xr.DataArray, ax: "Axes | None" = None, **keywords: Any) -> "Axes":
     """Draw a result; its attr `result` says which picture.
 
     Parameters
     ----------
-    result : Dataset
+    result : Dataset or DataArray
         What one of the functions in `PICTURES` returned, or a selection of it.
     ax : Axes, optional
         Where to draw; default: a new figure, as high as its rows need.

@@ -80,7 +80,7 @@ def _one_analysis(result: xr.Dataset) -> tuple[xr.Dataset, int]:
         return result, 0
     samples, features = str(result.attrs["samples"]), str(result.attrs["features"])
     sizes = result["score"].notnull().any("principal_component").sum(samples)
-    fullest = {dim: int(place) for dim, place in sizes.argmax(extra).items()}  # type: ignore[union-attr]
+    fullest = {dim: int(place) for dim, place in sizes.argmax(extra).items()}
     chosen = result.isel(fullest)
     for dim, name in ((samples, "score"), (features, "loading"), ("principal_component", "explained_variance_ratio")):
         there = chosen[name].notnull()

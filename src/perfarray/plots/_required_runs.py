@@ -38,6 +38,8 @@ def required_runs(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
         When there are more cells than colours, or none.
     """
     check_matplotlib()
+    from matplotlib.ticker import MaxNLocator
+
     result = result.compute()
     required = result["required"]
     if not 0 < required.size <= len(COLOURS):
@@ -56,9 +58,10 @@ def required_runs(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
             ax.axvline(wanted + shift, color=colour if name else DARK, linewidth=1, linestyle=":", label="_" if name else "required")
     ax.axhline(1.0, color=DARK, linewidth=0.8, zorder=0)
     across = result.attrs.get("across", "benchmark")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_xlabel(f"runs of every {across}")
     level = 100 * float(result.attrs.get("confidence_level", 0.95))
     baseline = f", relative to {result.attrs['baseline']}" if "baseline" in result.attrs else ""
     ax.set_ylabel(f"ratio of scores ({level:g} % interval)")
-    describe(ax, ", ".join(["Interval against number of runs", *selection(required)]) + baseline)
+    describe(ax, ", ".join(["Interval by runs", *selection(required)]) + baseline)
     return ax

@@ -98,9 +98,10 @@ def _draw_density(ax: "Axes", scores: xr.DataArray, colour: str, label: str, *, 
     if np.ptp(values) <= SAME * np.abs(values).max():
         ax.axvline(values[0], color=colour, linewidth=1.6, label=label)
         return
-    margin = 0.15 * np.ptp(values)
+    smooth = gaussian_kde(values)
+    margin = 3 * float(np.sqrt(smooth.covariance[0, 0]))
     along = np.linspace(values.min() - margin, values.max() + margin, POINTS)
-    density = gaussian_kde(values)(along)
+    density = smooth(along)
     ax.plot(along, density / density.max(), color=colour, linewidth=1.6 if dotted else 0.8, label=label)
     if dotted and "suite_score" in scores.coords:
         ax.axvline(float(scores["suite_score"]), color=colour, linewidth=1, linestyle=":")
@@ -108,7 +109,8 @@ def _draw_density(ax: "Axes", scores: xr.DataArray, colour: str, label: str, *, 
 
 def _score_label(attrs: dict[str, object], units: str) -> str:
     """Say what the score is."""
-    return f"{attrs.get('mean', 'geometric')} mean of {attrs.get('metric', 'time')} over {attrs.get('across', 'benchmark')}, {units}"
+    said = f"{attrs.get('mean', 'geometric')} mean of {attrs.get('metric', 'time')} over {attrs.get('across', 'benchmark')}"
+    return said if units in ("", "1") else f"{said}, {units}"
 
 
 def five_numbers(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":

@@ -44,7 +44,7 @@ def finished(tables: Sequence[Table]) -> list[Table]:
     tables = _same_units(tables)
     mains = {str(table.attrs[METRIC] if table.attrs.get(METRIC) in table.metrics else _main(table.metrics)) for table in tables}
     main = mains.pop() if len(mains) == 1 else _main(mains)
-    return [replace(table, attrs=table.attrs | {METRIC: main}) for table in tables]
+    return [table if table.attrs.get(METRIC) == main else replace(table, attrs=table.attrs | {METRIC: main}) for table in tables]
 
 
 def _main(metrics: Iterable[str]) -> str:
@@ -195,7 +195,7 @@ def _place(table: Table, one: Found, dims: Collection[str]) -> tuple[Any, ...]:
     """Return what tells a file from others as a whole: what its path says, and its number where it is not the first of a level."""
     said = tuple((name, label) for name, label in one.labels.items() if name not in dims)
     later = tuple(
-        (name, int(codes[0])) for name, codes in table.levels.items() if len(codes) and codes[0] == codes.min() == codes.max() > 0
+        (name, int(codes[0])) for name, codes in table.levels.items() if len(codes) and codes[0] > 0 and (codes == codes[0]).all()
     )
     return said + later
 
@@ -203,12 +203,24 @@ def _place(table: Table, one: Found, dims: Collection[str]) -> tuple[Any, ...]:
 def _collide(tables: Sequence[Table], places: Sequence[tuple[Any, ...]]) -> bool:
     """Say whether two files of the same place have a measurement on the same cell."""
     dims = sorted({name for table in tables for name in table.labels})
-    seen: dict[tuple[Any, ...], set[Any]] = {}
+    varying = [name for name in dims if any(name in table.labels and len(table.labels[name].labels) != 1 for table in tables)]
+    fixed = [name for name in dims if name not in varying]
+    # Only files with the same labels along the dims that vary in no file can meet: few, and only their cells are looked at.
+    meeting: dict[tuple[Any, ...], list[Table]] = {}
     for table, place in zip(tables, places, strict=True):
+        labels = tuple(table.labels[name].labels[0] if name in table.labels else UNKNOWN for name in fixed)
+        meeting.setdefault((place, labels), []).append(table)
+    return any(_overlap(own, varying) for own in meeting.values() if len(own) > 1)
+
+
+def _overlap(tables: Sequence[Table], dims: Sequence[str]) -> bool:
+    """Say whether two files have a measurement on the same cell of some dims."""
+    seen: set[tuple[Any, ...]] = set()
+    for table in tables:
         cells = _cells(table, dims)
-        if cells & seen.setdefault(place, set()):
+        if not seen.isdisjoint(cells):
             return True
-        seen[place] |= cells
+        seen |= cells
     return False
 
 

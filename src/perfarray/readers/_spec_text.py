@@ -6,16 +6,17 @@ read only where there are no others. The counters below are one per benchmark, n
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
+from operator import itemgetter, lt
 from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from perfarray._frame import Codes, Column, Descriptor, Metric, Table, column_of, constant_column
+from perfarray._frame import Codes, Column, Descriptor, Metric, Table, column_of, constant_column, row_in_parent
 from perfarray._validation import listed, warn
 from perfarray.conventions import BENCHMARK, EXECUTION, HIGHER, MACHINE, METRIC, TIME, UNKNOWN
 from perfarray.readers._open import Source
@@ -39,8 +40,9 @@ MIN_COPIED_ROWS = 6
 """Rows two reports must have in common to be the same run: fewer may be equal by chance."""
 
 HEAD = re.compile(r"^Benchmarks +(Copies|Threads|Ref\.) +Run Time +Rat(?:e|io)\b", re.M)
-ROW = re.compile(r"^(\d{3}\.\w+)[ \t]+(\d+)[ \t]+(\d+(?:\.\d+)?)[ \t]+(\d+(?:\.\d+)?)[ \t]+[S*][ \t]*$", re.M)
-ANY_ROW = re.compile(r"^\d{3}\..*$", re.M)
+ROW = re.compile(r"^\d{3}\..*$", re.M)
+BENCHMARK_NAME = re.compile(r"\d{3}\.\S*")
+END_OF_LINE = " | "
 SCORE = re.compile(r"^ *(?:Est\. )?(SPEC\S*_base\S*)(?=\s)", re.M)
 SYSTEM = re.compile(r"^(CPU Name|Enabled|Memory):(.*)$", re.M)
 TEXTS = ("cpu", "os")
@@ -51,7 +53,7 @@ FILE_NAME = re.compile(r"(?:SPEC_(?:INT|FP)_\d{4}_)?(?P<machine>.+?)_(?P<flags>O
 
 
 class Rows(NamedTuple):
-    """The runs, column by column: what the first column says (copies), seconds and ratio, NaN where it failed or did not run."""
+    """The runs, column by column: what the first column says (copies), seconds and ratio, NaN where a run failed or is missing."""
 
     names: tuple[str, ...]
     first: tuple[float, ...]
@@ -59,6 +61,7 @@ class Rows(NamedTuple):
     ratios: tuple[float, ...]
     peak: tuple[bool, ...]
     failed: tuple[bool, ...]
+    missing: tuple[bool, ...]
 
 
 def started(head: str) -> bool:
@@ -82,23 +85,23 @@ def read(source: Source) -> Table:
         raise source.error(
             f"is cut off: its last line is {_line(text, len(text.rstrip()))}, and no line of ===== ends the table of results"
         )
-    score = SCORE.search(rest)
+    score = SCORE.search(rest, rest.rfind("\n", 0, max(rest.find("SPEC"), 0)) + 1)
     if score is None:
         raise source.error(
             f"is cut off: its last line is {_line(text, len(text.rstrip()))}, and no score (SPECrate, SPECspeed) follows the results"
         )
-    again = SCORE.search(rest, score.end()) if "_base" in rest[score.end() :] else None
+    again = SCORE.search(rest, score.end()) if rest.find("_base", score.end()) >= 0 else None
     if again or "\nBenchmarks " in rest:
         second = len(text) - len(rest) + again.start() if again else text.rindex("\nBenchmarks ") + 1
         raise source.error(f"holds two results, the second ends or begins at line {_line(text, second)}; split the file")
     rows = _rows(full, source, head.end()) or _rows(rest[: score.start()], source, len(text) - len(rest))
-    if rows is None or not any(time == time for time in rows.times):
+    if rows is None or all(rows.missing):
         raise source.error("has no run of any benchmark with a time")
     compiler, flags, system = _built(text[: head.start()])
     name = _file_name(source.path.name)
     flags = name["flags"] if name["session"] or flags is None else flags
     described = _described(rest[score.end() :]) | {"os": system or UNKNOWN}
-    suite = suite_name(score[1], 1 if head[1] == "Copies" and set(rows.first) == {1.0} else None)
+    suite = suite_name(score[1], 1 if head[1] == "Copies" and rows.first.count(1.0) == len(rows.first) else None)
     return _table(rows, (name["machine"], compiler, flags, name["session"] or "001"), suite, FIRST_COLUMN[head[1]], described)
 
 
@@ -109,11 +112,13 @@ def agree(tables: Sequence[Table]) -> list[Table]:
     copies = _published_twice(tables)
     agreed = []
     for table, session in zip(tables, sessions, strict=True):
-        levels = table.levels | {"session": np.full(len(table), session)} if session else table.levels
-        marks = table.marks | {"copied": np.ones(len(table), dtype=bool)} if id(table) in copies else table.marks
-        descriptors = table.descriptors | machines[table.labels[MACHINE].labels[0]]
         attrs = {name: value for name, value in table.attrs.items() if name != "session"}
-        agreed.append(replace(table, levels=levels, marks=marks, descriptors=descriptors, attrs=attrs))
+        changed: dict[str, Any] = {"attrs": attrs, "descriptors": table.descriptors | machines[table.labels[MACHINE].labels[0]]}
+        if session:
+            changed["levels"] = table.levels | {"session": np.full(len(table), session)}
+        if id(table) in copies:
+            changed["marks"] = table.marks | {"copied": np.ones(len(table), dtype=bool)}
+        agreed.append(replace(table, **changed))
     warn(contradictions, f"runs published twice under two names are marked `copied`: {listed(copies.values(), 5)}" if copies else "")
     return agreed
 
@@ -125,21 +130,47 @@ def _line(text: str, position: int) -> int:
 
 def _rows(part: str, source: Source, offset: int) -> Rows | None:
     """Read the rows of a part of the report; None if it has none."""
-    found = ROW.findall(part)
-    if len(found) < part.count("\n") - part.count("\n-") and len(found) < len(ANY_ROW.findall(part)):
-        return _odd_rows(part, source, offset)
-    if not found:
+    first = ROW.search(part)
+    if first is None:
         return None
-    names, first, times, ratios = zip(*found, strict=True)
-    no = (False,) * len(names)
-    rows = Rows(names, tuple(map(float, first)), tuple(map(float, times)), tuple(map(float, ratios)), no, no)
-    return rows if min(rows.times) > 0 and min(rows.ratios) > 0 else _odd_rows(part, source, offset)
+    return _plain_rows(part[first.start() :]) or _odd_rows(part, source, offset)
+
+
+def _plain_rows(body: str) -> Rows | None:
+    """Read rows that are all measured, base only and five cells long; None if some are not."""
+    # The end of a line becomes a cell, so that five cells in every line can be seen without splitting the lines one by one.
+    cells = (body.rstrip() + "\n").replace("\n", END_OF_LINE).split()
+    lines = len(cells) // 6
+    if len(cells) != 6 * lines or cells[5::6].count(END_OF_LINE.strip()) != lines or not MEASURED.issuperset(cells[4::6]):
+        return None
+    names = _benchmarks(tuple(cells[::6]))
+    try:
+        times, ratios = tuple(map(float, cells[2::6])), tuple(map(float, cells[3::6]))
+        first = _repeated(cells[1::6])
+    except ValueError:
+        return None
+    # A sum that is not finite shows a number that is not.
+    if not names or min(first) < 0 or min(times) <= 0 or min(ratios) <= 0 or not sum(first) + sum(times) + sum(ratios) < np.inf:
+        return None
+    no = (False,) * lines
+    return Rows(names, first, times, ratios, no, no, no)
+
+
+def _repeated(cells: list[str]) -> tuple[float, ...]:
+    """Return numbers that are mostly the same in all rows."""
+    return (float(cells[0]),) * len(cells) if len(set(cells)) == 1 else tuple(map(float, cells))
+
+
+@lru_cache(maxsize=1024)
+def _benchmarks(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return names if all are names of benchmarks, else none; reports of one suite share them."""
+    return names if all(map(BENCHMARK_NAME.fullmatch, names)) else ()
 
 
 def _odd_rows(part: str, source: Source, offset: int) -> Rows:
     """Read rows of which some have peak runs too, failed or did not run; say which cannot be read."""
     found = []
-    for match in ANY_ROW.finditer(part):
+    for match in ROW.finditer(part):
         name, *cells = match[0].split()
         sides = _sides(cells)
         runs = [_run(side) for side in sides]
@@ -154,7 +185,7 @@ def _odd_rows(part: str, source: Source, offset: int) -> Rows:
             if run and not (peak and side == [NOT_RUN])
         ]
     names, first, times, ratios, failed, peak = zip(*found, strict=True)
-    return Rows(names, first, times, ratios, peak, failed)
+    return Rows(names, first, times, ratios, peak, failed, tuple(time != time for time in times))
 
 
 def _sides(cells: list[str]) -> list[list[str]]:
@@ -200,18 +231,16 @@ def _described(rest: str) -> dict[str, Any]:
     """Return what the end of a report says of its machine: the System Info, and the clock that the counters saw."""
     counters, _, info = rest.partition("\nSystem Info:")
     described = dict(_system(info))
-    clocks = list(_clocks(counters))
+    clocks = _clocks(counters)
     if clocks:
         described["cpu_mhz"] = median(clocks)
     return described
 
 
-def _clocks(counters: str) -> Iterator[float]:
-    """Yield the clock of each benchmark, not that of `all`."""
-    for before, after in pairwise(counters.split(CLOCK)):
-        clock = number(after.partition("\n")[0])
-        if clock is not None and not before.endswith("\nall"):
-            yield clock
+def _clocks(counters: str) -> list[float]:
+    """Return the clock of each benchmark, not that of `all`."""
+    said = [after.partition("\n")[0] for before, after in pairwise(counters.split(CLOCK)) if not before.endswith("\nall")]
+    return [clock for clock in map(number, said) if clock is not None]
 
 
 @lru_cache(maxsize=4096)
@@ -232,23 +261,24 @@ def _system(info: str) -> dict[str, Any]:
 
 
 class Cells(NamedTuple):
-    """The benchmarks as a column, the number of each run of a benchmark and tuning, and which rows are the runs of each."""
+    """The benchmarks as a column, the number of each run of a benchmark and tuning; what takes the runs of each with several, how many."""
 
     benchmarks: Column
     executions: Codes
-    runs: tuple[tuple[int, ...], ...]
+    several: tuple[Callable[[Sequence[float]], tuple[float, ...]], ...]
+    sizes: tuple[int, ...]
 
 
 @lru_cache(maxsize=1024)
-def _cells(names: tuple[str, ...], peak: tuple[bool, ...]) -> Cells:
+def _cells(names: tuple[str, ...], peak: tuple[bool, ...], missing: tuple[bool, ...]) -> Cells:
     """Number the runs of each benchmark and tuning: reports of one suite share the answer."""
+    executions = row_in_parent([column_of(zip(names, peak, strict=True)).codes], len(names))
     runs: dict[tuple[str, bool], list[int]] = {}
-    executions = []
     for row, cell in enumerate(zip(names, peak, strict=True)):
-        own = runs.setdefault(cell, [])
-        executions.append(len(own))
-        own.append(row)
-    return Cells(column_of(names), np.array(executions, dtype=np.intp), tuple(map(tuple, runs.values())))
+        if not missing[row]:
+            runs.setdefault(cell, []).append(row)
+    several = [rows for rows in runs.values() if len(rows) > 1]
+    return Cells(column_of(names), executions, tuple(itemgetter(*rows) for rows in several), tuple(map(len, several)))
 
 
 @lru_cache(maxsize=4096)
@@ -276,19 +306,19 @@ BASE = Descriptor(dims=(), values={(): "base"})
 def _table(rows: Rows, place: tuple[str, str, str, str], suite: str, first: str, described: dict[str, Any]) -> Table:
     """Lay the rows out as columns."""
     n = len(rows.names)
-    cells = _cells(rows.names, rows.peak)
+    cells = _cells(rows.names, rows.peak, rows.missing)
     machine, compiler, flags, session = place
     labels = {BENCHMARK: cells.benchmarks, MACHINE: _constant(machine, n), "compiler": _constant(compiler, n), "flags": _constant(flags, n)}
     descriptors = {"suite": _of_suite(suite, rows.names)}
     descriptors |= {name: _of_machine(machine, value) for name, value in described.items()}
-    if any(rows.peak):
+    if True in rows.peak:
         labels["tuning"] = Column(codes=np.array(rows.peak, dtype=np.intp), labels=["base", "peak"])
     else:
         descriptors["tuning"] = BASE
-    if set(rows.first) != {1.0}:
+    if rows.first.count(1.0) < n:
         known = {(name, machine): value for name, value in zip(rows.names, rows.first, strict=True) if value == value}
         descriptors[first] = Descriptor(dims=(BENCHMARK, MACHINE), values=known)
-    tied, partly = _ties(rows.times, cells.runs)
+    tied, partly = _ties(rows.times, cells)
     return Table(
         labels=labels,
         levels={"session": _constant(session, n).codes, EXECUTION: cells.executions},
@@ -296,21 +326,17 @@ def _table(rows: Rows, place: tuple[str, str, str, str], suite: str, first: str,
             TIME: Metric(values=np.array(rows.times)),
             "ratio": Metric(values=np.array(rows.ratios), units="1", better=HIGHER),
         },
-        marks={"failed": np.array(rows.failed)} if any(rows.failed) else {},
+        marks={"failed": np.array(rows.failed)} if True in rows.failed else {},
         descriptors=descriptors,
         attrs={METRIC: TIME, "n_tied": tied, "n_partly_tied": partly, "session": session},
     )
 
 
-def _ties(times: Sequence[float], runs: Sequence[Sequence[int]]) -> tuple[int, int]:
+def _ties(times: Sequence[float], cells: Cells) -> tuple[int, int]:
     """Count the benchmarks all of whose runs have the same time, and those of which some have."""
-    tied = partly = 0
-    for rows in runs:
-        own = [time for row in rows if (time := times[row]) == time]
-        distinct = len(set(own))
-        tied += distinct == 1 < len(own)
-        partly += 1 < distinct < len(own)
-    return tied, partly
+    distinct = [len(set(runs(times))) for runs in cells.several]
+    tied = distinct.count(1)
+    return tied, sum(map(lt, distinct, cells.sizes)) - tied
 
 
 def _session_numbers(tables: Sequence[Table]) -> list[int]:
@@ -330,15 +356,19 @@ def _suite(table: Table) -> Any:
 
 def _machines(tables: Sequence[Table]) -> tuple[dict[str, dict[str, Descriptor]], str]:
     """Return what is known of each machine: what its reports say alike, the median clock; and a message where they differ."""
-    names = dict.fromkeys(name for table in tables for name, known in table.descriptors.items() if known.dims == (MACHINE,))
+    names: dict[str, None] = {}
     stated: dict[str, dict[str, list[Any]]] = {}
     for table in tables:
-        own = stated.setdefault(table.labels[MACHINE].labels[0], {name: [] for name in names})
-        for name in names.keys() & table.descriptors.keys():
-            own[name] += [value for value in table.descriptors[name].values.values() if value not in (None, UNKNOWN)]
+        machine = table.labels[MACHINE].labels[0]
+        own = stated.setdefault(machine, {})
+        for name, descriptor in table.descriptors.items():
+            if descriptor.dims == (MACHINE,):
+                names[name] = None
+                own.setdefault(name, []).append(descriptor.values[machine,])
     known: dict[str, dict[str, Descriptor]] = {}
     contradicted: dict[str, list[str]] = {}
     for machine, own in stated.items():
+        own = {name: [value for value in own.get(name, ()) if value not in (None, UNKNOWN)] for name in names}
         values = {name: _agreed_value(name, values) for name, values in own.items()}
         known[machine] = {name: _of_machine(machine, value) for name, value in values.items()}
         for name, value in values.items():
@@ -361,15 +391,18 @@ def _agreed_value(name: str, values: list[Any]) -> Any:
 
 def _published_twice(tables: Sequence[Table]) -> dict[int, str]:
     """Return the tables whose runs another one before them has too, and the names of both machines."""
-    seen: dict[tuple[Any, ...], str] = {}
+    seen: dict[tuple[Any, ...], Table] = {}
     copies = {}
     for table in tables:
         if len(table) < MIN_COPIED_ROWS:
             continue
         runs = (tuple(table.labels[BENCHMARK].labels), *(metric.values.tobytes() for metric in table.metrics.values()))
-        machine = f"{table.labels[MACHINE].labels[0]} ({_suite(table)}, {table.labels['flags'].labels[0]})"
-        if runs in seen:
-            copies[id(table)] = f"{machine} = {seen[runs]}"
-        else:
-            seen[runs] = machine
+        first = seen.setdefault(runs, table)
+        if first is not table:
+            copies[id(table)] = f"{_called(table)} = {_called(first)}"
     return copies
+
+
+def _called(table: Table) -> str:
+    """Name a report in a message."""
+    return f"{table.labels[MACHINE].labels[0]} ({_suite(table)}, {table.labels['flags'].labels[0]})"

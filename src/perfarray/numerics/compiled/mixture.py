@@ -10,14 +10,14 @@ from typing import Any, TypeVar
 
 import numba
 import numpy as np
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba.extending import intrinsic
 
 from perfarray.numerics.levels import Floats
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# The same numbers as in numerics/mixture.py, which imports this module: a compiled function needs them as constants.
+# The same numbers as in numerics/mixture_em.py, which imports this module: a compiled function needs them as constants.
 FLOOR = 1e-12
 TINY = 1e-280
 MOVED = 1.4901161193847656e-08
@@ -40,7 +40,10 @@ def _compiled(**options: Any) -> Callable[[F], F]:
     return decorate
 
 
-@intrinsic
+_intrinsic: Callable[[Any], Any] = intrinsic
+
+
+@_intrinsic
 def _as_float(typing: Any, bits: Any) -> Any:
     """Read 64 bits as a double."""
     del typing, bits
@@ -52,7 +55,7 @@ def _as_float(typing: Any, bits: Any) -> Any:
     return numba.types.float64(numba.types.int64), generate
 
 
-@intrinsic
+@_intrinsic
 def _as_bits(typing: Any, number: Any) -> Any:
     """Read a double as 64 bits."""
     del typing, number
@@ -65,7 +68,7 @@ def _as_bits(typing: Any, number: Any) -> Any:
 
 
 @_compiled()
-def _exp(x: float) -> float:
+def _exp(x: float) -> Any:
     """Return the exponential of a number that is not above 700."""
     x = max(x, LEAST)
     whole = math.floor(x * LOG2E + 0.5)
@@ -87,7 +90,7 @@ def _exp(x: float) -> float:
 
 
 @_compiled()
-def _log(x: float) -> float:
+def _log(x: float) -> Any:
     """Return the logarithm of a positive normal number."""
     bits = _as_bits(x)
     exponent = _as_float((bits >> 52) | 0x4330000000000000) - (4503599627370496.0 + 1023.0)
