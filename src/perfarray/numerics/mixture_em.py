@@ -26,7 +26,7 @@ GAIN = 1e-12
 MOST_STEPS = 20_000
 """Most steps of EM."""
 
-BLOCK = 1 << 15
+BLOCK = 1 << 16
 """Values times components that are worked on together: what stays in a cache."""
 
 TINY = 1e-280
@@ -196,16 +196,18 @@ def _step(samples: Samples, theta: Theta, equal: bool) -> tuple[Theta, Floats]:
     """
     deviations = samples.values[:, None, :] - theta.means[..., None]
     squares = deviations * deviations
-    terms = squares * (-0.5 / theta.variances)[..., None]
-    terms += (np.log(theta.weights) - 0.5 * np.log(theta.variances))[..., None]
-    joint = np.exp(terms)
+    slope, offset = (-0.5 / theta.variances)[..., None], (np.log(theta.weights) - 0.5 * np.log(theta.variances))[..., None]
+    joint = squares * slope
+    joint += offset
+    np.exp(joint, out=joint)
     total = joint.sum(axis=1)
     far = np.flatnonzero((total < TINY).any(axis=-1))
     with np.errstate(divide="ignore"):
         log_density = np.log(total)
     if len(far):
-        largest = terms[far].max(axis=1)
-        joint[far] = np.exp(terms[far] - largest[:, None, :])
+        terms = squares[far] * slope[far] + offset[far]
+        largest = terms.max(axis=1)
+        joint[far] = np.exp(terms - largest[:, None, :])
         total[far] = joint[far].sum(axis=1)
         log_density[far] = np.log(total[far]) + largest
     loglik = np.einsum("bn,bn->b", samples.weights, log_density) - 0.5 * LOG_2PI * samples.total
