@@ -79,6 +79,15 @@ def test_why_a_method_cannot_answer_is_said():
     assert "with 2 benchmarks its p cannot fall below 0.5" in found["suite_remark"].sel({"method": "hpt"}).item()
 
 
+def test_unequal_numbers_of_runs_reach_smaller_p():
+    """3 runs against 10 can be exchanged in 286 ways: enough for 5 %, and nothing is remarked."""
+    new = [0.5 + 0.01 * run for run in range(10)]
+    times = perfarray.from_samples({"old": [1.0, 1.1, 1.2], "new": new})
+    found = times.perf.agreement("old", rng=1, n_resamples=5000).sel({"method": "randomization"})
+    assert found["remark"].item() == ""
+    assert found["pvalue"].item() < 0.05
+
+
 def test_one_benchmark_without_a_dim():
     """A single program is a suite of one."""
     times = perfarray.from_samples({"old": [1.0, 1.01, 0.99, 1.0, 1.02], "new": [0.8, 0.81, 0.79, 0.8, 0.82]})

@@ -102,6 +102,17 @@ def test_what_each_level_adds():
     assert table["iteration_variation"].mean() == pytest.approx(0.04, rel=0.01)
 
 
+def test_scores_without_runs():
+    """One score per benchmark has a performance and no variation; zero or negative scores have no geometric mean."""
+    coords = {"machine": ["x", "y"], "benchmark": ["p", "q"]}
+    scores = xr.DataArray([[1.0, 4.0], [9.0, 4.0]], dims=("machine", "benchmark"), coords=coords, attrs={"units": "1"})
+    table = scores.perf.machine_table()
+    assert table["performance"].tolist() == pytest.approx([2.0, 6.0])
+    assert table["n_benchmarks"].tolist() == [2, 2]
+    with pytest.raises(ValueError, match="mean='geometric' needs positive values; 1 scores are zero or negative"):
+        scores.where(scores != 9.0, 0.0).perf.machine_table()
+
+
 def test_noise_of_relative_variation():
     """METHODS: the log of the spread of one benchmark with three runs has a standard deviation of .64, of twelve alike .15."""
     for benchmarks, expected in ((1, 0.65), (12, 0.15)):

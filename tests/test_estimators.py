@@ -49,6 +49,29 @@ def test_units_weigh_the_same():
     assert times.perf.run_estimate(statistic="min")["estimate"].item() == 1.0
 
 
+@pytest.mark.parametrize(
+    ("samples", "expected"),
+    [
+        ([[5.0], [1.0, 2.0, 8.0, 9.0]], 5.0),
+        ([[5.0], [9.0, 8.0, 2.0, 1.0]], 5.0),
+        ([[5.0], [1.0, 6.0], [2.0, 7.0]], 5.0),
+        ([[1.0, 2.0], [3.0], [4.0]], 3.0),
+        ([[1.0, 2.0], [3.0]], 2.5),
+    ],
+)
+def test_median_of_unequal_units(samples, expected):
+    """The point, or the middle of the interval, that has half of the weight on either side; turning the sample round turns it round."""
+    times = perfarray.from_samples({"a": samples}, level=("binary", "execution"))
+    assert times.perf.run_estimate(statistic="median")["estimate"].item() == expected
+    assert (10 - times["time"]).assign_attrs(units="s").perf.run_estimate(statistic="median")["estimate"].item() == 10 - expected
+
+
+def test_quartile_of_unequal_units():
+    """The point below which a quarter of the weight lies: here 1/8 at each of four runs, 1/2 at the fifth."""
+    times = perfarray.from_samples({"a": [[5.0], [1.0, 2.0, 8.0, 9.0]]}, level=("binary", "execution"))
+    assert times.perf.run_estimate(statistic="quartile")["estimate"].item() == 3.5  # F(2) = 1/4: the middle of 2 and 5
+
+
 def test_value_names_the_runs():
     """Executions by default, their iterations averaged; iterations on request."""
     times = perfarray.from_samples({"a": [[1.0, 3.0], [4.0, 8.0]]}, level=("execution", "iteration"))

@@ -31,7 +31,7 @@ class Call(NamedTuple):
     """What was asked, once for all methods."""
 
     times: xr.DataArray
-    baseline: object
+    baseline: xr.DataArray
     pair: Pair
     dim: str | None
     levels: tuple[str, ...]
@@ -210,20 +210,22 @@ def _by_exchange(call: Call) -> tuple[xr.Dataset, xr.Dataset]:
     for across in (OWN_SUITE, call.across):
         found = randomization_test(call.times, call.baseline, across=across, **options)
         answer = _with_verdict(xr.Dataset({"estimate": found["statistic"], "pvalue": found["pvalue"]}), call)
-        least = _smallest_pvalue(found, call, across)
+        least = _smallest_pvalue(call, across)
         out_of_reach = least > 1 - call.confidence_level
         remark = f"with so few units and {call.n_resamples} exchanges its p cannot fall below {least:.2g}" if out_of_reach else ""
         answers.append(answer.assign(remark=xr.full_like(answer["verdict"], remark, dtype=object)))
     return answers[0], answers[1]
 
 
-def _smallest_pvalue(found: xr.Dataset, call: Call, across: str) -> float:
-    """Return the smallest two-sided p that the exchanges of the cell with most units can give."""
-    n = int(found["n"].max())
-    ways = 2**n if call.paired else comb(2 * n, n)
-    together = across == OWN_SUITE or call.levels[0] in call.shared
-    outcomes = float(ways) if together else float(ways) ** int(found["suite_benchmarks"].max())
-    return 2 * max(1 / (call.n_resamples + 1), 1 / outcomes)
+def _smallest_pvalue(call: Call, across: str) -> float:
+    """Return the smallest two-sided p that the exchanges of the cell with most of them can give."""
+    sides = [side.notnull().any(call.levels[1:]).sum(call.levels[0]) for side in (call.times, call.baseline)]
+    new, old = (side.values for side in xr.broadcast(*sides))
+    ways = np.array([2.0**n if call.paired else float(comb(n + m, n)) for n, m in zip(new.ravel(), old.ravel(), strict=True)])
+    outcomes = xr.broadcast(*sides)[0].copy(data=ways.reshape(new.shape))
+    if across in outcomes.dims:
+        outcomes = outcomes.max(across) if call.levels[0] in call.shared else outcomes.prod(across)
+    return 2 * max(1 / (call.n_resamples + 1), 1 / float(outcomes.max()))
 
 
 def _by_protocol(statistic: str) -> Callable[[Call], tuple[xr.Dataset, None]]:
@@ -244,7 +246,7 @@ def _by_ranks(call: Call) -> tuple[None, xr.Dataset]:
     options = {**call.both, "across": call.across, "confidence_level": call.confidence_level}
     better = hierarchical_performance_test(call.times, call.baseline, **options)
     turned = HIGHER if call.pair.candidate.better == LOWER else LOWER
-    sides = [side.assign_attrs(better=turned) for side in (call.times, call.baseline)]  # type: ignore[attr-defined]
+    sides = [side.assign_attrs(better=turned) for side in (call.times, call.baseline)]
     worse = hierarchical_performance_test(sides[0], sides[1], **options)
     sure = 1 - (1 - call.confidence_level) / 2
     verdict = xr.where(better["confidence"] >= sure, FASTER, xr.where(worse["confidence"] >= sure, SLOWER, INCONCLUSIVE))

@@ -211,16 +211,27 @@ def _rows(array: xr.DataArray, levels: Sequence[str], across: str) -> tuple[xr.D
 def _scores(rows: xr.DataArray, across: str, mean: str, asked: tuple[str, ...]) -> tuple[pd.DataFrame, _Notes]:
     """Return performance from one value per machine (and benchmark); how it varies is not known."""
     values = rows.values.reshape(rows.sizes[ROW], -1)
-    notes = _Notes()
+    notes, benchmarks = _Notes(), 1
     if across in rows.dims:
         kept, columns, notes = _matched(~np.isnan(values), rows[across].values)
         usable = np.where(kept[:, None], values, np.nan)[:, columns]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            values = {"geometric": lambda v: np.exp(np.log(v).mean(axis=1)), "harmonic": lambda v: 1 / (1 / v).mean(axis=1)}.get(
-                mean, lambda v: v.mean(axis=1)
-            )(usable)[:, None]
+        if mean != "arithmetic" and (usable <= 0).any():
+            raise ValueError(
+                f"mean={mean!r} needs positive values; {int((usable <= 0).sum())} scores are zero or negative: zeros that mean "
+                "'not measured' must be NaN"
+            )
+        values, benchmarks = _MEANS[mean](usable)[:, None], int(columns.sum())
     columns_of = {name: values[:, 0] if name == "performance" else np.full(len(values), np.nan) for name in asked}
-    return pd.DataFrame(columns_of | {"n_runs": np.ones(len(values), dtype=int)}), notes
+    counts = {"n_runs": np.ones(len(values), dtype=int), "n_benchmarks": np.full(len(values), benchmarks)}
+    return pd.DataFrame(columns_of | counts), notes
+
+
+_MEANS: Final = {
+    "geometric": lambda values: np.exp(np.log(values).mean(axis=1)),
+    "harmonic": lambda values: 1 / (1 / values).mean(axis=1),
+    "arithmetic": lambda values: values.mean(axis=1),
+}
+"""Means over the benchmarks of each row."""
 
 
 def _matched(measured: npt.NDArray[np.bool_], benchmarks: Any) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_], _Notes]:

@@ -13,7 +13,7 @@ BLOCK: Final = 2_000_000
 """Values of groups held at once."""
 
 ROUNDING: Final = 1e-9
-"""Ranks this close to a whole number are that number: they are sums of weights."""
+"""Weights and ranks that differ by less are equal: they are sums."""
 
 
 def _between(ordered: Floats, rank: float) -> Floats:
@@ -43,8 +43,8 @@ def estimate_of_runs(values: Floats, statistic: str) -> Floats:
     values : array, shape (..., units, runs)
         Runs; NaN where nothing was measured.
     statistic : {"mean", "median", "quartile", "min"}
-        The rank p (k + 1) of the paper's k runs is, with unequal weights w, the point p (1 + sum w^2) of their cumulative weights: the
-        same for equal ones, where sum w^2 = 1 / k.
+        Of runs that weigh the same, the paper's order statistics around the rank p (k + 1); else the p-quantile of the weighted runs,
+        the middle of its interval where it is one.
 
     Returns
     -------
@@ -59,11 +59,15 @@ def estimate_of_runs(values: Floats, statistic: str) -> Floats:
     if statistic == "min":
         return ordered[..., 0]
     reached = np.cumsum(share, axis=-1)
-    point = QUANTILES[statistic] * (1 + (share**2).sum(axis=-1, keepdims=True))
-    low = np.maximum((reached <= point + ROUNDING).sum(axis=-1, keepdims=True) - 1, 0)
-    high = (reached < point - ROUNDING).sum(axis=-1, keepdims=True)
-    low, high = (np.minimum(place, np.maximum((share > 0).sum(axis=-1, keepdims=True) - 1, 0)) for place in (low, high))
-    return np.asarray((np.take_along_axis(ordered, low, axis=-1) + np.take_along_axis(ordered, high, axis=-1))[..., 0] / 2)
+    last = np.maximum((share > 0).sum(axis=-1, keepdims=True) - 1, 0)
+    most = share.max(axis=-1, keepdims=True)
+    alike = np.where(share > 0, share, most).min(axis=-1, keepdims=True) > most - ROUNDING
+    probability = QUANTILES[statistic]
+    rank = probability * (last + 2.0)
+    low = np.where(alike, np.maximum(np.floor(rank + ROUNDING), 1) - 1, (reached < probability - ROUNDING).sum(axis=-1, keepdims=True))
+    high = np.where(alike, np.maximum(np.ceil(rank - ROUNDING), 1) - 1, (reached <= probability + ROUNDING).sum(axis=-1, keepdims=True))
+    around = [np.take_along_axis(ordered, np.minimum(place, last).astype(np.intp), axis=-1)[..., 0] for place in (low, high)]
+    return np.asarray((around[0] + around[1]) / 2)
 
 
 def stability_of_estimators(values: Floats, sizes: Sequence[int], statistics: Sequence[str]) -> tuple[Floats, Floats]:
