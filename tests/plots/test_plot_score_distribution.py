@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import perfarray
 from perfarray.plots import five_numbers, score_densities
@@ -54,3 +55,11 @@ def test_cells_without_data(times):
         score_densities(gone.perf.score_distribution(rng=1).sel(machine=["y"]))
     still = times.isel(execution=[0, 0]).perf.score_distribution(rng=1)
     assert all(len(line.get_xdata()) == 2 for line in score_densities(still).lines)
+
+
+def test_too_many_boxes_are_refused():
+    """An archive of hundreds of cells is selected from first; the message says how many there are."""
+    cells = xr.DataArray(np.ones((31, 10)), dims=("machine", "compiler"))
+    result = xr.Dataset(dict.fromkeys(("minimum", "q1", "median", "q3", "maximum"), cells), attrs={"result": "five_number_summary"})
+    with pytest.raises(ValueError, match="310 cells; at most 300 can be drawn: select some"):
+        result.perf.plot()

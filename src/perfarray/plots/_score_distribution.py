@@ -29,6 +29,9 @@ MOST: Final = len(COLOURS)
 POINTS: Final = 400
 """Places at which a density is drawn."""
 
+MOST_ROWS: Final = 300
+"""Box plots that can be told apart in one picture."""
+
 SAME: Final = 1e-9
 """Relative spread below which scores are one value, but for rounding."""
 
@@ -132,6 +135,8 @@ def five_numbers(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
     ------
     ImportError
         When matplotlib is not installed.
+    ValueError
+        More cells than can be drawn.
 
     Examples
     --------
@@ -146,18 +151,23 @@ def five_numbers(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
     """
     check_matplotlib()
     result = result.compute()
+    if result["median"].size > MOST_ROWS:
+        raise ValueError(
+            f"{result['median'].size} cells; at most {MOST_ROWS} can be drawn: select some (dims {dict(result['median'].sizes)})"
+        )
     rows = rows_of(result["median"])
     ax = axes_for(ax, size_for(rows))
-    for row in rows:
-        cell = result.isel(row.cell)
-        low, q1, median, q3, high = (float(cell[name]) for name in ("minimum", "q1", "median", "q3", "maximum"))
-        if not np.isfinite(median):
-            ax.text(0.01, row.y, "not measured", transform=ax.get_yaxis_transform(), va="center", color=DARK, fontsize=NOTE_SIZE)
-            continue
-        ax.hlines(row.y, low, high, color=COLOURS[0], linewidth=1, label="minimum to maximum")
-        ax.vlines([low, high], row.y - 0.16, row.y + 0.16, color=COLOURS[0], linewidth=1)
-        ax.barh(row.y, q3 - q1, 0.55, q1, color=COLOURS[1], edgecolor=COLOURS[0], linewidth=0.8, label="quartiles", zorder=2)
-        ax.vlines(median, row.y - 0.275, row.y + 0.275, color=DARK, linewidth=1.8, label="median", zorder=3)
+    numbers = np.array([[float(result[name].isel(row.cell)) for row in rows] for name in ("minimum", "q1", "median", "q3", "maximum")])
+    heights = np.array([row.y for row in rows])
+    measured = np.isfinite(numbers[2])
+    for y in heights[~measured]:
+        ax.text(0.01, y, "not measured", transform=ax.get_yaxis_transform(), va="center", color=DARK, fontsize=NOTE_SIZE)
+    (low, q1, median, q3, high), y = numbers[:, measured], heights[measured]
+    ax.hlines(y, low, high, color=COLOURS[0], linewidth=1, label="minimum to maximum")
+    for end in (low, high):
+        ax.vlines(end, y - 0.16, y + 0.16, color=COLOURS[0], linewidth=1)
+    ax.barh(y, q3 - q1, 0.55, q1, color=COLOURS[1], edgecolor=COLOURS[0], linewidth=0.8, label="quartiles", zorder=2)
+    ax.vlines(median, y - 0.275, y + 0.275, color=DARK, linewidth=1.8, label="median", zorder=3)
     label_rows(ax, rows)
     units = str(result["median"].attrs.get("units", "1"))
     written = number_format(units)
