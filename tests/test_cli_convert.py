@@ -137,11 +137,23 @@ def test_levels_are_whole_in_every_chunk(tmp_path):
         sizes={"execution": 40, "iteration": 100}, variances={"execution": 1e-4, "iteration": 1e-4}, dims={"machine": 600}, rng=1
     )
     _cli_convert.write(times, tmp_path / "a.zarr")
-    lazy = xr.open_zarr(tmp_path / "a.zarr", consolidated=False)
-    assert lazy["time"].chunksizes["execution"] == (40,)
-    assert lazy["time"].chunksizes["iteration"] == (100,)
-    assert len(lazy["time"].chunksizes["machine"]) > 1
-    np.testing.assert_allclose(lazy.perf.mean_interval()["upper"], times.perf.mean_interval()["upper"], rtol=1e-12)
+    _cli_convert.write(times, tmp_path / "a.nc")
+    for lazy in (xr.open_zarr(tmp_path / "a.zarr"), xr.open_dataset(tmp_path / "a.nc", engine="h5netcdf", chunks={})):
+        assert lazy["time"].chunksizes["execution"] == (40,)
+        assert lazy["time"].chunksizes["iteration"] == (100,)
+        assert len(lazy["time"].chunksizes["machine"]) > 1
+        np.testing.assert_allclose(lazy.perf.mean_interval()["upper"], times.perf.mean_interval()["upper"], rtol=1e-12)
+
+
+@KINDS
+def test_empty_cells_take_no_room(tmp_path, name):
+    """Most cells of an archive are empty: a file is far smaller than its array."""
+    values = np.full((100, 20, 200), np.nan)
+    values[::10, 0, 0] = 1.5
+    times = xr.Dataset({"time": (("machine", "flags", "execution"), values)})
+    _cli_convert.write(times, tmp_path / name)
+    files = [path for path in [tmp_path / name, *(tmp_path / name).rglob("*")] if path.is_file()]
+    assert sum(path.stat().st_size for path in files) < values.nbytes / 50
 
 
 def test_every_chunk_is_written(tmp_path):

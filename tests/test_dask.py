@@ -42,6 +42,33 @@ CALLS = {
 }
 """Every way to ask that was there when this was written; a new one gets a line."""
 
+TOPICS = {
+    "hierarchical_performance_test": lambda times: times.perf.hierarchical_performance_test("old"),
+    "mean_difference": lambda times: times.perf.mean_difference("old", rng=1),
+    "mixture": lambda times: times.perf.fit_mixture().to_dataset(),
+    "mixture_test": lambda times: times.perf.goodness_of_fit(n_resamples=5, rng=1),
+    "normality": lambda times: times.perf.normality(),
+    "prob_faster": lambda times: times.perf.prob_faster("old", rng=1),
+    "randomization_test": lambda times: times.perf.randomization_test("old", rng=1),
+    "run_estimate": lambda times: times.perf.run_estimate(),
+    "score": lambda times: times.perf.suite_score(),
+    "score_ratio": lambda times: times.perf.score_ratio_interval("old"),
+    "score_ratio_percentile": lambda times: times.perf.score_ratio_interval("old", method="percentile", **DRAWN),
+    "speedup": lambda times: times.perf.speedup("old"),
+    "speedup_test": lambda times: times.perf.speedup_test("old"),
+    "variability_level": lambda times: times.perf.variability_level(),
+}
+"""What topics other than Kalibera and Jones's answer lazily."""
+
+WHOLE = {
+    "accelerated": ("benchmark", lambda times: times.perf.overall_speedup("old")),
+    "fastest": ("version", lambda times: times.perf.prob_fastest(dim="version", rng=1)),
+    "five_numbers": ("benchmark", lambda times: times.perf.five_number_summary(**DRAWN)),
+    "relative_variation": ("benchmark", lambda times: times.perf.relative_variation(**DRAWN)),
+    "score_distribution": ("benchmark", lambda times: times.perf.score_distribution(**DRAWN)),
+}
+"""What needs another dim whole, and which."""
+
 FAR = ("counts", "components", "components_reml", "mean", "ratio", "compare", "compare_studentized", "pairwise", "distribution")
 """What other processes and clusters are asked: one of every kind, since they are slow to start."""
 
@@ -121,6 +148,34 @@ class TestLazy:
             return
         with pytest.raises(ValueError, match=rf"dim '{level}' is split over \d chunks; .*use .chunk\(\{{'{level}': -1\}}\)"):
             CALLS[name](times.chunk({level: 1}))
+
+    @pytest.mark.parametrize("name", TOPICS)
+    def test_other_topics(self, times, name, unasked):
+        """They stay lazy too, name a level that is split, and give the numbers of the array in memory."""
+        found = TOPICS[name](chunked(times))
+        with pytest.raises(ValueError, match=r"dim 'binary' is split over 5 chunks"):
+            TOPICS[name](times.chunk(binary=1))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            xr.testing.assert_allclose(found.compute(scheduler="synchronous"), TOPICS[name](times), rtol=1e-12)
+
+    @pytest.mark.parametrize("name", WHOLE)
+    def test_what_needs_another_dim_whole(self, times, name):
+        """The dim is named; made whole, the numbers are those of the array in memory."""
+        dim, call = WHOLE[name]
+        lazy = chunked(times)
+        with pytest.raises(ValueError, match=f"dim '{dim}' is split over 2 chunks"):
+            call(lazy)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            xr.testing.assert_allclose(call(lazy.chunk({dim: -1})).compute(scheduler="synchronous"), call(times), rtol=1e-12)
+
+    @each
+    def test_descriptors_in_chunks_of_their_own(self, times, expected, name):
+        """A store's descriptors are lazy, and their chunks are not those of the values."""
+        clocks = xr.DataArray([2.0, 3.0], dims="machine").chunk(machine=-1)
+        found = CALLS[name](times.chunk(machine=1).assign_coords(cpu_mhz=clocks))
+        assert_same(found.drop_vars("cpu_mhz", errors="ignore").compute(scheduler="synchronous"), expected[name])
 
     @pytest.mark.parametrize("name", ["mean", "compare", "components"])
     def test_marks_are_left_out(self, times, name):

@@ -140,7 +140,7 @@ def _check_chunks(arrays: Sequence[xr.DataArray], core: Sequence[Sequence[str]])
     """Dims that broadcast may be chunked; a level must be whole."""
     for array, dims in zip(arrays, core, strict=True):
         for dim in dims:
-            pieces = array.chunksizes.get(dim, ()) if array.chunks is not None else ()
+            pieces = array.variable.chunksizes.get(dim, ()) if is_chunked(array) else ()
             if len(pieces) > 1:
                 raise ValueError(f"dim {dim!r} is split over {len(pieces)} chunks; an answer needs it whole: use .chunk({{{dim!r}: -1}})")
 

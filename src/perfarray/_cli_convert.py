@@ -1,6 +1,7 @@
 """What `perfarray convert` writes: timings as netCDF or Zarr, in chunks whose levels are whole."""
 
 import shutil
+import warnings
 from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import Any
@@ -52,10 +53,13 @@ def write(times: xr.Dataset, output: Path) -> None:
     _remove(partial)
     try:
         if output.suffix == ".nc":
-            times.to_netcdf(partial, engine=_installed("h5netcdf"))
+            times.to_netcdf(partial, engine=_installed("h5netcdf"), encoding=netcdf_encoding(times))
         else:
             _installed("zarr")
-            times.to_zarr(partial, zarr_format=3, consolidated=False, encoding=zarr_encoding(times))
+            with warnings.catch_warnings():
+                # Xarray looks for consolidated metadata and warns where there is none; zarr warns that its format 3 does not know them yet.
+                warnings.filterwarnings("ignore", message="Consolidated metadata")
+                times.to_zarr(partial, zarr_format=3, consolidated=True, encoding=zarr_encoding(times))
         _remove(output)
         partial.rename(output)
     finally:
@@ -68,6 +72,15 @@ def summary(times: xr.Dataset, output: Path) -> str:
     sizes = " x ".join(f"{size} {dim}" for dim, size in times.sizes.items())
     files = int(times.attrs["n_files"])
     return f"{output}: {KINDS[output.suffix]}, {measured}, {sizes}, from {files} {'file' if files == 1 else 'files'}"
+
+
+def netcdf_encoding(times: xr.Dataset) -> dict[Hashable, dict[str, Any]]:
+    """Compress numbers, in chunks whose levels are whole: most cells of an archive are empty, and take no room then."""
+    return {
+        name: {"zlib": True, "shuffle": True, "chunksizes": tuple(chunk_sizes(variable.sizes).values())}
+        for name, variable in times.variables.items()
+        if variable.size and variable.dims and variable.dtype.kind in "biuf"
+    }
 
 
 def zarr_encoding(times: xr.Dataset) -> dict[Hashable, dict[str, Any]]:

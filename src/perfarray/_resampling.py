@@ -93,7 +93,7 @@ def cell_numbers(arrays: Sequence[xr.DataArray], levels: Sequence[str], apart: s
     sizes: dict[str, int] = {}
     chunks: dict[str, Any] = {}
     for array in arrays:
-        own = array.chunksizes if is_chunked(array) else {}
+        own = array.variable.chunksizes if is_chunked(array) else {}
         for dim in array.dims:
             if dim not in levels and dim not in left_out:
                 sizes[str(dim)] = array.sizes[dim]

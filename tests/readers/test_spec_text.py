@@ -194,6 +194,8 @@ def test_cut_off_in_each_section(tmp_path):
     short = read(tmp_path, text[: text.index("Enabled")])
     assert short["time"].count() == 6
     assert np.isnan(short["cores"].item())
+    assert short.attrs["n_without_system_info"] == 0
+    assert read(tmp_path, text[: text.index("System Info")]).attrs["n_without_system_info"] == 1
     with pytest.raises(ValueError, match="has no run of any benchmark"):
         read(tmp_path, spec_report())
 
@@ -294,6 +296,7 @@ def test_every_genuine_report_reads():
     assert [str(one.message)[:7] for one in caught] == ["of 353 ", "what th"]
     runs = [runs_of(path) for path in paths]
     assert int(found["time"].count()) == sum(len(table) for table in tables) == sum(len(times) for one in runs for times in one.values())
+    assert found.attrs["n_without_system_info"] == sum("System Info:" not in path.read_text() for path in paths)
     assert found.attrs["n_tied"] == sum(len(set(times)) == 1 < len(times) for one in runs for times in one.values())
     assert set(found["suite"].values) == {"int2017_rate1", "fp2017_rate1", "int2026_rate1", "fp2026_rate1"}
     assert set(found.dims) == {"benchmark", "machine", "compiler", "flags", "session", "execution"}

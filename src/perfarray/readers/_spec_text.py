@@ -1,8 +1,9 @@
 """SPEC CPU text reports: a row is an execution, the number at the end of the file's name a session; machine and flags are in the name.
 
 `Kunpeng_920_O3-flto_002.txt` is machine `Kunpeng_920`, flags `O3-flto`, the second session. Times are rounded to three digits: equal
-ones stay equal, and are counted in the attributes `n_tied` and `n_partly_tied`. The rows after `=====` repeat the selected ones, and are
-read only where there are no others. The counters below are one per benchmark, not per run: only the clock is read, as `cpu_mhz`.
+ones stay equal, and are counted in the attributes `n_tied` and `n_partly_tied`. A report without System Info (one that was cut off there
+looks the same) is counted in `n_without_system_info`. The rows after `=====` repeat the selected ones, and are read only where there are
+no others. The counters below are one per benchmark, not per run: only the clock is read, as `cpu_mhz`.
 """
 
 import re
@@ -44,6 +45,7 @@ ROW = re.compile(r"^\d{3}\..*$", re.M)
 BENCHMARK_NAME = re.compile(r"\d{3}\.\S*")
 END_OF_LINE = " | "
 SCORE = re.compile(r"^ *(?:Est\. )?(SPEC\S*_base\S*)(?=\s)", re.M)
+SYSTEM_INFO = "\nSystem Info:"
 SYSTEM = re.compile(r"^(CPU Name|Enabled|Memory):(.*)$", re.M)
 TEXTS = ("cpu", "os")
 """Descriptors that are texts; the others are numbers."""
@@ -100,9 +102,11 @@ def read(source: Source) -> Table:
     compiler, flags, system = _built(text[: head.start()])
     name = _file_name(source.path.name)
     flags = name["flags"] if name["session"] or flags is None else flags
-    described = _described(rest[score.end() :]) | {"os": system or UNKNOWN}
+    end = rest[score.end() :]
+    described = _described(end) | {"os": system or UNKNOWN}
     suite = suite_name(score[1], 1 if head[1] == "Copies" and rows.first.count(1.0) == len(rows.first) else None)
-    return _table(rows, (name["machine"], compiler, flags, name["session"] or "001"), suite, FIRST_COLUMN[head[1]], described)
+    place = (name["machine"], compiler, flags, name["session"] or "001")
+    return _table(rows, place, suite, FIRST_COLUMN[head[1]], described, {"n_without_system_info": int(SYSTEM_INFO not in end)})
 
 
 def agree(tables: Sequence[Table]) -> list[Table]:
@@ -229,7 +233,7 @@ def _file_name(name: str) -> dict[str, Any]:
 
 def _described(rest: str) -> dict[str, Any]:
     """Return what the end of a report says of its machine: the System Info, and the clock that the counters saw."""
-    counters, _, info = rest.partition("\nSystem Info:")
+    counters, _, info = rest.partition(SYSTEM_INFO)
     described = dict(_system(info))
     clocks = _clocks(counters)
     if clocks:
@@ -303,7 +307,9 @@ BASE = Descriptor(dims=(), values={(): "base"})
 """Runs of a report without peak."""
 
 
-def _table(rows: Rows, place: tuple[str, str, str, str], suite: str, first: str, described: dict[str, Any]) -> Table:
+def _table(
+    rows: Rows, place: tuple[str, str, str, str], suite: str, first: str, described: dict[str, Any], counts: dict[str, int]
+) -> Table:
     """Lay the rows out as columns."""
     n = len(rows.names)
     cells = _cells(rows.names, rows.peak, rows.missing)
@@ -328,7 +334,7 @@ def _table(rows: Rows, place: tuple[str, str, str, str], suite: str, first: str,
         },
         marks={"failed": np.array(rows.failed)} if True in rows.failed else {},
         descriptors=descriptors,
-        attrs={METRIC: TIME, "n_tied": tied, "n_partly_tied": partly, "session": session},
+        attrs={METRIC: TIME, "n_tied": tied, "n_partly_tied": partly, **counts, "session": session},
     )
 
 
