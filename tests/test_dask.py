@@ -150,7 +150,8 @@ class TestLazy:
             CALLS[name](times.chunk({level: 1}))
 
     @pytest.mark.parametrize("name", TOPICS)
-    def test_other_topics(self, times, name, unasked):
+    @pytest.mark.usefixtures("unasked")
+    def test_other_topics(self, times, name):
         """They stay lazy too, name a level that is split, and give the numbers of the array in memory."""
         found = TOPICS[name](chunked(times))
         with pytest.raises(ValueError, match=r"dim 'binary' is split over 5 chunks"):

@@ -2,7 +2,7 @@
 
 import glob
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from os import PathLike, fspath
+from os import PathLike, fspath, scandir
 from os.path import commonpath
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -70,8 +70,9 @@ def _find(paths: Any) -> Iterator[Found]:
         raise TypeError(
             f"paths must be a folder, a glob pattern, a list of files or a mapping of labels to those; got {type(paths).__name__}"
         )
+    above = len(folder.parts) if folder else 0
     for path, explicit in files.items():
-        yield Found(path, (path.relative_to(folder) if folder else path).as_posix(), {}, explicit)
+        yield Found(path, "/".join(path.parts[above:]) if folder else path.as_posix(), {}, explicit)
 
 
 def _expanded(item: Any) -> list[tuple[Path, bool]]:
@@ -81,11 +82,21 @@ def _expanded(item: Any) -> list[tuple[Path, bool]]:
     text = fspath(item)
     path = Path(text)
     if path.is_dir():
-        return [(inside, False) for inside in sorted(path.rglob("*")) if inside.is_file()]
+        return [(inside, False) for inside in sorted(_inside(text))]
     if path.exists() or not glob.has_magic(text):
         return [(path, True)]
     matches = sorted(Path(match) for match in glob.glob(text, recursive=True))
     return [(match, False) for match in matches if match.is_file()]
+
+
+def _inside(folder: str) -> Iterator[Path]:
+    """Yield the files of a folder and of those in it; a link is followed to a file, not to a folder."""
+    with scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                yield from _inside(entry.path)
+            elif entry.is_file():
+                yield Path(entry.path)
 
 
 def _common_folder(files: Sequence[Path]) -> Path | None:

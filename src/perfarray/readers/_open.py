@@ -7,6 +7,7 @@ import lzma
 import zlib
 from functools import cached_property
 from io import BytesIO
+from os import fstat
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -48,10 +49,11 @@ class Source:
     def packed(self) -> bytes:
         """The bytes on disk."""
         try:
-            size = self.path.stat().st_size
-            if size > LARGEST:
-                self._too_large(size)
-            return self.path.read_bytes()
+            with open(self.path, "rb", buffering=0) as file:
+                size = fstat(file.fileno()).st_size
+                if size > LARGEST:
+                    self._too_large(size)
+                return file.read()
         except (OSError, ValueError) as error:
             raise self.error(f"cannot be opened: {getattr(error, 'strerror', None) or error}") from error
 
