@@ -62,6 +62,16 @@ class TestMetric:
             two_metrics().perf.counts()
         assert len(caught) == 1
 
+    def test_cells_that_are_marked_are_not_hidden(self):
+        """What is left out because of a mark is missing from no metric."""
+        time = simple()
+        times = xr.Dataset({"time": time, "throughput": (1 / time).assign_attrs(units="ops/s", better="higher")})
+        marked = times.assign_coords(copied=(times["benchmark"] == "sort").broadcast_like(time).transpose(*time.dims))
+        with pytest.warns(UserWarning) as caught:
+            found = marked.perf.mean_interval()
+        assert not any("throughput" in str(one.message) for one in caught)
+        assert found["n"].sel(benchmark="sort").max() == 0
+
     def test_a_list_adds_a_dim_with_units_and_better(self):
         times = two_metrics().sel(benchmark=["fft"])
         found = times.perf.ratio_interval("old", metric=["time", "throughput"])

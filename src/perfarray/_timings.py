@@ -191,6 +191,7 @@ def resolve(times: Data, metric: str | Sequence[str] | None = None, levels: str 
     if array.dtype.kind != "f":
         array = array.astype(float)
     nest = check_levels(array, levels)
+    hidden = _hidden_cells(times, array) if isinstance(times, xr.Dataset) else ""
     left_out, uncounted = {}, []
     for mark in MARKS:
         if mark in array.coords:
@@ -203,7 +204,6 @@ def resolve(times: Data, metric: str | Sequence[str] | None = None, levels: str 
             if number:
                 left_out[mark] = number
                 array = array.where(~marked).assign_attrs(array.attrs)
-    hidden = _hidden_cells(times, array) if isinstance(times, xr.Dataset) else ""
     return Timings(array, nest, left_out, hidden, _selected_unit(array, nest) if levels is None else "", tuple(uncounted))
 
 
