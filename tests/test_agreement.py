@@ -22,7 +22,9 @@ def test_a_clear_gain_is_seen_by_all():
     found = suite(0.9).perf.agreement("old", dim="version", rng=1).squeeze("version")
     assert found["method"].values.tolist() == NAMES
     assert found["suite_agree"].item()
-    assert (found["agree"] | (found["remark"].sel({"method": "speedup_test_mean"}) != "")).all()  # one sample is not normal
+    assert found["agree"].all()
+    outcome = found["outcome"].sel({"method": "speedup_test_mean"})
+    assert set(outcome.values.tolist()) == {"conclusive", "not applicable"}  # one sample is not normal
     asked = found["suite_verdict"].to_series()
     assert set(asked[asked != "not asked"]) == {"faster"}
     assert found["suite_differences"].item() == ""
@@ -64,19 +66,75 @@ def test_effects_that_cancel():
 
 
 def test_who_differs_is_said():
-    """The methods are listed by verdict where they do not agree."""
+    """The methods are listed by verdict where they do not agree, and then those that could not answer."""
+    old, new = [[1.0, 1.2, 0.9], [2.0, 2.1, 1.9]], [[1.1, 0.7, 0.95], [1.6, 1.7, 1.65]]
+    samples = {"fft": [old[0], new[0]], "sort": [old[1], new[1]]}
+    times = perfarray.from_samples(samples, dim="benchmark", level=("version", "execution")).assign_coords(version=["old", "new"])
+    found = times.perf.agreement("old", rng=1, threshold=0.2).squeeze("version").sel(benchmark="sort")
+    assert not found["agree"].item()
+    kinds = dict(part.split(": ") for part in found["differences"].item().split("; "))
+    assert kinds["not applicable"] == "randomization"
+    assert "fieller" in kinds["inconclusive"]
+    assert "speedup_test_median" in kinds["faster"]
+    for kind, names in kinds.items():
+        verdicts = found[["verdict", "outcome"]].sel({"method": names.split(", ")})
+        assert set(verdicts["verdict"].values) == {kind if kind != "not applicable" else "inconclusive"}
+        assert ((verdicts["outcome"] == "not applicable") == (kind == "not applicable")).all()
+
+
+def test_a_method_that_cannot_answer_contradicts_nobody():
+    """Three units a side: the randomization test of one benchmark has no p below 0.1, which is no disagreement with the others."""
     found = suite(0.9, units=3, benchmarks=2).perf.agreement("old", dim="version", rng=1).squeeze("version")
-    text = found["differences"].isel(benchmark=0).item()
-    assert not found["agree"].isel(benchmark=0).item()
-    assert text.startswith("faster: fieller")
-    assert "randomization" in text.partition("inconclusive: ")[2]
+    exchanged = found.sel({"method": "randomization"}).isel(benchmark=0)
+    assert exchanged[["verdict", "outcome"]].to_array().values.tolist() == ["inconclusive", "not applicable"]
+    assert found["agree"].isel(benchmark=0).item()
+    assert found["differences"].isel(benchmark=0).item() == ""
+    assert found["suite_outcome"].sel({"method": "hpt"}).item() == "not applicable"
+
+
+def test_a_method_that_found_nothing_did_answer():
+    """Two systems alike, ten units: no evidence, which is not the same as no answer."""
+    found = suite(1.0).perf.agreement("old", dim="version", rng=1).squeeze("version")
+    assert found["suite_outcome"].sel({"method": "hpt"}).item() == "no evidence"
+    assert found["suite_outcome"].sel({"method": "speedup_test_mean"}).item() == "not asked"
+    asked = found.sel({"method": ["fieller", "randomization"]})
+    assert ((asked["outcome"] == "no evidence") == (asked["verdict"] == "inconclusive")).all()
+    assert (asked["outcome"] == "no evidence").any()
+
+
+def test_without_any_answer_nobody_agrees():
+    """One unit a side: no method of single benchmarks applies, and that is not agreement."""
+    found = suite(0.9, units=1).perf.agreement("old", dim="version", rng=1).squeeze("version")
+    assert not found["agree"].any()
+    assert set(found["outcome"].values.ravel()) == {"not applicable", "not asked"}
+    assert found["differences"].values[0].startswith("not applicable: fieller, studentized")
+
+
+def test_reach_is_that_of_each_benchmark():
+    """One benchmark with 3 runs among others with 10: only there can the randomization test not answer."""
+    times = suite(0.9)
+    times[{"benchmark": 0, "execution": slice(3, None)}] = np.nan
+    found = times.perf.agreement("old", dim="version", rng=1).squeeze("version")
+    outcome = found["outcome"].sel({"method": "randomization"}).values.tolist()
+    assert outcome == ["not applicable"] + ["conclusive"] * 5
+
+
+def test_a_benchmark_of_one_side_is_not_measured():
+    """The remark tells missing data from few."""
+    times = suite(0.9)
+    times[{"benchmark": 0, "version": 1}] = np.nan
+    found = times.perf.agreement("old", dim="version", rng=1).squeeze("version").isel(benchmark=0)
+    assert set(found["remark"].sel({"method": ["fieller", "randomization"]}).values) == {"not measured on both sides"}
+    assert not found["agree"].item()
 
 
 def test_why_a_method_cannot_answer_is_said():
-    """With three units the randomization test of one benchmark, and HPT of two, cannot reach 5 %."""
+    """With three units the randomization test of one benchmark cannot reach 5 %, nor can HPT; nor HPT of two benchmarks with four."""
     found = suite(0.9, units=3, benchmarks=2).perf.agreement("old", dim="version", rng=1).squeeze("version")
     assert "its p cannot fall below 0.1" in found["remark"].sel({"method": "randomization"}).isel(benchmark=0).item()
-    assert "with 2 benchmarks its p cannot fall below 0.5" in found["suite_remark"].sel({"method": "hpt"}).item()
+    assert found["suite_remark"].sel({"method": "hpt"}).item().endswith("its p cannot fall below 1")
+    found = suite(0.9, units=4, benchmarks=2).perf.agreement("old", dim="version", rng=1).squeeze("version")
+    assert found["suite_remark"].sel({"method": "hpt"}).item().endswith("its p cannot fall below 0.5")
 
 
 def test_unequal_numbers_of_runs_reach_smaller_p():

@@ -108,6 +108,17 @@ def test_descriptors_named_like_a_variable_of_the_result(suite):
     np.testing.assert_allclose(found["n"], suite.perf.compare("v1")["n"])
 
 
+def test_a_suite_row_over_several_suites_is_named(suite):
+    """One mean over two suites is said, and each suite alone has nothing to say."""
+    labels = ["int"] * (suite.sizes["benchmark"] - 1) + ["fp"]
+    both = suite.assign_coords(suite=("benchmark", labels))
+    with pytest.warns(UserWarning, match=r"one mean is taken over the benchmarks of 2 suites \('int', 'fp'\)"):
+        found = both.perf.compare("v1")
+    assert found.attrs["suites"] == "int, fp"
+    alone = both.isel(benchmark=slice(0, -1)).perf.compare("v1")
+    assert "suites" not in alone.attrs
+
+
 def test_groupby_map(suite):
     """A method inside groupby is a method of the group."""
     grouped = suite.groupby("cpu").map(lambda group: group.perf.compare("v1", threshold=0.01))

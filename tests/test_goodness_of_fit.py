@@ -107,6 +107,16 @@ def test_a_constant_sample_has_no_test():
     assert fit["pvalue"].isnull().values.tolist() == [True, False]
 
 
+def test_a_bar_shows_progress(capsys):
+    """It counts cells and changes no number; a lazy result has none."""
+    times = two_modes(20)
+    fit = times.perf.fit_mixture(n_components=2)
+    shown = times.perf.goodness_of_fit(fit, n_resamples=5, rng=1, progress=True)
+    assert "2/2" in capsys.readouterr().err
+    xr.testing.assert_identical(shown, times.perf.goodness_of_fit(fit, n_resamples=5, rng=1))
+    assert capsys.readouterr().err == ""
+
+
 def test_an_error_of_zero_is_never_claimed():
     """Where no draw exceeds, p is 0 and its error is not."""
     times = two_modes().sel(benchmark=["modes"])

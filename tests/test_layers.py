@@ -38,6 +38,8 @@ PLUMBING = {
     "_apply",
     "_costs",
     "_frame",
+    "_mixture_model",
+    "_mixture_systems",
     "_options",
     "_resampling",
     "_results",

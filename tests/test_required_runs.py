@@ -58,9 +58,49 @@ def test_cells_with_fewer_runs_stop_earlier():
     """A benchmark with 5 runs of 12: nothing beyond 5."""
     times = timings()
     times["time"].loc[{"benchmark": "benchmark0", "version": "new", "execution": slice(5, None)}] = np.nan
-    found = times.perf.required_runs("old", width=1e-9)
+    with pytest.warns(UserWarning, match=r"49 runs are not used.* the fewest are 5 \(candidate\) and 12 \(baseline\)"):
+        found = times.perf.required_runs("old", width=1e-9)
     assert found["width"].notnull().values.ravel().tolist() == [True] * 3 + [False] * 7
     assert np.isnan(found["required"].item())
+
+
+def test_the_smaller_side_ends_the_search_and_is_named():
+    """5 runs against 12: as many of both are taken, the result has both numbers, and one warning says what is not used."""
+    times = timings(4 * 3)
+    few = times["time"].sel(version="new", drop=True).isel(execution=slice(5))
+    old = times["time"].sel(version="old", drop=True)
+    with pytest.warns(UserWarning, match=r"28 runs are not used: .* 5 \(candidate\) and 12 \(baseline\)") as said:
+        found = few.perf.required_runs(old, width=1e-9)
+    assert len(said) == 1
+    assert (found["n_candidate"].item(), found["n_baseline"].item()) == (5, 12)
+    assert found["runs"].values.tolist() == [3, 4, 5]
+    assert "as many on both sides" in found.attrs["question"]
+
+
+def test_why_no_number_of_runs_is_enough_is_said():
+    """An empty remark where `required` is known; else too wide, too few runs, nothing measured."""
+    dims = {"benchmark": 3, "version": ["old", "new"], "machine": ["narrow", "wide", "few", "none"]}
+    times = perfarray.simulate(sizes={"execution": 6}, variances={"execution": 1e-4}, dims=dims, rng=1)["time"].copy()
+    times.loc[{"machine": "wide"}] = times.sel(machine="wide") ** 20
+    times.loc[{"machine": "few", "execution": slice(2, None)}] = np.nan
+    times.loc[{"machine": "none", "version": "new"}] = np.nan
+    with pytest.warns(UserWarning, match=r"1 of 4 cells have fewer than start=3 runs.*no benchmark measured on both sides"):
+        found = times.perf.required_runs("old", dim="version", width=0.03).squeeze("version")
+    remark = found["remark"].to_series()
+    last = found["width"].sel(machine="wide", runs=6).item()
+    assert remark["narrow"] == ""
+    promised = f"{found['extrapolated'].sel(machine='wide').item():.0f} would do"
+    assert remark["wide"].startswith(f"with all 6 runs the interval is {last:.3g} wide; {promised}")
+    assert remark["few"] == "a benchmark has 2 runs on one side, and start is 3"
+    assert remark["none"] == "no benchmark measured on both sides"
+    assert ((remark == "") == found["required"].notnull().to_series()).all()
+
+
+def test_what_no_number_of_runs_can_do_is_said():
+    """A width that ten million runs do not reach."""
+    found = timings(5).perf.required_runs("old", width=1e-9)
+    assert np.isnan(found["extrapolated"].item())
+    assert found["remark"].item().endswith("ten million runs would not do either")
 
 
 @pytest.mark.parametrize(

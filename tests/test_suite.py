@@ -1,5 +1,7 @@
 """suite_score, score_ratio_interval and hierarchical_performance_test on labelled timings."""
 
+import warnings
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -35,6 +37,14 @@ CALLS = [
 ]
 
 
+def assert_same(array, expected):
+    """Hold numbers equal up to rounding, and texts exactly."""
+    if expected.dtype == object:
+        np.testing.assert_array_equal(array, expected)
+    else:
+        np.testing.assert_allclose(array, expected, rtol=1e-12)
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize(("name", "keywords"), CALLS)
 def test_all_paths_agree(suite, name, keywords):
@@ -45,7 +55,7 @@ def test_all_paths_agree(suite, name, keywords):
     assert lazy["n" if "n" in lazy else next(iter(lazy.data_vars))].chunks is not None
     for other in (getattr(perfarray, name)(suite, **keywords), moved, lazy.compute()):
         for variable in found.data_vars:
-            np.testing.assert_allclose(other[variable].transpose(*found[variable].dims), found[variable], rtol=1e-9)
+            assert_same(other[variable].transpose(*found[variable].dims), found[variable])
     assert all(isinstance(value, str | int | float) and not isinstance(value, bool) for value in found.attrs.values())
     assert found["cpu"].dims == ("machine",)
     assert found.attrs["result"] == name
@@ -59,7 +69,7 @@ def test_one_cell_is_what_the_function_gives_alone(suite, name, keywords):
     found = getattr(suite.perf, name)(**keywords).sel(version=["v3"], machine="m2")
     alone = getattr(suite.sel(machine="m2", version=versions).perf, name)(**keywords)
     for variable in found.data_vars:
-        np.testing.assert_allclose(alone[variable], found[variable], rtol=1e-12)
+        assert_same(alone[variable], found[variable])
 
 
 def test_score_by_hand():
@@ -248,3 +258,50 @@ def test_several_metrics(suite):
     both = suite.assign(energy=(2 * suite["time"]).assign_attrs(units="J", better="lower"))
     found = both.perf.suite_score(metric=["time", "energy"])
     np.testing.assert_allclose(found["estimate"].sel(metric="energy"), 2 * found["estimate"].sel(metric="time"))
+
+
+SUITE_CALLS = [
+    ("suite_score", {}),
+    ("score_ratio_interval", {"baseline": "v1"}),
+    ("hierarchical_performance_test", {"baseline": "v1"}),
+    ("randomization_test", {"baseline": "v1", "rng": 1}),
+    ("required_runs", {"baseline": "v1", "width": 0.1}),
+    ("score_distribution", {"rng": 1}),
+    ("five_number_summary", {"rng": 1}),
+    ("relative_variation", {}),
+    ("agreement", {"baseline": "v1", "rng": 1, "n_resamples": 50}),
+]
+
+
+@pytest.mark.parametrize(("name", "keywords"), SUITE_CALLS)
+def test_one_mean_over_two_suites_is_said(suite, name, keywords):
+    """One warning names the suites and the way out, the attr keeps them; one suite alone, however chosen, is quiet."""
+    call = getattr(perfarray, name)
+    mixed = suite.isel(machine=0).assign_coords(suite=("benchmark", ["int", "int", "fp", "fp"]))
+    with pytest.warns(UserWarning, match=r"one mean is .* of 2 suites \('int', 'fp'\); times.groupby\(\"suite\"\)") as said:
+        found = call(mixed, **keywords)
+    assert len(said) == 1
+    assert found.attrs["suites"] == "int, fp"
+    assert "suites" not in call(mixed.sel(benchmark=mixed["suite"] == "int"), **keywords).attrs
+    assert "suites" not in mixed.groupby("suite").map(lambda part: call(part, **keywords)).attrs
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".* of 4 .*'benchmark'")  # what was not measured is left out, and named
+        assert "suites" not in call(mixed.where(mixed["suite"] == "int"), **keywords).attrs
+
+
+def test_cells_of_one_suite_each_are_not_mixed(suite):
+    """Of two machines one measured each suite: no mean goes over both."""
+    mixed = suite.assign_coords(suite=("benchmark", ["int", "int", "fp", "fp"]))
+    mixed = mixed.where((mixed["suite"] == "int") == (mixed["machine"] == "m1"))
+    with pytest.warns(UserWarning, match="missing in some cells") as said:
+        found = mixed.perf.score_ratio_interval("v1")
+    assert "suites" not in str(said[0].message)
+    assert "suites" not in found.attrs
+
+
+def test_two_objects_without_other_dims():
+    """Two single systems given as two objects: a result without dims."""
+    how = {"sizes": {"execution": 5}, "variances": {"execution": 1e-4}, "dims": {"benchmark": 3}}
+    new, old = (perfarray.simulate(**how, rng=seed) for seed in (1, 2))
+    assert new.perf.score_ratio_interval(old)["estimate"].dims == ()
+    assert new.perf.hierarchical_performance_test(old)["confidence"].dims == ()

@@ -12,11 +12,13 @@ from perfarray._randomization import randomization_test
 from perfarray._resampling import Rng
 from perfarray._speedup_test import speedup_test
 from perfarray._suite import hierarchical_performance_test, score_ratio_interval
+from perfarray._suites import name_suites
 from perfarray._timings import Data, Pair, over_metrics, resolve_pair, shared_levels
 from perfarray._validation import check_confidence_level, check_count, warn
 from perfarray.comparison import compare
 from perfarray.conventions import BENCHMARK, HIGHER, LOWER
 from perfarray.numerics.comparison import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER
+from perfarray.numerics.speedup_protocol import NO_ANSWER
 
 UNANSWERED = "not asked"
 """The verdict of a method that does not speak of the suite, or not of single benchmarks."""
@@ -24,7 +26,13 @@ UNANSWERED = "not asked"
 OWN_SUITE = "_suite"
 """A dim no timings have: every benchmark is then a suite of its own."""
 
-ANSWERS = ("estimate", "lower", "upper", "pvalue", "verdict", "remark")
+CONCLUSIVE, NO_EVIDENCE, NOT_APPLICABLE = "conclusive", "no evidence", "not applicable"
+"""What came of a method: a verdict; it could have seen something and did not; these data cannot give it a verdict, whatever the truth."""
+
+ANSWERS = ("estimate", "lower", "upper", "pvalue", "verdict", "outcome", "remark")
+
+TOO_FEW = "too few units for an interval"
+NOT_MEASURED = "not measured on both sides"
 
 
 class Call(NamedTuple):
@@ -55,7 +63,11 @@ class Call(NamedTuple):
 
 
 class Method(NamedTuple):
-    """A name, the question it answers, and what gives its answers: those of every benchmark, and those of the suite."""
+    """A name, the question it answers, and what gives its answers: those of every benchmark, and those of the suite.
+
+    An answer holds `estimate`, `lower`, `upper`, `pvalue` as far as the method has them, `verdict`, `remark`, and `able`: whether these
+    data could have given it a verdict at all; of a method that looks in one direction also `asked`: whether they point there.
+    """
 
     name: str
     question: str
@@ -80,8 +92,8 @@ def agreement(
 ) -> xr.Dataset:
     """Put one comparison under every method of the package, and say where they differ.
 
-    Methods differ because they answer different questions, or because few units leave some of them without an answer; the result says
-    which. Choose the method by its question, before looking at the answers.
+    Methods differ because they answer different questions; and some cannot answer at all with few units. The result tells the two apart:
+    a method that could not answer contradicts nobody. Choose the method by its question, before looking at the answers.
 
     Parameters
     ----------
@@ -112,9 +124,12 @@ def agreement(
     -------
     Dataset
         Along `method`: for every benchmark `estimate` (candidate / baseline), `lower`, `upper`, `pvalue`, `verdict` ("faster", "slower",
-        "equivalent", "inconclusive", or "not asked"), `remark` (why a method could not answer, or what it left aside; "" otherwise); for
-        the suite the same with `suite_` before; and `question`. `agree` and `suite_agree` say whether all verdicts given are the same,
-        `differences` and `suite_differences` which methods say what where they are not.
+        "equivalent", "inconclusive", or "not asked"), `outcome` ("conclusive"; "no evidence": it could have seen a difference, and did not;
+        "not applicable": with these data it cannot come to a verdict, whatever the truth; "not asked": also of a test that looks for gains
+        alone where the data show none), `remark` (why a method is not
+        applicable, or what it left aside; "" otherwise); for the suite the same with `suite_` before; and `question`. `agree` and
+        `suite_agree` say whether all methods that apply give the same verdict (False where none applies), `differences` and
+        `suite_differences` which methods say what where they do not, and which do not apply.
 
     Raises
     ------
@@ -123,6 +138,9 @@ def agreement(
 
     Notes
     -----
+    The verdict of a method that is not applicable is "inconclusive". A test is not applicable where its smallest possible p lies above
+    1 - `confidence_level`: the randomization test of 3 runs against 3 has no p below 0.1.
+
     `sel` has an argument called `method` of its own: select with `result.sel({"method": "hpt"})`.
 
     References
@@ -163,12 +181,15 @@ def agreement(
     result = _side_by_side(answers)
     result["question"] = ("method", np.array([method.question for method in METHODS], dtype=object))
     for prefix in ("", "suite_"):
-        result[f"{prefix}agree"], result[f"{prefix}differences"] = _differences(result[f"{prefix}verdict"])
+        result[f"{prefix}agree"], result[f"{prefix}differences"] = _differences(result[f"{prefix}verdict"], result[f"{prefix}outcome"])
     attrs = pair.describe() | {"result": "agreement", "across": across, "confidence_level": call.confidence_level, "threshold": threshold}
     attrs |= {"benchmarks": f"shared: {' '.join(call.shared)}" if nest[0] in call.shared else "independent (assumed)"}
     attrs |= {"baseline": "other timings" if isinstance(baseline, xr.DataArray | xr.Dataset) else str(baseline)}
-    warn(*pair.notes, pair.candidate.selected)
-    return result.assign_attrs(attrs)
+    result = result.assign_attrs(attrs)
+    counted = call.times.notnull().any(nest) & call.baseline.notnull().any(nest)
+    mixed = name_suites(result, pair.candidate, counted, across) if across in counted.dims else ""
+    warn(*pair.notes, pair.candidate.selected, mixed)
+    return result
 
 
 def _by_ratio(method: str) -> Callable[[Call], tuple[xr.Dataset, xr.Dataset]]:
@@ -180,11 +201,9 @@ def _by_ratio(method: str) -> Callable[[Call], tuple[xr.Dataset, xr.Dataset]]:
             call.times, call.baseline, **call.both, method=method, threshold=call.threshold, confidence_level=call.confidence_level,
             across=call.across, shared=call.shared, paired=call.paired, **drawing,
         )  # fmt: skip
-        few = xr.where(found["lower"].isnull(), "too few units for an interval", "")
-        single = found[["estimate", "lower", "upper", "pvalue", "verdict"]].assign(remark=few)
+        single = found[["estimate", "lower", "upper", "pvalue", "verdict"]]
         suite = xr.Dataset({name: found[f"suite_{name}"] for name in ("estimate", "lower", "upper", "verdict")})
-        few = xr.where(suite["lower"].isnull(), "too few units for an interval", "")
-        return single, suite.assign(pvalue=xr.full_like(suite["estimate"], np.nan), remark=few)
+        return _with_limits(single, TOO_FEW), _with_limits(suite, TOO_FEW)
 
     return answer
 
@@ -197,10 +216,16 @@ def _by_score(method: str, random_benchmarks: bool) -> Callable[[Call], tuple[No
             call.times, call.baseline, **call.both, method=method, random_benchmarks=random_benchmarks, across=call.across,
             shared=call.shared, paired=call.paired, confidence_level=call.confidence_level, **call.drawing,
         )  # fmt: skip
-        few = xr.where(found["lower"].isnull(), "too few units or benchmarks for an interval", "")
-        return None, _with_verdict(found[["estimate", "lower", "upper", "pvalue"]], call).assign(remark=few)
+        few = "too few benchmarks for an interval" if random_benchmarks else TOO_FEW
+        return None, _with_limits(_with_verdict(found[["estimate", "lower", "upper", "pvalue"]], call), few)
 
     return answer
+
+
+def _with_limits(answer: xr.Dataset, few: str) -> xr.Dataset:
+    """Say where an interval could not be made, and why."""
+    able = answer["lower"].notnull()
+    return answer.assign(able=able, remark=xr.where(able, "", xr.where(answer["estimate"].isnull(), NOT_MEASURED, few)))
 
 
 def _by_exchange(call: Call) -> tuple[xr.Dataset, xr.Dataset]:
@@ -210,22 +235,29 @@ def _by_exchange(call: Call) -> tuple[xr.Dataset, xr.Dataset]:
     for across in (OWN_SUITE, call.across):
         found = randomization_test(call.times, call.baseline, across=across, **options)
         answer = _with_verdict(xr.Dataset({"estimate": found["statistic"], "pvalue": found["pvalue"]}), call)
-        least = _smallest_pvalue(call, across)
-        out_of_reach = least > 1 - call.confidence_level
-        remark = f"with so few units and {call.n_resamples} exchanges its p cannot fall below {least:.2g}" if out_of_reach else ""
-        answers.append(answer.assign(remark=xr.full_like(answer["verdict"], remark, dtype=object)))
+        outcomes = _exchanges(call)
+        if across in outcomes.dims:
+            outcomes = outcomes.max(across) if call.levels[0] in call.shared else outcomes.prod(across)
+        least = 2 / outcomes.clip(max=call.n_resamples + 1)
+        answers.append(_within_reach(answer, least, call, f"so few units and {call.n_resamples} exchanges"))
     return answers[0], answers[1]
 
 
-def _smallest_pvalue(call: Call, across: str) -> float:
-    """Return the smallest two-sided p that the exchanges of the cell with most of them can give."""
+def _exchanges(call: Call) -> xr.DataArray:
+    """Return in how many ways the units of every benchmark can be exchanged; 1 where a side has none."""
     sides = [side.notnull().any(call.levels[1:]).sum(call.levels[0]) for side in (call.times, call.baseline)]
-    new, old = (side.values for side in xr.broadcast(*sides))
-    ways = np.array([2.0**n if call.paired else float(comb(n + m, n)) for n, m in zip(new.ravel(), old.ravel(), strict=True)])
-    outcomes = xr.broadcast(*sides)[0].copy(data=ways.reshape(new.shape))
-    if across in outcomes.dims:
-        outcomes = outcomes.max(across) if call.levels[0] in call.shared else outcomes.prod(across)
-    return 2 * max(1 / (call.n_resamples + 1), 1 / float(outcomes.max()))
+    new, old = xr.broadcast(*sides)
+    ways = [2.0 ** min(n, m) if call.paired else float(comb(n + m, n)) for n, m in zip(new.values.ravel(), old.values.ravel(), strict=True)]
+    return new.copy(data=np.reshape(ways, new.shape))
+
+
+def _within_reach(answer: xr.Dataset, least: xr.DataArray, call: Call, why: str) -> xr.Dataset:
+    """Say where the smallest p that a test can give is too large for a verdict."""
+    unable = least > 1 - call.confidence_level
+    texts = [f"with {why} its p cannot fall below {min(value, 1.0):.2g}" for value in least.values.ravel()]
+    beyond = least.copy(data=np.array(texts, dtype=object).reshape(least.shape))
+    missing = answer["pvalue"].isnull()
+    return answer.assign(able=~unable & ~missing, remark=xr.where(missing, NOT_MEASURED, xr.where(unable, beyond, "")))
 
 
 def _by_protocol(statistic: str) -> Callable[[Call], tuple[xr.Dataset, None]]:
@@ -233,10 +265,15 @@ def _by_protocol(statistic: str) -> Callable[[Call], tuple[xr.Dataset, None]]:
 
     def answer(call: Call) -> tuple[xr.Dataset, None]:
         found = speedup_test(call.times, call.baseline, **call.both, statistic=statistic, confidence_level=call.confidence_level)
-        ratio = 1 / found["speedup"] if call.pair.candidate.better == LOWER else found["speedup"]
+        lower_is_better = call.pair.candidate.better == LOWER
+        ratio = 1 / found["speedup"] if lower_is_better else found["speedup"]
         verdict = xr.where(found["significant"], FASTER, INCONCLUSIVE)
-        parts = {"estimate": ratio, "pvalue": found["pvalue"], "verdict": verdict, "remark": found["warnings"]}
-        return xr.Dataset({name: part.drop_attrs() for name, part in parts.items()}), None
+        parts = {"estimate": ratio, "pvalue": found["pvalue"], "verdict": verdict}
+        answer = xr.Dataset({name: part.drop_attrs() for name, part in parts.items()})
+        least = 1 / _exchanges(call) if statistic == "median" else xr.zeros_like(ratio)  # t has no smallest p
+        answer = _within_reach(answer, least, call, "so few units").assign(asked=ratio <= 1 if lower_is_better else ratio >= 1)
+        said, stopped = found["warnings"], found["test"] == NO_ANSWER
+        return answer.assign(able=answer["able"] & ~stopped, remark=xr.where(said != "", said, answer["remark"])), None
 
     return answer
 
@@ -251,12 +288,14 @@ def _by_ranks(call: Call) -> tuple[None, xr.Dataset]:
     sure = 1 - (1 - call.confidence_level) / 2
     verdict = xr.where(better["confidence"] >= sure, FASTER, xr.where(worse["confidence"] >= sure, SLOWER, INCONCLUSIVE))
     pvalue = np.minimum(1.0, 2 * np.minimum(better["pvalue"], worse["pvalue"]))
-    least = 2.0 ** (1 - int(better["suite_benchmarks"].max()))
-    out_of_reach = f"with {int(better['suite_benchmarks'].max())} benchmarks its p cannot fall below {least:.2g}"
-    remark = xr.full_like(verdict, out_of_reach if least > 1 - call.confidence_level else "", dtype=object)
+    testable = 2 / _exchanges(call) <= better.attrs["alpha"]  # where a rank-sum test can reject at all
+    number = testable.sum(call.across) if call.across in testable.dims else testable.astype(int)
+    answer = xr.Dataset({"pvalue": pvalue, "verdict": verdict})
+    answer = _within_reach(answer, 2.0 ** (1 - number), call, "so few benchmarks that have enough units for a rank-sum test")
     shared = "takes benchmarks for independent" if call.levels[0] in call.shared else ""
-    remark = remark.copy(data=np.vectorize(lambda text: "; ".join(filter(None, (text, shared))), otypes=[object])(remark.values))
-    return None, xr.Dataset({"pvalue": pvalue, "verdict": verdict, "remark": remark})
+    both = ["; ".join(text for text in (said, shared) if text) for said in answer["remark"].values.ravel()]
+    remark = answer["remark"].copy(data=np.array(both, dtype=object).reshape(answer["remark"].shape))
+    return None, answer.assign(remark=remark)
 
 
 METHODS = (
@@ -285,7 +324,8 @@ def _labelled(answers: tuple[xr.Dataset | None, xr.Dataset | None], call: Call) 
     parts: dict[str, xr.DataArray] = {}
     for prefix, answer, dims in (("", answers[0], cells), ("suite_", answers[1], [dim for dim in cells if dim != call.across])):
         blank = call.times.isel({dim: 0 for dim in call.times.dims if dim not in dims}, drop=True)
-        texts = {"verdict": UNANSWERED, "remark": ""}
+        texts = {"verdict": UNANSWERED, "outcome": UNANSWERED, "remark": ""}
+        answer = None if answer is None else _with_outcome(answer)
         for name in ANSWERS:
             if answer is not None and name in answer:
                 part = answer[name].astype(object) if name in texts else answer[name]
@@ -293,6 +333,13 @@ def _labelled(answers: tuple[xr.Dataset | None, xr.Dataset | None], call: Call) 
                 part = xr.full_like(blank, texts.get(name, np.nan), dtype=object if name in texts else float)
             parts[f"{prefix}{name}"] = part.reset_coords(drop=True).drop_attrs()
     return xr.Dataset(parts)
+
+
+def _with_outcome(answer: xr.Dataset) -> xr.Dataset:
+    """Tell an answer that found nothing from one that could not be had."""
+    found = xr.where(answer["verdict"] == INCONCLUSIVE, NO_EVIDENCE, CONCLUSIVE)
+    outcome = xr.where(answer["able"], found, NOT_APPLICABLE)
+    return answer.assign(outcome=xr.where(answer["asked"], outcome, UNANSWERED) if "asked" in answer else outcome)
 
 
 def _side_by_side(answers: dict[str, xr.Dataset]) -> xr.Dataset:
@@ -305,20 +352,23 @@ def _side_by_side(answers: dict[str, xr.Dataset]) -> xr.Dataset:
     return result
 
 
-def _differences(verdict: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
-    """Say of every cell whether all methods asked give the same verdict, and who says what where they do not."""
+def _differences(verdict: xr.DataArray, outcome: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
+    """Say of every cell whether all methods that apply give the same verdict; and who says what, where they do not."""
     names = verdict["method"].values.tolist()
 
-    def told(verdicts: np.ndarray) -> tuple[bool, str]:
+    def told(verdicts: list[str], outcomes: list[str]) -> tuple[bool, str]:
         said: dict[str, list[str]] = {}
-        for name, one in zip(names, verdicts.tolist(), strict=True):
-            if one != UNANSWERED:
-                said.setdefault(one, []).append(name)
-        order = [kind for kind in (FASTER, SLOWER, EQUIVALENT, INCONCLUSIVE) if kind in said]
-        return len(said) <= 1, "" if len(said) <= 1 else "; ".join(f"{kind}: {', '.join(said[kind])}" for kind in order)
+        for name, one, came in zip(names, verdicts, outcomes, strict=True):
+            if came != UNANSWERED:
+                said.setdefault(NOT_APPLICABLE if came == NOT_APPLICABLE else one, []).append(name)
+        given = [kind for kind in (FASTER, SLOWER, EQUIVALENT, INCONCLUSIVE) if kind in said]
+        if len(given) == 1:
+            return True, ""
+        shown = [*given, *(kind for kind in (NOT_APPLICABLE,) if kind in said)]
+        return False, "; ".join(f"{kind}: {', '.join(said[kind])}" for kind in shown)
 
-    values = np.moveaxis(verdict.values, verdict.get_axis_num("method"), -1)
-    found = [told(row) for row in values.reshape(-1, len(names))]
+    rows = [np.moveaxis(part.values, part.get_axis_num("method"), -1).reshape(-1, len(names)).tolist() for part in (verdict, outcome)]
+    found = [told(*row) for row in zip(*rows, strict=True)]
     cells = verdict.isel(method=0, drop=True)
     agree = np.array([same for same, _ in found], dtype=bool).reshape(cells.shape)
     text = np.array([text for _, text in found], dtype=object).reshape(cells.shape)

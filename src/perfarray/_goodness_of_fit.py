@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray._apply import Output, apply, is_chunked
+from perfarray._mixture_model import COMPONENT, PARAMETERS, scales
 from perfarray._options import engine
 from perfarray._resampling import Rng, cell_numbers, key_of
 from perfarray._results import Result
@@ -15,10 +16,9 @@ from perfarray._timings import Data, over_metrics, resolve
 from perfarray._validation import check_between, check_count, check_number, warn
 from perfarray.numerics.goodness_of_fit import Refit, calibrated_fit
 from perfarray.numerics.levels import Floats
-from perfarray.numerics.mixture import EQUAL, MOST_COMPONENTS, STOPPED, UNEQUAL, fit_mixtures, samples_of_cells
+from perfarray.numerics.mixture import EQUAL, MOST_COMPONENTS, STOPPED, UNEQUAL, samples_of_cells
 from perfarray.numerics.mixture_functions import Mixture
-
-COMPONENT = "component"
+from perfarray.numerics.mixture_scale import PLAIN, Scaled
 
 
 @over_metrics
@@ -32,6 +32,7 @@ def goodness_of_fit(
     rng: Rng = None,
     alpha: float = 0.05,
     tolerance: float | None = STOPPED,
+    progress: bool = False,
     value: str | None = None,
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
@@ -48,7 +49,7 @@ def goodness_of_fit(
         Timings; dims that are not levels broadcast.
     mixture : GaussianMixture, optional
         What to test, with the labels of the data: the samples drawn are fitted as it was (models, tolerance, and a number of components
-        given as `n_components`). Default: the mixture that `fit_mixture` finds at `tolerance`.
+        given as `n_components`, logarithms). Default: the mixture that `fit_mixture` finds at `tolerance`.
     n_resamples : int
         Samples drawn for each cell.
     undersample : float
@@ -64,6 +65,8 @@ def goodness_of_fit(
     tolerance : float, optional
         Where no mixture is given: the relative change of the log-likelihood at which EM stops, for the data and for what is drawn; None
         goes on to the maximum, which takes several times as long.
+    progress : bool
+        Show a progress bar that counts cells; a lazy result has none.
     value : str, optional
         The level whose repetitions are runs; lower levels are averaged first. Default: `execution`, else the lowest level.
     levels : str or tuple of str, optional
@@ -87,6 +90,9 @@ def goodness_of_fit(
     -----
     Runs are taken as independent. Where units have unequal numbers of runs, the distance weights units alike, and what is drawn is of
     runs that count alike. A p-value that is large says that the runs do not contradict the mixture; with 30 runs they contradict little.
+
+    With hundreds of runs the test also rejects mixtures whose smallest components hold too few runs for BIC to keep them: what is drawn
+    has no such components. Of samples of 500 runs it rejected 5.0 % where BIC finds all components, 14.7 % with one of 2 % left out.
 
     References
     ----------
@@ -114,20 +120,16 @@ def goodness_of_fit(
     parameters = [] if mixture is None else _parameters(mixture)
     refit = _refit(mixture, limit)
     arrays = [data.array, cell_numbers([data.array], data.levels), *parameters]
+    bar = _progress_bar(arrays[1].size) if progress and not is_chunked(data.array) else None
 
-    def kernel(values: Floats, cells: Any, *given: Floats) -> tuple[Floats, ...]:
+    def kernel(values: Floats, cells: Any, *given: Any) -> tuple[Floats, ...]:
         batch, sample, weights = samples_of_cells(values, len(data.levels), place)
-        rows = [np.broadcast_to(part, (*batch, part.shape[-1])).reshape(-1, part.shape[-1]) for part in given]
-        if not rows:
-            fits = fit_mixtures(
-                sample, weights, refit.numbers, refit.models, tolerance=refit.tolerance, forced=refit.forced, engine=refit.engine
-            )
-            rows = [fits.weights, fits.means, fits.deviations]
+        own = _rows(batch, *given) if given else refit.fit(sample, weights)
         places = np.broadcast_to(cells, batch).ravel()
         found = calibrated_fit(
             sample,
             weights,
-            Mixture(*rows),
+            own,
             places,
             refit,
             n_resamples=number,
@@ -135,6 +137,7 @@ def goodness_of_fit(
             resolution=step,
             alpha=risk,
             key=key,
+            after_each=bar.update if bar is not None else None,
         )
         n = (~np.isnan(sample)).sum(axis=-1).astype(float)
         return tuple(part.reshape(batch) for part in (*found, n))
@@ -145,7 +148,7 @@ def goodness_of_fit(
     result = apply(
         kernel,
         *arrays,
-        core=[data.levels, (), *([(COMPONENT,)] * len(parameters))],
+        core=[data.levels, (), *([*[(COMPONENT,)] * 3, ()] if parameters else [])],
         outputs={
             "statistic": Output((), "1", long_name="Kolmogorov-Smirnov distance"),
             "critical_value": Output((), "1", long_name=f"critical value at {risk:.3g}"),
@@ -155,8 +158,17 @@ def goodness_of_fit(
         },
         attrs=describe_value(data, place) | attrs,
     )
+    if bar is not None:
+        bar.close()
     warn(data.note, _untested(result))
     return result
+
+
+def _progress_bar(cells: int) -> Any:
+    """Return a bar that counts cells."""
+    from tqdm.auto import tqdm
+
+    return tqdm(total=cells, desc="testing fits", unit="cell")
 
 
 def _positive(value: float, name: str) -> float:
@@ -167,23 +179,32 @@ def _positive(value: float, name: str) -> float:
     return number
 
 
+def _rows(batch: tuple[int, ...], *given: Any) -> Scaled:
+    """Return given mixtures, one for each sample."""
+    *parameters, log = given
+    parts = [np.broadcast_to(part, (*batch, part.shape[-1])).reshape(-1, part.shape[-1]) for part in parameters]
+    return Scaled(Mixture(*parts), np.broadcast_to(log, batch).ravel())
+
+
 def _parameters(mixture: Result) -> list[xr.DataArray]:
-    """Return the parameters of a mixture."""
+    """Return the parameters of a mixture, and their scale."""
     dataset = mixture.to_dataset() if isinstance(mixture, Result) else xr.Dataset()
-    if not {"weight", "mean", "standard_deviation"} <= set(dataset.data_vars):
+    if not set(PARAMETERS) <= set(dataset.data_vars):
         raise ValueError(f"mixture is a {type(mixture).__name__}; give what fit_mixture or GaussianMixture.from_parameters returns")
-    return [dataset[name].reset_coords(drop=True) for name in ("weight", "mean", "standard_deviation")]
+    return [part.reset_coords(drop=True) for part in (*(dataset[name] for name in PARAMETERS), scales(dataset))]
 
 
 def _refit(mixture: Result | None, tolerance: float | None) -> Refit:
     """Say how drawn samples are fitted: as the mixture was."""
     attrs = {} if mixture is None else mixture.to_dataset().attrs
+    scale = str(attrs.get("scale", PLAIN))
     if "max_components" not in attrs:
-        return Refit(range(1, MOST_COMPONENTS + 1), (EQUAL, UNEQUAL), tolerance, False, engine())
+        return Refit(range(1, MOST_COMPONENTS + 1), (EQUAL, UNEQUAL), tolerance, False, engine(), scale)
     forced = "n_components" in attrs
     numbers = [int(attrs["n_components"])] if forced else range(1, int(attrs["max_components"]) + 1)
     fitted = attrs.get("tolerance")
-    return Refit(numbers, tuple(str(attrs["models"]).split()), None if fitted is None else float(fitted), forced, engine())
+    models, limit = tuple(str(attrs["models"]).split()), None if fitted is None else float(fitted)
+    return Refit(numbers, models, limit, forced, engine(), scale)
 
 
 def _untested(result: xr.Dataset) -> str:

@@ -1,283 +1,26 @@
-"""Run times as mixtures of normal distributions: the modes of a program, how often each is taken, and how wide it is."""
+"""Mixtures of normal distributions fitted to run times: the modes of a program, how often each is taken, and how wide it is."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from perfarray._apply import Output, apply, is_chunked
+from perfarray._mixture_model import COMPONENT, GaussianMixture, parameter_outputs
 from perfarray._options import engine
-from perfarray._resampling import Rng, cell_numbers, key_of
-from perfarray._results import Result
 from perfarray._samples import describe_value, value_place
 from perfarray._timings import Data, over_metrics, resolve
 from perfarray._validation import check_choice, check_count, check_names, check_number, warn
-from perfarray.conventions import EXECUTION, UNKNOWN
+from perfarray.conventions import UNKNOWN
 from perfarray.numerics.levels import Floats
-from perfarray.numerics.mixture import EQUAL, MOST_COMPONENTS, UNEQUAL, Fits, fit_mixtures, samples_of_cells
-from perfarray.numerics.mixture_em import FLOOR
-from perfarray.numerics.mixture_functions import Mixture, classes, density, distribution, draw, in_order, modes, quantiles
+from perfarray.numerics.mixture import EQUAL, MOST_COMPONENTS, UNEQUAL, Fits, samples_of_cells
+from perfarray.numerics.mixture_em import FLOOR, Mask
+from perfarray.numerics.mixture_scale import AUTO, LOG, PLAIN, fit_on_scale
 
-COMPONENT = "component"
-MODE = "mode"
+__all__ = ["GaussianMixture", "fit_mixture"]
+
 MODELS = (EQUAL, UNEQUAL)
-PARAMETERS = ("weight", "mean", "standard_deviation")
-
-SUM = 1e-6
-"""How far given weights may be from a sum of 1; they are scaled to it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class GaussianMixture(Result):
-    """Mixtures of normal distributions, one for every cell of a Dataset: what `fit_mixture` answers.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        What `to_dataset` gives: `weight`, `mean` and `standard_deviation` along `component`, and what `fit_mixture` says of the fits.
-
-    Examples
-    --------
-    >>> import perfarray
-    >>> mixture = perfarray.GaussianMixture.from_parameters([0.25, 0.75], [1.0, 3.0], [0.1, 0.2])
-    >>> mixture.cdf(2.0).round(6).item(), mixture.n_modes().item(), mixture.assign([0.9, 3.3]).values.tolist()
-    (0.25, 2.0, [1.0, 2.0])
-    """
-
-    @classmethod
-    def from_parameters(cls, weights: Any, means: Any, standard_deviations: Any, *, units: str | None = None) -> "GaussianMixture":
-        """Make mixtures from their parameters.
-
-        Parameters
-        ----------
-        weights, means, standard_deviations : array-like or DataArray
-            Along `component`: the last axis of array-likes of one dimension, a dim of DataArrays. Weight 0 means that the component is
-            absent; the weights of a cell sum to 1, standard deviations are positive.
-        units : str, optional
-            The unit of means and standard deviations; default: that of `means`, else "s".
-
-        Returns
-        -------
-        GaussianMixture
-            Components in ascending order of their means, those absent last.
-
-        Raises
-        ------
-        ValueError
-            Parameters of different length, without a dim `component`, or that are no mixture.
-
-        Examples
-        --------
-        >>> import perfarray
-        >>> perfarray.GaussianMixture.from_parameters([0.5, 0.5], [3.0, 1.0], [0.1, 0.2]).to_dataset()["mean"].values.tolist()
-        [1.0, 3.0]
-        """
-        given = (("weights", weights), ("means", means), ("standard_deviations", standard_deviations))
-        arrays = [_along_component(values, name) for name, values in given]
-        number = {array.sizes[COMPONENT] for array in arrays}
-        if len(number) > 1:
-            raise ValueError(f"weights, means and standard_deviations have {', '.join(str(a.sizes[COMPONENT]) for a in arrays)} components")
-        if units is None:
-            units = str(arrays[1].attrs.get("units", "s"))
-        outputs = {
-            "weight": Output((COMPONENT,), "1"),
-            "mean": Output((COMPONENT,), units),
-            "standard_deviation": Output((COMPONENT,), units),
-        }
-        dataset = apply(
-            _checked_parameters,
-            *arrays,
-            core=[(COMPONENT,)] * 3,
-            outputs=outputs | {"n_components": Output((), "1")},
-            coords={COMPONENT: range(1, number.pop() + 1)},
-            attrs={"result": "mixture", "units": units},
-        )
-        return cls(dataset=dataset)
-
-    def sel(self, indexers: Mapping[Any, Any] | None = None, **labels: Any) -> "GaussianMixture":
-        """Select cells by label, as `Dataset.sel` does.
-
-        Parameters
-        ----------
-        indexers : mapping, optional
-            Labels by dim.
-        **labels
-            The same as keywords.
-
-        Returns
-        -------
-        GaussianMixture
-        """
-        return GaussianMixture(dataset=self.dataset.sel(_cells(indexers, labels)))
-
-    def isel(self, indexers: Mapping[Any, Any] | None = None, **places: Any) -> "GaussianMixture":
-        """Select cells by place, as `Dataset.isel` does.
-
-        Parameters
-        ----------
-        indexers : mapping, optional
-            Places by dim.
-        **places
-            The same as keywords.
-
-        Returns
-        -------
-        GaussianMixture
-        """
-        return GaussianMixture(dataset=self.dataset.isel(_cells(indexers, places)))
-
-    def pdf(self, x: Any) -> xr.DataArray:
-        """Return the density.
-
-        Parameters
-        ----------
-        x : float, array-like or DataArray
-            Where; an array-like gets the dim `x`, a DataArray keeps its dims.
-
-        Returns
-        -------
-        DataArray
-            One over the units of the data; infinite where a sample was constant.
-        """
-        return self._evaluated(density, _points(x, "x"), "density", f"1/{self._units()}")
-
-    def cdf(self, x: Any) -> xr.DataArray:
-        """Return the probability of values up to x.
-
-        Parameters
-        ----------
-        x : float, array-like or DataArray
-            Where; an array-like gets the dim `x`, a DataArray keeps its dims.
-
-        Returns
-        -------
-        DataArray
-        """
-        return self._evaluated(distribution, _points(x, "x"), "probability", "1")
-
-    def quantile(self, q: Any) -> xr.DataArray:
-        """Return where the distribution reaches a probability.
-
-        Parameters
-        ----------
-        q : float, array-like or DataArray
-            Probabilities from 0 to 1; an array-like gets the dim `quantile`, a DataArray keeps its dims.
-
-        Returns
-        -------
-        DataArray
-            In the units of the data.
-
-        Raises
-        ------
-        ValueError
-            A probability outside 0 to 1.
-        """
-        points = _points(q, "quantile")
-        if bool(((points < 0) | (points > 1)).any()):
-            raise ValueError(f"q={q!r}: probabilities lie between 0 and 1")
-        return self._evaluated(quantiles, points, "quantile", self._units())
-
-    def modes(self) -> xr.DataArray:
-        """Return the modes: the local maxima of the density, which may be fewer than the components.
-
-        Returns
-        -------
-        DataArray
-            Along `mode`, ascending, in the units of the data; NaN past a cell's last mode.
-        """
-        number = self.dataset.sizes[COMPONENT]
-
-        def kernel(*parts: Floats) -> tuple[Floats, ...]:
-            return (modes(Mixture(*parts)),)
-
-        return self._computed(
-            kernel, Output((MODE,), self._units(), long_name="local maximum of the density"), {MODE: range(1, number + 1)}
-        )
-
-    def n_modes(self) -> xr.DataArray:
-        """Return the number of modes: local maxima of the density.
-
-        Returns
-        -------
-        DataArray
-            NaN in cells without data.
-        """
-
-        def kernel(*parts: Floats) -> tuple[Floats, ...]:
-            known = (parts[0] > 0).any(axis=-1)
-            return (np.where(known, (~np.isnan(modes(Mixture(*parts)))).sum(axis=-1), np.nan),)
-
-        return self._computed(kernel, Output((), "1", long_name="modes"), {})
-
-    def assign(self, times: Any) -> xr.DataArray:
-        """Say which component each value most probably comes from.
-
-        Parameters
-        ----------
-        times : float, array-like, DataArray or Dataset
-            Values; an array-like gets the dim `x`. Of a Dataset the metric that was fitted is taken.
-
-        Returns
-        -------
-        DataArray
-            Labels of `component` (from 1, ascending means), in the shape of the values; NaN where there is no value.
-        """
-        if isinstance(times, xr.Dataset):
-            times = resolve(times, str(self.dataset.attrs["metric"]) if "metric" in self.dataset.attrs else None).array
-        return self._evaluated(classes, _points(times, "x"), "component", "1")
-
-    def sample(self, n: int, *, rng: Rng = None) -> xr.DataArray:
-        """Draw runs.
-
-        Parameters
-        ----------
-        n : int
-            How many for each cell.
-        rng : int, numpy.random.Generator, optional
-            Seed. Every cell has random numbers of its own, which do not depend on the order of the dims.
-
-        Returns
-        -------
-        DataArray
-            Along `execution`, in the units of the data: timings like any others.
-        """
-        number, key = check_count(n, "n"), key_of(rng)
-        cells = cell_numbers([self.dataset["weight"]], (COMPONENT,))
-
-        def kernel(*parts: Any) -> tuple[Floats, ...]:
-            return (draw(Mixture(*parts[:3]), parts[3], number, key),)
-
-        output = {"time": Output((EXECUTION,), self._units())}
-        arrays = [self.dataset[name] for name in PARAMETERS]
-        found = apply(kernel, *arrays, cells, core=[(COMPONENT,)] * 3 + [()], outputs=output, coords={EXECUTION: range(number)})["time"]
-        found.name = str(self.dataset.attrs.get("metric", "time"))
-        return found
-
-    def _units(self) -> str:
-        """Return the unit of the data."""
-        return str(self.dataset["mean"].attrs.get("units", "1"))
-
-    def _evaluated(self, function: Any, points: xr.DataArray, name: str, units: str) -> xr.DataArray:
-        """Evaluate a function of parameters and points."""
-
-        def kernel(*parts: Floats) -> tuple[Floats, ...]:
-            return (function(Mixture(*parts[:3]), parts[3]),)
-
-        # A cell that was selected may be asked about points that lie along the dim it was selected from.
-        selected = [dim for dim in points.dims if dim in self.dataset.coords and dim not in self.dataset.dims]
-        arrays = [self.dataset[part].drop_vars(selected) for part in PARAMETERS]
-        found = apply(kernel, *arrays, points, core=[(COMPONENT,)] * 3 + [()], outputs={"value": Output((), units)})["value"]
-        found.name = name
-        return found
-
-    def _computed(self, kernel: Any, output: Output, coords: Mapping[str, Any]) -> xr.DataArray:
-        """Apply a function of the parameters alone."""
-        arrays = [self.dataset[part] for part in PARAMETERS]
-        name = "n_modes" if not output.dims else "location"
-        return apply(kernel, *arrays, core=[(COMPONENT,)] * 3, outputs={name: output}, coords=coords)[name]
 
 
 def fit_mixture(
@@ -287,6 +30,7 @@ def fit_mixture(
     n_components: int | None = None,
     covariance: str | Sequence[str] = MODELS,
     tolerance: float | None = None,
+    log: bool | str = False,
     value: str | None = None,
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
@@ -309,6 +53,9 @@ def fit_mixture(
     tolerance : float, optional
         The relative change of the log-likelihood at which EM stops; 1e-5 is what mclust does and the paper's examples were made with.
         Default: EM goes on, accelerated, to the maximum.
+    log : {False, True, "auto"}
+        Whether the logarithms of the runs are fitted, for skewed runs: the components are then lognormal. "auto" takes the runs or their
+        logarithms, whichever has the larger BIC, cell by cell.
     value : str, optional
         The level whose repetitions are runs; lower levels are averaged first. Default: `execution`, else the lowest level.
     levels : str or tuple of str, optional
@@ -322,13 +69,14 @@ def fit_mixture(
         One object for all cells, with `pdf`, `cdf`, `quantile`, `modes`, `n_modes`, `assign`, `sample`, `sel` and `isel`.
         `.to_dataset()` has along `component` `weight`, `mean` and `standard_deviation` (units of the data; means ascending; weight 0 and
         NaN where a cell has fewer components), and for each cell `n_components`, `covariance` ("equal" or "unequal"; one component
-        counts as equal), `loglik`, `bic` (the larger the better), `n` (runs), `n_iterations`, `converged`, `floored` (a component lies at
-        the variance floor) and `n_floored` (fits that did).
+        counts as equal), `log` (the logarithms were fitted: `mean` and `standard_deviation` are theirs), `loglik`, `bic` (the larger the
+        better; of the runs themselves on either scale), `n` (runs), `n_iterations`, `converged`, `floored` (a component lies at the
+        variance floor) and `n_floored` (fits that did).
 
     Raises
     ------
     ValueError
-        Unknown levels, value or covariance; a number of components that is not a whole number; a tolerance that is not positive.
+        Unknown levels, value, covariance or log; a number of components that is not a whole number; a tolerance that is not positive.
 
     See Also
     --------
@@ -344,6 +92,9 @@ def fit_mixture(
     Runs count alike where every unit has as many; otherwise every outermost unit has equal weight, and the weights of the runs sum to
     their number. The likelihood takes runs as independent: with several runs in a unit that resemble each other, BIC finds too many
     components.
+
+    With `log`, sum(log x) comes off the log-likelihood, which makes it that of the runs: BICs of both scales compare. Cells with runs that
+    are not positive have no logarithms: NaN and a warning, or the runs themselves with "auto".
 
     EM starts from the classes between quantiles that mclust starts from. Likelihoods of mixtures have several maxima; this is the one
     reached from there. Where BIC chooses, all fits run until mclust would stop, and those within 20 of the best BIC go on to their maximum.
@@ -372,6 +123,7 @@ def fit_mixture(
             n_components=n_components,
             covariance=covariance,
             tolerance=tolerance,
+            log=log,
             value=value,
             levels=levels,
             metric=metric,
@@ -387,6 +139,7 @@ def _fitted(
     n_components: int | None,
     covariance: str | Sequence[str],
     tolerance: float | None,
+    log: bool | str,
     value: str | None,
     levels: str | tuple[str, ...] | None,
     metric: str | list[str] | None,
@@ -399,20 +152,21 @@ def _fitted(
     limit = None if tolerance is None else check_number(tolerance, "tolerance")
     if limit is not None and limit <= 0:
         raise ValueError(f"tolerance={tolerance!r}: give a positive number such as 1e-5, or None for the maximum")
+    scale = _scale(log)
     data = resolve(times, metric, levels)
     place = value_place(data, value)
     compiled = engine()
 
     def kernel(values: Floats) -> tuple[Any, ...]:
         batch, sample, weights = samples_of_cells(values, len(data.levels), place)
-        found = fit_mixtures(sample, weights, numbers, models, tolerance=limit, forced=forced is not None, engine=compiled)
-        return tuple(part.reshape((*batch, *part.shape[1:])) for part in _named(found))
+        found = fit_on_scale(sample, weights, numbers, models, scale=scale, tolerance=limit, forced=forced is not None, engine=compiled)
+        return tuple(part.reshape((*batch, *part.shape[1:])) for part in _named(*found))
 
     result = apply(
         kernel,
         data.array,
         core=[data.levels],
-        outputs=_outputs(data.units),
+        outputs=_outputs(data.units, scale),
         coords={COMPONENT: range(1, max(numbers) + 1)},
         attrs=describe_value(data, place)
         | {
@@ -422,6 +176,7 @@ def _fitted(
             "models": " ".join(models),
             "max_components": max(numbers),
             "engine": compiled,
+            "scale": scale,
         }
         | ({"tolerance": limit} if limit is not None else {})
         | ({"n_components": forced} if forced is not None else {}),
@@ -439,19 +194,24 @@ def check_models(covariance: str | Sequence[str]) -> tuple[str, ...]:
     return tuple(model for model in MODELS if model in names)
 
 
-def _named(found: Fits) -> tuple[Any, ...]:
+def _scale(log: bool | str) -> str:
+    """Return what is fitted."""
+    if log is True or log is False:
+        return LOG if log else PLAIN
+    if log != AUTO:
+        raise ValueError(f"log={log!r} is unknown; give False, True or {AUTO!r}")
+    return AUTO
+
+
+def _named(found: Fits, log: Mask) -> tuple[Any, ...]:
     """Return the parts of the fits in the order of the outputs."""
-    model = np.where(np.isnan(found.n), UNKNOWN, np.where(found.equal, EQUAL, UNEQUAL)).astype(object)
-    return (*found[:4], model, *found[5:])
+    model = np.where(np.isnan(found.n_components), UNKNOWN, np.where(found.equal, EQUAL, UNEQUAL)).astype(object)
+    return (*found[:3], log, found.n_components, model, *found[5:])
 
 
-def _outputs(units: str) -> dict[str, Output]:
+def _outputs(units: str, scale: str) -> dict[str, Output]:
     """Return the variables of the result."""
-    along = (COMPONENT,)
-    return {
-        "weight": Output(along, "1", long_name="share of the runs"),
-        "mean": Output(along, units),
-        "standard_deviation": Output(along, units),
+    return parameter_outputs(units, scale) | {
         "n_components": Output((), "1"),
         "covariance": Output((), "", object, "variances of the components"),
         "loglik": Output((), "1", long_name="log-likelihood"),
@@ -480,57 +240,9 @@ def _troubles(result: xr.Dataset) -> str:
     for number, text in (
         (int(np.isposinf(result["loglik"]).sum()), "are constant: one component with standard deviation 0, nothing fitted"),
         (int(result["floored"].sum()), "have a component at the variance floor (ties, or too few values for n_components)"),
-        (int((~result["converged"] & result["n"].notnull()).sum()), "have not converged"),
+        (int((~result["converged"] & result["n_components"].notnull()).sum()), "have not converged"),
+        (int((result["n_components"].isnull() & (result["n"] > 0)).sum()), "have runs that are not positive, and no logarithms"),
     ):
         if number:
             said.append(f"{number} of {result['n'].size} cells {text}")
     return "; ".join(said)
-
-
-def _along_component(values: Any, name: str) -> xr.DataArray:
-    """Return parameters as an array along `component`."""
-    if isinstance(values, xr.DataArray):
-        if COMPONENT not in values.dims:
-            raise ValueError(f"{name} has dims {values.dims}; it needs the dim {COMPONENT!r}")
-        return values.astype(float).drop_vars(COMPONENT, errors="ignore")
-    array = np.asarray(values, float)
-    if array.ndim != 1 or not array.size:
-        raise ValueError(f"{name} has shape {array.shape}: give one number per component, or a DataArray along {COMPONENT!r}")
-    return xr.DataArray(array, dims=COMPONENT)
-
-
-def _checked_parameters(weights: Floats, means: Floats, deviations: Floats) -> tuple[Floats, ...]:
-    """Check parameters, and put the components in order."""
-    weights, means, deviations = (np.array(part) for part in np.broadcast_arrays(weights, means, deviations))
-    weights = np.where(np.isnan(weights) & ~np.isnan(weights).all(axis=-1, keepdims=True), 0.0, weights)
-    if (weights < 0).any():
-        raise ValueError(f"weights must not be negative; the least is {np.nanmin(weights):g}")
-    total = weights.sum(axis=-1, keepdims=True)
-    if (np.abs(total - 1) > SUM).any():
-        wrong = total[np.abs(total - 1) > SUM].ravel()[0]
-        raise ValueError(f"the weights of a mixture sum to 1; these sum to {wrong:.9g}")
-    present = weights > 0
-    if not np.isfinite(means[present]).all():
-        raise ValueError("means must be finite where the weight is positive")
-    if not ((deviations[present] > 0) & np.isfinite(deviations[present])).all():
-        raise ValueError("standard_deviations must be positive where the weight is")
-    known = ~np.isnan(weights).all(axis=-1)
-    return (*in_order(weights, means, deviations), np.where(known, present.sum(axis=-1), np.nan))
-
-
-def _cells(indexers: Mapping[Any, Any] | None, keywords: Mapping[str, Any]) -> dict[Any, Any]:
-    """Return what is selected; components belong together."""
-    chosen = dict(indexers or {}) | dict(keywords)
-    if COMPONENT in chosen:
-        raise ValueError(f"the components of a mixture belong together; select them in to_dataset(), not by {COMPONENT!r} here")
-    return chosen
-
-
-def _points(values: Any, dim: str) -> xr.DataArray:
-    """Return points as an array: a number without dims, an array-like along `dim`."""
-    if isinstance(values, xr.DataArray):
-        return values.astype(float)
-    array = np.asarray(values, float)
-    if array.ndim > 1:
-        raise ValueError(f"{dim} has shape {array.shape}: give a number, one dimension, or a DataArray")
-    return xr.DataArray(array) if array.ndim == 0 else xr.DataArray(array, dims=dim, coords={dim: array})

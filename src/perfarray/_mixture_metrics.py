@@ -1,51 +1,29 @@
 """Single runs compared: how far apart two systems' runs are, which is faster, which of many is fastest, how many modes a system has."""
 
 from collections.abc import Hashable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from perfarray._apply import Output, apply, is_chunked
-from perfarray._resampling import Rng, cell_numbers, few_replicates, key_of
+from perfarray._mixture_systems import Plan, of_one, of_pair
+from perfarray._resampling import Rng, cell_numbers, few_replicates
 from perfarray._results import Result
-from perfarray._samples import describe_value, value_place
-from perfarray._timings import Data, Pair, Timings, over_metrics, resolve, resolve_pair
-from perfarray._validation import check_choice, check_confidence_level, check_count, check_dim, check_number, warn
+from perfarray._timings import Data, Pair, Timings, over_metrics, resolve
+from perfarray._validation import check_choice, check_dim, check_number, warn
 from perfarray.conventions import HIGHER
 from perfarray.numerics import empirical_metrics as empirical
 from perfarray.numerics import mixture_metrics as mixture
-from perfarray.numerics.empirical_metrics import Drawing
-from perfarray.numerics.levels import Floats, mean_of_measured, unit_means, values_by_unit
+from perfarray.numerics.levels import Floats, mean_of_measured, unit_means
 
-METHODS = ("empirical", "mixture")
 TIES = ("strict", "half")
-COMPONENT = "component"
-PARAMETER = "parameter"
 LEVEL = "level"
 
 FEW = 10
 """Units below which percentile limits cover clearly less than they say."""
 
 Runs = Data | Result
-
-
-class _Plan(NamedTuple):
-    """How a metric is computed: from runs or from mixtures, of what values, with what limits."""
-
-    method: str
-    levels: tuple[str, ...]
-    place: int
-    given: bool
-    drawing: Drawing
-    attrs: dict[str, Hashable]
-
-    def systems(self, *arrays: Floats) -> list[Any]:
-        """Return what the formulas take: runs by unit, or mixtures (fitted here, unless they were given)."""
-        if self.given:
-            return [mixture.given(array) for array in arrays]
-        runs = [values_by_unit(array, len(self.levels), self.place) for array in arrays]
-        return [mixture.fitted(own) for own in runs] if self.method == "mixture" else runs
 
 
 @over_metrics
@@ -107,7 +85,7 @@ def mean_difference(
     Every outermost unit has equal weight. Empirical limits are percentiles over redrawn units, too narrow for few (a nominal 95 % covered
     88 % at 5 units a side, 90 to 92 at 10, 93 to 94 at 20 and 30, for normal runs). Limits of mixtures refit samples drawn from the fit
     or, where units have several runs, redrawn units whose runs are smoothed inside their component (ties would look like spikes).
-    Mixtures given without `n` have no limits.
+    Mixtures given without `n` have no limits. Mixtures of log times are compared with each other only; limits refit their logarithms.
 
     References
     ----------
@@ -122,15 +100,16 @@ def mean_difference(
     >>> found["estimate"].item(), found["baseline_difference"].item()
     (1.5, 2.0)
     """
-    pair, plan = _of_pair(times, baseline, dim, method, paired, confidence_level, n_resamples, rng, value, levels, metric)
+    pair, plan = of_pair(times, baseline, dim, method, paired, confidence_level, n_resamples, rng, value, levels, metric)
 
     def kernel(new: Floats, old: Floats, cells: Any) -> tuple[Floats, ...]:
         systems = plan.systems(new, old)
         if plan.method == "empirical":
             found, own = empirical.resampled(systems, cells, empirical.difference, plan.drawing), empirical.own_differences(systems[1])
         else:
-            found = mixture.resampled(systems, cells, lambda pair: mixture.difference(pair[0], pair[1]), plan.drawing)
-            own = mixture.difference(systems[1].mixture, systems[1].mixture)
+            mixture.check_scales(systems)
+            found = mixture.resampled(systems, cells, mixture.difference_on_scale, plan.drawing)
+            own = mixture.difference_on_scale([systems[1].own] * 2)
         return *found, np.broadcast_to(own, cells.shape), _smaller(plan, systems, cells)
 
     units = pair.candidate.units
@@ -193,7 +172,7 @@ def prob_faster(
     Every outermost unit has equal weight. Empirical limits are score limits (Wilson) with the number of units that the variance over
     redrawn units stands for, held between the smaller side's number and twice it. A nominal 95 % covered 92 to 99 % of normal runs at 5
     to 30 units a side, where percentiles of redrawn probabilities cover as few as 33 % (a true 0.96 at 5 units). Limits of mixtures are
-    percentiles over refitted samples, as for `mean_difference`.
+    percentiles over refitted samples, as for `mean_difference`. For mixtures of log times there is no `shift`.
 
     References
     ----------
@@ -210,17 +189,20 @@ def prob_faster(
     """
     check_choice(ties, "ties", TIES)
     amount, half = check_number(shift, "shift"), 0.5 * (ties == "half")
-    pair, plan = _of_pair(times, baseline, dim, method, paired, confidence_level, n_resamples, rng, value, levels, metric)
+    pair, plan = of_pair(times, baseline, dim, method, paired, confidence_level, n_resamples, rng, value, levels, metric)
     sign = -1.0 if pair.candidate.better == HIGHER else 1.0
 
     def kernel(new: Floats, old: Floats, cells: Any) -> tuple[Floats, ...]:
-        systems, once = plan.systems(_signed(new, plan, sign), _signed(old, plan, sign)), plan.drawing._replace(n_resamples=0)
+        systems, once = plan.systems(plan.signed(new, sign), plan.signed(old, sign)), plan.drawing._replace(n_resamples=0)
         if plan.method == "empirical":
             found = empirical.resampled(systems, cells, empirical.less(amount, half), plan.drawing, score=True)
             strict, loose = (empirical.resampled(systems, cells, empirical.less(amount, tie), once).estimate for tie in (0.0, 1.0))
         else:
-            found = mixture.resampled(systems, cells, lambda pair: mixture.less(pair[0], pair[1], amount, half), plan.drawing)
-            new_fit, old_fit = (system.mixture for system in systems)
+            mixture.check_scales(systems, amount)
+            new_fit, old_fit = (system.own.mixture for system in systems)
+            found = mixture.resampled(
+                systems, cells, lambda pair: mixture.less(pair[0].mixture, pair[1].mixture, amount, half), plan.drawing
+            )
             strict, loose = (np.broadcast_to(mixture.less(new_fit, old_fit, amount, tie), cells.shape) for tie in (0.0, 1.0))
         return *found, loose - strict, _smaller(plan, systems, cells)
 
@@ -287,22 +269,25 @@ def prob_fastest(
     ([0.5, 0.375, 0.0], 0.125)
     """
     check_choice(ties, "ties", TIES)
-    data, plan = _of_one(times, method, paired, confidence_level, n_resamples, rng, value, levels, metric)
+    data, plan = of_one(times, method, paired, confidence_level, n_resamples, rng, value, levels, metric)
     check_dim(data.array, dim)
     if dim in plan.levels or data.array.sizes[dim] < 2:
         raise ValueError(f"dim={dim!r}: give a dim with two or more systems that is not one of the levels {data.levels}")
     share, sign = ties == "half", -1.0 if data.better == HIGHER else 1.0
 
     def kernel(values: Floats, cells: Any) -> tuple[Floats, ...]:
-        along = np.moveaxis(_signed(values, plan, sign), values.ndim - len(plan.levels) - 1, 0)
+        along = np.moveaxis(plan.signed(values, sign), values.ndim - len(plan.levels) - 1, 0)
         systems, once = plan.systems(*along), plan.drawing._replace(n_resamples=0)
         if plan.method == "empirical":
             found = empirical.resampled(systems, cells, empirical.least(share), plan.drawing, each=True, score=True)
             strict = empirical.resampled(systems, cells, empirical.least(False), once, each=True).estimate
         else:
-            found = mixture.resampled(systems, cells, lambda all_: mixture.least(mixture.beside(all_), share), plan.drawing, each=True)
-            strict = mixture.least(mixture.beside([system.mixture for system in systems]), False)
-        n = np.stack([_units(plan, own, cells) for own in systems], axis=-1)
+            mixture.check_scales(systems)
+            found = mixture.resampled(
+                systems, cells, lambda fits: mixture.least(mixture.beside([fit.mixture for fit in fits]), share), plan.drawing, each=True
+            )
+            strict = mixture.least(mixture.beside([system.own.mixture for system in systems]), False)
+        n = np.stack([plan.units(own, cells) for own in systems], axis=-1)
         known = ~np.isnan(strict).all(axis=-1)
         return *found, np.where(known, np.clip(1 - np.nansum(strict, axis=-1), 0.0, 1.0), np.nan), n
 
@@ -381,12 +366,12 @@ def variability_level(
         if isinstance(times, Result) or n_resamples:
             raise ValueError("by_level=True fits every level of timings once: give timings, and no n_resamples")
         return _modes_by_level(resolve(times, metric, levels))
-    data, plan = _of_one(times, "mixture", None, confidence_level, n_resamples, rng, value, levels, metric)
+    data, plan = of_one(times, "mixture", None, confidence_level, n_resamples, rng, value, levels, metric)
 
     def kernel(values: Floats, cells: Any) -> tuple[Floats, ...]:
         (system,) = plan.systems(values)
         found, stability = mixture.resampled_modes(system, cells, plan.drawing)
-        return *found, stability, _units(plan, system, cells)
+        return *found, stability, plan.units(system, cells)
 
     outputs = _limits("1") | {
         "stability": Output((), "1", long_name="share of refitted samples with the same number of modes"),
@@ -422,119 +407,12 @@ def _modes_by_level(data: Timings) -> xr.Dataset:
     return result
 
 
-def _of_pair(
-    times: Any,
-    baseline: object,
-    dim: str | None,
-    method: str,
-    paired: str | None,
-    confidence_level: float,
-    n_resamples: int | None,
-    rng: Rng,
-    value: str | None,
-    levels: str | tuple[str, ...] | None,
-    metric: Any,
-) -> tuple[Pair, _Plan]:
-    """Resolve two systems, and how they are to be compared."""
-    if isinstance(times, Result):
-        if isinstance(baseline, xr.DataArray | xr.Dataset):
-            raise ValueError("a mixture is compared with a mixture, and the baseline is timings; fit both, or give timings twice")
-        other = _parameters(baseline) if isinstance(baseline, Result) else baseline
-        pair = resolve_pair(_parameters(times), other, dim=dim, metric=metric, levels=(PARAMETER, COMPONENT))
-    elif isinstance(baseline, Result):
-        raise ValueError("timings are compared with timings, and the baseline is a mixture; fit both, or give timings twice")
-    else:
-        pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels)
-        if paired is not None:
-            pair = _matched(pair, paired)
-    plan = _plan(pair.candidate, isinstance(times, Result), method, paired, confidence_level, n_resamples, rng, value)
-    described = {
-        key: text for key, text in pair.describe().items() if key not in plan.attrs and not (plan.given and key in ("levels", "unit"))
-    }
-    return pair, plan._replace(attrs=plan.attrs | described)
-
-
-def _of_one(
-    times: Any,
-    method: str,
-    paired: str | None,
-    confidence_level: float,
-    n_resamples: int | None,
-    rng: Rng,
-    value: str | None,
-    levels: str | tuple[str, ...] | None,
-    metric: Any,
-) -> tuple[Timings, _Plan]:
-    """Resolve systems along a dim, and how they are to be compared."""
-    given = isinstance(times, Result)
-    data = resolve(_parameters(times), metric, (PARAMETER, COMPONENT)) if given else resolve(times, metric, levels)
-    return data, _plan(data, given, method, paired, confidence_level, n_resamples, rng, value)
-
-
-def _plan(
-    data: Timings,
-    given: bool,
-    method: str,
-    paired: str | None,
-    confidence_level: float,
-    n_resamples: int | None,
-    rng: Rng,
-    value: str | None,
-) -> _Plan:
-    """Check how a metric is to be computed."""
-    check_choice(method, "method", METHODS)
-    level = check_confidence_level(confidence_level)
-    method = "mixture" if given else method
-    number = (1000 if method == "empirical" else 200) if n_resamples is None else check_count(n_resamples, "n_resamples", 0)
-    if number == 1:
-        raise ValueError("n_resamples=1: give 0 for no limits, or a number of at least 2")
-    if paired is not None:
-        if method == "mixture":
-            raise ValueError(f"paired={paired!r} is for method='empirical': a mixture does not know which runs belong together")
-        check_choice(paired, "paired", data.levels[:1])
-    if given and value is not None:
-        raise ValueError(f"value={value!r} was given with mixtures, which are fitted already")
-    place = 0 if given else value_place(data, value)
-    attrs = {"metric": str(data.array.name)} if given else describe_value(data, place)
-    attrs |= {"method": method, "confidence_level": level, "n_resamples": number} | ({"paired": paired} if paired else {})
-    return _Plan(method, data.levels, place, given, Drawing(number, key_of(rng), paired is not None, level), attrs)
-
-
-def _parameters(fit: Result) -> xr.DataArray:
-    """Return a mixture's parameters as an array along `parameter` and `component`, with the runs behind it as the last parameter."""
-    dataset = fit.to_dataset()
-    if not {"weight", "mean", "standard_deviation"} <= set(dataset.data_vars):
-        raise ValueError(f"expected timings or a GaussianMixture, got {type(fit).__name__}")
-    n = dataset["n"] if "n" in dataset else xr.full_like(dataset["weight"], np.nan)
-    parts = [*(dataset[name] for name in mixture.PARAMETERS[:3]), n]
-    array = xr.concat([part.broadcast_like(dataset["weight"]) for part in parts], dim=PARAMETER, coords="minimal", compat="override")
-    units = str(dataset["mean"].attrs.get("units", "s"))
-    kept = {key: dataset.attrs[key] for key in ("better",) if key in dataset.attrs}
-    return array.rename(str(dataset.attrs.get("metric", "time"))).assign_attrs(units=units, **kept)
-
-
-def _matched(pair: Pair, paired: str) -> Pair:
-    """Put the outermost units of both systems side by side, by label; units on one side only are left out."""
-    check_choice(paired, "paired", pair.candidate.levels[:1])
-    new, old = pair.candidate.array, pair.baseline.array
-    here, there = new[paired].values.tolist(), set(old[paired].values.tolist())
-    both = [label for label in here if label in there]
-    if not both:
-        raise ValueError(f"paired={paired!r}: the two systems have no {paired} in common")
-    sides = (pair.candidate._replace(array=new.sel({paired: both})), pair.baseline._replace(array=old.sel({paired: both})))
-    alone = new.sizes[paired] + old.sizes[paired] - 2 * len(both)
-    note = f"paired={paired!r}: {alone} units of one system have no partner and are left out" if alone else ""
-    return pair._replace(candidate=sides[0], baseline=sides[1], notes=(*pair.notes, note))
-
-
 def _limits(units: str, dims: tuple[str, ...] = ()) -> dict[str, Output]:
     """Return the variables every metric has."""
     return {name: Output(dims, units) for name in ("estimate", "lower", "upper")}
 
 
-def _compared(
-    pair: Pair, plan: _Plan, kernel: Any, outputs: dict[str, Output], attrs: dict[str, Hashable], percentiles: bool
-) -> xr.Dataset:
+def _compared(pair: Pair, plan: Plan, kernel: Any, outputs: dict[str, Output], attrs: dict[str, Hashable], percentiles: bool) -> xr.Dataset:
     """Compute a metric of pairs, and say what there is to say."""
     sides = [pair.candidate.array, pair.baseline.array]
     core = [plan.levels, plan.levels, ()]
@@ -548,25 +426,12 @@ def _name(baseline: object) -> str:
     return "other data" if isinstance(baseline, xr.DataArray | xr.Dataset | Result) else str(baseline)
 
 
-def _signed(values: Floats, plan: _Plan, sign: float) -> Floats:
-    """Turn values round where more is better; of a mixture's parameters, the means alone."""
-    if sign > 0 or not plan.given:
-        return sign * values
-    return values * np.where(np.array(mixture.PARAMETERS) == "mean", -1.0, 1.0)[:, None]
-
-
-def _units(plan: _Plan, system: Any, cells: Any) -> Floats:
-    """Return the number of independent units of a system."""
-    n = system.n if plan.method == "mixture" else (~np.isnan(system)).any(axis=-1).sum(axis=-1).astype(float)
-    return np.broadcast_to(n, cells.shape)
-
-
-def _smaller(plan: _Plan, systems: list[Any], cells: Any) -> Floats:
+def _smaller(plan: Plan, systems: list[Any], cells: Any) -> Floats:
     """Return the number of units on the smaller side."""
-    return np.minimum(*(_units(plan, system, cells) for system in systems))
+    return np.minimum(*(plan.units(system, cells) for system in systems))
 
 
-def _few(n: xr.DataArray, plan: _Plan, *, percentiles: bool) -> str:
+def _few(n: xr.DataArray, plan: Plan, *, percentiles: bool) -> str:
     """Count the cells whose limits are missing or too narrow; a lazy result is not looked at."""
     if is_chunked(n):
         return ""

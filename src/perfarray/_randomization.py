@@ -7,7 +7,7 @@ import xarray as xr
 
 from perfarray._apply import Output, is_chunked
 from perfarray._resampling import Rng, key_of
-from perfarray._suites import count_empty, describe_suites, name_unmatched, over_suites, place_of_units, positive_pair
+from perfarray._suites import count_empty, describe_suites, name_suites, name_unmatched, over_suites, place_of_units, positive_pair
 from perfarray._timings import Data, Pair, over_metrics, shared_levels
 from perfarray._validation import check_choice, check_count, warn
 from perfarray.conventions import BENCHMARK
@@ -161,7 +161,8 @@ def _outputs(across: str) -> dict[str, Output]:
 def _reported(found: xr.Dataset, pair: Pair, across: str) -> tuple[xr.Dataset, list[str]]:
     """Take out what is only reported, and say what there is to say; a lazy result is not looked at."""
     result = found.drop_vars(["_matched", "_incomplete"]).drop_vars(across, errors="ignore")
-    notes = [*pair.notes, pair.candidate.selected, name_unmatched(result, found["_matched"], across)]
+    notes = [*pair.notes, pair.candidate.selected, name_suites(result, pair.candidate, found["_matched"], across)]
+    notes.append(name_unmatched(result, found["_matched"], across))
     if is_chunked(found["n"]):
         return result, notes
     left_out = int(found["_incomplete"].values.sum())

@@ -7,7 +7,7 @@ import xarray as xr
 
 from perfarray._apply import Output, is_chunked
 from perfarray._resampling import Rng, key_of
-from perfarray._suites import count_empty, describe_suites, name_unmatched, over_suites, place_of_units, positive_pair
+from perfarray._suites import count_empty, describe_suites, name_suites, name_unmatched, over_suites, place_of_units, positive_pair
 from perfarray._timings import Data, over_metrics, shared_levels
 from perfarray._validation import check_choice, check_confidence_level, check_count, check_number, warn
 from perfarray.conventions import BENCHMARK
@@ -15,10 +15,12 @@ from perfarray.numerics import required_runs as numerics
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.levels import Floats
 from perfarray.numerics.score_ratio import Score
-from perfarray.numerics.suite import MEANS, STATISTICS, match_sides
+from perfarray.numerics.suite import MEANS, STATISTICS, Sides, match_sides, smallest_number, smallest_numbers
 
 METHODS = ("t", "percentile", "basic", "bca")
 RUNS = "runs"
+
+QUESTION = "how many runs of every benchmark, as many on both sides, make the interval of the ratio as narrow as asked"
 
 
 @over_metrics
@@ -43,7 +45,8 @@ def required_runs(
 ) -> xr.Dataset:
     """Say how many runs of every benchmark make the interval of the score ratio as narrow as asked.
 
-    The first runs are taken, then one more at a time, until the interval is no wider than `width`.
+    The first runs of both sides are taken, then one more of each at a time, until the interval is no wider than `width`. The side and the
+    benchmark with fewest runs end this; runs that others have beyond that are not used, and a warning says so.
 
     Parameters
     ----------
@@ -66,7 +69,9 @@ def required_runs(
     -------
     Dataset
         `required` (runs; NaN where the data do not suffice), `extrapolated` (the same, or where the data do not suffice what they promise;
-        NaN beyond ten million), and along `runs`: `estimate`, `lower`, `upper`, `width`.
+        NaN beyond ten million), `remark` (text: why `required` is NaN, and what `extrapolated` rests on; "" otherwise), `n_candidate` and
+        `n_baseline` (runs a side, of the benchmark that has fewest), and along `runs`: `estimate`, `lower`, `upper`, `width` (NaN beyond
+        the smaller of the two).
 
     Raises
     ------
@@ -113,23 +118,75 @@ def required_runs(
 
     def kernel(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:
         found = numerics.required_runs(new, old, cells, score, draws, method, wanted, first)
-        return *found, match_sides(new, old, shared=joint, paired=False).matched
+        sides = match_sides(new, old, shared=joint, paired=False)
+        numbers = smallest_numbers(sides)
+        return *found, *numbers, _remarks(found, np.minimum(*numbers), first), _unused(sides), sides.matched
 
-    attrs = describe_suites(pair, place, baseline, across) | {"result": "required_runs", "method": method}
+    attrs = describe_suites(pair, place, baseline, across) | {"result": "required_runs", "method": method, "question": QUESTION}
     attrs |= {"mean": mean, "statistic": score.within, "confidence_level": level, "width": wanted, "start": first}
     attrs |= {"benchmarks": f"shared: {' '.join(common)}" if joint else "independent (assumed)"}
     attrs |= {"n_resamples": draws.n_resamples} if draws is not None else {}
     found = over_suites(pair, place, across, kernel, _outputs(across), attrs, {RUNS: range(first, most + 1)})
-    result = found.drop_vars("_matched").drop_vars(across, errors="ignore")
-    notes = [*pair.notes, pair.candidate.selected, name_unmatched(result, found["_matched"], across)]
-    if not is_chunked(found["_matched"]):
-        notes.append(count_empty(~found["_matched"].any(across), "no benchmark measured on both sides"))
+    result = found.drop_vars(["_matched", "_unused"]).drop_vars(across, errors="ignore")
+    matched = found["_matched"]
+    notes = [*pair.notes, pair.candidate.selected, name_suites(result, pair.candidate, matched, across)]
+    notes.append(name_unmatched(result, matched, across))
+    if not is_chunked(matched):
+        notes += [_unequal(result, found["_unused"], first), count_empty(~matched.any(across), "no benchmark measured on both sides")]
     warn(*notes)
     return result
 
 
+def _remarks(found: numerics.RequiredRuns, n: Floats, first: int) -> np.ndarray:
+    """Say of every suite why no number of its runs is enough; "" where one is."""
+    remarks = np.full(n.shape, "", dtype=object)
+    # Text is made cell by cell, where there is something to say.
+    for cell in np.flatnonzero(np.isnan(found.required)):
+        runs, further = int(n[cell]), found.extrapolated[cell]
+        widths = found.width[cell][~np.isnan(found.width[cell])]
+        if not runs:
+            remarks[cell] = "no benchmark measured on both sides"
+        elif runs < first:
+            remarks[cell] = f"a benchmark has {runs} runs on one side, and start is {first}"
+        elif not len(widths):
+            remarks[cell] = "the runs show no interval"
+        else:
+            said = "ten million runs would not do either" if np.isnan(further) else f"{further:.0f} would do, if they vary as these do"
+            remarks[cell] = f"with all {runs} runs the interval is {widths[-1]:.3g} wide; {said}"
+    return remarks
+
+
+def _unused(sides: Sides) -> Floats:
+    """Count the runs of every suite beyond the fewest that a benchmark has on a side."""
+    numbers = [np.where(sides.matched, (~np.isnan(side)).sum(axis=-1), 0) for side in (sides.new, sides.old)]
+    used = smallest_number(sides) * sides.matched.sum(axis=-1)
+    return np.asarray(sum(number.sum(axis=-1) - used for number in numbers))
+
+
+def _unequal(result: xr.Dataset, unused: xr.DataArray, first: int) -> str:
+    """Say that some runs are not looked at, and how many a side there are."""
+    n_candidate, n_baseline = result["n_candidate"], result["n_baseline"]
+    fewest = np.minimum(n_candidate, n_baseline)
+    cells, short = int((unused > 0).sum()), int(((fewest > 0) & (fewest < first)).sum())
+    notes = []
+    if cells:
+        sides = f"{_numbers(n_candidate)} (candidate) and {_numbers(n_baseline)} (baseline)"
+        where = f"in {cells} of {unused.size} cells " if unused.size > 1 else ""
+        taken = f"as many are taken of every benchmark and side, and the fewest are {sides}"
+        notes.append(f"{where}{int(unused.sum())} runs are not used: {taken}")
+    if short:
+        notes.append(f"{short} of {unused.size} cells have fewer than start={first} runs of some benchmark; their answers are NaN")
+    return "; ".join(notes)
+
+
+def _numbers(n: xr.DataArray) -> str:
+    """Write one number of runs, or the least and the largest."""
+    low, high = int(n.min()), int(n.max())
+    return str(low) if low == high else f"{low} to {high}"
+
+
 def _outputs(across: str) -> dict[str, Output]:
-    """Return the variables of the result, in the order of `numerics.required_runs.RequiredRuns`."""
+    """Return the variables of the result: those of `numerics.required_runs.RequiredRuns` in their order, and what is said of them."""
     return {
         "required": Output((), "1", long_name="fewest runs with an interval as narrow as asked"),
         "extrapolated": Output((), "1", long_name="the same, extrapolated where the data do not suffice"),
@@ -137,5 +194,9 @@ def _outputs(across: str) -> dict[str, Output]:
         "lower": Output((RUNS,), "1"),
         "upper": Output((RUNS,), "1"),
         "width": Output((RUNS,), "1", long_name="upper - lower"),
+        "n_candidate": Output((), "1", long_name="runs of the candidate's benchmark that has fewest"),
+        "n_baseline": Output((), "1", long_name="runs of the baseline's benchmark that has fewest"),
+        "remark": Output((), "", object, "why no number of the runs is enough"),
+        "_unused": Output((), "1"),
         "_matched": Output((across,), "", bool),
     }

@@ -11,7 +11,7 @@ from perfarray._apply import Output, apply, is_chunked
 from perfarray._options import engine
 from perfarray._resampling import Rng, cell_numbers, key_of
 from perfarray._samples import describe_value, value_place
-from perfarray._suites import UNMATCHED, check_across, common_benchmarks, left_out_of_all
+from perfarray._suites import UNMATCHED, check_across, common_benchmarks, left_out_of_all, name_suites
 from perfarray._timings import Data, Timings, check_positive_values, over_metrics, resolve, shared_levels
 from perfarray._validation import check_choice, check_count, check_dim, warn
 from perfarray.numerics.exact_quantiles import Quantiles, points_of, quantiles_of_sum
@@ -65,6 +65,10 @@ class _Question(NamedTuple):
         attrs["benchmarks"] = f"shared: {' '.join(self.common)}" if self.common else "independent (assumed)"
         attrs |= {} if is_chunked(self.kept) else {"n_benchmarks": int(self.kept.sum())}
         return attrs | ({UNMATCHED: ", ".join(self.unmatched)} if self.unmatched else {})
+
+    def suites(self, result: xr.Dataset | xr.DataArray) -> str:
+        """Name the suites that one mean is taken over, where they are several."""
+        return name_suites(result, self.data, self.kept, self.across)
 
     def note(self) -> str:
         """Name the benchmarks left out of every cell."""
@@ -157,7 +161,7 @@ def score_distribution(
     attrs = question.describe("score_distribution") | _drawn(drawing) | {"units": question.data.units}
     scores = found["score"].assign_coords(suite_score=found["suite_score"]).assign_attrs(attrs)
     scores.name = str(question.data.array.name or "time")
-    warn(question.data.note, question.note())
+    warn(question.data.note, question.suites(scores), question.note())
     return scores.transpose(..., REPLICATE)
 
 
@@ -221,8 +225,8 @@ def five_number_summary(
     Notes
     -----
     A quantile is inf{x: F(x) >= p}, a score that occurs. The exact quartiles list the sums of two halves of the suite and count pairs:
-    exact up to rounding, and the bounds are equal to the quartile, for up to 2**24 sums a half (29 benchmarks with 3 runs: about half a
-    minute; 12 with 3: tens of milliseconds). Beyond that, values are rounded to a grid of 65,536 steps between the least and the largest
+    exact up to rounding, and the bounds are equal to the quartile, for up to 2**24 sums a half (29 benchmarks with 3 runs: some four
+    seconds; 12 with 3: tens of milliseconds). Beyond that, values are rounded to a grid of 65,536 steps between the least and the largest
     sum, counted in whole numbers; the true quartile lies between the bounds. Minimum and maximum are always exact with "exact"; those of
     500 random scores lie inside them.
 
@@ -262,7 +266,7 @@ def five_number_summary(
     outputs = {name: Output((), question.data.units) for name in names} | {"n": Output((), "1", long_name="independent units")}
     attrs = question.describe("five_number_summary") | {"method": method} | (_drawn(drawing) if method == "monte_carlo" else {})
     result = _apply(kernel, question, outputs, {}).assign_attrs(attrs)
-    warn(question.data.note, question.note(), _single_runs(result["n"], "shows no spread"))
+    warn(question.data.note, question.suites(result), question.note(), _single_runs(result["n"], "shows no spread"))
     return result
 
 
@@ -374,7 +378,8 @@ def relative_variation(
     attrs = question.describe("relative_variation") | {"method": method, "statistic": statistic}
     attrs |= _drawn(drawing) if method == "monte_carlo" else {}
     result = _apply(kernel, question, outputs, {}).assign_attrs(attrs)
-    warn(question.data.note, question.data.selected, question.note(), _single_runs(result["n"], "has no spread: theirs is NaN"))
+    notes = [question.data.note, question.data.selected, question.suites(result), question.note()]
+    warn(*notes, _single_runs(result["n"], "has no spread: theirs is NaN"))
     return result
 
 

@@ -18,6 +18,7 @@ from perfarray._suites import (
     count_empty,
     describe_suites,
     left_out_of_all,
+    name_suites,
     name_unmatched,
     over_suites,
     place_of_units,
@@ -122,7 +123,7 @@ def suite_score(
         attrs=attrs | ({UNMATCHED: ", ".join(unmatched)} if unmatched else {}),
     )
     empty = "" if is_chunked(kept) else count_empty(result["estimate"].isnull(), "no measured value")
-    warn(data.note, left_out_of_all(unmatched, kept.size, across), empty)
+    warn(data.note, name_suites(result, data, kept, across), left_out_of_all(unmatched, kept.size, across), empty)
     return result
 
 
@@ -317,7 +318,7 @@ def _finish(
         result = result.drop_vars(across, errors="ignore")
     note = name_unmatched(result, found["_matched"], across)
     incomplete, n = found["_incomplete"], result["n"]
-    notes = [*pair.notes, pair.candidate.selected, note]
+    notes = [*pair.notes, pair.candidate.selected, name_suites(result, pair.candidate, found["_matched"], across), note]
     if is_chunked(n):
         return result, tuple(notes)
     unit = str(across if score is not None and score.random_benchmarks else result.attrs["unit"])

@@ -17,6 +17,8 @@ from perfarray.numerics.suite import suite_units
 Kernel = Callable[[Floats, Floats, Any], tuple[np.ndarray, ...]]
 
 UNMATCHED = "unmatched"
+SUITE = "suite"
+"""The coordinate of the readers that says which suite a benchmark belongs to."""
 
 
 def check_across(across: str, nest: tuple[str, ...]) -> None:
@@ -92,7 +94,7 @@ def over_suites(
     def unfolded(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:
         units = [suite_units(side, cells.shape, len(levels), place) for side in (new, old)]
         found = kernel(units[0], units[1], cells.ravel())
-        return tuple(part.reshape(*cells.shape, *part.shape[1:]) for part in found)
+        return tuple(part.reshape((*cells.shape, *part.shape[1:])) for part in found)
 
     cells = cell_numbers(sides, levels, across)
     core = [[across, *levels], [across, *levels], []]
@@ -117,6 +119,28 @@ def name_unmatched(result: xr.Dataset, matched: xr.DataArray, across: str) -> st
         return ""
     missing = f"{len(lacking)} of {matched.sizes[across]} along {across!r} are missing in some cells: {listed(lacking)}"
     return f"{missing}; each ratio is over the benchmarks measured on both sides"
+
+
+def name_suites(result: xr.Dataset | xr.DataArray, data: Timings, counted: xr.DataArray, across: str) -> str:
+    """Name in the attrs, and in the note that is returned, the suites that one mean is taken over, where they are several.
+
+    `counted` says which benchmarks count, in every cell or in all; where it is lazy, all do.
+    """
+    suite = data.array.coords.get(SUITE)
+    if suite is None or suite.dims != (across,):
+        return ""
+    labels = np.array([str(label) for label in suite.values], dtype=object)
+    mask = np.ones((1, len(labels)), dtype=bool)
+    if not is_chunked(counted):
+        mask = np.moveaxis(counted.values, counted.get_axis_num(across), -1).reshape(-1, len(labels))
+    names = list(dict.fromkeys(labels))
+    has = np.array([mask[:, labels == name].any(axis=1) for name in names])
+    several = has.sum(axis=0) > 1
+    mixed = [name for name, own in zip(names, has, strict=True) if (own & several).any()]
+    if not mixed:
+        return ""
+    result.attrs["suites"] = ", ".join(mixed)
+    return f'one mean is taken over the benchmarks of {len(mixed)} suites ({listed(mixed)}); times.groupby("suite") gives each its own'
 
 
 def count_empty(empty: xr.DataArray | np.ndarray, what: str) -> str:

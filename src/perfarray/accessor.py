@@ -157,10 +157,10 @@ class PlotAccessor(Accessor):
         """Estimate the variance components and draw each level's share; keywords are those of `variance_components`."""
         return PlotAccessor(TimingsAccessor(self._object).variance_components(**keywords))(ax=ax)
 
-    def violin(self, *, ax: Any = None, metric: str | None = None) -> Any:
-        """Draw a violin of the runs of every cell, side by side."""
+    def violin(self, *, ax: Any = None, metric: str | None = None, relative: bool | None = None) -> Any:
+        """Draw a violin of the runs of every cell, side by side; `relative` ones are divided by their median."""
         array = import_module("perfarray._timings").resolve(self._object, metric).array
-        return import_module("perfarray.plots").violin(array, ax=ax)
+        return import_module("perfarray.plots").violin(array, ax=ax, relative=relative)
 
     def _fitted(self, picture: str, ax: Any, keywords: dict[str, Any]) -> Any:
         """Fit a mixture and draw it with the runs it was fitted to."""

@@ -22,7 +22,7 @@ from perfarray._resampling import (
     resampling_notes,
 )
 from perfarray._samples import single_units
-from perfarray._suites import UNMATCHED, check_across
+from perfarray._suites import UNMATCHED, check_across, name_suites
 from perfarray._timings import (
     Data,
     Pair,
@@ -182,6 +182,8 @@ def compare(
     if not (is_chunked(new) or is_chunked(old)):
         _name_unmatched(result, across)
         notes.append(_note_incomplete(result, pair, new, old, across) if joint else "")
+    if across in result["estimate"].dims:
+        notes.append(name_suites(result, pair.candidate, result["estimate"].notnull(), across))
     warn(*notes)
     return result
 

@@ -17,7 +17,7 @@ from sklearn.mixture import GaussianMixture
 
 from perfarray.numerics.goodness_of_fit import Refit, calibrated_fit
 from perfarray.numerics.mixture import fit_mixtures
-from perfarray.numerics.mixture_functions import Mixture
+from perfarray.numerics.mixture_scale import PLAIN
 from perfarray.numerics.mixture_start import quantile_classes
 
 SAMPLES, PART, NUMBERS, MODELS = 100, 5, range(1, 10), ("equal", "unequal")
@@ -82,11 +82,9 @@ def worse(values: np.ndarray, same_start: bool) -> str:
 
 def refits(sample: np.ndarray, engine: str) -> None:
     """Test the fit of one sample with 200 refits."""
-    refit = Refit(NUMBERS, MODELS, 1e-5, False, engine)
-    fits = fit_mixtures(sample, None, NUMBERS, MODELS, tolerance=1e-5, engine=engine)
-    mixture = Mixture(fits.weights, fits.means, fits.deviations)
+    refit = Refit(NUMBERS, MODELS, 1e-5, False, engine, PLAIN)
     options = {"n_resamples": REFITS, "undersample": 1.0, "resolution": None, "alpha": 0.05, "key": (1, 2)}
-    calibrated_fit(sample, None, mixture, np.array([0]), refit, **options)
+    calibrated_fit(sample, None, refit.fit(sample, None), np.array([0]), refit, **options)
 
 
 def main() -> None:

@@ -64,9 +64,9 @@ def test_thinned_search_only_says_where_to_begin(near, decimals, seed):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exact_quantiles, "PAIRS", 30)
         patch.setattr(exact_quantiles, "THINNED", 60)
-        patch.setattr(exact_quantiles, "EVERY", 4)
+        patch.setattr(exact_quantiles, "EVERY", 5)
         patch.setattr(exact_quantiles, "NEEDLES", 7)
-        patch.setattr(exact_quantiles, "NEAR", near)
+        patch.setattr(exact_quantiles, "NEAR", (near, 3 * near))
         found = quantiles_of_sum(points(rows), ONE, QUARTERS)
     np.testing.assert_allclose(found.values, by_definition(all_sums(rows)), rtol=1e-12)
 

@@ -99,9 +99,9 @@ def test_limits_come_from_refitted_samples():
     rng = np.random.default_rng(2)
     systems = [fitted(rng.normal(mean, 0.1, (2, 12, 1))) for mean in (1.0, 1.1)]
     cells = np.arange(2)
-    found = resampled(systems, cells, lambda pair: less(*pair), DRAWING)
+    found = resampled(systems, cells, lambda pair: less(*(own.mixture for own in pair)), DRAWING)
     assert ((found.lower < found.estimate) & (found.estimate < found.upper)).all()
-    again = resampled(systems, cells, lambda pair: less(*pair), DRAWING)
+    again = resampled(systems, cells, lambda pair: less(*(own.mixture for own in pair)), DRAWING)
     assert_array_equal(found.lower, again.lower)
 
 
@@ -111,7 +111,7 @@ def test_runs_of_one_unit_stay_together():
     rng = np.random.default_rng(4)
     nested = rng.normal(0, 1, (1, 12, 1)) + rng.normal(0, 0.1, (1, 12, 4))
     other = rng.normal(0.2, 1, (1, 20, 1))
-    cells, metric = np.arange(1), lambda pair: less(*pair)
+    cells, metric = np.arange(1), lambda pair: less(*(own.mixture for own in pair))
     by_unit = resampled([fitted(nested), fitted(other)], cells, metric, DRAWING)
     as_runs = resampled([fitted(nested.reshape(1, 48, 1)), fitted(other)], cells, metric, DRAWING)
     assert (by_unit.upper - by_unit.lower)[0] > 1.2 * (as_runs.upper - as_runs.lower)[0]

@@ -21,6 +21,7 @@ TIMES = xr.DataArray(
 )
 
 RESULTS = {
+    "agreement": lambda: TIMES.perf.agreement("old", n_resamples=20, rng=1),
     "bootstrap_distribution": lambda: TIMES.perf.bootstrap_distribution(n_resamples=20, rng=1),
     "bootstrap_interval": lambda: TIMES.perf.bootstrap_interval(method="basic", rng=1),
     "compare": lambda: TIMES.perf.compare("old"),
@@ -39,8 +40,10 @@ RESULTS = {
     "plan_suite": lambda: TIMES.perf.plan_suite(costs={"execution": 5}, budget=2000, shared="execution").to_dataset(),
     "five_number_summary": lambda: TIMES.perf.five_number_summary(rng=1),
     "principal_components": lambda: TIMES[..., 0, 0].perf.principal_components(samples="version").to_dataset(),
+    "randomization_test": lambda: TIMES.perf.randomization_test("old", rng=1),
     "ratio_interval": lambda: TIMES.perf.ratio_interval("old"),
     "required_runs": lambda: TIMES.perf.required_runs("old", width=0.5, start=2),
+    "score_ratio_interval": lambda: TIMES.perf.score_ratio_interval("old", sensitivity=True),
     "score_distribution": lambda: TIMES.perf.score_distribution(rng=1),
     "speedup_test": lambda: TIMES.perf.speedup_test("old", confidence_level=0.9),
     "variance_components": TIMES.perf.variance_components,

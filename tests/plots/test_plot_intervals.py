@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from matplotlib.colors import to_rgba
+from matplotlib.text import Text
 
 import perfarray
 from perfarray.plots import ratio_intervals
@@ -232,3 +233,43 @@ def test_ratio_interval_has_no_verdicts():
     assert {line.get_color() for line in points(ax)} == {VERDICTS[""][0]}
     assert ax.get_legend() is None
     assert len(ax.get_yticks()) == 4
+
+
+def test_a_score_without_each_benchmark():
+    """The whole suite first and largest, then the answers without each benchmark, and a line at the whole suite's."""
+    samples = {"fft": [[10.0, 10.2], [8.0, 8.1]], "sort": [[5.0, 5.1], [4.5, 4.6]]}
+    times = perfarray.from_samples(samples, dim="benchmark", level=("version", "execution")).assign_coords(version=["old", "new"])
+    result = times.perf.score_ratio_interval("old", sensitivity=True)
+    ax = result.perf.plot()
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["all benchmarks", "without fft", "without sort"]
+    points = {tuple(line.get_ydata()): line for line in ax.lines if line.get_gid() == "estimates"}
+    whole = next(line for y, line in points.items() if y == (0.0,))
+    others = next(line for y, line in points.items() if y == (1.0, 2.0))
+    assert whole.get_xdata().tolist() == result["estimate"].values.ravel().tolist()
+    np.testing.assert_array_equal(others.get_xdata(), result["estimate_without"].values.ravel())
+    assert whole.get_markersize() > others.get_markersize()
+    (line,) = [line for line in ax.lines if line.get_linestyle() == ":"]
+    assert line.get_xdata()[0] == result["estimate"].item()
+    assert ax.get_xlabel().startswith("geometric mean of time, candidate / baseline (<1 is faster)\n95 % confidence intervals")
+
+
+def test_a_benchmark_that_does_not_count_has_no_row():
+    """A benchmark of one side has no answer without it."""
+    samples = {"fft": [[10.0, 10.2], [8.0, 8.1]], "sort": [[5.0, 5.1], [4.5, 4.6]], "zip": [[5.0, 5.1], [4.5, 4.6]]}
+    times = perfarray.from_samples(samples, dim="benchmark", level=("version", "execution")).assign_coords(version=["old", "new"])
+    times["time"][{"benchmark": 2, "version": 1}] = np.nan
+    with pytest.warns(UserWarning, match="'zip'"):
+        ax = times.perf.score_ratio_interval("old", sensitivity=True, random_benchmarks=False).perf.plot()
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["all benchmarks", "without fft", "without sort"]
+
+
+def test_long_titles_are_broken_into_lines_that_fit():
+    """A plain savefig cuts nothing: every line of the title ends inside the figure."""
+    names = ["Cisco UCS B420 M3 (Intel Xeon E5-4607 v2, 2.60 GHz)", "ACTINA SOLAR 200 S5+ (Intel Xeon E5-2620 v2, 2.10 GHz)"]
+    times = perfarray.from_samples({names[0]: [10.0, 10.1, 9.9], names[1]: [9.0, 9.1, 8.9]})
+    ax = times.perf.compare(names[0]).perf.plot()
+    ax.figure.draw_without_rendering()
+    title = next(text for text in ax.findobj(Text) if text.get_text() == ax.get_title(loc="left"))
+    assert title.get_text().replace("\n", " ") == f"{names[1]} compared with {names[0]}"
+    assert title.get_window_extent().x1 <= ax.figure.bbox.x1
+    assert title.get_window_extent().y1 <= ax.figure.bbox.y1

@@ -94,3 +94,27 @@ def test_what_cannot_be_drawn(times, fit):
         violin(times.isel(execution=0))
     with pytest.raises(ValueError, match="no mixture"):
         mixture(fit.sel(version="old").where(False).assign(n_components=np.nan))
+
+
+def test_very_different_violins_share_a_scale():
+    """Medians more than five times apart: runs are divided by their median, which stands under the name; otherwise, or on request, not."""
+    times = perfarray.from_samples({"short": [0.001, 0.002, 0.003], "long": [10.0, 10.0, 12.0]})["time"]
+    ax = violin(times)
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["short\n2 ms", "long\n10 s"]
+    assert [line.get_ydata()[0] for line in ax.lines] == [1.0, 1.0]
+    assert ax.get_ylabel() == "time / median"
+    assert [line.get_ydata()[0] for line in violin(times, relative=False).lines] == [0.002, 10.0]
+    assert violin(times.sel(version=["long"])).get_ylabel() == "time"
+
+
+def test_ticks_of_hardly_differing_times_are_differences():
+    """Where four digits would be the same at every tick, the axis counts from a round number; densities have no offset."""
+    times = perfarray.from_samples({"old": 10 + 1e-7 * np.array([1.0, 1.1, 1.2, 2.0, 2.1, 2.2])})["time"]
+    fit = perfarray.GaussianMixture.from_parameters([0.5, 0.5], [10 + 1.1e-7, 10 + 2.1e-7], [1e-8, 1e-8]).to_dataset()
+    ax = mixture(fit.assign_attrs(levels="execution", value="execution"), times=times.isel(version=0, drop=True))
+    ax.figure.canvas.draw()
+    assert ax.get_xlabel() == "time, from 10 s"
+    labels = [text.get_text() for text in ax.get_xticklabels()]
+    assert len(set(labels)) == len(labels)
+    assert all("ns" in label or label == "0 s" for label in labels)
+    assert ax.yaxis.get_offset_text().get_text() == ""

@@ -1,8 +1,11 @@
 """Biplot and scree plot: where points and arrows stand, names, what is refused."""
 
+import re
+
 import numpy as np
 import pytest
 import xarray as xr
+from matplotlib.text import Text
 
 from perfarray.plots import principal_components
 
@@ -39,6 +42,34 @@ def test_names_do_not_stand_on_each_other():
     assert len(ax.texts) - 1 + int(said[0].split()[3]) == 44
 
 
+def machines(number):
+    """Return scores of machines whose long names differ in a model number, in the middle."""
+    rng = np.random.default_rng(3)
+    names = [f"Intel_Xeon_Processor_E5-{2600 + i}_v4_Scalable_Family_Core" for i in range(number)]
+    values = rng.lognormal(1, 0.3, (number, 1)) * rng.lognormal(0, 0.1, (number, 10))
+    labels = {"machine": names, "benchmark": [f"{500 + i}.program_r" for i in range(10)]}
+    return np.log(xr.DataArray(values, dims=("machine", "benchmark"), coords=labels))
+
+
+@pytest.mark.parametrize("number", [5, 34])
+def test_names_stay_inside_and_apart(number):
+    """With few machines and with many: every name lies inside the axes, and no two overlap; names keep the number that tells them apart."""
+    ax = machines(number).perf.biplot()
+    ax.figure.draw_without_rendering()
+    names = [text for text in ax.texts if not text.get_text().startswith("no room")]
+    texts = np.array([Text.get_window_extent(text).extents for text in names])  # without the lines that lead to them
+    frame = ax.get_window_extent().extents
+    assert (texts[:, :2] >= frame[:2] - 1).all()
+    assert (texts[:, 2:] <= frame[2:] + 1).all()
+    inner = texts + np.array([1, 2, -1, -2])
+    for place, box in enumerate(inner):
+        others = np.delete(inner, place, axis=0)
+        assert not ((others[:, 0] < box[2]) & (box[0] < others[:, 2]) & (others[:, 1] < box[3]) & (box[1] < others[:, 3])).any()
+    assert len(names) >= 0.8 * (number + 10)
+    assert len({text.get_text() for text in names}) == len(names)
+    assert all(re.search(r"E5-26\d\d|program_r", text.get_text()) for text in names)
+
+
 def test_scree_shows_the_shares(result):
     """A bar for each component; the sum ends at 100 %."""
     ax = result.plot(kind="scree")
@@ -64,9 +95,8 @@ def test_bad_input(result, keywords, message):
 
 
 def test_of_several_analyses_the_fullest_is_drawn(result):
-    """The one with most samples, without the samples it lacks; the picture says that there are more."""
+    """The one with most samples, without the samples it lacks; the title says that there are more, above the picture."""
     both = result.to_dataset().expand_dims(tuning=["base", "peak"]).assign_attrs(result.to_dataset().attrs)
     lacking = xr.DataArray([True, False], dims="tuning", coords={"tuning": ["base", "peak"]}) & (both["machine"] == both["machine"][0])
     ax = principal_components(both.assign(score=both["score"].where(~lacking)))
-    assert ax.get_title(loc="left").endswith("peak")
-    assert any("1 more analyses: select one" in text.get_text() for text in ax.texts)
+    assert ax.get_title(loc="left").endswith("peak, one of 2 analyses (select another)")

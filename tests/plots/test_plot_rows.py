@@ -63,6 +63,17 @@ def test_long_labels_are_shortened_in_the_middle():
     assert "…" in long
 
 
+def test_words_that_many_share_go_before_model_numbers():
+    """Of long labels the words that most others have are left out first; what has digits, or stands once, stays."""
+    labels = [f"Intel_Xeon_Scalable_Processor_Platinum_{model}C_Cloud_Instance" for model in (8576, 8581)] + ["AMD_EPYC_9755"]
+    found = shortened(labels, 24)
+    assert found[2] == "AMD_EPYC_9755"
+    assert ["8576C" in found[0], "8581C" in found[1]] == [True, True]
+    assert max(map(len, found)) <= 24
+    cores = [f"Intel_Core_i9-14900K_{kind}-Core" for kind in "PE"]
+    assert [text[-6:] for text in shortened(cores, 20)] == ["P-Core", "E-Core"]
+
+
 @pytest.mark.parametrize("place", [5, 25, 50, 74])
 def test_shortened_labels_stay_different(place):
     """Wherever two labels differ, they still do."""

@@ -5,7 +5,7 @@ search per sum of the first half: 2 * 3^15 sums stand for the 3^29 of 29 benchma
 are first rounded to a grid so that sums coincide; what rounding can move is bounded, and the bounds are returned.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from math import lcm, prod
 from typing import Any, NamedTuple
@@ -21,20 +21,22 @@ HALF = 1 << 24
 POINTS = 1 << 16
 """Steps of the grid between the least and the largest sum."""
 
-PAIRS = 1 << 17
+PAIRS = 1 << 21
 """Pairs of sums that are listed to find the one that is asked for."""
 
 NEEDLES = 1 << 12
 """Sums looked up at once: few enough that the sums they are looked up among stay in the cache."""
 
-THINNED, EVERY = 1 << 16, 64
-"""Halves with more sums than this are first searched with one sum standing for so many."""
+THINNED, EVERY = 1 << 16, 31
+"""Halves with more sums than this are first searched with one sum standing for so many: an odd number, of which it is the middle one."""
 
-NEAR = 1e-7
-"""How near the answer of a thinned search is expected, as a share of the range. Where it is not, more steps are needed."""
+NEAR = (4e-9, 1e-7, 4e-6)
+"""How near the answer of a thinned search is expected, as a share of the range; further off where it is not, at the price of more steps."""
 
 WIDE = 1 << 62
 """Counts from here on do not fit 64 bits and are Python's integers."""
+
+Places = npt.NDArray[np.int32]
 
 Points = tuple[Floats, npt.NDArray[Any]]
 """Distinct values of one benchmark, and how often each counts."""
@@ -55,6 +57,20 @@ class Part(NamedTuple):
     short: Half
     long: Half
     weight: int
+
+    @property
+    def whole(self) -> int:
+        """The weight of all pairs."""
+        return int(self.short.below[-1]) * int(self.long.below[-1]) * self.weight
+
+
+class Below(NamedTuple):
+    """The pairs of sums that are not above a bound: their weight, their number, and how many each sum of the short halves makes."""
+
+    bound: float
+    weight: int
+    pairs: int
+    places: list[Places]
 
 
 class Quantiles(NamedTuple):
@@ -170,39 +186,43 @@ def _quantile(laws: Sequence[Part], target: int, whole: int) -> float:
     The interval (low, high] that holds it shrinks: first to what lies near the answer for thinned sums, then by linear interpolation, a
     little to either side in turn and less each time, until few enough pairs of sums are left to list them.
     """
-    low = np.nextafter(min(law.short.sums[0] + law.long.sums[0] for law in laws), -np.inf)
-    high = max(law.short.sums[-1] + law.long.sums[-1] for law in laws)
-    low -= 1e-12 * max(abs(low), abs(high))
-    below, pairs_below = 0, 0
-    upto, pairs_upto = whole, sum(len(law.short.sums) * len(law.long.sums) for law in laws)
+    low, high = _ends(laws, whole)
     margin, side = 0.05, 1.0
-    guesses = _guesses(laws, target, whole, NEAR * (high - low))
-    while pairs_upto - pairs_below > PAIRS:
-        place = (target - below) / (upto - below) + side * margin
-        middle = low + (high - low) * (place if 0.0 < place < 1.0 else 0.5)
+    guesses = _guesses(laws, target, whole, high.bound - low.bound)
+    while high.pairs - low.pairs > PAIRS:
+        place = (target - low.weight) / (high.weight - low.weight) + side * margin
+        before = high.bound - low.bound
+        middle = low.bound + before * (place if 0.0 < place < 1.0 else 0.5)
+        guesses = [guess for guess in guesses if low.bound < guess < high.bound]
         if guesses:
-            guess = guesses.pop()
-            middle = guess if low < guess < high else middle
-        if not low < middle < high:
-            return float(high)
-        weight, pairs = _count(laws, middle)
-        before = high - low
-        if weight >= target:
-            high, upto, pairs_upto = middle, weight, pairs
-        else:
-            low, below, pairs_below = middle, weight, pairs
+            middle = guesses.pop(0)
+        if not low.bound < middle < high.bound:
+            return high.bound
+        found = _count(laws, middle)
+        low, high = (low, found) if found.weight >= target else (found, high)
         # A side that cut away less than half: interpolation is not yet to be trusted so closely.
-        margin = margin / 3 if high - low < before / 2 else min(2 * margin, 0.4)
+        margin = margin / 3 if high.bound - low.bound < before / 2 else min(2 * margin, 0.4)
         side = -side
-    return _listed(laws, low, high, target - below)
+    return _listed(laws, low, high, target - low.weight)
 
 
-def _guesses(laws: Sequence[Part], target: int, whole: int, slack: float) -> list[float]:
-    """Return bounds that are likely to hold the quantile; none where the sums are few."""
+def _ends(laws: Sequence[Part], whole: int) -> tuple[Below, Below]:
+    """Return a bound below all sums and one above none."""
+    first = min(law.short.sums[0] + law.long.sums[0] for law in laws)
+    last = max(law.short.sums[-1] + law.long.sums[-1] for law in laws)
+    low = float(np.nextafter(first, -np.inf)) - 1e-12 * max(abs(first), abs(last))
+    sizes = [(len(law.short.sums), len(law.long.sums)) for law in laws]
+    none = Below(low, 0, 0, [np.zeros(short, dtype=np.int32) for short, _ in sizes])
+    every = [np.full(short, long, dtype=np.int32) for short, long in sizes]
+    return none, Below(float(last), whole, sum(short * long for short, long in sizes), every)
+
+
+def _guesses(laws: Sequence[Part], target: int, whole: int, extent: float) -> list[float]:
+    """Return bounds that are likely to hold the quantile, the closest first; none where the sums are few."""
     if max(len(law.long.sums) for law in laws) <= THINNED:
         return []
     guess = _quantile([Part(_thinned(law.short), _thinned(law.long), law.weight) for law in laws], target, whole)
-    return [guess + slack, guess - slack]
+    return [guess + side * slack * extent for slack in NEAR for side in (-1, 1)]
 
 
 def _thinned(half: Half) -> Half:
@@ -214,48 +234,58 @@ def _thinned(half: Half) -> Half:
     return Half(half.sums[middles], np.diff(below), below, alike=False)
 
 
-def _count(laws: Sequence[Part], bound: float) -> tuple[int, int]:
-    """Return the weight, and the number, of the pairs of sums that are not above a bound."""
+def _count(laws: Sequence[Part], bound: float) -> Below:
+    """Return the pairs of sums that are not above a bound."""
     weight = pairs = 0
-    for law in laws:
-        wide = int(law.short.below[-1]) * int(law.long.below[-1]) >= WIDE
-        alike = law.short.alike and law.long.alike
-        own = 0
-        for part, places in _places(law, bound):
-            own += int(places.sum())
-            if not alike:
-                counts = law.short.counts[part].astype(object) if wide else law.short.counts[part]
-                weight += int((counts * law.long.below[places]).sum()) * law.weight
-        if alike:
-            weight += own * int(law.short.counts[0]) * int(law.long.counts[0]) * law.weight
-        pairs += own
-    return weight, pairs
+    places = [_places(law, bound) for law in laws]
+    for law, own in zip(laws, places, strict=True):
+        number = int(own.sum(dtype=np.int64))
+        pairs += number
+        if law.short.alike and law.long.alike:
+            weight += number * int(law.short.counts[0]) * int(law.long.counts[0]) * law.weight
+            continue
+        # Some sums at a time: counts beyond 64 bits are Python's integers, and need memory.
+        for start in range(0, len(own), NEEDLES):
+            part = slice(start, start + NEEDLES)
+            counts = law.short.counts[part].astype(object) if law.whole >= WIDE else law.short.counts[part]
+            weight += int((counts * law.long.below[own[part]]).sum()) * law.weight
+    return Below(bound, weight, pairs, places)
 
 
-def _places(law: Part, bound: float) -> Iterator[tuple[slice, npt.NDArray[np.intp]]]:
-    """Yield for the sums of the short half, some at a time, how many of the long half make a pair with them that is not above a bound."""
-    for start in range(0, len(law.short.sums), NEEDLES):
+def _places(law: Part, bound: float) -> Places:
+    """Return, for the sums of the short half, how many of the long half make a pair with each that is not above a bound."""
+    places = np.empty(len(law.short.sums), dtype=np.int32)
+    for start in range(0, len(places), NEEDLES):
         part = slice(start, start + NEEDLES)
         needles = bound - law.short.sums[part]
         # The needles descend: all places lie between those of the last and the first.
         least, most = np.searchsorted(law.long.sums, needles[[-1, 0]], side="right").tolist()
-        yield part, least + np.searchsorted(law.long.sums[least:most], needles, side="right")
+        places[part] = least + np.searchsorted(law.long.sums[least:most], needles, side="right")
+    return places
 
 
-def _listed(laws: Sequence[Part], low: float, high: float, missing: int) -> float:
+def _listed(laws: Sequence[Part], low: Below, high: Below, missing: int) -> float:
     """List the sums in (low, high], and return the one at which the weights reach what is missing."""
-    sums: list[Floats] = []
-    weights: list[npt.NDArray[Any]] = []
-    for law in laws:
-        first = np.concatenate([places for _, places in _places(law, low)])
-        number = np.concatenate([places for _, places in _places(law, high)]) - first
-        left = np.repeat(np.arange(len(number)), number)
-        right = np.arange(len(left)) - np.repeat(np.cumsum(number) - number, number) + np.repeat(first, number)
-        sums.append(law.short.sums[left] + law.long.sums[right])
-        weights.append(law.short.counts[left].astype(object) * law.long.counts[right] * law.weight)
-    values, counts = np.concatenate(sums), np.concatenate(weights)
+    pairs = [_between(*places) for places in zip(low.places, high.places, strict=True)]
+    values = np.concatenate([law.short.sums[left] + law.long.sums[right] for law, (left, right) in zip(laws, pairs, strict=True)])
     if not len(values):
-        return float(high)
+        return high.bound
+    if len(laws) == 1 and laws[0].short.alike and laws[0].long.alike:
+        each = int(laws[0].short.counts[0]) * int(laws[0].long.counts[0]) * laws[0].weight
+        rank = -(-missing // each) - 1
+        return float(np.partition(values, rank)[rank]) if rank < len(values) else high.bound
+    kind = object if sum(law.whole for law in laws) >= WIDE else np.int64
+    weights = np.concatenate(
+        [law.short.counts[left].astype(kind) * law.long.counts[right] * law.weight for law, (left, right) in zip(laws, pairs, strict=True)]
+    )
     order = np.argsort(values)
-    reached = np.cumsum(counts[order]) >= missing
-    return float(values[order[int(np.argmax(reached))]]) if reached.any() else float(high)
+    reached = np.cumsum(weights[order]) >= missing
+    return float(values[order[int(np.argmax(reached))]]) if reached.any() else high.bound
+
+
+def _between(first: Places, last: Places) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return the pairs that are counted in the second but not in the first: places in the short half and in the long half."""
+    rows = np.flatnonzero(last > first)
+    number = (last[rows] - first[rows]).astype(np.intp)
+    offsets = first[rows] - (np.cumsum(number) - number)
+    return np.repeat(rows, number), np.arange(number.sum()) + np.repeat(offsets, number)

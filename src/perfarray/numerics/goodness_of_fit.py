@@ -1,14 +1,14 @@
 """Does a mixture describe a sample: Kolmogorov-Smirnov distance, calibrated by samples drawn from the mixture and fitted anew."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from perfarray.numerics.levels import Floats
-from perfarray.numerics.mixture import fit_mixtures
 from perfarray.numerics.mixture_functions import Mixture, distribution, draw_row
+from perfarray.numerics.mixture_scale import Scaled, fit_on_scale, off_scale, on_scale
 
 VALUES = 1 << 20
 """Values drawn at a time."""
@@ -22,6 +22,14 @@ class Refit(NamedTuple):
     tolerance: float | None
     forced: bool
     engine: str
+    scale: str
+
+    def fit(self, values: Floats, weights: Floats | None) -> Scaled:
+        """Fit samples, shape (sample, value)."""
+        fits, log = fit_on_scale(
+            values, weights, self.numbers, self.models, scale=self.scale, tolerance=self.tolerance, forced=self.forced, engine=self.engine
+        )
+        return Scaled(Mixture(fits.weights, fits.means, fits.deviations), log)
 
 
 class Fitness(NamedTuple):
@@ -67,7 +75,7 @@ def ks_distance(values: Floats, weights: Floats | None, mixture: Mixture) -> Flo
 def calibrated_fit(
     values: Floats,
     weights: Floats | None,
-    mixture: Mixture,
+    own: Scaled,
     cells: npt.NDArray[np.intp],
     refit: Refit,
     *,
@@ -76,13 +84,16 @@ def calibrated_fit(
     resolution: float | None,
     alpha: float,
     key: Sequence[int],
+    after_each: Callable[[], object] | None = None,
 ) -> Fitness:
     """Calibrate the distance of every sample by samples drawn from its mixture; K is chosen anew for each.
 
     Parameters
     ----------
-    values, weights, mixture
+    values, weights
         As for `ks_distance`.
+    own : Scaled
+        Parameters of shape (sample, component). Logarithms keep the order of values: distances from a mixture of them are theirs.
     cells : int array, shape (sample,)
         Numbers of the cells, which name the streams of random numbers.
     refit : Refit
@@ -97,21 +108,26 @@ def calibrated_fit(
         The risk the critical value belongs to.
     key : sequence of int
         What all streams begin with.
+    after_each : callable, optional
+        Called when a sample is done.
     """
-    observed = ks_distance(values, weights, mixture)
+    observed, mixture = _distances(values, weights, own), own.mixture
     n = (~np.isnan(values)).sum(axis=-1)
     found = Fitness(observed, *(np.full(len(values), np.nan) for _ in range(3)))
     for row in np.flatnonzero((mixture.deviations > 0).any(axis=-1) & (n > 0)):
-        own = Mixture(*(part[row : row + 1] for part in mixture)).rows()
+        drawn_from = Scaled(Mixture(*(part[row : row + 1] for part in mixture)).rows(), own.log[row : row + 1])
         size = max(1, int(np.floor(undersample * n[row] + 0.5)))
         stream = np.random.Generator(np.random.Philox(key=list(key), counter=[0, 0, 0, int(cells[row])]))
-        drawn = np.concatenate([_distances(block, refit) for block in _samples(own, n_resamples, size, resolution, stream)])
+        blocks = _samples(drawn_from, n_resamples, size, resolution, stream)
+        drawn = np.concatenate([_distances(block, None, refit.fit(block, None)) for block in blocks])
         found.critical_value[row] = np.sort(drawn)[critical_place(n_resamples, alpha)]
         exceed = float((drawn > observed[row]).sum())
         found.pvalue[row] = exceed / n_resamples
         # Where none or all exceed, the error of p is that of one that does or does not.
         inside = min(max(exceed, n_resamples / (n_resamples + 1)), n_resamples**2 / (n_resamples + 1)) / n_resamples
         found.pvalue_error[row] = np.sqrt(inside * (1 - inside) / n_resamples)
+        if after_each:
+            after_each()
     return found
 
 
@@ -120,17 +136,19 @@ def critical_place(number: int, alpha: float) -> int:
     return max(0, int(np.floor(number * (1 - alpha) + 1e-9)) - 1)
 
 
-def _samples(mixture: Mixture, number: int, size: int, resolution: float | None, stream: np.random.Generator) -> Iterator[Floats]:
-    """Draw samples, a block at a time, and round them to the grid of the data."""
-    row = Mixture(*(part[0] for part in mixture))
+def _samples(own: Scaled, number: int, size: int, resolution: float | None, stream: np.random.Generator) -> Iterator[Floats]:
+    """Draw samples, a block at a time, and round them to the grid of the data; what needs a logarithm does not become 0."""
+    row = Mixture(*(part[0] for part in own.mixture))
     step = max(1, VALUES // size)
     for start in range(0, number, step):
         count = min(step, number - start)
-        values = draw_row(row, count * size, stream).reshape(count, size)
-        yield values if resolution is None else np.round(values / resolution) * resolution
+        values = off_scale(draw_row(row, count * size, stream).reshape(count, size), own.log)
+        if resolution is not None:
+            values = np.round(values / resolution) * resolution
+            values = np.where(own.log, np.maximum(values, resolution), values)
+        yield values
 
 
-def _distances(values: Floats, refit: Refit) -> Floats:
-    """Fit drawn samples and return their distances from what was fitted."""
-    fits = fit_mixtures(values, None, refit.numbers, refit.models, tolerance=refit.tolerance, forced=refit.forced, engine=refit.engine)
-    return ks_distance(values, None, Mixture(fits.weights, fits.means, fits.deviations))
+def _distances(values: Floats, weights: Floats | None, own: Scaled) -> Floats:
+    """Return the distances of samples from their mixtures, each on its mixture's scale."""
+    return ks_distance(on_scale(values, own.log[:, None]), weights, own.mixture)

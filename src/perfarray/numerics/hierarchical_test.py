@@ -11,12 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from perfarray.numerics.levels import Floats
-from perfarray.numerics.suite import run_statistic
+from perfarray.numerics.suite import Mask, run_statistic
 
 ZEROS = ("drop", "pratt", "split")
 
 EXACT = 50
 """Rank sums of fewer runs a side are enumerated; above, the normal approximation with corrections for ties and continuity (R's rule)."""
+
+BLOCK = 1 << 22
+"""Pairs of runs that are compared at once."""
 
 STEPS = 34
 """Bisections of the range of factors: the last is 6e-11 of the first."""
@@ -108,13 +111,45 @@ def signed_rank_pvalue(differences: Floats, zeros: str = "drop") -> float:
     return float(min(1.0, chances[ranks[differences > 0].sum() :].sum()))
 
 
-def kept_differences(x: list[Floats], y: list[Floats], alpha: float) -> Floats:
-    """Return the difference of medians of every benchmark, 0 where the rank-sum test sees none at `alpha`."""
-    found = np.zeros(len(x))
-    for place, (one, other) in enumerate(zip(x, y, strict=True)):
-        if rank_sum_pvalue(one, other) <= alpha:
-            found[place] = run_statistic(one, "median") - run_statistic(other, "median")
+@lru_cache(maxsize=64)
+def _untied_pvalues(n: int, m: int) -> Floats:
+    """Return the two-sided p-value of every distance of the doubled rank sum of n of n + m runs, none tied, from its mean."""
+    mean = n * (n + m + 1)
+    chances = _sums_of_subsets(tuple(range(2, 2 * (n + m) + 1, 2)), n)
+    distance = np.abs(np.arange(len(chances)) - mean)
+    by_distance = np.bincount(distance, chances, minlength=mean + 1)
+    return np.minimum(1.0, np.cumsum(by_distance[::-1])[::-1])
+
+
+def rank_sum_pvalues(x: Floats, y: Floats) -> Floats:
+    """Return the p-value of every pair of samples (..., units), NaN where not measured; those without ties are looked up together."""
+    n, m = ((~np.isnan(side)).sum(axis=-1) for side in (x, y))
+    found = np.full(n.shape, np.nan)
+    ours, theirs = x[..., :, None], y[..., None, :]
+    ties = (ours == theirs).sum(axis=(-1, -2))
+    totals = 2 * (ours > theirs).sum(axis=(-1, -2)) + ties + n * (n + 1)
+    exact = (n > 0) & (m > 0) & (n < EXACT) & (m < EXACT)
+    untied = exact & (ties == 0) & ~_has_ties(x) & ~_has_ties(y)
+    # A table for every pair of sample sizes; what has ties has a law of its own.
+    for sizes in set(zip(n[untied].tolist(), m[untied].tolist(), strict=True)):
+        chosen = untied & (n == sizes[0]) & (m == sizes[1])
+        found[chosen] = _untied_pvalues(*sizes)[np.abs(totals[chosen] - sizes[0] * (sum(sizes) + 1))]
+    for place in np.argwhere((n > 0) & (m > 0) & ~untied):
+        one, other = x[tuple(place)], y[tuple(place)]
+        found[tuple(place)] = rank_sum_pvalue(one[~np.isnan(one)], other[~np.isnan(other)])
     return found
+
+
+def _has_ties(values: Floats) -> Mask:
+    """Say whether two measured values along the last axis are equal."""
+    return np.asarray((np.diff(np.sort(values, axis=-1), axis=-1) == 0).any(axis=-1))
+
+
+def kept_differences(x: Floats, y: Floats, alpha: float) -> Floats:
+    """Return the difference of medians of every pair of samples (..., units), 0 where the rank-sum test sees none at `alpha`."""
+    pvalues = rank_sum_pvalues(x, y)
+    differences = np.where(pvalues <= alpha, run_statistic(x, "median") - run_statistic(y, "median"), 0.0)
+    return np.where(np.isnan(pvalues), np.nan, differences)
 
 
 def hierarchical_test(x: Floats, y: Floats, alpha: float, confidence_level: float, zeros: str = "drop") -> Performance:
@@ -138,32 +173,37 @@ def hierarchical_test(x: Floats, y: Floats, alpha: float, confidence_level: floa
         the confidence asked for, NaN where none is (few benchmarks, few runs).
     """
     batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
-    confidence, speedup = np.full((2, int(np.prod(batch))), np.nan)
     sides = [np.broadcast_to(side, (*batch, *side.shape[-2:])).reshape(-1, *side.shape[-2:]) for side in (x, y)]
-    # Every cell is a search of its own: a loop over cells.
-    for cell, (one, other) in enumerate(zip(*sides, strict=True)):
-        rows = [[row[~np.isnan(row)] for row in side] for side in (one, other)]
-        both = [(a, b) for a, b in zip(*rows, strict=True) if len(a) and len(b)]
-        if both:
-            first, second = [a for a, _ in both], [b for _, b in both]
-            confidence[cell] = _confidence(first, second, 1.0, alpha, zeros)
-            speedup[cell] = _largest_factor(first, second, alpha, confidence_level, zeros)
-    return Performance(confidence.reshape(batch), speedup.reshape(batch))
+    found = np.full((2, len(sides[0])), np.nan)
+    has = [~np.isnan(side).all(axis=-1) for side in sides]
+    measured: Mask = np.asarray((has[0] & has[1]).any(axis=-1))
+    step = max(1, BLOCK // max(1, sides[0][0].size * y.shape[-1] if len(sides[0]) else 1))
+    # Some cells at a time bound the memory: every pair of a benchmark's runs is compared.
+    for start in range(0, len(measured), step):
+        cells = start + np.flatnonzero(measured[start : start + step])
+        if len(cells):
+            found[:, cells] = _tested(sides[0][cells], sides[1][cells], alpha, confidence_level, zeros)
+    return Performance(found[0].reshape(batch), found[1].reshape(batch))
 
 
-def _confidence(x: list[Floats], y: list[Floats], factor: float, alpha: float, zeros: str) -> float:
-    """Return how surely x / factor is larger than y."""
-    return 1.0 - signed_rank_pvalue(kept_differences([row / factor for row in x], y, alpha), zeros)
+def _tested(x: Floats, y: Floats, alpha: float, confidence_level: float, zeros: str) -> tuple[Floats, Floats]:
+    """Return the confidence in every cell, and the largest factor accepted: by bisection on the log scale, in all cells at once."""
 
+    def confidence(x: Floats, y: Floats, factor: Floats) -> Floats:
+        kept = kept_differences(x / factor[:, None, None], y, alpha)
+        # The law of signed ranks depends on a cell's own ties and zeros.
+        return np.array([1.0 - signed_rank_pvalue(own[~np.isnan(own)], zeros) for own in kept])
 
-def _largest_factor(x: list[Floats], y: list[Floats], alpha: float, confidence_level: float, zeros: str) -> float:
-    """Find the largest factor at which the confidence is still as asked, by bisection on the log scale."""
-    low = np.log(min(a.min() / b.max() for a, b in zip(x, y, strict=True))) - 1e-6
-    high = np.log(max(a.max() / b.min() for a, b in zip(x, y, strict=True))) + 1e-6
-    if _confidence(x, y, np.exp(low), alpha, zeros) < confidence_level:
-        return np.nan
-    for _ in range(STEPS):
+    at_one = confidence(x, y, np.ones(len(x)))
+    (least_x, least_y), (most_x, most_y) = ([extreme.reduce(side, axis=-1) for side in (x, y)] for extreme in (np.fmin, np.fmax))
+    low = np.log(np.fmin.reduce(least_x / most_y, axis=-1)) - 1e-6
+    high = np.log(np.fmax.reduce(most_x / least_y, axis=-1)) + 1e-6
+    sought = np.flatnonzero(confidence(x, y, np.exp(low)) >= confidence_level)
+    speedup = np.full(len(x), np.nan)
+    x, y, low, high = x[sought], y[sought], low[sought], high[sought]
+    for _ in range(STEPS if len(sought) else 0):
         middle = (low + high) / 2
-        accepted = _confidence(x, y, np.exp(middle), alpha, zeros) >= confidence_level
-        low, high = (middle, high) if accepted else (low, middle)
-    return float(np.exp(low))
+        accepted = confidence(x, y, np.exp(middle)) >= confidence_level
+        low, high = np.where(accepted, middle, low), np.where(accepted, high, middle)
+    speedup[sought] = np.exp(low)
+    return at_one, speedup

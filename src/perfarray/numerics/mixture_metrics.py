@@ -12,9 +12,10 @@ from scipy.special import ndtr
 from perfarray.numerics.empirical_metrics import Drawing, Limits, limits_from
 from perfarray.numerics.levels import Floats, unit_weights
 from perfarray.numerics.mixture import EQUAL, STOPPED, UNEQUAL, fit_mixtures
-from perfarray.numerics.mixture_functions import Mixture, classes, modes
+from perfarray.numerics.mixture_functions import Mixture, classes
+from perfarray.numerics.mixture_scale import Scaled, modes, moments
 
-PARAMETERS = ("weight", "mean", "standard_deviation", "n")
+PARAMETERS = ("weight", "mean", "standard_deviation", "n", "log")
 
 NUMBERS = range(1, 10)
 """Numbers of components tried."""
@@ -30,9 +31,9 @@ BLOCK = 500_000
 
 
 class System(NamedTuple):
-    """Mixtures (..., component), the runs they were fitted to (..., units, runs), if known, and the number of independent units."""
+    """Mixtures (..., component) on their scale, the runs they were fitted to (..., units, runs), if known, and independent units."""
 
-    mixture: Mixture
+    own: Scaled
     runs: Floats | None
     n: Floats
 
@@ -54,6 +55,48 @@ def difference(x: Mixture, y: Mixture) -> Floats:
     folded = pairs.difference * (2 * ndtr(score) - 1) + spread * np.sqrt(2 / np.pi) * np.exp(-0.5 * score**2)
     each = np.where(pairs.deviation > 0, folded, np.abs(pairs.difference))
     return np.asarray(pairs.known * (pairs.weight * each).sum(axis=(-2, -1)))
+
+
+def difference_on_scale(pair: Sequence[Scaled]) -> Floats:
+    """Return E|X - Y| of two mixtures that are both of values, or both of logarithms, cell by cell."""
+    x, y = pair
+    log = np.asarray(x.log | y.log)
+    if not log.any():
+        return difference(x.mixture, y.mixture)
+    return np.where(log, difference_of_logs(x.mixture, y.mixture), difference(x.mixture, y.mixture))
+
+
+def difference_of_logs(x: Mixture, y: Mixture) -> Floats:
+    """Return E|X - Y|, shape (...), of mixtures whose logarithms are normal.
+
+    It is E X + E Y - 2 E min(X, Y), and a lognormal's E[X; X < y] is E X times the probability under a mean that is s^2 larger:
+    E[X; X < Y] = E X P[m_x + s_x^2 + e < m_y], e of variance s_x^2 + s_y^2.
+    """
+    pairs = _pairs(x, y)
+    every = np.ones(np.broadcast_shapes(x.weights.shape[:-1], y.weights.shape[:-1]), bool)
+    (_, new, _), (_, old, _) = moments(Scaled(_present(x), every)), moments(Scaled(_present(y), every))
+    new, old = new[..., :, None], old[..., None, :]
+    variances = [np.where(own.weights > 0, own.deviations, 0.0) ** 2 for own in (x, y)]
+    spread = np.where(pairs.deviation > 0, pairs.deviation, 1.0)
+    below = ndtr((-pairs.difference - variances[0][..., :, None]) / spread)
+    above = ndtr((pairs.difference - variances[1][..., None, :]) / spread)
+    each = np.where(pairs.deviation > 0, new * (1 - 2 * below) + old * (1 - 2 * above), np.abs(new - old))
+    return np.asarray(pairs.known * (pairs.weight * each).sum(axis=(-2, -1)))
+
+
+def check_scales(systems: Sequence[System], shift: float = 0.0) -> None:
+    """Raise ValueError where a mixture of values meets one of logarithms, or where values of logarithms are shifted."""
+    known = [(system.own.mixture.weights > 0).any(axis=-1) for system in systems]
+    plain, log = (
+        np.any(np.broadcast_arrays(*(there & (system.own.log == flag) for there, system in zip(known, systems, strict=True))), axis=0)
+        for flag in (False, True)
+    )
+    if (plain & log).any():
+        raise ValueError(
+            f"in {int((plain & log).sum())} cells a mixture of times meets one of log times; fit both with log=True, or both with log=False"
+        )
+    if shift and log.any():
+        raise ValueError(f"shift={shift:g} is not available for mixtures of log times; give the timings, or fit with log=False")
 
 
 def less(x: Mixture, y: Mixture, shift: float = 0.0, ties: float = 0.0) -> Floats:
@@ -171,13 +214,18 @@ def _won_at(mixtures: Mixture, known: np.ndarray, system: int, place: Floats, ti
 
 def given(parameters: Floats) -> System:
     """Take mixtures from an array of parameters, shape (..., parameter, component); n may be unknown."""
-    weights, means, deviations, n = (parameters[..., place, :] for place in range(len(PARAMETERS)))
-    return System(Mixture(weights, means, deviations), None, n[..., 0])
+    weights, means, deviations, n, log = (parameters[..., place, :] for place in range(len(PARAMETERS)))
+    return System(Scaled(Mixture(weights, means, deviations), log[..., 0] == 1), None, n[..., 0])
 
 
 def fitted(runs: Floats) -> System:
     """Fit a mixture to every cell, runs of shape (..., units, runs): each unit counts the same."""
-    return System(_fit(runs), runs, (~np.isnan(runs)).any(axis=-1).sum(axis=-1).astype(float))
+    return System(_plain(_fit(runs)), runs, (~np.isnan(runs)).any(axis=-1).sum(axis=-1).astype(float))
+
+
+def _plain(mixture: Mixture) -> Scaled:
+    """Return mixtures as those of the values themselves."""
+    return Scaled(mixture, np.zeros(mixture.weights.shape[:-1], bool))
 
 
 def _fit(runs: Floats, tolerance: float | None = None) -> Mixture:
@@ -205,19 +253,19 @@ def beside(mixtures: Sequence[Mixture]) -> Mixture:
 
 def number_of_modes(runs: Floats) -> Floats:
     """Fit runs of shape (..., units, runs), and count the modes of the densities; NaN without runs."""
-    return _count(_fit(runs))
+    return _count(_plain(_fit(runs)))
 
 
-def _count(mixture: Mixture) -> Floats:
+def _count(own: Scaled) -> Floats:
     """Count modes; NaN where no component is present."""
-    known = (mixture.weights > 0).any(axis=-1)
+    known = (own.mixture.weights > 0).any(axis=-1)
     found = np.full(known.shape, np.nan)
-    found[known] = (~np.isnan(modes(Mixture(*(part[known] for part in mixture))))).sum(axis=-1)
+    found[known] = (~np.isnan(modes(Scaled(Mixture(*(part[known] for part in own.mixture)), own.log[known])))).sum(axis=-1)
     return found
 
 
 def resampled(
-    systems: Sequence[System], cells: np.ndarray, metric: Callable[[Sequence[Mixture]], Floats], drawing: Drawing, *, each: bool = False
+    systems: Sequence[System], cells: np.ndarray, metric: Callable[[Sequence[Scaled]], Floats], drawing: Drawing, *, each: bool = False
 ) -> Limits:
     """Compute a metric of mixtures, and percentile limits from samples drawn again and fitted again.
 
@@ -228,7 +276,7 @@ def resampled(
     cells : int array, shape (...)
         Numbers of the cells, which name the streams.
     metric : callable
-        Takes one mixture (..., component) per system, returns (...), or (..., system) with `each`.
+        Takes one mixture (..., component) per system, on its scale, returns (...), or (..., system) with `each`.
     drawing : Drawing
         How often samples are drawn.
     each : bool
@@ -240,7 +288,7 @@ def resampled(
         Of shape (...), or (..., system); limits are NaN where a number of units is unknown or below 2.
     """
     shape = (*cells.shape, len(systems)) if each else cells.shape
-    estimate = np.array(np.broadcast_to(metric([system.mixture for system in systems]), shape))
+    estimate = np.array(np.broadcast_to(metric([system.own for system in systems]), shape))
     replicates = np.full((*shape, drawing.n_resamples + 1), np.nan)
     replicates[..., 0] = estimate
     if drawing.n_resamples:
@@ -257,7 +305,7 @@ def resampled(
 def resampled_modes(system: System, cells: np.ndarray, drawing: Drawing) -> tuple[Limits, Floats]:
     """Count the modes of mixtures; return the count with percentile limits, and the share of refitted samples that agree with it."""
     replicates = np.full((*cells.shape, drawing.n_resamples + 1), np.nan)
-    replicates[..., 0] = _count(system.mixture)
+    replicates[..., 0] = _count(system.own)
     if drawing.n_resamples:
         for place in np.ndindex(cells.shape):  # cell by cell: each has a stream of its own
             found = _redrawn(_at(system, place, cells.shape), int(cells[place]), 0, drawing)
@@ -272,20 +320,24 @@ def resampled_modes(system: System, cells: np.ndarray, drawing: Drawing) -> tupl
 
 def _at(system: System, place: tuple[int, ...], shape: tuple[int, ...]) -> System:
     """Return one cell of a system."""
-    parts = [np.broadcast_to(part, (*shape, part.shape[-1]))[place] for part in system.mixture]
+    parts = [np.broadcast_to(part, (*shape, part.shape[-1]))[place] for part in system.own.mixture]
+    log = np.broadcast_to(system.own.log, shape)[place]
     runs = None if system.runs is None else np.broadcast_to(system.runs, (*shape, *system.runs.shape[-2:]))[place]
-    return System(Mixture(*parts), runs, np.broadcast_to(system.n, shape)[place])
+    return System(Scaled(Mixture(*parts), np.asarray(log)), runs, np.broadcast_to(system.n, shape)[place])
 
 
-def _redrawn(system: System, cell: int, number: int, drawing: Drawing) -> Mixture | None:
-    """Draw samples of one cell and fit them, by EM that stops where mclust does; None where there are no two units."""
+def _redrawn(system: System, cell: int, number: int, drawing: Drawing) -> Scaled | None:
+    """Draw samples of one cell and fit them on its scale, by EM that stops where mclust does; None where there are no two units."""
     if not system.n >= 2:
         return None
     stream = np.random.Generator(np.random.Philox(key=list(drawing.key), counter=[0, 0, number, cell]))
     runs = system.runs
+    mixture = system.own.mixture
     if runs is None or runs.shape[-1] == 1 or (~np.isnan(runs)).sum(axis=-1).max() == 1:
-        return _fit(_drawn(system.mixture, (drawing.n_resamples, int(system.n), 1), stream), STOPPED)
-    return _fit(_smoothed(system.mixture, runs, drawing.n_resamples, stream), STOPPED)
+        drawn = _drawn(mixture, (drawing.n_resamples, int(system.n), 1), stream)
+    else:
+        drawn = _smoothed(mixture, runs, drawing.n_resamples, stream)
+    return Scaled(_fit(drawn, STOPPED), np.full(drawing.n_resamples, system.own.log))
 
 
 def _drawn(mixture: Mixture, shape: tuple[int, ...], stream: np.random.Generator) -> Floats:

@@ -112,6 +112,15 @@ def match_sides(new: Floats, old: Floats, *, shared: bool, paired: bool) -> Side
 
 def smallest_number(sides: Sides) -> Floats:
     """Return the number of units behind the benchmark that has fewest, on the side that has fewer; 0 without a benchmark."""
-    numbers = np.minimum(*((~np.isnan(side)).sum(axis=-1) for side in (sides.new, sides.old)))
-    fewest = np.where(sides.matched, numbers, np.inf).min(axis=-1, initial=np.inf)
+    return np.minimum(*smallest_numbers(sides))
+
+
+def smallest_numbers(sides: Sides) -> tuple[Floats, Floats]:
+    """Return the same for the new and the old side alone."""
+    return _fewest(sides.new, sides.matched), _fewest(sides.old, sides.matched)
+
+
+def _fewest(units: Floats, matched: Mask) -> Floats:
+    """Return the number of units of the matched benchmark that has fewest; 0 without a benchmark."""
+    fewest = np.where(matched, (~np.isnan(units)).sum(axis=-1), np.inf).min(axis=-1, initial=np.inf)
     return np.where(np.isinf(fewest), 0.0, fewest)

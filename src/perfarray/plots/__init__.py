@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import xarray as xr
 
+from perfarray.plots._agreement import agreement
 from perfarray.plots._bootstrap import distribution
-from perfarray.plots._intervals import mean_intervals, ratio_intervals
+from perfarray.plots._intervals import mean_intervals, ratio_intervals, score_ratios
 from perfarray.plots._mixture import cdf_fit, mixture, violin
 from perfarray.plots._plan import plan
 from perfarray.plots._principal_components import principal_components
+from perfarray.plots._randomization import randomization
 from perfarray.plots._regression import explained
 from perfarray.plots._required_runs import required_runs
 from perfarray.plots._run_sequence import run_sequence
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PICTURES",
+    "agreement",
     "cdf_fit",
     "distribution",
     "draw",
@@ -33,16 +36,19 @@ __all__ = [
     "plan",
     "principal_components",
     "protocol",
+    "randomization",
     "ratio_intervals",
     "required_runs",
     "run_sequence",
     "score_densities",
+    "score_ratios",
     "variance_components",
     "violin",
 ]
 
 PICTURES: Final[Mapping[str, Callable[..., "Axes"]]] = MappingProxyType(
     {
+        "agreement": agreement,
         "bootstrap_distribution": distribution,
         "bootstrap_interval": mean_intervals,
         "compare": ratio_intervals,
@@ -55,9 +61,11 @@ PICTURES: Final[Mapping[str, Callable[..., "Axes"]]] = MappingProxyType(
         "plan_repetitions": plan,
         "plan_suite": plan,
         "principal_components": principal_components,
+        "randomization_test": randomization,
         "ratio_interval": ratio_intervals,
         "required_runs": required_runs,
         "score_distribution": score_densities,
+        "score_ratio_interval": score_ratios,
         "speedup_test": protocol,
         "variance_components": variance_components,
     }

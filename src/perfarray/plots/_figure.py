@@ -1,5 +1,7 @@
 """What every picture shares: where it is drawn, its colours, and what its title says of the cells."""
 
+import re
+from collections import Counter
 from collections.abc import Callable
 from itertools import product
 from typing import TYPE_CHECKING, Final
@@ -28,6 +30,16 @@ PREFIXED: Final = ("s", "J", "W", "Hz", "ops/s")
 """Units that read well with a prefix: ms, kJ."""
 
 
+MARGIN: Final = 40.0
+"""Points beside the labels of the vertical axis: its own label, ticks, the borders of the figure."""
+
+HANDLE: Final = 30.0
+"""Points that an entry of a legend takes beside its text."""
+
+WORD: Final = re.compile(r"[^\s_]+[\s_]*|[\s_]+")
+"""A word of a label, with what stands between it and the next."""
+
+
 def check_matplotlib() -> None:
     """Say what to install when matplotlib cannot be imported."""
     try:
@@ -44,17 +56,50 @@ def axes_for(ax: "Axes | None", size: tuple[float, float]) -> "Axes":
 
 
 def describe(ax: "Axes", title: str) -> None:
-    """Write the title, under it the legend of what was drawn (each entry once), and take the frame away."""
+    """Write the title in lines as long as the figure is wide, under it the legend (each entry once), and take the frame away."""
     handles, labels = ax.get_legend_handles_labels()
     entries = dict(zip(labels, handles, strict=True))
-    columns = 4 if len(entries) <= 4 else 3
+    columns = min(4 if len(entries) <= 4 else 3, _columns(ax, list(entries)))
     if entries:
         ax.legend(
             entries.values(), entries.keys(), loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=columns, frameon=False,
             fontsize=LABEL_SIZE, borderaxespad=0.3, handletextpad=0.4, columnspacing=1.2, handlelength=1.1,
         )  # fmt: skip
-    ax.set_title(title, loc="left", pad=8 + 18 * -(-len(entries) // columns))
+    ax.set_title(_wrapped(ax, title), loc="left", pad=8 + 18 * -(-len(entries) // columns))
     ax.spines[["top", "right"]].set_visible(False)
+
+
+def _room(ax: "Axes") -> float:
+    """Return how many points there are from the left end of the axes to the right border: of the figure, or of one of several axes."""
+    figure = ax.get_figure(root=True)
+    width = 72 * (figure.get_figwidth() if figure is not None else 0.0)
+    if figure is None or len(figure.axes) > 1:
+        return width * ax.get_position().width
+    groups = [text.get_text() for text in ax.texts if text.get_gid() == "group"]
+    return width - text_width([label.get_text() for label in ax.get_yticklabels()]) - text_width(groups) - MARGIN
+
+
+def _columns(ax: "Axes", labels: list[str]) -> int:
+    """Return how many columns of a legend fit beside each other: all entries in one row if they fit there."""
+    room = _room(ax)
+    if sum(text_width([label]) + HANDLE for label in labels) <= room:
+        return max(1, len(labels))
+    return max(1, int(room / (text_width(labels) + HANDLE)))
+
+
+def _wrapped(ax: "Axes", title: str) -> str:
+    """Break a title into lines that fit; a single word may be too long."""
+    from matplotlib.font_manager import FontProperties
+
+    size, room = FontProperties(size=ax.title.get_fontsize()).get_size_in_points(), _room(ax)
+    lines: list[str] = []
+    for word in title.split(" "):
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and text_width([longer], size) <= room:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return "\n".join(lines)
 
 
 def level_colours(levels: list[str]) -> dict[str, str]:
@@ -93,9 +138,14 @@ def label_text(dim: str, label: object) -> str:
 
 
 def shortened(labels: list[str], limit: int = 40) -> list[str]:
-    """Shorten long labels: by the package they share, then in the middle or nearer an end where that keeps different ones different."""
+    """Shorten long labels without making different ones alike: by what many share, then in the middle or nearer an end.
+
+    A package that all share and words that several share go first; words with digits stay, since they are model numbers.
+    """
     if max(map(len, labels), default=0) > limit:
         labels = _without_package(labels)
+        fewer = _without_words(labels, limit)
+        labels = fewer if len(set(fewer)) == len(set(labels)) else labels
     for length, head in product((limit, 3 * limit // 2), (0.5, 0.2, 0.8)):
         start = int(length * head)
         short = [text if len(text) <= length else f"{text[:start]}…{text[start + 1 - length :]}" for text in labels]
@@ -113,10 +163,26 @@ def _without_package(labels: list[str]) -> list[str]:
     return ["…" + ".".join(own[shared:]) if shared else label for own, label in zip(parts, labels, strict=True)]
 
 
-def text_width(labels: list[str]) -> float:
+def _without_words(labels: list[str], limit: int) -> list[str]:
+    """Leave words without digits out of labels that are too long, as many as needed: those first that most labels have."""
+    shared = Counter(word for label in set(labels) for word in set(WORD.findall(label)))
+
+    def shorter(label: str) -> str:
+        words = WORD.findall(label)
+        common = [place for place, word in enumerate(words) if shared[word] > 1 and not any(map(str.isdigit, word))]
+        text, dropped = label, set[int]()
+        for place in sorted(common, key=lambda place: -shared[words[place]]):
+            if len(text) <= limit or len(dropped) == len(words) - 1:
+                break
+            dropped.add(place)
+            text = re.sub("…+", "…", "".join("…" if number in dropped else word for number, word in enumerate(words)))
+        return text
+
+    return [shorter(label) for label in labels]
+
+
+def text_width(labels: list[str], size: float = LABEL_SIZE) -> float:
     """Return the width in points of the widest label."""
     from matplotlib.textpath import TextPath
 
-    return max(
-        (float(np.ptp(TextPath((0, 0), text, size=LABEL_SIZE).get_extents().intervalx)) for text in labels if text.strip()), default=0.0
-    )
+    return max((float(np.ptp(TextPath((0, 0), text, size=size).get_extents().intervalx)) for text in labels if text.strip()), default=0.0)

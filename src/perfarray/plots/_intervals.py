@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import HIGHER, LOWER, THROUGHPUT, TIME
-from perfarray.plots._figure import axes_for, check_matplotlib, describe, number_format, selection
+from perfarray.conventions import BENCHMARK, HIGHER, LOWER, THROUGHPUT, TIME
+from perfarray.plots._figure import DARK, axes_for, check_matplotlib, describe, number_format, selection
 from perfarray.plots._interval_marks import Interval, draw_intervals, view_of
 from perfarray.plots._rows import GAP, Row, beside_rows, label_rows, rows_of, size_for
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SUITE = "suite (geometric mean)"
+
+WITHOUT = "without"
+"""The dim of a ratio of scores along which each benchmark is left out in turn; its first label leaves out none."""
 
 
 def ratio_intervals(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
@@ -72,6 +75,74 @@ def ratio_intervals(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
     ax.set_xlabel(f"{_quantity(result)}\n{_confidence(result, intervals)}")
     describe(ax, _ratio_title(result))
     return ax
+
+
+def score_ratios(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
+    """Draw ratios of suite scores with their intervals; with `sensitivity`, also those without each benchmark in turn.
+
+    Parameters
+    ----------
+    result : Dataset
+        What `score_ratio_interval` returned, or a selection of it.
+    ax : Axes, optional
+        Where to draw; default: a new figure, as high as its rows need.
+
+    Returns
+    -------
+    Axes
+        Horizontal axis: the ratio, logarithmic. The answer of the whole suite is the larger point, and of a single cell a dotted line: a
+        benchmark without which the answer moves far decides it.
+
+    Raises
+    ------
+    ImportError
+        When matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> import matplotlib.pyplot as plt
+    >>> import perfarray
+    >>> samples = {"fft": [[10.0, 10.2], [8.0, 8.1]], "sort": [[5.0, 5.1], [4.5, 4.6]]}
+    >>> times = perfarray.from_samples(samples, dim="benchmark", level=("version", "execution")).assign_coords(version=["old", "new"])
+    >>> ax = score_ratios(times.perf.score_ratio_interval("old", sensitivity=True))
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['all benchmarks', 'without fft', 'without sort']
+    >>> plt.close(ax.figure)
+    """
+    check_matplotlib()
+    result = result.compute()
+    shown = _with_sensitivity(result) if "estimate_without" in result else result[["estimate", "lower", "upper"]]
+    rows = rows_of(shown["estimate"])
+    intervals = [_interval(shown, row)._replace(suite=row.cell.get(WITHOUT, 0) == 0) for row in rows]
+    ax = axes_for(ax, size_for(rows))
+    view = view_of(intervals, _draw_reference(ax, result), log=True)
+    draw_intervals(ax, intervals, view, log=True)
+    label_rows(ax, rows)
+    if WITHOUT in shown.dims and result["estimate"].size == 1:
+        ax.axvline(float(result["estimate"].values.item()), color=DARK, linewidth=0.8, linestyle=":", zorder=1, label="all benchmarks")
+    beside_rows(ax, rows, [_change(interval.estimate) for interval in intervals], "change")
+    sampled = "; the benchmarks are a sample" if result.attrs.get("benchmarks") == "a sample" else ""
+    ax.set_xlabel(f"{_score(result)}\n{_confidence(result, intervals)}{sampled}")
+    describe(ax, _ratio_title(result))
+    return ax
+
+
+def _with_sensitivity(result: xr.Dataset) -> xr.Dataset:
+    """Put the answers without each benchmark behind that of the whole suite, along one dim."""
+    across = str(result.attrs.get("across", BENCHMARK))
+    parts = {}
+    for name in ("estimate", "lower", "upper"):
+        without = result[f"{name}_without"].dropna(across, how="all").rename({across: WITHOUT})
+        names = [f"all {across}s", *(f"without {label}" for label in without[WITHOUT].values.tolist())]
+        whole = result[name].expand_dims({WITHOUT: 1}).drop_vars(WITHOUT, errors="ignore")
+        parts[name] = xr.concat([whole, without.drop_vars(WITHOUT)], WITHOUT).assign_coords({WITHOUT: names}).transpose(..., WITHOUT)
+    return xr.Dataset(parts, attrs=result.attrs)
+
+
+def _score(result: xr.Dataset) -> str:
+    """Say what the ratio is of, and which side of 1 is good."""
+    return f"{result.attrs.get('mean', 'geometric')} mean of {_quantity(result)}"
 
 
 def mean_intervals(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":

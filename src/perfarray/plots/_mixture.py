@@ -35,6 +35,12 @@ TALLEST: Final = 3.0
 WIDTH: Final = 0.8
 """Width of the widest violin, where neighbours are 1 apart."""
 
+ALIKE: Final = 5.0
+"""Ratio of the largest median to the least, above which violins are drawn relative to their medians."""
+
+CLOSE: Final = 0.005
+"""Share of its place that an axis spans, below which it shows differences: four digits would write the same number at every tick."""
+
 
 def mixture(result: xr.Dataset, ax: "Axes | None" = None, times: xr.DataArray | None = None, bins: int | str = "auto") -> "Axes":
     """Draw the density of a mixture and of its components, over a histogram of the runs with a tick for each.
@@ -75,28 +81,29 @@ def mixture(result: xr.Dataset, ax: "Axes | None" = None, times: xr.DataArray | 
     """
     check_matplotlib()
     cell = _one_cell(result)
-    weights, means, deviations = _parameters(cell)
+    weights, means, deviations, log = _parameters(cell)
     runs, shares = _runs(times, cell)
     ax = axes_for(ax, (7.5, 4.5))
     if runs.size:
         heights, edges = np.histogram(runs, np.histogram_bin_edges(runs, bins), weights=shares, density=True)
         ax.bar(edges[:-1], heights, np.diff(edges), align="edge", color=GREY, alpha=0.35, label="runs", linewidth=0)
         ax.plot(runs, np.full(runs.shape, 0.018), "|", color=DARK, markersize=7, transform=ax.get_xaxis_transform())
-    x = _places(means, deviations, runs)
+    x = _places(means, deviations, runs, log)
     bells = [
-        weight * _bell(x, mean, deviation) for weight, mean, deviation in zip(weights, means, deviations, strict=True) if deviation > 0
+        weight * _bell(x, mean, deviation, log) for weight, mean, deviation in zip(weights, means, deviations, strict=True) if deviation > 0
     ]
     for number, bell in enumerate(bells):
         ax.plot(x, bell, color=COLOURS[1 + number % (len(COLOURS) - 1)], linewidth=1.1, linestyle="--", label="components")
     if bells:
         ax.plot(x, np.sum(bells, axis=0), color=COLOURS[0], linewidth=1.8, label="mixture")
-    for point in means[deviations == 0]:
+    for point in _off_log(means[deviations == 0], log):
         ax.axvline(point, color=COLOURS[0], linewidth=1.8, label="mixture (constant)")
     top = TALLEST * heights.max() if runs.size else np.inf
     if bells and np.sum(bells, axis=0).max() > top:
         ax.set_ylim(0, top)
     _finish(ax, cell, "density")
-    described = f"Mixture of {len(weights)} component{'s' * (len(weights) > 1)}"
+    ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    described = f"Mixture of {len(weights)} {'lognormal ' * log}component{'s' * (len(weights) > 1)}"
     describe(ax, ", ".join([described, *selection(result["n_components"])]))
     return ax
 
@@ -140,18 +147,18 @@ def cdf_fit(result: xr.Dataset, ax: "Axes | None" = None, times: xr.DataArray | 
 
     check_matplotlib()
     cell = _one_cell(result)
-    weights, means, deviations = _parameters(cell)
+    weights, means, deviations, log = _parameters(cell)
     runs, shares = _runs(times, cell)
     if not runs.size:
         raise ValueError("cdf_fit compares a mixture with its runs; give the timings with times=")
     ax = axes_for(ax, (7.5, 4.5))
 
     def reached(x: np.ndarray) -> np.ndarray:
-        spread = np.where(deviations > 0, deviations, 1.0)
-        each = np.where(deviations > 0, ndtr((x[:, None] - means) / spread), x[:, None] >= means)
+        y, spread = _on_log(x, log)[:, None], np.where(deviations > 0, deviations, 1.0)
+        each = np.where(deviations > 0, ndtr((y - means) / spread), y >= means)
         return np.asarray(each @ weights)
 
-    x = _places(means, deviations, runs)
+    x = _places(means, deviations, runs, log)
     values, first = np.unique(runs, return_index=True)
     steps = np.add.reduceat(shares, first).cumsum()
     ends = np.r_[x[0], values, x[-1]]
@@ -172,7 +179,7 @@ def cdf_fit(result: xr.Dataset, ax: "Axes | None" = None, times: xr.DataArray | 
     return ax
 
 
-def violin(times: xr.DataArray, ax: "Axes | None" = None) -> "Axes":
+def violin(times: xr.DataArray, ax: "Axes | None" = None, relative: bool | None = None) -> "Axes":
     """Draw a violin for every configuration, side by side: a kernel density mirrored, quartiles as a bar, the median as a dot.
 
     Parameters
@@ -181,6 +188,9 @@ def violin(times: xr.DataArray, ax: "Axes | None" = None) -> "Axes":
         Timings; every dim that is not a repetition dim gives violins. Each outermost unit has equal weight.
     ax : Axes, optional
         Where to draw; default: a new figure, as wide as its violins need.
+    relative : bool, optional
+        Whether the runs of each configuration are divided by their median, which then stands under its name; default: where the largest
+        median is more than five times the least, so that the shapes of all can be seen.
 
     Returns
     -------
@@ -214,17 +224,23 @@ def violin(times: xr.DataArray, ax: "Axes | None" = None) -> "Axes":
     places = [dict(zip(cells.dims, index, strict=True)) for index in np.ndindex(*cells.shape)]
     names = shortened([", ".join(label_text(str(dim), cells[dim].values[place[dim]]) for dim in shown) for place in places], 30)
     ax = axes_for(ax, (max(4.0, 1.5 + 0.9 * len(places)), 4.5))
-    for number, place in enumerate(places):
-        runs, shares = _weighted(times.isel(place), levels)
+    units, name = str(times.attrs.get("units", "1")), f"{times.name or 'time'}"
+    drawn = [_weighted(times.isel(place), levels) for place in places]
+    medians = np.array([_quantile(runs, shares, 0.5) for runs, shares in drawn])
+    if relative is None:
+        relative = bool(np.nanmin(medians, initial=np.inf) > 0 and np.nanmax(medians, initial=0) > ALIKE * np.nanmin(medians))
+    if relative:
+        drawn = [(runs / median, shares) for (runs, shares), median in zip(drawn, medians, strict=True)]
+        written = number_format(units)
+        names = [f"{label}\n{written(median)}".strip() for label, median in zip(names, medians, strict=True)]
+        units, name = "1", f"{name} / median"
+    for number, (runs, shares) in enumerate(drawn):
         if runs.size:
             _draw_violin(ax, number, runs, shares)
-    turned = max(map(len, names)) > 10 and len(names) > 1
+    turned = max(len(line) for name in names for line in name.split("\n")) > 10 and len(names) > 1
     ax.set_xticks(range(len(names)), names, fontsize=LABEL_SIZE, rotation=30 if turned else 0, ha="right" if turned else "center")
     ax.set_xlim(-0.6, len(places) - 0.4)
-    units = str(times.attrs.get("units", "1"))
-    written = number_format(units)
-    ax.yaxis.set_major_formatter(lambda value, _: written(value))
-    ax.set_ylabel(f"{times.name or 'time'}")
+    _write_places(ax, "y", name, units)
     describe(ax, ", ".join(["Runs", *selection(cells)]))
     return ax
 
@@ -233,8 +249,7 @@ def _draw_violin(ax: "Axes", number: int, runs: np.ndarray, shares: np.ndarray) 
     """Draw one violin; runs in ascending order."""
     from scipy.stats import gaussian_kde
 
-    reached = np.cumsum(shares)
-    low, median, high = (runs[min(int(np.searchsorted(reached, p - 1e-12)), runs.size - 1)] for p in (0.25, 0.5, 0.75))
+    low, median, high = (_quantile(runs, shares, p) for p in (0.25, 0.5, 0.75))
     if runs[-1] - runs[0] > 1e-9 * abs(runs[-1]):
         y = np.linspace(runs[0], runs[-1], POINTS)
         density = gaussian_kde(runs, weights=shares)(y)
@@ -244,6 +259,13 @@ def _draw_violin(ax: "Axes", number: int, runs: np.ndarray, shares: np.ndarray) 
         ax.hlines(median, number - 0.3, number + 0.3, color=COLOURS[0], linewidth=1.6, label="density")
     ax.vlines(number, low, high, color=DARK, linewidth=5, label="quartiles", zorder=3)
     ax.plot(number, median, "o", color="white", markeredgecolor=DARK, markersize=5, label="median", zorder=4)
+
+
+def _quantile(runs: np.ndarray, shares: np.ndarray, p: float) -> float:
+    """Return a quantile of runs in ascending order; NaN without runs."""
+    if not runs.size:
+        return float("nan")
+    return float(runs[min(int(np.searchsorted(np.cumsum(shares), p - 1e-12)), runs.size - 1)])
 
 
 def _one_cell(result: xr.Dataset) -> xr.Dataset:
@@ -257,11 +279,24 @@ def _one_cell(result: xr.Dataset) -> xr.Dataset:
     return cell
 
 
-def _parameters(cell: xr.Dataset) -> tuple[Any, Any, Any]:
-    """Return weights, means and standard deviations of the components that are present."""
+def _parameters(cell: xr.Dataset) -> tuple[Any, Any, Any, bool]:
+    """Return weights, means and standard deviations of the components that are present, and whether they are those of logarithms."""
     present = (cell["weight"] > 0).values
     weights, means, deviations = (cell[name].values[present] for name in ("weight", "mean", "standard_deviation"))
-    return weights, means, deviations
+    return weights, means, deviations, bool(cell["log"]) if "log" in cell else False
+
+
+def _on_log(x: np.ndarray, log: bool) -> np.ndarray:
+    """Return values, or their logarithms; those that have none become minus infinity."""
+    if not log:
+        return x
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.maximum(x, 0.0)))
+
+
+def _off_log(y: np.ndarray, log: bool) -> np.ndarray:
+    """Return the values whose logarithms are given, where they are."""
+    return np.asarray(np.exp(y)) if log else y
 
 
 def _runs(times: xr.DataArray | None, cell: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
@@ -292,23 +327,36 @@ def _weighted(own: xr.DataArray, levels: list[str]) -> tuple[np.ndarray, np.ndar
     return units[measured][order], shares[measured][order]
 
 
-def _places(means: np.ndarray, deviations: np.ndarray, runs: np.ndarray) -> np.ndarray:
+def _places(means: np.ndarray, deviations: np.ndarray, runs: np.ndarray, log: bool) -> np.ndarray:
     """Return where curves are drawn: evenly, and densely where a component is narrow."""
-    ends = np.r_[means - REACH * deviations, means + REACH * deviations, runs]
+    reach = REACH if not log else 0.75 * REACH
+    ends = np.r_[_off_log(means - reach * deviations, log), _off_log(means + reach * deviations, log), runs]
     margin = 0.05 * (ends.max() - ends.min()) or 0.01 * abs(ends.max()) or 1.0
     even = np.linspace(ends.min() - margin, ends.max() + margin, POINTS)
     near = means[:, None] + deviations[:, None] * np.linspace(-REACH, REACH, POINTS)
-    return np.sort(np.r_[even, near.ravel()])
+    places = np.r_[even, _off_log(near.ravel(), log)]
+    return np.sort(places[(places >= even[0]) & (places <= even[-1])] if log else places)
 
 
-def _bell(x: np.ndarray, mean: float, deviation: float) -> np.ndarray:
-    """Return a normal density."""
-    return np.asarray(np.exp(-0.5 * ((x - mean) / deviation) ** 2) / (deviation * np.sqrt(2 * np.pi)))
+def _bell(x: np.ndarray, mean: float, deviation: float, log: bool) -> np.ndarray:
+    """Return a normal density, or a lognormal one."""
+    bell = np.exp(-0.5 * ((_on_log(x, log) - mean) / deviation) ** 2) / (deviation * np.sqrt(2 * np.pi))
+    return np.asarray(np.where(x > 0, bell / np.where(x > 0, x, 1.0), 0.0) if log else bell)
 
 
 def _finish(ax: "Axes", cell: xr.Dataset, label: str) -> None:
     """Name the axes."""
-    written = number_format(str(cell["mean"].attrs.get("units", "1")))
-    ax.xaxis.set_major_formatter(lambda value, _: written(value))
-    ax.set_xlabel(str(cell.attrs.get("metric", "time")))
+    units = str(cell.attrs.get("units", cell["mean"].attrs.get("units", "1")))
+    _write_places(ax, "x", str(cell.attrs.get("metric", "time")), units)
     ax.set_ylabel(label)
+
+
+def _write_places(ax: "Axes", which: str, name: str, units: str) -> None:
+    """Write numbers with units along an axis; where they hardly differ, their differences from a round number."""
+    axis, (low, high) = getattr(ax, f"{which}axis"), getattr(ax, f"get_{which}lim")()
+    written, from_where = number_format(units), 0.0
+    if 0 < high - low < CLOSE * abs(low + high) / 2:
+        from_where = float(f"{(low + high) / 2:.4g}")
+        name = f"{name}, from {written(from_where)}"
+    axis.set_major_formatter(lambda value, _: written(value - from_where))
+    axis.set_label_text(name)

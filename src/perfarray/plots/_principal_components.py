@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import xarray as xr
 
-from perfarray.plots._figure import COLOURS, GREY, NOTE_SIZE, axes_for, check_matplotlib, describe, selection, shortened
+from perfarray.plots._figure import COLOURS, DARK, NOTE_SIZE, axes_for, check_matplotlib, describe, selection, shortened
+from perfarray.plots._point_names import Mark, write_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,11 +16,11 @@ KINDS: Final = ("biplot", "scree")
 REACH: Final = 0.85
 """How far arrows reach at most, as a share of the way to the farthest point along an axis."""
 
-APART: Final = 10.0
-"""Least vertical distance of names, in points of 1/72 inch, where they overlap sideways."""
+MOST: Final = 40
+"""Letters of a name beside a point."""
 
-MOVES: Final = (0, 1, -1, 2, -2, 3, -3)
-"""How far a name may be moved up or down to find room, in its own height."""
+SIDES: Final = (7.0, 11.0)
+"""Least and largest height in inches of a biplot; many names need room."""
 
 
 def principal_components(
@@ -67,10 +68,8 @@ def principal_components(
         raise ValueError(f"kind={kind!r} is not known; choose one of 'biplot', 'scree'")
     result = result.compute()
     result, others = _one_analysis(result)
-    ax = _scree(result, ax) if kind == "scree" else _biplot(result, ax, components)
-    if others:
-        ax.text(0.01, 0.01, f"{others} more analyses: select one", transform=ax.transAxes, fontsize=NOTE_SIZE, color=GREY)
-    return ax
+    chosen = [*selection(result), *([f"one of {others + 1} analyses (select another)"] if others else [])]
+    return _scree(result, ax, chosen) if kind == "scree" else _biplot(result, ax, components, chosen)
 
 
 def _one_analysis(result: xr.Dataset) -> tuple[xr.Dataset, int]:
@@ -88,7 +87,7 @@ def _one_analysis(result: xr.Dataset) -> tuple[xr.Dataset, int]:
     return chosen, int((sizes > 0).sum()) - 1
 
 
-def _biplot(result: xr.Dataset, ax: "Axes | None", components: tuple[int, int]) -> "Axes":
+def _biplot(result: xr.Dataset, ax: "Axes | None", components: tuple[int, int], said: list[str]) -> "Axes":
     """Draw points and arrows."""
     there = result["principal_component"].values.tolist()
     if len(components) != 2 or any(number not in there for number in components):
@@ -97,7 +96,8 @@ def _biplot(result: xr.Dataset, ax: "Axes | None", components: tuple[int, int]) 
     chosen = result.sel(principal_component=list(components))
     scores = chosen["score"].transpose(samples, "principal_component").values
     loadings = chosen["loading"].transpose(features, "principal_component").values
-    ax = axes_for(ax, (8.0, 7.0))
+    height = float(np.clip(SIDES[0] + 0.06 * (len(scores) + len(loadings) - 15), *SIDES))
+    ax = axes_for(ax, (height + 1.0, height))
     farthest, longest = np.abs(scores).max(axis=0), np.abs(loadings).max(axis=0)
     usable = (farthest > 0) & (longest > 0)
     scale = REACH * float((farthest[usable] / longest[usable]).min(initial=np.inf)) if usable.any() else 1.0
@@ -114,11 +114,14 @@ def _biplot(result: xr.Dataset, ax: "Axes | None", components: tuple[int, int]) 
     for axis, number in zip((ax.xaxis, ax.yaxis), components, strict=True):
         share = 100 * float(result["explained_variance_ratio"].sel(principal_component=number))
         axis.set_label_text(f"principal component {number} ({share:.3g} % of the variance)")
-    describe(ax, ", ".join([f"{samples} and {features}: biplot", *selection(result)]))
-    names = [shortened([str(label) for label in result[dim].values.tolist()], 24) for dim in (samples, features)]
-    left_out = _label(ax, [*zip(names[0], scores, strict=True)], [*zip(names[1], ends, strict=True)])
+    describe(ax, ", ".join([f"{samples} and {features}: biplot", *said]))
+    ax.autoscale_view()
+    points, arrows = (shortened([str(label) for label in result[dim].values.tolist()], MOST) for dim in (samples, features))
+    marks = [Mark(name, x, y, "black", arrow=False) for name, (x, y) in zip(points, scores.tolist(), strict=True)]
+    marks += [Mark(name, x, y, COLOURS[5], arrow=True) for name, (x, y) in zip(arrows, ends.tolist(), strict=True)]
+    left_out = write_names(ax, marks)
     if left_out:
-        ax.text(0.99, 0.01, f"no room for {left_out} names", transform=ax.transAxes, ha="right", fontsize=NOTE_SIZE, color=GREY)
+        ax.text(0.99, 0.01, f"no room for {left_out} names", transform=ax.transAxes, ha="right", fontsize=NOTE_SIZE, color=DARK)
     return ax
 
 
@@ -127,46 +130,7 @@ def _plain(number: float) -> str:
     return f"{number:.3g}" if 0.001 <= abs(number) < 1e5 else f"{number:.2e}"
 
 
-def _label(ax: "Axes", points: list[tuple[str, np.ndarray]], arrows: list[tuple[str, np.ndarray]]) -> int:
-    """Write names beside points and arrows, the farthest from the middle first; return how many found no room."""
-    from matplotlib.figure import Figure
-
-    ax.autoscale_view()
-    figure = ax.get_figure(root=True)
-    if isinstance(figure, Figure):
-        figure.draw_without_rendering()  # the layout decides where points stand
-    dots = ax.figure.dpi / 72
-    bounds = ax.get_window_extent()
-    marked = [(name, place, "black") for name, place in points] + [(name, place, COLOURS[5]) for name, place in arrows]
-    pixels = {id(place): ax.transData.transform(place) / dots for _, place, _ in marked}
-    middle = ax.transData.transform((0.0, 0.0)) / dots
-    taken: list[tuple[float, float, float]] = []
-    left_out = 0
-    for name, place, colour in sorted(marked, key=lambda mark: -float(np.hypot(*(pixels[id(mark[1])] - middle)))):
-        x, y = pixels[id(place)]
-        leftwards = bool(place[0] < 0)
-        width = 5.0 * len(name) + 8
-        left = x - width if leftwards else x
-        room = (
-            move
-            for move in MOVES
-            if bounds.y0 < (y + move * APART) * dots < bounds.y1
-            and not any(abs(y + move * APART - other) < APART and left < end and start < left + width for start, end, other in taken)
-        )
-        found = next(room, None)
-        if found is None:
-            left_out += 1
-            continue
-        taken.append((left, left + width, y + found * APART))
-        line = {"arrowstyle": "-", "color": GREY, "linewidth": 0.4, "shrinkA": 0, "shrinkB": 0} if found else None
-        ax.annotate(
-            name, (float(place[0]), float(place[1])), (-6 if leftwards else 6, found * APART), textcoords="offset points",
-            ha="right" if leftwards else "left", va="center", fontsize=NOTE_SIZE, color=colour, arrowprops=line, zorder=4,
-        )  # fmt: skip
-    return left_out
-
-
-def _scree(result: xr.Dataset, ax: "Axes | None") -> "Axes":
+def _scree(result: xr.Dataset, ax: "Axes | None", said: list[str]) -> "Axes":
     """Draw the share of the variance of every component, and their sum so far."""
     from matplotlib.ticker import MaxNLocator
 
@@ -179,5 +143,5 @@ def _scree(result: xr.Dataset, ax: "Axes | None") -> "Axes":
     ax.set_ylim(0, 105)
     ax.set_xlabel("principal component")
     ax.set_ylabel("share of the variance, percent")
-    describe(ax, ", ".join(["Explained variance", *selection(result)]))
+    describe(ax, ", ".join(["Explained variance", *said]))
     return ax

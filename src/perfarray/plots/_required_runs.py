@@ -52,12 +52,14 @@ def required_runs(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
         cell, colour = result.isel(place), COLOURS[number]
         shift = step * (number - (required.size - 1) / 2)
         name = ", ".join(str(required[dim].values[place[dim]]) for dim in required.dims if required.sizes[dim] > 1)
-        ax.vlines(runs + shift, cell["lower"].values, cell["upper"].values, color=colour, linewidth=2, label=name or "interval")
+        label = (name or "interval") + _promised(cell)
+        ax.vlines(runs + shift, cell["lower"].values, cell["upper"].values, color=colour, linewidth=2, label=label)
         wanted = float(cell["required"])
         if np.isfinite(wanted):
             ax.axvline(wanted + shift, color=colour if name else DARK, linewidth=1, linestyle=":", label="_" if name else "required")
     ax.axhline(1.0, color=DARK, linewidth=0.8, zorder=0)
     across = result.attrs.get("across", "benchmark")
+    ax.set_xlim(runs.min() - 0.5, runs.max() + 0.5)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_xlabel(f"runs of every {across}")
     level = 100 * float(result.attrs.get("confidence_level", 0.95))
@@ -65,3 +67,11 @@ def required_runs(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
     ax.set_ylabel(f"ratio of scores ({level:g} % interval)")
     describe(ax, ", ".join(["Interval by runs", *selection(required)]) + baseline)
     return ax
+
+
+def _promised(cell: xr.Dataset) -> str:
+    """Say of a cell whose runs do not suffice how many would, as far as that is known."""
+    if np.isfinite(float(cell["required"])) or "extrapolated" not in cell:
+        return ""
+    further = float(cell["extrapolated"])
+    return " (too few runs)" if np.isnan(further) else f" (too few runs; {further:.0f} would do)"

@@ -1,0 +1,47 @@
+"""Every method's word on one comparison: where marks stand, and what crosses and gaps mean."""
+
+import numpy as np
+import pytest
+
+import perfarray
+from perfarray.plots import agreement
+
+
+@pytest.fixture(scope="module")
+def result():
+    """Three runs a side of two benchmarks, a clear gain: too few for some methods."""
+    times = perfarray.simulate(
+        sizes={"execution": 3}, variances={"execution": 1e-4}, dims={"benchmark": ["fft", "sort"], "version": ["old", "new"]}, rng=1
+    )["time"]
+    faster = times.where(times["version"] == "old", 0.8 * times).assign_attrs(times.attrs)
+    return faster.perf.agreement("old", dim="version", rng=1)
+
+
+def test_marks_stand_where_methods_answer(result):
+    """A mark for every verdict, a cross for every method that cannot answer, nothing where it was not asked."""
+    ax = agreement(result)
+    marks = {line.get_label(): len(line.get_xdata()) for line in ax.lines if line.get_linestyle() == "None"}
+    outcomes = np.concatenate([result[name].values.ravel() for name in ("outcome", "suite_outcome")])
+    assert marks.pop("not applicable") == (outcomes == "not applicable").sum()
+    assert sum(marks.values()) == np.isin(outcomes, ["conclusive", "no evidence"]).sum()
+    crosses = next(line for line in ax.lines if line.get_label() == "not applicable")
+    names = [label.get_text() for label in ax.get_xticklabels()]
+    assert {names[int(x)] for x in crosses.get_xdata()} == {"randomization", "hpt"} | set(
+        result["method"].values[(result["outcome"] == "not applicable").any(["benchmark", "version"]).values]
+    )
+
+
+def test_rows_are_benchmarks_and_the_suite(result):
+    """The suite stands last; right of the rows stands whether methods agree."""
+    ax = agreement(result)
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["fft", "sort", "suite"]
+    told = [text.get_text() for text in ax.texts if text.get_gid() == "beside"]
+    assert told == ["yes" if same else "no" for same in [*result["agree"].values.ravel(), *result["suite_agree"].values.ravel()]]
+    assert ax.get_title(loc="left") == "new compared with old, by method"
+
+
+def test_without_any_answer_there_is_nothing_to_agree_on():
+    """One run a side: crosses, and a dash."""
+    times = perfarray.from_samples({"old": [1.0], "new": [0.9]})
+    ax = times.perf.agreement("old", rng=1).perf.plot()
+    assert [text.get_text() for text in ax.texts if text.get_gid() == "beside"] == ["–"]

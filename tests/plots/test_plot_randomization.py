@@ -1,0 +1,54 @@
+"""p-values of the randomization test: where they stand, the smallest possible, what is refused."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import perfarray
+from perfarray.plots import randomization
+
+
+def result(pvalue, **attrs):
+    """Return tests of some machines."""
+    labels = [f"m{place}" for place in range(len(pvalue))]
+    variables = {"pvalue": pvalue, "statistic": np.full(len(pvalue), 0.9), "n_exchanges": np.full(len(pvalue), 500.0)}
+    found = xr.Dataset({name: ("machine", values) for name, values in variables.items()}, {"machine": labels})
+    return found.assign_attrs({"result": "randomization_test", "n_resamples": 500, "plus_one": 1, "baseline": "old", **attrs})
+
+
+def drawn(ax, label):
+    """Return the values drawn under a label of the legend."""
+    return list(next(line for line in ax.lines if line.get_label() == label).get_xdata())
+
+
+def test_pvalues_stand_beside_the_smallest_possible():
+    """Points at p, ticks at 2 / 501, a line at 0.05, the ratio beside; a cell without data says so."""
+    ax = result([0.004, 0.3, np.nan]).perf.plot()
+    np.testing.assert_array_equal(drawn(ax, "p"), [0.004, 0.3, np.nan])
+    np.testing.assert_allclose(drawn(ax, "smallest p possible"), 2 / 501)
+    assert drawn(ax, "0.05") == [0.05, 0.05]
+    assert [text.get_text() for text in ax.texts if text.get_gid() == "beside"] == ["0.900"] * 3
+    assert any(text.get_text() == "not measured on both sides" for text in ax.texts)
+    assert ax.get_title(loc="left") == "Randomization test, compared with old"
+
+
+def test_one_sided_and_exact_are_said():
+    """All 20 exchanges of three runs against three: one of them is as extreme, on one side."""
+    times = perfarray.from_samples({"old": [10.0, 10.1, 9.9], "new": [9.0, 9.1, 8.9]})
+    ax = times.perf.randomization_test("old", method="exact", alternative="less").perf.plot()
+    assert drawn(ax, "smallest p possible") == drawn(ax, "p") == [0.05]
+    assert ax.get_xlabel() == "one-sided (less) p, all exchanges"
+
+
+def test_a_p_of_zero_is_an_arrow_at_the_border():
+    """The paper's b / M may be zero, which a logarithmic axis has no place for."""
+    ax = randomization(result([0.0, 0.1], plus_one=0))
+    (arrow,) = [line for line in ax.lines if line.get_gid() == "beyond"]
+    assert arrow.get_xdata().tolist() == [0.0]
+    assert drawn(ax, "p") == [0.1]
+
+
+def test_bad_alpha():
+    """What came and what is needed."""
+    with pytest.raises(ValueError, match=r"alpha=5 is out of range; give a number between 1e-06 and 1"):
+        randomization(result([0.1]), alpha=5)
