@@ -26,6 +26,9 @@ TOPICS = {
     "_proportion",
     "_randomization",
     "_regression",
+    "_regression_columns",
+    "_regression_evaluation",
+    "_regression_models",
     "_repetition",
     "_required_runs",
     "_score_distribution",
@@ -54,6 +57,14 @@ EXCEPTIONS = {
     ("readers._tidy_csv", "_tables"),  # a CSV file is a table: columns get their roles as in to_timings
     ("_agreement", "comparison"),  # agreement puts a comparison beside the other methods
     ("_regression", "_descriptors"),  # timings become a table of machines first
+    ("_regression", "_regression_columns"),  # one topic in four files
+    ("_regression", "_regression_evaluation"),
+    ("_regression", "_regression_models"),
+    ("_regression_columns", "_descriptors"),
+    ("_regression_columns", "_regression_models"),
+    ("_regression_evaluation", "_descriptors"),
+    ("_regression_evaluation", "_regression_columns"),
+    ("_regression_evaluation", "_regression_models"),
     ("_descriptors", "_score_distribution"),  # a machine's relative variation
     ("report", "readers._open"),  # a report on files opens them as the readers do
     ("report", "readers._speedup_test"),

@@ -14,7 +14,8 @@ from perfarray._score_distribution import relative_variation
 from perfarray._timings import Data, Timings, resolve
 from perfarray._validation import check_choice, check_count, check_names, listed, warn
 from perfarray.conventions import LEVELS, MACHINE, METRIC, UNKNOWN
-from perfarray.numerics import descriptors as texts
+from perfarray.numerics import descriptors as hardware
+from perfarray.numerics import descriptors_software as software
 from perfarray.numerics.levels import Floats, one_value_per_unit
 from perfarray.numerics.noise_ceiling import log_spread_noise, spread_of_redrawn
 from perfarray.numerics.principal_components import complete_part
@@ -23,6 +24,9 @@ from perfarray.numerics.variance_components import nested_anova
 RESPONSES: Final = ("performance", "relative_variation", "variation")
 LEVEL_VARIATION: Final = "_variation"
 """A response named after a level: `execution_variation` is the standard deviation between executions, relative to the mean."""
+
+LEVEL_VARIANCE: Final = "_variance"
+"""Its square as estimated without bias, which may be negative: what a model of variances needs."""
 
 MEASURED: Final = ("n_runs", "n_benchmarks", "relative_variation_noise")
 """Columns that say how well the responses are known."""
@@ -33,13 +37,16 @@ FLAG: Final = "flag "
 UNPARSED: Final = "_unparsed"
 """What the names of columns end with that hold the texts nothing could be read from."""
 
+NOISE: Final = "_noise"
+"""Beside it, `execution_variance_noise`: what the levels below add to the variance of means of executions, and was taken off."""
+
 ROW: Final = "row"
 
 CACHES: Final = {"kb": "{}_kb", "instruction_kb": "{}_instruction_kb", "data_kb": "{}_data_kb", "per": "{}_per"}
 PRODUCT: Final = {"family": "{}", "version": "{}_version"}
 MEMORY: Final = {"gb": "memory_gb", "sticks": "memory_sticks", "stick_gb": "memory_stick_gb", "speed": "memory_speed"}
 DISK: Final = {"gb": "disk_gb", "disks": "disks", "rpm": "disk_rpm", "solid_state": "disk_solid_state"}
-COUNTS: Final = {name: name for name in texts.Counts._fields}
+COUNTS: Final = {name: name for name in hardware.Counts._fields}
 
 
 class Reading(NamedTuple):
@@ -50,18 +57,18 @@ class Reading(NamedTuple):
 
 
 READINGS: Final[Mapping[str, Reading]] = {
-    **{f"{name}_cache": Reading(texts.cache, CACHES) for name in ("l1", "l2", "l3", "other")},
-    "memory": Reading(texts.memory, MEMORY),
-    **dict.fromkeys(("disk", "disk_subsystem", "storage"), Reading(texts.disk, DISK)),
-    **dict.fromkeys(("cpus_enabled", "enabled"), Reading(texts.counts, COUNTS)),
-    **dict.fromkeys(("cpu_mhz", "cpu_max_mhz"), Reading(texts.clock, {"": "{}"})),
+    **{f"{name}_cache": Reading(hardware.cache, CACHES) for name in ("l1", "l2", "l3", "other")},
+    "memory": Reading(hardware.memory, MEMORY),
+    **dict.fromkeys(("disk", "disk_subsystem", "storage"), Reading(hardware.disk, DISK)),
+    **dict.fromkeys(("cpus_enabled", "enabled"), Reading(hardware.counts, COUNTS)),
+    **dict.fromkeys(("cpu_mhz", "cpu_max_mhz"), Reading(hardware.clock, {"": "{}"})),
     **dict.fromkeys(
-        ("hardware_available", "software_available", "date_tested", "published", "updated", "date"), Reading(texts.year, {"": "{}"})
+        ("hardware_available", "software_available", "date_tested", "published", "updated", "date"), Reading(software.year, {"": "{}"})
     ),
-    **dict.fromkeys(("os", "operating_system"), Reading(texts.operating_system, PRODUCT)),
-    "compiler": Reading(texts.compiler, PRODUCT),
-    "file_system": Reading(texts.file_system, {"": "{}"}),
-    "auto_parallel": Reading(texts.yes_or_no, {"": "{}"}),
+    **dict.fromkeys(("os", "operating_system"), Reading(software.operating_system, PRODUCT)),
+    "compiler": Reading(software.compiler, PRODUCT),
+    "file_system": Reading(software.file_system, {"": "{}"}),
+    "auto_parallel": Reading(software.yes_or_no, {"": "{}"}),
 }
 """The texts that are read, by the name of the coordinate; other texts are categories."""
 
@@ -91,7 +98,9 @@ def machine_table(
         Timings or scores with a dim of machines; or one score per machine without repetitions, as in dumps of published results.
     response : str or tuple of str
         What is computed: `performance`, `relative_variation`, `variation` (performance x relative variation), and for each level of the
-        nest what it adds to the variation, relative to the mean (`execution_variation`, `iteration_variation`).
+        nest what it adds to the variation, relative to the mean (`execution_variation`, `iteration_variation`), or its square as estimated
+        without bias (`execution_variance`: negative where that is the estimate; `execution_variance_noise`, what the levels below add to
+        the variance of the means of executions, then stands beside it).
     across : str
         The dim of the suite; without it, each row is a benchmark of its own.
     statistic, mean, method, n_resamples, rng : optional
@@ -152,7 +161,7 @@ def machine_table(
     asked = check_names(response, "response")
     field = _field(times, metric) if levels is None else None
     data = resolve(times, metric, levels) if field is None else None
-    known = (*RESPONSES, *(f"{level}{LEVEL_VARIATION}" for level in (data.levels if data else ())))
+    known = (*RESPONSES, *(f"{level}{part}" for level in (data.levels if data else ()) for part in (LEVEL_VARIATION, LEVEL_VARIANCE)))
     for name in asked:
         check_choice(name, "response", known)
     array = data.array if data is not None else field
@@ -261,7 +270,8 @@ def _responses(
     runs = found["n"].values.astype(int)
     computed = {"performance": score, "relative_variation": relative, "variation": score * relative}
     computed |= _by_level(suite.values, data.levels)
-    placed = {name: _placed(computed[name], kept) for name in asked}
+    beside = [f"{name}{NOISE}" for name in asked if name.endswith(LEVEL_VARIANCE)]
+    placed = {name: _placed(computed[name], kept) for name in (*asked, *beside)}
     placed |= {"n_runs": _placed(runs, kept, 0), "n_benchmarks": _placed(np.full(len(runs), int(columns.sum())), kept, 0)}
     if "relative_variation" in asked or "variation" in asked:
         placed["relative_variation_noise"] = _placed(_noise(suite.values, data.levels, runs, options["statistic"]), kept)
@@ -276,12 +286,23 @@ def _placed(values: npt.NDArray[Any], kept: npt.NDArray[np.bool_], blank: float 
 
 
 def _by_level(values: Floats, levels: tuple[str, ...]) -> dict[str, Floats]:
-    """Return what each level adds to the variation: root of its variance component relative to the mean, averaged over benchmarks."""
+    """Return what each level adds to the variation, over benchmarks: its relative variance, the noise that was taken off, and the root."""
     found = nested_anova(values, len(levels))
-    shares = found.variance / found.mean[..., None] ** 2
+    squared = found.mean[..., None] ** 2
+    variance = _mean_of_known(found.variance / squared)
+    noise = _mean_of_known((found.level_variance - found.variance) / squared)
+    columns = {}
+    for number, level in enumerate(levels):
+        columns[f"{level}{LEVEL_VARIANCE}"] = variance[:, number]
+        columns[f"{level}{LEVEL_VARIANCE}{NOISE}"] = noise[:, number]
+        columns[f"{level}{LEVEL_VARIATION}"] = np.sqrt(np.maximum(variance[:, number], 0.0))
+    return columns
+
+
+def _mean_of_known(shares: Floats) -> Floats:
+    """Return means over the benchmarks, axis 1, of what is not NaN."""
     known = (~np.isnan(shares)).sum(axis=1)
-    averaged = np.where(known > 0, np.nansum(shares, axis=1) / np.maximum(known, 1), np.nan)
-    return {f"{level}{LEVEL_VARIATION}": np.sqrt(np.maximum(averaged[:, number], 0.0)) for number, level in enumerate(levels)}
+    return np.asarray(np.where(known > 0, np.nansum(shares, axis=1) / np.maximum(known, 1), np.nan))
 
 
 def _noise(values: Floats, levels: tuple[str, ...], runs: npt.NDArray[np.int_], statistic: str) -> Floats:
@@ -357,7 +378,7 @@ def _typed(values: npt.NDArray[Any]) -> Any:
 
 def _flag_columns(values: npt.NDArray[Any], n_flags: int) -> dict[str, npt.NDArray[np.bool_]]:
     """Return the commonest flags, in order of how often they occur, as True and False."""
-    given = [texts.flags(str(text)) if text not in (UNKNOWN, None) else () for text in values.tolist()]
+    given = [software.flags(str(text)) if text not in (UNKNOWN, None) else () for text in values.tolist()]
     number = Counter(flag for flags in given for flag in flags)
     chosen = sorted(number, key=lambda flag: (-number[flag], flag))[:n_flags]
     return {f"{FLAG}{flag}": np.array([flag in flags for flags in given]) for flag in chosen}

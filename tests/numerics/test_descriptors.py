@@ -2,24 +2,8 @@
 
 import pytest
 
-from perfarray.numerics.descriptors import (
-    Cache,
-    Counts,
-    Disk,
-    Memory,
-    Product,
-    cache,
-    clock,
-    compiler,
-    counts,
-    disk,
-    file_system,
-    flags,
-    memory,
-    operating_system,
-    year,
-    yes_or_no,
-)
+from perfarray.numerics.descriptors import Cache, Counts, Disk, Memory, cache, clock, counts, disk, memory
+from perfarray.numerics.descriptors_software import Product, compiler, file_system, flags, operating_system, year, yes_or_no
 
 
 @pytest.mark.parametrize(

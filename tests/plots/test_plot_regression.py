@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import perfarray  # noqa: F401  (registers .perf)
+import perfarray
 
 
 @pytest.fixture
@@ -31,7 +31,40 @@ def test_bars_are_sorted(model):
     widths = {patch.get_y() + patch.get_height() / 2: patch.get_width() for patch in ax.patches}
     np.testing.assert_allclose([widths[place] for place in sorted(widths)], model.influence)
     assert ax.get_legend().get_texts()[0].get_text() == "more than chance"
-    assert ax.get_title(loc="left") == "What explains log relative_variation"
+    first, second = ax.get_title(loc="left").splitlines()
+    assert first == "What explains log relative_variation"
+    found = model.to_dataset()
+    limits = f"[{float(found['correlation_lower']):.2f}, {float(found['correlation_upper']):.2f}]"
+    assert second == f"Correlation {model.correlation:.2f} {limits} on {found.sizes['row']} rows not fitted"
+
+
+def test_nothing_is_surely_more_than_chance_without_a_prediction():
+    """Where the interval of the correlation holds 0, every bar is grey and the title says so."""
+    chance = np.random.default_rng(8)
+    table = pd.DataFrame({"relative_variation": np.exp(chance.standard_normal(40)), "cores": chance.uniform(1, 9, 40)})
+    model = table.perf.explain_variation(model="ols", rng=1)
+    assert model.to_dataset().attrs["better_than_mean"] == 0
+    forced = model.to_dataset().assign(lower=("predictor", [0.1]))
+    ax = forced.perf.plot()
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["may be chance"]
+    assert ax.get_title(loc="left").endswith("not shown to be better than the mean")
+
+
+def test_coefficients(model):
+    """A point at each coefficient but the intercept, a line between its limits; several responses have a colour each."""
+    found = model.to_dataset()
+    ax = model.plot(kind="coefficients")
+    np.testing.assert_allclose(ax.collections[1].get_offsets()[:, 0], found["coefficient"][1:])
+    ends = np.array([segment[:, 0] for segment in ax.collections[0].get_segments()])
+    np.testing.assert_allclose(ends, np.stack([found["coefficient_lower"], found["coefficient_upper"]], axis=1)[1:])
+    times = perfarray.simulate(
+        sizes={"execution": 4, "iteration": 3}, variances={"execution": 0.1, "iteration": 0.1}, mean=10.0, dims={"machine": 20}, rng=1
+    )["time"].assign_coords(cores=("machine", np.arange(20.0)))
+    every = times.perf.explain_variation(response="levels", model="gamma", rng=1)
+    ax = every.plot()
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["performance", "execution_variance", "iteration_variance"]
+    with pytest.raises(ValueError, match="kind='influence' needs 'influence'"):
+        every.plot(kind="influence")
 
 
 def test_measured_against_predicted(model):

@@ -10,6 +10,9 @@ from perfarray.numerics.levels import Floats
 
 Rows = npt.NDArray[np.intp]
 
+LEAST_UNITS = 6
+"""Rows or groups that were tested, below which nothing is said about whether an influence is more than chance."""
+
 
 class Correlation(NamedTuple):
     """Pearson's correlation and its limits."""
@@ -28,8 +31,10 @@ class Influence(NamedTuple):
     upper: Floats
 
 
-def split_rows(number: int, groups: npt.NDArray[Any] | None, test_size: float, folds: int | None, rng: np.random.Generator) -> list[Rows]:
-    """Draw the rows to test on: one share of them, or `folds` parts that cover all; rows of a group stay together.
+def split_rows(
+    number: int, groups: npt.NDArray[Any] | None, test_size: float, folds: int | None, rng: np.random.Generator, splits: int = 1
+) -> list[Rows]:
+    """Draw the rows to test on: a share of them, once or several times, or `folds` parts that cover all; rows of a group stay together.
 
     Parameters
     ----------
@@ -41,9 +46,11 @@ def split_rows(number: int, groups: npt.NDArray[Any] | None, test_size: float, f
         Share of the rows to test on, where there are no folds: groups are drawn at random and taken where they still fit, so that a large
         group does not make the test half of the data.
     folds : int, optional
-        Number of parts, as equal as the groups allow.
+        Number of parts, as equal as the groups allow: the largest group left goes to the smallest part.
     rng : Generator
         Source of chance.
+    splits : int
+        How often the share is drawn, where there are no folds.
 
     Returns
     -------
@@ -52,16 +59,9 @@ def split_rows(number: int, groups: npt.NDArray[Any] | None, test_size: float, f
     """
     codes = np.arange(number) if groups is None else np.unique(groups, return_inverse=True)[1]
     sizes = np.bincount(codes)
-    order = rng.permutation(len(sizes))
     if folds is None:
-        wanted = max(1.0, test_size * number)
-        taken = 0
-        chosen: list[int] = []
-        for group in order:
-            if not chosen or taken + sizes[group] <= wanted:
-                chosen.append(int(group))
-                taken += sizes[group]
-        return [np.flatnonzero(np.isin(codes, chosen))]
+        return [_share(codes, sizes, max(1.0, test_size * number), rng) for _ in range(splits)]
+    order = rng.permutation(len(sizes))
     order = order[np.argsort(-sizes[order], kind="stable")]
     totals = np.zeros(folds)
     fold_of = np.empty(len(sizes), dtype=np.intp)
@@ -71,51 +71,94 @@ def split_rows(number: int, groups: npt.NDArray[Any] | None, test_size: float, f
     return [np.flatnonzero(fold_of[codes] == fold) for fold in range(folds)]
 
 
-def correlation_interval(measured: Floats, predicted: Floats, groups: npt.NDArray[Any] | None, confidence_level: float) -> Correlation:
+def _share(codes: Rows, sizes: Rows, wanted: float, rng: np.random.Generator) -> Rows:
+    """Return rows of groups drawn at random, up to a number of rows."""
+    taken = 0
+    chosen: list[int] = []
+    for group in rng.permutation(len(sizes)):
+        if not chosen or taken + sizes[group] <= wanted:
+            chosen.append(int(group))
+            taken += sizes[group]
+    return np.flatnonzero(np.isin(codes, chosen))
+
+
+def correlation_interval(
+    measured: Floats,
+    predicted: Floats,
+    units: npt.NDArray[Any] | None,
+    confidence_level: float,
+    splits: npt.NDArray[Any] | None = None,
+    roles: int = 1,
+) -> Correlation:
     """Return Pearson's correlation of what was measured and predicted, with an interval on Fisher's scale.
 
     Parameters
     ----------
     measured, predicted : array, shape (n,)
         On rows not seen by the fit.
-    groups : array, shape (n,), optional
-        Rows of a group depend on each other: the standard error is then that of leaving out one group at a time, with t.
+    units : array, shape (n,), optional
+        Values of a unit (a row tested in several splits, a group) depend on each other: the standard error is then that of leaving out one
+        unit at a time, with t.
     confidence_level : float
         Of the interval.
+    splits : array, shape (n,), optional
+        The split each value is from: correlation is then within splits. The mean of the rows fitted is low where that of the rows tested is
+        high, which across splits would look like a negative correlation.
+    roles : int
+        2 where the fits that predict a row saw other rows that are tested too. Where there is nothing to predict, the covariance is a sum
+        over pairs of rows, each once with either in the test; its variance is twice that of leaving rows out of the tests alone.
 
     Returns
     -------
     Correlation
-        NaN where one of them is constant; NaN limits for fewer than 4 rows, or 3 groups.
+        NaN where one of them is constant; NaN limits for fewer than 4 rows, or 3 units.
     """
     from scipy.stats import norm, t
 
-    estimate = _correlation(measured, predicted)
     tail = (1 + confidence_level) / 2
+    codes = np.arange(len(measured)) if units is None else np.unique(units, return_inverse=True)[1]
+    parts = np.zeros(len(measured), dtype=np.intp) if splits is None else np.unique(splits, return_inverse=True)[1]
+    estimate, without = _correlations(measured, predicted, codes, parts)
     if not np.isfinite(estimate):
         return Correlation(np.nan, np.nan, np.nan)
     z = np.arctanh(np.clip(estimate, -1 + 1e-15, 1 - 1e-15))
-    if groups is None:
+    if units is None:
         half = norm.ppf(tail) / np.sqrt(len(measured) - 3) if len(measured) > 3 else np.nan
     else:
-        codes = np.unique(groups, return_inverse=True)[1]
-        number = codes.max(initial=-1) + 1
-        without = np.array([_correlation(measured[codes != code], predicted[codes != code]) for code in range(number)])
-        without = np.arctanh(np.clip(without[np.isfinite(without)], -1 + 1e-15, 1 - 1e-15))
-        number = len(without)
-        half = t.ppf(tail, number - 1) * np.sqrt((number - 1) * without.var()) if number > 2 else np.nan
+        scaled = np.arctanh(np.clip(without[np.isfinite(without)], -1 + 1e-15, 1 - 1e-15))
+        number = len(scaled)
+        half = t.ppf(tail, number - 1) * np.sqrt((number - 1) * scaled.var()) if number > 2 else np.nan
+    half *= np.sqrt(roles)
     return Correlation(estimate, float(np.tanh(z - half)), float(np.tanh(z + half)))
 
 
-def _correlation(first: Floats, second: Floats) -> float:
-    """Return Pearson's correlation; NaN where there is none."""
-    if len(first) < 2 or np.ptp(first) == 0 or np.ptp(second) <= 1e-12 * np.abs(second).max():
-        return float("nan")
-    return float(np.corrcoef(first, second)[0, 1])
+def _correlations(first: Floats, second: Floats, codes: Rows, parts: Rows) -> tuple[float, Floats]:
+    """Return Pearson's correlation within parts, and that without each of the units; NaN where there is none."""
+    if len(first) < 2 or not np.isfinite(first).all():
+        return float("nan"), np.empty(0)
+    x, y = first - first.mean(), second - second.mean()
+    shape = int(codes.max()) + 1, int(parts.max()) + 1
+    place = codes * shape[1] + parts
+    moments = (np.ones_like(x), x, y, x * x, y * y, x * y)
+    by_unit = np.stack([np.bincount(place, weights=moment, minlength=shape[0] * shape[1]).reshape(shape) for moment in moments])
+    total = by_unit.sum(axis=1)
+    floors = tuple(1e-22 * len(x) * np.abs(values).max() ** 2 for values in (first, second))
+    return float(_within(total, floors)), _within(total[:, None] - by_unit, floors)
 
 
-def influence_of(losses: Floats, variance: float, groups: npt.NDArray[Any] | None, confidence_level: float) -> Influence:
-    """Return influence from what permuting each predictor adds to the squared error of every test row.
+def _within(sums: Floats, floors: tuple[float, float]) -> Floats:
+    """Return the correlation from sums of 1, x, y, x^2, y^2, xy along the first axis, parts along the last."""
+    number = np.maximum(sums[0], 1.0)
+    xx, yy, xy = (
+        (product - one * other / number).sum(axis=-1)
+        for product, one, other in ((sums[3], sums[1], sums[1]), (sums[4], sums[2], sums[2]), (sums[5], sums[1], sums[2]))
+    )
+    varies = (xx > floors[0]) & (yy > floors[1])
+    return np.asarray(np.where(varies, xy / np.sqrt(np.where(varies, xx * yy, 1.0)), np.nan))
+
+
+def influence_of(losses: Floats, variance: float, units: npt.NDArray[Any], confidence_level: float) -> Influence:
+    """Return influence from what permuting each predictor adds to the squared error of every row tested.
 
     Parameters
     ----------
@@ -123,15 +166,15 @@ def influence_of(losses: Floats, variance: float, groups: npt.NDArray[Any] | Non
         Increase of the squared error, averaged over permutations.
     variance : float
         Variance of the response on the test rows.
-    groups : array, shape (n,), optional
-        Rows of a group depend on each other: their sums are the independent values.
+    units : array, shape (n,)
+        Values of a unit (a row tested several times, a group of rows) depend on each other: their sums are the independent values.
     confidence_level : float
         Of the interval of the mean increase (t).
 
     Returns
     -------
     Influence
-        Percent are zero throughout where no predictor has a positive increase.
+        Percent are zero throughout where no predictor has a positive increase. Limits are NaN for fewer than `LEAST_UNITS` units.
     """
     from scipy.stats import t
 
@@ -142,12 +185,12 @@ def influence_of(losses: Floats, variance: float, groups: npt.NDArray[Any] | Non
     positive = np.maximum(mean, 0.0)
     total = positive.sum()
     percent = 100 * positive / total if total > 0 else np.zeros_like(positive)
-    codes = np.arange(losses.shape[-1]) if groups is None else np.unique(groups, return_inverse=True)[1]
+    codes = np.unique(units, return_inverse=True)[1]
     number = int(codes.max(initial=-1)) + 1
     apart = losses - mean[:, None]
     sums = np.stack([np.bincount(codes, weights=row, minlength=number) for row in apart])
     error = np.sqrt((sums**2).sum(axis=-1) * number / max(number - 1, 1)) / losses.shape[-1]
-    half = t.ppf((1 + confidence_level) / 2, number - 1) * error if number > 1 else np.full_like(mean, np.nan)
+    half = t.ppf((1 + confidence_level) / 2, number - 1) * error if number >= LEAST_UNITS else np.full_like(mean, np.nan)
     return Influence(percent, mean / variance, (mean - half) / variance, (mean + half) / variance)
 
 

@@ -1,4 +1,4 @@
-"""A model of performance or variation: influence of the predictors, measured against predicted, partial dependence."""
+"""A model of performance or variation: influence of the predictors, coefficients, measured against predicted, partial dependence."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -10,12 +10,13 @@ from perfarray.plots._figure import COLOURS, GREY, LABEL_SIZE, axes_for, check_m
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-KINDS: Final = ("influence", "predicted", "dependence")
+KINDS: Final = ("influence", "predicted", "dependence", "coefficients")
+RESPONSE: Final = "response"
 MOST: Final = 12
 """Predictors with a bar."""
 
 
-def explained(result: xr.Dataset, ax: "Axes | None" = None, *, kind: str = "influence", predictor: str | None = None) -> "Axes":
+def explained(result: xr.Dataset, ax: "Axes | None" = None, *, kind: str | None = None, predictor: str | None = None) -> "Axes":
     """Draw what explains a response.
 
     Parameters
@@ -24,16 +25,17 @@ def explained(result: xr.Dataset, ax: "Axes | None" = None, *, kind: str = "infl
         What `to_dataset` of a `VariabilityModel` gave.
     ax : Axes, optional
         Where to draw; default: a new figure.
-    kind : {"influence", "predicted", "dependence"}
-        Relative influence of the predictors, the largest first; measured against predicted values of the test rows; or the average
-        prediction at values of one predictor.
+    kind : {"influence", "predicted", "dependence", "coefficients"}, optional
+        Relative influence of the predictors, the largest first; measured against predicted values of the test rows; the average prediction
+        at values of one predictor; or the coefficients of a linear model with their limits, which is the default for several responses.
     predictor : str, optional
         Whose partial dependence; default: the most influential.
 
     Returns
     -------
     Axes
-        A bar is grey where permuting the predictor does not cost more than chance might: the limits of `permutation_influence` hold 0.
+        A bar is grey where permuting the predictor does not cost more than chance might: the limits of `permutation_influence` hold 0,
+        there are none, or those of the correlation hold 0. The title has the correlation on the rows tested.
 
     Raises
     ------
@@ -54,11 +56,15 @@ def explained(result: xr.Dataset, ax: "Axes | None" = None, *, kind: str = "infl
     >>> plt.close(ax.figure)
     """
     check_matplotlib()
+    kind = ("influence" if "influence" in result else "coefficients") if kind is None else kind
     if kind not in KINDS:
-        raise ValueError(f"kind={kind!r} is not known; choose one of 'influence', 'predicted', 'dependence'")
-    if kind == "influence":
-        return _influence(result, ax)
-    return _predicted(result, ax) if kind == "predicted" else _dependence(result, ax, predictor)
+        raise ValueError(f"kind={kind!r} is not known; choose one of 'influence', 'predicted', 'dependence', 'coefficients'")
+    needed = {"influence": "influence", "predicted": "predicted", "dependence": "dependence", "coefficients": "coefficient"}[kind]
+    if needed not in result:
+        raise ValueError(f"kind={kind!r} needs {needed!r}, which this result does not have; it has {', '.join(map(str, result.data_vars))}")
+    if kind == "dependence":
+        return _dependence(result, ax, predictor)
+    return {"influence": _influence, "predicted": _predicted, "coefficients": _coefficients}[kind](result, ax)
 
 
 def _influence(result: xr.Dataset, ax: "Axes | None") -> "Axes":
@@ -67,14 +73,42 @@ def _influence(result: xr.Dataset, ax: "Axes | None") -> "Axes":
     chosen = result.isel(predictor=order)
     ax = axes_for(ax, (7.0, 1.4 + 0.3 * len(order)))
     places = np.arange(len(order))
-    sure = chosen["lower"].values > 0
+    sure = (chosen["lower"].values > 0) & bool(result["correlation_lower"] > 0)
     for which, colour, label in ((sure, COLOURS[0], "more than chance"), (~sure, GREY, "may be chance")):
         if which.any():
             ax.barh(places[which], chosen["influence"].values[which], color=colour, height=0.7, label=label)
     ax.set_yticks(places, shortened([str(name) for name in chosen["predictor"].values]), fontsize=LABEL_SIZE)
     ax.invert_yaxis()
     ax.set_xlabel("relative influence, percent")
-    describe(ax, f"What explains {_response(result)}")
+    title = f"What explains {_response(result)}\n{_found(result)}"
+    describe(ax, title if bool(result["correlation_lower"] > 0) else f"{title}: not shown to be better than the mean")
+    return ax
+
+
+def _found(result: xr.Dataset) -> str:
+    """Write the correlation on the rows tested, with its limits."""
+    low, high = float(result["correlation_lower"]), float(result["correlation_upper"])
+    limits = f"[{low:.2f}, {high:.2f}]" if np.isfinite([low, high]).all() else "(no limits)"
+    return f"Correlation {float(result['correlation']):.2f} {limits} on {result.sizes['row']} rows not fitted"
+
+
+def _coefficients(result: xr.Dataset, ax: "Axes | None") -> "Axes":
+    """Draw the coefficients but the intercept, each response in its colour."""
+    shown = result.isel(term=result["term"].values != "Intercept").expand_dims(() if RESPONSE in result.dims else RESPONSE)
+    terms, count = [str(name) for name in shown["term"].values], shown.sizes[RESPONSE]
+    names = [str(name) for name in shown[RESPONSE].values] if RESPONSE in shown.coords else [_response(result)]
+    ax = axes_for(ax, (7.0, 1.6 + 0.3 * len(terms) * count))
+    ax.axvline(0.0, color=GREY, linewidth=0.8, zorder=1)
+    for number, name in enumerate(names):
+        one = shown.isel({RESPONSE: number})
+        places = np.arange(len(terms)) + 0.6 * ((number + 0.5) / count - 0.5)
+        colour = COLOURS[number % len(COLOURS)]
+        ax.hlines(places, one["coefficient_lower"], one["coefficient_upper"], color=colour, linewidth=1.6)
+        ax.scatter(one["coefficient"], places, s=26, color=colour, label=name, zorder=2)
+    ax.set_yticks(np.arange(len(terms)), shortened(terms), fontsize=LABEL_SIZE)
+    ax.invert_yaxis()
+    ax.set_xlabel("coefficient: change of the log for one more" if result.attrs["model"] == "gamma" else "coefficient: change for one more")
+    describe(ax, f"Coefficients and their {100 * float(result.attrs['confidence_level']):g} % intervals")
     return ax
 
 
@@ -87,8 +121,7 @@ def _predicted(result: xr.Dataset, ax: "Axes | None") -> "Axes":
     ax.scatter(predicted, measured, s=14, color=COLOURS[0], alpha=0.7, zorder=2)
     ax.set_xlabel(f"predicted {_response(result)}")
     ax.set_ylabel(f"measured {_response(result)}")
-    low, high = float(result["correlation_lower"]), float(result["correlation_upper"])
-    describe(ax, f"Correlation {float(result['correlation']):.2f} [{low:.2f}, {high:.2f}] on {len(measured)} rows not fitted")
+    describe(ax, _found(result))
     return ax
 
 

@@ -1,0 +1,229 @@
+"""What archives write about software, as values: dates, systems, compilers, file systems, answers and flags.
+
+As in `descriptors`, None stands for what a text does not say.
+"""
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+MONTH_YEAR = re.compile(r"\b([A-Za-z]{3})[a-z]*\.?[-\s,]+(?:\d{1,2}[-,\s]+)?(\d{4})\b")
+ISO_DATE = re.compile(r"\b(\d{4})-(\d{1,2})(?:-\d{1,2})?\b")
+SLASHED = re.compile(r"\b(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})\b")
+
+SYSTEMS = (
+    ("SUSE", r"su\s?se|sles"),
+    ("Red Hat", r"red\s?hat|rhel\b"),
+    ("Ubuntu", r"ubuntu"),
+    ("Debian", r"debian"),
+    ("CentOS", r"centos"),
+    ("Fedora", r"fedora"),
+    ("Oracle Linux", r"oracle (?:enterprise )?linux"),
+    ("Asianux", r"asianux"),
+    ("Windows", r"windows"),
+    ("Solaris", r"solaris"),
+    ("AIX", r"\baix\b"),
+    ("HP-UX", r"hp-?ux"),
+    ("macOS", r"mac\s?os(?:\s?x)?|os x"),
+    ("FreeBSD", r"freebsd"),
+    ("Linux", r"linux"),
+)
+COMPILERS = (
+    ("AOCC", r"aocc|amd optimizing c"),
+    ("Open64", r"open64"),
+    ("Intel", r"intel|\bicc\b|\bicx\b|\bifort\b|oneapi"),
+    ("Clang", r"clang|llvm"),
+    ("GCC", r"\bgcc|\bgnu\b|g\+\+|gfortran"),
+    ("PGI", r"\bpgi\b|portland|nvhpc"),
+    ("Sun Studio", r"(?:sun|oracle|solaris),?\s+studio|oracle solaris"),
+    ("IBM XL", r"\bxl\b|xl\s?c|xlf"),
+    ("PathScale", r"pathscale|qlogic"),
+    ("Visual Studio", r"visual studio|visual c\+\+|msvc"),
+    ("HP", r"\bhp\b|\bacc\b"),
+)
+FILE_SYSTEMS = re.compile(
+    r"\b(ext[234]|reiserfs|reiser|ntfs|btrfs|xfs|zfs|ufs|vxfs|jfs2?|nfs(?:v\d)?|tmpfs|apfs|hfs\+?|fat32|gpfs|lustre)", re.I
+)
+NUMBER = re.compile(r"(\d+)(?:\.(\d+))?")
+SERVICE_PACK = re.compile(r"\bsp\s?(\d)\b", re.I)
+WIDTH = re.compile(r"\b(?:IA-?32|(?:Intel )?64|32)\b[- ]?(?:bit)?", re.I)
+WRITTEN_VERSION = re.compile(r"\bv(?:ersion)?[\s:]*(\d+)(?:\.(\d+))?", re.I)
+
+
+class Product(NamedTuple):
+    """A family of operating systems or compilers, and the first two parts of its version as a number (12.1.0.225 is 12.1)."""
+
+    family: str | None = None
+    version: float | None = None
+
+
+@lru_cache(maxsize=8192)
+def year(text: str) -> float | None:
+    """Read a date as a year and the twelfths of it that had passed: May 2012 is 2012.333.
+
+    Parameters
+    ----------
+    text : str
+        `May-2012`, `2012-05-03`, or `05/03/12`: month first as in the United States, unless the first number is no month.
+
+    Returns
+    -------
+    float or None
+
+    Examples
+    --------
+    >>> [round(year(text), 3) for text in ("May-2012", "2012-05-03", "05/03/12", "31/05/2012")]
+    [2012.333, 2012.333, 2012.333, 2012.333]
+    """
+    written, iso, slashed = MONTH_YEAR.search(text), ISO_DATE.search(text), SLASHED.search(text)
+    if written and written[1].lower() in MONTHS:
+        return _decimal(int(written[2]), MONTHS.index(written[1].lower()) + 1)
+    if iso:
+        return _decimal(int(iso[1]), int(iso[2]))
+    if slashed:
+        first, second, last = int(slashed[1]), int(slashed[2]), int(slashed[3])
+        full = last if last >= 100 else last + (1900 if last >= 70 else 2000)
+        return _decimal(full, first if first <= 12 else second)
+    return None
+
+
+def _decimal(full: int, month: int) -> float | None:
+    """Return a year with its months as twelfths."""
+    return full + (month - 1) / 12 if 1 <= month <= 12 else None
+
+
+@lru_cache(maxsize=8192)
+def operating_system(text: str) -> Product:
+    """Read the family and version of an operating system; a service pack counts as the second part of the version.
+
+    Parameters
+    ----------
+    text : str
+        As testers write it.
+
+    Returns
+    -------
+    Product
+
+    Examples
+    --------
+    >>> operating_system("SUSE Linux Enterprise Server 11 SP2 (x86_64), 3.0.13-0.27-default")
+    Product(family='SUSE', version=11.2)
+    """
+    found = _family(text, SYSTEMS)
+    if found is None:
+        return Product()
+    family, rest = found
+    if re.match(r"[^\d]*\(?x86_64\)?,?\s*(?:kernel)?\s*\d", rest, re.I) or family == "Linux":
+        return Product(family)
+    pack = SERVICE_PACK.search(rest)
+    number = NUMBER.search(WIDTH.sub("", rest))
+    if family == "SUSE" and number and pack and not number[2]:
+        return Product(family, float(f"{number[1]}.{pack[1]}"))
+    return Product(family, _version(number))
+
+
+@lru_cache(maxsize=8192)
+def compiler(text: str) -> Product:
+    """Read the family and version of the first compiler that a text names.
+
+    Parameters
+    ----------
+    text : str
+        As testers write it.
+
+    Returns
+    -------
+    Product
+
+    Examples
+    --------
+    >>> compiler("C/C++: Version 12.1.0.225 of Intel C++ Studio XE, for Linux"), compiler("GCC 12.2.0")
+    (Product(family='Intel', version=12.1), Product(family='GCC', version=12.2))
+    """
+    found = _family(text, COMPILERS)
+    if found is None:
+        return Product()
+    family, rest = found
+    return Product(family, _version(WRITTEN_VERSION.search(text) or NUMBER.search(WIDTH.sub("", rest))))
+
+
+def _family(text: str, known: tuple[tuple[str, str], ...]) -> tuple[str, str] | None:
+    """Return the first family of a list that a text names, and what follows its name."""
+    for family, pattern in known:
+        match = re.search(pattern, text, re.I)
+        if match:
+            return family, text[match.end() :]
+    return None
+
+
+def _version(match: re.Match[str] | None) -> float | None:
+    """Return the first two parts of a version as a number."""
+    return float(f"{match[1]}.{match[2] or 0}") if match else None
+
+
+@lru_cache(maxsize=8192)
+def file_system(text: str) -> str | None:
+    """Read the name of a file system, in small letters; the first if several are named.
+
+    Parameters
+    ----------
+    text : str
+        As testers write it.
+
+    Returns
+    -------
+    str or None
+
+    Examples
+    --------
+    >>> file_system("OS on zfs, Benchmark on ufs"), file_system("NTFS"), file_system("local")
+    ('zfs', 'ntfs', None)
+    """
+    match = FILE_SYSTEMS.search(text)
+    return match[1].lower() if match else None
+
+
+def yes_or_no(text: str) -> bool | None:
+    """Read an answer.
+
+    Parameters
+    ----------
+    text : str
+        Yes or no, on or off, true or false.
+
+    Returns
+    -------
+    bool or None
+
+    Examples
+    --------
+    >>> yes_or_no("Yes"), yes_or_no("no"), yes_or_no("perhaps")
+    (True, False, None)
+    """
+    return {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}.get(text.strip().lower())
+
+
+@lru_cache(maxsize=8192)
+def flags(text: str) -> tuple[str, ...]:
+    """Split what was given to a compiler into flags, each once, in the order given.
+
+    Parameters
+    ----------
+    text : str
+        A command line's options; or a label without blanks and leading dash, whose flags are told apart by `-O`, `-f`, `-m` and `-l`.
+
+    Returns
+    -------
+    tuple of str
+
+    Examples
+    --------
+    >>> flags("-O3 -march=native -flto"), flags("O3-march=native-flto")
+    (('-O3', '-march=native', '-flto'), ('-O3', '-march=native', '-flto'))
+    """
+    words = text.split()
+    if len(words) == 1 and not text.strip().startswith(("-", "/")):
+        words = [f"-{word}" for word in re.split(r"-(?=[Ofml])", words[0])]
+    return tuple(dict.fromkeys(word for word in words if word.startswith(("-", "/")) and len(word) > 1))
