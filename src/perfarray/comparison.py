@@ -183,7 +183,8 @@ def compare(
         _name_unmatched(result, across)
         notes.append(_note_incomplete(result, pair, new, old, across) if joint else "")
     if across in result["estimate"].dims:
-        notes.append(name_suites(result, pair.candidate, result["estimate"].notnull(), across))
+        # An attribute says it, and no warning: who compares benchmark by benchmark has not asked for the suite row.
+        name_suites(result, pair.candidate, result["estimate"].notnull(), across)
     warn(*notes)
     return result
 
