@@ -97,7 +97,7 @@ def imported(path: Path) -> set[str]:
 def allowed(name: str) -> set[str]:
     """Return the first parts of the names a module may import."""
     head = name.partition(".")[0]
-    if name in {"", "__main__", "cli", "_cli_convert", "_cli_plan", "_cli_speedup_test", "_cli_tables", "backend"}:
+    if name in {"", "__main__", "cli", "_cli_convert", "_cli_demo", "_cli_plan", "_cli_speedup_test", "_cli_tables", "backend"}:
         return {part.partition(".")[0] for part in modules()}
     if head == "accessor":
         return {"comparison", "plots"} | TOPICS | PLUMBING
