@@ -154,6 +154,40 @@ def test_one_benchmark_without_a_dim():
     assert found["verdict"].sel({"method": "fieller"}).item() == "faster"
 
 
+def test_what_ignores_pairs_keeps_its_reach():
+    """Five pairs can be swapped in 32 ways: too few for the randomization test; the Speedup-Test and HPT, which do not pair, have 252."""
+    found = suite(0.9, units=5).perf.agreement("old", dim="version", paired="execution", rng=1).squeeze("version")
+    exchanged = found.sel({"method": "randomization"})
+    assert set(exchanged["outcome"].values) == {"not applicable"}
+    np.testing.assert_allclose(exchanged["pvalue"], 2 / 32)
+    for prefix, method in (("", "speedup_test_median"), ("suite_", "hpt")):
+        told = found.sel({"method": method})
+        assert set(told[f"{prefix}verdict"].values.ravel()) == {"faster"}
+        assert set(told[f"{prefix}outcome"].values.ravel()) == {"conclusive"}
+        assert set(told[f"{prefix}remark"].values.ravel()) == {"does not use that units are paired"}
+
+
+def test_few_exchanges_are_all_counted():
+    """3 runs against 3: twice 1 of 20 exchanges, without chance, which is a verdict at a level of 0.9 and not applicable at 0.95."""
+    for level, outcome in ((0.9, "conclusive"), (0.95, "not applicable")):
+        found = suite(0.9, units=3).perf.agreement("old", dim="version", confidence_level=level, rng=1).squeeze("version")
+        exchanged = found.sel({"method": "randomization"})
+        np.testing.assert_allclose(exchanged["pvalue"], 0.1)
+        assert set(exchanged["outcome"].values) == {outcome}
+        unable = found["outcome"].values == "not applicable"
+        assert set(found["verdict"].values[unable]) <= {"inconclusive"}
+
+
+def test_shared_units_reach_as_far_as_the_fewest():
+    """With 3 sessions of one benchmark and 10 of the others, 3 can change hands for the whole suite: 20 ways."""
+    times = suite(0.9)
+    times[{"benchmark": 0, "execution": slice(3, None)}] = np.nan
+    found = times.perf.agreement("old", dim="version", shared="execution", rng=1).squeeze("version")
+    exchanged = found.sel({"method": "randomization"})
+    assert exchanged["suite_pvalue"].item() == pytest.approx(0.1)
+    assert exchanged["suite_outcome"].item() == "not applicable"
+
+
 def test_shared_builds_are_said():
     """HPT takes benchmarks for independent, and says so where they are not."""
     dims = {"benchmark": 6, "version": ["old", "new"]}

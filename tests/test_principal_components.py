@@ -188,6 +188,12 @@ def test_biplot_is_a_result(medians):
         found.dataset = None
 
 
+def test_machines_that_are_all_alike():
+    """As many clusters as were asked for, without SciPy's warning that a square table of zeros looks like distances."""
+    alike = xr.DataArray(np.ones((3, 3)), dims=("machine", "benchmark"))
+    assert alike.perf.cluster_machines(2).values.tolist() in ([1, 1, 2], [1, 2, 2], [1, 2, 1])
+
+
 class TestFurtherDims:
     """Dims that are neither samples nor features: each of their cells is analysed alone."""
 

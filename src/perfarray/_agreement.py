@@ -33,6 +33,7 @@ ANSWERS = ("estimate", "lower", "upper", "pvalue", "verdict", "outcome", "remark
 
 TOO_FEW = "too few units for an interval"
 NOT_MEASURED = "not measured on both sides"
+UNPAIRED = "does not use that units are paired"
 
 
 class Call(NamedTuple):
@@ -55,6 +56,11 @@ class Call(NamedTuple):
     def both(self) -> dict[str, Any]:
         """Keywords every method takes."""
         return {"dim": self.dim, "levels": self.levels}
+
+    @property
+    def alpha(self) -> float:
+        """The risk of the tests: 0.1 for a level of 0.9, where 1 - 0.9 falls short of it by rounding."""
+        return round(1 - self.confidence_level, 12)
 
     @property
     def drawing(self) -> dict[str, Any]:
@@ -108,7 +114,7 @@ def agreement(
     confidence_level : float
         Of intervals, and 1 minus the risk of the tests.
     n_resamples : int
-        Bootstrap replicates and random exchanges.
+        Bootstrap replicates and random exchanges; where there are no more exchanges than that, all are counted.
     across : str
         The dim of the suite.
     levels : str or tuple of str, optional
@@ -229,31 +235,34 @@ def _with_limits(answer: xr.Dataset, few: str) -> xr.Dataset:
 
 
 def _by_exchange(call: Call) -> tuple[xr.Dataset, xr.Dataset]:
-    """Answer by the randomization test, of every benchmark as a suite of its own and of the suite."""
-    options = {**call.both, "shared": call.shared, "paired": call.paired, **call.drawing}
+    """Answer by the randomization test, of every benchmark as a suite of its own and of the suite: exactly where that is no more work."""
+    options = {**call.both, "shared": call.shared, "paired": call.paired}
     answers = []
     for across in (OWN_SUITE, call.across):
-        found = randomization_test(call.times, call.baseline, across=across, **options)
+        ways = _exchanges(call, paired=call.paired is not None)
+        if across in ways.dims:
+            # Shared units change hands for all benchmarks at once, and no more of them than the benchmark with the fewest has.
+            joint = call.levels[0] in call.shared
+            ways = ways.where(ways > 1).min(across).fillna(1) if joint else ways.prod(across)
+        drawing = {"method": "exact"} if bool((ways <= call.n_resamples).all()) else call.drawing
+        found = randomization_test(call.times, call.baseline, across=across, **options, **drawing)
         answer = _with_verdict(xr.Dataset({"estimate": found["statistic"], "pvalue": found["pvalue"]}), call)
-        outcomes = _exchanges(call)
-        if across in outcomes.dims:
-            outcomes = outcomes.max(across) if call.levels[0] in call.shared else outcomes.prod(across)
-        least = 2 / outcomes.clip(max=call.n_resamples + 1)
+        least = 2 / ways.clip(max=call.n_resamples + 1)
         answers.append(_within_reach(answer, least, call, f"so few units and {call.n_resamples} exchanges"))
     return answers[0], answers[1]
 
 
-def _exchanges(call: Call) -> xr.DataArray:
-    """Return in how many ways the units of every benchmark can be exchanged; 1 where a side has none."""
+def _exchanges(call: Call, *, paired: bool = False) -> xr.DataArray:
+    """Return in how many ways the units of every benchmark can be exchanged, within pairs or at will; 1 where a side has none."""
     sides = [side.notnull().any(call.levels[1:]).sum(call.levels[0]) for side in (call.times, call.baseline)]
     new, old = xr.broadcast(*sides)
-    ways = [2.0 ** min(n, m) if call.paired else float(comb(n + m, n)) for n, m in zip(new.values.ravel(), old.values.ravel(), strict=True)]
+    ways = [2.0 ** min(n, m) if paired else float(comb(n + m, n)) for n, m in zip(new.values.ravel(), old.values.ravel(), strict=True)]
     return new.copy(data=np.reshape(ways, new.shape))
 
 
 def _within_reach(answer: xr.Dataset, least: xr.DataArray, call: Call, why: str) -> xr.Dataset:
     """Say where the smallest p that a test can give is too large for a verdict."""
-    unable = least > 1 - call.confidence_level
+    unable = least > call.alpha
     texts = [f"with {why} its p cannot fall below {min(value, 1.0):.2g}" for value in least.values.ravel()]
     beyond = least.copy(data=np.array(texts, dtype=object).reshape(least.shape))
     missing = answer["pvalue"].isnull()
@@ -273,9 +282,17 @@ def _by_protocol(statistic: str) -> Callable[[Call], tuple[xr.Dataset, None]]:
         least = 1 / _exchanges(call) if statistic == "median" else xr.zeros_like(ratio)  # t has no smallest p
         answer = _within_reach(answer, least, call, "so few units").assign(asked=ratio <= 1 if lower_is_better else ratio >= 1)
         said, stopped = found["warnings"], found["test"] == NO_ANSWER
-        return answer.assign(able=answer["able"] & ~stopped, remark=xr.where(said != "", said, answer["remark"])), None
+        answer = answer.assign(able=answer["able"] & ~stopped, remark=xr.where(said != "", said, answer["remark"]))
+        return _also(answer, UNPAIRED if call.paired else ""), None
 
     return answer
+
+
+def _also(answer: xr.Dataset, text: str) -> xr.Dataset:
+    """Add to the remarks what a method leaves aside in every cell."""
+    remark = answer["remark"]
+    both = np.array(["; ".join(part for part in (said, text) if part) for said in remark.values.ravel()], dtype=object)
+    return answer.assign(remark=remark.copy(data=both.reshape(remark.shape)))
 
 
 def _by_ranks(call: Call) -> tuple[None, xr.Dataset]:
@@ -292,10 +309,8 @@ def _by_ranks(call: Call) -> tuple[None, xr.Dataset]:
     number = testable.sum(call.across) if call.across in testable.dims else testable.astype(int)
     answer = xr.Dataset({"pvalue": pvalue, "verdict": verdict})
     answer = _within_reach(answer, 2.0 ** (1 - number), call, "so few benchmarks that have enough units for a rank-sum test")
-    shared = "takes benchmarks for independent" if call.levels[0] in call.shared else ""
-    both = ["; ".join(text for text in (said, shared) if text) for said in answer["remark"].values.ravel()]
-    remark = answer["remark"].copy(data=np.array(both, dtype=object).reshape(answer["remark"].shape))
-    return None, answer.assign(remark=remark)
+    answer = _also(answer, UNPAIRED if call.paired else "")
+    return None, _also(answer, "takes benchmarks for independent" if call.levels[0] in call.shared else "")
 
 
 METHODS = (
@@ -314,7 +329,7 @@ def _with_verdict(answer: xr.Dataset, call: Call) -> xr.Dataset:
     """Add the verdict of a two-sided p-value and the side the estimate lies on."""
     lower_is_better = call.pair.candidate.better == LOWER
     improved = (answer["estimate"] < 1) if lower_is_better else (answer["estimate"] > 1)
-    sure = answer["pvalue"] <= 1 - call.confidence_level
+    sure = answer["pvalue"] <= call.alpha
     return answer.assign(verdict=xr.where(sure, xr.where(improved, FASTER, SLOWER), INCONCLUSIVE))
 
 
@@ -336,7 +351,8 @@ def _labelled(answers: tuple[xr.Dataset | None, xr.Dataset | None], call: Call) 
 
 
 def _with_outcome(answer: xr.Dataset) -> xr.Dataset:
-    """Tell an answer that found nothing from one that could not be had."""
+    """Tell an answer that found nothing from one that could not be had, whose verdict chance alone may have given."""
+    answer = answer.assign(verdict=xr.where(answer["able"], answer["verdict"], INCONCLUSIVE))
     found = xr.where(answer["verdict"] == INCONCLUSIVE, NO_EVIDENCE, CONCLUSIVE)
     outcome = xr.where(answer["able"], found, NOT_APPLICABLE)
     return answer.assign(outcome=xr.where(answer["asked"], outcome, UNANSWERED) if "asked" in answer else outcome)

@@ -93,3 +93,16 @@ def test_small_spreads_keep_their_digits():
     found = exact_spread(arrange(runs[None], 1, 0, 0), "median", "geometric").standard_deviation
     expected = 1e-9 * np.sqrt((13 * 1 + 7 * 9) / 27 - ((13 + 21) / 27) ** 2)
     np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("statistic", FUNCTIONS)
+@pytest.mark.parametrize("mean", MEANS)
+@pytest.mark.parametrize("joint", [0, 1])
+def test_equal_runs_do_not_vary(statistic, mean, joint):
+    """Runs that are equal, by rounding say, have a spread of zero and not of 1e-16, whose logarithm would be a number like any other."""
+    runs = np.repeat(np.random.default_rng(1).lognormal(0, 0.5, (40, 5, 1)), 3, axis=-1)
+    suite = arrange(runs, 1, 0, joint)
+    drawn = drawn_spread(suite, np.arange(40), statistic, Drawing(50, mean, (1, 2)))
+    assert (drawn.standard_deviation == 0).all()
+    if mean != "harmonic":
+        assert (exact_spread(suite, statistic, mean).standard_deviation == 0).all()

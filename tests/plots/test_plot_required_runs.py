@@ -38,3 +38,20 @@ def test_a_crowd_is_refused():
     """More cells than colours."""
     with pytest.raises(ValueError, match=r"8 cells; between 1 and 7 can be drawn"):
         required_runs(result(machine=list("ABCDEFGH")))
+
+
+def test_a_far_line_of_no_change_does_not_flatten_intervals():
+    """Around 1.22 the line at 1 would take most of the height, and is left out; around 1.01 it is drawn."""
+    found = result()
+    far = required_runs(found)
+    assert far.get_ylim()[0] > 1.19
+    assert not [line for line in far.lines if line.get_ydata()[0] == 1.0]
+    near = required_runs(found.assign(lower=found["lower"] - 0.21, upper=found["upper"] - 0.21))
+    assert len([line for line in near.lines if line.get_ydata()[0] == 1.0]) == 1
+
+
+def test_the_axis_ends_with_the_runs():
+    """Where a selection has fewer runs than the whole result, the picture has no empty end."""
+    found = result()
+    ax = required_runs(found.assign({name: found[name].where(found["runs"] <= 7) for name in ("lower", "upper")}))
+    assert ax.get_xlim() == (2.5, 7.5)

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 import xarray as xr
+from matplotlib.textpath import TextPath
 
-from perfarray.plots._figure import level_colours, number_format, selection, shortened
+import perfarray
+from perfarray.plots._figure import level_colours, number_format, selection, shortened, text_width
 from perfarray.plots._rows import GAP, rows_of, size_for
 
 
@@ -114,3 +116,30 @@ def test_selection_names_what_was_selected():
     """Dims of size one and selected labels; not what every file carries along, not repetitions of size one."""
     array = cells(benchmark=["fft", "sort"], version=["new"], iteration=[0]).assign_coords(machine="martha", flags="O2", execution=3)
     assert selection(array) == ["new", "O2", "execution 3"]
+
+
+def test_dollars_are_no_formula():
+    """Between the two dollars of an inner class matplotlib would set mathematics: they are escaped, in labels and titles."""
+    rows = rows_of(cells(benchmark=["Outer$Inner$run", "fft"]))
+    assert [row.label for row in rows] == [r"Outer\$Inner\$run", "fft"]
+    times = perfarray.from_samples({"old$1": [10.0, 10.1, 9.9], "new$2": [9.0, 9.1, 8.9]})
+    ax = times.perf.compare("old$1").perf.plot()
+    assert ax.get_title(loc="left") == r"new\$2 compared with old\$1"
+
+
+def test_widths_are_those_of_the_font():
+    """The measured width is that of the drawn letters, but for the space beside the outermost."""
+    for text in ("500.perlbench_r", "+12.3 %", "AMD_EPYC_7742"):
+        drawn = float(np.ptp(TextPath((0, 0), text, size=9).get_extents().intervalx))
+        assert text_width([f"i\n{text}", "i"], 9) == pytest.approx(drawn, abs=2)
+
+
+def test_a_title_stays_clear_of_the_column_header():
+    """Without a legend, a title that is longer than the axes stands above the header of the column beside the rows."""
+    machines = {f"machine_{number}": [1.0 + number, 1.1 + number, 1.2 + number] for number in range(3)}
+    times = perfarray.from_samples(machines, dim="machine")
+    ax = times.perf.score_ratio_interval("machine_0").perf.plot()
+    ax.figure.draw_without_rendering()
+    (header,) = (text for text in ax.texts if text.get_gid() == "header")
+    assert ax.get_legend() is None
+    assert ax._left_title.get_window_extent().y0 >= header.get_window_extent().y1

@@ -73,7 +73,9 @@ def complete_part(measured: Mask) -> tuple[Mask, Mask]:
 def cluster_labels(scores: Floats, number: int, method: str) -> npt.NDArray[np.int64]:
     """Return a cluster 1, 2, ... for every sample (samples, components), numbered in the order in which they appear."""
     from scipy.cluster.hierarchy import cut_tree, linkage
+    from scipy.spatial.distance import pdist
 
-    found = cut_tree(linkage(scores, method), n_clusters=number)[:, 0]
+    # Distances, not scores: SciPy warns of scores that might be distances, such as those of machines that are all alike.
+    found = cut_tree(linkage(pdist(scores), method), n_clusters=number)[:, 0]
     _, first, place = np.unique(found, return_index=True, return_inverse=True)
     return np.asarray(np.argsort(np.argsort(first))[place] + 1, dtype=np.int64)

@@ -126,9 +126,10 @@ def _moments(rows: Floats, statistic: str, mean: str, benchmarks: int) -> tuple[
 
 
 def _weighted(support: Floats, probability: Floats) -> tuple[Floats, Floats]:
-    """Return mean and variance of weighted values along the last axis."""
-    expected = support @ probability
-    return expected, ((support - expected[..., None]) ** 2) @ probability
+    """Return mean and variance of weighted values along the last axis; equal values have none, not that of rounding."""
+    apart = support - support[..., :1]
+    shift = apart @ probability
+    return support[..., 0] + shift, ((apart - shift[..., None]) ** 2) @ probability
 
 
 def _redrawn_moments(units: Floats, statistic: str, mean: str, benchmarks: int) -> tuple[float, float]:
@@ -146,10 +147,15 @@ def _averaged_moments(units: Floats, mean: str, benchmarks: int) -> tuple[float,
     """Return the same where the statistic averages units on the scale of the mean over benchmarks: any number of units."""
     number = len(units)
     if mean == "arithmetic":
-        return float(units.mean() / benchmarks), float(units.var() / number / benchmarks**2)
+        return float(units.mean() / benchmarks), float(_spread_of(units) ** 2 / number / benchmarks**2)
     factors = parts_of(units, mean, benchmarks * number)
     expected = float(factors.mean() ** number)
-    return expected, float(expected**2 * np.expm1(number * np.log1p(factors.var() / factors.mean() ** 2)))
+    return expected, float(expected**2 * np.expm1(number * np.log1p((_spread_of(factors) / factors.mean()) ** 2)))
+
+
+def _spread_of(values: Floats) -> float:
+    """Return the standard deviation of values (divisor n); equal ones have none, where that from their rounded mean is not zero."""
+    return float((values - values[0]).std())
 
 
 def redraws(number: int) -> tuple[Integers, Floats]:
@@ -200,7 +206,8 @@ def drawn_spread(suite: Suite, cells: Integers, statistic: str, drawing: Drawing
         found[places] = summarise_scores(likely, cells[places], drawing).standard_deviation
     measured = ~np.isnan(suite.runs[..., 0]).all(axis=-1).any(axis=-1)
     for place in np.flatnonzero(~tabled & measured):
-        found[place] = _redraw(suite, int(place), int(cells[place]), statistic, drawing).std(ddof=1)
+        scores = _redraw(suite, int(place), int(cells[place]), statistic, drawing)
+        found[place] = (scores - scores[0]).std(ddof=1)
     return Spread(performance_of(suite, statistic, drawing.mean), found)
 
 

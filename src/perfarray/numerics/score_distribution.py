@@ -157,6 +157,7 @@ def summarise_scores(suite: Suite, cells: Integers, drawing: Drawing) -> Summary
         found[:, block.places] = _block_summary(block, drawing)
     for place, scores in _irregular_scores(suite, cells, drawing):
         found[:, place] = five_numbers(scores)
+    found[5, found[0] == found[4]] = 0.0  # equal scores differ from their rounded mean
     return Summary(*found)
 
 

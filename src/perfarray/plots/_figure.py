@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable
+from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
@@ -56,7 +57,10 @@ def axes_for(ax: "Axes | None", size: tuple[float, float]) -> "Axes":
 
 
 def describe(ax: "Axes", title: str) -> None:
-    """Write the title in lines as long as the figure is wide, under it the legend (each entry once), and take the frame away."""
+    """Write the title in lines as long as the figure is wide, under it the legend (each entry once), and take the frame away.
+
+    The header of a column beside the rows stands at the height of the legend, and keeps its line where there is none.
+    """
     handles, labels = ax.get_legend_handles_labels()
     entries = dict(zip(labels, handles, strict=True))
     columns = min(4 if len(entries) <= 4 else 3, _columns(ax, list(entries)))
@@ -65,7 +69,8 @@ def describe(ax: "Axes", title: str) -> None:
             entries.values(), entries.keys(), loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=columns, frameon=False,
             fontsize=LABEL_SIZE, borderaxespad=0.3, handletextpad=0.4, columnspacing=1.2, handlelength=1.1,
         )  # fmt: skip
-    ax.set_title(_wrapped(ax, title), loc="left", pad=8 + 18 * -(-len(entries) // columns))
+    lines = max(-(-len(entries) // columns), any(text.get_gid() == "header" for text in ax.texts))
+    ax.set_title(_wrapped(ax, plain(title)), loc="left", pad=8 + 18 * lines)
     ax.spines[["top", "right"]].set_visible(False)
 
 
@@ -142,6 +147,16 @@ def shortened(labels: list[str], limit: int = 40) -> list[str]:
 
     A package that all share and words that several share go first; words with digits stay, since they are model numbers.
     """
+    return [plain(text) for text in _shortened(labels, limit)]
+
+
+def plain(text: str) -> str:
+    """Write a dollar sign as such: matplotlib takes what stands between two of them (Java's inner classes) for a formula."""
+    return text.replace("$", r"\$")
+
+
+def _shortened(labels: list[str], limit: int) -> list[str]:
+    """Return labels of at most that length, half as much again, or any, until they differ as the whole ones do."""
     if max(map(len, labels), default=0) > limit:
         labels = _without_package(labels)
         fewer = _without_words(labels, limit)
@@ -182,7 +197,15 @@ def _without_words(labels: list[str], limit: int) -> list[str]:
 
 
 def text_width(labels: list[str], size: float = LABEL_SIZE) -> float:
-    """Return the width in points of the widest label."""
-    from matplotlib.textpath import TextPath
+    """Return the width in points of the widest line of the labels."""
+    lines = {line for text in labels for line in text.split("\n") if line.strip()}
+    return max((_width(line, size) for line in lines), default=0.0)
 
-    return max((float(np.ptp(TextPath((0, 0), text, size=size).get_extents().intervalx)) for text in labels if text.strip()), default=0.0)
+
+@lru_cache(maxsize=4096)
+def _width(text: str, size: float) -> float:
+    """Return the width in points of a line of text as the font measures it; an outline would take a hundred times as long."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    return float(text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)[0])

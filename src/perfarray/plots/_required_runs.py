@@ -28,7 +28,8 @@ def required_runs(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
     Returns
     -------
     Axes
-        Horizontal axis: runs of every benchmark; vertical axis: the ratio of scores.
+        Horizontal axis: runs of every benchmark, as far as there are any; vertical axis: the ratio of scores. The line of no change is
+        drawn where it is near: it does not make narrow intervals into dots.
 
     Raises
     ------
@@ -57,9 +58,10 @@ def required_runs(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
         wanted = float(cell["required"])
         if np.isfinite(wanted):
             ax.axvline(wanted + shift, color=colour if name else DARK, linewidth=1, linestyle=":", label="_" if name else "required")
-    ax.axhline(1.0, color=DARK, linewidth=0.8, zorder=0)
+    _draw_no_change(ax)
     across = result.attrs.get("across", "benchmark")
-    ax.set_xlim(runs.min() - 0.5, runs.max() + 0.5)
+    has = result["lower"].notnull().any(required.dims).values
+    ax.set_xlim(runs.min() - 0.5, (runs[has].max() if has.any() else runs.max()) + 0.5)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_xlabel(f"runs of every {across}")
     level = 100 * float(result.attrs.get("confidence_level", 0.95))
@@ -67,6 +69,13 @@ def required_runs(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
     ax.set_ylabel(f"ratio of scores ({level:g} % interval)")
     describe(ax, ", ".join(["Interval by runs", *selection(required)]) + baseline)
     return ax
+
+
+def _draw_no_change(ax: "Axes") -> None:
+    """Draw the line of no change, unless the view would have to be more than twice as high for it."""
+    low, high = ax.get_ylim()
+    if low - (high - low) < 1.0 < high + (high - low):
+        ax.axhline(1.0, color=DARK, linewidth=0.8, zorder=0)
 
 
 def _promised(cell: xr.Dataset) -> str:

@@ -81,5 +81,5 @@ def beside_rows(ax: "Axes", rows: Sequence[Row], texts: Sequence[str], header: s
         )  # fmt: skip
     ax.annotate(
         header, (1, 1), (width + 8, 4), "axes fraction", textcoords="offset points",
-        ha="right", va="bottom", fontsize=NOTE_SIZE, annotation_clip=False,
+        ha="right", va="bottom", fontsize=NOTE_SIZE, annotation_clip=False, gid="header",
     )  # fmt: skip
