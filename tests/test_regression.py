@@ -347,6 +347,142 @@ def test_messages(keywords, message):
         made(40, 11).perf.explain_variation(rng=1, **keywords)
 
 
+def test_the_log_of_a_column_is_not_its_name():
+    """A column called log_variation, or logical_cores, is no log: rows at or below zero stay."""
+    table = made(60, 21).assign(logical_cores=lambda t: t["cores"] - 1)
+    table["log_variation"] = np.log(table["relative_variation"])
+    found = table.perf.explain_variation(model="ols", formula="log_variation ~ logical_cores", rng=1)
+    assert (table["log_variation"] < 0).all()
+    assert (table["logical_cores"] == 0).any()
+    assert found.to_dataset().attrs["n"] == 60
+    with_log = table.perf.explain_variation(model="ols", formula="log_variation ~ np.log(logical_cores)", rng=1).to_dataset()
+    assert with_log.attrs["n"] == (table["logical_cores"] > 0).sum()
+    assert with_log.attrs["n_incomplete"] == (table["logical_cores"] == 0).sum()
+
+
+def test_the_ceiling_does_not_know_bases():
+    """The noise ceiling of a log is the same to every base; what is no log has none."""
+    table = made(60, 22).assign(relative_variation_noise=0.3)
+    ceilings = {
+        left: float(table.perf.explain_variation(model="ols", formula=f"{left} ~ cores", rng=1).to_dataset()["noise_ceiling"])
+        for left in ("np.log(relative_variation)", "np.log10(relative_variation)", "np.log2(relative_variation)", "relative_variation")
+    }
+    natural, ten, two, none = ceilings.values()
+    assert natural == pytest.approx(np.sqrt(1 - 0.3**2 / np.log(table["relative_variation"]).var()))
+    assert ten == pytest.approx(natural)
+    assert two == pytest.approx(natural)
+    assert np.isnan(none)
+
+
+@pytest.mark.parametrize("formula", [None, "np.log(relative_variation) ~ cores + C(kind)"])
+def test_a_label_in_the_test_only(formula):
+    """A label, in text or number, that one row has: no prediction there, and the influence of all else as if it were not there."""
+    kind = np.r_[np.arange(59) % 2, 2]
+    table = made(60, 23).assign(kind=kind if formula else np.array(["even", "odd", "rare"])[kind])
+    found = table.perf.explain_variation(model="ols", predictors=["cores", "kind"], formula=formula, splits=8, rng=1)
+    assert found.to_dataset().attrs["n_unanswered"] == 1
+    assert np.isfinite(found.to_dataset()["permutation_influence"]).all()
+    assert "m59" not in found.to_dataset()["row"]
+    assert found.influence.sum() == pytest.approx(100)
+    assert found.influence["cores"] > 90
+
+
+def test_collinear_terms_have_no_coefficients():
+    """Terms that are multiples of each other have NaN and are named; the others keep their coefficients."""
+    table = made(60, 24).assign(twice=lambda t: 2 * t["cores"])
+    with pytest.warns(UserWarning, match="the terms 'cores', 'twice' are linear combinations of each other"):
+        found = table.perf.explain_variation(model="ols", formula="np.log(relative_variation) ~ cores + twice + cpu_mhz", rng=1)
+    alone = table.perf.explain_variation(model="ols", formula="np.log(relative_variation) ~ cores + cpu_mhz", rng=1).to_dataset()
+    together = found.to_dataset()
+    term = together["term"].values.tolist()
+    assert np.isnan(together["coefficient"].values[[term.index("cores"), term.index("twice")]]).all()
+    own = alone["term"].values.tolist().index("cpu_mhz")
+    assert together["coefficient"].values[term.index("cpu_mhz")] == pytest.approx(alone["coefficient"].values[own])
+    assert together["coefficient_lower"].values[term.index("cpu_mhz")] == pytest.approx(alone["coefficient_lower"].values[own], rel=0.02)
+
+
+def test_leaving_one_out_has_no_influence():
+    """A test of one row leaves nothing to permute: the influence is not known, which is said, and the correlation is."""
+    with pytest.warns(UserWarning, match="'cores' are the same throughout each test"):
+        found = made(30, 25).perf.explain_variation(model="ols", predictors=["cores"], folds=30, rng=1)
+    assert found.to_dataset()["permutation_influence"].isnull().all()
+    assert found.correlation > 0.5
+
+
+def test_rows_without_a_group():
+    """Rows whose group nobody wrote down are a group of their own."""
+    table = made(40, 26).assign(family=[None] * 8 + [f"f{n // 4}" for n in range(32)])
+    found = table.perf.explain_variation(model="ols", predictors=["cores"], groups="family", folds=3, rng=1).to_dataset()
+    assert found.attrs["n_test_units"] == 9
+
+
+def test_terms_are_written_as_one_would():
+    """A column is a term by its name, whatever stands in that name."""
+    table = made(40, 27).rename(columns={"cpu_mhz": 'flag -DN="x y"'})
+    found = table.perf.explain_variation(model="ols", predictors=["cores", "os", 'flag -DN="x y"'], rng=1)
+    assert found.to_dataset()["term"].values.tolist()[:4] == ["Intercept", "C(os)[T.linux]", "C(os)[T.windows]", "cores"]
+    assert 'flag -DN="x y"' in found.influence
+
+
+def test_gaps_are_looked_at_before_copies():
+    """A column that is constant in the rows without gaps is left out, as it is from a table of these rows."""
+    table = made(40, 28).assign(half=lambda t: np.where(np.arange(40) < 25, t["cpu_mhz"], np.nan))
+    table["late"] = np.where(np.arange(40) < 25, 1.0, 2.0)
+    found = table.perf.explain_variation(model="ols", predictors=["half", "late"], rng=1).to_dataset()
+    assert found["predictor"].values.tolist() == ["half"]
+    assert (found.attrs["left_out"], found.attrs["n"]) == ("late", 25)
+
+
+@pytest.mark.parametrize("model", ["boosting", "ols", "gamma"])
+def test_a_constant_response(model):
+    """What is the same in all rows cannot be explained, to rounding."""
+    table = made(40, 29).assign(relative_variation=lambda t: 1.0 + 1e-15 * t["cores"])
+    with pytest.raises(ValueError, match="'relative_variation' is the same in all 40 rows"):
+        table.perf.explain_variation(model=model, predictors=["cores"], rng=1)
+
+
+@pytest.mark.parametrize(
+    ("change", "keywords", "message"),
+    [
+        ({}, {"formula": "np.lg(relative_variation) ~ cores"}, "cannot be computed: .*has no attribute 'lg'"),
+        ({}, {"formula": "np.log(relative_variation) ~ np.log(cores - 1)"}, "has no number for [1-9] of 40 rows"),
+        ({}, {"formula": "np.log(cores - 1) ~ cpu_mhz"}, "has no number for [1-9] of 40 rows"),
+        ({}, {"formula": "cores + cpu_mhz ~ memory_gb"}, "multiple columns"),
+        ({}, {"formula": "os ~ cores"}, "response 'os' holds category values"),
+        ({}, {"predictors": ["cores"], "folds": 41}, "folds=41 of 40 rows"),
+        ({}, {"predictors": ["relative_variation"]}, "no predictor was given"),
+        ({"relative_variation": -1.0}, {"predictors": ["cores"]}, "0 rows have a 'relative_variation' that can be explained"),
+        (
+            {"cpu_mhz": [1.0] * 3 + [2.0] * 2 + [np.nan] * 35, "cores": [np.nan] * 3 + [1.0, 2.0] * 18 + [1.0]},
+            {"formula": "relative_variation ~ cpu_mhz + cores"},
+            r"leave out predictors with gaps, 'cpu_mhz' \(35 of 40\), 'cores' \(3 of 40\)",
+        ),
+    ],
+)
+def test_what_a_linear_model_cannot_use(change, keywords, message):
+    """The message says what came, and which column is to blame."""
+    with pytest.raises(ValueError, match=message):
+        made(40, 30).assign(**change).perf.explain_variation(model="ols", rng=1, **keywords)
+
+
+def test_columns_that_occur_twice():
+    """Two columns of one name are two answers to one question."""
+    table = made(40, 31)
+    with pytest.raises(ValueError, match="columns 'cores' occur twice"):
+        pd.concat([table, table[["cores"]]], axis=1).perf.explain_variation(rng=1)
+
+
+def test_many_rows_are_permuted_once(monkeypatch):
+    """Where many rows are tested, a predictor is permuted once, and the model asked in parts: a large table takes the time of its fit."""
+    asked = []
+    evaluation = pytest.importorskip("perfarray._regression_evaluation")
+    permuted = evaluation._permuted
+    monkeypatch.setattr(evaluation, "_permuted", lambda *given: asked.append((len(given[1]), given[5])) or permuted(*given))
+    for rows, splits in ((100, 1), (12_000, 1), (12_000, 5)):
+        made(rows, 32).perf.explain_variation(model="ols", predictors=["cores"], splits=splits, rng=1)
+    assert asked == [(30, 5), (3600, 2)] + [(3600, 1)] * 5
+
+
 def test_one_machine():
     """A table of one row says nothing."""
     with pytest.raises(ValueError, match="the table has 1 rows"):

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Hashable, Sequence
 from importlib import import_module
+from keyword import iskeyword
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -23,6 +24,12 @@ LEAST: Final = 6
 NAMES = re.compile(r"""Q\(\s*["'](.+?)["']\s*\)|(?<![\w.])([A-Za-z_]\w*)(?!\w*\s*[(.]|\s*=(?!=))""")
 """Columns in a formula: quoted by Q, or a name that is neither called, looked into, nor a keyword."""
 
+LOGGED = re.compile(r"""\blog(?:2|10)?\s*\(\s*(?:Q\(\s*["'](.+?)["']\s*\)|([A-Za-z_]\w*))\s*\)""")
+"""A column in a formula of which the log is taken."""
+
+PATSY: Final = frozenset({"C", "I", "Q", "np"})
+"""Names that mean something else in a formula."""
+
 
 class Question(NamedTuple):
     """One call: rows that can be used, what is explained, by what, and how it is fitted."""
@@ -41,6 +48,12 @@ def check_columns(table: pd.DataFrame, names: Sequence[str]) -> None:
     missing = [name for name in dict.fromkeys(names) if name not in table]
     if missing:
         raise ValueError(f"columns {listed(missing)} not found; the table has {listed(table.columns, 40)}")
+
+
+def check_response(table: pd.DataFrame, name: str) -> None:
+    """Raise where a response is no number."""
+    if not is_number(table[name]):
+        raise ValueError(f"response {name!r} holds {table[name].dtype} values, not numbers")
 
 
 def chosen(table: pd.DataFrame, predictors: str | Sequence[str] | None, kind: Kind) -> list[str]:
@@ -65,25 +78,29 @@ def by_columns(table: pd.DataFrame, response: str, names: list[str], log: bool, 
     """Ask by columns."""
     check_columns(table, [response])
     names = [name for name in names if name != response]
-    if not is_number(table[response]):
-        raise ValueError(f"response {response!r} holds {table[response].dtype} values, not numbers")
+    check_response(table, response)
     values = table[response].to_numpy(dtype=float, na_value=np.nan)
     usable, attrs, notes = _usable(table, response, values, log)
-    rows = table[usable].reset_index(drop=True)
-    kept, left_out = _useful(rows, names, kind.model)
+    rows = _enough(table[usable].reset_index(drop=True), response)
+    kept = _useful(rows, names, kind.model)
+    if kind.model != "boosting" and kept:
+        complete = rows[kept].notna().all(axis=1)
+        attrs["n_incomplete"] = int((~complete).sum())
+        rows = _enough(rows[complete].reset_index(drop=True), response, rows[kept])
+        kept = _useful(rows, kept, kind.model)
+    left_out = [name for name in names if name not in kept]
     attrs.update(response=response, log=int(log), left_out=", ".join(left_out))
     if not kept and not kind.effects:
-        raise ValueError(f"nothing is left to explain {response!r} by: {listed(left_out)} are constant, empty, copies, or labels of rows")
-    target = np.log(values[usable]) if log else values[usable]
+        why = f"{listed(left_out)} are constant, empty, copies, or labels of rows" if left_out else "no predictor was given"
+        raise ValueError(f"nothing is left to explain {response!r} by: {why}")
+    measured = rows[response].to_numpy(dtype=float)
+    target = _varied(np.log(measured) if log else measured, response, log)
     if kind.model == "boosting":
         fit = lambda part, wanted: boosted(part, wanted, kept, kind.seed)  # noqa: E731
     else:
         right = " + ".join(_term(rows, name) for name in kept) or "1"
-        complete = rows[kept].notna().all(axis=1).to_numpy() if kept else np.ones(len(rows), dtype=bool)
-        attrs["n_incomplete"] = int((~complete).sum())
-        rows, target = rows[complete].reset_index(drop=True), target[complete]
         fit = lambda part, wanted: linear(part, wanted, right, kept, kind, f"{response}{NOISE}")  # noqa: E731
-    return Question(_enough(rows), target, kept, fit, _labels(rows, kind.groups), attrs, notes)
+    return Question(rows, target, kept, fit, _labels(rows, kind.groups), attrs, notes)
 
 
 def by_formula(table: pd.DataFrame, formula: str, kind: Kind) -> Question:
@@ -100,21 +117,17 @@ def by_formula(table: pd.DataFrame, formula: str, kind: Kind) -> Question:
     if not kept and not kind.effects:
         raise ValueError(f"no term is left of {right.strip()!r}: {listed(empty)} are constant or empty")
     notes = [f"{listed(empty)} are constant or empty: terms with them are left out of the formula"] if empty else []
-    usable = np.ones(len(table), dtype=bool)
-    for term in kept:
-        for name in names_in(term):
-            column = table[name]
-            usable &= column.notna().to_numpy()
-            if "log" in term and is_number(column):
-                usable &= column.to_numpy(dtype=float, na_value=np.nan) > 0
-    response = names_in(left)[0]
-    measured, attrs, said = _usable(table, response, table[response].to_numpy(dtype=float, na_value=np.nan), "log" in left)
-    attrs |= {"n_incomplete": int((measured & ~usable).sum()), "formula": f"{left.strip()} ~ {' + '.join(kept) or '1'}"}
-    attrs.update(response=response, log=0, left_out=", ".join(empty))
-    rows = _enough(table[measured & usable].reset_index(drop=True))
-    target = np.asarray(import_module("statsmodels.formula.api").ols(f"{left} ~ 1", rows).endog, dtype=float)
-    predictors = list(dict.fromkeys(name for term in kept for name in names_in(term)))
+    response, *others = names_in(left)
+    check_response(table, response)
     right = " + ".join(kept) or "1"
+    predictors = names_in(right)
+    usable = _stated_rows(table, [*others, *predictors], _logged(f"{left} ~ {right}") - {response})
+    measured, attrs, said = _usable(table, response, table[response].to_numpy(dtype=float, na_value=np.nan), response in _logged(left))
+    attrs |= {"n_incomplete": int((measured & ~usable).sum()), "formula": f"{left.strip()} ~ {right}"}
+    attrs.update(response=response, log=0, left_out=", ".join(empty))
+    rows = _enough(table[measured & usable].reset_index(drop=True), response, table.loc[measured, predictors])
+    target = _varied(_evaluated(formula, left, right, rows), left.strip(), bool(_logged(left)))
+    predictors = list(dict.fromkeys(predictors))
     fit = lambda part, wanted: linear(part, wanted, right, predictors, kind, f"{response}{NOISE}")  # noqa: E731
     return Question(rows, target, predictors, fit, _labels(rows, kind.groups), attrs, notes + said)
 
@@ -122,6 +135,42 @@ def by_formula(table: pd.DataFrame, formula: str, kind: Kind) -> Question:
 def names_in(part: str) -> list[str]:
     """Return the columns that a part of a formula names."""
     return [quoted or plain for quoted, plain in NAMES.findall(re.sub(r"(?<!Q\()(['\"]).*?\1", "", part))]
+
+
+def _logged(part: str) -> set[str]:
+    """Return the columns of which a part of a formula takes the log."""
+    return {quoted or plain for quoted, plain in LOGGED.findall(part)}
+
+
+def _stated_rows(table: pd.DataFrame, names: Sequence[str], logged: set[str]) -> npt.NDArray[np.bool_]:
+    """Return the rows in which every column has a value, and those have a log that need one."""
+    usable = np.ones(len(table), dtype=bool)
+    for name in names:
+        usable &= table[name].notna().to_numpy()
+        if name in logged and is_number(table[name]):
+            usable &= table[name].to_numpy(dtype=float, na_value=np.nan) > 0
+    return usable
+
+
+def _evaluated(formula: str, left: str, right: str, rows: pd.DataFrame) -> Floats:
+    """Return what stands left of a formula, of rows that all of it can be computed of."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        try:
+            model = import_module("statsmodels.formula.api").ols(f"{left} ~ {right}", rows)
+        except Exception as error:  # a formula is code: whatever it raises
+            raise ValueError(f"formula={formula!r} cannot be computed: {error}") from error
+    found = np.asarray(model.endog, dtype=float)
+    lost = len(rows) - int((np.isfinite(found) & np.isfinite(model.exog).all(axis=1)).sum())
+    if lost:
+        raise ValueError(f"formula={formula!r} has no number for {lost} of {len(rows)} rows, such as the log of zero: leave those out")
+    return found
+
+
+def _varied(target: Floats, response: str, log: bool) -> Floats:
+    """Return a response, if it is not the same in all rows (to rounding: of a log, which may be near 0, that of 1)."""
+    if np.ptp(target) <= 1e-12 * max(np.abs(target).max(), float(log)):
+        raise ValueError(f"{response!r} is the same in all {len(target)} rows: there is nothing to explain")
+    return target
 
 
 def _terms(right: str) -> list[str]:
@@ -150,7 +199,7 @@ def _usable(table: pd.DataFrame, response: str, values: Floats, log: bool) -> tu
     return finite & ~zero, attrs, [note]
 
 
-def _useful(rows: pd.DataFrame, names: list[str], model: str) -> tuple[list[str], list[str]]:
+def _useful(rows: pd.DataFrame, names: list[str], model: str) -> list[str]:
     """Leave out columns that say nothing: constant, empty, a label for nearly every row, a copy of another."""
     kept = []
     for name in names:
@@ -161,9 +210,7 @@ def _useful(rows: pd.DataFrame, names: list[str], model: str) -> tuple[list[str]
             kept.append(name)
     first = same_columns([rows[name].to_numpy() if is_number(rows[name]) else rows[name].astype(str).to_numpy() for name in kept])
     unique = [name for number, name in enumerate(kept) if first[number] == number]
-    if model != "boosting":
-        unique = _independent(rows, unique)
-    return unique, [name for name in names if name not in unique]
+    return unique if model == "boosting" else _independent(rows, unique)
 
 
 def _independent(rows: pd.DataFrame, names: list[str]) -> list[str]:
@@ -192,20 +239,29 @@ def _stated(column: pd.Series) -> pd.Series:
     return column if is_number(column) else column.astype(object).where(column.astype(object) != UNKNOWN)
 
 
-def _enough(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows if there are enough of them."""
-    if len(rows) < LEAST:
-        raise ValueError(
-            f"{len(rows)} rows have a response and all that the model needs; it needs {LEAST} or more: leave out predictors with gaps"
-        )
-    return rows
+def _enough(rows: pd.DataFrame, response: str, described: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Return the rows if there are enough of them; `described` are the predictors of all rows with a response."""
+    if len(rows) >= LEAST:
+        return rows
+    if described is None:
+        raise ValueError(f"{len(rows)} rows have a {response!r} that can be explained; a model needs {LEAST} or more")
+    gaps = described.isna().sum().sort_values(ascending=False, kind="stable")
+    most = ", ".join(f"{name!r} ({count} of {len(described)})" for name, count in gaps[gaps > 0].head(5).items())
+    raise ValueError(
+        f"{len(rows)} rows have a {response!r} and all that the model needs; it needs {LEAST} or more"
+        + (f": leave out predictors with gaps, {most}" if most else "")
+    )
 
 
 def _labels(rows: pd.DataFrame, groups: str | None) -> npt.NDArray[Any] | None:
     """Return the labels of groups."""
-    return None if groups is None else rows[groups].astype(str).to_numpy()
+    if groups is None:
+        return None
+    return rows[groups].astype(object).where(rows[groups].notna(), UNKNOWN).astype(str).to_numpy()
 
 
 def _term(rows: pd.DataFrame, name: str) -> str:
     """Write a column as a term."""
-    return f'Q("{name}")' if is_number(rows[name]) else f'C(Q("{name}"))'
+    plain = name.isidentifier() and not iskeyword(name) and name not in PATSY
+    written = name if plain else f"Q({name!r})"
+    return written if is_number(rows[name]) else f"C({written})"

@@ -9,17 +9,17 @@ import pandas as pd
 from perfarray._descriptors import MEASURED
 from perfarray._regression_columns import Question
 from perfarray._regression_models import Answer, Fit, is_number
-from perfarray._validation import check_count
+from perfarray._validation import check_count, listed
 from perfarray.conventions import MACHINE
 from perfarray.numerics.influence import LEAST_UNITS, correlation_interval, influence_of, split_rows
 from perfarray.numerics.levels import Floats
 from perfarray.numerics.noise_ceiling import noise_ceiling
 
-REPEATS: Final = 5
-"""How often each predictor is permuted, over all splits."""
+REPEATS, ROWS_PERMUTED = 5, 10_000
+"""How often each predictor is permuted, over all splits, and rows in all: where many are tested, once is enough."""
 
-ROWS_ANSWERED: Final = 20_000
-"""Rows that a model is asked for at once."""
+ROWS_ANSWERED: Final = 5_000
+"""Rows that a model is asked for at once: more do not stay in the processor's cache."""
 
 SHOWN, GRID, AVERAGED = 8, 12, 100
 """Predictors with a partial dependence, points of each, rows averaged over."""
@@ -77,6 +77,7 @@ def evaluate(question: Question, test: Holdout, confidence_level: float, rng: np
     fit = question.fit(rows, target)
     variables |= _dependence(fit.answer, rows, [predictors[n] for n in np.argsort(-influence.percent, kind="stable")[:SHOWN]])
     variables |= _variances(fit.result)
+    alike = [name for name, known in zip(predictors, np.isfinite(influence.increase), strict=True) if not known]
     names = rows[MACHINE].astype(str).to_numpy()[answered] if MACHINE in rows else answered.astype(str)
     variables |= {"predictor": np.array(predictors, dtype=object), "row": names.astype(object)}
     number = len(np.unique(own))
@@ -84,15 +85,18 @@ def evaluate(question: Question, test: Holdout, confidence_level: float, rng: np
     question.attrs.update(
         n=len(rows), n_test=len(answered), n_test_units=number, n_test_copies=len(tested.copies), better_than_mean=int(better)
     )
-    return variables, fit, _said(number, question.groups is not None) if predictors else ""
+    return variables, fit, _said(number, question.groups is not None, alike) if predictors else ""
 
 
-def _said(number: int, grouped: bool) -> str:
-    """Say that too little was tested for limits."""
-    if number >= LEAST_UNITS:
-        return ""
-    what = "groups" if grouped else "rows"
-    return f"{number} {what} were tested, too few to tell an influence from chance (it takes {LEAST_UNITS}): its limits are NaN"
+def _said(number: int, grouped: bool, alike: list[str]) -> str:
+    """Say that too little was tested for limits, or for an influence."""
+    said = []
+    if number < LEAST_UNITS:
+        what = "groups" if grouped else "rows"
+        said.append(f"{number} {what} were tested, too few to tell an influence from chance (it takes {LEAST_UNITS}): its limits are NaN")
+    if alike:
+        said.append(f"{listed(alike)} are the same throughout each test: permuting them says nothing, and their influence is not known")
+    return "; ".join(said)
 
 
 def _tested(question: Question, test: Holdout, rng: np.random.Generator) -> _Tested:
@@ -100,22 +104,26 @@ def _tested(question: Question, test: Holdout, rng: np.random.Generator) -> _Tes
     rows, target, predictors, groups = question.rows, question.target, question.predictors, question.groups
     if test.folds is not None:
         check_count(test.folds, "folds", 2)
+        if test.folds > len(rows):
+            raise ValueError(f"folds={test.folds} of {len(rows)} rows: give {len(rows)} or fewer")
     if groups is not None and len(np.unique(groups)) < (test.folds or 2):
         raise ValueError(f"groups= has {len(np.unique(groups))} labels in {len(rows)} rows; a test needs {test.folds or 2} or more")
     parts = split_rows(len(rows), groups, test.share, test.folds, rng, test.splits) if predictors else []
     found = [_Tested(*(np.empty(0, dtype=np.intp),) * 2, np.empty(0), np.empty((len(predictors), 0)), np.empty(0, dtype=np.intp))]
     unanswered: set[int] = set()
-    repeats = REPEATS if test.folds else max(1, REPEATS // test.splits)
     for number, chosen in enumerate(parts):
         seen = np.setdiff1d(np.arange(len(rows)), chosen)
         trained = question.fit(rows.iloc[seen].reset_index(drop=True), target[seen])
-        part = rows.iloc[chosen].reset_index(drop=True)
-        predicted = trained.answer(part)
-        losses = _permuted(trained.answer, part, target[chosen], predicted, predictors, repeats, rng)
+        copies = chosen[_copies(rows[predictors], chosen, seen)]
+        predicted = trained.answer(rows.iloc[chosen].reset_index(drop=True))
         known = np.isfinite(predicted)
         unanswered.update(chosen[~known].tolist())
-        copies = chosen[_copies(rows[predictors], chosen, seen)]
-        found.append(_Tested(chosen[known], np.full(known.sum(), number), predicted[known], losses[:, known], copies))
+        # Rows with labels that the fit did not see would pass them on to others.
+        chosen, predicted = chosen[known], predicted[known]
+        part = rows.iloc[chosen].reset_index(drop=True)
+        repeats = int(np.clip(ROWS_PERMUTED // max(len(part), 1), 1, REPEATS if test.folds else max(1, REPEATS // test.splits)))
+        losses = _permuted(trained.answer, part, target[chosen], predicted, predictors, repeats, rng)
+        found.append(_Tested(chosen, np.full(len(chosen), number), predicted, losses, copies))
     question.attrs["n_unanswered"] = len(unanswered)
     row, split, predicted, losses, copies = (np.concatenate(part, axis=-1) for part in zip(*found, strict=True))
     return _Tested(row, split, predicted, losses, np.unique(copies))
@@ -124,17 +132,18 @@ def _tested(question: Question, test: Holdout, rng: np.random.Generator) -> _Tes
 def _permuted(
     answer: Answer, part: pd.DataFrame, measured: Floats, predicted: Floats, predictors: list[str], repeats: int, rng: np.random.Generator
 ) -> Floats:
-    """Return what permuting each predictor adds to the squared error of each row."""
+    """Return what permuting each predictor adds to the squared error of each row; NaN where it is the same in all of them."""
     orders = np.concatenate([rng.permutation(len(part)) for _ in range(repeats)])
     repeated = part.iloc[np.tile(np.arange(len(part)), repeats)].reset_index(drop=True)
     found = np.empty((len(predictors), len(part)))
-    together = max(1, ROWS_ANSWERED // len(repeated))
+    together = max(1, ROWS_ANSWERED // max(len(repeated), 1))
     # Predictors in blocks, each block one question to the model: a question has a price of its own.
     for start in range(0, len(predictors), together):
         names = predictors[start : start + together]
         asked = pd.concat([repeated.assign(**{name: part[name].iloc[orders].array}) for name in names], ignore_index=True)
         after = answer(asked).reshape(len(names), repeats, len(part))
         found[start : start + len(names)] = ((measured - after) ** 2).mean(axis=1) - (measured - predicted) ** 2
+    found[[part[name].nunique(dropna=False) < 2 for name in predictors]] = np.nan
     return found
 
 
@@ -145,12 +154,17 @@ def _copies(described: pd.DataFrame, test: Rows, seen: Rows) -> npt.NDArray[np.b
 
 
 def _ceiling(question: Question) -> float:
-    """Return the noise ceiling of a log of relative variation."""
-    explained = str(question.attrs.get("formula", "")).partition("~")[0] if "formula" in question.attrs else question.attrs["response"]
-    logs = "log" in explained if "formula" in question.attrs else bool(question.attrs["log"])
-    if not logs or question.attrs["response"] not in ("relative_variation", "variation") or MEASURED[-1] not in question.rows:
+    """Return the noise ceiling of a log of relative variation, whatever its base."""
+    response = str(question.attrs["response"])
+    if response not in ("relative_variation", "variation") or MEASURED[-1] not in question.rows:
         return float("nan")
-    return noise_ceiling(question.target, question.rows[MEASURED[-1]].to_numpy(dtype=float))
+    values = question.rows[response].to_numpy(dtype=float)
+    if (values <= 0).any():
+        return float("nan")
+    logs = np.log(values)
+    if abs(np.corrcoef(logs, question.target)[0, 1]) < 1 - 1e-9:
+        return float("nan")
+    return noise_ceiling(logs, question.rows[MEASURED[-1]].to_numpy(dtype=float))
 
 
 def _dependence(answer: Answer, rows: pd.DataFrame, names: list[str]) -> dict[str, Any]:

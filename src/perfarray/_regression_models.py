@@ -1,5 +1,6 @@
 """The models that explain a response by columns of a table: boosted trees, least squares, gamma and mixed models."""
 
+import re
 import warnings
 from collections.abc import Callable
 from importlib import import_module
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from perfarray._validation import listed
 from perfarray.numerics.jackknife_covariance import jackknife_covariance
 from perfarray.numerics.levels import Floats
 from perfarray.numerics.log_linear import log_linear
@@ -19,6 +21,12 @@ CATEGORIES: Final = 200
 OTHER: Final = "other"
 SMALL: Final = 1000
 """Rows below which trees learn in fewer and larger steps: their fits take as long as they have steps."""
+
+CLASSES = re.compile(r"""\bC\(\s*(?:Q\(\s*["'](.+?)["']\s*\)|([A-Za-z_]\w*))""")
+"""A column in a formula whose values are labels."""
+
+ALIASED: Final = 1e-8
+"""Singular value, of columns of length 1, below which they are linear combinations of each other."""
 
 Answer = Callable[[pd.DataFrame], Floats]
 
@@ -97,8 +105,9 @@ def linear(rows: pd.DataFrame, target: Floats, right: str, predictors: list[str]
     `right` are the terms right of `~`; `noise` is the column, if there is one, of what was taken off a variance.
     """
     models = import_module("statsmodels.formula.api")
-    labels = {name: set(rows[name].astype(str)) for name in predictors if not is_number(rows[name])}
-    rows = rows.assign(**{name: rows[name].astype(str) for name in labels}, _response=target)
+    texts = [name for name in predictors if not is_number(rows[name])]
+    rows = rows.assign(**{name: rows[name].astype(str) for name in texts}, _response=target)
+    labels = {name: set(rows[name]) for name in (*texts, *(quoted or plain for quoted, plain in CLASSES.findall(right))) if name in rows}
     formula = f"_response ~ {right}"
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -109,9 +118,15 @@ def linear(rows: pd.DataFrame, target: Floats, right: str, predictors: list[str]
         else:
             result = _gamma(models, formula, rows, rows[noise].to_numpy(dtype=float) if noise in rows else np.zeros(len(rows)))
     note = f"statsmodels says: {caught[-1].message}" if kind.model == "mixed" and not result.converged and caught else ""
+    aliased = [name for name, lost in zip(result.model.exog_names, _aliased(result.model.exog), strict=True) if lost]
+    if aliased:
+        note = (
+            f"the terms {listed(aliased)} are linear combinations of each other: they have no coefficients of their own (NaN), and "
+            "influence divides between them at will"
+        )
 
     def answer(table: pd.DataFrame) -> Floats:
-        ready = table[predictors].assign(**{name: table[name].astype(str) for name in labels}).reset_index(drop=True)
+        ready = table[predictors].assign(**{name: table[name].astype(str) for name in texts}).reset_index(drop=True)
         known = ready.notna().all(axis=1).to_numpy(copy=True)
         for name, seen in labels.items():
             known &= ready[name].isin(seen).to_numpy()
@@ -178,6 +193,14 @@ def _joined(rows: pd.DataFrame, effect: str) -> pd.Series:
     return rows[effect.split(":")].astype(str).agg(":".join, axis=1)
 
 
+def _aliased(design: Floats) -> npt.NDArray[np.bool_]:
+    """Say which columns are linear combinations of others, so that nothing tells their coefficients."""
+    length = np.linalg.norm(design, axis=0)
+    _, size, directions = np.linalg.svd(np.linalg.qr(design / np.where(length > 0, length, 1.0), mode="r"))
+    free = np.concatenate([size, np.zeros(design.shape[1] - len(size))]) < ALIASED
+    return np.asarray((np.abs(directions[free]) > ALIASED).any(axis=0))
+
+
 def coefficients(result: Any, kind: Kind, groups: npt.NDArray[Any] | None, confidence_level: float) -> dict[str, Any]:
     """Return coefficients with limits and p-values: from leaving out rows or groups; those of a mixed model are statsmodels'."""
     if kind.model == "boosting":
@@ -192,12 +215,19 @@ def coefficients(result: Any, kind: Kind, groups: npt.NDArray[Any] | None, confi
         fitted = np.asarray(result.fittedvalues)
         residuals = result.model.endog - fitted
         units = np.arange(len(design)) if groups is None else np.unique(groups, return_inverse=True)[1]
-        slopes = np.ones_like(fitted)
-        if kind.model == "gamma":
-            slopes, residuals = np.exp(design @ estimate) / fitted, residuals / fitted
-        covariance = jackknife_covariance(design * slopes[:, None], residuals, units)
+        if kind.model == "ols":
+            covariance = jackknife_covariance(design, residuals, units)
+        else:
+            variance, measured = np.exp(design @ estimate), result.model.endog
+
+            def change(kept: npt.NDArray[np.bool_]) -> Floats | None:
+                found = log_linear(design[kept], measured[kept], (fitted - variance)[kept], estimate)
+                return None if found is None else estimate - found
+
+            covariance = jackknife_covariance(design * (variance / fitted)[:, None], residuals / fitted, units, change)
         error = np.sqrt(np.diag(covariance))
         df = float(len(design) - design.shape[1] if groups is None else units.max())
+    estimate, error = (np.where(_aliased(design), np.nan, values) for values in (estimate, error))
     half = stdtrit(df, (1 + confidence_level) / 2) * error
     with np.errstate(invalid="ignore", divide="ignore"):
         pvalue = 2 * stdtr(df, -np.abs(estimate) / error)

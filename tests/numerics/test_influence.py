@@ -76,6 +76,43 @@ def test_influence_worked_by_hand():
     np.testing.assert_allclose(influence_of(-losses[:2], 1.0, np.arange(6), 0.95).percent, 0)
 
 
+def test_influence_of_what_never_varied():
+    """Where permuting changed nothing there is no increase, not one of 0; the others have theirs from the rows where it did."""
+    losses = np.array([[2.0, 4.0, 3.0, 3.0, 2.0, 4.0, np.nan, np.nan], [np.nan] * 8])
+    found = influence_of(losses, 2.0, np.array([0, 1, 2, 3, 4, 5, 6, 6]), 0.95)
+    np.testing.assert_allclose(found.percent, [100, 0])
+    half = 2.570581836 * np.sqrt(4 / 5) / np.sqrt(6) / 2
+    np.testing.assert_allclose([found.increase[0], found.lower[0], found.upper[0]], [1.5, 1.5 - half, 1.5 + half])
+    assert np.isnan([found.increase[1], found.lower[1], found.upper[1]]).all()
+
+
+def test_influence_of_a_response_that_does_not_vary():
+    """A test part of one value has no variance to compare with: NaN, without a warning."""
+    assert np.isnan(influence_of(np.ones((2, 6)), 0.0, np.arange(6), 0.95).increase).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("correlation", "splits", "folds", "least"), [(0.0, 5, None, 0.95), (0.8, 5, None, 0.95), (0.8, 1, 5, 0.95)])
+def test_coverage_where_rows_are_fitted_and_tested_in_turn(correlation, splits, folds, least):
+    """Of 400 tables of 30 rows, the interval with two roles holds the true correlation in 95 % or more; one role is not enough for 0."""
+    rng = np.random.default_rng(1)
+    held = np.zeros((400, 2))
+    for experiment in range(400):
+        x, noise = rng.standard_normal((2, 30))
+        y = correlation * x + np.sqrt(1 - correlation**2) * noise
+        parts = split_rows(30, None, 0.3, folds, rng, splits)
+        fits = [np.polyfit(np.delete(x, part), np.delete(y, part), 1) for part in parts]
+        row, split = np.concatenate(parts), np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+        predicted = np.concatenate([np.polyval(fit, x[part]) for fit, part in zip(fits, parts, strict=True)])
+        for roles in (1, 2):
+            found = correlation_interval(y[row], predicted, row if splits > 1 else None, 0.95, None if folds else split, roles)
+            held[experiment, roles - 1] = found.lower <= correlation <= found.upper
+    error = np.sqrt(0.05 * 0.95 / 400)
+    assert held[:, 1].mean() > least - 2 * error
+    if not correlation:
+        assert held[:, 0].mean() < 0.95 - 2 * error
+
+
 def test_copies_are_found():
     """Equal numbers, or labels that occur together, are copies; a monotone function is not."""
     x = np.array([1.0, 2.0, 4.0])

@@ -1,7 +1,9 @@
 """Models of variances: coefficients in closed form, where none exist, and their covariance against leaving out rows."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.special import stdtrit
 
 from perfarray.numerics.jackknife_covariance import jackknife_covariance
 from perfarray.numerics.log_linear import log_linear
@@ -43,6 +45,25 @@ def test_covariance_is_that_of_leaving_out(size):
     changes = np.array(without) - fitted
     expected = (number - 1) / number * changes.T @ changes
     np.testing.assert_allclose(jackknife_covariance(design, response - design @ fitted, groups), expected, rtol=1e-9)
+
+
+def test_covariance_of_a_gamma_model_is_that_of_leaving_out():
+    """Coefficients of a gamma model have the limits of fitting it again without each row; one step alone is too narrow here."""
+    from statsmodels.api import families
+    from statsmodels.formula.api import glm
+
+    chance = np.random.default_rng(7)
+    table = pd.DataFrame({"response": chance.exponential(size=20), "x": chance.standard_normal(20)})
+    gamma = families.Gamma(families.links.Log())
+    without = np.array([glm("response ~ x", table.drop(n), family=gamma).fit().params for n in range(20)])
+    changes = glm("response ~ x", table, family=gamma).fit().params.to_numpy() - without
+    expected = np.sqrt((19 / 20 * changes.T @ changes).diagonal())
+    found = table.perf.explain_variation(response="response", model="gamma", predictors=["x"], splits=1, rng=1).to_dataset()
+    half = (found["coefficient_upper"] - found["coefficient_lower"]).values / 2
+    np.testing.assert_allclose(half, stdtrit(18, 0.975) * expected, rtol=1e-5)
+    design = np.column_stack([np.ones(20), table["x"]])
+    step = jackknife_covariance(design, table["response"].to_numpy() / np.exp(design @ found["coefficient"].values) - 1, np.arange(20))
+    assert np.sqrt(step[1, 1]) < 0.97 * expected[1]
 
 
 def test_coefficients_of_single_groups():

@@ -31,11 +31,12 @@ def test_bars_are_sorted(model):
     widths = {patch.get_y() + patch.get_height() / 2: patch.get_width() for patch in ax.patches}
     np.testing.assert_allclose([widths[place] for place in sorted(widths)], model.influence)
     assert ax.get_legend().get_texts()[0].get_text() == "more than chance"
-    first, second = ax.get_title(loc="left").splitlines()
+    first, second = " ".join(ax.get_title(loc="left").splitlines()).split("? ")
     assert first == "What explains log relative_variation"
     found = model.to_dataset()
-    limits = f"[{float(found['correlation_lower']):.2f}, {float(found['correlation_upper']):.2f}]"
-    assert second == f"Correlation {model.correlation:.2f} {limits} on {found.sizes['row']} rows not fitted"
+    assert 0.99 < model.correlation < found["correlation_upper"] < 0.999  # three digits tell it from 1
+    limits = f"[{float(found['correlation_lower']):.3f}, {float(found['correlation_upper']):.3f}]"
+    assert second == f"Correlation {model.correlation:.3f} {limits} on {found.sizes['row']} rows not fitted"
 
 
 def test_nothing_is_surely_more_than_chance_without_a_prediction():
@@ -47,7 +48,10 @@ def test_nothing_is_surely_more_than_chance_without_a_prediction():
     forced = model.to_dataset().assign(lower=("predictor", [0.1]))
     ax = forced.perf.plot()
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["may be chance"]
-    assert ax.get_title(loc="left").endswith("not shown to be better than the mean")
+    assert " ".join(ax.get_title(loc="left").splitlines()).endswith("rows not fitted, not shown to be better than the mean")
+    figure = ax.get_figure()
+    figure.canvas.draw()
+    assert ax._left_title.get_window_extent().x1 <= figure.bbox.x1
 
 
 def test_coefficients(model):
@@ -62,6 +66,9 @@ def test_coefficients(model):
     )["time"].assign_coords(cores=("machine", np.arange(20.0)))
     every = times.perf.explain_variation(response="levels", model="gamma", rng=1)
     ax = every.plot()
+    places = [float(points.get_offsets()[0, 1]) for points in ax.collections[1::2]]
+    assert ax.get_ylim() == (0.5, -0.5)
+    assert all(-0.4 < place < 0.4 for place in places)  # none on the frame
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["performance", "execution_variance", "iteration_variance"]
     with pytest.raises(ValueError, match="kind='influence' needs 'influence'"):
         every.plot(kind="influence")
@@ -71,7 +78,7 @@ def test_measured_against_predicted(model):
     """A point for each test row, and the correlation in the title."""
     ax = model.plot(kind="predicted")
     np.testing.assert_allclose(ax.collections[0].get_offsets()[:, 1], model.to_dataset()["measured"])
-    assert f"Correlation {model.correlation:.2f}" in ax.get_title(loc="left")
+    assert f"Correlation {model.correlation:.3f}" in ax.get_title(loc="left")
 
 
 def test_dependence(model):

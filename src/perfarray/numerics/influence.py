@@ -163,7 +163,7 @@ def influence_of(losses: Floats, variance: float, units: npt.NDArray[Any], confi
     Parameters
     ----------
     losses : array, shape (predictors, n)
-        Increase of the squared error, averaged over permutations.
+        Increase of the squared error, averaged over permutations; NaN where permuting changed nothing.
     variance : float
         Variance of the response on the test rows.
     units : array, shape (n,)
@@ -174,24 +174,30 @@ def influence_of(losses: Floats, variance: float, units: npt.NDArray[Any], confi
     Returns
     -------
     Influence
-        Percent are zero throughout where no predictor has a positive increase. Limits are NaN for fewer than `LEAST_UNITS` units.
+        Percent are zero throughout where no predictor has a positive increase. Limits are NaN for fewer than `LEAST_UNITS` units, and
+        with the increase for a predictor without losses.
     """
     from scipy.stats import t
 
     if not losses.size:
         nothing = np.full(len(losses), np.nan)
         return Influence(np.zeros(len(losses)), nothing, nothing, nothing)
-    mean = losses.mean(axis=-1)
-    positive = np.maximum(mean, 0.0)
+    told = np.isfinite(losses)
+    values = told.sum(axis=-1)
+    mean = np.where(values > 0, np.where(told, losses, 0.0).sum(axis=-1) / np.maximum(values, 1), np.nan)
+    positive = np.maximum(np.nan_to_num(mean), 0.0)
     total = positive.sum()
     percent = 100 * positive / total if total > 0 else np.zeros_like(positive)
     codes = np.unique(units, return_inverse=True)[1]
-    number = int(codes.max(initial=-1)) + 1
-    apart = losses - mean[:, None]
-    sums = np.stack([np.bincount(codes, weights=row, minlength=number) for row in apart])
-    error = np.sqrt((sums**2).sum(axis=-1) * number / max(number - 1, 1)) / losses.shape[-1]
-    half = t.ppf((1 + confidence_level) / 2, number - 1) * error if number >= LEAST_UNITS else np.full_like(mean, np.nan)
-    return Influence(percent, mean / variance, (mean - half) / variance, (mean + half) / variance)
+    shape = len(losses), int(codes.max(initial=-1)) + 1
+    places = (np.arange(len(losses))[:, None] * shape[1] + codes).ravel()
+    apart = np.where(told, losses - mean[:, None], 0.0).ravel()
+    sums = np.bincount(places, weights=apart, minlength=shape[0] * shape[1]).reshape(shape)
+    number = (np.bincount(places, weights=told.ravel(), minlength=shape[0] * shape[1]).reshape(shape) > 0).sum(axis=-1)
+    error = np.sqrt((sums**2).sum(axis=-1) * number / np.maximum(number - 1, 1)) / np.maximum(values, 1)
+    half = np.where(number >= LEAST_UNITS, t.ppf((1 + confidence_level) / 2, np.maximum(number - 1, 1)) * error, np.nan)
+    scale = variance if variance > 0 else np.nan
+    return Influence(percent, mean / scale, (mean - half) / scale, (mean + half) / scale)
 
 
 def same_columns(columns: Sequence[npt.NDArray[Any]]) -> list[int]:

@@ -1,15 +1,27 @@
 """Covariance of the coefficients of a model whose residuals have unknown and unequal variances."""
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
 from perfarray.numerics.levels import Floats
 
+REFITTED = 500
+"""Groups up to which a model that is not linear is fitted again without each; of more, one step tells nearly the same."""
 
-def jackknife_covariance(design: Floats, residuals: Floats, groups: npt.NDArray[np.intp]) -> Floats:
+
+def jackknife_covariance(
+    design: Floats,
+    residuals: Floats,
+    groups: npt.NDArray[np.intp],
+    change: Callable[[npt.NDArray[np.bool_]], Floats | None] | None = None,
+) -> Floats:
     """Return the covariance of coefficients from leaving out one group at a time: HC3, or CR3 where groups have several rows.
 
-    One linear step from the coefficients of all rows gives what leaving out a group does.
+    One linear step from the coefficients of all rows gives what leaving out a group does: exactly for least squares, where this is
+    (G - 1) / G times what other software calls HC3 or CR3 (G rows or groups). For a gamma model it is a first approximation, with which 8 %
+    of the p-values of 20 exponential responses were below 0.05; `change` tells the truth.
 
     Parameters
     ----------
@@ -19,6 +31,9 @@ def jackknife_covariance(design: Floats, residuals: Floats, groups: npt.NDArray[
         Measured minus fitted, divided alike: for a gamma model (measured - fitted) / fitted.
     groups : array, shape (n,)
         Rows with the same number depend on each other.
+    change : callable, optional
+        From which rows are kept to the coefficients of all rows minus those of these, for a model that is not linear; None where it has
+        none. It is asked for up to `REFITTED` groups.
 
     Returns
     -------
@@ -49,6 +64,9 @@ def jackknife_covariance(design: Floats, residuals: Floats, groups: npt.NDArray[
         lost |= (np.abs(bread @ rows.T @ vectors[:, alone]) > 1e-9).any(axis=1)
         scaled = vectors[:, ~alone] / kept[~alone] @ (vectors[:, ~alone].T @ residuals[members])
         changes[group] = bread @ rows.T @ scaled
+        found = change(groups != group) if change is not None and number <= REFITTED else None
+        if found is not None:
+            changes[group] = found
     covariance = (number - 1) / number * changes.T @ changes
     covariance[lost, :] = covariance[:, lost] = np.nan
     return np.asarray(covariance)

@@ -98,12 +98,14 @@ def _wrapped(ax: "Axes", title: str) -> str:
 
     size, room = FontProperties(size=ax.title.get_fontsize()).get_size_in_points(), _room(ax)
     lines: list[str] = []
-    for word in title.split(" "):
-        longer = f"{lines[-1]} {word}" if lines else word
-        if lines and text_width([longer], size) <= room:
-            lines[-1] = longer
-        else:
-            lines.append(word)
+    for part in title.split("\n"):
+        lines.append("")
+        for word in part.split(" "):
+            longer = f"{lines[-1]} {word}" if lines[-1] else word
+            if not lines[-1] or text_width([longer], size) <= room:
+                lines[-1] = longer
+            else:
+                lines.append(word)
     return "\n".join(lines)
 
 

@@ -15,6 +15,9 @@ RESPONSE: Final = "response"
 MOST: Final = 12
 """Predictors with a bar."""
 
+CROWD: Final = 1000
+"""Points above which they are small and pale, so that one sees where most of them are."""
+
 
 def explained(result: xr.Dataset, ax: "Axes | None" = None, *, kind: str | None = None, predictor: str | None = None) -> "Axes":
     """Draw what explains a response.
@@ -80,16 +83,18 @@ def _influence(result: xr.Dataset, ax: "Axes | None") -> "Axes":
     ax.set_yticks(places, shortened([str(name) for name in chosen["predictor"].values]), fontsize=LABEL_SIZE)
     ax.invert_yaxis()
     ax.set_xlabel("relative influence, percent")
-    title = f"What explains {_response(result)}\n{_found(result)}"
-    describe(ax, title if bool(result["correlation_lower"] > 0) else f"{title}: not shown to be better than the mean")
+    title = f"What explains {_response(result)}? {_found(result)}"
+    describe(ax, title if bool(result["correlation_lower"] > 0) else f"{title}, not shown to be better than the mean")
     return ax
 
 
 def _found(result: xr.Dataset) -> str:
-    """Write the correlation on the rows tested, with its limits."""
-    low, high = float(result["correlation_lower"]), float(result["correlation_upper"])
-    limits = f"[{low:.2f}, {high:.2f}]" if np.isfinite([low, high]).all() else "(no limits)"
-    return f"Correlation {float(result['correlation']):.2f} {limits} on {result.sizes['row']} rows not fitted"
+    """Write the correlation on the rows tested, with its limits, in as many digits as tell them from 1."""
+    found, low, high = (float(result[f"correlation{part}"]) for part in ("", "_lower", "_upper"))
+    apart = 1 - np.nanmax(np.abs([found, low, high, 0.0]))
+    digits = int(np.clip(np.ceil(-np.log10(max(apart, 1e-9))), 2, 4))
+    limits = f"[{low:.{digits}f}, {high:.{digits}f}]" if np.isfinite([low, high]).all() else "(no limits)"
+    return f"Correlation {found:.{digits}f} {limits} on {result.sizes['row']} rows not fitted"
 
 
 def _coefficients(result: xr.Dataset, ax: "Axes | None") -> "Axes":
@@ -106,7 +111,7 @@ def _coefficients(result: xr.Dataset, ax: "Axes | None") -> "Axes":
         ax.hlines(places, one["coefficient_lower"], one["coefficient_upper"], color=colour, linewidth=1.6)
         ax.scatter(one["coefficient"], places, s=26, color=colour, label=name, zorder=2)
     ax.set_yticks(np.arange(len(terms)), shortened(terms), fontsize=LABEL_SIZE)
-    ax.invert_yaxis()
+    ax.set_ylim(len(terms) - 0.5, -0.5)
     ax.set_xlabel("coefficient: change of the log for one more" if result.attrs["model"] == "gamma" else "coefficient: change for one more")
     describe(ax, f"Coefficients and their {100 * float(result.attrs['confidence_level']):g} % intervals")
     return ax
@@ -118,7 +123,8 @@ def _predicted(result: xr.Dataset, ax: "Axes | None") -> "Axes":
     measured, predicted = result["measured"].values, result["predicted"].values
     ends = np.array([min(measured.min(), predicted.min()), max(measured.max(), predicted.max())]) if len(measured) else np.zeros(2)
     ax.plot(ends, ends, color=GREY, linewidth=0.8, zorder=1)
-    ax.scatter(predicted, measured, s=14, color=COLOURS[0], alpha=0.7, zorder=2)
+    size, alpha = (14, 0.7) if len(measured) <= CROWD else (5, 0.25)
+    ax.scatter(predicted, measured, s=size, color=COLOURS[0], alpha=alpha, linewidths=0, zorder=2)
     ax.set_xlabel(f"predicted {_response(result)}")
     ax.set_ylabel(f"measured {_response(result)}")
     describe(ax, _found(result))
