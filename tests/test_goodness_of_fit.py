@@ -141,3 +141,13 @@ def test_wrong_arguments_are_refused(options, message):
     """The message says what came."""
     with pytest.raises(ValueError, match=message):
         two_modes(10).perf.goodness_of_fit(**options)
+
+
+def test_what_has_no_test_is_said_apart():
+    """Runs without logarithms have no mixture; constant ones have one, and no distance to be tested."""
+    times = perfarray.from_samples({"zero": [0.0, 1.0, 2.0, 4.0], "constant": [2.0] * 4, "some": [1.0, 2.0, 3.0, 5.0]}, dim="benchmark")
+    with pytest.warns(UserWarning, match="no logarithms"):
+        fit = times.perf.fit_mixture(log=True, n_components=1)
+    with pytest.warns(UserWarning, match="1 of 3 cells have no mixture, and no test; 1 of 3 cells are constant and have no test"):
+        found = times.perf.goodness_of_fit(fit, n_resamples=5, rng=1)
+    assert found["pvalue"].isnull().values.tolist() == [True, True, False]

@@ -112,13 +112,35 @@ def test_fits_of_logs_are_plain_fits_of_logs(skewed):
     assert one["mean"].attrs["units"] == "log(s)"
 
 
-def test_auto_takes_the_better_bic(skewed):
+def test_auto_takes_the_clearly_better_bic(skewed):
     """Skewed runs are fitted by their logarithms, two normal modes as they are; both cells keep what they have on their own."""
     auto = fitted(skewed, log="auto").to_dataset()
     plain, log = (fitted(skewed, log=scale).to_dataset() for scale in (False, True))
     assert auto["log"].sel(benchmark=["skewed", "modes"]).values.tolist() == [True, False]
     np.testing.assert_array_equal(auto["bic"], np.maximum(plain["bic"], log["bic"]))
     assert auto["n_components"].sel(benchmark="skewed") == log["n_components"].sel(benchmark="skewed")
+
+
+def test_auto_keeps_the_times_where_logs_are_hardly_better():
+    """Far from 0 a narrow mode is as good on either scale: a BIC that is larger by less than 2 does not turn it into logarithms."""
+    times = perfarray.from_samples({"narrow": np.exp(np.random.default_rng(8).normal(6.0, 0.01, 60))}, dim="benchmark")
+    auto, plain, log = (fitted(times, log=scale).to_dataset() for scale in ("auto", False, True))
+    assert 0 < (log["bic"] - plain["bic"]).item() < 2
+    assert not auto["log"].item()
+    assert auto["bic"].item() == plain["bic"].item()
+
+
+def test_likelihoods_weight_units_alike():
+    """An execution with one iteration counts as much as one with five, in the sum of the logarithms too."""
+    values = np.exp(np.random.default_rng(3).normal(0, 0.5, (30, 5)))
+    values[::2, 1:] = np.nan
+    times = xr.DataArray(values, dims=("execution", "iteration"), name="time")
+    fit = fitted(times, log=True, value="iteration", covariance="equal", n_components=1)
+    measured = ~np.isnan(values)
+    shares = np.where(measured, 1 / measured.sum(axis=1, keepdims=True), 0)
+    shares *= measured.sum() / shares.sum()
+    assert fit.to_dataset()["loglik"].item() == pytest.approx(np.nansum(shares * np.log(fit.pdf(times).values)), rel=1e-10)
+    assert fit.quantile(0.5).item() == pytest.approx(np.exp(np.nansum(shares * np.log(values)) / measured.sum()), rel=1e-10)
 
 
 def test_runs_that_are_not_positive_have_no_logarithms(skewed):
@@ -145,6 +167,7 @@ def test_a_constant_stays_a_point():
         fit = fitted(times, log=True)
     assert fit.mean().item() == pytest.approx(2.0)
     assert fit.std().item() == 0.0
+    assert fit.pdf([-1.0, 1.0, 2.0]).squeeze().values.tolist() == [0.0, 0.0, np.inf]
 
 
 def test_goodness_of_fit_is_that_of_the_logarithms(skewed):

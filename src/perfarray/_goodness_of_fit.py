@@ -78,7 +78,8 @@ def goodness_of_fit(
     -------
     Dataset
         `statistic` (the distance), `critical_value` (of the distances drawn, the one numbered N (1 - alpha), cut to a whole number),
-        `pvalue`, `pvalue_error` (its Monte Carlo standard error) and `n` (runs). Constant samples have no test: NaN.
+        `pvalue`, `pvalue_error` (its Monte Carlo standard error) and `n` (runs). Constant samples and those without a mixture have no
+        test: NaN.
 
     Raises
     ------
@@ -160,7 +161,7 @@ def goodness_of_fit(
     )
     if bar is not None:
         bar.close()
-    warn(data.note, _untested(result))
+    warn(data.note, _untested(result, parameters))
     return result
 
 
@@ -207,9 +208,17 @@ def _refit(mixture: Result | None, tolerance: float | None) -> Refit:
     return Refit(numbers, models, limit, forced, engine(), scale)
 
 
-def _untested(result: xr.Dataset) -> str:
+def _untested(result: xr.Dataset, parameters: list[xr.DataArray]) -> str:
     """Count the cells without a test; a lazy result is not looked at."""
     if is_chunked(result.variables["n"]):
         return ""
-    number = int((result["pvalue"].isnull() & (result["n"] > 0)).sum())
-    return f"{number} of {result['n'].size} cells are constant and have no test" if number else ""
+    untested = result["pvalue"].isnull() & (result["n"] > 0)
+    bare = untested & ~(parameters[0] > 0).any(COMPONENT) if parameters else xr.zeros_like(untested)
+    said = []
+    for number, text in (
+        (int(bare.sum()), "have no mixture, and no test"),
+        (int((untested & ~bare).sum()), "are constant and have no test"),
+    ):
+        if number:
+            said.append(f"{number} of {result['n'].size} cells {text}")
+    return "; ".join(said)

@@ -54,8 +54,8 @@ def fit_mixture(
         The relative change of the log-likelihood at which EM stops; 1e-5 is what mclust does and the paper's examples were made with.
         Default: EM goes on, accelerated, to the maximum.
     log : {False, True, "auto"}
-        Whether the logarithms of the runs are fitted, for skewed runs: the components are then lognormal. "auto" takes the runs or their
-        logarithms, whichever has the larger BIC, cell by cell.
+        Whether the logarithms of the runs are fitted, for skewed runs: the components are then lognormal. "auto" takes, cell by cell, the
+        logarithms where their BIC is larger by more than 2, else the runs.
     value : str, optional
         The level whose repetitions are runs; lower levels are averaged first. Default: `execution`, else the lowest level.
     levels : str or tuple of str, optional
@@ -91,21 +91,24 @@ def fit_mixture(
 
     Runs count alike where every unit has as many; otherwise every outermost unit has equal weight, and the weights of the runs sum to
     their number. The likelihood takes runs as independent: with several runs in a unit that resemble each other, BIC finds too many
-    components.
+    components. So it does with few runs: of samples of one
+    normal mode it keeps one component in 20 % at 5 runs, 38 % at 10, 80 % at 20 and 89 % at 30 (4,000 samples each).
 
-    With `log`, sum(log x) comes off the log-likelihood, which makes it that of the runs: BICs of both scales compare. Cells with runs that
-    are not positive have no logarithms: NaN and a warning, or the runs themselves with "auto".
+    With `log`, sum(log x) comes off the log-likelihood, which makes it that of the runs: BICs of both scales compare. Modes that are narrow
+    beside their distance from 0 look alike on both, and a smaller difference than 2 is chance (Kass and Raftery 1995). Cells with runs
+    that are not positive have no logarithms: NaN and a warning, or the runs themselves with "auto".
 
     EM starts from the classes between quantiles that mclust starts from. Likelihoods of mixtures have several maxima; this is the one
-    reached from there. Where BIC chooses, all fits run until mclust would stop, and those within 20 of the best BIC go on to their maximum.
+    reached from there. Where BIC chooses, all fits run until mclust would stop, and those within 20 of the best BIC go on to their maximum
+    (in 2 of 600 samples of 60 runs one further away would have overtaken).
     With `tolerance`, the fit that BIC chooses gets mclust's last step, which moves the parameters and not `loglik`; a single fit asked
     for (one model, `n_components`) does not.
 
     References
     ----------
     J. Worms, S. Touati, "Parametric and non-parametric statistics for program performance analysis and comparison", 2016, section 4;
-    L. Scrucca et al., "mclust 5", The R Journal 2016; R. Varadhan, C. Roland, "Simple and globally convergent methods for accelerating
-    the convergence of any EM algorithm", 2008.
+    L. Scrucca et al., "mclust 5", The R Journal 2016; R. Kass, A. Raftery, "Bayes factors", 1995, section 3.2; R. Varadhan, C. Roland,
+    "Simple and globally convergent methods for accelerating the convergence of any EM algorithm", 2008.
 
     Examples
     --------

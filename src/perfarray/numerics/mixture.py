@@ -18,7 +18,11 @@ STOPPED = 1e-5
 """Relative change of the log-likelihood at which mclust stops."""
 
 MARGIN = 20.0
-"""How far below the largest BIC a fit may lie, where mclust would stop, to be brought to its maximum: others do not catch up."""
+"""How far below the largest BIC a fit may lie, where mclust would stop, to be brought to its maximum.
+
+Of 600 samples of 60 runs and up to four modes, another fit would have overtaken in two, by 3.4 of BIC; to go on with all of them takes
+three times as long.
+"""
 
 EVEN = 1e-12
 """Weights that differ from 1 by less do so by rounding."""
@@ -201,7 +205,7 @@ def _fit_block(
     jacobian = samples.jacobian
     candidates = [(number, model == EQUAL or number == 1) for number in numbers for model in (models[:1] if number == 1 else models)]
     limit, last = STOPPED if tolerance is None else tolerance, tolerance is not None and len(candidates) > 1
-    runs = [em(samples, number, Task(equal, limit, forced, last), engine) for number, equal in candidates]
+    runs = em(samples, candidates, Task(limit, forced, last), engine)
 
     def bic_of(place: int) -> Floats:
         number, equal = candidates[place]
@@ -223,11 +227,9 @@ def _fit_block(
 
 def _finish(samples: Samples, runs: list[Run], candidates: Sequence[tuple[int, bool]], bics: Floats, forced: bool, engine: str) -> None:
     """Bring the fits to their maximum whose BIC may still become the largest."""
-    best = bics.max(axis=0)
-    for run, (number, equal), bic in zip(runs, candidates, bics, strict=True):
-        rows = np.flatnonzero((bic >= best - MARGIN) & np.isfinite(bic))
-        if number > 1 and len(rows):
-            finish(samples, run, rows, equal, forced, engine)
+    near = (bics >= bics.max(axis=0) - MARGIN) & np.isfinite(bics)
+    fitted = [np.flatnonzero(own) if number > 1 else np.empty(0, np.intp) for own, (number, _) in zip(near, candidates, strict=True)]
+    finish(samples, runs, fitted, candidates, forced, engine)
 
 
 def _keep(found: Fits, block: Integers, better: Mask, samples: Samples, run: Run, loglik: Floats, bic: Floats, equal: bool) -> None:

@@ -1,5 +1,8 @@
 """EM for mixtures of normal distributions, many samples at once: plain as mclust runs and stops it, and accelerated to the maximum."""
 
+import itertools
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -27,7 +30,10 @@ MOST_STEPS = 20_000
 """Most steps of EM."""
 
 BLOCK = 1 << 16
-"""Values times components that are worked on together: what stays in a cache."""
+"""Values of the samples that are fitted together."""
+
+ACTIVE = 1 << 16
+"""Values times components of the fits of a pool that go on at a time: what stays in a cache. Where fits end, others begin."""
 
 TINY = 1e-280
 """Densities below this are computed again, relative to the nearest component."""
@@ -60,18 +66,18 @@ class Samples(NamedTuple):
 
 
 class Theta(NamedTuple):
-    """Parameters of standardised samples, shape (sample, component)."""
+    """Parameters of standardised samples, shape (sample, component); in a pool those of all fits one after the other."""
 
     weights: Floats
     means: Floats
     variances: Floats
 
     def take(self, rows: Rows) -> "Theta":
-        """Return some of the samples."""
+        """Return some of the samples, or of the components of a pool."""
         return Theta(*(part[rows] for part in self))
 
     def put(self, rows: Integers, other: "Theta") -> None:
-        """Overwrite some of the samples."""
+        """Overwrite some of the samples, or of the components of a pool."""
         for part, new in zip(self, other, strict=True):
             part[rows] = new
 
@@ -97,53 +103,54 @@ class Run(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What plain EM is asked for: one variance or several, where to stop, whether fits at the floor go on, mclust's last step."""
+    """What plain EM is asked for: where to stop, whether fits at the floor go on, mclust's last step."""
 
-    equal: bool
     limit: float
     forced: bool
     last: bool
 
 
-def em(samples: Samples, number: int, task: Task, engine: str) -> Run:
-    """Run EM for one number of components and one model, rows of a block at a time so that they stay in the cache."""
-    size, length = samples.values.shape
-    run = Run(
-        Theta(*(np.full((size, number), np.nan) for _ in range(3))),
-        np.full(size, -np.inf),
-        np.zeros(size, np.intp),
-        np.zeros(size, bool),
-        np.ones(size, bool),
-    )
-    starts = quantile_classes(samples.raw, samples.n, number)
-    fitted = np.flatnonzero((np.diff(starts, axis=-1) > 0).all(axis=-1))
+Candidate = tuple[int, bool]
+"""A number of components, and whether they have one variance."""
+
+
+def em(samples: Samples, candidates: Sequence[Candidate], task: Task, engine: str) -> list[Run]:
+    """Run EM for every number of components and model asked for, on all samples."""
+    size = len(samples.values)
+    runs, starts = [], []
+    for number, _ in candidates:
+        theta = Theta(*(np.full((size, number), np.nan) for _ in range(3)))
+        flags = np.zeros(size, bool), np.ones(size, bool)
+        runs.append(Run(theta, np.full(size, -np.inf), np.zeros(size, np.intp), *flags))
+        starts.append(quantile_classes(samples.raw, samples.n, number))
+    fitted = [np.flatnonzero((np.diff(own, axis=-1) > 0).all(axis=-1)) for own in starts]
     if engine != "numpy":
-        run.put(fitted, _em_compiled(samples.take(fitted), starts[fitted], task))
-        return run
-    step = max(1, BLOCK // (length * number))
-    for first in range(0, len(fitted), step):
-        rows = fitted[first : first + step]
-        own = samples.take(rows)
-        run.put(rows, _em_rows(own, starts[rows], task))
-    return run
+        for run, own, rows, (_, equal) in zip(runs, starts, fitted, candidates, strict=True):
+            run.put(rows, _em_compiled(samples.take(rows), own[rows], equal, task))
+        return runs
+    for run, own, rows, (_, equal) in zip(runs, starts, fitted, candidates, strict=True):
+        run.theta.put(rows, _from_classes(samples.take(rows), own[rows], equal))
+    _together(samples, runs, fitted, candidates, lambda pool, run: _em_pool(pool, run, task))
+    return runs
 
 
-def finish(samples: Samples, run: Run, rows: Integers, equal: bool, forced: bool, engine: str) -> None:
-    """Bring some of the fits to their maximum, rows of a block at a time."""
-    length, number = samples.values.shape[-1], run.theta.means.shape[-1]
-    step = len(rows) if engine != "numpy" else max(1, BLOCK // (length * number))
-    to_the_maximum = _finished if engine == "numpy" else _finished_compiled
-    for first in range(0, len(rows), step):
-        some = rows[first : first + step]
-        run.put(some, to_the_maximum(samples.take(some), run.take(some), equal, forced))
+def finish(
+    samples: Samples, runs: Sequence[Run], fitted: Sequence[Integers], candidates: Sequence[Candidate], forced: bool, engine: str
+) -> None:
+    """Bring some of the fits of every candidate, the rows `fitted`, to their maximum."""
+    if engine == "numpy":
+        _together(samples, runs, fitted, candidates, lambda pool, run: _finished(pool, run, forced))
+        return
+    for run, rows, (_, equal) in zip(runs, fitted, candidates, strict=True):
+        run.put(rows, _finished_compiled(samples.take(rows), run.take(rows), equal, forced))
 
 
-def _em_compiled(samples: Samples, starts: Integers, task: Task) -> Run:
+def _em_compiled(samples: Samples, starts: Integers, equal: bool, task: Task) -> Run:
     """Let the compiled engine run EM."""
     from perfarray.numerics.compiled.mixture import em_compiled
 
     jacobian = samples.jacobian
-    theta, *found = em_compiled(samples.values, samples.weights, samples.n, samples.total, jacobian, starts, *task)
+    theta, *found = em_compiled(samples.values, samples.weights, samples.n, samples.total, jacobian, starts, equal, *task)
     return Run(Theta(*theta), *found)
 
 
@@ -158,14 +165,121 @@ def _finished_compiled(samples: Samples, run: Run, equal: bool, forced: bool) ->
     return Run(Theta(*theta), loglik, run.n_iterations + steps, converged, run.floored | floored)
 
 
-def _em_rows(samples: Samples, starts: Integers, task: Task) -> Run:
+class Pool:
+    """Fits of samples of like size that EM runs together: one call of NumPy serves them all, whatever their number of components.
+
+    Components of all fits stand one after the other, and fits by their number of components, ascending: those of one number are a block.
+    """
+
+    def __init__(self, samples: Samples, rows: Integers, numbers: Integers, equal: Mask) -> None:
+        self.samples, self.rows, self.numbers, self.equal = samples, rows, numbers, equal
+        self.n, self.total, self.jacobian = samples.n[rows], samples.total[rows], samples.jacobian[rows]
+        self.firsts = np.cumsum(numbers) - numbers
+        self.owner = np.repeat(np.arange(len(numbers)), numbers)
+
+    def take(self, fits: Integers) -> "Pool":
+        """Return some of the fits."""
+        return Pool(self.samples, self.rows[fits], self.numbers[fits], self.equal[fits])
+
+    @cached_property
+    def values(self) -> Floats:
+        """Values of the sample of every fit, without what lies past the longest."""
+        return self.samples.values[self.rows, : self.n.max()]
+
+    @cached_property
+    def weights(self) -> Floats:
+        """What each value counts."""
+        return self.samples.weights[self.rows, : self.n.max()]
+
+    def places(self, fits: Integers) -> Integers:
+        """Return where the components of some of the fits stand."""
+        count = self.numbers[fits]
+        return np.asarray(np.repeat(self.firsts[fits] - np.cumsum(count) + count, count) + np.arange(count.sum()))
+
+    def refilled(self, fits: Integers, first: int) -> tuple[Integers, int]:
+        """Return the fits that go on, with as many of those from `first` on as there is room for, and the first of those left."""
+        load = self.load[fits].sum()
+        last = int(np.searchsorted(np.cumsum(self.load[first:]), ACTIVE - load, side="right")) + first
+        last = max(last, first + 1) if not len(fits) and first < len(self.load) else last
+        return np.concatenate([fits, np.arange(first, last)]), last
+
+    @cached_property
+    def load(self) -> Integers:
+        """Values times components of every fit."""
+        return np.asarray(self.n * self.numbers)
+
+    @cached_property
+    def blocks(self) -> list[tuple[slice, slice, int]]:
+        """Fits and components of every number of components, and that number."""
+        edges = [0, *(np.flatnonzero(np.diff(self.numbers)) + 1).tolist(), len(self.numbers)]
+        found = []
+        for first, last in itertools.pairwise(edges):
+            number, start = int(self.numbers[first]), int(self.firsts[first])
+            found.append((slice(first, last), slice(start, start + (last - first) * number), number))
+        return found
+
+    @cached_property
+    def room(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """What a step writes to, a row per component, and a row per fit: the next step writes over it."""
+        length = self.values.shape[-1]
+        deviations, squares, joint = (np.empty((len(self.owner), length)) for _ in range(3))
+        return deviations, squares, joint, np.empty((len(self.numbers), length))
+
+    def sums(self, part: Floats) -> Floats:
+        """Add up over the components of every fit."""
+        return np.asarray(np.add.reduceat(part, self.firsts))
+
+    def some(self, part: Mask) -> Mask:
+        """Say for every fit whether something holds for one of its components."""
+        return np.asarray(np.logical_or.reduceat(part, self.firsts))
+
+
+def _together(
+    samples: Samples,
+    runs: Sequence[Run],
+    fitted: Sequence[Integers],
+    candidates: Sequence[Candidate],
+    work: Callable[[Pool, Run], Run],
+) -> None:
+    """Make a pool of some rows of every candidate, do some work with it, and write down what it finds."""
+    order = sorted(range(len(candidates)), key=lambda place: candidates[place][0])
+    count = [len(fitted[place]) for place in order]
+    if not sum(count):
+        return
+    rows = np.concatenate([fitted[place] for place in order])
+    numbers = np.repeat([candidates[place][0] for place in order], count)
+    equal = np.repeat([candidates[place][1] for place in order], count)
+    given = [runs[place].take(fitted[place]) for place in order]
+    theta = Theta(*(np.concatenate([run.theta[part].ravel() for run in given]) for part in range(3)))
+    rest = (np.concatenate([cast(Any, run)[part] for run in given]) for part in range(1, 5))
+    found = work(Pool(samples, rows, numbers, equal), Run(theta, *rest))
+    fit = component = 0
+    for place in order:
+        some, number = fitted[place], candidates[place][0]
+        fits, components = slice(fit, fit + len(some)), slice(component, component + len(some) * number)
+        own = Theta(*(part[components].reshape(-1, number) for part in found.theta))
+        runs[place].put(some, Run(own, *(part[fits] for part in cast(tuple[Any, ...], found[1:]))))
+        fit, component = fits.stop, components.stop
+
+
+def _em_pool(pool: Pool, run: Run, task: Task) -> Run:
     """Plain EM from the classes; one component needs none."""
-    theta = _from_classes(samples, starts, task.equal)
-    if theta.means.shape[-1] > 1:
-        return _plain(samples, theta, task)
-    loglik = _step(samples, theta, task.equal)[1]
-    size = len(loglik)
-    return Run(theta, loglik, np.zeros(size, np.intp), np.ones(size, bool), np.zeros(size, bool))
+    alone = np.flatnonzero(pool.numbers == 1)
+    several = np.flatnonzero(pool.numbers > 1)
+    if len(several):
+        _put(run, pool, several, _plain(pool.take(several), run.theta.take(pool.places(several)), task))
+    if len(alone):
+        theta = run.theta.take(pool.places(alone))
+        run.loglik[alone] = _step(pool.take(alone), theta)[1]
+        run.converged[alone], run.floored[alone] = True, False
+    return run
+
+
+def _put(run: Run, pool: Pool, fits: Integers, other: Run) -> None:
+    """Overwrite some of the fits of a pool."""
+    run.theta.put(pool.places(fits), other.theta)
+    for part, new in zip(run[1:], other[1:], strict=True):
+        cast(Any, part)[fits] = new
 
 
 def _from_classes(samples: Samples, starts: Integers, equal: bool) -> Theta:
@@ -179,173 +293,178 @@ def _from_classes(samples: Samples, starts: Integers, equal: bool) -> Theta:
         shares[:, own] = inside.sum(axis=-1)
         means[:, own] = (inside * samples.values).sum(axis=-1) / shares[:, own]
         squares[:, own] = (inside * (samples.values - means[:, own, None]) ** 2).sum(axis=-1)
-    return Theta(shares / samples.total[:, None], means, _variances(squares, shares, samples.total, equal))
+    variances = np.broadcast_to((squares.sum(axis=-1) / samples.total)[:, None], squares.shape) if equal else squares / shares
+    return Theta(shares / samples.total[:, None], means, variances)
 
 
-def _variances(squares: Floats, shares: Floats, total: Floats, equal: bool) -> Floats:
-    """Return the variances of the components, or their common one."""
-    if equal:
-        return np.broadcast_to((squares.sum(axis=-1) / total)[:, None], squares.shape).copy()
-    return np.asarray(squares / shares)
-
-
-def _step(samples: Samples, theta: Theta, equal: bool) -> tuple[Theta, Floats]:
+def _step(pool: Pool, theta: Theta) -> tuple[Theta, Floats]:
     """One step of EM: the next parameters, and the log-likelihood of those that were given.
 
     Sums are about the present means, so that no digits cancel however narrow a component is.
     """
-    deviations = samples.values[:, None, :] - theta.means[..., None]
-    squares = deviations * deviations
-    slope, offset = (-0.5 / theta.variances)[..., None], (np.log(theta.weights) - 0.5 * np.log(theta.variances))[..., None]
-    joint = squares * slope
+    values, weights, total = pool.values, pool.weights, pool.total
+    length = values.shape[-1]
+    deviations, squares, joint, density = pool.room
+    for fits, rows, number in pool.blocks:
+        np.subtract(values[fits, None], theta.means[rows].reshape(-1, number, 1), out=deviations[rows].reshape(-1, number, length))
+    np.multiply(deviations, deviations, out=squares)
+    slope, offset = (-0.5 / theta.variances)[:, None], (np.log(theta.weights) - 0.5 * np.log(theta.variances))[:, None]
+    np.multiply(squares, slope, out=joint)
     joint += offset
     np.exp(joint, out=joint)
-    total = joint.sum(axis=1)
-    far = np.flatnonzero((total < TINY).any(axis=-1))
+    for fits, rows, number in pool.blocks:
+        joint[rows].reshape(-1, number, length).sum(axis=1, out=density[fits])
+    far = np.flatnonzero(density.min(axis=-1) < TINY)
     with np.errstate(divide="ignore"):
-        log_density = np.log(total)
-    if len(far):
-        terms = squares[far] * slope[far] + offset[far]
-        largest = terms.max(axis=1)
-        joint[far] = np.exp(terms - largest[:, None, :])
-        total[far] = joint[far].sum(axis=1)
-        log_density[far] = np.log(total[far]) + largest
-    loglik = np.einsum("bn,bn->b", samples.weights, log_density) - 0.5 * LOG_2PI * samples.total
-    joint *= (samples.weights / total)[:, None, :]
+        log_density = np.log(density)
+    for fit in far:
+        rows = slice(pool.firsts[fit], pool.firsts[fit] + pool.numbers[fit])
+        terms = squares[rows] * slope[rows] + offset[rows]
+        largest = terms.max(axis=0)
+        joint[rows] = np.exp(terms - largest)
+        density[fit] = joint[rows].sum(axis=0)
+        log_density[fit] = np.log(density[fit]) + largest
+    loglik = np.einsum("fn,fn->f", weights, log_density) - 0.5 * LOG_2PI * total
+    np.divide(weights, density, out=density)
+    for fits, rows, number in pool.blocks:
+        own = joint[rows].reshape(-1, number, length)
+        np.multiply(own, density[fits, None], out=own)
     shares = joint.sum(axis=-1)
     safe = np.where(shares > 0, shares, 1.0)
-    shift = np.einsum("bkn,bkn->bk", joint, deviations) / safe
-    spread = np.einsum("bkn,bkn->bk", joint, squares) - safe * shift**2
-    variances = _variances(spread, safe, samples.total, equal)
-    return Theta(shares / samples.total[:, None], theta.means + shift, variances), loglik
+    shift = np.einsum("cn,cn->c", joint, deviations) / safe
+    spread = np.einsum("cn,cn->c", joint, squares) - safe * shift**2
+    pooled = (pool.sums(spread) / total)[pool.owner]
+    variances = np.where(pool.equal[pool.owner], pooled, spread / safe)
+    return Theta(shares / total[pool.owner], theta.means + shift, variances), loglik
 
 
-def _held(theta: Theta) -> tuple[Theta, Mask]:
-    """Keep variances at the floor or above, and say which samples needed it; a component without weight is at the floor too."""
+def _held(pool: Pool, theta: Theta) -> tuple[Theta, Mask]:
+    """Keep variances at the floor or above, and say which fits needed it; a component without weight is at the floor too."""
     low = (theta.variances <= FLOOR) | (theta.weights < TINY)
-    return Theta(np.maximum(theta.weights, TINY), theta.means, np.where(low, FLOOR, theta.variances)), np.asarray(low.any(axis=-1))
+    return Theta(np.maximum(theta.weights, TINY), theta.means, np.where(low, FLOOR, theta.variances)), pool.some(low)
 
 
-def _plain(samples: Samples, theta: Theta, task: Task) -> Run:
+def _plain(pool: Pool, theta: Theta, task: Task) -> Run:
     """Plain EM as mclust stops it: when |change of l| / (1 + |l|) is at most `limit`, l in the units of the data.
 
     With `last`, weights that one more step would still move get that step, as in the fit that mclust selects; l stays what it was.
     """
-    equal, limit, forced, last = task
-    size = len(samples.values)
-    found = Run(
-        Theta(*(part.copy() for part in theta)), np.full(size, -np.inf), np.zeros(size, np.intp), np.zeros(size, bool), np.zeros(size, bool)
-    )
-    rows = np.arange(size)
-    jacobian = samples.jacobian
+    limit, forced, last = task
+    size = len(pool.numbers)
+    found = _unfinished(theta, size)
     before = np.full(size, np.inf)
-    for step in range(1, MOST_STEPS + 1):
-        theta, low = _held(theta)
-        found.floored[rows] |= low
-        if low.any() and not forced:
-            samples, theta, rows, before, jacobian = _kept(~low, samples, theta, rows, before, jacobian)
-            if not len(rows):
+    state = Theta(*(part.copy() for part in theta))
+    fits, waiting = pool.refilled(np.empty(0, np.intp), 0)
+    while len(fits):
+        own, places = pool.take(fits), pool.places(fits)
+        theta, goes_on = state.take(places), np.ones(len(fits), bool)
+        while goes_on.all():
+            theta, low = _held(own, theta)
+            found.floored[fits] |= low
+            if low.any() and not forced:
+                found.n_iterations[fits[low]] = 0
+                goes_on = ~low
                 break
-        following, loglik = _step(samples, theta, equal)
-        in_units = loglik - jacobian
-        stop = np.abs(before - in_units) / (1 + np.abs(in_units)) <= limit
-        if stop.any() or step == MOST_STEPS:
-            found.theta.put(rows, _last_step(theta, following) if last else theta)
-            found.loglik[rows], found.n_iterations[rows], found.converged[rows] = loglik, step, stop
-            samples, following, rows, in_units, jacobian = _kept(~stop, samples, following, rows, in_units, jacobian)
-            if not len(rows):
-                break
-        theta, before = following, in_units
+            following, loglik = _step(own, theta)
+            in_units = loglik - own.jacobian
+            stop = np.abs(before[fits] - in_units) / (1 + np.abs(in_units)) <= limit
+            before[fits] = in_units
+            found.n_iterations[fits] += 1
+            goes_on = ~stop & (found.n_iterations[fits] < MOST_STEPS)
+            if not goes_on.all():
+                found.loglik[fits], found.converged[fits] = loglik, stop
+                ends = ~goes_on[own.owner]
+                given = theta.take(ends)
+                last_step = _last_step(own.take(np.flatnonzero(~goes_on)), given, following.take(ends)) if last else given
+                found.theta.put(places[ends], last_step)
+            theta = following
+        state.put(places, theta)
+        fits, waiting = pool.refilled(fits[goes_on], waiting)
     return found
 
 
-def _last_step(theta: Theta, following: Theta) -> Theta:
+def _unfinished(theta: Theta, size: int) -> Run:
+    """Return room for what fits that begin with some parameters arrive at."""
+    start = Theta(*(part.copy() for part in theta))
+    return Run(start, np.full(size, -np.inf), np.zeros(size, np.intp), np.zeros(size, bool), np.zeros(size, bool))
+
+
+def _last_step(pool: Pool, theta: Theta, following: Theta) -> Theta:
     """Return the parameters mclust gives for the fit it selects: one step further where that moves the weights."""
-    moves = ((following.weights - theta.weights) ** 2).sum(axis=-1) > MOVED
-    return Theta(*(np.where(moves[:, None], new, old) for new, old in zip(_held(following)[0], theta, strict=True)))
+    moves = (pool.sums((following.weights - theta.weights) ** 2) > MOVED)[pool.owner]
+    return Theta(*(np.where(moves, new, old) for new, old in zip(_held(pool, following)[0], theta, strict=True)))
 
 
-def _kept(kept: Mask, samples: Samples, theta: Theta, rows: Integers, *parts: Floats) -> tuple[Samples, Theta, Integers, Floats, Floats]:
-    """Go on with some of the samples, without what lies past the longest."""
-    length = int(samples.n[kept].max(initial=0))
-    own = Samples(*(part[kept, :length] if part.ndim == 2 else part[kept] for part in cast(tuple[Any, ...], samples)))
-    first, second = (part[kept] for part in parts)
-    return own, theta.take(kept), rows[kept], first, second
-
-
-def _finished(samples: Samples, run: Run, equal: bool, forced: bool) -> Run:
+def _finished(pool: Pool, run: Run, forced: bool) -> Run:
     """Go on with plain EM until it is calm, then accelerated to the maximum."""
-    calm = _plain(samples, run.theta, Task(equal, CALM, forced, False))
+    calm = _plain(pool, run.theta, Task(CALM, forced, False))
     found = Run(calm.theta, calm.loglik, run.n_iterations + calm.n_iterations, calm.converged, run.floored | calm.floored)
-    rows = np.flatnonzero(calm.converged & (forced | ~calm.floored))
-    if len(rows):
-        own = samples.take(rows)
-        found.put(rows, _accelerated(own, found.take(rows), equal, forced))
+    fits = np.flatnonzero(calm.converged & (forced | ~calm.floored))
+    if len(fits):
+        more = _accelerated(pool.take(fits), found.theta.take(pool.places(fits)), forced)
+        steps, floored = found.n_iterations[fits] + more.n_iterations, found.floored[fits] | more.floored
+        _put(found, pool, fits, more._replace(n_iterations=steps, floored=floored))
     return found
 
 
-def _accelerated(samples: Samples, run: Run, equal: bool, forced: bool) -> Run:
+def _accelerated(pool: Pool, theta: Theta, forced: bool) -> Run:
     """Squared extrapolation of EM (Varadhan and Roland 2008), which goes back to plain EM wherever it would lose likelihood."""
-    size = len(samples.values)
-    theta = run.theta
-    rows = np.arange(size)
+    size = len(pool.numbers)
+    found = _unfinished(theta, size)
     cap = np.full(size, 4.0)
-    steps = run.n_iterations.copy()
-    found = Run(theta, run.loglik.copy(), steps, np.zeros(size, bool), run.floored.copy())
-    for _ in range(MOST_STEPS // 3):
-        theta, low_0 = _held(theta)
-        first, loglik = _step(samples, theta, equal)
-        first, low_1 = _held(first)
-        second, loglik_1 = _step(samples, first, equal)
-        second, low_2 = _held(second)
-        far, stretch, distance = _extrapolated(theta, first, second, cap, equal)
-        third, loglik_far = _step(samples, far, equal)
-        third, low_3 = _held(third)
-        accepted = loglik_far >= loglik_1
-        cap = np.where(accepted & (stretch >= cap), 4 * cap, np.where(accepted, cap, np.maximum(cap / 4, 1.0)))
-        following = Theta(*(np.where(accepted[:, None], new, old) for new, old in zip(third, second, strict=True)))
-        low = low_0 | low_1 | np.where(accepted, low_3, low_2)
-        found.n_iterations[rows] += 3
-        found.floored[rows] |= low
-        arrived = (distance[0] <= SETTLED) | (np.abs(loglik_1 - loglik) * distance[1] <= GAIN)
-        stop = arrived | (low & (not forced))
-        if stop.any():
-            found.theta.put(rows, first)
-            found.loglik[rows], found.converged[rows] = loglik_1, arrived
-            samples, following, rows, cap, _ = _kept(~stop, samples, following, rows, cap, cap)
-            if not len(rows):
-                break
-        theta = following
-    else:
-        found.theta.put(rows, first.take(~stop))
-        found.loglik[rows] = loglik_1[~stop]
+    state = Theta(*(part.copy() for part in theta))
+    fits, waiting = pool.refilled(np.empty(0, np.intp), 0)
+    while len(fits):
+        own, places = pool.take(fits), pool.places(fits)
+        theta, goes_on = state.take(places), np.ones(len(fits), bool)
+        while goes_on.all():
+            theta, low_0 = _held(own, theta)
+            first, loglik = _step(own, theta)
+            first, low_1 = _held(own, first)
+            second, loglik_1 = _step(own, first)
+            second, low_2 = _held(own, second)
+            far, stretch, distance = _extrapolated(own, theta, first, second, cap[fits])
+            third, loglik_far = _step(own, far)
+            third, low_3 = _held(own, third)
+            accepted = loglik_far >= loglik_1
+            longer = accepted & (stretch >= cap[fits])
+            cap[fits] = np.where(longer, 4 * cap[fits], np.where(accepted, cap[fits], np.maximum(cap[fits] / 4, 1.0)))
+            theta = Theta(*(np.where(accepted[own.owner], new, old) for new, old in zip(third, second, strict=True)))
+            low = low_0 | low_1 | np.where(accepted, low_3, low_2)
+            found.n_iterations[fits] += 3
+            found.floored[fits] |= low
+            arrived = (distance[0] <= SETTLED) | (np.abs(loglik_1 - loglik) * distance[1] <= GAIN)
+            goes_on = ~arrived & (forced | ~low) & (found.n_iterations[fits] + 3 <= MOST_STEPS)
+            if not goes_on.all():
+                found.loglik[fits], found.converged[fits] = loglik_1, arrived
+                ends = ~goes_on[own.owner]
+                found.theta.put(places[ends], first.take(ends))
+        state.put(places, theta)
+        fits, waiting = pool.refilled(fits[goes_on], waiting)
     return found
 
 
-def _extrapolated(start: Theta, first: Theta, second: Theta, cap: Floats, equal: bool) -> tuple[Theta, Floats, tuple[Floats, Floats]]:
+def _extrapolated(pool: Pool, start: Theta, first: Theta, second: Theta, cap: Floats) -> tuple[Theta, Floats, tuple[Floats, Floats]]:
     """Return where two steps of EM point to, how far that is in steps, and an estimate of the way to the maximum: as it is, in steps."""
     deviation = np.sqrt(start.variances)
-    parts = [
-        (np.log(first.weights) - np.log(start.weights), np.log(second.weights) - np.log(first.weights)),
+    # The one variance of a fit stands there once per component, and counts once.
+    wide = np.where(pool.equal, np.sqrt(pool.numbers), 1.0)[pool.owner]
+    log_weights = np.log(start.weights)
+    pairs = [
+        (np.log(first.weights) - log_weights, np.log(second.weights) - np.log(first.weights)),
         ((first.means - start.means) / deviation, (second.means - first.means) / deviation),
-        (0.5 * np.log(first.variances / start.variances), 0.5 * np.log(second.variances / first.variances)),
+        (0.5 * np.log(first.variances / start.variances) / wide, 0.5 * np.log(second.variances / first.variances) / wide),
     ]
-    if equal:
-        parts[2] = (parts[2][0] / np.sqrt(deviation.shape[-1]), parts[2][1] / np.sqrt(deviation.shape[-1]))
-    one = np.concatenate([part[0] for part in parts], axis=-1)
-    bend = np.concatenate([part[1] for part in parts], axis=-1) - one
-    length, curve = np.sqrt((one**2).sum(axis=-1)), np.sqrt((bend**2).sum(axis=-1))
+    one, bend = np.stack([pair[0] for pair in pairs]), np.stack([pair[1] - pair[0] for pair in pairs])
+    length, curve = np.sqrt(pool.sums((one**2).sum(axis=0))), np.sqrt(pool.sums((bend**2).sum(axis=0)))
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(curve > 0, length / curve, 1.0)
     stretch = np.clip(ratio, 1.0, cap)
-    moved = 2 * stretch[:, None] * one + (stretch**2)[:, None] * bend
-    number = deviation.shape[-1]
-    wide = np.sqrt(number) if equal else 1.0
-    log_weights = np.log(start.weights) + moved[:, :number]
-    log_weights -= log_weights.max(axis=-1, keepdims=True)
-    weights = np.exp(log_weights)
-    weights = np.maximum(weights / weights.sum(axis=-1, keepdims=True), TINY)
-    means = start.means + deviation * moved[:, number : 2 * number]
-    with np.errstate(over="ignore"):
-        variances = np.clip(start.variances * np.exp(np.clip(2 * wide * moved[:, 2 * number :], -60, 60)), FLOOR, 1e12)
+    own = stretch[pool.owner]
+    moved = 2 * own * one + own**2 * bend
+    log_weights = log_weights + moved[0]
+    weights = np.exp(log_weights - np.maximum.reduceat(log_weights, pool.firsts)[pool.owner])
+    weights = np.maximum(weights / pool.sums(weights)[pool.owner], TINY)
+    means = start.means + deviation * moved[1]
+    variances = np.clip(start.variances * np.exp(np.clip(2 * wide * moved[2], -60, 60)), FLOOR, 1e12)
     return Theta(weights, means, variances), stretch, (length * np.maximum(ratio, 1.0), np.maximum(ratio, 1.0))

@@ -16,7 +16,10 @@ from perfarray.numerics.mixture_em import Mask
 from perfarray.numerics.mixture_functions import Mixture
 
 PLAIN, LOG, AUTO = "plain", "log", "auto"
-"""What is fitted: the values, their logarithms, or whichever has the larger BIC."""
+"""What is fitted: the values, their logarithms, or whichever BIC prefers."""
+
+CLEAR = 2.0
+"""How much larger the BIC of logarithms must be: less is "not worth more than a bare mention" (Kass and Raftery 1995, section 3.2)."""
 
 
 class Scaled(NamedTuple):
@@ -41,7 +44,7 @@ def density(own: Scaled, x: Floats) -> Floats:
     """Return the density at x, shape (...): that of the logarithm over x, and none where x is not positive."""
     found = normal.density(own.mixture, on_scale(x, own.log))
     inside = ~own.log | (x > 0) | np.isnan(x)
-    return np.asarray(np.where(inside, found / np.where(own.log & inside, x, 1.0), 0.0 * found))
+    return np.asarray(np.where(inside | np.isnan(found), found / np.where(own.log & inside, x, 1.0), 0.0))
 
 
 def distribution(own: Scaled, x: Floats) -> Floats:
@@ -108,10 +111,11 @@ def fit_on_scale(
     forced: bool = False,
     engine: str = "numpy",
 ) -> tuple[Fits, Mask]:
-    """Fit mixtures to values, to their logarithms, or to whichever has the larger BIC; say which of the two each fit is of.
+    """Fit mixtures to values, to their logarithms, or to whichever BIC prefers; say which of the two each fit is of.
 
     Log-likelihoods and BIC are those of the values: a density of x is that of log x over x, so sum(log x) comes off. Samples with
-    values that are not positive have no fit of logarithms; constant samples stay as they are when the scale is to be chosen.
+    values that are not positive have no fit of logarithms. When the scale is to be chosen, values stay as they are where they are constant,
+    or where the logarithms are not clearly better.
 
     Parameters
     ----------
@@ -135,7 +139,7 @@ def fit_on_scale(
     if scale == LOG:
         return found, np.ones(len(values), bool)
     plain = fit(values)
-    better = np.asarray(found.bic > plain.bic)
+    better = np.asarray(found.bic > plain.bic + CLEAR)
     pairs = zip(found, plain, strict=True)
     return Fits(*(np.where(better[:, None] if new.ndim == 2 else better, new, old) for new, old in pairs)), better
 

@@ -27,16 +27,20 @@ HALF_LOG_2PI = 0.9189385332046727
 
 LOG2E = 1.4426950408889634
 LN2_HIGH, LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
-SHIFT = 6755399441055744.0 + 1023.0
-"""Added to a whole number, it leaves that number's exponent field in the lowest bits."""
+ROUND = 6755399441055744.0
+"""1.5 times 2 to the 52: added to a number, it leaves the nearest whole number in the lowest bits."""
 
 LEAST = -700.0
 """Exponents below this are taken for it; such densities are computed again where they matter."""
 
 
-def _compiled(**options: Any) -> Callable[[F], F]:
-    """Compile a function, and keep it for the next process; sums may be taken in any order, so that they become vectors."""
-    decorate: Callable[[F], F] = numba.njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"}, **options)
+def _compiled(*, as_written: bool = False, **options: Any) -> Callable[[F], F]:
+    """Compile a function, and keep it for the next process; sums may be taken in any order, so that they become vectors.
+
+    What is computed `as_written` keeps its order: there (x + ROUND) - ROUND is not x.
+    """
+    allowed = {"contract"} if as_written else {"reassoc", "contract", "nsz"}
+    decorate: Callable[[F], F] = numba.njit(cache=True, error_model="numpy", fastmath=allowed, **options)
     return decorate
 
 
@@ -67,11 +71,12 @@ def _as_bits(typing: Any, number: Any) -> Any:
     return numba.types.int64(numba.types.float64), generate
 
 
-@_compiled()
+@_compiled(as_written=True)
 def _exp(x: float) -> Any:
     """Return the exponential of a number that is not above 700."""
     x = max(x, LEAST)
-    whole = math.floor(x * LOG2E + 0.5)
+    shifted = x * LOG2E + ROUND
+    whole = shifted - ROUND
     r = (x - whole * LN2_HIGH) - whole * LN2_LOW
     p = 1.0 / 479001600.0
     p = p * r + 1.0 / 39916800.0
@@ -86,7 +91,7 @@ def _exp(x: float) -> Any:
     p = p * r + 0.5
     p = p * r + 1.0
     p = p * r + 1.0
-    return p * _as_float(_as_bits(whole + SHIFT) << 52)
+    return _as_float(_as_bits(p) + (_as_bits(shifted) << 52))
 
 
 @_compiled()
@@ -255,18 +260,18 @@ def _step(x: Any, w: Any, total: float, equal: bool, theta: Any, following: Any,
         sums[i] = 0.0
     for k in range(number):
         mean, slope = theta[1, k], -0.5 / theta[2, k]
-        offset = math.log(theta[0, k]) - 0.5 * math.log(theta[2, k])
+        height = theta[0, k] / math.sqrt(theta[2, k])
         row = joint[k]
         for i in range(n):
             d = x[i] - mean
-            e = _exp(offset + slope * d * d)
+            e = height * _exp(slope * d * d)
             row[i] = e
             sums[i] += e
-    least = math.inf
+    n_tiny = 0
     for i in range(n):
-        least = min(least, sums[i])
+        n_tiny += sums[i] < TINY
     loglik = 0.0
-    if least >= TINY:
+    if n_tiny == 0:
         for i in range(n):
             loglik += w[i] * _log(sums[i])
             shares[i] = w[i] / sums[i]
