@@ -177,9 +177,13 @@ def rank(quarters: int, number: int) -> int:
 
 def equal_counts(suite: Suite) -> Integers:
     """Return the number of runs of every benchmark, where it is one number and the runs are equally likely; else 0; shape (cells,)."""
-    inside = (~np.isnan(suite.runs)).sum(axis=-1)
     if suite.shares is not None:
-        return np.zeros(len(inside), dtype=np.intp)
+        return np.zeros(len(suite.runs), dtype=np.intp)
+    measured = ~np.isnan(suite.runs)
+    if measured.all():
+        number = suite.runs[0, 0].size if suite.runs.size else 0
+        return np.full(len(suite.runs), number if number <= TABLE else 0)
+    inside = measured.sum(axis=-1)
     alike = ((inside == inside.max(axis=-1, keepdims=True)) | (inside == 0)).all(axis=(-1, -2))
     total = inside.sum(axis=-1)
     usable = alike & (total == total[:, :1]).all(axis=-1) & (total[:, 0] <= TABLE)

@@ -22,8 +22,11 @@ MULTIPLIERS = np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A826395121157)
 INCREMENTS = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBB67AE8584CAA73B)
 """The constants of Philox 4x64."""
 
-BUCKETS = 256
+BUCKETS, LAST = 256, np.int32(255)
 """Buckets that scores are put into to find their quartiles: only the buckets with a quartile are sorted."""
+
+FEW = 32
+"""Scores in a bucket that are sorted by insertion."""
 
 _one_at_a_time = Lock()
 """The threads of one call share the work; calls from several threads take turns, since not every threading layer allows more."""
@@ -135,33 +138,67 @@ _high_product: Any = intrinsic(_write_high_product)
 @_compiled(boundscheck=False)
 def _fill_with_random_bits(words: Any, start: Any, key: Any) -> None:
     """Fill an array with the numbers that follow a place of the stream: four from every value of the counter."""
-    for block in range(len(words) // 4):
-        a, b, c, d = start + np.uint64(block + 1), np.uint64(0), key[2], key[3]
-        first, second = key[0], key[1]
-        for _ in range(ROUNDS):
-            high, low = _high_product(MULTIPLIERS[0], a), MULTIPLIERS[0] * a
-            other_high, other_low = _high_product(MULTIPLIERS[1], c), MULTIPLIERS[1] * c
-            a, b, c, d = other_high ^ b ^ first, other_low, high ^ d ^ second, low
-            first += INCREMENTS[0]
-            second += INCREMENTS[1]
-        words[4 * block], words[4 * block + 1], words[4 * block + 2], words[4 * block + 3] = a, b, c, d
+    blocks = len(words) // 4
+    # Two at a time: the rounds of one wait for each other, and those of the other fill the gaps.
+    for block in range(0, blocks - 1, 2):
+        _philox(words[4 * block : 4 * block + 4], words[4 * block + 4 : 4 * block + 8], start + np.uint64(block + 1), key)
+    if blocks % 2:
+        spare = np.empty(4, np.uint64)
+        _philox(words[4 * blocks - 4 :], spare, start + np.uint64(blocks), key)
+
+
+@_compiled(boundscheck=False, inline="always")
+def _philox(words: Any, others: Any, counter: Any, key: Any) -> None:
+    """Fill in the numbers of a value of the counter, and of the next."""
+    a, b, c, d = counter, np.uint64(0), key[2], key[3]
+    e, f, g, h = counter + np.uint64(1), np.uint64(0), key[2], key[3]
+    first, second = key[0], key[1]
+    for _ in range(ROUNDS):
+        high, low = _high_product(MULTIPLIERS[0], a), MULTIPLIERS[0] * a
+        other_high, other_low = _high_product(MULTIPLIERS[1], c), MULTIPLIERS[1] * c
+        a, b, c, d = other_high ^ b ^ first, other_low, high ^ d ^ second, low
+        high, low = _high_product(MULTIPLIERS[0], e), MULTIPLIERS[0] * e
+        other_high, other_low = _high_product(MULTIPLIERS[1], g), MULTIPLIERS[1] * g
+        e, f, g, h = other_high ^ f ^ first, other_low, high ^ h ^ second, low
+        first += INCREMENTS[0]
+        second += INCREMENTS[1]
+    words[0], words[1], words[2], words[3] = a, b, c, d
+    others[0], others[1], others[2], others[3] = e, f, g, h
 
 
 @_compiled(boundscheck=False)
 def _describe(scores: Floats, found: Floats) -> None:
     """Fill in minimum, quartiles inf{x: F(x) >= p}, maximum and standard deviation of some scores."""
     number = len(scores)
-    low = high = scores[0]
-    total = 0.0
-    for score in scores:
-        low, high = min(low, score), max(high, score)
-        total += score
-    mean, squares = total / number, 0.0
-    for score in scores:
-        squares += (score - mean) ** 2
+    low, high = _extremes(scores)
+    mean = _sum(scores, 0.0, 1) / number
+    squares = _sum(scores, mean, 2)
     found[0], found[4] = low, high
     found[5] = np.sqrt(squares / (number - 1)) if number > 1 else np.nan
     _find_quartiles(scores, low, high, found[1:4])
+
+
+@_compiled(boundscheck=False, fastmath={"reassoc", "contract", "nsz"})
+def _sum(scores: Floats, centre: float, power: int) -> float:
+    """Return the sum of differences from a centre, or of their squares, in vectors."""
+    total = 0.0
+    if power == 1:
+        for place in range(len(scores)):
+            total += scores[place] - centre
+    else:
+        for place in range(len(scores)):
+            total += (scores[place] - centre) * (scores[place] - centre)
+    return total
+
+
+@_compiled(boundscheck=False, fastmath={"nnan", "nsz"})
+def _extremes(scores: Floats) -> tuple[float, float]:
+    """Return the least and the largest score: in any order they are the same, so that they are looked for in vectors."""
+    low = high = scores[0]
+    for place in range(len(scores)):
+        low = scores[place] if scores[place] < low else low
+        high = scores[place] if scores[place] > high else high
+    return low, high
 
 
 @_compiled(boundscheck=False)
@@ -179,9 +216,9 @@ def _find_quartiles(scores: Floats, low: float, high: float, quartiles: Floats) 
         return
     buckets, counts = np.empty(number, np.uint8), np.zeros(BUCKETS, np.int64)
     for place in range(number):
-        bucket = min(int((scores[place] - low) * scale), BUCKETS - 1)
-        buckets[place] = bucket
-        counts[bucket] += 1
+        buckets[place] = min(np.int32((scores[place] - low) * scale), LAST)
+    for place in range(number):
+        counts[buckets[place]] += 1
     own = np.empty(number)
     bucket, below = 0, 0
     for quarter in range(3):
@@ -194,8 +231,22 @@ def _find_quartiles(scores: Floats, low: float, high: float, quartiles: Floats) 
             if buckets[place] == bucket:
                 own[size] = scores[place]
                 size += 1
-        own[:size].sort()
+        _sort(own[:size])
         quartiles[quarter] = own[rank - below]
+
+
+@_compiled(boundscheck=False)
+def _sort(values: Floats) -> None:
+    """Sort values in place: a few by insertion, for which the general sort has its price."""
+    if len(values) > FEW:
+        values.sort()
+        return
+    for place in range(1, len(values)):
+        value, free = values[place], place
+        while free > 0 and values[free - 1] > value:
+            values[free] = values[free - 1]
+            free -= 1
+        values[free] = value
 
 
 @_compiled(inline="always")
@@ -213,11 +264,13 @@ def _fill(parts: Floats, multiply: bool, table: Floats) -> None:
     for benchmark in range(1, together):
         # From the last run to the first, so that what is combined is overwritten last.
         for run in range(count - 1, -1, -1):
-            for entry in range(filled):
-                if multiply:
-                    table[run * filled + entry] = parts[benchmark, run] * table[entry]
-                else:
-                    table[run * filled + entry] = parts[benchmark, run] + table[entry]
+            part, combined, made = parts[benchmark, run], table[:filled], table[run * filled : (run + 1) * filled]
+            if multiply:
+                for entry in range(filled):
+                    made[entry] = part * combined[entry]
+            else:
+                for entry in range(filled):
+                    made[entry] = part + combined[entry]
         filled *= count
 
 
@@ -225,9 +278,9 @@ def _fill(parts: Floats, multiply: bool, table: Floats) -> None:
 def _look_up(table: Floats, bits: Any, multiply: bool, scores: Floats) -> None:
     """Multiply or add the entries that the bits stand for."""
     entries = np.uint64(len(table))
-    for place in range(len(scores)):
-        pick = (np.uint64(bits[place]) * entries) >> np.uint64(32)
-        if multiply:
-            scores[place] *= table[pick]
-        else:
-            scores[place] += table[pick]
+    if multiply:
+        for place in range(len(scores)):
+            scores[place] *= table[(np.uint64(bits[place]) * entries) >> np.uint64(32)]
+    else:
+        for place in range(len(scores)):
+            scores[place] += table[(np.uint64(bits[place]) * entries) >> np.uint64(32)]
