@@ -216,3 +216,11 @@ def test_several_metrics_lie_side_by_side():
     times["energy"] = (30 * times["time"]).assign_attrs(units="J")
     fit = times.perf.fit_mixture(max_components=2, metric=["time", "energy"])
     assert np.allclose(fit.modes().sel(metric="energy", benchmark="two"), 30 * fit.modes().sel(metric="time", benchmark="two"))
+
+
+def test_a_cell_without_runs_has_none():
+    """`n` is 0 where nothing was measured, as in every other result; all else is missing."""
+    times = perfarray.from_samples({"a": [1.0, 2.0, 4.0], "b": [np.nan] * 3}, dim="version")
+    found = times.perf.fit_mixture().to_dataset().sel(version="b")
+    assert found["n"] == 0
+    assert np.isnan(found["n_components"])

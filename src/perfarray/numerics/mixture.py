@@ -138,10 +138,9 @@ def _blank(size: int, most: int) -> Fits:
     """Return room for the fits."""
     per_component = [np.full((size, most), np.nan) for _ in range(3)]
     flags = [np.zeros(size, bool) for _ in range(3)]
-    blank = [np.full(size, np.nan) for _ in range(6)]
+    number, loglik, bic, steps, n_floored = (np.full(size, np.nan) for _ in range(5))
     weights, means, deviations = per_component
-    number, loglik, bic, n, steps, n_floored = blank
-    return Fits(weights, means, deviations, number, flags[0], loglik, bic, n, steps, flags[1], flags[2], n_floored)
+    return Fits(weights, means, deviations, number, flags[0], loglik, bic, np.zeros(size), steps, flags[1], flags[2], n_floored)
 
 
 def _ordered(values: Floats, weights: Floats | None) -> tuple[Floats, Floats]:
