@@ -209,8 +209,9 @@ def score_ratio_interval(
 
     Notes
     -----
-    Coverage of a nominal 95 % with 13 benchmarks (METHODS of the project; normal runs): t 95.0, 95.7 and 95.0 at 3, 5 and 10 runs, the
-    paper's percentile bootstrap 87.2, 91.7 and 93.6.
+    Coverage of a nominal 95 % with 13 benchmarks (simulated, normal runs): t 95.0, 95.7 and 95.0 at 3, 5 and 10 runs, the paper's
+    percentile bootstrap 87.2, 91.7 and 93.6. Runs that are all equal by rounding, as in reports of three digits, show no variation: where
+    they are so in every benchmark the limits coincide, and say nothing of what rounding hides.
 
     Benchmarks that one side lacks are left out of both scores, and named in the attr `unmatched` and in one warning. Geometric means of
     shared or paired units average logs within a benchmark, too: Z_j = mean over benchmarks of log(unit mean).
