@@ -247,8 +247,7 @@ def _by_exchange(call: Call) -> tuple[xr.Dataset, xr.Dataset]:
         drawing = {"method": "exact"} if bool((ways <= call.n_resamples).all()) else call.drawing
         found = randomization_test(call.times, call.baseline, across=across, **options, **drawing)
         answer = _with_verdict(xr.Dataset({"estimate": found["statistic"], "pvalue": found["pvalue"]}), call)
-        least = 2 / ways.clip(max=call.n_resamples + 1)
-        answers.append(_within_reach(answer, least, call, f"so few units and {call.n_resamples} exchanges"))
+        answers.append(_within_reach(answer, found["smallest_pvalue"], call, f"so few units and {call.n_resamples} exchanges"))
     return answers[0], answers[1]
 
 

@@ -91,8 +91,8 @@ def fit_mixture(
 
     Runs count alike where every unit has as many; otherwise every outermost unit has equal weight, and the weights of the runs sum to
     their number. The likelihood takes runs as independent: with several runs in a unit that resemble each other, BIC finds too many
-    components. So it does with few runs: of samples of one
-    normal mode it keeps one component in 20 % at 5 runs, 38 % at 10, 80 % at 20 and 89 % at 30 (4,000 samples each).
+    components. So it does with few runs: of samples of one normal mode it keeps one component in 20 % at 5 runs, 38 % at 10, 80 % at 20
+    and 89 % at 30 (4,000 samples each).
 
     With `log`, sum(log x) comes off the log-likelihood, which makes it that of the runs: BICs of both scales compare. Modes that are narrow
     beside their distance from 0 look alike on both, and a smaller difference than 2 is chance (Kass and Raftery 1995). Cells with runs
@@ -100,9 +100,8 @@ def fit_mixture(
 
     EM starts from the classes between quantiles that mclust starts from. Likelihoods of mixtures have several maxima; this is the one
     reached from there. Where BIC chooses, all fits run until mclust would stop, and those within 20 of the best BIC go on to their maximum
-    (in 2 of 600 samples of 60 runs one further away would have overtaken).
-    With `tolerance`, the fit that BIC chooses gets mclust's last step, which moves the parameters and not `loglik`; a single fit asked
-    for (one model, `n_components`) does not.
+    (in 2 of 600 samples of 60 runs one further away would have overtaken). With `tolerance`, the fit that BIC chooses gets mclust's last
+    step, which moves the parameters and not `loglik`; a single fit asked for (one model, `n_components`) does not.
 
     References
     ----------

@@ -10,7 +10,7 @@ from perfarray._mixture_model import COMPONENT, PARAMETERS, scales
 from perfarray._resampling import Rng, key_of
 from perfarray._results import Result
 from perfarray._samples import describe_value, value_place
-from perfarray._timings import Pair, Timings, resolve, resolve_pair
+from perfarray._timings import Pair, Timings, match_units, resolve, resolve_pair
 from perfarray._validation import check_choice, check_confidence_level, check_count
 from perfarray.numerics import mixture_metrics as mixture
 from perfarray.numerics.empirical_metrics import Drawing
@@ -73,7 +73,7 @@ def of_pair(
     else:
         pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels)
         if paired is not None:
-            pair = _matched(pair, paired)
+            pair = match_units(pair, paired)
     plan = _plan(pair.candidate, isinstance(times, Result), method, paired, confidence_level, n_resamples, rng, value)
     described = {
         key: text for key, text in pair.describe().items() if key not in plan.attrs and not (plan.given and key in ("levels", "unit"))
@@ -138,17 +138,3 @@ def _parameters(fit: Result) -> xr.DataArray:
     units = str(dataset.attrs.get("units", dataset["mean"].attrs.get("units", "s")))
     kept = {key: dataset.attrs[key] for key in ("better",) if key in dataset.attrs}
     return array.rename(str(dataset.attrs.get("metric", "time"))).assign_attrs(units=units, **kept)
-
-
-def _matched(pair: Pair, paired: str) -> Pair:
-    """Put the outermost units of both systems side by side, by label; units on one side only are left out."""
-    check_choice(paired, "paired", pair.candidate.levels[:1])
-    new, old = pair.candidate.array, pair.baseline.array
-    here, there = new[paired].values.tolist(), set(old[paired].values.tolist())
-    both = [label for label in here if label in there]
-    if not both:
-        raise ValueError(f"paired={paired!r}: the two systems have no {paired} in common")
-    sides = (pair.candidate._replace(array=new.sel({paired: both})), pair.baseline._replace(array=old.sel({paired: both})))
-    alone = new.sizes[paired] + old.sizes[paired] - 2 * len(both)
-    note = f"paired={paired!r}: {alone} units of one system have no partner and are left out" if alone else ""
-    return pair._replace(candidate=sides[0], baseline=sides[1], notes=(*pair.notes, note))

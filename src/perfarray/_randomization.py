@@ -87,8 +87,9 @@ def randomization_test(
     Returns
     -------
     Dataset
-        `statistic` (the ratio candidate / baseline observed), `pvalue`, `n` (units behind the benchmark that has fewest),
-        `n_exchanges` (counted) and `suite_benchmarks` (measured on both sides).
+        `statistic` (the ratio candidate / baseline observed), `pvalue`, `smallest_pvalue` (that of a ratio which no other exchange
+        reaches: 0.1 for 3 runs against 3 of one benchmark, two-sided), `n` (units behind the benchmark that has fewest), `n_exchanges`
+        (counted) and `suite_benchmarks` (measured on both sides).
 
     Raises
     ------
@@ -100,7 +101,8 @@ def randomization_test(
     -----
     What is tested is "the same distribution in every benchmark", not "the same overall performance". A small p says that some benchmark
     differs, be it in its spread alone; a large one does not say that none does, since gains and losses that cancel in the mean over
-    the suite are not seen at all. The smallest p is 1 / (n_resamples + 1), twice that if two-sided.
+    the suite are not seen at all. No p is smaller than one over the number of exchanges there are, nor than 1 / (n_resamples + 1); twice
+    that if two-sided: `smallest_pvalue`.
 
     Benchmarks that one side lacks are left out of both scores, and named in the attr `unmatched` and in one warning.
 
@@ -150,6 +152,7 @@ def _outputs(across: str) -> dict[str, Output]:
     return {
         "statistic": Output((), "1", long_name="candidate / baseline"),
         "pvalue": Output((), "1"),
+        "smallest_pvalue": Output((), "1", long_name="p-value of a ratio that no other exchange reaches"),
         "n_exchanges": Output((), "1", long_name="exchanges counted"),
         "n": Output((), "1", long_name="independent units on the smaller side"),
         "suite_benchmarks": Output((), "1", long_name="benchmarks measured on both sides"),

@@ -117,10 +117,10 @@ def linear(rows: pd.DataFrame, target: Floats, right: str, predictors: list[str]
             result = _mixed(models, formula, rows, kind).fit(reml=kind.reml, method=["bfgs", "lbfgs"], maxiter=500, gtol=1e-8)
         else:
             result = _gamma(models, formula, rows, rows[noise].to_numpy(dtype=float) if noise in rows else np.zeros(len(rows)))
-    note = f"statsmodels says: {caught[-1].message}" if kind.model == "mixed" and not result.converged and caught else ""
+    notes = [f"statsmodels says: {caught[-1].message}"] if kind.model == "mixed" and not result.converged and caught else []
     aliased = [name for name, lost in zip(result.model.exog_names, _aliased(result.model.exog), strict=True) if lost]
     if aliased:
-        note = (
+        notes.append(
             f"the terms {listed(aliased)} are linear combinations of each other: they have no coefficients of their own (NaN), and "
             "influence divides between them at will"
         )
@@ -139,7 +139,7 @@ def linear(rows: pd.DataFrame, target: Floats, right: str, predictors: list[str]
                     found[known] = np.asarray(result.predict(ready[known]), dtype=float)
         return found
 
-    return Fit(result, answer, note)
+    return Fit(result, answer, "; ".join(notes))
 
 
 def _gamma(models: Any, formula: str, rows: pd.DataFrame, noise: Floats) -> Any:

@@ -8,7 +8,18 @@ import pytest
 from scipy import stats
 
 from perfarray.numerics.bootstrap import Draws, Place
-from perfarray.numerics.randomization import TABLE, Exchange, Tally, _drawn_exchanges, below, blocks_of, pvalue, randomization, randomize
+from perfarray.numerics.randomization import (
+    TABLE,
+    Exchange,
+    Tally,
+    _drawn_exchanges,
+    below,
+    blocks_of,
+    pvalue,
+    randomization,
+    randomize,
+    smallest_pvalue,
+)
 from perfarray.numerics.suite import Sides, match_sides, run_statistic, suite_mean
 
 STATISTICS = {
@@ -60,7 +71,7 @@ def test_pairs_are_swapped_within(shared, statistic, mean):
     observed = ratio(new, old, how)
     assert found == Tally(
         pytest.approx(observed), sum(r >= observed * (1 - 1e-10) for r in ratios), sum(r <= observed * (1 + 1e-10) for r in ratios),
-        len(ratios),
+        len(ratios), len(ratios),
     )  # fmt: skip
 
 
@@ -169,11 +180,13 @@ def test_suites_have_random_numbers_of_their_own():
 
 def test_p_values():
     """(b + 1)/(M + 1) or b/M; two-sided twice the smaller, at most 1."""
-    tally = Tally(1.0, 4, 97, 100)
+    tally = Tally(1.0, 4, 97, 100, 20)
     assert pvalue(tally, "greater", True) == 5 / 101
     assert pvalue(tally, "less", False) == 0.97
     assert pvalue(tally, "two-sided", True) == 10 / 101
-    assert pvalue(Tally(1.0, 100, 100, 100), "two-sided", False) == 1.0
+    assert smallest_pvalue(tally, "two-sided", True) == 0.1
+    assert smallest_pvalue(tally._replace(possible=10**400), "less", True) == 1 / 101
+    assert pvalue(Tally(1.0, 100, 100, 100, 100), "two-sided", False) == 1.0
 
 
 def test_too_many_exchanges():

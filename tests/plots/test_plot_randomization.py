@@ -11,7 +11,7 @@ from perfarray.plots import randomization
 def result(pvalue, **attrs):
     """Return tests of some machines."""
     labels = [f"m{place}" for place in range(len(pvalue))]
-    variables = {"pvalue": pvalue, "statistic": np.full(len(pvalue), 0.9), "n_exchanges": np.full(len(pvalue), 500.0)}
+    variables = {"pvalue": pvalue, "statistic": np.full(len(pvalue), 0.9), "smallest_pvalue": np.full(len(pvalue), 2 / 501)}
     found = xr.Dataset({name: ("machine", values) for name, values in variables.items()}, {"machine": labels})
     return found.assign_attrs({"result": "randomization_test", "n_resamples": 500, "plus_one": 1, "baseline": "old", **attrs})
 
@@ -38,6 +38,13 @@ def test_one_sided_and_exact_are_said():
     ax = times.perf.randomization_test("old", method="exact", alternative="less").perf.plot()
     assert drawn(ax, "smallest p possible") == drawn(ax, "p") == [0.05]
     assert ax.get_xlabel() == "one-sided (less) p, all exchanges"
+
+
+def test_few_exchanges_have_no_small_p_however_many_are_drawn():
+    """Three runs against three have 20 exchanges: 500 random ones do not give a p below 0.1."""
+    times = perfarray.from_samples({"old": [10.0, 10.1, 9.9], "new": [9.0, 9.1, 8.9]})
+    ax = times.perf.randomization_test("old", n_resamples=500, rng=1).perf.plot()
+    assert drawn(ax, "smallest p possible") == [0.1]
 
 
 def test_a_p_of_zero_is_an_arrow_at_the_border():

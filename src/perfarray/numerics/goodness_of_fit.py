@@ -114,18 +114,20 @@ def calibrated_fit(
     observed, mixture = _distances(values, weights, own), own.mixture
     n = (~np.isnan(values)).sum(axis=-1)
     found = Fitness(observed, *(np.full(len(values), np.nan) for _ in range(3)))
-    for row in np.flatnonzero((mixture.deviations > 0).any(axis=-1) & (n > 0)):
-        drawn_from = Scaled(Mixture(*(part[row : row + 1] for part in mixture)).rows(), own.log[row : row + 1])
-        size = max(1, int(np.floor(undersample * n[row] + 0.5)))
-        stream = np.random.Generator(np.random.Philox(key=list(key), counter=[0, 0, 0, int(cells[row])]))
-        blocks = _samples(drawn_from, n_resamples, size, resolution, stream)
-        drawn = np.concatenate([_distances(block, None, refit.fit(block, None)) for block in blocks])
-        found.critical_value[row] = np.sort(drawn)[critical_place(n_resamples, alpha)]
-        exceed = float((drawn > observed[row]).sum())
-        found.pvalue[row] = exceed / n_resamples
-        # Where none or all exceed, the error of p is that of one that does or does not.
-        inside = min(max(exceed, n_resamples / (n_resamples + 1)), n_resamples**2 / (n_resamples + 1)) / n_resamples
-        found.pvalue_error[row] = np.sqrt(inside * (1 - inside) / n_resamples)
+    testable = (mixture.deviations > 0).any(axis=-1) & (n > 0)
+    for row in range(len(values)):
+        if testable[row]:
+            drawn_from = Scaled(Mixture(*(part[row : row + 1] for part in mixture)).rows(), own.log[row : row + 1])
+            size = max(1, int(np.floor(undersample * n[row] + 0.5)))
+            stream = np.random.Generator(np.random.Philox(key=list(key), counter=[0, 0, 0, int(cells[row])]))
+            blocks = _samples(drawn_from, n_resamples, size, resolution, stream)
+            drawn = np.concatenate([_distances(block, None, refit.fit(block, None)) for block in blocks])
+            found.critical_value[row] = np.sort(drawn)[critical_place(n_resamples, alpha)]
+            exceed = float((drawn > observed[row]).sum())
+            found.pvalue[row] = exceed / n_resamples
+            # Where none or all exceed, the error of p is that of one that does or does not.
+            inside = min(max(exceed, n_resamples / (n_resamples + 1)), n_resamples**2 / (n_resamples + 1)) / n_resamples
+            found.pvalue_error[row] = np.sqrt(inside * (1 - inside) / n_resamples)
         if after_each:
             after_each()
     return found

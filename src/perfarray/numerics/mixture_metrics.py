@@ -11,13 +11,13 @@ from scipy.special import ndtr
 
 from perfarray.numerics.empirical_metrics import Drawing, Limits, limits_from
 from perfarray.numerics.levels import Floats, unit_weights
-from perfarray.numerics.mixture import EQUAL, STOPPED, UNEQUAL, fit_mixtures
+from perfarray.numerics.mixture import EQUAL, MOST_COMPONENTS, STOPPED, UNEQUAL, fit_mixtures
 from perfarray.numerics.mixture_functions import Mixture, classes
 from perfarray.numerics.mixture_scale import Scaled, modes, moments
 
 PARAMETERS = ("weight", "mean", "standard_deviation", "n", "log")
 
-NUMBERS = range(1, 10)
+NUMBERS = range(1, MOST_COMPONENTS + 1)
 """Numbers of components tried."""
 
 EDGES = np.linspace(-8.0, 8.0, 11)

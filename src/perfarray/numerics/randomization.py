@@ -50,12 +50,13 @@ class Block(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """The observed ratio; how many exchanges gave one as large, as small; how many there were."""
+    """The observed ratio; how many exchanges gave one as large, as small; how many were counted, and how many there are."""
 
     statistic: float
     at_least: int
     at_most: int
     number: int
+    possible: int
 
 
 def blocks_of(new: Floats, old: Floats, matched: Mask, how: Exchange) -> list[Block]:
@@ -115,7 +116,7 @@ def randomize(sides: Sides, cells: Integers, how: Exchange, draws: Draws | None)
         sums = [np.asarray(sum(_scores(side, how).sum() for side in part)) for part in zip(*(block[:2] for block in blocks), strict=True)]
         observed = _log_ratio(sums[0], sums[1], blocks, how)
         logs = _every_exchange(blocks, how) if draws is None else _drawn_exchanges(blocks, how, draws, Place(cell))
-        found.append(_tally(float(observed), logs))
+        found.append(_tally(float(observed), logs, number_of_outcomes(blocks, how.paired)))
     return found
 
 
@@ -139,14 +140,14 @@ def _log_ratio(new: Floats, old: Floats, blocks: list[Block], how: Exchange) -> 
     return np.asarray(sign * np.log(new / old))
 
 
-def _tally(observed: float, logs: Iterator[Floats]) -> Tally:
+def _tally(observed: float, logs: Iterator[Floats], possible: int) -> Tally:
     """Count the exchanges whose ratio is as large as the observed one, and as small."""
     at_least = at_most = number = 0
     for part in logs:
         at_least += int(np.count_nonzero(part >= observed - TIES))
         at_most += int(np.count_nonzero(part <= observed + TIES))
         number += part.size
-    return Tally(float(np.exp(observed)), at_least, at_most, number)
+    return Tally(float(np.exp(observed)), at_least, at_most, number, possible)
 
 
 @lru_cache(maxsize=16)
@@ -289,12 +290,19 @@ def pvalue(tally: Tally, alternative: str, plus_one: bool) -> float:
     return shares[1] if alternative == "greater" else min(1.0, 2 * min(shares))
 
 
+def smallest_pvalue(tally: Tally, alternative: str, plus_one: bool) -> float:
+    """Return the p-value of a ratio that no other exchange reaches: no smaller one can be had from so many exchanges."""
+    share = 1 / min(tally.possible, tally.number + plus_one)
+    return min(1.0, 2 * share) if alternative == "two-sided" else share
+
+
 def randomization(
     sides: Sides, cells: Integers, how: Exchange, alternative: str, draws: Draws | None, plus_one: bool
-) -> tuple[Floats, Floats, npt.NDArray[np.float64]]:
-    """Return the observed ratio, the p-value and the number of exchanges of every suite (suites,)."""
-    found = np.full((3, len(cells)), np.nan)
+) -> tuple[Floats, ...]:
+    """Return the observed ratio, the p-value, the smallest p-value possible and the exchanges counted of every suite (suites,)."""
+    found = np.full((4, len(cells)), np.nan)
+    added = plus_one and draws is not None
     for column, tally in zip(found.T, randomize(sides, cells, how, draws), strict=True):
         if tally is not None:
-            column[:] = tally.statistic, pvalue(tally, alternative, plus_one and draws is not None), tally.number
-    return found[0], found[1], found[2]
+            column[:] = tally.statistic, pvalue(tally, alternative, added), smallest_pvalue(tally, alternative, added), tally.number
+    return tuple(found)

@@ -59,7 +59,8 @@ def randomization(result: xr.Dataset, ax: "Axes | None" = None, *, alpha: float 
     ax = axes_for(ax, size_for(rows))
     heights = np.array([row.y for row in rows])
     pvalue, least, ratio = (
-        np.array([float(part.isel(row.cell)) for row in rows]) for part in (result["pvalue"], smallest_pvalue(result), result["statistic"])
+        np.array([float(part.isel(row.cell)) for row in rows])
+        for part in (result["pvalue"], result["smallest_pvalue"], result["statistic"])
     )
     measured, beyond = np.isfinite(pvalue), pvalue < LEAST
     ax.set_xscale("log")
@@ -79,9 +80,3 @@ def randomization(result: xr.Dataset, ax: "Axes | None" = None, *, alpha: float 
     against = f", compared with {result.attrs['baseline']}" if "baseline" in result.attrs else ""
     describe(ax, ", ".join(["Randomization test" + against, *selection(result["pvalue"])]))
     return ax
-
-
-def smallest_pvalue(result: xr.Dataset) -> xr.DataArray:
-    """Return the smallest p that as many exchanges can give: that of a ratio which no other exchange reaches."""
-    one_sided = 1 / (result["n_exchanges"] + int(result.attrs.get("plus_one", 0)))
-    return one_sided if result.attrs.get("alternative") in ("less", "greater") else 2 * one_sided

@@ -171,23 +171,27 @@ def _describe(scores: Floats, found: Floats) -> None:
     """Fill in minimum, quartiles inf{x: F(x) >= p}, maximum and standard deviation of some scores."""
     number = len(scores)
     low, high = _extremes(scores)
-    mean = _sum(scores, 0.0, 1) / number
-    squares = _sum(scores, mean, 2)
+    squares = _squares(scores, _sum(scores) / number)
     found[0], found[4] = low, high
     found[5] = np.sqrt(squares / (number - 1)) if number > 1 else np.nan
     _find_quartiles(scores, low, high, found[1:4])
 
 
 @_compiled(boundscheck=False, fastmath={"reassoc", "contract", "nsz"})
-def _sum(scores: Floats, centre: float, power: int) -> float:
-    """Return the sum of differences from a centre, or of their squares, in vectors."""
+def _sum(scores: Floats) -> float:
+    """Return the sum, in vectors."""
     total = 0.0
-    if power == 1:
-        for place in range(len(scores)):
-            total += scores[place] - centre
-    else:
-        for place in range(len(scores)):
-            total += (scores[place] - centre) * (scores[place] - centre)
+    for place in range(len(scores)):
+        total += scores[place]
+    return total
+
+
+@_compiled(boundscheck=False, fastmath={"reassoc", "contract", "nsz"})
+def _squares(scores: Floats, centre: float) -> float:
+    """Return the sum of squared differences from a centre, in vectors."""
+    total = 0.0
+    for place in range(len(scores)):
+        total += (scores[place] - centre) * (scores[place] - centre)
     return total
 
 
