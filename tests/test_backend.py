@@ -195,7 +195,7 @@ class TestGuess:
 
     def test_it_is_cheap(self, tmp_path, monkeypatch):
         """Of a foreign file no more than its beginning is read, however large it is."""
-        from perfarray.readers import _open
+        from perfarray.readers import opening as _open
 
         read = []
         monkeypatch.setattr(_open.Source, "__init__", lambda _, path: read.append(path))

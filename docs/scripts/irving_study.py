@@ -17,7 +17,7 @@ import xarray as xr
 from suite_power import BENCHMARKS, RUNS, draw
 
 import perfarray
-from perfarray.numerics.hierarchical_test import kept_differences, signed_rank_pvalue
+from perfarray.suites.numerics.hierarchical import kept_differences, signed_rank_pvalue
 
 MEAN, SPREAD = np.linspace(5, 60, BENCHMARKS), np.geomspace(0.012, 0.91, BENCHMARKS)
 LETTERS = ["A", "B", "C", "D"]

@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 from real_samples import samples
 
-from perfarray.numerics import empirical_metrics as empirical
-from perfarray.numerics import mixture_metrics as parametric
-from perfarray.numerics.empirical_metrics import Drawing
-from perfarray.numerics.mixture import EQUAL, STOPPED, UNEQUAL, fit_mixtures
-from perfarray.numerics.mixture_functions import Mixture, draw_row, modes
+from perfarray.mixtures.numerics import empirical
+from perfarray.mixtures.numerics import metrics as parametric
+from perfarray.mixtures.numerics.empirical import Drawing
+from perfarray.mixtures.numerics.fit import EQUAL, STOPPED, UNEQUAL, fit_mixtures
+from perfarray.mixtures.numerics.functions import Mixture, draw_row, modes
 
 ONCE = Drawing(0, (1, 2), False, 0.95)
 MOST = 12

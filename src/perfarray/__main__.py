@@ -1,6 +1,6 @@
 """`python -m perfarray` is the command line."""
 
-from perfarray.cli import main
+from perfarray.cli.app import main
 
 if __name__ == "__main__":
     main()

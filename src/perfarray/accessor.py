@@ -1,25 +1,33 @@
 """The `.perf` accessor on DataArray, Dataset and DataFrame: it keeps the object and forwards; every answer is a function's."""
 
+from collections.abc import Callable
 from importlib import import_module
 from types import MethodType
-from typing import Any
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 import pandas as pd
 import xarray as xr
 
+import perfarray
 
-class forward:
-    """A method that is a function of the package with the object as its first argument: same signature, same docstring."""
+P = ParamSpec("P")
+R = TypeVar("R")
 
-    def __init__(self, module: str) -> None:
-        self.module = module
-        self.name = ""
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
+class Method(Generic[P, R]):
+    """A function of the package, loaded at first use, with the object as its first argument: same signature, same docstring."""
 
-    def __get__(self, accessor: Any, owner: type) -> Any:
-        function = getattr(import_module(f"perfarray.{self.module}"), self.name)
+    def __init__(self, load: Callable[[], Callable[Concatenate[Any, P], R]]) -> None:
+        self._load = load
+
+    @overload
+    def __get__(self, accessor: None, owner: type) -> Callable[Concatenate[Any, P], R]: ...
+
+    @overload
+    def __get__(self, accessor: "Accessor", owner: type) -> Callable[P, R]: ...
+
+    def __get__(self, accessor: "Accessor | None", owner: type) -> Callable[..., R]:
+        function = self._load()
         return function if accessor is None else MethodType(function, accessor._object)
 
 
@@ -35,46 +43,46 @@ class Accessor:
 class TimingsAccessor(Accessor):
     """Statistics of program performance on labelled timings, and pictures of the results."""
 
-    accelerated_proportion = forward("_proportion")
-    agreement = forward("_agreement")
-    biplot = forward("_principal_components")
-    bootstrap_distribution = forward("_bootstrap")
-    bootstrap_interval = forward("_bootstrap")
-    cluster_machines = forward("_principal_components")
-    compare = forward("comparison")
-    counts = forward("_levels")
-    drop_warmup = forward("_levels")
-    estimator_stability = forward("_estimators")
-    explain_variation = forward("_regression")
-    fit_mixture = forward("_mixture")
-    five_number_summary = forward("_score_distribution")
-    goodness_of_fit = forward("_goodness_of_fit")
-    hierarchical_performance_test = forward("_suite")
-    machine_table = forward("_descriptors")
-    mean_difference = forward("_mixture_metrics")
-    mean_interval = forward("_intervals")
-    merge_level = forward("_levels")
-    normality = forward("_diagnostics")
-    overall_speedup = forward("_speedup_test")
-    pairwise = forward("comparison")
-    plan_repetitions = forward("_repetition")
-    plan_suite = forward("_suite_plan")
-    principal_components = forward("_principal_components")
-    prob_faster = forward("_mixture_metrics")
-    prob_fastest = forward("_mixture_metrics")
-    randomization_test = forward("_randomization")
-    ratio_interval = forward("_intervals")
-    relative_variation = forward("_score_distribution")
-    required_runs = forward("_required_runs")
-    run_estimate = forward("_estimators")
-    score_distribution = forward("_score_distribution")
-    score_ratio_interval = forward("_suite")
-    speedup = forward("_speedup_test")
-    speedup_test = forward("_speedup_test")
-    suite_score = forward("_suite")
-    to_frame = forward("_levels")
-    variability_level = forward("_mixture_metrics")
-    variance_components = forward("_variance_components")
+    accelerated_proportion = Method(lambda: perfarray.accelerated_proportion)
+    agreement = Method(lambda: perfarray.agreement)
+    biplot = Method(lambda: perfarray.biplot)
+    bootstrap_distribution = Method(lambda: perfarray.bootstrap_distribution)
+    bootstrap_interval = Method(lambda: perfarray.bootstrap_interval)
+    cluster_machines = Method(lambda: perfarray.cluster_machines)
+    compare = Method(lambda: perfarray.compare)
+    counts = Method(lambda: perfarray.counts)
+    drop_warmup = Method(lambda: perfarray.drop_warmup)
+    estimator_stability = Method(lambda: perfarray.estimator_stability)
+    explain_variation = Method(lambda: perfarray.explain_variation)
+    fit_mixture = Method(lambda: perfarray.fit_mixture)
+    five_number_summary = Method(lambda: perfarray.five_number_summary)
+    goodness_of_fit = Method(lambda: perfarray.goodness_of_fit)
+    hierarchical_performance_test = Method(lambda: perfarray.hierarchical_performance_test)
+    machine_table = Method(lambda: perfarray.machine_table)
+    mean_difference = Method(lambda: perfarray.mean_difference)
+    mean_interval = Method(lambda: perfarray.mean_interval)
+    merge_level = Method(lambda: perfarray.merge_level)
+    normality = Method(lambda: perfarray.normality)
+    overall_speedup = Method(lambda: perfarray.overall_speedup)
+    pairwise = Method(lambda: perfarray.pairwise)
+    plan_repetitions = Method(lambda: perfarray.plan_repetitions)
+    plan_suite = Method(lambda: perfarray.plan_suite)
+    principal_components = Method(lambda: perfarray.principal_components)
+    prob_faster = Method(lambda: perfarray.prob_faster)
+    prob_fastest = Method(lambda: perfarray.prob_fastest)
+    randomization_test = Method(lambda: perfarray.randomization_test)
+    ratio_interval = Method(lambda: perfarray.ratio_interval)
+    relative_variation = Method(lambda: perfarray.relative_variation)
+    required_runs = Method(lambda: perfarray.required_runs)
+    run_estimate = Method(lambda: perfarray.run_estimate)
+    score_distribution = Method(lambda: perfarray.score_distribution)
+    score_ratio_interval = Method(lambda: perfarray.score_ratio_interval)
+    speedup = Method(lambda: perfarray.speedup)
+    speedup_test = Method(lambda: perfarray.speedup_test)
+    suite_score = Method(lambda: perfarray.suite_score)
+    to_frame = Method(lambda: perfarray.to_frame)
+    variability_level = Method(lambda: perfarray.variability_level)
+    variance_components = Method(lambda: perfarray.variance_components)
 
     @property
     def plot(self) -> "PlotAccessor":
@@ -86,8 +94,8 @@ class TimingsAccessor(Accessor):
 class FrameAccessor(Accessor):
     """From a long table to labelled timings."""
 
-    explain_variation = forward("_regression")
-    to_timings = forward("_tables")
+    explain_variation = Method(lambda: perfarray.explain_variation)
+    to_timings = Method(lambda: perfarray.to_timings)
 
 
 class PlotAccessor(Accessor):
@@ -146,7 +154,7 @@ class PlotAccessor(Accessor):
 
     def run_sequence(self, *, ax: Any = None, metric: str | None = None, **keywords: Any) -> Any:
         """Draw measurements in the order they were taken, one line per execution; warm-up is marked."""
-        array = import_module("perfarray._timings").choose_metric(self._object, metric)
+        array = import_module("perfarray.timings.resolve").choose_metric(self._object, metric)
         return import_module("perfarray.plots").run_sequence(array, ax=ax, **keywords)
 
     def scree(self, *, ax: Any = None, **keywords: Any) -> Any:
@@ -159,11 +167,11 @@ class PlotAccessor(Accessor):
 
     def violin(self, *, ax: Any = None, metric: str | None = None, relative: bool | None = None) -> Any:
         """Draw a violin of the runs of every cell, side by side; `relative` ones are divided by their median."""
-        array = import_module("perfarray._timings").resolve(self._object, metric).array
+        array = import_module("perfarray.timings.resolve").resolve(self._object, metric).array
         return import_module("perfarray.plots").violin(array, ax=ax, relative=relative)
 
     def _fitted(self, picture: str, ax: Any, keywords: dict[str, Any]) -> Any:
         """Fit a mixture and draw it with the runs it was fitted to."""
         fit = TimingsAccessor(self._object).fit_mixture(**keywords).to_dataset()
-        data = import_module("perfarray._timings").resolve(self._object, keywords.get("metric"), keywords.get("levels"))
+        data = import_module("perfarray.timings.resolve").resolve(self._object, keywords.get("metric"), keywords.get("levels"))
         return getattr(import_module("perfarray.plots"), picture)(fit, times=data.array, ax=ax)

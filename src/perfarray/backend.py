@@ -91,8 +91,8 @@ class PerfarrayBackend(BackendEntrypoint):
 
 def _is_known(path: Path) -> bool:
     """Recognise a file: by its first bytes, and only where those began as a known format by all of it."""
-    from perfarray.readers._open import Source
-    from perfarray.readers._registry import formats, recognise
+    from perfarray.readers.opening import Source
+    from perfarray.readers.recognising import formats, recognise
 
     if not path.is_file():
         return False
@@ -104,7 +104,7 @@ def _is_known(path: Path) -> bool:
 
 def _beginning(path: Path) -> str:
     """Return the first characters of a file, unpacked."""
-    from perfarray.readers._open import COMPRESSIONS, HEAD
+    from perfarray.readers.opening import COMPRESSIONS, HEAD
 
     with path.open("rb") as file:
         content = file.read(HEAD)

@@ -9,7 +9,7 @@ from interleaved import interleaved, ratio, report
 
 from perfarray.numerics.intervals import ratio_df, ratio_limits, ratio_of
 from perfarray.numerics.levels import unit_means
-from perfarray.numerics.variance_components import nested_anova
+from perfarray.numerics.nested_anova import nested_anova
 
 LEVELS = ("binary", "execution", "iteration")
 

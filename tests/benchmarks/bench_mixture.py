@@ -15,10 +15,10 @@ from interleaved import interleaved, ratio, report
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
-from perfarray.numerics.goodness_of_fit import Refit, calibrated_fit
-from perfarray.numerics.mixture import fit_mixtures
-from perfarray.numerics.mixture_scale import PLAIN
-from perfarray.numerics.mixture_start import quantile_classes
+from perfarray.mixtures.numerics.fit import fit_mixtures
+from perfarray.mixtures.numerics.goodness_of_fit import Refit, calibrated_fit
+from perfarray.mixtures.numerics.scale import PLAIN
+from perfarray.mixtures.numerics.start import quantile_classes
 
 SAMPLES, PART, NUMBERS, MODELS = 100, 5, range(1, 10), ("equal", "unequal")
 REFITS, REFITTED, SIZE = 200, 5, 100

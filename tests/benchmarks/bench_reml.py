@@ -11,8 +11,8 @@ import xarray as xr
 from interleaved import interleaved, ratio, report
 from statsmodels.regression.mixed_linear_model import MixedLM
 
-from perfarray.numerics.reml import nested_reml
-from perfarray.numerics.variance_components import nested_anova
+from perfarray.numerics.nested_anova import nested_anova
+from perfarray.variation.numerics.reml import nested_reml
 
 LEVELS = ("binary", "execution", "iteration")
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from interleaved import interleaved, ratio, report
 
 import perfarray
-from perfarray._frame import build
-from perfarray.readers._find import Found
-from perfarray.readers._join import combine
-from perfarray.readers._open import Source
-from perfarray.readers._registry import formats, read_table
+from perfarray.readers.finding import Found
+from perfarray.readers.joining import combine
+from perfarray.readers.opening import Source
+from perfarray.readers.recognising import formats, read_table
+from perfarray.tables.build import build
 
 SHARED = Path(os.environ.get("PERFARRAY_SHARED", Path(__file__).resolve().parents[3] / "shared"))
 FOLDER = SHARED / "data/archives/spec_txt"

@@ -14,8 +14,8 @@ from interleaved import interleaved, ratio, report
 from scipy import stats
 
 from perfarray.numerics.bootstrap import Draws
-from perfarray.numerics.score_ratio import Score, bootstrap_interval, draw_scores
 from perfarray.numerics.suite import match_sides
+from perfarray.suites.numerics.ratios import Score, bootstrap_interval, draw_scores
 
 BENCHMARKS, RUNS, REPLICATES = 12, 3, 500
 SCORE = Score("geometric", "mean", False, False, False, 0.95, "two-sided")

@@ -6,16 +6,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from perfarray.numerics.intervals import (
-    fieller,
-    mean_limits,
-    ratio_df,
-    ratio_limits,
-    ratio_of,
-    ratio_statistic,
-    t_probability,
-    t_quantile,
-)
+from perfarray.numerics.intervals import fieller, mean_limits, ratio_df, ratio_limits, ratio_of, ratio_statistic, t_probability, t_quantile
 from perfarray.numerics.levels import summarise_units
 
 

@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 
 import perfarray
-from perfarray.readers import _archive
+from perfarray.readers import archives as _archive
 from readers.files_of_our_own import entry, small_suite, write
 
 dask = pytest.importorskip("dask")

@@ -68,7 +68,7 @@ class TestContent:
 
     def test_a_file_too_large(self, tmp_path, monkeypatch):
         """Neither a huge file nor a small one that unpacks to a huge one is read."""
-        monkeypatch.setattr("perfarray.readers._open.LARGEST", 1000)
+        monkeypatch.setattr("perfarray.readers.opening.LARGEST", 1000)
         for path in (write(tmp_path / "a.json", " " * 2000), write(tmp_path / "b.json.gz", " " * 2000)):
             with pytest.raises(ValueError, match="bytes or more, and 1000 are the most that are read at once"):
                 perfarray.read(path)

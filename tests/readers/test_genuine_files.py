@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import perfarray
-from perfarray.readers._open import FileError, Source
-from perfarray.readers._registry import formats, recognise
+from perfarray.readers.opening import FileError, Source
+from perfarray.readers.recognising import formats, recognise
 from readers.files_of_our_own import ARCHIVES, needs_archives
 
 OURS = ("pyperf", "jmh")

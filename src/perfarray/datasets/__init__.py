@@ -4,8 +4,8 @@ from pathlib import Path
 
 import xarray as xr
 
-from perfarray._validation import listed
 from perfarray.readers import read, read_archive
+from perfarray.timings.validation import listed
 
 FOLDER = Path(__file__).parent
 

@@ -10,10 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perfarray.numerics.levels import Floats, mean_of_measured, unit_means
-
-Integers = npt.NDArray[np.integer]
-Mask = npt.NDArray[np.bool_]
+from perfarray.numerics.levels import mean_of_measured, unit_means
+from perfarray.numerics.types import Floats, Integers, Mask
 
 BLOCK = 1 << 20
 """Values drawn at once: what bounds the memory. It is fixed, since streams of random numbers are counted by block."""
@@ -137,7 +135,7 @@ def draw_units(nest: Nest, number: int, draws: Draws, place: Place, block: int) 
     """
     if nest.sums_suffice(draws.engine):
         if draws.engine == "numba":
-            from perfarray.numerics.compiled.bootstrap import draw_units_compiled
+            from perfarray.numerics.compiled_bootstrap import draw_units_compiled
 
             return draw_units_compiled(nest.values, nest.counts, nest.drawn, number, draws.key, place.counter(0, block))
         return _draw_complete(nest, number, draws, place, block)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perfarray.numerics.intervals import Interval
-from perfarray.numerics.levels import Floats
+from perfarray.numerics.types import Floats
 
 SAME = 1e-13
 """Relative difference below which a replicate is the estimate itself, but for rounding."""

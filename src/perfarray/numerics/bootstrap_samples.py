@@ -6,12 +6,12 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from perfarray.numerics.bootstrap import Draws, Mask, Nest, Place, Statistic, blocks, draw_units, evaluate, left_out, nest_of, replicates_of
+from perfarray.numerics.bootstrap import Draws, Nest, Place, Statistic, blocks, draw_units, evaluate, left_out, nest_of, replicates_of
 from perfarray.numerics.bootstrap_limits import Bootstrap, influence_of, percentile_family, studentized
 from perfarray.numerics.intervals import Ratio, ratio_of, standard_error
-from perfarray.numerics.levels import Floats, mean_of_measured, summarise_units, unit_means
+from perfarray.numerics.levels import mean_of_measured, summarise_units, unit_means
+from perfarray.numerics.types import Floats, Integers, Mask
 
-Integers = npt.NDArray[np.integer]
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 

@@ -6,9 +6,9 @@ Fieller's theorem is equation 12 of Kalibera and Jones (2012), where the whole n
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from perfarray.numerics.levels import Floats, UnitSummary, summarise_units
+from perfarray.numerics.levels import UnitSummary, summarise_units
+from perfarray.numerics.types import Floats, Texts
 
 BOUNDED, EXCLUSIVE, UNBOUNDED = "bounded", "exclusive", "unbounded"
 
@@ -46,7 +46,7 @@ class RatioSet(NamedTuple):
 
     lower: Floats
     upper: Floats
-    kind: npt.NDArray[np.object_]
+    kind: Texts
 
 
 def t_quantile(probability: float | Floats, df: Floats) -> Floats:

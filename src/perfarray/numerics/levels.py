@@ -3,9 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from perfarray.numerics.types import Floats, Mask
 
 
 class Counts(NamedTuple):
@@ -14,7 +13,7 @@ class Counts(NamedTuple):
     minimum: Floats
     maximum: Floats
     total: Floats
-    balanced: npt.NDArray[np.bool_]
+    balanced: Mask
 
 
 class UnitSummary(NamedTuple):

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
-Floats = npt.NDArray[np.float64]
+from perfarray.numerics.types import Floats
 
 LEAST = 3
 """Values a sample needs."""

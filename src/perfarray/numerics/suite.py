@@ -6,11 +6,9 @@ The last axes are (benchmarks, units); NaN is "not measured". Irving et al. (201
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from perfarray.numerics.levels import Floats, mean_of_measured, one_value_per_unit
-
-Mask = npt.NDArray[np.bool_]
+from perfarray.numerics.levels import mean_of_measured, one_value_per_unit
+from perfarray.numerics.types import Floats, Integers, Mask
 
 MEANS = ("geometric", "harmonic", "arithmetic")
 STATISTICS = ("mean", "median", "min", "geometric")
@@ -22,7 +20,7 @@ class Sides(NamedTuple):
     new: Floats
     old: Floats
     matched: Mask
-    incomplete: npt.NDArray[np.intp]  # shared units left out because they lack a benchmark
+    incomplete: Integers  # shared units left out because they lack a benchmark
 
 
 def suite_units(values: Floats, batch: tuple[int, ...], levels: int, unit: int) -> Floats:

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 import xarray as xr
 
-from perfarray.plots._agreement import agreement
-from perfarray.plots._bootstrap import distribution
-from perfarray.plots._intervals import mean_intervals, ratio_intervals, score_ratios
-from perfarray.plots._mixture import cdf_fit, mixture, violin
-from perfarray.plots._plan import plan
-from perfarray.plots._principal_components import principal_components
-from perfarray.plots._randomization import randomization
-from perfarray.plots._regression import explained
-from perfarray.plots._required_runs import required_runs
-from perfarray.plots._run_sequence import run_sequence
-from perfarray.plots._score_distribution import five_numbers, score_densities
-from perfarray.plots._speedup_test import protocol
-from perfarray.plots._variance_components import variance_components
+from perfarray.plots.comparisons.distribution import distribution
+from perfarray.plots.comparisons.intervals import mean_intervals, ratio_intervals, score_ratios
+from perfarray.plots.crosscheck import agreement
+from perfarray.plots.diagnostics import run_sequence
+from perfarray.plots.machines.explained import explained
+from perfarray.plots.machines.principal_components import principal_components
+from perfarray.plots.mixtures import cdf_fit, mixture, violin
+from perfarray.plots.speedups import protocol
+from perfarray.plots.suites.distributions import five_numbers, score_densities
+from perfarray.plots.suites.randomization import randomization
+from perfarray.plots.suites.required_runs import required_runs
+from perfarray.plots.variation.components import variance_components
+from perfarray.plots.variation.plan import plan
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

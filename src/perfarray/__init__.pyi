@@ -1,0 +1,59 @@
+"""The public names, each said once: the loader reads this file, and so do type checkers."""
+
+from .calibration.simulation import simulate as simulate
+from .comparisons.bootstrap import bootstrap_distribution as bootstrap_distribution
+from .comparisons.bootstrap import bootstrap_interval as bootstrap_interval
+from .comparisons.compare import compare as compare
+from .comparisons.intervals import mean_interval as mean_interval
+from .comparisons.intervals import ratio_interval as ratio_interval
+from .comparisons.pairwise import pairwise as pairwise
+from .crosscheck import agreement as agreement
+from .datasets import dataset_path as dataset_path
+from .datasets import load_dataset as load_dataset
+from .diagnostics.normality import normality as normality
+from .machines.explain import VariabilityModel as VariabilityModel
+from .machines.explain import explain_variation as explain_variation
+from .machines.principal_components import Biplot as Biplot
+from .machines.principal_components import biplot as biplot
+from .machines.principal_components import cluster_machines as cluster_machines
+from .machines.principal_components import principal_components as principal_components
+from .machines.table import machine_table as machine_table
+from .mixtures.fit import fit_mixture as fit_mixture
+from .mixtures.goodness_of_fit import goodness_of_fit as goodness_of_fit
+from .mixtures.metrics import mean_difference as mean_difference
+from .mixtures.metrics import prob_faster as prob_faster
+from .mixtures.metrics import prob_fastest as prob_fastest
+from .mixtures.metrics import variability_level as variability_level
+from .mixtures.model import GaussianMixture as GaussianMixture
+from .readers.archives import read as read
+from .readers.archives import read_archive as read_archive
+from .speedups.files import speedup_report as speedup_report
+from .speedups.proportion import accelerated_proportion as accelerated_proportion
+from .speedups.proportion import required_benchmarks as required_benchmarks
+from .speedups.protocols import overall_speedup as overall_speedup
+from .speedups.protocols import speedup as speedup
+from .speedups.protocols import speedup_test as speedup_test
+from .suites.distributions import five_number_summary as five_number_summary
+from .suites.distributions import relative_variation as relative_variation
+from .suites.distributions import score_distribution as score_distribution
+from .suites.hierarchical import hierarchical_performance_test as hierarchical_performance_test
+from .suites.randomization import randomization_test as randomization_test
+from .suites.required_runs import required_runs as required_runs
+from .suites.scores import score_ratio_interval as score_ratio_interval
+from .suites.scores import suite_score as suite_score
+from .tables.frames import from_samples as from_samples
+from .tables.frames import to_frame as to_frame
+from .tables.frames import to_timings as to_timings
+from .timings.counts import counts as counts
+from .timings.counts import drop_warmup as drop_warmup
+from .timings.counts import merge_level as merge_level
+from .timings.options import set_options as set_options
+from .variation.components import variance_components as variance_components
+from .variation.estimators import estimator_stability as estimator_stability
+from .variation.estimators import run_estimate as run_estimate
+from .variation.plans import plan_repetitions as plan_repetitions
+from .variation.repetition_plan import RepetitionPlan as RepetitionPlan
+from .variation.suite_plans import plan_suite as plan_suite
+
+__version__: str
+__all__: list[str]

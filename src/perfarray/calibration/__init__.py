@@ -1,0 +1,1 @@
+"""Timings whose truth is known."""

@@ -1,0 +1,3 @@
+"""The command line."""
+
+from perfarray.cli.app import main as main

@@ -1,0 +1,134 @@
+"""What `perfarray convert` writes: timings as netCDF or Zarr, in chunks whose levels are whole."""
+
+import shutil
+import warnings
+from collections.abc import Hashable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from perfarray.conventions import LEVELS
+from perfarray.timings.validation import listed
+
+KINDS = {".nc": "netCDF", ".zarr": "Zarr"}
+"""What is written, by the end of its name."""
+
+LARGEST = 2**20
+"""Values in one chunk of a Zarr store, unless the levels of one cell have more."""
+
+
+def check_output(output: Path, overwrite: bool) -> None:
+    """Raise where the kind of a file is not known, or it exists and is not to be overwritten: before anything is read.
+
+    Raises
+    ------
+    ValueError
+        With what would be right.
+    """
+    if output.suffix not in KINDS:
+        raise ValueError(f"{output}: the end of the name says what is written, and {output.suffix!r} is none of {listed(KINDS)}")
+    if not output.parent.is_dir():
+        raise ValueError(f"{output}: there is no folder {str(output.parent)!r} to write to")
+    if not output.exists():
+        return
+    if not overwrite:
+        raise ValueError(f"{output} exists; --overwrite replaces it")
+    if output.is_dir() and not (output / "zarr.json").is_file():
+        raise ValueError(f"{output} is a folder and no Zarr store, and is not replaced; give another name")
+    if output.suffix == ".zarr" and output.is_file():
+        raise ValueError(f"{output} is a file and no Zarr store, and is not replaced; give another name")
+
+
+def write(times: xr.Dataset, output: Path) -> None:
+    """Write netCDF or Zarr, beside the place and then in it: what was there is gone only when the new is complete.
+
+    Raises
+    ------
+    ImportError
+        When the package that writes is not installed.
+    """
+    partial = output.with_name(f"{output.stem}.partial{output.suffix}")
+    _remove(partial)
+    try:
+        if output.suffix == ".nc":
+            times.to_netcdf(partial, engine=_installed("h5netcdf"), encoding=netcdf_encoding(times))
+        else:
+            _installed("zarr")
+            with warnings.catch_warnings():
+                # Xarray looks for consolidated metadata and warns where there is none; zarr warns that its format 3 does not know them yet.
+                warnings.filterwarnings("ignore", message="Consolidated metadata")
+                times.to_zarr(partial, zarr_format=3, consolidated=True, encoding=zarr_encoding(times))
+        _remove(output)
+        partial.rename(output)
+    finally:
+        _remove(partial)
+
+
+def summary(times: xr.Dataset, output: Path) -> str:
+    """Say in a line what was written."""
+    measured = ", ".join(f"{int(times[name].count())} values of {name}" for name in times.data_vars)
+    sizes = " x ".join(f"{size} {dim}" for dim, size in times.sizes.items())
+    files = int(times.attrs["n_files"])
+    return f"{output}: {KINDS[output.suffix]}, {measured}, {sizes}, from {files} {'file' if files == 1 else 'files'}"
+
+
+def netcdf_encoding(times: xr.Dataset) -> dict[Hashable, dict[str, Any]]:
+    """Compress numbers, in chunks whose levels are whole: most cells of an archive are empty, and take no room then."""
+    return {
+        name: {"zlib": True, "shuffle": True, "chunksizes": tuple(chunk_sizes(variable.sizes).values())}
+        for name, variable in times.variables.items()
+        if variable.size and variable.dims and variable.dtype.kind in "biuf"
+    }
+
+
+def zarr_encoding(times: xr.Dataset) -> dict[Hashable, dict[str, Any]]:
+    """Return chunks for every large variable; every chunk is written, so that one that is lost can be told from one that is empty."""
+    return {
+        name: {"chunks": tuple(chunk_sizes(variable.sizes).values()), "write_empty_chunks": True}
+        for name, variable in times.variables.items()
+        if variable.dims and name not in times.dims
+    }
+
+
+def chunk_sizes(sizes: Mapping[Hashable, int]) -> dict[Hashable, int]:
+    """Halve the longest dim that is not a level until a chunk is small enough: every answer needs its levels whole.
+
+    Parameters
+    ----------
+    sizes : mapping of dim to int
+        The whole array.
+
+    Returns
+    -------
+    dict of dim to int
+
+    Examples
+    --------
+    >>> chunk_sizes({"machine": 1_000_000, "benchmark": 12, "execution": 3})
+    {'machine': 15625, 'benchmark': 12, 'execution': 3}
+    """
+    chunk = dict(sizes)
+    free = [dim for dim in sizes if dim not in LEVELS]
+    while np.prod([float(size) for size in chunk.values()]) > LARGEST and any(chunk[dim] > 1 for dim in free):
+        longest = max(free, key=chunk.__getitem__)
+        chunk[longest] = -(-chunk[longest] // 2)
+    return chunk
+
+
+def _installed(package: str) -> Any:
+    """Return the name of a package that is installed."""
+    from importlib.util import find_spec
+
+    if find_spec(package) is None:
+        raise ImportError(f"this needs {package}, which is not installed; install perfarray[io]")
+    return package
+
+
+def _remove(place: Path) -> None:
+    """Remove a file or a store that is there."""
+    if place.is_dir():
+        shutil.rmtree(place)
+    else:
+        place.unlink(missing_ok=True)

@@ -1,0 +1,1 @@
+"""Is it faster, by how much, how sure."""

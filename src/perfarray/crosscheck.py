@@ -1,0 +1,391 @@
+"""One comparison under every method of the package, side by side, each with the question it answers."""
+
+import warnings
+from collections.abc import Callable
+from math import comb
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from perfarray.comparisons.compare import compare
+from perfarray.conventions import BENCHMARK, HIGHER, LOWER
+from perfarray.numerics.verdicts import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER
+from perfarray.speedups.numerics.protocols import NO_ANSWER
+from perfarray.speedups.protocols import speedup_test
+from perfarray.suites.hierarchical import hierarchical_performance_test
+from perfarray.suites.randomization import randomization_test
+from perfarray.suites.scores import score_ratio_interval
+from perfarray.timings.across import name_suites
+from perfarray.timings.resampling import Rng
+from perfarray.timings.resolve import Data, Pair, over_metrics, resolve_pair, shared_levels
+from perfarray.timings.validation import check_confidence_level, check_count, warn
+
+UNANSWERED = "not asked"
+"""The verdict of a method that does not speak of the suite, or not of single benchmarks."""
+
+OWN_SUITE = "_suite"
+"""A dim no timings have: every benchmark is then a suite of its own."""
+
+CONCLUSIVE, NO_EVIDENCE, NOT_APPLICABLE = "conclusive", "no evidence", "not applicable"
+"""What came of a method: a verdict; it could have seen something and did not; these data cannot give it a verdict, whatever the truth."""
+
+ANSWERS = ("estimate", "lower", "upper", "pvalue", "verdict", "outcome", "remark")
+
+TOO_FEW = "too few units for an interval"
+NOT_MEASURED = "not measured on both sides"
+UNPAIRED = "does not use that units are paired"
+
+
+class Call(NamedTuple):
+    """What was asked, once for all methods."""
+
+    times: xr.DataArray
+    baseline: xr.DataArray
+    pair: Pair
+    dim: str | None
+    levels: tuple[str, ...]
+    across: str
+    shared: tuple[str, ...]
+    paired: str | None
+    threshold: float
+    confidence_level: float
+    n_resamples: int
+    rng: Rng
+
+    @property
+    def both(self) -> dict[str, Any]:
+        """Keywords every method takes."""
+        return {"dim": self.dim, "levels": self.levels}
+
+    @property
+    def alpha(self) -> float:
+        """The risk of the tests: 0.1 for a level of 0.9, where 1 - 0.9 falls short of it by rounding."""
+        return round(1 - self.confidence_level, 12)
+
+    @property
+    def drawing(self) -> dict[str, Any]:
+        """Keywords of the methods that draw."""
+        return {"n_resamples": self.n_resamples, "rng": self.rng}
+
+
+class Method(NamedTuple):
+    """A name, the question it answers, and what gives its answers: those of every benchmark, and those of the suite.
+
+    An answer holds `estimate`, `lower`, `upper`, `pvalue` as far as the method has them, `verdict`, `remark`, and `able`: whether these
+    data could have given it a verdict at all; of a method that looks in one direction also `asked`: whether they point there.
+    """
+
+    name: str
+    question: str
+    answer: Callable[[Call], tuple[xr.Dataset | None, xr.Dataset | None]]
+
+
+@over_metrics
+def agreement(
+    times: Data,
+    baseline: object,
+    *,
+    dim: str | None = None,
+    threshold: float = 0.0,
+    confidence_level: float = 0.95,
+    n_resamples: int = 1000,
+    across: str = BENCHMARK,
+    levels: str | tuple[str, ...] | None = None,
+    shared: str | tuple[str, ...] | None = None,
+    paired: str | None = None,
+    rng: Rng = None,
+    metric: str | list[str] | None = None,
+) -> xr.Dataset:
+    """Put one comparison under every method of the package, and say where they differ.
+
+    Methods differ because they answer different questions; and some cannot answer at all with few units. The result tells the two apart:
+    a method that could not answer contradicts nobody. Choose the method by its question, before looking at the answers.
+
+    Parameters
+    ----------
+    times : DataArray or Dataset
+        Timings; dims that are not levels broadcast. Lazy ones are computed.
+    baseline : label, DataArray or Dataset
+        A label of `dim`, or other timings, matched by label on dims that are not levels.
+    dim : str, optional
+        The dim compared; default: the one dim, not a level, that holds the label.
+    threshold : float
+        A relative change that does not matter, for the methods that know one (`fieller`, `studentized`).
+    confidence_level : float
+        Of intervals, and 1 minus the risk of the tests.
+    n_resamples : int
+        Bootstrap replicates and random exchanges; where there are no more exchanges than that, all are counted.
+    across : str
+        The dim of the suite.
+    levels : str or tuple of str, optional
+        The nest from the outside in; default: the repetition dims present.
+    shared, paired : optional
+        As for `compare`; methods that cannot use them say so in their remark.
+    rng : int, numpy.random.Generator, optional
+        Seed.
+    metric : str or list of str, optional
+        Variable(s) of a Dataset.
+
+    Returns
+    -------
+    Dataset
+        Along `method`: for every benchmark `estimate` (candidate / baseline), `lower`, `upper`, `pvalue`, `verdict` ("faster", "slower",
+        "equivalent", "inconclusive", or "not asked"), `outcome` ("conclusive"; "no evidence": it could have seen a difference, and did not;
+        "not applicable": with these data it cannot come to a verdict, whatever the truth; "not asked": also of a test that looks for gains
+        alone where the data show none), `remark` (why a method is not
+        applicable, or what it left aside; "" otherwise); for the suite the same with `suite_` before; and `question`. `agree` and
+        `suite_agree` say whether all methods that apply give the same verdict (False where none applies), `differences` and
+        `suite_differences` which methods say what where they do not, and which do not apply.
+
+    Raises
+    ------
+    ValueError
+        Unknown dims, levels or labels; units that differ; values that are zero or negative.
+
+    Notes
+    -----
+    The verdict of a method that is not applicable is "inconclusive". A test is not applicable where its smallest possible p lies above
+    1 - `confidence_level`: the randomization test of 3 runs against 3 has no p below 0.1.
+
+    `sel` has an argument called `method` of its own: select with `result.sel({"method": "hpt"})`.
+
+    References
+    ----------
+    S. Irving et al., "Computer comparisons in the presence of performance variation", 2018, section 6, compares three of them so.
+
+    Examples
+    --------
+    >>> import perfarray
+    >>> dims = {"benchmark": 6, "version": ["old", "new"]}
+    >>> times = perfarray.simulate(sizes={"execution": 10}, variances={"execution": 1e-4}, dims=dims, rng=1)
+    >>> new = times["time"].where(times["version"] == "old", 0.95 * times["time"])
+    >>> found = new.perf.agreement("old", dim="version", rng=1).squeeze("version")
+    >>> found["suite_verdict"].to_series().to_dict()["fieller"], found["suite_agree"].item()
+    ('faster', True)
+    """
+    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels)
+    nest = pair.candidate.levels
+    call = Call(
+        times=pair.candidate.array.compute(),
+        baseline=pair.baseline.array.compute(),
+        pair=pair,
+        dim=None,
+        levels=nest,
+        across=across,
+        shared=shared_levels(pair.candidate, shared),
+        paired=paired,
+        threshold=threshold,
+        confidence_level=check_confidence_level(confidence_level),
+        n_resamples=check_count(n_resamples, "n_resamples", 2),
+        rng=rng,
+    )
+    answers = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # what a method warns of stands in its remark, or is said once below
+        for method in METHODS:
+            answers[method.name] = _labelled(method.answer(call), call)
+    result = _side_by_side(answers)
+    result["question"] = ("method", np.array([method.question for method in METHODS], dtype=object))
+    for prefix in ("", "suite_"):
+        result[f"{prefix}agree"], result[f"{prefix}differences"] = _differences(result[f"{prefix}verdict"], result[f"{prefix}outcome"])
+    attrs = pair.describe() | {"result": "agreement", "across": across, "confidence_level": call.confidence_level, "threshold": threshold}
+    attrs |= {"benchmarks": f"shared: {' '.join(call.shared)}" if nest[0] in call.shared else "independent (assumed)"}
+    attrs |= {"baseline": "other timings" if isinstance(baseline, xr.DataArray | xr.Dataset) else str(baseline)}
+    result = result.assign_attrs(attrs)
+    counted = call.times.notnull().any(nest) & call.baseline.notnull().any(nest)
+    mixed = name_suites(result, pair.candidate, counted, across) if across in counted.dims else ""
+    warn(*pair.notes, pair.candidate.selected, mixed)
+    return result
+
+
+def _by_ratio(method: str) -> Callable[[Call], tuple[xr.Dataset, xr.Dataset]]:
+    """Return what answers by `compare` with one method."""
+
+    def answer(call: Call) -> tuple[xr.Dataset, xr.Dataset]:
+        drawing = call.drawing if method == "studentized" else {}
+        found = compare(
+            call.times, call.baseline, **call.both, method=method, threshold=call.threshold, confidence_level=call.confidence_level,
+            across=call.across, shared=call.shared, paired=call.paired, **drawing,
+        )  # fmt: skip
+        single = found[["estimate", "lower", "upper", "pvalue", "verdict"]]
+        suite = xr.Dataset({name: found[f"suite_{name}"] for name in ("estimate", "lower", "upper", "verdict")})
+        return _with_limits(single, TOO_FEW), _with_limits(suite, TOO_FEW)
+
+    return answer
+
+
+def _by_score(method: str, random_benchmarks: bool) -> Callable[[Call], tuple[None, xr.Dataset]]:
+    """Return what answers by the interval of the ratio of two scores."""
+
+    def answer(call: Call) -> tuple[None, xr.Dataset]:
+        found = score_ratio_interval(
+            call.times, call.baseline, **call.both, method=method, random_benchmarks=random_benchmarks, across=call.across,
+            shared=call.shared, paired=call.paired, confidence_level=call.confidence_level, **call.drawing,
+        )  # fmt: skip
+        few = "too few benchmarks for an interval" if random_benchmarks else TOO_FEW
+        return None, _with_limits(_with_verdict(found[["estimate", "lower", "upper", "pvalue"]], call), few)
+
+    return answer
+
+
+def _with_limits(answer: xr.Dataset, few: str) -> xr.Dataset:
+    """Say where an interval could not be made, and why."""
+    able = answer["lower"].notnull()
+    return answer.assign(able=able, remark=xr.where(able, "", xr.where(answer["estimate"].isnull(), NOT_MEASURED, few)))
+
+
+def _by_exchange(call: Call) -> tuple[xr.Dataset, xr.Dataset]:
+    """Answer by the randomization test, of every benchmark as a suite of its own and of the suite: exactly where that is no more work."""
+    options = {**call.both, "shared": call.shared, "paired": call.paired}
+    answers = []
+    for across in (OWN_SUITE, call.across):
+        ways = _exchanges(call, paired=call.paired is not None)
+        if across in ways.dims:
+            # Shared units change hands for all benchmarks at once, and no more of them than the benchmark with the fewest has.
+            joint = call.levels[0] in call.shared
+            ways = ways.where(ways > 1).min(across).fillna(1) if joint else ways.prod(across)
+        drawing = {"method": "exact"} if bool((ways <= call.n_resamples).all()) else call.drawing
+        found = randomization_test(call.times, call.baseline, across=across, **options, **drawing)
+        answer = _with_verdict(xr.Dataset({"estimate": found["statistic"], "pvalue": found["pvalue"]}), call)
+        answers.append(_within_reach(answer, found["smallest_pvalue"], call, f"so few units and {call.n_resamples} exchanges"))
+    return answers[0], answers[1]
+
+
+def _exchanges(call: Call, *, paired: bool = False) -> xr.DataArray:
+    """Return in how many ways the units of every benchmark can be exchanged, within pairs or at will; 1 where a side has none."""
+    sides = [side.notnull().any(call.levels[1:]).sum(call.levels[0]) for side in (call.times, call.baseline)]
+    new, old = xr.broadcast(*sides)
+    ways = [2.0 ** min(n, m) if paired else float(comb(n + m, n)) for n, m in zip(new.values.ravel(), old.values.ravel(), strict=True)]
+    return new.copy(data=np.reshape(ways, new.shape))
+
+
+def _within_reach(answer: xr.Dataset, least: xr.DataArray, call: Call, why: str) -> xr.Dataset:
+    """Say where the smallest p that a test can give is too large for a verdict."""
+    unable = least > call.alpha
+    texts = [f"with {why} its p cannot fall below {min(value, 1.0):.2g}" for value in least.values.ravel()]
+    beyond = least.copy(data=np.array(texts, dtype=object).reshape(least.shape))
+    missing = answer["pvalue"].isnull()
+    return answer.assign(able=~unable & ~missing, remark=xr.where(missing, NOT_MEASURED, xr.where(unable, beyond, "")))
+
+
+def _by_protocol(statistic: str) -> Callable[[Call], tuple[xr.Dataset, None]]:
+    """Return what answers by the Speedup-Test, which asks in one direction."""
+
+    def answer(call: Call) -> tuple[xr.Dataset, None]:
+        found = speedup_test(call.times, call.baseline, **call.both, statistic=statistic, confidence_level=call.confidence_level)
+        lower_is_better = call.pair.candidate.better == LOWER
+        ratio = 1 / found["speedup"] if lower_is_better else found["speedup"]
+        verdict = xr.where(found["significant"], FASTER, INCONCLUSIVE)
+        parts = {"estimate": ratio, "pvalue": found["pvalue"], "verdict": verdict}
+        answer = xr.Dataset({name: part.drop_attrs() for name, part in parts.items()})
+        least = 1 / _exchanges(call) if statistic == "median" else xr.zeros_like(ratio)  # t has no smallest p
+        answer = _within_reach(answer, least, call, "so few units").assign(asked=ratio <= 1 if lower_is_better else ratio >= 1)
+        said, stopped = found["warnings"], found["test"] == NO_ANSWER
+        answer = answer.assign(able=answer["able"] & ~stopped, remark=xr.where(said != "", said, answer["remark"]))
+        return _also(answer, UNPAIRED if call.paired else ""), None
+
+    return answer
+
+
+def _also(answer: xr.Dataset, text: str) -> xr.Dataset:
+    """Add to the remarks what a method leaves aside in every cell."""
+    remark = answer["remark"]
+    both = np.array(["; ".join(part for part in (said, text) if part) for said in remark.values.ravel()], dtype=object)
+    return answer.assign(remark=remark.copy(data=both.reshape(remark.shape)))
+
+
+def _by_ranks(call: Call) -> tuple[None, xr.Dataset]:
+    """Answer by the hierarchical performance test, asked in both directions."""
+    options = {**call.both, "across": call.across, "confidence_level": call.confidence_level}
+    better = hierarchical_performance_test(call.times, call.baseline, **options)
+    turned = HIGHER if call.pair.candidate.better == LOWER else LOWER
+    sides = [side.assign_attrs(better=turned) for side in (call.times, call.baseline)]
+    worse = hierarchical_performance_test(sides[0], sides[1], **options)
+    sure = 1 - (1 - call.confidence_level) / 2
+    verdict = xr.where(better["confidence"] >= sure, FASTER, xr.where(worse["confidence"] >= sure, SLOWER, INCONCLUSIVE))
+    pvalue = np.minimum(1.0, 2 * np.minimum(better["pvalue"], worse["pvalue"]))
+    testable = 2 / _exchanges(call) <= better.attrs["alpha"]  # where a rank-sum test can reject at all
+    number = testable.sum(call.across) if call.across in testable.dims else testable.astype(int)
+    answer = xr.Dataset({"pvalue": pvalue, "verdict": verdict})
+    answer = _within_reach(answer, 2.0 ** (1 - number), call, "so few benchmarks that have enough units for a rank-sum test")
+    answer = _also(answer, UNPAIRED if call.paired else "")
+    return None, _also(answer, "takes benchmarks for independent" if call.levels[0] in call.shared else "")
+
+
+METHODS = (
+    Method("fieller", "by how much do the mean times of these programs differ", _by_ratio("fieller")),
+    Method("studentized", "the same, without assuming that unit means are normal", _by_ratio("studentized")),
+    Method("percentile", "the same for the suite, by the paper's bootstrap: too narrow with few units", _by_score("percentile", False)),
+    Method("t_benchmarks", "by how much would programs like these differ: the benchmarks are a sample", _by_score("t", True)),
+    Method("randomization", "do the runs come from the same distribution; effects that cancel are not seen", _by_exchange),
+    Method("speedup_test_mean", "is the mean of the candidate faster, one direction, normality tested first", _by_protocol("mean")),
+    Method("speedup_test_median", "is the median of the candidate faster, one direction, a shift assumed", _by_protocol("median")),
+    Method("hpt", "is the candidate better in most benchmarks, by ranks, however little", _by_ranks),
+)
+
+
+def _with_verdict(answer: xr.Dataset, call: Call) -> xr.Dataset:
+    """Add the verdict of a two-sided p-value and the side the estimate lies on."""
+    lower_is_better = call.pair.candidate.better == LOWER
+    improved = (answer["estimate"] < 1) if lower_is_better else (answer["estimate"] > 1)
+    sure = answer["pvalue"] <= call.alpha
+    return answer.assign(verdict=xr.where(sure, xr.where(improved, FASTER, SLOWER), INCONCLUSIVE))
+
+
+def _labelled(answers: tuple[xr.Dataset | None, xr.Dataset | None], call: Call) -> xr.Dataset:
+    """Return the answers of one method under their names; what it was not asked is NaN, or says so."""
+    cells = [dim for dim in call.times.dims if dim not in call.levels]
+    parts: dict[str, xr.DataArray] = {}
+    for prefix, answer, dims in (("", answers[0], cells), ("suite_", answers[1], [dim for dim in cells if dim != call.across])):
+        blank = call.times.isel({dim: 0 for dim in call.times.dims if dim not in dims}, drop=True)
+        texts = {"verdict": UNANSWERED, "outcome": UNANSWERED, "remark": ""}
+        answer = None if answer is None else _with_outcome(answer)
+        for name in ANSWERS:
+            if answer is not None and name in answer:
+                part = answer[name].astype(object) if name in texts else answer[name]
+            else:
+                part = xr.full_like(blank, texts.get(name, np.nan), dtype=object if name in texts else float)
+            parts[f"{prefix}{name}"] = part.reset_coords(drop=True).drop_attrs()
+    return xr.Dataset(parts)
+
+
+def _with_outcome(answer: xr.Dataset) -> xr.Dataset:
+    """Tell an answer that found nothing from one that could not be had, whose verdict chance alone may have given."""
+    answer = answer.assign(verdict=xr.where(answer["able"], answer["verdict"], INCONCLUSIVE))
+    found = xr.where(answer["verdict"] == INCONCLUSIVE, NO_EVIDENCE, CONCLUSIVE)
+    outcome = xr.where(answer["able"], found, NOT_APPLICABLE)
+    return answer.assign(outcome=xr.where(answer["asked"], outcome, UNANSWERED) if "asked" in answer else outcome)
+
+
+def _side_by_side(answers: dict[str, xr.Dataset]) -> xr.Dataset:
+    """Put the answers along `method`."""
+    along = xr.IndexVariable("method", np.array(list(answers), dtype=object))
+    result: xr.Dataset = xr.concat(list(answers.values()), along, join="outer", combine_attrs="drop", coords="minimal", compat="override")
+    for name in result.data_vars:
+        if result[name].dtype != object:
+            result[name].attrs["units"] = "1"
+    return result
+
+
+def _differences(verdict: xr.DataArray, outcome: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
+    """Say of every cell whether all methods that apply give the same verdict; and who says what, where they do not."""
+    names = verdict["method"].values.tolist()
+
+    def told(verdicts: list[str], outcomes: list[str]) -> tuple[bool, str]:
+        said: dict[str, list[str]] = {}
+        for name, one, came in zip(names, verdicts, outcomes, strict=True):
+            if came != UNANSWERED:
+                said.setdefault(NOT_APPLICABLE if came == NOT_APPLICABLE else one, []).append(name)
+        given = [kind for kind in (FASTER, SLOWER, EQUIVALENT, INCONCLUSIVE) if kind in said]
+        if len(given) == 1:
+            return True, ""
+        shown = [*given, *(kind for kind in (NOT_APPLICABLE,) if kind in said)]
+        return False, "; ".join(f"{kind}: {', '.join(said[kind])}" for kind in shown)
+
+    rows = [np.moveaxis(part.values, part.get_axis_num("method"), -1).reshape(-1, len(names)).tolist() for part in (verdict, outcome)]
+    found = [told(*row) for row in zip(*rows, strict=True)]
+    cells = verdict.isel(method=0, drop=True)
+    agree = np.array([same for same, _ in found], dtype=bool).reshape(cells.shape)
+    text = np.array([text for _, text in found], dtype=object).reshape(cells.shape)
+    return cells.copy(data=agree), cells.copy(data=text)

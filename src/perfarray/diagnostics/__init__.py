@@ -1,0 +1,1 @@
+"""Can the data be trusted: normality."""

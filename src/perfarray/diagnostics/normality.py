@@ -1,0 +1,130 @@
+"""Can the data bear the method? Whether runs, or means of runs, look normal."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+
+from perfarray.numerics.levels import one_value_per_unit
+from perfarray.numerics.normality import LEAST, shapiro_wilk
+from perfarray.numerics.types import Floats
+from perfarray.timings.apply import Output, apply, is_chunked
+from perfarray.timings.resolve import Data, over_metrics, resolve
+from perfarray.timings.units import describe_unit, unit_place
+from perfarray.timings.validation import check_between, check_choice, check_count, warn
+
+STATISTICS = ("mean", "median")
+
+
+@over_metrics
+def normality(
+    times: Data,
+    *,
+    alpha: float = 0.05,
+    group_sizes: Sequence[int] = (1,),
+    statistic: str = "mean",
+    unit: str | None = None,
+    levels: str | tuple[str, ...] | None = None,
+    metric: str | list[str] | None = None,
+) -> xr.Dataset:
+    """Test whether run times are normal, and from how many runs on their means are.
+
+    Parameters
+    ----------
+    times : DataArray or Dataset
+        Timings; dims that are not levels broadcast.
+    alpha : float
+        The risk of rejecting a normal sample.
+    group_sizes : sequence of int
+        Runs in a group: the groups are consecutive and do not overlap, and what is tested is one mean or median per group. The default,
+        1, tests the runs themselves.
+    statistic : {"mean", "median"}
+        What is taken of each group.
+    unit : str, optional
+        The level whose repetitions are the sample, default the outermost: lower levels are averaged, higher ones pooled.
+    levels : str or tuple of str, optional
+        The nest from the outside in; default: the repetition dims present.
+    metric : str or list of str, optional
+        Variable(s) of a Dataset.
+
+    Returns
+    -------
+    Dataset
+        Along `group_size`: `statistic` (W of Shapiro and Wilk), `pvalue`, `rejected` and `n`, the number of groups tested, for every cell;
+        and over all cells `share_rejected`. Fewer than 3 groups, and groups that are all equal, give NaN and are not in the share.
+
+    Raises
+    ------
+    ValueError
+        Unknown levels, unit or statistic; an alpha outside 0 to 1; group sizes that are not whole numbers.
+
+    Notes
+    -----
+    Of normal samples a share of `alpha` is rejected, and of large samples nearly all are, for a departure of no consequence: with
+    thousands of runs, look at the picture. The intervals of this package rest on means of units, not on normal runs.
+
+    References
+    ----------
+    S. Touati, J. Worms, S. Briais, "The Speedup-Test", 2010, appendix C, tables 3 to 6; J. Worms, S. Touati, "Parametric and
+    non-parametric statistics for program performance analysis and comparison", 2016, figure 3.
+
+    Examples
+    --------
+    >>> import numpy as np, perfarray
+    >>> skewed = np.random.default_rng(1).exponential(size=1000)
+    >>> found = perfarray.from_samples({"fft": skewed}, dim="benchmark").perf.normality(group_sizes=(1, 5, 50))
+    >>> found["rejected"].sel(benchmark="fft").to_series().to_dict()
+    {1: True, 5: True, 50: False}
+    """
+    risk = check_between(alpha, "alpha", 0.0, 1.0, example="0.05")
+    check_choice(statistic, "statistic", STATISTICS)
+    sizes = sorted({check_count(size, "group_sizes") for size in group_sizes})
+    data = resolve(times, metric, levels)
+    place = unit_place(data, unit)
+
+    def kernel(values: Floats) -> tuple[np.ndarray, ...]:
+        runs = one_value_per_unit(values, len(data.levels), place)
+        groups = [_of_groups(runs, size, statistic) for size in sizes]
+        found = [shapiro_wilk(sample) for sample in groups]
+        pvalue = np.stack([test.pvalue for test in found], axis=-1)
+        n = np.stack([(~np.isnan(sample)).sum(axis=-1) for sample in groups], axis=-1).astype(float)
+        return np.stack([test.statistic for test in found], axis=-1), pvalue, pvalue <= risk, n
+
+    along = ("group_size",)
+    result = apply(
+        kernel,
+        data.array,
+        core=[data.levels],
+        outputs={
+            "statistic": Output(along, "1", long_name="W of Shapiro and Wilk"),
+            "pvalue": Output(along, "1"),
+            "rejected": Output(along, "", bool, f"not normal at {risk:.3g}"),
+            "n": Output(along, "1", long_name="groups tested"),
+        },
+        coords={"group_size": sizes},
+        attrs=describe_unit(data, place) | {"result": "normality", "alpha": risk, "of_groups": statistic},
+    )
+    cells = [dim for dim in result["pvalue"].dims if dim != "group_size"]
+    share = result["rejected"].where(result["pvalue"].notnull()).mean(cells)
+    result["share_rejected"] = share.assign_attrs(units="1", long_name="share of the samples that were tested")
+    warn(data.note, _untested(result))
+    return result
+
+
+def _of_groups(runs: Floats, size: int, statistic: str) -> Floats:
+    """Return one value per group of consecutive runs; a group that is not full is left out (NaN)."""
+    if size == 1:
+        return runs
+    in_order = np.take_along_axis(runs, np.argsort(np.isnan(runs), axis=-1, kind="stable"), axis=-1)
+    number = runs.shape[-1] // size
+    groups = in_order[..., : number * size].reshape(*runs.shape[:-1], number, size)
+    return np.asarray(groups.mean(axis=-1) if statistic == "mean" else np.median(groups, axis=-1))
+
+
+def _untested(result: xr.Dataset) -> str:
+    """Count the cells that could not be tested at any size; a lazy result is not looked at."""
+    if is_chunked(result.variables["pvalue"]):
+        return ""
+    untested = result["pvalue"].isnull().all("group_size")
+    number = int(untested.sum())
+    return f"{number} of {untested.size} cells were not tested: they have fewer than {LEAST} values, or equal ones" if number else ""

@@ -1,0 +1,1 @@
+"""Which hardware explains it: tables of machines, regressions, principal components."""

@@ -1,0 +1,1 @@
+"""Regressions and components on arrays."""

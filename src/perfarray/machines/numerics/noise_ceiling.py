@@ -1,0 +1,150 @@
+"""How well a spread that was estimated from few runs can be predicted at all.
+
+A relative variation estimated from three runs is a noisy number: part of its variance over machines is sampling noise, which no description
+of a machine predicts. With V the variance of that noise (of the logarithm), no predictor has a correlation above
+sqrt(1 - V / Var(log measured)).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from perfarray.numerics.order_statistics import order_law
+from perfarray.numerics.types import Floats
+
+DRAWS = 4000
+"""Suites simulated for each entry of a table."""
+
+INEQUALITY = np.linspace(0.0, 4.0, 17)
+"""Standard deviations, over benchmarks, of the log variance of a benchmark: what the table is made for."""
+
+SEED = 20180
+"""The table is always made of the same random numbers."""
+
+
+class NoiseTable(NamedTuple):
+    """Of suites whose benchmarks vary ever less alike: concentration of the variance, and noise of the log of the spread."""
+
+    concentration: Floats
+    noise: Floats
+
+
+def spread_of_redrawn(units: Floats, statistic: str) -> Floats:
+    """Return the variance of a statistic of redrawn units along the last axis; NaN is not measured, one unit has none.
+
+    Exact for median and minimum (order statistics of draws with replacement), the variance of the mean for other statistics.
+
+    Parameters
+    ----------
+    units : array, shape (..., n)
+        One value per independent unit.
+    statistic : str
+        `median`, `min`, or anything else for the mean.
+
+    Returns
+    -------
+    array, shape (...)
+    """
+    rows = np.sort(units.reshape(-1, units.shape[-1]), axis=-1)
+    number = (~np.isnan(rows)).sum(axis=-1)
+    found = np.full(len(rows), np.nan)
+    for n in np.unique(number[number > 1]).tolist():
+        chosen = number == n
+        values = rows[chosen, :n]
+        if statistic not in ("median", "min"):
+            found[chosen] = values.var(axis=-1) / n
+            continue
+        law = order_law(n, statistic)
+        support = (values[:, law.low] + values[:, law.high]) / 2
+        centred = support - (support @ law.probability)[:, None]
+        found[chosen] = centred**2 @ law.probability
+    return found.reshape(units.shape[:-1])
+
+
+def concentration(variances: Floats) -> Floats:
+    """Return sum(v^2) / sum(v)^2 along the last axis: 1 / B for equal parts, 1 for a single one that counts; NaN where all are 0."""
+    total = np.nansum(variances, axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.nansum(variances**2, axis=-1) / total**2)
+
+
+def noise_table(benchmarks: int, runs: int, statistic: str = "median") -> NoiseTable:
+    """Simulate the spread of a suite's score for normal runs, for benchmarks that vary alike up to very unlike.
+
+    The variances of the benchmarks are lognormal quantiles, so that one number (their inequality) describes a suite. Machines with the same
+    true variances then show a certain average concentration, and a certain noise: what is observed of the one tells the other.
+
+    Parameters
+    ----------
+    benchmarks, runs : int
+        Benchmarks of the suite, and runs of each; at least 1 and 2.
+    statistic : str
+        The summary of one benchmark's runs.
+
+    Returns
+    -------
+    NoiseTable
+        Arrays along `INEQUALITY`: mean concentration, and standard deviation of the log of the spread.
+    """
+    from scipy.special import ndtri
+
+    rng = np.random.default_rng(SEED)
+    drawn = spread_of_redrawn(rng.standard_normal((DRAWS, benchmarks, runs)), statistic)
+    scores = ndtri((np.arange(benchmarks) + 0.5) / benchmarks)
+    weights = np.exp(INEQUALITY[:, None] * scores)
+    parts = weights[:, None, :] * drawn
+    noise = (0.5 * np.log(parts.sum(axis=-1))).std(axis=-1, ddof=1)
+    return NoiseTable(concentration(parts).mean(axis=-1), noise)
+
+
+def log_spread_noise(variances: Floats, runs: int, statistic: str = "median") -> float:
+    """Estimate the standard deviation of the sampling noise of the log of machines' relative variation.
+
+    Parameters
+    ----------
+    variances : array, shape (machines, benchmarks)
+        Each benchmark's contribution to a machine's squared relative variation, as measured.
+    runs : int
+        Runs behind each of them.
+    statistic : str
+        The summary of one benchmark's runs.
+
+    Returns
+    -------
+    float
+        For suites as unequal as the measured contributions of all machines are on average; NaN where no machine varies or one run was made.
+    """
+    usable = concentration(variances)
+    usable = usable[np.isfinite(usable)]
+    if runs < 2 or not len(usable):
+        return float("nan")
+    table = noise_table(variances.shape[-1], runs, statistic)
+    return float(np.interp(usable.mean(), table.concentration, table.noise))
+
+
+def noise_ceiling(log_measured: Floats, noise: Floats) -> float:
+    """Return the largest correlation any prediction can have with a measured log that carries noise.
+
+    Parameters
+    ----------
+    log_measured : array, shape (machines,)
+        Logs as measured.
+    noise : array, shape (machines,)
+        Standard deviation of the noise in each.
+
+    Returns
+    -------
+    float
+        sqrt(1 - V_noise / Var(log measured)); 0 where the noise is all there is, NaN where nothing is known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(noise_ceiling(np.array([0.0, 2.0, 0.0, 2.0]), np.full(4, 0.5)) ** 2, 6)
+    0.8125
+    """
+    known = np.isfinite(log_measured) & np.isfinite(noise)
+    if known.sum() < 3:
+        return float("nan")
+    variance = float(log_measured[known].var(ddof=1))
+    return float(np.sqrt(max(0.0, 1.0 - float((noise[known] ** 2).mean()) / variance))) if variance > 0 else float("nan")

@@ -1,0 +1,1 @@
+"""Modes: mixtures of distributions and what follows from them."""

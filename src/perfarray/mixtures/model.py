@@ -1,0 +1,374 @@
+"""Mixtures of normal distributions as labelled objects: what the runs of every cell look like, and what can be asked of that."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from perfarray.conventions import EXECUTION
+from perfarray.mixtures.numerics import scale as scaled
+from perfarray.mixtures.numerics.functions import Mixture, in_order
+from perfarray.mixtures.numerics.scale import Scaled
+from perfarray.numerics.types import Floats
+from perfarray.timings.apply import Output, apply
+from perfarray.timings.resampling import Rng, cell_numbers, key_of
+from perfarray.timings.resolve import resolve
+from perfarray.timings.results import Result
+from perfarray.timings.validation import check_count
+
+COMPONENT = "component"
+MODE = "mode"
+LOG = "log"
+PARAMETERS = ("weight", "mean", "standard_deviation")
+
+SUM = 1e-6
+"""How far given weights may be from a sum of 1; they are scaled to it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class GaussianMixture(Result):
+    """Mixtures of normal distributions, one for every cell of a Dataset: what `fit_mixture` answers.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        What `to_dataset` gives: `weight`, `mean` and `standard_deviation` along `component`, `log` (whether means and standard deviations
+        are those of the logarithms: components are then lognormal), and what `fit_mixture` says of the fits. Whatever is asked of the
+        object is asked and answered in the units of the data.
+
+    Examples
+    --------
+    >>> import perfarray
+    >>> mixture = perfarray.GaussianMixture.from_parameters([0.25, 0.75], [1.0, 3.0], [0.1, 0.2])
+    >>> mixture.cdf(2.0).round(6).item(), mixture.n_modes().item(), mixture.assign([0.9, 3.3]).values.tolist()
+    (0.25, 2.0, [1.0, 2.0])
+    """
+
+    @classmethod
+    def from_parameters(
+        cls, weights: Any, means: Any, standard_deviations: Any, *, units: str | None = None, log: bool = False
+    ) -> "GaussianMixture":
+        """Make mixtures from their parameters.
+
+        Parameters
+        ----------
+        weights, means, standard_deviations : array-like or DataArray
+            Along `component`: the last axis of array-likes of one dimension, a dim of DataArrays. Weight 0 means that the component is
+            absent; the weights of a cell sum to 1, standard deviations are positive.
+        units : str, optional
+            The unit of the data; default: that of `means`, else "s".
+        log : bool
+            Whether means and standard deviations are those of the logarithms of the data.
+
+        Returns
+        -------
+        GaussianMixture
+            Components in ascending order of their means, those absent last.
+
+        Raises
+        ------
+        ValueError
+            Parameters of different length, without a dim `component`, or that are no mixture.
+
+        Examples
+        --------
+        >>> import perfarray
+        >>> perfarray.GaussianMixture.from_parameters([0.5, 0.5], [3.0, 1.0], [0.1, 0.2]).to_dataset()["mean"].values.tolist()
+        [1.0, 3.0]
+        """
+        given = (("weights", weights), ("means", means), ("standard_deviations", standard_deviations))
+        arrays = [_along_component(values, name) for name, values in given]
+        number = {array.sizes[COMPONENT] for array in arrays}
+        if len(number) > 1:
+            raise ValueError(f"weights, means and standard_deviations have {', '.join(str(a.sizes[COMPONENT]) for a in arrays)} components")
+        if units is None:
+            units = str(arrays[1].attrs.get("units", "s"))
+        scale = scaled.LOG if log else scaled.PLAIN
+        outputs = parameter_outputs(units, scale)
+        dataset = apply(
+            partial(_checked_parameters, bool(log)),
+            *arrays,
+            core=[(COMPONENT,)] * 3,
+            outputs=outputs | {"n_components": Output((), "1")},
+            coords={COMPONENT: range(1, number.pop() + 1)},
+            attrs={"result": "mixture", "units": units, "scale": scale},
+        )
+        return cls(dataset=dataset)
+
+    def sel(self, indexers: Mapping[Any, Any] | None = None, **labels: Any) -> "GaussianMixture":
+        """Select cells by label, as `Dataset.sel` does.
+
+        Parameters
+        ----------
+        indexers : mapping, optional
+            Labels by dim.
+        **labels
+            The same as keywords.
+
+        Returns
+        -------
+        GaussianMixture
+        """
+        return GaussianMixture(dataset=self.dataset.sel(_cells(indexers, labels)))
+
+    def isel(self, indexers: Mapping[Any, Any] | None = None, **places: Any) -> "GaussianMixture":
+        """Select cells by place, as `Dataset.isel` does.
+
+        Parameters
+        ----------
+        indexers : mapping, optional
+            Places by dim.
+        **places
+            The same as keywords.
+
+        Returns
+        -------
+        GaussianMixture
+        """
+        return GaussianMixture(dataset=self.dataset.isel(_cells(indexers, places)))
+
+    def mean(self) -> xr.DataArray:
+        """Return the mean of the runs.
+
+        Returns
+        -------
+        DataArray
+            In the units of the data; NaN in cells without data.
+        """
+        return self._computed(scaled.mean, Output((), self._units()), "mean")
+
+    def std(self) -> xr.DataArray:
+        """Return the standard deviation of the runs, inside the components and between them.
+
+        Returns
+        -------
+        DataArray
+            In the units of the data; NaN in cells without data.
+        """
+        return self._computed(scaled.deviation, Output((), self._units()), "standard_deviation")
+
+    def pdf(self, x: Any) -> xr.DataArray:
+        """Return the density.
+
+        Parameters
+        ----------
+        x : float, array-like or DataArray
+            Where; an array-like gets the dim `x`, a DataArray keeps its dims.
+
+        Returns
+        -------
+        DataArray
+            One over the units of the data; infinite where a sample was constant.
+        """
+        return self._evaluated(scaled.density, _points(x, "x"), "density", f"1/{self._units()}")
+
+    def cdf(self, x: Any) -> xr.DataArray:
+        """Return the probability of values up to x.
+
+        Parameters
+        ----------
+        x : float, array-like or DataArray
+            Where; an array-like gets the dim `x`, a DataArray keeps its dims.
+
+        Returns
+        -------
+        DataArray
+        """
+        return self._evaluated(scaled.distribution, _points(x, "x"), "probability", "1")
+
+    def quantile(self, q: Any) -> xr.DataArray:
+        """Return where the distribution reaches a probability.
+
+        Parameters
+        ----------
+        q : float, array-like or DataArray
+            Probabilities from 0 to 1; an array-like gets the dim `quantile`, a DataArray keeps its dims.
+
+        Returns
+        -------
+        DataArray
+            In the units of the data.
+
+        Raises
+        ------
+        ValueError
+            A probability outside 0 to 1.
+        """
+        points = _points(q, "quantile")
+        if bool(((points < 0) | (points > 1)).any()):
+            raise ValueError(f"q={q!r}: probabilities lie between 0 and 1")
+        return self._evaluated(scaled.quantiles, points, "quantile", self._units())
+
+    def modes(self) -> xr.DataArray:
+        """Return the modes: the local maxima of the density, which may be fewer than the components.
+
+        Returns
+        -------
+        DataArray
+            Along `mode`, ascending, in the units of the data; NaN past a cell's last mode.
+        """
+        output = Output((MODE,), self._units(), long_name="local maximum of the density")
+        return self._computed(scaled.modes, output, "location", {MODE: range(1, self.dataset.sizes[COMPONENT] + 1)})
+
+    def n_modes(self) -> xr.DataArray:
+        """Return the number of modes: local maxima of the density.
+
+        Returns
+        -------
+        DataArray
+            NaN in cells without data.
+        """
+        return self._computed(_number_of_modes, Output((), "1", long_name="modes"), "n_modes")
+
+    def assign(self, times: Any) -> xr.DataArray:
+        """Say which component each value most probably comes from.
+
+        Parameters
+        ----------
+        times : float, array-like, DataArray or Dataset
+            Values; an array-like gets the dim `x`. Of a Dataset the metric that was fitted is taken.
+
+        Returns
+        -------
+        DataArray
+            Labels of `component` (from 1, ascending means), in the shape of the values; NaN where there is no value.
+        """
+        if isinstance(times, xr.Dataset):
+            times = resolve(times, str(self.dataset.attrs["metric"]) if "metric" in self.dataset.attrs else None).array
+        return self._evaluated(scaled.classes, _points(times, "x"), "component", "1")
+
+    def sample(self, n: int, *, rng: Rng = None) -> xr.DataArray:
+        """Draw runs.
+
+        Parameters
+        ----------
+        n : int
+            How many for each cell.
+        rng : int, numpy.random.Generator, optional
+            Seed. Every cell has random numbers of its own, which do not depend on the order of the dims.
+
+        Returns
+        -------
+        DataArray
+            Along `execution`, in the units of the data: timings like any others.
+        """
+        number, key = check_count(n, "n"), key_of(rng)
+        arrays, core = self._parameters()
+        cells = cell_numbers(arrays[:1], (COMPONENT,))
+
+        def kernel(*parts: Any) -> tuple[Floats, ...]:
+            return (scaled.draw(_scaled(*parts[:4]), parts[4], number, key),)
+
+        output = {"time": Output((EXECUTION,), self._units())}
+        found = apply(kernel, *arrays, cells, core=[*core, ()], outputs=output, coords={EXECUTION: range(number)})["time"]
+        found.name = str(self.dataset.attrs.get("metric", "time"))
+        return found
+
+    def _units(self) -> str:
+        """Return the unit of the data."""
+        return str(self.dataset.attrs.get("units", self.dataset["mean"].attrs.get("units", "1")))
+
+    def _parameters(self) -> tuple[list[xr.DataArray], list[tuple[str, ...]]]:
+        """Return what describes the mixtures, and the core dims of each."""
+        return [*(self.dataset[part] for part in PARAMETERS), scales(self.dataset)], [(COMPONENT,)] * 3 + [()]
+
+    def _evaluated(self, function: Any, points: xr.DataArray, name: str, units: str) -> xr.DataArray:
+        """Evaluate a function of parameters and points."""
+
+        def kernel(*parts: Floats) -> tuple[Floats, ...]:
+            return (function(_scaled(*parts[:4]), parts[4]),)
+
+        # A cell that was selected may be asked about points that lie along the dim it was selected from.
+        selected = [dim for dim in points.dims if dim in self.dataset.coords and dim not in self.dataset.dims]
+        arrays, core = self._parameters()
+        arrays = [part.drop_vars(selected, errors="ignore") for part in arrays]
+        found = apply(kernel, *arrays, points, core=[*core, ()], outputs={"value": Output((), units)})["value"]
+        found.name = name
+        return found
+
+    def _computed(self, function: Any, output: Output, name: str, coords: Mapping[str, Any] | None = None) -> xr.DataArray:
+        """Apply a function of the parameters alone."""
+        arrays, core = self._parameters()
+        found = apply(lambda *parts: (function(_scaled(*parts)),), *arrays, core=core, outputs={"value": output}, coords=coords)["value"]
+        found.name = name
+        return found
+
+
+def scales(dataset: xr.Dataset) -> xr.DataArray:
+    """Return whether the parameters of each cell are those of logarithms; a Dataset that does not say has none."""
+    blank = xr.zeros_like(dataset["weight"].isel({COMPONENT: 0}, drop=True), dtype=bool)
+    return dataset[LOG].astype(bool) if LOG in dataset else blank
+
+
+def parameter_outputs(units: str, scale: str) -> dict[str, Output]:
+    """Return the variables that describe a mixture: of the values ("plain"), of their logarithms ("log"), or of either ("auto")."""
+    own = {scaled.PLAIN: units, scaled.LOG: f"log({units})", scaled.AUTO: f"{units} or log({units})"}[scale]
+    return {
+        "weight": Output((COMPONENT,), "1", long_name="share of the runs"),
+        "mean": Output((COMPONENT,), own),
+        "standard_deviation": Output((COMPONENT,), own),
+        LOG: Output((), "", bool, "parameters are those of logarithms"),
+    }
+
+
+def _scaled(weights: Floats, means: Floats, deviations: Floats, log: Any) -> Scaled:
+    """Put the parameters of mixtures together."""
+    return Scaled(Mixture(weights, means, deviations), np.asarray(log, bool))
+
+
+def _number_of_modes(own: Scaled) -> Floats:
+    """Count the modes; NaN without components."""
+    known = (own.mixture.weights > 0).any(axis=-1)
+    return np.where(known, (~np.isnan(scaled.modes(own))).sum(axis=-1), np.nan)
+
+
+def _along_component(values: Any, name: str) -> xr.DataArray:
+    """Return parameters as an array along `component`."""
+    if isinstance(values, xr.DataArray):
+        if COMPONENT not in values.dims:
+            raise ValueError(f"{name} has dims {values.dims}; it needs the dim {COMPONENT!r}")
+        return values.astype(float).drop_vars(COMPONENT, errors="ignore")
+    array = np.asarray(values, float)
+    if array.ndim != 1 or not array.size:
+        raise ValueError(f"{name} has shape {array.shape}: give one number per component, or a DataArray along {COMPONENT!r}")
+    return xr.DataArray(array, dims=COMPONENT)
+
+
+def _checked_parameters(log: bool, weights: Floats, means: Floats, deviations: Floats) -> tuple[Any, ...]:
+    """Check parameters, and put the components in order."""
+    weights, means, deviations = (np.array(part) for part in np.broadcast_arrays(weights, means, deviations))
+    weights = np.where(np.isnan(weights) & ~np.isnan(weights).all(axis=-1, keepdims=True), 0.0, weights)
+    if (weights < 0).any():
+        raise ValueError(f"weights must not be negative; the least is {np.nanmin(weights):g}")
+    total = weights.sum(axis=-1, keepdims=True)
+    if (np.abs(total - 1) > SUM).any():
+        wrong = total[np.abs(total - 1) > SUM].ravel()[0]
+        raise ValueError(f"the weights of a mixture sum to 1; these sum to {wrong:.9g}")
+    present = weights > 0
+    if not np.isfinite(means[present]).all():
+        raise ValueError("means must be finite where the weight is positive")
+    if not ((deviations[present] > 0) & np.isfinite(deviations[present])).all():
+        raise ValueError("standard_deviations must be positive where the weight is")
+    known = ~np.isnan(weights).all(axis=-1)
+    return (*in_order(weights, means, deviations), np.full(known.shape, log), np.where(known, present.sum(axis=-1), np.nan))
+
+
+def _cells(indexers: Mapping[Any, Any] | None, keywords: Mapping[str, Any]) -> dict[Any, Any]:
+    """Return what is selected; components belong together."""
+    chosen = dict(indexers or {}) | dict(keywords)
+    if COMPONENT in chosen:
+        raise ValueError(f"the components of a mixture belong together; select them in to_dataset(), not by {COMPONENT!r} here")
+    return chosen
+
+
+def _points(values: Any, dim: str) -> xr.DataArray:
+    """Return points as an array: a number without dims, an array-like along `dim`."""
+    if isinstance(values, xr.DataArray):
+        return values.astype(float)
+    array = np.asarray(values, float)
+    if array.ndim > 1:
+        raise ValueError(f"{dim} has shape {array.shape}: give a number, one dimension, or a DataArray")
+    return xr.DataArray(array) if array.ndim == 0 else xr.DataArray(array, dims=dim, coords={dim: array})

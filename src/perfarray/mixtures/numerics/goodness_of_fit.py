@@ -1,0 +1,155 @@
+"""Does a mixture describe a sample: Kolmogorov-Smirnov distance, calibrated by samples drawn from the mixture and fitted anew."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from perfarray.mixtures.numerics.functions import Mixture, distribution, draw_row
+from perfarray.mixtures.numerics.scale import Scaled, fit_on_scale, off_scale, on_scale
+from perfarray.numerics.types import Floats, Integers
+
+VALUES = 1 << 20
+"""Values drawn at a time."""
+
+
+class Refit(NamedTuple):
+    """How the mixtures of drawn samples are fitted: as that of the data was."""
+
+    numbers: Sequence[int]
+    models: Sequence[str]
+    tolerance: float | None
+    forced: bool
+    engine: str
+    scale: str
+
+    def fit(self, values: Floats, weights: Floats | None) -> Scaled:
+        """Fit samples, shape (sample, value)."""
+        fits, log = fit_on_scale(
+            values, weights, self.numbers, self.models, scale=self.scale, tolerance=self.tolerance, forced=self.forced, engine=self.engine
+        )
+        return Scaled(Mixture(fits.weights, fits.means, fits.deviations), log)
+
+
+class Fitness(NamedTuple):
+    """Distance, critical value, p-value and the Monte Carlo error of p, for every cell."""
+
+    statistic: Floats
+    critical_value: Floats
+    pvalue: Floats
+    pvalue_error: Floats
+
+
+def ks_distance(values: Floats, weights: Floats | None, mixture: Mixture) -> Floats:
+    """Return the largest distance between the empirical distribution and a mixture's, on both sides of every step.
+
+    Parameters
+    ----------
+    values : array, shape (sample, value)
+        NaN where not measured.
+    weights : array, shape (sample, value), optional
+        What each value counts; default: 1.
+    mixture : Mixture
+        Parameters of shape (sample, component).
+
+    Returns
+    -------
+    array, shape (sample,)
+    """
+    order = np.argsort(values, axis=-1)
+    ordered = np.take_along_axis(values, order, axis=-1)
+    measured = ~np.isnan(ordered)
+    shares = measured.astype(float) if weights is None else np.where(measured, np.take_along_axis(weights, order, axis=-1), 0.0)
+    steps = np.cumsum(shares, axis=-1)
+    total = steps[:, -1:]
+    fitted = distribution(Mixture(*(part[:, None, :] for part in mixture)), ordered)
+    with np.errstate(invalid="ignore"):
+        below, above = fitted - (steps - shares) / total, steps / total - fitted
+    found = np.where(measured, np.maximum(below, above), -np.inf).max(axis=-1, initial=-np.inf)
+    # A constant sample is its own distribution: the step on both sides is at the same place.
+    point = (mixture.deviations == 0).any(axis=-1)
+    return np.where(np.isfinite(found), np.where(point, 0.0, found), np.nan)
+
+
+def calibrated_fit(
+    values: Floats,
+    weights: Floats | None,
+    own: Scaled,
+    cells: Integers,
+    refit: Refit,
+    *,
+    n_resamples: int,
+    undersample: float,
+    resolution: float | None,
+    alpha: float,
+    key: Sequence[int],
+    after_each: Callable[[], object] | None = None,
+) -> Fitness:
+    """Calibrate the distance of every sample by samples drawn from its mixture; K is chosen anew for each.
+
+    Parameters
+    ----------
+    values, weights
+        As for `ks_distance`.
+    own : Scaled
+        Parameters of shape (sample, component). Logarithms keep the order of values: distances from a mixture of them are theirs.
+    cells : int array, shape (sample,)
+        Numbers of the cells, which name the streams of random numbers.
+    refit : Refit
+        How drawn samples are fitted.
+    n_resamples : int
+        Samples drawn for each.
+    undersample : float
+        Their size as a share of the sample's.
+    resolution : float or None
+        What drawn values are rounded to.
+    alpha : float
+        The risk the critical value belongs to.
+    key : sequence of int
+        What all streams begin with.
+    after_each : callable, optional
+        Called when a sample is done.
+    """
+    observed, mixture = _distances(values, weights, own), own.mixture
+    n = (~np.isnan(values)).sum(axis=-1)
+    found = Fitness(observed, *(np.full(len(values), np.nan) for _ in range(3)))
+    testable = (mixture.deviations > 0).any(axis=-1) & (n > 0)
+    for row in range(len(values)):
+        if testable[row]:
+            drawn_from = Scaled(Mixture(*(part[row : row + 1] for part in mixture)).rows(), own.log[row : row + 1])
+            size = max(1, int(np.floor(undersample * n[row] + 0.5)))
+            stream = np.random.Generator(np.random.Philox(key=list(key), counter=[0, 0, 0, int(cells[row])]))
+            blocks = _samples(drawn_from, n_resamples, size, resolution, stream)
+            drawn = np.concatenate([_distances(block, None, refit.fit(block, None)) for block in blocks])
+            found.critical_value[row] = np.sort(drawn)[critical_place(n_resamples, alpha)]
+            exceed = float((drawn > observed[row]).sum())
+            found.pvalue[row] = exceed / n_resamples
+            # Where none or all exceed, the error of p is that of one that does or does not.
+            inside = min(max(exceed, n_resamples / (n_resamples + 1)), n_resamples**2 / (n_resamples + 1)) / n_resamples
+            found.pvalue_error[row] = np.sqrt(inside * (1 - inside) / n_resamples)
+        if after_each:
+            after_each()
+    return found
+
+
+def critical_place(number: int, alpha: float) -> int:
+    """Return the place (from 0) of the critical value among ordered distances: the integer part of N (1 - alpha), counted from 1."""
+    return max(0, int(np.floor(number * (1 - alpha) + 1e-9)) - 1)
+
+
+def _samples(own: Scaled, number: int, size: int, resolution: float | None, stream: np.random.Generator) -> Iterator[Floats]:
+    """Draw samples, a block at a time, and round them to the grid of the data; what needs a logarithm does not become 0."""
+    row = Mixture(*(part[0] for part in own.mixture))
+    step = max(1, VALUES // size)
+    for start in range(0, number, step):
+        count = min(step, number - start)
+        values = off_scale(draw_row(row, count * size, stream).reshape(count, size), own.log)
+        if resolution is not None:
+            values = np.round(values / resolution) * resolution
+            values = np.where(own.log, np.maximum(values, resolution), values)
+        yield values
+
+
+def _distances(values: Floats, weights: Floats | None, own: Scaled) -> Floats:
+    """Return the distances of samples from their mixtures, each on its mixture's scale."""
+    return ks_distance(on_scale(values, own.log[:, None]), weights, own.mixture)

@@ -1,0 +1,276 @@
+"""Nested analysis of variance: how much each level of repetition contributes to the variation.
+
+Kalibera and Jones (2012), section 6.1: S_i^2 averages the sample variance of level-i means (biased: it contains what lies below), and
+T_1^2 = S_1^2, T_i^2 = S_i^2 - S_{i-1}^2 / n_{i-1} (unbiased). Ragged nests: the expected mean squares of the unbalanced nested
+analysis of variance (Searle, Casella and McCulloch 1992, chapter 5), which give the same on balanced data.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perfarray.numerics.levels import mean_of_measured, summarise_units
+from perfarray.numerics.types import Floats, Integers, Mask
+
+BLOCK = 1 << 18
+"""Values worked on at once: memory is bounded, and a block with its deviations stays in a processor's cache."""
+
+SMALL_RANGE = 0.02
+"""Relative range of the first group below which values are shifted before they are squared: above it squaring loses five digits at most."""
+
+LOSSY = 1e-6
+"""Below this share of the sum of squares the one-pass difference has lost six digits, and deviations are taken."""
+
+
+class Components(NamedTuple):
+    """Along the levels, outermost first; NaN where a level has one repetition everywhere.
+
+    `level_df` are the degrees of freedom behind `level_variance`, `df` those of the mean; in a `balanced` cell all
+    parents of a level have the same number of repetitions.
+    """
+
+    variance: Floats
+    level_variance: Floats
+    repetitions: Floats
+    merged: Mask
+    mean: Floats
+    standard_error: Floats
+    df: Floats
+    level_df: Floats
+    balanced: Mask
+
+
+class _Nest(NamedTuple):
+    """Estimates for cells that have the same levels; shapes (cells, L), (cells,)."""
+
+    variance: Floats
+    level_variance: Floats
+    repetitions: Floats
+    mean: Floats
+    standard_error: Floats
+    n: Floats
+    level_df: Floats
+    balanced: Mask
+
+
+def nested_anova(values: Floats, levels: int, negative: str = "keep") -> Components:
+    """Estimate the variance components of nested repetitions.
+
+    Parameters
+    ----------
+    values : array, shape (..., n_L, ..., n_1)
+        Measurements; NaN is "not measured".
+    levels : int
+        The number of levels L.
+    negative : {"keep", "zero", "merge"}
+        What becomes of a negative component: it stays, becomes zero, or its level is merged into the one below (the lowest such
+        level first, then all is estimated again; the outermost level is never merged).
+
+    Returns
+    -------
+    Components
+        Arrays of shape (..., L) and (...).
+    """
+    batch, nest = values.shape[: values.ndim - levels], values.shape[values.ndim - levels :]
+    cells = np.ascontiguousarray(values, dtype=np.float64).reshape(-1, *nest)
+    with np.errstate(invalid="ignore"):  # an infinite value makes its own cell NaN
+        found = _estimate(cells)
+    merged = np.zeros((len(cells), levels), dtype=bool)
+    if negative == "merge":
+        for _ in range(levels - 2):
+            again = _next_to_merge(found.variance, merged)
+            if not (again >= 0).any():
+                break
+            found = _merge(cells, found, merged, again)
+    elif negative == "zero":
+        found = found._replace(variance=np.where(found.variance < 0, 0.0, found.variance))
+    df = np.where(found.n > 1, found.n - 1, np.nan)
+    parts = (*found[:3], merged, found.mean, found.standard_error, df, found.level_df, found.balanced)
+    return Components(*(np.asarray(part).reshape((*batch, *np.shape(part)[1:])) for part in parts))
+
+
+def _estimate(cells: Floats) -> _Nest:
+    """Estimate complete cells by the short formulas, and those with gaps by the general ones."""
+    found = _balanced(cells)
+    ragged = np.isnan(found.mean)
+    if ragged.any():
+        general = _ragged(cells[ragged])
+        for part, replacement in zip(found, general, strict=True):
+            part[ragged] = replacement
+    return found
+
+
+def _next_to_merge(variance: Floats, merged: Mask) -> Integers:
+    """Return per cell the lowest level, not the outermost, with a negative component; -1 where there is none."""
+    negative = (variance < 0) & ~merged
+    negative[:, [0, -1]] = False
+    last = negative.shape[1] - 1 - np.argmax(negative[:, ::-1], axis=1)
+    return np.where(negative.any(axis=1), last, -1)
+
+
+def _merge(cells: Floats, found: _Nest, merged: Mask, again: Integers) -> _Nest:
+    """Pool the repetitions of one more level into the level below, in the cells that ask for it, and estimate those again."""
+    parts: list[npt.NDArray[Any]] = [np.array(part) for part in found]
+    for level in np.unique(again[again >= 0]):
+        merged[again == level, level] = True
+    for pattern in np.unique(merged[again >= 0], axis=0):
+        where = (again >= 0) & (merged == pattern).all(axis=1)
+        kept = np.flatnonzero(~pattern)
+        pooled = _estimate(pool_levels(cells[where], pattern))
+        for part, replacement in zip(parts, pooled, strict=True):
+            if part.ndim == 1:
+                part[where] = replacement
+            else:
+                part[where] = np.nan
+                part[np.ix_(where, kept)] = replacement
+    return _Nest(*parts)
+
+
+def pool_levels(cells: Floats, removed: Mask) -> Floats:
+    """Reshape (cells, n_L, ..., n_1) so that the removed levels' repetitions are repetitions of the level below (Table IV).
+
+    What is removed at the bottom, one repetition in every parent, goes with the level above.
+    """
+    sizes: list[int] = []
+    carry = 1
+    for size, gone in zip(cells.shape[1:], removed, strict=True):
+        if gone:
+            carry *= size
+        else:
+            sizes.append(size * carry)
+            carry = 1
+    sizes[-1] *= carry
+    return cells.reshape(len(cells), *sizes)
+
+
+def _balanced(cells: Floats) -> _Nest:
+    """Apply equations S_i^2 and T_i^2 as printed; cells with a gap come out as NaN."""
+    count, levels = len(cells), cells.ndim - 1
+    variance, level_variance, level_df = np.full((3, count, levels), np.nan)
+    repetitions = np.tile(np.array(cells.shape[1:], dtype=float), (count, 1))
+    below = np.zeros(count)
+    means = cells
+    for level in range(levels - 1, -1, -1):
+        n = means.shape[-1]
+        groups = means.reshape(count, -1, n)
+        grouped, squares = _within(groups)
+        if n > 1:
+            level_df[:, level] = groups.shape[1] * (n - 1)
+            level_variance[:, level] = squares / level_df[:, level]
+            variance[:, level] = level_variance[:, level] - below
+            below = level_variance[:, level] / n
+        means = grouped.reshape(means.shape[:-1])
+    n_top = np.full(count, float(cells.shape[1]))
+    standard_error = np.sqrt(level_variance[:, 0] / n_top)
+    n_top[np.isnan(means)] = np.nan
+    return _Nest(variance, level_variance, repetitions, np.array(means), standard_error, n_top, level_df, ~np.isnan(means))
+
+
+def _within(groups: Floats) -> tuple[Floats, Floats]:
+    """Return the group means (cells, groups) and the sum of squares within groups (cells) of (cells, groups, n) in one pass.
+
+    A cell whose spread is small beside its mean is shifted by its first value; then the one-pass sum is as good as deviations
+    from the mean, unless the variation between groups dwarfs that within them: there deviations are taken.
+    """
+    count, number, n = groups.shape
+    means, squares, total = np.empty((count, number)), np.zeros(count), np.zeros(count)
+    weights = np.full(n, 1.0 / n)
+    first = groups[:, 0]
+    small = first.max(axis=-1) - first.min(axis=-1) < SMALL_RANGE * np.abs(first[:, 0])
+    shifts = np.where(small, first[:, 0], 0.0)[:, None, None]
+    shifted = bool(small.any())
+    cells_at_once = max(1, BLOCK // (number * n))
+    groups_at_once = max(1, BLOCK // n) if cells_at_once == 1 else number
+    for c in range(0, count, cells_at_once):
+        cells = slice(c, c + cells_at_once)
+        for g in range(0, number, groups_at_once):
+            block = groups[cells, g : g + groups_at_once]
+            if shifted:
+                block = block - shifts[cells]
+            averages = np.matmul(block, weights, out=means[cells, g : g + groups_at_once])
+            rows = block.reshape(len(block), -1)
+            raw = np.vecdot(rows, rows)
+            total[cells] += raw
+            squares[cells] += raw - n * np.vecdot(averages, averages)
+    for index in np.flatnonzero(squares < LOSSY * total):
+        squares[index] = _careful_squares(groups[index])
+    return means + shifts[..., 0] if shifted else means, squares
+
+
+def _careful_squares(groups: Floats) -> float:
+    """Return the sum of squared deviations from the group means of (groups, n)."""
+    total = 0.0
+    step = max(1, BLOCK // groups.shape[1])
+    for g in range(0, len(groups), step):
+        block = groups[g : g + step]
+        deviations = block - block.mean(axis=-1, keepdims=True)
+        total += float(np.vdot(deviations, deviations))
+    return total
+
+
+def _ragged(cells: Floats) -> _Nest:
+    """Solve the expected sums of squares of the unbalanced nested analysis of variance, from the lowest level up.
+
+    With N_u the values under node u, E[SS_k] = sum over j <= k of (q_kj - q_{k+1,j}) T_j^2, where q_kj adds over the nodes p of level k
+    the sum of N_u^2 / N_p over the nodes u of level j inside p (and q_kk = N, all values).
+    """
+    count, levels = len(cells), cells.ndim - 1
+    sizes, sums, nodes = _nodes(cells)
+    total = sizes[-1].reshape(count)
+    variance, level_variance, repetitions, level_df = np.full((4, count, levels), np.nan)
+    pooled = [np.divide(s, n, out=np.zeros_like(s), where=n > 0) for s, n in zip(sums, sizes, strict=True)]
+    solved: list[Floats] = []
+    for k in range(levels):
+        deviations = (pooled[k] - pooled[k + 1][..., None]) ** 2 * sizes[k]
+        explained = deviations.reshape(count, -1).sum(axis=1)
+        for j in range(k):
+            explained = explained - solved[j] * (_inner(sizes, j, k) - _inner(sizes, j, k + 1))
+        own = total - _inner(sizes, k, k + 1)
+        identified = nodes[k] > nodes[k + 1]
+        estimate = np.divide(explained, own, out=np.full(count, np.nan), where=identified & (own > 0))
+        solved.append(np.where(identified, estimate, 0.0))
+        column = levels - 1 - k
+        variance[:, column] = estimate
+        with np.errstate(divide="ignore", invalid="ignore"):
+            repetitions[:, column] = nodes[k] / nodes[k + 1]
+    means, balanced = cells, np.ones(count, dtype=bool)
+    for column in range(levels - 1, -1, -1):
+        grouped = mean_of_measured(means)
+        measured = ~np.isnan(means)
+        balanced &= _equal_counts(measured.sum(axis=-1).reshape(count, -1))
+        squares = np.where(measured, means - grouped[..., None], 0.0) ** 2
+        df = measured.sum(axis=-1) - ~np.isnan(grouped)
+        freedom = df.reshape(count, -1).sum(axis=1)
+        np.divide(squares.reshape(count, -1).sum(axis=1), freedom, out=level_variance[:, column], where=freedom > 0)
+        level_df[freedom > 0, column] = freedom[freedom > 0]
+        if column == 0:
+            summary = summarise_units(means)
+        means = grouped
+    return _Nest(variance, level_variance, repetitions, summary.mean, np.sqrt(summary.variance), summary.n, level_df, balanced)
+
+
+def _equal_counts(children: Integers) -> Mask:
+    """Say of every cell whether all parents that have children, of (cells, parents), have as many: padding with NaN is no imbalance."""
+    most = children.max(axis=1)
+    return np.asarray(((children == 0) | (children == most[:, None])).all(axis=1) & (most > 0))
+
+
+def _nodes(cells: Floats) -> tuple[list[Floats], list[Floats], list[Floats]]:
+    """Return per level, lowest first and the whole cell last: values under each node, their sum, and the number of nodes with data."""
+    measured = ~np.isnan(cells)
+    sizes, sums = [measured.astype(float)], [np.where(measured, cells, 0.0)]
+    for _ in range(cells.ndim - 1):
+        sizes.append(sizes[-1].sum(axis=-1))
+        sums.append(sums[-1].sum(axis=-1))
+    nodes = [(size > 0).reshape(len(cells), -1).sum(axis=1).astype(float) for size in sizes]
+    return sizes, sums, nodes
+
+
+def _inner(sizes: list[Floats], j: int, k: int) -> Floats:
+    """Return q_kj for level j below level k: nodes of level k add the squared sizes of the level-j nodes inside, over their own size."""
+    squared = sizes[j] ** 2
+    for _ in range(k - j):
+        squared = squared.sum(axis=-1)
+    shares = np.divide(squared, sizes[k], out=np.zeros_like(squared), where=sizes[k] > 0)
+    return np.asarray(shares.reshape(len(shares), -1).sum(axis=1))

@@ -1,0 +1,38 @@
+"""The law of an order statistic of draws with replacement."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from perfarray.numerics.types import Floats, Integers
+
+
+class OrderLaw(NamedTuple):
+    """A statistic that is the mean of two ordered values: which, and with what probability."""
+
+    low: Integers
+    high: Integers
+    probability: Floats
+
+
+def order_law(number: int, statistic: str) -> OrderLaw:
+    """Return the law of the median or the minimum of `number` draws with replacement from as many ordered values."""
+    ranks = np.arange(number + 1)
+    if statistic == "min":
+        above = (1.0 - ranks / number) ** number
+        return OrderLaw(ranks[:-1], ranks[:-1], above[:-1] - above[1:])
+    half = (number + 1) // 2
+    reached = special.bdtrc(half - 1, number, ranks / number)
+    if number % 2:
+        return OrderLaw(ranks[:-1], ranks[:-1], np.diff(reached))
+    # Of an even number, the two middle draws: i and j > i when half of them are i or less (i among them), and half j or more.
+    low, high = np.triu_indices(number)
+    share = ranks / number
+    with np.errstate(divide="ignore"):
+        upper = half * np.log(share[1:]) + np.log1p(-((ranks[:-1] / ranks[1:]) ** half))
+    ways = special.gammaln(number + 1) - 2 * special.gammaln(half + 1)
+    apart = np.exp(ways + upper[low] + upper[number - 1 - high])
+    split = np.exp(ways + half * special.xlogy(1.0, share[:-1] * (1.0 - share[1:])))
+    both = special.bdtrc(half, number, share[1:]) - reached[:-1] + split
+    return OrderLaw(low, high, np.where(low == high, both[low], apart))

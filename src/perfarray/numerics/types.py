@@ -1,0 +1,11 @@
+"""Array types, by what the arrays hold."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.integer[Any]]
+Mask = npt.NDArray[np.bool_]
+Texts = npt.NDArray[np.object_]

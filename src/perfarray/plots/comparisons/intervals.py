@@ -1,0 +1,302 @@
+"""How much faster, how sure: forest plots of ratios and of means."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xarray as xr
+
+from perfarray.conventions import BENCHMARK, HIGHER, LOWER, THROUGHPUT, TIME
+from perfarray.plots.comparisons.interval_marks import Interval, draw_intervals, view_of
+from perfarray.plots.figure import DARK, axes_for, check_matplotlib, describe, number_format, selection
+from perfarray.plots.rows import GAP, Row, beside_rows, label_rows, rows_of, size_for
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SUITE = "suite (geometric mean)"
+
+WITHOUT = "without"
+"""The dim of a ratio of scores along which each benchmark is left out in turn; its first label leaves out none."""
+
+
+def ratio_intervals(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
+    """Draw ratios to a baseline with their intervals, one row per cell, the suite below.
+
+    Parameters
+    ----------
+    result : Dataset
+        What `compare`, `pairwise` or `ratio_interval` returned, or a selection of it. Of `pairwise` each pair is drawn once, the label
+        that stands later in the data over the earlier one; `result.sel(baseline=...)` draws all against one.
+    ax : Axes, optional
+        Where to draw; default: a new figure, as high as its rows need.
+
+    Returns
+    -------
+    Axes
+        Horizontal axis: the ratio, logarithmic (half the time is as far from 1 as twice the time) unless a ratio is negative.
+
+    Raises
+    ------
+    ImportError
+        When matplotlib is not installed.
+
+    Notes
+    -----
+    Colour and marker say the verdict; the grey band is 1 - threshold to 1 + threshold. A hollow point has no limits (one independent
+    unit). An arrow at the border: the set goes on, to a far limit or without end. A set drawn in two parts is everything outside an
+    interval. Right of the rows stands the change from the baseline in percent.
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> import matplotlib.pyplot as plt
+    >>> import perfarray
+    >>> times = perfarray.from_samples({"old": [10.0, 10.1, 9.9], "new": [9.0, 9.1, 8.9]})
+    >>> ax = ratio_intervals(times.perf.compare("old", threshold=0.02))
+    >>> ax.get_xlabel().splitlines()[0]
+    'time, candidate / baseline (<1 is faster)'
+    >>> plt.close(ax.figure)
+    """
+    check_matplotlib()
+    result = _each_pair_once(result.compute())
+    estimate = result["estimate"]
+    rows = rows_of(estimate)
+    intervals = [_interval(result, row) for row in rows]
+    suite = _suite_rows(result, rows)
+    intervals += [_interval(result, row, "suite_") for row in suite]
+    everything = rows + suite
+    ax = axes_for(ax, size_for(everything))
+    log = not bool((estimate <= 0).any())
+    view = view_of(intervals, _draw_reference(ax, result), log)
+    draw_intervals(ax, intervals, view, log)
+    label_rows(ax, everything)
+    _set_suite_apart(ax, suite)
+    beside_rows(ax, everything, [_change(interval.estimate) for interval in intervals], "change")
+    ax.set_xlabel(f"{_quantity(result)}\n{_confidence(result, intervals)}")
+    describe(ax, _ratio_title(result))
+    return ax
+
+
+def score_ratios(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
+    """Draw ratios of suite scores with their intervals; with `sensitivity`, also those without each benchmark in turn.
+
+    Parameters
+    ----------
+    result : Dataset
+        What `score_ratio_interval` returned, or a selection of it.
+    ax : Axes, optional
+        Where to draw; default: a new figure, as high as its rows need.
+
+    Returns
+    -------
+    Axes
+        Horizontal axis: the ratio, logarithmic. The answer of the whole suite is the larger point, and of a single cell a dotted line: a
+        benchmark without which the answer moves far decides it.
+
+    Raises
+    ------
+    ImportError
+        When matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> import matplotlib.pyplot as plt
+    >>> import perfarray
+    >>> samples = {"fft": [[10.0, 10.2], [8.0, 8.1]], "sort": [[5.0, 5.1], [4.5, 4.6]]}
+    >>> times = perfarray.from_samples(samples, dim="benchmark", level=("version", "execution")).assign_coords(version=["old", "new"])
+    >>> ax = score_ratios(times.perf.score_ratio_interval("old", sensitivity=True))
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['all benchmarks', 'without fft', 'without sort']
+    >>> plt.close(ax.figure)
+    """
+    check_matplotlib()
+    result = result.compute()
+    shown = _with_sensitivity(result) if "estimate_without" in result else result[["estimate", "lower", "upper"]]
+    rows = rows_of(shown["estimate"])
+    intervals = [_interval(shown, row)._replace(suite=row.cell.get(WITHOUT, 0) == 0) for row in rows]
+    ax = axes_for(ax, size_for(rows))
+    view = view_of(intervals, _draw_reference(ax, result), log=True)
+    draw_intervals(ax, intervals, view, log=True)
+    label_rows(ax, rows)
+    if WITHOUT in shown.dims and result["estimate"].size == 1:
+        ax.axvline(float(result["estimate"].values.item()), color=DARK, linewidth=0.8, linestyle=":", zorder=1, label="all benchmarks")
+    beside_rows(ax, rows, [_change(interval.estimate) for interval in intervals], "change")
+    sampled = "; the benchmarks are a sample" if result.attrs.get("benchmarks") == "a sample" else ""
+    ax.set_xlabel(f"{_score(result)}\n{_confidence(result, intervals)}{sampled}")
+    describe(ax, _ratio_title(result))
+    return ax
+
+
+def _with_sensitivity(result: xr.Dataset) -> xr.Dataset:
+    """Put the answers without each benchmark behind that of the whole suite, along one dim."""
+    across = str(result.attrs.get("across", BENCHMARK))
+    parts = {}
+    for name in ("estimate", "lower", "upper"):
+        without = result[f"{name}_without"].dropna(across, how="all").rename({across: WITHOUT})
+        names = [f"all {across}s", *(f"without {label}" for label in without[WITHOUT].values.tolist())]
+        whole = result[name].expand_dims({WITHOUT: 1}).drop_vars(WITHOUT, errors="ignore")
+        parts[name] = xr.concat([whole, without.drop_vars(WITHOUT)], WITHOUT).assign_coords({WITHOUT: names}).transpose(..., WITHOUT)
+    return xr.Dataset(parts, attrs=result.attrs)
+
+
+def _score(result: xr.Dataset) -> str:
+    """Say what the ratio is of, and which side of 1 is good."""
+    return f"{result.attrs.get('mean', 'geometric')} mean of {_quantity(result)}"
+
+
+def mean_intervals(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
+    """Draw means with their intervals, one row per cell.
+
+    Parameters
+    ----------
+    result : Dataset
+        What `mean_interval` returned, or a selection of it.
+    ax : Axes, optional
+        Where to draw; default: a new figure, as high as its rows need.
+
+    Returns
+    -------
+    Axes
+        Horizontal axis: the mean in the units of the data, logarithmic when the means span more than a factor of ten.
+
+    Raises
+    ------
+    ImportError
+        When matplotlib is not installed.
+
+    Notes
+    -----
+    A hollow point has no limits (one independent unit).
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> import matplotlib.pyplot as plt
+    >>> import perfarray
+    >>> times = perfarray.from_samples({"fft": [9.0, 10.0, 11.0], "sort": [4.0, 5.0, 6.0]}, dim="benchmark")
+    >>> ax = mean_intervals(times.perf.mean_interval())
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['fft', 'sort']
+    >>> plt.close(ax.figure)
+    """
+    check_matplotlib()
+    result = result.compute()
+    estimate = result["estimate"]
+    rows = rows_of(estimate)
+    ax = axes_for(ax, size_for(rows))
+    log = bool((estimate.min() > 0) & (estimate.max() > 10 * estimate.min()))
+    intervals = [_interval(result, row) for row in rows]
+    draw_intervals(ax, intervals, view_of(intervals, (), log), log)
+    label_rows(ax, rows)
+    units = str(estimate.attrs.get("units", "1"))
+    written = number_format(units)
+    ax.xaxis.set_major_formatter(lambda value, _: written(value))
+    beside_rows(ax, rows, [written(interval.estimate) for interval in intervals], "mean")
+    ax.set_xlabel(_confidence(result, intervals))
+    describe(ax, ", ".join([f"Mean {result.attrs.get('metric', TIME)}", *selection(result)]))
+    return ax
+
+
+def _each_pair_once(result: xr.Dataset) -> xr.Dataset:
+    """Put the pairs of a table of comparisons along one dim `pair`: of a pair and its reverse the later label over the earlier."""
+    names = result["baseline"].values.tolist() if "baseline" in result["estimate"].dims else []
+    dim = next((dim for dim in result["estimate"].dims if dim != "baseline" and set(result[dim].values.tolist()) & set(names)), None)
+    if dim is None:
+        return result
+    labels = result[dim].values.tolist()
+    wanted = [
+        (i, j)
+        for i, candidate in enumerate(labels)
+        for j, baseline in enumerate(names)
+        if candidate != baseline and not (candidate in names[:j] and baseline in labels)
+    ]
+    above, below = (xr.DataArray([pair[side] for pair in wanted], dims="pair") for side in (0, 1))
+    texts = np.array([f"{labels[i]} / {names[j]}" for i, j in wanted], dtype=object)
+    return result.isel({dim: above, "baseline": below}).drop_vars([str(dim), "baseline"]).assign_coords(pair=("pair", texts))
+
+
+def _interval(result: xr.Dataset, row: Row, prefix: str = "") -> Interval:
+    """Take the numbers of one row."""
+    cell = {
+        name: result[prefix + name].isel(row.cell).item()
+        for name in ("estimate", "lower", "upper", "kind", "verdict")
+        if prefix + name in result
+    }
+    return Interval(
+        row.y,
+        float(cell["estimate"]),
+        float(cell["lower"]),
+        float(cell["upper"]),
+        str(cell.get("kind", "bounded")),
+        str(cell.get("verdict", "")),
+        bool(prefix),
+    )
+
+
+def _suite_rows(result: xr.Dataset, rows: list[Row]) -> list[Row]:
+    """Return rows for the suite, below the others; none where a single benchmark is the suite."""
+    if "suite_estimate" not in result or result["suite_estimate"].size == result["estimate"].size:
+        return []
+    suite = rows_of(result["suite_estimate"], top=rows[-1].y + 1 + GAP)
+    if len(suite) == 1:
+        return [suite[0]._replace(label=SUITE)]
+    return [row._replace(group=SUITE, label=", ".join(text for text in (row.group, row.label) if text)) for row in suite]
+
+
+def _set_suite_apart(ax: "Axes", suite: list[Row]) -> None:
+    """Draw a line above the suite, and write its label in bold."""
+    if not suite:
+        return
+    ax.axhline(suite[0].y - 0.5 - GAP / 2, color="black", linewidth=0.8, gid="suite")
+    for label in ax.get_yticklabels()[-len(suite) :]:
+        label.set_fontweight("bold")
+
+
+def _draw_reference(ax: "Axes", result: xr.Dataset) -> tuple[float, float]:
+    """Draw the line of no change and the band that does not matter; return the ends of the band."""
+    threshold = float(result.attrs.get("threshold", 0.0))
+    ends, said = (1 - threshold, 1 + threshold), f"within ±{100 * threshold:g} %"
+    if result.attrs.get("band") == "log":
+        ends, said = (1 / (1 + threshold), 1 + threshold), f"within a factor of {1 + threshold:g}"
+    ax.axvline(1, color="black", linewidth=0.8, zorder=1)
+    if threshold > 0:
+        ax.axvspan(*ends, color="#e4e4e4", linewidth=0, zorder=0, label=said)
+    return ends
+
+
+def _change(ratio: float) -> str:
+    """Write a ratio as a change in percent; beyond tenfold as a factor."""
+    if np.isnan(ratio):
+        return "–"
+    percent = round(100 * (ratio - 1), 1) + 0.0  # no minus before a zero
+    return f"{percent:+.1f} %".replace("-", "−") if -1 < ratio < 10 else f"×{ratio:.3g}"
+
+
+def _quantity(result: xr.Dataset) -> str:
+    """Say what the ratio is of, and which side of 1 is good."""
+    metric, better = str(result.attrs.get("metric", TIME)), result.attrs.get("better")
+    word = "faster" if metric in (TIME, THROUGHPUT) else "better"
+    hint = {LOWER: f" (<1 is {word})", HIGHER: f" (>1 is {word})"}.get(str(better), "")
+    return f"{metric}, candidate / baseline{hint}"
+
+
+def _confidence(result: xr.Dataset, intervals: list[Interval]) -> str:
+    """Say what the bars are, and why some points have none."""
+    level = float(result.attrs.get("confidence_level", np.nan))
+    known = "intervals" if np.isnan(level) else f"{100 * level:g} % confidence intervals"
+    correction = result.attrs.get("correction", "none")
+    corrected = "" if correction == "none" else f", corrected for many benchmarks ({correction})"
+    hollow = any(not interval.segments() and np.isfinite(interval.estimate) for interval in intervals)
+    return known + corrected + ("; hollow: one unit, no interval" if hollow else "")
+
+
+def _ratio_title(result: xr.Dataset) -> str:
+    """Name the candidate, where there is one, and the baseline."""
+    if "pair" in result.dims:
+        return ", ".join(["Every pair compared", *selection(result)])
+    baseline = result["baseline"].item() if "baseline" in result.coords and result["baseline"].ndim == 0 else result.attrs.get("baseline")
+    candidates = ", ".join(selection(result["estimate"]))
+    if baseline is None:
+        return candidates
+    return f"{candidates} compared with {baseline}" if candidates else f"Compared with {baseline}"

@@ -1,0 +1,123 @@
+"""One comparison under every method: which method says what of which benchmark."""
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import xarray as xr
+
+from perfarray.plots.comparisons.interval_marks import VERDICTS
+from perfarray.plots.figure import DARK, GREY, LABEL_SIZE, axes_for, check_matplotlib, describe, selection
+from perfarray.plots.rows import GAP, Row, beside_rows, label_rows, rows_of, size_for
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SUITE: Final = "suite"
+
+NOT_APPLICABLE: Final = "not applicable"
+NOT_ASKED: Final = "not asked"
+
+WORDS: Final = {"faster": "faster", "slower": "slower", "equivalent": "equivalent", "inconclusive": "no evidence"}
+"""What the legend calls the verdict of a method that could have given another."""
+
+COLUMN: Final = 0.55
+"""Width in inches of a method's column."""
+
+
+def agreement(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
+    """Draw what every method says of every cell: a row for each cell, a column for each method.
+
+    Parameters
+    ----------
+    result : Dataset
+        What `perfarray.agreement` returned, or a selection of it that keeps `method`.
+    ax : Axes, optional
+        Where to draw; default: a new figure, as high as its rows need.
+
+    Returns
+    -------
+    Axes
+        Horizontal axis: the methods. A cross is a method that cannot answer with these data, whatever the truth; an empty place one that
+        was not asked. Right of the rows stands whether the methods that apply agree.
+
+    Raises
+    ------
+    ImportError
+        When matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> import matplotlib.pyplot as plt
+    >>> import perfarray
+    >>> times = perfarray.from_samples({"old": [10.0, 10.1, 9.9], "new": [9.0, 9.1, 8.9]})
+    >>> ax = agreement(times.perf.agreement("old", rng=1))
+    >>> ax.get_title(loc="left")
+    'new compared with old, by method'
+    >>> plt.close(ax.figure)
+    """
+    check_matplotlib()
+    result = result.compute()
+    rows = rows_of(result["agree"])
+    suite = _suite_rows(result, rows)
+    methods = [str(name) for name in result["method"].values]
+    ax = axes_for(ax, _size(rows + suite, len(methods)))
+    for verdict, (colour, marker) in VERDICTS.items():
+        if verdict:
+            chosen = _places(result, rows, verdict) + _places(result, suite, verdict, "suite_")
+            _draw(ax, chosen, WORDS[verdict], color=colour, marker=marker, markersize=7)
+    crossed = _places(result, rows, NOT_APPLICABLE) + _places(result, suite, NOT_APPLICABLE, "suite_")
+    _draw(ax, crossed, NOT_APPLICABLE, color=GREY, marker="x", markersize=5)
+    ax.set_xticks(range(len(methods)), methods, rotation=35, ha="right", rotation_mode="anchor", fontsize=LABEL_SIZE)
+    ax.set_xlim(-0.6, len(methods) - 0.4)
+    label_rows(ax, rows + suite)
+    if suite:
+        ax.axhline(suite[0].y - 0.5 - GAP / 2, color=DARK, linewidth=0.8)
+    beside_rows(ax, rows + suite, _told(result, rows) + _told(result, suite, "suite_"), "agree")
+    baseline = result.attrs.get("baseline", "the baseline")
+    names = ", ".join(selection(result["agree"]))
+    describe(ax, f"{names} compared with {baseline}, by method" if names else f"Compared with {baseline}, by method")
+    return ax
+
+
+def _size(rows: list[Row], methods: int) -> tuple[float, float]:
+    """Return width and height in inches: as wide as labels and methods need, but not narrower than the legend."""
+    width, height = size_for(rows)
+    return max(width - 5.5 + 1.5 + COLUMN * methods, 6.5), height + 0.9
+
+
+def _suite_rows(result: xr.Dataset, rows: list[Row]) -> list[Row]:
+    """Return rows for the suite, below the others; none where a single benchmark is the suite."""
+    if "suite_agree" not in result or result["suite_agree"].size == result["agree"].size:
+        return []
+    suite = rows_of(result["suite_agree"], top=rows[-1].y + 1 + GAP)
+    if len(suite) == 1:
+        return [suite[0]._replace(label=SUITE)]
+    return [row._replace(label=", ".join(text for text in (SUITE, row.group, row.label) if text), group="") for row in suite]
+
+
+def _places(result: xr.Dataset, rows: list[Row], word: str, prefix: str = "") -> list[tuple[int, float]]:
+    """Return where, by column and height, methods came to a verdict, or were not applicable."""
+    verdict, outcome = result[f"{prefix}verdict"], result[f"{prefix}outcome"]
+    found = []
+    for row in rows:
+        came, said = outcome.isel(row.cell).values, verdict.isel(row.cell).values
+        there = came == word if word == NOT_APPLICABLE else (said == word) & (came != NOT_APPLICABLE) & (came != NOT_ASKED)
+        found += [(column, row.y) for column in np.flatnonzero(there).tolist()]
+    return found
+
+
+def _draw(ax: "Axes", places: list[tuple[int, float]], label: str, **style: object) -> None:
+    """Draw the marks of one kind."""
+    if places:
+        ax.plot(*np.array(places, dtype=float).T, linestyle="none", label=label, **style)  # type: ignore[arg-type]
+
+
+def _told(result: xr.Dataset, rows: list[Row], prefix: str = "") -> list[str]:
+    """Say of every row whether the methods that apply agree."""
+    told = []
+    for row in rows:
+        agree = bool(result[f"{prefix}agree"].isel(row.cell))
+        able = not np.isin(result[f"{prefix}outcome"].isel(row.cell).values, (NOT_APPLICABLE, NOT_ASKED)).all()
+        told.append("yes" if agree else "no" if able else "–")
+    return told

@@ -1,0 +1,155 @@
+"""Names beside points: where each finds room, so that none stands on another, on a point, or outside the axes."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perfarray.plots.figure import NOTE_SIZE, text_width
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = npt.NDArray[np.float64]
+
+HEIGHT: Final = 10.0
+"""Height of a name, in points of 1/72 inch, as all lengths here."""
+
+LOOSE: Final = 1.08
+"""By how much a name may be wider on a screen, where letters stand on whole dots, than its outline."""
+
+AWAY: Final = 6.0
+"""Distance of a name from its point."""
+
+MOVES: Final = tuple(sign * step for step in range(14) for sign in (1, -1))[1:]
+"""How far a name may be moved up or down to find room, in its own height."""
+
+MARKER: Final = 3.0
+"""Half the width of a point."""
+
+FOOT: Final = 14.0
+"""Room at the lower border for a note."""
+
+
+class Mark(NamedTuple):
+    """A point with a name, and the colour of the name; from the origin a line may lead to it."""
+
+    name: str
+    x: float
+    y: float
+    colour: str
+    arrow: bool
+
+
+class Spot(NamedTuple):
+    """Where a name may stand: its box (left, bottom, right, top), and by how much it is moved from its point, sideways and up."""
+
+    box: tuple[float, float, float, float]
+    side: int
+    up: float
+
+
+def write_names(ax: "Axes", marks: Sequence[Mark]) -> int:
+    """Write names beside points, the farthest from the origin first, with a line to those moved; return how many found no room."""
+    from matplotlib.figure import Figure
+
+    figure = ax.get_figure(root=True)
+    if isinstance(figure, Figure):
+        figure.draw_without_rendering()  # the layout decides where points stand
+    widths = [LOOSE * text_width([mark.name], NOTE_SIZE) for mark in marks]
+    _widen(ax, marks, widths)
+    dots = ax.figure.dpi / 72
+    window = ax.get_window_extent()
+    frame = (window.x0 / dots, window.y0 / dots + FOOT, window.x1 / dots, window.y1 / dots)
+    places = ax.transData.transform([(mark.x, mark.y) for mark in marks]) / dots
+    origin = ax.transData.transform((0.0, 0.0)) / dots
+    solid = [_around(place) for place, mark in zip(places, marks, strict=True) if not mark.arrow]
+    lines = [_around(step) for place, mark in zip(places, marks, strict=True) if mark.arrow for step in _steps(origin, place)]
+    left_out = 0
+    for number in np.argsort(-np.hypot(*(places - origin).T), kind="stable").tolist():
+        mark, place = marks[number], places[number]
+        spots = list(_spots(place, widths[number], -1 if mark.x < 0 else 1))
+        spot = _first_free(spots, place, frame, solid, lines)
+        if spot is None:
+            left_out += 1
+            continue
+        solid.append(spot.box)
+        if spot.up:
+            lines += [_around(step, 1.0) for step in _leader(spot, place)]
+        _write(ax, mark, spot)
+    return left_out
+
+
+def _widen(ax: "Axes", marks: Sequence[Mark], widths: Sequence[float]) -> None:
+    """Widen the horizontal axis until every name has room on its own side of its point."""
+    length = ax.get_window_extent().width * 72 / ax.figure.dpi
+    first, last = ax.get_xlim()
+    needed = [(mark.x, width + 2 * AWAY) for mark, width in zip(marks, widths, strict=True)]
+    # A wider axis makes names wider in data units: a few rounds settle that, where the names fit at all.
+    for _ in range(20):
+        unit = (last - first) / length
+        first = min([first, *(x - width * unit for x, width in needed if x < 0)])
+        last = max([last, *(x + width * unit for x, width in needed if x >= 0)])
+        if (last - first) / length <= unit:
+            break
+    ax.set_xlim(first, last)
+
+
+def _around(place: Floats, half: float = MARKER) -> tuple[float, float, float, float]:
+    """Return the box around a point."""
+    x, y = place
+    return float(x - half), float(y - half), float(x + half), float(y + half)
+
+
+def _steps(start: Floats, end: Floats) -> Floats:
+    """Return points along a line, close enough that no name slips between them."""
+    number = max(2, int(np.hypot(*(end - start)) / MARKER))
+    return start + np.linspace(0, 1, number)[:, None] * (end - start)
+
+
+def _spots(place: Floats, width: float, outwards: int) -> Iterator[Spot]:
+    """Yield where a name may stand, the nearest first; away from the origin before towards it."""
+    x, y = place.tolist()
+    for move in MOVES:
+        for side in (outwards, -outwards):
+            left, middle = (x + AWAY if side > 0 else x - AWAY - width), y + move * HEIGHT
+            yield Spot((left, middle - HEIGHT / 2, left + width, middle + HEIGHT / 2), side, move * HEIGHT)
+
+
+def _leader(spot: Spot, place: Floats) -> Floats:
+    """Return points along the line from a point to its name, without those at the ends."""
+    left, bottom, right, top = spot.box
+    end = np.array([left if spot.side > 0 else right, (bottom + top) / 2])
+    return _steps(np.asarray(place), end)[2:-1]
+
+
+def _first_free(
+    spots: Sequence[Spot], place: Floats, frame: tuple[float, ...], solid: Sequence[tuple[float, ...]], lines: Sequence[tuple[float, ...]]
+) -> Spot | None:
+    """Return the first spot inside the frame that no name, point or line covers; else the first that lines alone cross."""
+    left, bottom, right, top = frame
+    inside = [spot for spot in spots if left <= spot.box[0] and spot.box[2] <= right and bottom <= spot.box[1] and spot.box[3] <= top]
+    for obstacles in ([*solid, *lines], solid):
+        taken = np.array(obstacles).reshape(-1, 4)
+        for spot in inside:
+            own = _covers(taken, spot.box)
+            crossed = spot.up and any(_covers(np.array(solid).reshape(-1, 4), _around(step, 0.5)) for step in _leader(spot, place))
+            if not own and not crossed:
+                return spot
+    return None
+
+
+def _covers(taken: Floats, box: tuple[float, ...]) -> bool:
+    """Say whether any of some boxes overlaps another."""
+    left, bottom, right, top = taken.T
+    return bool(((left < box[2]) & (box[0] < right) & (bottom < box[3]) & (box[1] < top)).any())
+
+
+def _write(ax: "Axes", mark: Mark, spot: Spot) -> None:
+    """Write one name."""
+    line = {"arrowstyle": "-", "color": mark.colour, "alpha": 0.8, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 0} if spot.up else None
+    ax.annotate(
+        mark.name, (mark.x, mark.y), (spot.side * AWAY, spot.up), textcoords="offset points", ha="left" if spot.side > 0 else "right",
+        va="center", fontsize=NOTE_SIZE, color=mark.colour, arrowprops=line, zorder=4,
+    ).set_in_layout(False)  # fmt: skip

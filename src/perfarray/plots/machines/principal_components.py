@@ -1,0 +1,147 @@
+"""Principal components: samples as points and features as arrows in one picture, and how much of the variance each explains."""
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import xarray as xr
+
+from perfarray.plots.figure import COLOURS, DARK, NOTE_SIZE, axes_for, check_matplotlib, describe, selection, shortened
+from perfarray.plots.machines.point_names import Mark, write_names
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+KINDS: Final = ("biplot", "scree")
+
+REACH: Final = 0.85
+"""How far arrows reach at most, as a share of the way to the farthest point along an axis."""
+
+MOST: Final = 40
+"""Letters of a name beside a point."""
+
+SIDES: Final = (7.0, 11.0)
+"""Least and largest height in inches of a biplot; many names need room."""
+
+
+def principal_components(
+    result: xr.Dataset, ax: "Axes | None" = None, *, kind: str = "biplot", components: tuple[int, int] = (1, 2)
+) -> "Axes":
+    """Draw a biplot, or a scree plot.
+
+    Parameters
+    ----------
+    result : Dataset
+        What `to_dataset` of `perfarray.principal_components` gave. Of several analyses (further dims) the one with most samples is drawn,
+        and the picture says so; select another.
+    ax : Axes, optional
+        Where to draw; default: a new figure.
+    kind : {"biplot", "scree"}
+        Scores as points and loadings as arrows; or the share of the variance that each component explains.
+    components : (int, int)
+        The principal components along the two axes of a biplot.
+
+    Returns
+    -------
+    Axes
+        Arrows have a scale of their own, the same along both axes.
+
+    Raises
+    ------
+    ImportError
+        When matplotlib is not installed.
+    ValueError
+        An unknown kind; components that are not there.
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> import matplotlib.pyplot as plt
+    >>> import numpy as np, xarray as xr, perfarray
+    >>> table = xr.DataArray(np.eye(3), dims=("machine", "benchmark"), coords={"machine": [1, 2, 3], "benchmark": ["a", "b", "c"]})
+    >>> ax = principal_components(table.perf.principal_components().to_dataset(), kind="scree")
+    >>> ax.get_ylabel()
+    'share of the variance, percent'
+    >>> plt.close(ax.figure)
+    """
+    check_matplotlib()
+    if kind not in KINDS:
+        raise ValueError(f"kind={kind!r} is not known; choose one of 'biplot', 'scree'")
+    result = result.compute()
+    result, others = _one_analysis(result)
+    chosen = [*selection(result), *([f"one of {others + 1} analyses (select another)"] if others else [])]
+    return _scree(result, ax, chosen) if kind == "scree" else _biplot(result, ax, components, chosen)
+
+
+def _one_analysis(result: xr.Dataset) -> tuple[xr.Dataset, int]:
+    """Return the analysis with most samples, without what it lacks, and how many others have an answer."""
+    extra = [str(dim) for dim in result["explained_variance_ratio"].dims if dim != "principal_component"]
+    if not extra:
+        return result, 0
+    samples, features = str(result.attrs["samples"]), str(result.attrs["features"])
+    sizes = result["score"].notnull().any("principal_component").sum(samples)
+    fullest = {dim: int(place) for dim, place in sizes.argmax(extra).items()}
+    chosen = result.isel(fullest)
+    for dim, name in ((samples, "score"), (features, "loading"), ("principal_component", "explained_variance_ratio")):
+        there = chosen[name].notnull()
+        chosen = chosen.isel({dim: np.flatnonzero(there.any([other for other in there.dims if other != dim]).values)})
+    return chosen, int((sizes > 0).sum()) - 1
+
+
+def _biplot(result: xr.Dataset, ax: "Axes | None", components: tuple[int, int], said: list[str]) -> "Axes":
+    """Draw points and arrows."""
+    there = result["principal_component"].values.tolist()
+    if len(components) != 2 or any(number not in there for number in components):
+        raise ValueError(f"components={components!r}: give two of the principal components {there}")
+    samples, features = str(result.attrs["samples"]), str(result.attrs["features"])
+    chosen = result.sel(principal_component=list(components))
+    scores = chosen["score"].transpose(samples, "principal_component").values
+    loadings = chosen["loading"].transpose(features, "principal_component").values
+    height = float(np.clip(SIDES[0] + 0.06 * (len(scores) + len(loadings) - 15), *SIDES))
+    ax = axes_for(ax, (height + 1.0, height))
+    farthest, longest = np.abs(scores).max(axis=0), np.abs(loadings).max(axis=0)
+    usable = (farthest > 0) & (longest > 0)
+    scale = REACH * float((farthest[usable] / longest[usable]).min(initial=np.inf)) if usable.any() else 1.0
+    ends = loadings * scale
+    ax.axhline(0, color="#dddddd", linewidth=0.6, zorder=0)
+    ax.axvline(0, color="#dddddd", linewidth=0.6, zorder=0)
+    ax.quiver(
+        np.zeros(len(ends)), np.zeros(len(ends)), *ends.T, angles="xy", scale_units="xy", scale=1, width=0.003, color=COLOURS[5],
+        label=f"{features} (loading; {_plain(scale)} on the axes is 1)", zorder=2,
+    )  # fmt: skip
+    ax.scatter(scores[:, 0], scores[:, 1], s=26, color=COLOURS[0], label=f"{samples} (score)", zorder=3)
+    ax.update_datalim(ends)
+    ax.margins(0.15)
+    for axis, number in zip((ax.xaxis, ax.yaxis), components, strict=True):
+        share = 100 * float(result["explained_variance_ratio"].sel(principal_component=number))
+        axis.set_label_text(f"principal component {number} ({share:.3g} % of the variance)")
+    describe(ax, ", ".join([f"{samples} and {features}: biplot", *said]))
+    ax.autoscale_view()
+    points, arrows = (shortened([str(label) for label in result[dim].values.tolist()], MOST) for dim in (samples, features))
+    marks = [Mark(name, x, y, "black", arrow=False) for name, (x, y) in zip(points, scores.tolist(), strict=True)]
+    marks += [Mark(name, x, y, COLOURS[5], arrow=True) for name, (x, y) in zip(arrows, ends.tolist(), strict=True)]
+    left_out = write_names(ax, marks)
+    if left_out:
+        ax.text(0.99, 0.01, f"no room for {left_out} names", transform=ax.transAxes, ha="right", fontsize=NOTE_SIZE, color=DARK)
+    return ax
+
+
+def _plain(number: float) -> str:
+    """Write a number in three digits."""
+    return f"{number:.3g}" if 0.001 <= abs(number) < 1e5 else f"{number:.2e}"
+
+
+def _scree(result: xr.Dataset, ax: "Axes | None", said: list[str]) -> "Axes":
+    """Draw the share of the variance of every component, and their sum so far."""
+    from matplotlib.ticker import MaxNLocator
+
+    ratio = 100 * result["explained_variance_ratio"].values
+    numbers = result["principal_component"].values
+    ax = axes_for(ax, (6.0, 4.0))
+    ax.bar(numbers, ratio, 0.6, color=COLOURS[1], label="each")
+    ax.plot(numbers, np.cumsum(ratio), "o-", color=COLOURS[0], markersize=4, linewidth=1.4, label="sum so far")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set_ylim(0, 105)
+    ax.set_xlabel("principal component")
+    ax.set_ylabel("share of the variance, percent")
+    describe(ax, ", ".join(["Explained variance", *said]))
+    return ax

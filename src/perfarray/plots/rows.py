@@ -1,0 +1,85 @@
+"""One row per cell: how the cells of a result stand under each other, and what is written beside them."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from perfarray.conventions import BENCHMARK
+from perfarray.plots.figure import LABEL_SIZE, NOTE_SIZE, label_text, shortened, text_width
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+GAP: Final = 0.7
+"""Room between groups, in rows."""
+
+INCHES: Final = 0.25
+"""Height of a row."""
+
+
+class Row(NamedTuple):
+    """A cell's place: its position in the array, its label inside its group, the group ("" without groups), its height."""
+
+    cell: dict[str, int]
+    label: str
+    group: str
+    y: float
+
+
+def rows_of(array: xr.DataArray, *, top: float = 0.0) -> list[Row]:
+    """Give every cell a row, from the top down; where several dims vary, the cells of one benchmark form a group."""
+    if not array.size:
+        raise ValueError(f"the result has no cell to draw: its dims are {dict(array.sizes)}")
+    dims = sorted((str(dim) for dim in array.dims), key=lambda dim: dim != BENCHMARK)
+    shown = [dim for dim in dims if array.sizes[dim] > 1] or dims
+    heads, tails = (shown[:1], shown[1:]) if array.size > 1 and len(shown) > 1 else ([], shown)
+    texts = {dim: shortened([label_text(dim, label) for label in array[dim].values.tolist()]) for dim in shown}
+    rows: list[Row] = []
+    for index in np.ndindex(*(array.sizes[dim] for dim in dims)):
+        cell = dict(zip(dims, index, strict=True))
+        group, label = (", ".join(texts[dim][cell[dim]] for dim in part) for part in (heads, tails))
+        gap = GAP if rows and rows[-1].group != group else 0.0
+        rows.append(Row(cell, label, group, rows[-1].y + 1 + gap if rows else top))
+    return rows
+
+
+def size_for(rows: Sequence[Row]) -> tuple[float, float]:
+    """Return width and height in inches of a figure with these rows."""
+    written = text_width([row.label for row in rows]) + text_width([row.group for row in rows])
+    return 5.5 + written / 72, 1.5 + INCHES * (rows[-1].y - rows[0].y + 1)
+
+
+def label_rows(ax: "Axes", rows: Sequence[Row]) -> None:
+    """Write the labels left of the Axes, groups left of the labels, first row on top."""
+    labels = [row.label for row in rows]
+    ax.set_yticks([row.y for row in rows], labels, fontsize=LABEL_SIZE)
+    ax.tick_params(axis="y", length=0, pad=8)
+    ax.spines["left"].set_visible(False)
+    ax.set_ylim(rows[-1].y + 0.8, rows[0].y - 0.8)
+    groups = dict.fromkeys(row.group for row in rows if row.group)
+    for group in groups:
+        heights = [row.y for row in rows if row.group == group]
+        ax.annotate(
+            group, (0, min(heights)), (-text_width(labels) - 20, 0), ("axes fraction", "data"), textcoords="offset points",
+            ha="right", va="center", fontsize=LABEL_SIZE, fontweight="bold", annotation_clip=False, gid="group",
+        )  # fmt: skip
+    for above, below in pairwise(rows):
+        if above.group != below.group:
+            ax.axhline((above.y + below.y) / 2, color="#dddddd", linewidth=0.6, zorder=0)
+
+
+def beside_rows(ax: "Axes", rows: Sequence[Row], texts: Sequence[str], header: str) -> None:
+    """Write a column of short texts right of the Axes, with a header over it."""
+    width = text_width([*texts, *header.split("\n")])
+    for row, text in zip(rows, texts, strict=True):
+        ax.annotate(
+            text, (1, row.y), (width + 8, 0), ("axes fraction", "data"), textcoords="offset points",
+            ha="right", va="center", fontsize=NOTE_SIZE, annotation_clip=False, gid="beside",
+        )  # fmt: skip
+    ax.annotate(
+        header, (1, 1), (width + 8, 4), "axes fraction", textcoords="offset points",
+        ha="right", va="bottom", fontsize=NOTE_SIZE, annotation_clip=False, gid="header",
+    )  # fmt: skip

@@ -1,0 +1,107 @@
+"""Which way each benchmark went through the Speedup-Test: what was tested, at which p, and where it stopped."""
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import xarray as xr
+
+from perfarray.plots.figure import GREY, LABEL_SIZE, NOTE_SIZE, axes_for, check_matplotlib, describe, selection
+from perfarray.plots.rows import Row, beside_rows, label_rows, rows_of, size_for
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+HEADERS: Final = {
+    "normal_baseline": "Shapiro-Wilk\nbaseline",
+    "normal_candidate": "Shapiro-Wilk\ncandidate",
+    "equal_variances": "F test",
+    "same_shape": "Kolmogorov-Smirnov\nless the medians",
+    "faster": "is it faster?",
+}
+"""What stands over each step."""
+
+GOES_ON, WARNS, STOPS, CHOOSES = "condition holds", "fails, goes on", "stops", "chooses the test"
+SIGNIFICANT, NOT_SIGNIFICANT = "significant", "not significant"
+FILLS: Final = {
+    GOES_ON: "#cfe3f1", CHOOSES: "#e3dcef", WARNS: "#f6d9a0", STOPS: "#e9b39a", SIGNIFICANT: "#8fd0b7", NOT_SIGNIFICANT: "#dddddd",
+}  # fmt: skip
+
+STATES: Final = {
+    "normal": GOES_ON, "a shift": GOES_ON, "equal variances": CHOOSES, "unequal variances": CHOOSES,
+    "not normal, large sample": WARNS, "not a shift, large samples": WARNS,
+    "not normal, small sample": STOPS, "not a shift, small sample": STOPS, "no answer": STOPS,
+    "significant": SIGNIFICANT, "not significant": NOT_SIGNIFICANT,
+}  # fmt: skip
+"""What each outcome of a step means for the way; an outcome that is not here was not reached."""
+
+
+def protocol(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
+    """Draw a row per benchmark: one box per step of the protocol, with its p-value and outcome.
+
+    Parameters
+    ----------
+    result : Dataset
+        What `speedup_test` returned, or a selection of it.
+    ax : Axes, optional
+        Where to draw; default: a new figure, as high as its rows need.
+
+    Returns
+    -------
+    Axes
+        Steps from left to right; right of them the speedup and the level it is significant at. A step that was not reached has no box.
+
+    Raises
+    ------
+    ImportError
+        When matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> import matplotlib.pyplot as plt
+    >>> import perfarray
+    >>> times = perfarray.from_samples({"old": [2.799, 2.046, 1.259, 1.877, 2.244], "new": [1.046, 0.259, 0.877, 1.244, 1.799]})
+    >>> ax = protocol(times.perf.speedup_test("old", confidence_level=0.95))
+    >>> [text.get_text() for text in ax.texts[:4]]
+    ['0.965  normal', '0.965  normal', '1  equal variances', '0.0112  significant']
+    >>> plt.close(ax.figure)
+    """
+    check_matplotlib()
+    result = result.compute()
+    rows = rows_of(result["speedup"])
+    steps = [str(step) for step in result["step"].values]
+    width, height = size_for(rows)
+    ax = axes_for(ax, (width + 1.1 * len(steps), height + 0.4))
+    for row in rows:
+        _draw_way(ax, row, result.isel(row.cell))
+    label_rows(ax, rows)
+    ax.set_xlim(-0.5, len(steps) - 0.5)
+    ax.set_xticks(range(len(steps)), [HEADERS.get(step, step) for step in steps], fontsize=LABEL_SIZE)
+    ax.tick_params(axis="x", length=0)
+    beside_rows(
+        ax, rows, [_found(result.isel(row.cell)) for row in rows], f"speedup of the\n{result.attrs.get('statistic', 'mean')}, level"
+    )
+    describe(ax, ", ".join(["Speedup-Test", *selection(result), f"compared with {result.attrs.get('baseline', 'the baseline')}"]))
+    ax.spines["bottom"].set_visible(False)
+    return ax
+
+
+def _draw_way(ax: "Axes", row: Row, cell: xr.Dataset) -> None:
+    """Draw one benchmark's boxes."""
+    from matplotlib.patches import Rectangle
+
+    pvalues, outcomes = cell["step_pvalue"].values.tolist(), cell["step_outcome"].values.tolist()
+    for place, (pvalue, outcome) in enumerate(zip(pvalues, outcomes, strict=True)):
+        if outcome not in STATES:
+            ax.text(place, row.y, "–", ha="center", va="center", fontsize=NOTE_SIZE, color=GREY)
+            continue
+        state = STATES[outcome]
+        ax.add_patch(Rectangle((place - 0.48, row.y - 0.38), 0.96, 0.76, facecolor=FILLS[state], edgecolor="none", label=state))
+        written = outcome if np.isnan(pvalue) else f"{pvalue:.3g}  {outcome}"
+        ax.text(place, row.y, written, ha="center", va="center", fontsize=NOTE_SIZE)
+
+
+def _found(cell: xr.Dataset) -> str:
+    """Write the speedup, and the level at which it is significant."""
+    level = f"{100 * float(cell['confidence_level']):g} %" if bool(cell["significant"]) else "no"
+    return f"{float(cell['speedup']):.3f}, {level}"

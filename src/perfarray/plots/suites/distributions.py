@@ -1,0 +1,179 @@
+"""A suite's score: densities of its distribution for several machines, and five numbers as box plots."""
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import xarray as xr
+
+from perfarray.plots.figure import (
+    COLOURS,
+    DARK,
+    GREY,
+    NOTE_SIZE,
+    axes_for,
+    check_matplotlib,
+    describe,
+    label_text,
+    number_format,
+    selection,
+    shortened,
+)
+from perfarray.plots.rows import label_rows, rows_of, size_for
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST: Final = len(COLOURS)
+"""Densities that can be told apart by colour; more are drawn in grey."""
+
+POINTS: Final = 400
+"""Places at which a density is drawn."""
+
+MOST_ROWS: Final = 300
+"""Box plots that can be told apart in one picture."""
+
+SAME: Final = 1e-9
+"""Relative spread below which scores are one value, but for rounding."""
+
+
+def score_densities(result: xr.DataArray, ax: "Axes | None" = None) -> "Axes":
+    """Draw the density of every cell's scores, and its suite score as a dotted line.
+
+    Parameters
+    ----------
+    result : DataArray
+        What `perfarray.score_distribution` returned, or a selection of it.
+    ax : Axes, optional
+        Where to draw; default: a new figure.
+
+    Returns
+    -------
+    Axes
+        Horizontal axis: the score. Densities are Gaussian kernel estimates by Scott's rule; a score that never varies is a line. More
+        than seven cells have one colour.
+
+    Raises
+    ------
+    ImportError
+        When matplotlib is not installed.
+    ValueError
+        When no cell has a score.
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> import matplotlib.pyplot as plt
+    >>> import perfarray
+    >>> times = perfarray.from_samples({"fft": [9.0, 10.0, 11.0], "sort": [4.0, 5.0, 6.0]}, dim="benchmark")
+    >>> ax = score_densities(times.perf.score_distribution(rng=1))
+    >>> ax.get_xlabel()
+    'geometric mean of time over benchmark, s'
+    >>> plt.close(ax.figure)
+    """
+    check_matplotlib()
+    result = result.compute()
+    cells = result.isel(replicate=0, drop=True)
+    places = [dict(zip(cells.dims, index, strict=True)) for index in np.argwhere(np.isfinite(cells.values)).tolist()]
+    if not places:
+        raise ValueError("no cell has a score; nothing to draw")
+    shown = [dim for dim in cells.dims if cells.sizes[dim] > 1]
+    names = shortened([", ".join(label_text(str(dim), cells[dim].values[place[dim]]) for dim in shown) for place in places])
+    ax = axes_for(ax, (7.5, 4.5))
+    crowd = len(places) > MOST
+    for number, (place, name) in enumerate(zip(places, names, strict=True)):
+        label = (f"{len(places)} cells" if number == 0 else "_") if crowd else name or "scores"
+        _draw_density(ax, result.isel(place), GREY if crowd else COLOURS[number], label, dotted=not crowd)
+    units = str(result.attrs.get("units", "1"))
+    written = number_format(units)
+    ax.xaxis.set_major_formatter(lambda value, _: written(value))
+    ax.set_xlabel(_score_label(result.attrs, units))
+    ax.set_ylabel("density (highest = 1)")
+    ax.set_ylim(0, 1.08)
+    describe(ax, ", ".join(["Scores of single runs of the suite", *selection(cells)]))
+    return ax
+
+
+def _draw_density(ax: "Axes", scores: xr.DataArray, colour: str, label: str, *, dotted: bool) -> None:
+    """Draw one density, as high as every other."""
+    from scipy.stats import gaussian_kde
+
+    values = scores.values
+    if np.ptp(values) <= SAME * np.abs(values).max():
+        ax.axvline(values[0], color=colour, linewidth=1.6, label=label)
+        return
+    smooth = gaussian_kde(values)
+    margin = 3 * float(np.sqrt(smooth.covariance[0, 0]))
+    along = np.linspace(values.min() - margin, values.max() + margin, POINTS)
+    density = smooth(along)
+    ax.plot(along, density / density.max(), color=colour, linewidth=1.6 if dotted else 0.8, label=label)
+    if dotted and "suite_score" in scores.coords:
+        ax.axvline(float(scores["suite_score"]), color=colour, linewidth=1, linestyle=":")
+
+
+def _score_label(attrs: dict[str, object], units: str) -> str:
+    """Say what the score is."""
+    said = f"{attrs.get('mean', 'geometric')} mean of {attrs.get('metric', 'time')} over {attrs.get('across', 'benchmark')}"
+    return said if units in ("", "1") else f"{said}, {units}"
+
+
+def five_numbers(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
+    """Draw the five numbers of every cell as a box plot: whiskers from the least to the largest score, the box between the quartiles.
+
+    Parameters
+    ----------
+    result : Dataset
+        What `perfarray.five_number_summary` returned, or a selection of it. Every dim gives rows on one axis.
+    ax : Axes, optional
+        Where to draw; default: a new figure, as high as its rows need.
+
+    Returns
+    -------
+    Axes
+        Horizontal axis: the score.
+
+    Raises
+    ------
+    ImportError
+        When matplotlib is not installed.
+    ValueError
+        More cells than can be drawn.
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> import matplotlib.pyplot as plt
+    >>> import perfarray
+    >>> times = perfarray.from_samples({"fft": [9.0, 10.0, 11.0], "sort": [4.0, 5.0, 6.0]}, dim="benchmark")
+    >>> ax = five_numbers(times.perf.five_number_summary(method="exact"))
+    >>> ax.get_title(loc="left")
+    'Five numbers of the score, exact'
+    >>> plt.close(ax.figure)
+    """
+    check_matplotlib()
+    result = result.compute()
+    if result["median"].size > MOST_ROWS:
+        raise ValueError(
+            f"{result['median'].size} cells; at most {MOST_ROWS} can be drawn: select some (dims {dict(result['median'].sizes)})"
+        )
+    rows = rows_of(result["median"])
+    ax = axes_for(ax, size_for(rows))
+    numbers = np.array([[float(result[name].isel(row.cell)) for row in rows] for name in ("minimum", "q1", "median", "q3", "maximum")])
+    heights = np.array([row.y for row in rows])
+    measured = np.isfinite(numbers[2])
+    for y in heights[~measured]:
+        ax.text(0.01, y, "not measured", transform=ax.get_yaxis_transform(), va="center", color=DARK, fontsize=NOTE_SIZE)
+    (low, q1, median, q3, high), y = numbers[:, measured], heights[measured]
+    ax.hlines(y, low, high, color=COLOURS[0], linewidth=1, label="minimum to maximum")
+    for end in (low, high):
+        ax.vlines(end, y - 0.16, y + 0.16, color=COLOURS[0], linewidth=1)
+    ax.barh(y, q3 - q1, 0.55, q1, color=COLOURS[1], edgecolor=COLOURS[0], linewidth=0.8, label="quartiles", zorder=2)
+    ax.vlines(median, y - 0.275, y + 0.275, color=DARK, linewidth=1.8, label="median", zorder=3)
+    label_rows(ax, rows)
+    units = str(result["median"].attrs.get("units", "1"))
+    written = number_format(units)
+    ax.xaxis.set_major_formatter(lambda value, _: written(value))
+    ax.set_xlabel(_score_label({str(key): value for key, value in result.attrs.items()}, units))
+    exact = result.attrs.get("method") == "exact"
+    how = "exact" if exact else f"{result.attrs.get('n_resamples', '')} scores drawn"
+    describe(ax, ", ".join(["Five numbers of the score", *selection(result["median"]), how]))
+    return ax

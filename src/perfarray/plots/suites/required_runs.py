@@ -1,0 +1,86 @@
+"""How many runs are enough: the interval of a ratio against the number of runs it rests on."""
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import xarray as xr
+
+from perfarray.plots.figure import COLOURS, DARK, axes_for, check_matplotlib, describe, selection
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+DODGE: Final = 0.2
+"""Distance of cells at one number of runs, as a share of the least step."""
+
+
+def required_runs(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
+    """Draw the interval at every number of runs, and the number from which on it is as narrow as was asked for.
+
+    Parameters
+    ----------
+    result : Dataset
+        What `perfarray.required_runs` returned, or a selection of it: `lower` and `upper` along `runs`, and `required`. Up to seven
+        cells stand beside each other.
+    ax : Axes, optional
+        Where to draw; default: a new figure.
+
+    Returns
+    -------
+    Axes
+        Horizontal axis: runs of every benchmark, as far as there are any; vertical axis: the ratio of scores. The line of no change is
+        drawn where it is near: it does not make narrow intervals into dots.
+
+    Raises
+    ------
+    ImportError
+        When matplotlib is not installed.
+    ValueError
+        When there are more cells than colours, or none.
+    """
+    check_matplotlib()
+    from matplotlib.ticker import MaxNLocator
+
+    result = result.compute()
+    required = result["required"]
+    if not 0 < required.size <= len(COLOURS):
+        raise ValueError(f"{required.size} cells; between 1 and {len(COLOURS)} can be drawn: select some (dims {dict(required.sizes)})")
+    ax = axes_for(ax, (7.5, 4.5))
+    runs = result["runs"].values.astype(float)
+    step = DODGE * float(np.diff(runs).min()) if len(runs) > 1 else 0.0
+    for number, index in enumerate(np.ndindex(*required.shape)):
+        place = dict(zip(required.dims, index, strict=True))
+        cell, colour = result.isel(place), COLOURS[number]
+        shift = step * (number - (required.size - 1) / 2)
+        name = ", ".join(str(required[dim].values[place[dim]]) for dim in required.dims if required.sizes[dim] > 1)
+        label = (name or "interval") + _promised(cell)
+        ax.vlines(runs + shift, cell["lower"].values, cell["upper"].values, color=colour, linewidth=2, label=label)
+        wanted = float(cell["required"])
+        if np.isfinite(wanted):
+            ax.axvline(wanted + shift, color=colour if name else DARK, linewidth=1, linestyle=":", label="_" if name else "required")
+    _draw_no_change(ax)
+    across = result.attrs.get("across", "benchmark")
+    has = result["lower"].notnull().any(required.dims).values
+    ax.set_xlim(runs.min() - 0.5, (runs[has].max() if has.any() else runs.max()) + 0.5)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set_xlabel(f"runs of every {across}")
+    level = 100 * float(result.attrs.get("confidence_level", 0.95))
+    baseline = f", relative to {result.attrs['baseline']}" if "baseline" in result.attrs else ""
+    ax.set_ylabel(f"ratio of scores ({level:g} % interval)")
+    describe(ax, ", ".join(["Interval by runs", *selection(required)]) + baseline)
+    return ax
+
+
+def _draw_no_change(ax: "Axes") -> None:
+    """Draw the line of no change, unless the view would have to be more than twice as high for it."""
+    low, high = ax.get_ylim()
+    if low - (high - low) < 1.0 < high + (high - low):
+        ax.axhline(1.0, color=DARK, linewidth=0.8, zorder=0)
+
+
+def _promised(cell: xr.Dataset) -> str:
+    """Say of a cell whose runs do not suffice how many would, as far as that is known."""
+    if np.isfinite(float(cell["required"])) or "extrapolated" not in cell:
+        return ""
+    further = float(cell["extrapolated"])
+    return " (too few runs)" if np.isnan(further) else f" (too few runs; {further:.0f} would do)"

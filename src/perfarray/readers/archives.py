@@ -1,0 +1,265 @@
+"""One file, or many: read each into a table, and build one Dataset of all."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import xarray as xr
+
+from perfarray.readers.finding import AnyPath, Found, find_files, shown
+from perfarray.readers.joining import check_place, combine, finished
+from perfarray.readers.layout import parse_layout
+from perfarray.readers.opening import FileError, Source
+from perfarray.readers.recognising import formats, known_names, not_recognised, read_table, recognise
+from perfarray.tables.build import Table, build
+from perfarray.timings.validation import check_choice, listed, warn
+
+BATCH = 256
+"""Files handed to dask at once: after them the progress bar moves. Its processes start anew for every batch, so it is not small."""
+
+
+class Attempt(NamedTuple):
+    """What came of one file: its place, its table (None: no reader recognises it), what is odd about it, what is wrong with it."""
+
+    placed: Found
+    table: Table | None
+    notes: list[str]
+    error: FileError | None
+
+
+def read(path: AnyPath, *, format: str | None = None) -> xr.Dataset:
+    """Read one file of benchmark results.
+
+    Parameters
+    ----------
+    path : path-like
+        A file; gzip, bzip2 and xz are unpacked.
+    format : str, optional
+        Its format; default: recognised by content. Known: `pyperf`, `jmh`, `spec_csv`, `spec_text`, `spec_runs`, `spec_dump`,
+        `speedup_test`, `tidy_csv`.
+
+    Returns
+    -------
+    Dataset
+        Timings in seconds over `benchmark` and the file's own levels, ragged runs padded with NaN; marks, settings and machine as
+        coordinates; `attrs["metric"]` names the main metric, `attrs["format"]` the format.
+
+    Raises
+    ------
+    ValueError
+        When no format recognises the file, or it is broken: the message names the file, the place and the reason.
+
+    Examples
+    --------
+    >>> import perfarray
+    >>> times = perfarray.read(perfarray.dataset_path("python_malloc") / "pymalloc.json")
+    >>> times["time"].dims
+    ('benchmark', 'execution', 'iteration')
+    """
+    source = Source(Path(path))
+    if source.path.is_dir():
+        raise FileError(f"{source.path}: is a folder; read_archive reads folders")
+    known = recognise(source, format)
+    if known is None:
+        raise not_recognised(source)
+    table = read_table(source, known)
+    try:
+        dataset = build(finished([table])[0])
+    except ValueError as error:
+        raise source.error(str(error)) from error
+    _report(source.notes)
+    return dataset
+
+
+def read_archive(
+    paths: AnyPath | Iterable[AnyPath] | Mapping[str, Any],
+    *,
+    layout: str | None = None,
+    dim: str = "file",
+    format: str | None = None,
+    on_error: str = "raise",
+    progress: bool = False,
+    chunks: Any = None,
+) -> xr.Dataset:
+    """Read many files into one Dataset.
+
+    Parameters
+    ----------
+    paths : path-like, iterable of them, or mapping
+        A folder (with all inside it), a glob pattern, a list of files; or a mapping whose keys become labels of `dim` and whose values
+        are any of these, as in `{"old": "old/*.json", "new": "new"}`.
+    layout : str, optional
+        Names the dims in a path, as in `"{version}/{machine}_{session}.json"`; matched against the end of each path.
+    dim : str
+        Without a layout or mapping, the dim along which files lie, labelled with their path inside the folder.
+    format : str, optional
+        As for `read`.
+    on_error : {"raise", "warn", "skip"}
+        For files that are recognised and broken, or that were named one by one and cannot be read.
+    progress : bool
+        Show a progress bar.
+    chunks : optional
+        Chunks of the result, as `Dataset.chunk` takes them. The files are then read as dask tasks, side by side on whatever scheduler
+        dask is set to: threads by default, `dask.config.set(scheduler="processes")`, or a `dask.distributed` client.
+
+    Returns
+    -------
+    Dataset
+        As `read`, with the dims of the layout. Files that would land on one cell get a dim `file`, never a level. Descriptors lie along
+        the dims they vary over; what is unknown is `"unknown"`. Files are taken in the order of their paths (those of a mapping label
+        by label), so that the result is the same for any order of a list and any number of workers.
+
+    Raises
+    ------
+    ValueError
+        When nothing can be read, a file is broken (the first by its path), or a path does not match the layout.
+    ImportError
+        When `chunks` is given and dask is not installed.
+
+    Notes
+    -----
+    The Dataset is put together in memory before it is split into chunks. An archive that does not fit is read part by part into one
+    Zarr store: see "From a folder of reports to a Zarr archive" in the documentation.
+
+    Warns
+    -----
+    UserWarning
+        Once, with counts: files of a folder that no reader recognises, and with `on_error="warn"` broken ones.
+
+    Examples
+    --------
+    >>> import perfarray
+    >>> folder = perfarray.dataset_path("python_malloc")
+    >>> perfarray.read_archive(folder, layout="{version}.json")["version"].values.tolist()
+    ['malloc', 'pymalloc']
+    """
+    check_choice(on_error, "on_error", ("raise", "warn", "skip"))
+    found = [one for _, own in groupby(find_files(paths, dim, layout), _labels) for one in sorted(own, key=_path)]
+    tables, kept, skipped, broken, notes = [], [], [], [], []
+    for placed, table, said, error in _attempts(
+        found, partial(_attempt, layout=layout, dim=dim, format=format), progress, chunks is not None
+    ):
+        if error is not None:
+            if on_error == "raise":
+                raise error
+            broken.append(str(error))
+        elif table is None:
+            skipped.append(placed.label)
+        else:
+            tables.append(table)
+            kept.append(placed)
+            notes += said
+    if not tables:
+        raise ValueError(f"none of the {len(found)} files in {shown(paths)} could be read{_reasons(broken, skipped)}")
+    left_out = _left_out(skipped, broken if on_error == "warn" else [])
+    _report([f"of {len(found)} files, {left_out}"] if left_out else [], notes)
+    dataset = build(combine(tables, kept))
+    dataset.attrs |= {"n_files": len(tables), "n_files_skipped": len(skipped), "n_files_broken": len(broken)}
+    # A token of its own: dask would read every value and text to make one up, at more than the price of reading the files.
+    return dataset.chunk(chunks, token=uuid4().hex) if chunks is not None else dataset
+
+
+def _labels(one: Found) -> dict[str, Any]:
+    """Return what a mapping says of a file: files of one label come one after another."""
+    return one.labels
+
+
+def _path(one: Found) -> Path:
+    """Return where a file is."""
+    return one.path
+
+
+def _attempts(found: Sequence[Found], attempt: Callable[[Found], Attempt], progress: bool, side_by_side: bool) -> Iterator[Attempt]:
+    """Read the files and yield what came of each in their order, whoever is ready first."""
+    size = BATCH if side_by_side else 1
+    read_all = _as_tasks if side_by_side else map
+    with _progress_bar(len(found)) if progress else nullcontext() as bar:
+        for start in range(0, len(found), size):
+            batch = found[start : start + size]
+            yield from read_all(attempt, batch)
+            if bar is not None:
+                bar.update(len(batch))
+
+
+def _as_tasks(attempt: Callable[[Found], Attempt], batch: Iterable[Found]) -> Sequence[Attempt]:
+    """Read files on dask's scheduler: the one that was chosen, so that no worker is started that nobody asked for."""
+    try:
+        from dask.base import compute
+        from dask.delayed import delayed
+    except ImportError as error:
+        raise ImportError("chunks= needs dask, which is not installed; install perfarray[io]") from error
+    found: Sequence[Attempt] = compute(*(delayed(attempt, pure=False, traverse=False)(one) for one in batch))  # type: ignore[no-untyped-call]
+    return found
+
+
+def _progress_bar(files: int) -> Any:
+    """Return a bar that counts files."""
+    from tqdm.auto import tqdm
+
+    return tqdm(total=files, desc="reading", unit="file")
+
+
+def _attempt(one: Found, layout: str | None, dim: str, format: str | None) -> Attempt:
+    """Read one file of several; what is wrong with it is returned, so that the first in order is reported and not the first in time."""
+    source = Source(one.path)
+    try:
+        table = _read(source, format, one.explicit)
+        if table is not None:
+            one = one._replace(labels=_labels_of(one, layout, dim, table))
+            check_place(table, one)
+    except FileError as error:
+        return Attempt(one, None, [], error)
+    return Attempt(one, table, source.notes, None)
+
+
+def _read(source: Source, format: str | None, explicit: bool) -> Table | None:
+    """Read one file of several; None for one that no reader recognises and nobody named."""
+    known = recognise(source, format)
+    if known is None:
+        if explicit:
+            raise not_recognised(source)
+        return None
+    try:
+        return read_table(source, known)
+    except FileError:
+        if format is None or explicit or known.started(source.head) or known.recognise(source):
+            raise
+        return None
+
+
+def _labels_of(one: Found, layout: str | None, dim: str, table: Table) -> dict[str, Any]:
+    """Return the labels a file's place gives it: none where the file says itself where it belongs."""
+    if layout is None:
+        placed = dim == "file" and formats()[str(table.attrs["format"])].placed
+        return one.labels or ({} if placed else {dim: one.label})
+    parsed = parse_layout(layout, one.path.absolute().as_posix())
+    if parsed is None:
+        raise FileError(f"{one.path}: its path does not match layout={layout!r}")
+    return one.labels | parsed
+
+
+def _left_out(skipped: Sequence[str], broken: Sequence[str]) -> str:
+    """Say which files are not in the result, and why."""
+    parts = []
+    if broken:
+        parts.append(f"{len(broken)} are broken and left out: {listed(broken, 5)}")
+    if skipped:
+        parts.append(f"{len(skipped)} are of no known format and left out: {listed(skipped, 5)}")
+    return "; ".join(parts)
+
+
+def _reasons(broken: Sequence[str], skipped: Sequence[str]) -> str:
+    """Say why nothing could be read."""
+    known = f"; formats that are known: {known_names()}" if skipped else ""
+    return f": {_left_out(skipped, broken)}{known}"
+
+
+def _report(*notes: Sequence[str]) -> None:
+    """Warn once of all that is odd."""
+    lines = [note for some in notes for note in some]
+    if lines:
+        warn("; ".join(lines[:5]) + (f"; and {len(lines) - 5} more" if len(lines) > 5 else ""))

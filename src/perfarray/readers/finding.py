@@ -1,0 +1,106 @@
+"""Which files are meant by a folder, a glob, a list or a mapping of these, and what each is called among the others."""
+
+import glob
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from os import PathLike, fspath, scandir
+from os.path import commonpath
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from perfarray.timings.validation import listed
+
+AnyPath = str | PathLike[str]
+
+
+class Found(NamedTuple):
+    """A file to read: where, what it is called among the others, what its place says of it, and whether it was asked for by name."""
+
+    path: Path
+    label: str
+    labels: dict[str, Any]
+    explicit: bool
+
+
+def find_files(paths: Any, dim: str, layout: str | None) -> list[Found]:
+    """Return the files of a folder, glob, list or mapping, sorted.
+
+    Raises
+    ------
+    ValueError
+        When there are none, or none for a key of the mapping.
+    TypeError
+        When `paths` is none of these.
+    """
+    if not isinstance(paths, Mapping):
+        found = list(_find(paths))
+        if not found:
+            raise ValueError(f"no files found in {shown(paths)}")
+        return found
+    if not paths:
+        raise ValueError("the mapping of labels to paths is empty")
+    if layout is not None and f"{{{dim}}}" in layout:
+        raise ValueError(f"dim {dim!r} is named both by the mapping and by layout={layout!r}")
+    found = []
+    for label, inner in paths.items():
+        inside = list(_find(inner))
+        if not inside:
+            raise ValueError(f"no files found for {label!r} in {shown(inner)}")
+        found += [one._replace(labels={dim: label}) for one in inside]
+    return found
+
+
+def shown(paths: Any) -> str:
+    """Write paths for a message."""
+    return repr(fspath(paths)) if isinstance(paths, str | PathLike) else listed(map(str, paths), 3)
+
+
+def _find(paths: Any) -> Iterator[Found]:
+    """Yield the files of a folder, glob or list, each once, labelled by their path below the folder they have in common."""
+    if isinstance(paths, str | PathLike):
+        root = Path(fspath(paths))
+        files = dict(_expanded(paths))
+        folder = root if root.is_dir() else _common_folder(list(files))
+    elif isinstance(paths, Iterable) and not isinstance(paths, bytes):
+        files = {}
+        for item in paths:
+            for path, explicit in _expanded(item):
+                files[path] = files.get(path, False) or explicit
+        folder = _common_folder(list(files))
+    else:
+        raise TypeError(
+            f"paths must be a folder, a glob pattern, a list of files or a mapping of labels to those; got {type(paths).__name__}"
+        )
+    above = len(folder.parts) if folder else 0
+    for path, explicit in files.items():
+        yield Found(path, "/".join(path.parts[above:]) if folder else path.as_posix(), {}, explicit)
+
+
+def _expanded(item: Any) -> list[tuple[Path, bool]]:
+    """Return the files one path stands for, and whether it named them one by one."""
+    if not isinstance(item, str | PathLike):
+        raise TypeError(f"a path must be text or path-like; got {item!r}")
+    text = fspath(item)
+    path = Path(text)
+    if path.is_dir():
+        return [(inside, False) for inside in sorted(_inside(text))]
+    if path.exists() or not glob.has_magic(text):
+        return [(path, True)]
+    matches = sorted(Path(match) for match in glob.glob(text, recursive=True))
+    return [(match, False) for match in matches if match.is_file()]
+
+
+def _inside(folder: str) -> Iterator[Path]:
+    """Yield the files of a folder and of those in it; a link is followed to a file, not to a folder."""
+    with scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                yield from _inside(entry.path)
+            elif entry.is_file():
+                yield Path(entry.path)
+
+
+def _common_folder(files: Sequence[Path]) -> Path | None:
+    """Return the folder all files lie in, or None where paths are not comparable."""
+    if not files or len({path.is_absolute() for path in files}) > 1:
+        return None
+    return Path(commonpath([str(path.parent) for path in files]))

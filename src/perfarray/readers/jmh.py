@@ -1,0 +1,314 @@
+"""JMH JSON (`-rf json`): forks are executions, measurement iterations iterations; warm-up is not in the file.
+
+The unit decides what a number is: `ns/op` is a time (in seconds after reading), `ops/ms` a throughput, never a time. An entry is a
+benchmark x params x mode x threads; these settings are in its label and coordinates along `benchmark`. Secondary metrics (profilers,
+the methods of a group) are variables of their own.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from perfarray.conventions import BENCHMARK, HIGHER, LOWER, METRIC, SECONDS, THROUGHPUT, TIME, UNKNOWN, seconds_factor
+from perfarray.numerics.types import Floats, Integers
+from perfarray.readers.joining import rename_labels
+from perfarray.readers.names import RESERVED, number_or_text, unique_labels, variable_name
+from perfarray.readers.opening import Source
+from perfarray.tables.build import Column, Descriptor, Metric, Table
+
+NAME = "jmh"
+
+DESCRIPTORS = {
+    "jdkVersion": "jdk_version",
+    "jmhVersion": "jmh_version",
+    "jvm": "jvm",
+    "vmName": "vm",
+    "vmVersion": "vm_version",
+    "forks": "forks",
+}
+"""JMH's fields to our coordinates."""
+
+TAKEN = RESERVED | {"benchmark_name", "mode", "threads", *DESCRIPTORS.values()}
+"""Names that params and secondary metrics must not take."""
+
+TIME_MODES = ("avgt", "sample", "ss")
+"""Modes whose score is a time."""
+
+NUMBERS = {float, int, str}
+"""Types of values; text is for "NaN" and infinities, which JSON does not have."""
+
+Entry = dict[str, Any]
+Forks = list[list[float]]
+
+
+class Unit(NamedTuple):
+    """What a unit measures, how it is written, and what brings it to the unit of all that measure the same."""
+
+    kind: str
+    written: str
+    factor: float
+    common: str
+
+
+class Piece(NamedTuple):
+    """The values of one metric of one entry."""
+
+    entry: int
+    name: str
+    unit: Unit
+    forks: Forks
+
+
+def started(head: str) -> bool:
+    """Say whether a broken file began as JMH JSON."""
+    return head.lstrip().startswith("[") and '"benchmark"' in head and ('"mode"' in head or '"jmhVersion"' in head)
+
+
+def recognise(source: Source) -> bool:
+    """Say whether the content is a list of JMH results."""
+    content = source.json_or_none
+    return isinstance(content, list) and bool(content) and all(isinstance(entry, dict) and "primaryMetric" in entry for entry in content)
+
+
+def read(source: Source) -> Table:
+    """Read all entries: benchmark x execution x iteration."""
+    content = source.json
+    if not isinstance(content, list) or not all(isinstance(entry, dict) and "primaryMetric" in entry for entry in content):
+        raise source.error("is not JMH JSON: expected a list of results with 'primaryMetric'")
+    if not content:
+        raise source.error("is an empty list: there is nothing to read")
+    names, jvm_dim = _labels(content, source)
+    taken = TAKEN | {_setting(key) for entry in content for key in entry.get("params") or ()}
+    pieces = [list(_pieces(index, entry, taken, source)) for index, entry in enumerate(content)]
+    lengths = [_fork_lengths(of_entry) for of_entry in pieces]
+    sizes = [sum(of_entry) for of_entry in lengths]
+    codes, distinct = _coded(names)
+    labels = {BENCHMARK: Column(codes=np.repeat(codes, sizes), labels=distinct)}
+    if jvm_dim is not None:
+        codes, distinct = _coded(jvm_dim)
+        labels["jvm_args"] = Column(codes=np.repeat(codes, sizes), labels=distinct)
+    metrics = _metrics(list(chain.from_iterable(pieces)), lengths, source)
+    per_fork = np.array(list(chain.from_iterable(lengths)), dtype=np.intp)
+    forks = np.concatenate([np.arange(len(of_entry)) for of_entry in lengths])
+    return Table(
+        labels=labels,
+        levels={"execution": np.repeat(forks, per_fork), "iteration": _counted(per_fork)},
+        metrics=metrics,
+        descriptors=_descriptors(content, names, jvm_dim),
+        attrs={METRIC: TIME if TIME in metrics else THROUGHPUT},
+    )
+
+
+def agree(tables: Sequence[Table]) -> list[Table]:
+    """Name mode and threads in the labels of every file if one of them must, so that the same benchmark has the same label in all."""
+    said = [{name: set(table.descriptors[name].values.values()) for name in ("mode", "threads")} for table in tables]
+    several_modes = len(set().union(*(own["mode"] for own in said))) > 1
+    several_threads = set().union(*(own["threads"] for own in said)) != {1}
+    agreed = []
+    for table, own in zip(tables, said, strict=True):
+        missing_mode = several_modes and len(own["mode"]) == 1
+        missing_threads = several_threads and own["threads"] == {1}
+        agreed.append(_relabelled(table, missing_mode, missing_threads) if missing_mode or missing_threads else table)
+    return agreed
+
+
+def _relabelled(table: Table, name_mode: bool, name_threads: bool) -> Table:
+    """Add mode and threads to the labels of one file."""
+    name_of, mode_of, threads_of = (
+        {key[0]: value for key, value in table.descriptors[name].values.items()} for name in ("benchmark_name", "mode", "threads")
+    )
+    labels = {}
+    for label in table.labels[BENCHMARK].labels:
+        said, number = re.fullmatch(r"(?s)(?:\[(.*)\])?(#\d+)?", label.removeprefix(name_of[label])).groups("")  # type: ignore[union-attr]
+        threads = f"threads={threads_of[label]}"
+        parts = [said.removesuffix(threads).removesuffix(",")] if said and said != threads else []
+        parts += [f"mode={mode_of[label]}"] if name_mode else []
+        parts += [threads] if name_threads or said.endswith(threads) else []
+        labels[label] = f"{name_of[label]}[{','.join(parts)}]{number}"
+    return rename_labels(table, BENCHMARK, labels)
+
+
+def _labels(content: list[Entry], source: Source) -> tuple[list[str], list[str] | None]:
+    """Name the entries `benchmark[params,mode,threads]`; entries that differ in nothing but jvmArgs lie along that dim.
+
+    Mode is named where several occur, threads where several occur or it is not 1.
+    """
+    say_mode = len({entry.get("mode") for entry in content}) > 1
+    say_threads = {entry.get("threads", 1) for entry in content} != {1}
+    names = []
+    for entry in content:
+        parts = [f"{key}={value}" for key, value in (entry.get("params") or {}).items()]
+        parts += [f"mode={entry.get('mode', UNKNOWN)}"] if say_mode else []
+        parts += [f"threads={entry.get('threads', 1)}"] if say_threads else []
+        name = str(entry.get("benchmark", UNKNOWN))
+        names.append(f"{name}[{','.join(parts)}]" if parts else name)
+    jvm = [_jvm_args(entry) for entry in content]
+    if len(set(names)) < len(names) and len(set(zip(names, jvm, strict=True))) == len(names):
+        return names, jvm
+    return unique_labels(names, source), None
+
+
+def _jvm_args(entry: Entry) -> str:
+    """Return the arguments as one text."""
+    return " ".join(map(str, entry.get("jvmArgs") or ()))
+
+
+def _setting(param: str) -> str:
+    """Return the coordinate of a param."""
+    return variable_name(param, "param_", TAKEN)
+
+
+def _pieces(index: int, entry: Entry, taken: frozenset[str], source: Source) -> Any:
+    """Yield the metrics of one entry: the primary, then the secondary ones."""
+    primary = entry["primaryMetric"]
+    unit = _primary_unit(str(primary.get("scoreUnit", "")), entry.get("mode"), index, source)
+    yield Piece(index, unit.kind, unit, _forks(primary, index, "primaryMetric", source))
+    for name, metric in (entry.get("secondaryMetrics") or {}).items():
+        ours = variable_name(name.lstrip("·+"), "secondary_", taken)
+        yield Piece(index, ours, _unit(str(metric.get("scoreUnit", "1"))), _forks(metric, index, name, source))
+
+
+def _forks(metric: Entry, index: int, name: str, source: Source) -> Forks:
+    """Return the values, fork by fork; of the histograms of mode `sample` the mean of each iteration."""
+    forks: Forks | None = metric.get("rawData")
+    if forks is not None:
+        return forks
+    histograms = metric.get("rawDataHistogram")
+    if histograms is None:
+        raise source.error(f"entry {index}: {name!r} has neither rawData nor rawDataHistogram")
+    return [[_histogram_mean(counts) for counts in fork] for fork in histograms]
+
+
+def _histogram_mean(counts: list[list[float]]) -> float:
+    """Return the mean of one iteration of mode `sample`: pairs of value and how often it was seen."""
+    total = sum(count for _, count in counts)
+    return sum(value * count for value, count in counts) / total if total else float("nan")
+
+
+def _primary_unit(text: str, mode: Any, index: int, source: Source) -> Unit:
+    """Say what the primary metric is: the unit decides, and a mode that says otherwise is noted."""
+    unit = _unit(text)
+    if unit.kind not in (TIME, THROUGHPUT):
+        raise source.error(f"entry {index} has unit {text!r}; expected a time per operation (ns/op) or operations per time (ops/s)")
+    if (unit.kind == TIME and mode == "thrpt") or (unit.kind == THROUGHPUT and mode in TIME_MODES):
+        start = f"{source.path}: mode {mode!r} and unit {text!r} contradict each other; the unit decides: read as a {unit.kind}"
+        if not any(note.startswith(start) for note in source.notes):
+            source.notes.append(f"{start} (entry {index} is the first)")
+    return unit
+
+
+@lru_cache(maxsize=256)
+def _unit(text: str) -> Unit:
+    """Read a unit: a time (also per operation), a rate (of operations: a throughput), or something else."""
+    before, _, after = text.partition("/")
+    factor = seconds_factor(before)
+    if factor is not None and after in ("op", ""):
+        return Unit(TIME, SECONDS, factor, SECONDS)
+    per = seconds_factor(after)
+    if per is not None:
+        return Unit(THROUGHPUT if before == "ops" else f"{before}_rate", text, 1.0 / per, f"{before}/s")
+    return Unit(text, text, 1.0, text)
+
+
+def _fork_lengths(pieces: list[Piece]) -> list[int]:
+    """Return how many iterations each fork of an entry has, in the metric that has most."""
+    lengths = [len(fork) for fork in pieces[0].forks]
+    for piece in pieces[1:]:
+        own = [len(fork) for fork in piece.forks]
+        if own != lengths:
+            width = max(len(own), len(lengths))
+            own, lengths = own + [0] * (width - len(own)), lengths + [0] * (width - len(lengths))
+            lengths = [max(pair) for pair in zip(own, lengths, strict=True)]
+    return lengths
+
+
+def _coded(labels: list[str]) -> tuple[Integers, list[str]]:
+    """Return a code for every label, and the distinct labels in order of appearance."""
+    seen: dict[str, int] = {}
+    codes = [seen.setdefault(label, len(seen)) for label in labels]
+    return np.array(codes, dtype=np.intp), list(seen)
+
+
+def _counted(lengths: Integers) -> Integers:
+    """Count from 0 in every one of several lengths."""
+    return np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+
+
+def _metrics(pieces: list[Piece], lengths: list[list[int]], source: Source) -> dict[str, Metric]:
+    """Lay each metric out as a column, NaN where an entry lacks it; one name that means two things becomes two variables."""
+    fork_starts: list[list[int]] = []
+    rows = 0
+    for of_entry in lengths:
+        fork_starts.append([])
+        for length in of_entry:
+            fork_starts[-1].append(rows)
+            rows += length
+    if not rows:
+        raise source.error("has entries and no values in any of them")
+    by_name: dict[str, dict[str, list[Piece]]] = {}
+    for piece in pieces:
+        by_name.setdefault(piece.name, {}).setdefault(piece.unit.kind, []).append(piece)
+    metrics = {}
+    for name, kinds in by_name.items():
+        for kind, own in kinds.items():
+            metrics[name if len(kinds) == 1 else variable_name(f"{name}_{kind}", "")] = _metric(own, fork_starts, rows, source)
+    return metrics
+
+
+def _metric(pieces: list[Piece], fork_starts: list[list[int]], rows: int, source: Source) -> Metric:
+    """Place one metric's values; several units of one kind are converted to the common one."""
+    unit = pieces[0].unit
+    if any(piece.unit.written != unit.written for piece in pieces):
+        unit = unit._replace(written=unit.common)
+    convert = unit.written == unit.common
+    flat = list(chain.from_iterable(fork for piece in pieces for fork in piece.forks))
+    lengths = np.array([len(fork) for piece in pieces for fork in piece.forks], dtype=np.intp)
+    starts = [start for piece in pieces for start, _ in zip(fork_starts[piece.entry], piece.forks, strict=False)]
+    values = np.full(rows, np.nan)
+    numbers = _numbers(flat, pieces, source)
+    if convert:
+        numbers *= np.repeat([piece.unit.factor for piece in pieces], [sum(map(len, piece.forks)) for piece in pieces])
+    values[np.repeat(np.array(starts, dtype=np.intp), lengths) + _counted(lengths)] = numbers
+    return Metric(values=values, units=unit.written, better=HIGHER if unit.kind == THROUGHPUT else LOWER)
+
+
+def _numbers(flat: list[float], pieces: list[Piece], source: Source) -> Floats:
+    """Return values as numbers, or say which one is none."""
+    try:
+        if {type(value) for value in flat} <= NUMBERS:
+            return np.array(flat, dtype=float)
+    except ValueError:
+        pass
+    for piece in pieces:
+        for value in chain.from_iterable(piece.forks):
+            try:
+                float(value)
+            except (TypeError, ValueError):
+                raise source.error(f"entry {piece.entry}: a value of {piece.name!r} is {value!r}, where a number was expected") from None
+    raise source.error(f"{pieces[0].name!r} has values that are not numbers")
+
+
+def _descriptors(content: list[Entry], names: list[str], jvm_dim: list[str] | None) -> dict[str, Descriptor]:
+    """Return settings and versions along `benchmark` (and `jvm_args`, if that is a dim); settings stay there even where all are alike."""
+    dims = (BENCHMARK,) if jvm_dim is None else (BENCHMARK, "jvm_args")
+    keys = list(zip(names, strict=True)) if jvm_dim is None else list(zip(names, jvm_dim, strict=True))
+    found: dict[str, dict[tuple[str, ...], Any]] = {
+        "benchmark_name": {key: str(entry.get("benchmark", UNKNOWN)) for key, entry in zip(keys, content, strict=True)},
+        "mode": {key: str(entry.get("mode", UNKNOWN)) for key, entry in zip(keys, content, strict=True)},
+        "threads": {key: number_or_text(entry.get("threads", 1)) for key, entry in zip(keys, content, strict=True)},
+    }
+    for param in dict.fromkeys(chain.from_iterable(entry.get("params") or () for entry in content)):
+        values = ((key, (entry.get("params") or {}).get(param)) for key, entry in zip(keys, content, strict=True))
+        found[_setting(param)] = {key: None if value is None else str(value) for key, value in values}
+    for theirs, ours in DESCRIPTORS.items():
+        if any(theirs in entry for entry in content):
+            found[ours] = {key: number_or_text(entry.get(theirs)) for key, entry in zip(keys, content, strict=True)}
+    if jvm_dim is None and any(entry.get("jvmArgs") for entry in content):
+        found["jvm_args"] = {key: _jvm_args(entry) for key, entry in zip(keys, content, strict=True)}
+    versions = {*DESCRIPTORS.values(), "jvm_args"}
+    kept = {name: () if name in versions else (BENCHMARK,) for name in found}
+    return {name: Descriptor(dims=dims, values=values, keep=kept[name]) for name, values in found.items()}

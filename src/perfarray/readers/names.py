@@ -1,0 +1,55 @@
+"""Names that files give: benchmarks that occur twice, variables that no file format would store, names that mean something else here."""
+
+import re
+from collections.abc import Collection, Sequence
+from functools import lru_cache
+from typing import Any
+
+from perfarray.conventions import COMPARED, LEVELS, MARKS, THROUGHPUT, TIME
+from perfarray.readers.opening import Source
+from perfarray.timings.validation import listed
+
+RESERVED = frozenset({*COMPARED, *LEVELS, *MARKS, TIME, THROUGHPUT})
+"""Names that a setting or a further metric of a file must not take."""
+
+
+def unique_labels(names: Sequence[str], source: Source) -> list[str]:
+    """Keep every one of several benchmarks of the same name: the second becomes `name#2`; one note names them."""
+    taken = set(names)
+    if len(taken) == len(names):
+        return list(names)
+    counts: dict[str, int] = {}
+    labels = []
+    for name in names:
+        counts[name] = counts.get(name, 0) + 1
+        label = name
+        while counts[name] > 1 and (label := f"{name}#{counts[name]}") in taken:
+            counts[name] += 1
+        taken.add(label)
+        labels.append(label)
+    repeated = [name for name in counts if names.count(name) > 1]
+    source.notes.append(
+        f"{source.path}: {len(repeated)} benchmark names occur more than once; all are kept, the second as {repeated[0] + '#2'!r}: "
+        f"{listed(repeated, 5)}"
+    )
+    return labels
+
+
+def variable_name(name: str, prefix: str, taken: Collection[str] = RESERVED) -> str:
+    """Return a name a variable can have in every file format, with a prefix where it is taken."""
+    clean, begins_well = _cleaned(name)
+    return clean if begins_well and clean not in taken else f"{prefix}{clean}"
+
+
+def number_or_text(value: Any) -> Any:
+    """Return what describes a benchmark as a number if it is a usual one, None as None, and all else as text."""
+    if value is None or (type(value) in (int, float) and abs(value) < 2**53):
+        return value
+    return str(value)
+
+
+@lru_cache(maxsize=1024)
+def _cleaned(name: str) -> tuple[str, bool]:
+    """Return a name without slashes and control characters, and whether it begins with a letter, a digit or `_`."""
+    clean = re.sub(r"[/\x00-\x1f\x7f]", "_", name).strip()
+    return clean, re.match(r"\w", clean) is not None

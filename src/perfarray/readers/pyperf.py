@@ -1,0 +1,193 @@
+"""pyperf JSON (https://pyperf.readthedocs.io): worker processes are executions, their values iterations, warm-ups marked.
+
+Versions 3 to 6 (2016-17, `version` an integer) and "1.0" (since, a string) are read. Runs without values calibrate the number of loops
+and are no executions: they are counted in `attrs["n_calibration_runs"]`.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from perfarray.conventions import BENCHMARK, LOWER, METRIC, SECONDS, TIME
+from perfarray.numerics.types import Integers
+from perfarray.readers.names import number_or_text, unique_labels
+from perfarray.readers.opening import Source
+from perfarray.tables.build import Column, Descriptor, Metric, Table
+
+NAME = "pyperf"
+
+VERSIONS = (3, 4, 5, 6, "1.0")
+"""What `version` may be, oldest first."""
+
+RAW_WARMUPS = (4, 5, 6)
+"""Versions whose warm-ups are pairs of a number of loops and the time of all of them."""
+
+VARIABLES = {"second": (TIME, SECONDS), "byte": ("memory", "B"), "integer": ("count", "1")}
+"""pyperf's unit to our variable and unit."""
+
+DESCRIPTORS = {
+    "hostname": "machine",
+    "cpu_model_name": "cpu",
+    "cpu_count": "cores",
+    "platform": "os",
+    "python_implementation": "python_implementation",
+    "python_version": "python_version",
+    "commit_id": "commit",
+    "tags": "tags",
+}
+"""pyperf's metadata to our coordinates."""
+
+Metadata = dict[str, Any]
+
+
+def started(head: str) -> bool:
+    """Say whether a broken file began as pyperf JSON."""
+    return '"benchmarks"' in head and any(f'"{word}"' in head for word in ("runs", "warmups", "perf_version", "common_metadata"))
+
+
+def recognise(source: Source) -> bool:
+    """Say whether the content is a pyperf suite."""
+    content = source.json_or_none
+    if not isinstance(content, dict) or "version" not in content:
+        return False
+    benchmarks = content.get("benchmarks")
+    return isinstance(benchmarks, list) and all(isinstance(bench, dict) and "runs" in bench for bench in benchmarks)
+
+
+def read(source: Source) -> Table:
+    """Read a suite: benchmark x execution x iteration."""
+    content = source.json
+    if not isinstance(content, dict) or not isinstance(content.get("benchmarks"), list):
+        raise source.error("is not a pyperf suite: expected an object with a list 'benchmarks'")
+    benchmarks = content["benchmarks"]
+    if not benchmarks:
+        raise source.error("'benchmarks' is an empty list: there is nothing to read")
+    version = content.get("version")
+    if version not in VERSIONS or isinstance(version, bool):
+        raise source.error(f"has version {version!r} of pyperf's format; those that can be read are {', '.join(map(repr, VERSIONS))}")
+    metadata = [_metadata(content, bench) for bench in benchmarks]
+    names = unique_labels([str(known.get("name", source.path.name.partition(".")[0])) for known in metadata], source)
+    runs = _Runs()
+    for index, (bench, known) in enumerate(zip(benchmarks, metadata, strict=True)):
+        before = len(runs.bench)
+        for run in bench["runs"]:
+            runs.add(index, run, known, version in RAW_WARMUPS)
+        if len(runs.bench) == before:
+            raise source.error(
+                f"benchmark {names[index]!r} (benchmarks[{index}]) has {len(bench['runs'])} runs and no values in any of them"
+            )
+    return _table(source, runs, names, metadata)
+
+
+def _metadata(content: Metadata, bench: Metadata) -> Metadata:
+    """Merge metadata downwards: file, benchmark (in old versions: what all runs have in common); a name may be with the runs only."""
+    runs = bench["runs"]
+    first = runs[0].get("metadata") or {} if runs else {}
+    stated = {key: first[key] for key in ("name", "unit") if key in first}
+    return {**stated, **content.get("metadata", {}), **bench.get("common_metadata", {}), **bench.get("metadata", {})}
+
+
+class _Runs:
+    """The runs that measured: which benchmark each is of, how many warm-ups and values it has, and what only it says of itself."""
+
+    def __init__(self) -> None:
+        self.bench: list[int] = []
+        self.cold: list[int] = []
+        self.warm: list[int] = []
+        self.values: list[float] = []
+        self.own: dict[int, Metadata] = {}
+        self.calibrations = 0
+
+    def add(self, index: int, run: Metadata, known: Metadata, raw_warmups: bool) -> None:
+        """Add one run, or count it if it only calibrated."""
+        own: Metadata = run.get("metadata") or {}
+        loops = 1
+        measured = run.get("values") or run.get("samples")
+        if not measured and "raw_samples" in run:
+            loops = _number("loops", own, known) * _number("inner_loops", own, known)
+            measured = [value / loops for value in run["raw_samples"]]
+        if not measured:
+            self.calibrations += 1
+            return
+        if not DESCRIPTORS.keys().isdisjoint(own):
+            self.own[len(self.bench)] = own
+        warmups = run.get("warmups") or ()
+        if raw_warmups and warmups:
+            inner = _number("inner_loops", own, known)
+            self.values += [pair[1] / (pair[0] * inner) if isinstance(pair, list) else pair / loops for pair in warmups]
+        else:
+            self.values += [pair[1] if isinstance(pair, list) else pair / loops for pair in warmups]
+        self.values += measured
+        self.bench.append(index)
+        self.cold.append(len(warmups))
+        self.warm.append(len(measured))
+
+
+def _number(name: str, own: Metadata, known: Metadata) -> int:
+    """Return how often something is repeated, as the run or the benchmark says; 1 where nobody does."""
+    stated: Any = own[name] if name in own else known.get(name, 1)
+    return int(stated)
+
+
+def _table(source: Source, runs: _Runs, names: list[str], metadata: list[Metadata]) -> Table:
+    """Lay the runs out as columns."""
+    bench, cold, warm = np.array((runs.bench, runs.cold, runs.warm), dtype=np.intp)
+    first = np.searchsorted(bench, bench)
+    execution = np.arange(len(bench)) - first
+    length = cold + warm
+    iteration = np.arange(len(runs.values)) - np.repeat(np.cumsum(length) - length, length)
+    codes = np.repeat(bench, length)
+    metrics = _metrics(source, runs, [str(known.get("unit", "second")) for known in metadata], codes)
+    return Table(
+        labels={BENCHMARK: Column(codes=codes, labels=names)},
+        levels={"execution": np.repeat(execution, length), "iteration": iteration},
+        metrics=metrics,
+        marks={"warmup": iteration < np.repeat(cold, length)},
+        descriptors=_descriptors(names, metadata, runs, execution),
+        attrs={METRIC: TIME if TIME in metrics else next(iter(metrics)), "n_calibration_runs": runs.calibrations},
+    )
+
+
+def _metrics(source: Source, runs: _Runs, units: list[str], codes: Integers) -> dict[str, Metric]:
+    """Return one variable for each unit there is, empty where a benchmark has another."""
+    unknown = sorted(set(units) - set(VARIABLES))
+    if unknown:
+        raise source.error(f"unit {unknown[0]!r} is not one pyperf knows: {', '.join(VARIABLES)}")
+    if not {type(value) for value in runs.values} <= {float, int}:
+        place = next(value for value in runs.values if type(value) not in (float, int))
+        raise source.error(f"a value is {place!r}, where a number was expected")
+    numbers = np.array(runs.values, dtype=float)
+    metrics = {}
+    for unit in dict.fromkeys(units):
+        name, ours = VARIABLES[unit]
+        of_unit = np.array([other == unit for other in units])[codes]
+        metrics[name] = Metric(values=np.where(of_unit, numbers, np.nan), units=ours, better=LOWER)
+    return metrics
+
+
+def _descriptors(names: list[str], metadata: list[Metadata], runs: _Runs, execution: Integers) -> dict[str, Descriptor]:
+    """Return what the metadata say of the machine and the interpreter, along `benchmark` and `execution` where it varies."""
+    by_run = {key for own in runs.own.values() for key in own}
+    found = {}
+    for theirs, ours in DESCRIPTORS.items():
+        if theirs in by_run:
+            every = zip(runs.bench, execution.tolist(), range(len(runs.bench)), strict=True)
+            stated: dict[tuple[Any, ...], Any] = {
+                (names[bench], place): runs.own.get(run, {}).get(theirs, metadata[bench].get(theirs)) for bench, place, run in every
+            }
+            dims: tuple[str, ...] = (BENCHMARK, "execution")
+        else:
+            stated = {(name,): known[theirs] for name, known in zip(names, metadata, strict=True) if theirs in known}
+            dims = (BENCHMARK,)
+        if stated:
+            found[ours] = Descriptor(dims=dims, values={key: _descriptor(ours, value) for key, value in stated.items()})
+    return found
+
+
+def _descriptor(name: str, value: Any) -> Any:
+    """Return the number of cores as a number (old versions wrote text), a list as text, and all else as text too."""
+    if value is None:
+        return None
+    if name == "cores" and not isinstance(value, list):
+        return number_or_text(int(value))
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -1,0 +1,99 @@
+"""Recognising formats. A format is one module of this package with NAME, `started`, `recognise` and `read`; no list names them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from importlib import import_module
+from pkgutil import walk_packages
+from typing import NamedTuple
+
+from perfarray.readers.opening import FileError, Source
+from perfarray.tables.build import Table
+from perfarray.timings.validation import listed
+
+MISFIT = (ArithmeticError, AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
+"""What a reader runs into where content is not as its format has it."""
+
+
+class Format(NamedTuple):
+    """How one format is recognised and read.
+
+    `recognise` looks at content (never only at the name) and raises nothing but FileError; `started` says of a file too broken to parse
+    whether it began as this format; `agree` (optional) makes the tables of several files name their benchmarks alike; `placed` (PLACED in
+    the module, optional) says that a file itself tells where it belongs, so that its path is not needed for a label.
+    """
+
+    name: str
+    recognise: Callable[[Source], bool]
+    started: Callable[[str], bool]
+    read: Callable[[Source], Table]
+    agree: Callable[[Sequence[Table]], Sequence[Table]] | None
+    placed: bool = False
+
+
+@cache
+def formats() -> Mapping[str, Format]:
+    """Return every format there is a module for, by name."""
+    import perfarray.readers as package
+
+    found = {}
+    for module in walk_packages(package.__path__, "perfarray.readers."):
+        code = import_module(module.name)
+        if hasattr(code, "NAME"):
+            found[code.NAME] = Format(
+                code.NAME, code.recognise, code.started, code.read, getattr(code, "agree", None), getattr(code, "PLACED", False)
+            )
+    return found
+
+
+def known_names() -> str:
+    """Write the names of all formats for a message."""
+    return listed(sorted(formats()), 40)
+
+
+def recognise(source: Source, name: str | None) -> Format | None:
+    """Return the format of a file: the one asked for, else the one that knows its content, else None.
+
+    Raises
+    ------
+    ValueError
+        When the format asked for does not exist.
+    FileError
+        When the file began as a known format and is broken.
+    """
+    if name is not None:
+        if name not in formats():
+            raise ValueError(f"format={name!r} is not known; choose one of {known_names()}")
+        return formats()[name]
+    try:
+        whole = bool(source.text)
+    except FileError:
+        if any(known.started(source.head) for known in formats().values()):
+            raise
+        return None
+    for known in formats().values():
+        if whole and known.recognise(source):
+            return known
+    if source.looks_like_json and source.json_or_none is None and any(known.started(source.head) for known in formats().values()):
+        _ = source.json  # raises, and says where
+    return None
+
+
+def read_table(source: Source, known: Format) -> Table:
+    """Read one file into a table that says its format."""
+    try:
+        table = known.read(source)
+    except FileError:
+        raise
+    except MISFIT as error:
+        raise source.error(f"began as {known.name} and does not go on as such ({type(error).__name__}: {error})") from error
+    return replace(table, attrs={"format": known.name} | table.attrs)
+
+
+def not_recognised(source: Source) -> FileError:
+    """Say why a file that was named cannot be read: it is no text, empty, broken, or of another kind."""
+    if not source.text or source.text.isspace():
+        return source.error("is empty")
+    if source.looks_like_json and source.json_or_none is None:
+        _ = source.json  # raises, and says where
+    return source.error(f"no reader recognises its content; formats that are known: {known_names()}; it begins {source.head[:60]!r}")

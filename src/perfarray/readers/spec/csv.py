@@ -1,0 +1,290 @@
+"""SPEC CPU result CSV, 2006 and 2017: base and peak lie along `tuning`, each iteration of the suite is an execution.
+
+The "Full Results Table" is read; the "Selected Results Table" repeats its medians and is not. Peak runs that are the base runs copied
+are marked `copied`. The blocks HARDWARE and SOFTWARE become coordinates along `machine`, as text and, where the text is plain, as numbers.
+"""
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from perfarray.conventions import BENCHMARK, EXECUTION, HIGHER, MACHINE, METRIC, TIME, UNKNOWN
+from perfarray.readers.opening import Source
+from perfarray.readers.spec.system import enabled, gigabytes, kilobytes, number, said, suite_name
+from perfarray.tables.build import Column, Descriptor, Metric, Table, column_of, constant_column
+
+NAME = "spec_csv"
+
+PLACED = True
+"""A result says itself which machine and suite it is of: its files lie along these, not along `file`."""
+
+FULL, SELECTED = "Full Results Table", "Selected Results Table"
+
+TUNINGS = {"Base": "base", "Peak": "peak"}
+
+COLUMNS = {
+    "Run Time": "time",
+    "Ratio": "ratio",
+    "Rate": "ratio",
+    "Status": "status",
+    "# Copies": "copies",
+    "# Threads": "threads",
+    "Ref Time": "ref_time",
+}
+"""What follows `Base` or `Peak` in the head of the table (estimated runs have `Est.` before it), and what we call it."""
+
+SUCCESS, NOT_RUN = "S", "NR"
+"""Statuses; whatever else stands there says how a run failed."""
+
+BLOCKS = ("HARDWARE", "SOFTWARE")
+
+ABOUT = {
+    "Hardware Vendor:": "vendor",
+    "Hardware Model:": MACHINE,
+    "Run number:": "run_number",
+    "Date tested:": "date_tested",
+    "Test sponsor:": "test_sponsor",
+    "Tested by:": "tested_by",
+    "Hardware avail:": "hardware_available",
+    "Software avail:": "software_available",
+    "runcpu command:": "command",
+}
+"""Fields before the blocks."""
+
+FIELDS = {
+    ("HARDWARE", "CPU Name"): "cpu",
+    ("HARDWARE", "CPU Characteristics"): "cpu_characteristics",
+    ("HARDWARE", "CPU MHz"): "cpu_mhz",
+    ("HARDWARE", "Nominal"): "cpu_mhz",
+    ("HARDWARE", "Max MHz."): "cpu_max_mhz",
+    ("HARDWARE", "CPU(s) enabled"): "enabled",
+    ("HARDWARE", "Enabled"): "enabled",
+    ("HARDWARE", "CPU(s) orderable"): "orderable",
+    ("HARDWARE", "Orderable"): "orderable",
+    ("HARDWARE", "Primary Cache"): "l1_cache",
+    ("HARDWARE", "Cache L1"): "l1_cache",
+    ("HARDWARE", "Secondary Cache"): "l2_cache",
+    ("HARDWARE", "L2"): "l2_cache",
+    ("HARDWARE", "L3 Cache"): "l3_cache",
+    ("HARDWARE", "L3"): "l3_cache",
+    ("HARDWARE", "Other Cache"): "other_cache",
+    ("HARDWARE", "Other"): "other_cache",
+    ("HARDWARE", "Memory"): "memory",
+    ("HARDWARE", "Disk Subsystem"): "storage",
+    ("HARDWARE", "Storage"): "storage",
+    ("SOFTWARE", "Operating System"): "os",
+    ("SOFTWARE", "OS"): "os",
+    ("SOFTWARE", "Compiler"): "compiler",
+    ("SOFTWARE", "Auto Parallel"): "auto_parallel",
+    ("SOFTWARE", "Parallel"): "auto_parallel",
+    ("SOFTWARE", "Firmware"): "firmware",
+    ("SOFTWARE", "File System"): "file_system",
+    ("SOFTWARE", "System State"): "system_state",
+    ("SOFTWARE", "Base Pointers"): "base_pointers",
+    ("SOFTWARE", "Peak Pointers"): "peak_pointers",
+}
+"""Fields of the blocks, 2006 and 2017; of several `Other` the first is the cache."""
+
+NUMBERS = ("cpu_mhz", "cpu_max_mhz")
+
+Line = tuple[int, list[str]]
+
+
+class Run(NamedTuple):
+    """One run of one benchmark with one tuning."""
+
+    benchmark: str
+    tuning: str
+    execution: int
+    time: float
+    ratio: float
+    failed: bool
+    settings: dict[str, float]
+
+
+def started(head: str) -> bool:
+    """Say whether a file that is not all text began as a result."""
+    return re.match(r"\s*valid,[01]", head) is not None
+
+
+def recognise(source: Source) -> bool:
+    """Say whether the table of results stands under its title near the beginning."""
+    return re.search(rf'^"?{FULL}"?\s*\nBenchmark,', source.head, re.M) is not None
+
+
+def read(source: Source) -> Table:
+    """Read a result: benchmark x machine x tuning x execution."""
+    lines = [(place, _cells(line, place, source)) for place, line in enumerate(source.text.split("\n"), 1) if line.strip()]
+    titles = [index for index, (_, cells) in enumerate(lines) if cells[0] == FULL]
+    if not titles:
+        raise source.error(f"is not a SPEC result, or is cut off before its table: no line {FULL!r} in {len(lines)} lines")
+    if len(titles) > 1:
+        raise source.error(f"holds two results, the second from line {lines[titles[1]][0]} on; split it")
+    end = next((index for index, (_, cells) in enumerate(lines) if cells[0] == SELECTED), None)
+    if end is None:
+        raise source.error(f"is cut off in its {FULL!r}: its last line is {lines[-1][0]}, and no {SELECTED!r} follows")
+    runs, benchmarks = _runs(lines[titles[0] + 1 : end], source)
+    if not any(run.time == run.time for run in runs):
+        raise source.error(f"has no time of any benchmark in its {FULL!r}, which begins at line {lines[titles[0]][0]}")
+    about, suite = _about(lines[end + 1 :], runs)
+    about |= _first_line(lines, titles[0])
+    missing = [block for block in BLOCKS if not any(cells == [block] for _, cells in lines[end + 1 :])]
+    if missing:
+        source.notes.append(f"{source.path}: is cut off at line {lines[-1][0]}, before {' and '.join(missing)}; what they say is unknown")
+    return _table(runs, benchmarks, about, suite)
+
+
+def _cells(line: str, place: int, source: Source) -> list[str]:
+    """Split a line; names of fields of the third level are indented."""
+    if '"' not in line:
+        return [cell.strip() for cell in line.split(",")]
+    try:
+        return [cell.strip() for cell in next(csv.reader([line]))]
+    except csv.Error as error:
+        raise source.error(f"line {place} is not CSV: {error}") from None
+
+
+def _runs(lines: Sequence[Line], source: Source) -> tuple[list[Run], list[str]]:
+    """Return the runs of the table, and all benchmarks it names, run or not."""
+    if not lines or lines[0][1][0] != "Benchmark":
+        raise source.error(f"line {lines[0][0] if lines else 'last'}: expected the head of the table, 'Benchmark,...', under {FULL!r}")
+    columns = _columns(lines[0], source)
+    seen: Counter[tuple[str, str]] = Counter()
+    runs = []
+    for place, cells in lines[1:]:
+        for tuning, own in columns.items():
+            run = _run(cells, place, tuning, own, source)
+            if run is not None:
+                runs.append(run._replace(execution=seen[run.benchmark, tuning]))
+                seen[run.benchmark, tuning] += 1
+    return runs, list(dict.fromkeys(cells[0] for _, cells in lines[1:]))
+
+
+def _columns(head: Line, source: Source) -> dict[str, dict[str, int]]:
+    """Return tuning to what to the index of its column."""
+    place, names = head
+    columns: dict[str, dict[str, int]] = {}
+    for index, name in enumerate(names):
+        match = re.fullmatch(r"(?:Est\. )?(Base|Peak) (.*)", name)
+        if match and match[2] in COLUMNS:
+            columns.setdefault(TUNINGS[match[1]], {})[COLUMNS[match[2]]] = index
+    if not columns or any(not {"time", "ratio", "status"} <= own.keys() for own in columns.values()):
+        raise source.error(
+            f"line {place}: the head of the table needs run time, ratio or rate, and status of base or peak: {','.join(names)!r}"
+        )
+    return columns
+
+
+def _run(cells: list[str], place: int, tuning: str, columns: dict[str, int], source: Source) -> Run | None:
+    """Return one run, or None where there was none: empty cells, or NR."""
+    own = {what: cells[index] if index < len(cells) else "" for what, index in columns.items()}
+    status = own.pop("status")
+    if status == NOT_RUN or not (status or any(own.values())):
+        return None
+    if not status:
+        raise source.error(f"line {place}: the {tuning} run of {cells[0]!r} has no status; the row has {len(cells)} cells and is cut off")
+    values = {}
+    for what, text in own.items():
+        value = number(text)
+        if value is None and (text or what == "time") and status == SUCCESS:
+            raise source.error(f"line {place}: the {what} of the {tuning} run of {cells[0]!r} is {text!r}; expected a number above 0")
+        values[what] = np.nan if value is None else value
+    time, ratio = values.pop("time"), values.pop("ratio")
+    failed = status != SUCCESS
+    return Run(cells[0], tuning, 0, np.nan if failed else time, np.nan if failed else ratio, failed, values)
+
+
+def _first_line(lines: Sequence[Line], title: int) -> dict[str, Any]:
+    """Return what stands before the table, and whether its head calls the runs estimated."""
+    valid = next((cells[1] for _, cells in lines[:title] if cells[0] == "valid" and len(cells) > 1), "")
+    estimated = any(name.startswith("Est. ") for name in lines[title + 1][1])
+    return {"valid": int(valid) if valid in ("0", "1") else None, "estimated": int(estimated)}
+
+
+def _about(lines: Sequence[Line], runs: Sequence[Run]) -> tuple[dict[str, Any], str]:
+    """Return what the file says of the machine and how it was run, and the suite by the name of its score."""
+    copies = {run.settings.get("copies") for run in runs}
+    score = next((cells[0] for _, cells in lines if re.match(r"SPEC\S*_base", cells[0])), "")
+    texts: dict[str, str] = {}
+    for block, field, text in _fields(lines):
+        name = FIELDS.get((block, field)) if block else ABOUT.get(field)
+        if name is not None:
+            texts.setdefault(name, text)
+    known: dict[str, Any] = {name: said(text) or UNKNOWN for name, text in texts.items() if name not in NUMBERS}
+    known |= {name: number(texts.get(name, "")) for name in NUMBERS}
+    known |= enabled(texts.get("enabled", ""))
+    known |= {f"{level}_kb": kilobytes(known.get(f"{level}_cache")) for level in ("l2", "l3")}
+    known["memory_gb"] = gigabytes(known.get("memory"))
+    return known, suite_name(score, 1 if copies == {1.0} else None)
+
+
+def _fields(lines: Sequence[Line]) -> Iterator[tuple[str, str, str]]:
+    """Yield block, field and text; a text goes on in rows whose first cell is empty, and notes end the blocks."""
+    block, field, parts = "", "", [""]
+    for _, cells in lines:
+        if len(cells) == 1 and cells[0] in BLOCKS:
+            yield block, field, " ".join(parts)
+            block, field, parts = cells[0], "", [""]
+        elif len(cells) > 1 and cells[0] == "":
+            parts += cells[1:]
+        else:
+            yield block, field, " ".join(parts)
+            if block == BLOCKS[-1] and len(cells) == 1:
+                return
+            field, parts = cells[0], cells[1:]
+    yield block, field, " ".join(parts)
+
+
+def _table(runs: Sequence[Run], benchmarks: list[str], about: dict[str, Any], suite: str) -> Table:
+    """Lay the runs out as columns."""
+    machine = about.pop(MACHINE, UNKNOWN)
+    codes = {name: code for code, name in enumerate(benchmarks)}
+    labels = {
+        BENCHMARK: Column(codes=np.array([codes[run.benchmark] for run in runs], dtype=np.intp), labels=benchmarks),
+        MACHINE: constant_column(machine, len(runs)),
+        "tuning": column_of(run.tuning for run in runs),
+    }
+    descriptors = {
+        name: Descriptor(dims=(BENCHMARK, MACHINE), values={(bench, machine): value for bench in benchmarks}, keep=(MACHINE,))
+        for name, value in about.items()
+    }
+    descriptors["suite"] = Descriptor(dims=(BENCHMARK,), values=dict.fromkeys(((name,) for name in benchmarks), suite), keep=(BENCHMARK,))
+    for name in ("copies", "threads"):
+        values = {(run.benchmark, machine, run.tuning): run.settings[name] for run in runs if name in run.settings}
+        if values:
+            descriptors[name] = Descriptor(dims=(BENCHMARK, MACHINE, "tuning"), values=values)
+    descriptors["ref_time"] = Descriptor(dims=(BENCHMARK,), values=_ref_times(runs, benchmarks), keep=(BENCHMARK,))
+    return Table(
+        labels=labels,
+        levels={EXECUTION: np.array([run.execution for run in runs], dtype=np.intp)},
+        metrics={
+            TIME: Metric(values=np.array([run.time for run in runs])),
+            "ratio": Metric(values=np.array([run.ratio for run in runs]), units="1", better=HIGHER),
+        },
+        marks={"failed": np.array([run.failed for run in runs]), "copied": _copied(runs)},
+        descriptors=descriptors,
+        attrs={METRIC: TIME},
+    )
+
+
+def _ref_times(runs: Sequence[Run], benchmarks: Sequence[str]) -> dict[tuple[str], float | None]:
+    """Return the reference times: stated, or ratio x time / copies, which is a whole number of seconds but for rounding."""
+    known: dict[tuple[str], float | None] = dict.fromkeys((name,) for name in benchmarks)
+    for run in runs:
+        value = run.settings.get("ref_time", run.ratio * run.time / run.settings.get("copies", 1.0))
+        if value == value and known[(run.benchmark,)] is None:
+            known[(run.benchmark,)] = float(round(value)) if abs(value - round(value)) < 1e-4 * value else value
+    return known
+
+
+def _copied(runs: Sequence[Run]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Mark peak runs of benchmarks all of whose peak runs are the base runs, digit by digit: peak used the binary of base."""
+    values: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for run in runs:
+        values.setdefault((run.benchmark, run.tuning), []).append((run.time, run.ratio))
+    same = {name for name, tuning in values if tuning == "peak" and values[name, "peak"] == values.get((name, "base"))}
+    return np.array([run.tuning == "peak" and run.benchmark in same for run in runs], dtype=bool)

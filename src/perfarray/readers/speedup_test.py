@@ -1,0 +1,132 @@
+"""The Speedup-Test's configuration: CSV that names two sample files per benchmark, which are read with it.
+
+The samples are text with one time per line, in seconds; they are looked for in the current folder, as the tool does, then in that of the
+configuration. What the file calls Sample1 and Sample2 are the labels of `version`.
+"""
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from perfarray.conventions import BENCHMARK, EXECUTION, TIME, VERSION
+from perfarray.readers.opening import FileError, Source
+from perfarray.tables.build import Descriptor, Metric, Table, column_of
+from perfarray.timings.validation import listed
+
+NAME = "speedup_test"
+
+COLUMNS = ("name", "sample1", "sample2", "conflevel", "coef")
+"""Fields of the configuration; the last two may be empty or NA."""
+
+SAMPLES = ("Sample1", "Sample2")
+"""Baseline and candidate."""
+
+
+class Entry(NamedTuple):
+    """A line of the configuration with the values of its two files; a file that cannot be read has none, and is named.
+
+    The confidence level and the weight are NaN where the line has no valid one.
+    """
+
+    name: str
+    samples: tuple[list[float], list[float]]
+    level: float
+    weight: float
+    unreadable: tuple[str, ...]
+
+
+def started(head: str) -> bool:
+    """Say whether a file begins with the header of a configuration."""
+    return "\n" in head and _fields(head.partition("\n")[0]) == COLUMNS
+
+
+def recognise(source: Source) -> bool:
+    """Say whether the first line holds the five fields."""
+    return _fields(source.text.partition("\n")[0]) == COLUMNS
+
+
+def read(source: Source) -> Table:
+    """Read the configuration and its samples; a sample that cannot be read is a note, and the others go on."""
+    found = entries(source)
+    for entry in found:
+        source.notes += [
+            f"{source.path}: sample file {file!r} is missing, empty or not numbers; it is left out" for file in entry.unreadable
+        ]
+    if not any(any(entry.samples) for entry in found):
+        raise source.error(f"none of its sample files can be read: {listed([file for entry in found for file in entry.unreadable], 4)}")
+    return table_of_entries(found)
+
+
+def entries(source: Source) -> list[Entry]:
+    """Read the configuration and the files it names.
+
+    Raises
+    ------
+    FileError
+        A file without the header or without benchmarks, lines with too few or too many fields, a name that occurs twice.
+    """
+    if not recognise(source):
+        raise source.error(f"its first line must be Name,Sample1,Sample2,ConfLevel,Coef; it is {source.text.partition(chr(10))[0][:80]!r}")
+    rows = [row for row in csv.reader(io.StringIO(source.text), skipinitialspace=True) if any(cell.strip() for cell in row)][1:]
+    if not rows:
+        raise source.error("has a header and no benchmark")
+    found: list[Entry] = []
+    for number, row in enumerate(rows, 1):
+        if not 3 <= len(row) <= len(COLUMNS):
+            raise source.error(f"benchmark {number} has {len(row)} fields, not {len(COLUMNS)}: {','.join(row)!r}")
+        name, one, two, level, weight = (*(cell.strip() for cell in row), "", "")[: len(COLUMNS)]
+        if any(entry.name == name for entry in found):
+            raise source.error(f"benchmark {number} is called {name!r}, as another one is")
+        samples = _sample(source, one), _sample(source, two)
+        unreadable = tuple(file for file, values in zip((one, two), samples, strict=True) if not values)
+        share = _number(level)
+        found.append(Entry(name, samples, share if 0 < share < 1 else np.nan, _number(weight), unreadable))
+    return found
+
+
+def table_of_entries(found: Sequence[Entry]) -> Table:
+    """Return the values as one table; what a line says of its benchmark is kept along `benchmark`."""
+    rows = [
+        (entry.name, version, place, value)
+        for entry in found
+        for version, sample in zip(SAMPLES, entry.samples, strict=True)
+        for place, value in enumerate(sample)
+    ]
+    benchmarks, versions, places, values = zip(*rows, strict=True)
+    own = {
+        "confidence_level": {(entry.name,): entry.level for entry in found if np.isfinite(entry.level)},
+        "weight": {(entry.name,): entry.weight for entry in found if np.isfinite(entry.weight)},
+    }
+    return Table(
+        labels={BENCHMARK: column_of(benchmarks), VERSION: column_of(versions)},
+        levels={EXECUTION: np.array(places, dtype=np.intp)},
+        metrics={TIME: Metric(values=np.array(values, dtype=float))},
+        descriptors={name: Descriptor(dims=(BENCHMARK,), values=numbers, keep=(BENCHMARK,)) for name, numbers in own.items() if numbers},
+    )
+
+
+def _sample(source: Source, file: str) -> list[float]:
+    """Return the times of a sample file; none where it is missing, empty or not numbers."""
+    path = Path(file) if Path(file).is_file() else source.path.parent / file
+    try:
+        values = [float(word) for word in Source(path).text.replace(",", " ").split()]
+    except (FileError, ValueError):
+        return []
+    return values if np.isfinite(values).all() else []
+
+
+def _fields(line: str) -> tuple[str, ...]:
+    """Return the names in a header."""
+    return tuple(name.strip().strip('"').strip().lower() for name in line.split(","))
+
+
+def _number(text: str) -> float:
+    """Return a number, NaN for an empty field, NA, or anything else."""
+    try:
+        return float(text)
+    except ValueError:
+        return np.nan

@@ -1,0 +1,230 @@
+"""Tidy CSV: one row per measurement, columns named like dims, one column of values.
+
+Lines `# key: value` before the header may give `units`, `better`, `metric` (the column of values) and `shared_levels`. The unit may also
+be in the column's name: `time_ms`, `time [ms]`.
+"""
+
+import csv
+import io
+import re
+import warnings
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from perfarray.conventions import COMPARED, HIGHER, LEVELS, LOWER, MARKS, SECONDS, THROUGHPUT, TIME, seconds_factor
+from perfarray.readers.names import variable_name
+from perfarray.readers.opening import Source
+from perfarray.tables.build import Table
+from perfarray.tables.frames import table_of
+from perfarray.timings.validation import listed
+
+NAME = "tidy_csv"
+
+VALUES = {TIME: SECONDS, "cpu_time": SECONDS, "energy": "J", "energy_j": "J", THROUGHPUT: "ops/s"}
+"""Columns of values and their units where neither the name nor a comment says."""
+
+UNITS_AS_NAMES = {
+    "seconds": SECONDS, "milliseconds": "ms", "microseconds": "us", "nanoseconds": "ns", "ms": "ms", "us": "us", "ns": "ns",
+}  # fmt: skip
+"""Columns of times that are called by their unit."""
+
+LONGEST = 1 << 16
+"""Characters the comments and the header may have together."""
+
+MISSING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "none"]
+"""How a missing number is written; a label may be any of these but the empty one."""
+
+FOREIGN = (("benchmark", "time", "ratio"),)
+"""Headers that look tidy and belong to another format: SPEC runs, whose rows hold sums and scores too."""
+
+
+def started(head: str) -> bool:
+    """Say whether a file that is not all text has the header of a table."""
+    return "\n" in head[len(_comments(head)) :] and _is_tidy(head)
+
+
+def recognise(source: Source) -> bool:
+    """Say whether the header names a dim and a column of values."""
+    return not source.looks_like_json and _is_tidy(source.text[:LONGEST])
+
+
+def read(source: Source) -> Table:
+    """Read the table; text columns that no dim explains are dims of their own."""
+    said = dict(re.findall(r"^#\s*(\w+)\s*:[^\S\n]*(.*?)[^\S\n]*$", _comments(source.text[:LONGEST]), re.M))
+    frame = _frame(source)
+    found = _value_columns(source, frame.columns, said)
+    units = {metric: unit for metric, (_, unit) in found.items()}
+    for column, _ in found.values():
+        frame[column] = _numbers(source, frame[column])
+    better = {metric: said.get("better", HIGHER if metric == THROUGHPUT else LOWER) for metric in found}
+    value = {metric: column for metric, (column, _) in found.items()}
+    others = {name: variable_name(name, "column_", ()) for name in frame.columns if name not in value.values()}
+    try:
+        table = table_of(
+            frame.rename(columns=others),
+            value=value,
+            units=units,
+            better=better,
+            shared=said.get("shared_levels", "").split(),
+            texts_are_dims=True,
+        )
+    except ValueError as error:
+        raise source.error(str(error)) from None
+    _check_single(source, table)
+    source.notes += [f"{source.path}: {note}" for note in table.notes]
+    return table
+
+
+def _is_tidy(text: str) -> bool:
+    """Say whether the header names a dim and a column of values."""
+    columns = _header(text)
+    known = any(_value_column(name) for name in columns) or re.search(r"^#\s*metric\s*:", _comments(text), re.M) is not None
+    return known and any(name in (*COMPARED, *LEVELS) for name in columns) and tuple(columns) not in FOREIGN
+
+
+def _value_column(name: str) -> tuple[str, str, bool] | None:
+    """Return the variable a column holds, its unit, and whether the name says it; None for a column that is no value."""
+    lower = name.strip().lower()
+    if lower in VALUES:
+        return lower.removesuffix("_j"), VALUES[lower], lower.endswith("_j")
+    if lower in UNITS_AS_NAMES:
+        return TIME, UNITS_AS_NAMES[lower], True
+    match = re.fullmatch(r"(time|cpu_time)(?:_|\s*\[|\s*\(|\s+)(\w+)[\])]?", lower)
+    if match and seconds_factor(match[2]) is not None:
+        return match[1], match[2], True
+    return None
+
+
+def _value_columns(source: Source, columns: Iterable[str], said: dict[str, str]) -> dict[str, tuple[str, str]]:
+    """Return variable to column and unit; what a comment says must agree with the name."""
+    names = list(columns)
+    found: dict[str, tuple[str, str]] = {}
+    stated = {}
+    for name in names:
+        known = _value_column(name)
+        if known is None:
+            continue
+        metric, unit, by_name = known
+        if metric in found:
+            raise source.error(f"has two columns of {metric}, {found[metric][0]!r} and {name!r}; keep one")
+        found[metric] = (name, unit)
+        stated[metric] = by_name
+    main = said.get("metric")
+    if main is not None and main not in found:
+        if main not in names:
+            raise source.error(f"says its values are in column {main!r}; its columns are {listed(names, 30)}")
+        found = {main: (main, "1"), **found}
+        stated[main] = False
+    if not found:
+        raise source.error(f"has no column of values: expected one of {listed([*VALUES, *UNITS_AS_NAMES], 30)}; it has {listed(names, 30)}")
+    if "units" in said:
+        metric = main or next((name for name in (TIME, THROUGHPUT) if name in found), next(iter(found)))
+        column, unit = found[metric]
+        if stated[metric] and seconds_factor(unit) != seconds_factor(said["units"]):
+            raise source.error(f"says its units are {said['units']!r}, and its column of values is {column!r}; one of them is wrong")
+        if metric in (TIME, "cpu_time") and seconds_factor(said["units"]) is None:
+            raise source.error(f"says its times are in {said['units']!r}, which is not a unit of time")
+        found[metric] = (column, said["units"])
+    first = main or next((name for name in (TIME, THROUGHPUT) if name in found), None)
+    return {first: found[first], **found} if first else found
+
+
+def _frame(source: Source) -> pd.DataFrame:
+    """Parse the table: labels as they are written, whole numbers as numbers, the rest as pandas does."""
+    text = re.sub(r"(?m)^#.*\n?", "", source.text) if "#" in source.text else source.text
+    columns = _header(source.text[:LONGEST])
+    if len(set(columns)) != len(columns):
+        raise source.error(f"has a column twice: {listed(sorted({name for name in columns if columns.count(name) > 1}))}")
+    labels = [name for name in columns if name in COMPARED]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", pd.errors.ParserWarning)
+        try:
+            frame = pd.read_csv(
+                io.StringIO(text),
+                sep=_separator(source.text[:LONGEST]),
+                skipinitialspace=True,
+                dtype=dict.fromkeys(labels, str),
+                keep_default_na=False,
+                na_values={name: [""] if name in labels else MISSING for name in columns},
+                index_col=False,
+                names=columns,
+                header=0,
+            )
+        except (ValueError, pd.errors.ParserError) as error:
+            _check_width(source, text, columns)
+            raise source.error(f"is not a table: {str(error).strip()}") from None
+    if caught:
+        _check_width(source, text, columns)
+    if frame.empty:
+        raise source.error("has a header and no rows")
+    for name in labels:
+        if frame[name].str.fullmatch(r"0|[1-9]\d{0,15}").all():
+            frame[name] = frame[name].astype(int)
+    for name in frame.columns.intersection(list(MARKS)):
+        frame[name] = frame[name].fillna(False) if frame[name].dtype == object else frame[name]
+    return frame
+
+
+def _check_width(source: Source, text: str, columns: list[str]) -> None:
+    """Raise where a row has more cells than the header, at the first such row: pandas drops the rest."""
+    rows = csv.reader(io.StringIO(text), delimiter=_separator(source.text[:LONGEST]))
+    try:
+        for number, row in enumerate(rows):
+            if len(row) > len(columns) and any(cell.strip() for cell in row[len(columns) :]):
+                raise source.error(
+                    f"is not a table: row {number} under the header has {len(row)} cells, and the header {len(columns)}: "
+                    f"{','.join(row)[:80]!r}"
+                )
+    except csv.Error as error:
+        raise source.error(f"is not a table: {error}") from None
+
+
+def _numbers(source: Source, column: "pd.Series[float]") -> "pd.Series[float]":
+    """Return a column of values as numbers, or say where it is not."""
+    numbers = pd.to_numeric(column, errors="coerce")
+    wrong = numbers.isna() & column.notna()
+    if wrong.any() or column.dtype == bool:
+        first = int(wrong.to_numpy().argmax())
+        raise source.error(
+            f"column {column.name!r} holds {int(wrong.sum()) or len(column)} values that are not numbers, the first "
+            f"{str(column.iloc[first])!r} in row {first + 1} under the header"
+        )
+    return numbers.astype(float)
+
+
+def _check_single(source: Source, table: Table) -> None:
+    """Raise where two rows are the same measurement."""
+    codes = np.stack([*(column.codes for column in table.labels.values()), *table.levels.values()], axis=1)
+    repeats = pd.DataFrame(codes).duplicated().to_numpy()
+    if repeats.any():
+        row = int(repeats.argmax())
+        place = [f"{name}={column.labels[column.codes[row]]}" for name, column in table.labels.items()]
+        place += [f"{name}={positions[row]}" for name, positions in table.levels.items()]
+        raise source.error(
+            f"{int(repeats.sum())} rows repeat a measurement, the first is row {row + 1} under the header ({', '.join(place)}); "
+            "leave out the repetition column that does not tell them apart, or name the column that does as a dim or a level"
+        )
+
+
+def _comments(text: str) -> str:
+    """Return the lines of comment before the header."""
+    match = re.match(r"(?:#[^\n]*(?:\n|$)|[^\S\n]*\n)*", text)
+    return match.group() if match else ""
+
+
+def _header(text: str) -> list[str]:
+    """Return the column names in the first line that is not a comment."""
+    return [name.strip().strip('"').strip() for name in _header_line(text).split(_separator(text))]
+
+
+def _separator(text: str) -> str:
+    """Return the separator the header uses most."""
+    line = _header_line(text)
+    return max(",;\t", key=line.count)
+
+
+def _header_line(text: str) -> str:
+    """Return the first line that is not a comment."""
+    return text[len(_comments(text)) :].partition("\n")[0]

@@ -1,0 +1,1 @@
+"""The Speedup-Test's protocols and files."""

@@ -1,0 +1,282 @@
+"""Reports made of several topics: the Speedup-Test's, from its configuration to its four files."""
+
+import os
+import time
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from perfarray.conventions import BENCHMARK, EXECUTION, TIME, VERSION
+from perfarray.readers.opening import Source
+from perfarray.readers.speedup_test import SAMPLES, Entry, entries, table_of_entries
+from perfarray.speedups.numerics.protocols import JOINT, NO_ANSWER, UNAVAILABLE
+from perfarray.speedups.proportion import accelerated_proportion, required_benchmarks
+from perfarray.speedups.protocols import overall_speedup, speedup, speedup_test
+from perfarray.tables.build import build
+from perfarray.timings.validation import check_between, check_choice, check_confidence_level, listed, warn
+
+STATISTICS = ("min", "mean", "median")
+WEIGHTS = ("custom", "equal", "fraction")
+SUFFIXES = (".out", ".report", ".warning", ".error")
+DEFAULT_LEVEL = 0.95
+"""Of the proportion, where the call gives none."""
+
+TESTED = (
+    "significant", "confidence_level", "pvalue", "test", "warnings", "prob_faster", "n_baseline", "n_candidate", "protocol",
+)  # fmt: skip
+"""What is kept of each test."""
+
+NOT_TESTED = "not tested"
+ILLEGAL_WEIGHTS = "Illegal user-defined weights, using equal weights instead."
+NOT_ACCURATE = (
+    "Warning: this confidence interval of the proportion may not be accurate because the validity condition {a(1-a/b)>5} is not satisfied."
+)
+REMARK = (
+    "Remark: The computed confidence interval of the proportion is invalid if b the  experimented set of benchmarks is not randomly "
+    "selected among a huge number of representative benchmarks."
+)
+
+
+def speedup_report(
+    config_csv: str | PathLike[str],
+    *,
+    confidence_level: float | None = None,
+    weights: str = "custom",
+    precision: float = 0.05,
+    output: str | PathLike[str] | None = None,
+) -> xr.Dataset:
+    r"""Run the Speedup-Test on its tool's configuration and sample files, and write the tool's four files.
+
+    Parameters
+    ----------
+    config_csv : path-like
+        CSV with the fields Name, Sample1, Sample2, ConfLevel, Coef; the samples are names of text files with one time per line, looked for
+        in the current folder, then in that of the configuration. ConfLevel and Coef may be empty or NA.
+    confidence_level : float, optional
+        For benchmarks without a ConfLevel of their own; None searches for the highest above 50 % that can be declared. Also that of the
+        proportion's interval, 0.95 by default.
+    weights : {"custom", "equal", "fraction"}
+        Those of the column Coef (equal ones, with a note, where it is incomplete); the same for all; shares of the first program's time.
+    precision : float
+        The half-width for which the number of benchmarks needed is told.
+    output : path-like, optional
+        What the names of the files begin with; default: the path of the configuration.
+
+    Returns
+    -------
+    Dataset
+        Along `benchmark` and `statistic` (min, mean, median): `speedup`, `weight`, and of `speedup_test` `significant`, `confidence_level`,
+        `pvalue`, `test`, `warnings`, `prob_faster`, `n_baseline`, `n_candidate`, `protocol` (min is never tested). Along `statistic`:
+        `overall_speedup`, `overall_gain`; over the benchmarks whose speedup is significant `accelerated_speedup`, `accelerated_gain`; and
+        `proportion` of these with `accelerated` (their number), `lower`, `upper`, `reliable`, `required_benchmarks`. The attr `files` is
+        what the names of the files begin with.
+
+    Raises
+    ------
+    ValueError
+        A configuration that cannot be read, or in which no benchmark has both samples; arguments out of range.
+
+    Notes
+    -----
+    Written are PREFIX.out (a row per benchmark; NA where a sample is missing), PREFIX.report, PREFIX.warning and PREFIX.error (the paper
+    calls it status). A sample file that is missing, empty or not numbers is a warning for its benchmark, and the others go on.
+
+    References
+    ----------
+    S. Touati, J. Worms, S. Briais, "The Speedup Test", 2010, section 6.
+
+    Examples
+    --------
+    >>> import perfarray, pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> for name, times in (("old.txt", "2.799 2.046 1.259 1.877 2.244"), ("new.txt", "1.046 0.259 0.877 1.244 1.799")):
+    ...     _ = (folder / name).write_text(times.replace(" ", "\n"))
+    >>> _ = (folder / "bench.cfg").write_text('Name,Sample1,Sample2,ConfLevel,Coef\n"Second benchmark","old.txt","new.txt",NA,NA\n')
+    >>> result = perfarray.speedup_report(folder / "bench.cfg")
+    >>> print((folder / "bench.cfg.out").read_text().splitlines()[1])
+    "Second benchmark",4.861,1.957,TRUE,0.98,1.956,TRUE,0.99,1,1,1
+    """
+    began = time.perf_counter(), os.times()
+    check_choice(weights, "weights", WEIGHTS)
+    check_between(precision, "precision", 0.0, 1.0, example="0.05")
+    if confidence_level is not None:
+        confidence_level = check_confidence_level(confidence_level)
+    path = Path(config_csv)
+    benchmarks = entries(Source(path))
+    times = _timings(benchmarks, path)
+    illegal = weights == "custom" and not (np.all(times["weight"] >= 0) and times["weight"].sum() > 0)
+    result = _analyse(times, confidence_level, "equal" if illegal else weights, precision)
+    shown = path.as_posix() if path.is_absolute() else f"{path.parent.as_posix()}/{path.name}"
+    prefix = str(config_csv if output is None else output)
+    _write(
+        prefix,
+        [
+            _out_lines(result, benchmarks),
+            _report_lines(result, shown, confidence_level, precision),
+            _warning_lines(result, benchmarks, shown),
+            _error_lines(illegal, began),
+        ],
+    )
+    unread = [complaint for one in benchmarks for complaint in _complaints(one)]
+    warn(f"{len(unread)} sample files cannot be read, and their benchmarks are left out: {listed(unread, 3)}" if unread else "")
+    every = np.array([one.name for one in benchmarks], dtype=object)
+    return _with_all(result, every).assign_attrs(files=prefix)
+
+
+def _with_all(result: xr.Dataset, names: Any) -> xr.Dataset:
+    """Return the result with a row for every benchmark; those without samples are not significant, and NaN."""
+    if len(names) == result.sizes[BENCHMARK]:
+        return result
+    blanks = {"significant": False, "test": NO_ANSWER, "warnings": UNAVAILABLE, "protocol": UNAVAILABLE}
+    fill = {name: blanks.get(str(name), np.nan) for name, values in result.data_vars.items() if BENCHMARK in values.dims}
+    return result.reindex({BENCHMARK: names}, fill_value=fill)
+
+
+def _timings(benchmarks: Sequence[Entry], path: Path) -> xr.DataArray:
+    """Return the samples as timings, of the benchmarks that have both."""
+    used = [one for one in benchmarks if not one.unreadable]
+    if not used:
+        raise ValueError(f"{path}: no benchmark has both samples: {listed([text for one in benchmarks for text in _complaints(one)], 5)}")
+    own = {"confidence_level": [one.level for one in used], "weight": [one.weight for one in used]}
+    times: xr.DataArray = build(table_of_entries(used))[TIME]
+    return times.assign_coords({name: (BENCHMARK, np.array(numbers, dtype=float)) for name, numbers in own.items()})
+
+
+def _complaints(benchmark: Entry) -> list[str]:
+    """Return what the tool says of the files that cannot be read."""
+    return [f"File '{file}' is not readable" for file in benchmark.unreadable]
+
+
+def _analyse(times: xr.DataArray, confidence_level: float | None, weights: str, precision: float) -> xr.Dataset:
+    """Compute everything the files tell, for the benchmarks that have both samples."""
+    level = DEFAULT_LEVEL if confidence_level is None else confidence_level
+    parts = []
+    for statistic in STATISTICS:
+        observed = speedup(times, SAMPLES[0], dim=VERSION, statistic=statistic).squeeze(VERSION, drop=True)
+        total = overall_speedup(times, SAMPLES[0], dim=VERSION, statistic=statistic, weights=weights).squeeze(VERSION, drop=True)
+        part = {"speedup": observed["estimate"], "weight": _weight(times, weights, statistic)}
+        part |= {f"overall_{name}": total[name] for name in ("speedup", "gain")}
+        if statistic != "min":
+            tested = speedup_test(times, SAMPLES[0], dim=VERSION, statistic=statistic, confidence_level=confidence_level)
+            one = tested.squeeze(VERSION, drop=True)
+            part |= {name: one[name] for name in TESTED if name in one}
+            accelerated = overall_speedup(
+                times, SAMPLES[0], dim=VERSION, statistic=statistic, weights=weights, significant=one["significant"]
+            ).squeeze(VERSION, drop=True)
+            part |= {name: accelerated[name] for name in ("accelerated_speedup", "accelerated_gain")}
+            share = accelerated_proportion(one, confidence_level=level)
+            part |= {"proportion": share["estimate"]} | {name: share[name] for name in ("accelerated", "lower", "upper", "reliable")}
+            needed = required_benchmarks(share["estimate"].item(), precision=precision, confidence_level=level)
+            part["required_benchmarks"] = xr.DataArray(float(needed))
+        parts.append(xr.Dataset({name: values.variable for name, values in part.items()}, {BENCHMARK: times[BENCHMARK].variable}))
+    blanks = {"significant": False, "reliable": False, "test": NOT_TESTED, "warnings": "", "protocol": NOT_TESTED}
+    along = xr.IndexVariable("statistic", np.array(STATISTICS, dtype=object))
+    fill: dict[Any, Any] = {name: blanks.get(str(name), np.nan) for part in parts for name in part.data_vars}
+    result: xr.Dataset = xr.concat(
+        parts, along, fill_value=fill, combine_attrs="override", coords="minimal", compat="override", join="exact"
+    )
+    return result.transpose(BENCHMARK, "statistic").assign_attrs(result="speedup_report", weights=weights)
+
+
+def _weight(times: xr.DataArray, weights: str, statistic: str) -> xr.DataArray:
+    """Return the weights used, as the tool shows them: 1, the coefficient, or the share of the first program's time."""
+    if weights == "custom":
+        return times["weight"]
+    if weights == "equal":
+        return xr.ones_like(times["weight"])
+    spent = getattr(times.sel({VERSION: SAMPLES[0]}), statistic)(EXECUTION)
+    return xr.DataArray(spent / spent.sum())
+
+
+def _write(prefix: str, contents: Sequence[Sequence[str]]) -> None:
+    """Write the files, a line feed after every line."""
+    for suffix, lines in zip(SUFFIXES, contents, strict=True):
+        Path(f"{prefix}{suffix}").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def _rounded(value: float) -> str:
+    """Write a number as the tool does: three decimals, no zeros at the end, NA for none."""
+    return "NA" if np.isnan(value) else f"{round(value, 3):.15g}"
+
+
+def _truth(value: Any) -> str:
+    """Write a truth value as R does."""
+    return "TRUE" if value else "FALSE"
+
+
+def _out_lines(result: xr.Dataset, benchmarks: Sequence[Entry]) -> list[str]:
+    """Return the table: a row per benchmark, in the order of the configuration."""
+    head = ["Name", "SpeedupMin"]
+    for name in ("Mean", "Median"):
+        head += [f"Speedup{name}", f"Is{name}Significant", f"{name}ConfLevel"]
+    head += ["CoefMin", "CoefMean", "CoefMedian"]
+    lines = [",".join(f'"{name}"' for name in head)]
+    for one in benchmarks:
+        quoted = '"' + one.name.replace('"', '""') + '"'
+        if one.unreadable:
+            lines.append(",".join([quoted, *["NA"] * (len(head) - 1)]))
+            continue
+        rows = {statistic: result.sel({BENCHMARK: one.name, "statistic": statistic}) for statistic in STATISTICS}
+        cells = [quoted, _rounded(rows["min"]["speedup"].item())]
+        for statistic in ("mean", "median"):
+            row = rows[statistic]
+            cells += [_rounded(row["speedup"].item()), _truth(row["significant"].item()), _rounded(row["confidence_level"].item())]
+        lines.append(",".join([*cells, *(f"{rows[statistic]['weight'].item():.15g}" for statistic in STATISTICS)]))
+    return lines
+
+
+def _report_lines(result: xr.Dataset, shown: str, confidence_level: float | None, precision: float) -> list[str]:
+    """Return the report: gains and speedups of the whole, and the proportions of accelerated benchmarks."""
+    lines = [f"Analysis report of  {shown}"]
+    for statistic in STATISTICS:
+        row = result.sel(statistic=statistic)
+        lines += [
+            "",
+            f"Overall gain (ExecutionTime={statistic}) = {_rounded(row['overall_gain'].item())}",
+            f"Overall speedup (ExecutionTime={statistic}) = {_rounded(row['overall_speedup'].item())}",
+        ]
+    level = DEFAULT_LEVEL if confidence_level is None else confidence_level
+    for statistic in ("mean", "median"):
+        row = result.sel(statistic=statistic)
+        share, lower, upper = (_rounded(row[name].item()) for name in ("proportion", "lower", "upper"))
+        counted = f"{row['accelerated'].item():g}/{result.sizes[BENCHMARK]}"
+        lines += [
+            "",
+            f"The observed proportion of accelerated benchmarks (speedup of the {statistic}) a/b = {counted} = {share}",
+            f"The confidence level for computing proportion confidence interval is {level:.15g}.",
+            f"Proportion confidence interval (speedup of the {statistic}) = [{lower}; {upper}]",
+        ]
+        needed = int(row["required_benchmarks"].item())
+        lines += [] if row["reliable"].item() else [NOT_ACCURATE]
+        if needed > 0:
+            what = f"(in order to have a precision r={precision:.15g})"
+            lines.append(f"The minimal needed number of randomly selected benchmarks is {needed} {what}.")
+        lines.append(REMARK)
+    return lines
+
+
+def _warning_lines(result: xr.Dataset, benchmarks: Sequence[Entry], shown: str) -> list[str]:
+    """Return the warnings of every benchmark that has some, and their number."""
+    lines = [f"Warnings regarding analysis of {shown} "]
+    number = 0
+    for one in benchmarks:
+        said = [*_complaints(one), UNAVAILABLE]
+        if not one.unreadable:
+            texts = result["warnings"].sel({BENCHMARK: one.name}).values.tolist()
+            said = [warning for text in texts for warning in text.split(JOINT) if warning]
+        if said:
+            lines += [f"{one.name} :", *(f"\t{warning}" for warning in said)]
+        number += len(said)
+    return [*lines, f"{number} warning(s)."]
+
+
+def _error_lines(illegal: bool, began: tuple[float, os.times_result]) -> list[str]:
+    """Return what went wrong as a whole, and the time taken, as R tells it."""
+    spent = os.times()
+    seconds = (spent.user - began[1].user, spent.system - began[1].system, time.perf_counter() - began[0])
+    clock = ["> proc.time()", "   user  system elapsed ", "".join(f"{number:7.2f} " for number in seconds)]
+    return [*([ILLEGAL_WEIGHTS] if illegal else []), *clock]

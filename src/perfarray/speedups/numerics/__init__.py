@@ -1,0 +1,1 @@
+"""The Speedup-Test's protocols on arrays."""

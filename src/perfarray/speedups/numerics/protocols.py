@@ -1,0 +1,164 @@
+"""What the Speedup-Test did, in words: the outcome of every step, the original tool's warnings, a sentence for a paper."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from perfarray.numerics.types import Floats, Mask, Texts
+from perfarray.speedups.numerics.tests import CANNOT_CONCLUDE, HIGHEST_RISK, LARGE, YES, MeanSteps, MedianSteps, Outcome, mean_pvalue
+
+NO_ANSWER = "cannot conclude"
+STUDENT, WELCH, MANN_WHITNEY = "Student t", "Welch t", "Mann-Whitney"
+NOT_REACHED = "not reached"
+
+STEPS = {
+    "mean": ("normal_baseline", "normal_candidate", "equal_variances", "faster"),
+    "median": ("same_shape", "faster"),
+}
+"""What is tested, in order."""
+
+JOINT = "; "
+"""What stands between warnings."""
+
+UNAVAILABLE = "Cannot process benchmark: samples unavailable."
+NOT_NORMAL = (
+    "Sample{} data are not normally distributed. The indicated confidence level for speedup of the average execution time may not be "
+    "accurate."
+)
+NOT_SHIFTED = (
+    "The two samples do not fit the location shift model. The indicated confidence level for the speedup of the median execution time  "
+    "may not be accurate."
+)
+TOO_SMALL = "Sample{} too small for applying {} (speedup of the {}). Please do more than 30 observations of the executions times."
+NOT_FOUND = "Unable to find a confidence level greater than 50% to guarantee the statistical significance of {} speedup."
+"""The original tool's sentences; its Sample1 is the baseline, Sample2 the candidate."""
+
+UNTESTED = "Sample{} has fewer than 3 values, or equal values only: its normality cannot be tested."
+ALL_EQUAL = "All values of both samples are equal: the test of the medians has no answer."
+"""Ours, where the tool only says that it cannot conclude."""
+
+
+class Protocol(NamedTuple):
+    """The last test, its p-value, warnings and a sentence; along the steps their p-values and outcomes."""
+
+    test: Texts
+    pvalue: Floats
+    warnings: Texts
+    sentence: Texts
+    step_pvalue: Floats
+    step_outcome: Texts
+
+
+def describe_mean(steps: MeanSteps, found: Outcome) -> Protocol:
+    """Say which way the protocol for the mean went."""
+    risk = _followed(found.risk)
+    normality = [
+        _conditions(p, n, risk, ("normal", "not normal, large sample", "not normal, small sample"))
+        for p, n in ((steps.normal_x, steps.n), (steps.normal_y, steps.m))
+    ]
+    reached = found.verdict != CANNOT_CONCLUDE
+    equal = steps.equal_variances > risk
+    outcomes = [*normality, np.where(reached, np.where(equal, "equal variances", "unequal variances"), NOT_REACHED), _last(found)]
+    pvalue = np.where(reached, mean_pvalue(steps, risk), np.nan)
+    pvalues = [steps.normal_x, steps.normal_y, np.where(reached, steps.equal_variances, np.nan), pvalue]
+    test = np.where(reached, np.where(equal, STUDENT, WELCH), NO_ANSWER).astype(object)
+    warned = [*_mean_warnings(steps, risk), (found.not_found, NOT_FOUND.format("mean"))]
+    return _protocol(steps, found, test, pvalue, warned, pvalues, outcomes)
+
+
+def describe_median(steps: MedianSteps, found: Outcome) -> Protocol:
+    """Say which way the protocol for the median went."""
+    risk = _followed(found.risk)
+    smaller = np.minimum(steps.n, steps.m)
+    shape = _conditions(steps.same_shape, smaller, risk, ("a shift", "not a shift, large samples", "not a shift, small sample"))
+    reached = found.verdict != CANNOT_CONCLUDE
+    pvalue = np.where(reached, steps.mann_whitney, np.nan)
+    test = np.where(reached, MANN_WHITNEY, NO_ANSWER).astype(object)
+    warned = [*_median_warnings(steps, risk), (found.not_found, NOT_FOUND.format("median"))]
+    return _protocol(steps, found, test, pvalue, warned, [steps.same_shape, pvalue], [shape, _last(found)])
+
+
+def _followed(risk: Floats) -> Floats:
+    """Return the risk at which the protocol is told: where none was found, the highest, at which the search gave up."""
+    return np.where(np.isnan(risk), HIGHEST_RISK, risk)
+
+
+def _conditions(pvalue: Floats, n: Floats, risk: Floats, words: tuple[str, str, str]) -> Texts:
+    """Say whether a condition was accepted, rejected for large samples, or rejected for small ones."""
+    cases = [n == 0, np.isnan(pvalue), pvalue > risk, n >= LARGE]
+    return np.select(cases, [NOT_REACHED, "no answer", *words[:2]], words[2]).astype(object)
+
+
+def _last(found: Outcome) -> Texts:
+    """Say what the last step found."""
+    words = np.where(found.verdict == YES, "significant", "not significant")
+    return np.where(found.verdict == CANNOT_CONCLUDE, NOT_REACHED, words).astype(object)
+
+
+def _mean_warnings(steps: MeanSteps, risk: Floats) -> list[tuple[Mask, str]]:
+    """Return where each warning about the mean applies."""
+    warned = []
+    for number, p, n in ((1, steps.normal_x, steps.n), (2, steps.normal_y, steps.m)):
+        small = TOO_SMALL.format(number, "the Student's t-test", "mean")
+        warned.append((np.isnan(p), UNTESTED.format(number)))
+        warned.append(((p <= risk) & (n < LARGE), small))
+        warned.append(((p <= risk) & (n >= LARGE), NOT_NORMAL.format(number)))
+    return warned
+
+
+def _median_warnings(steps: MedianSteps, risk: Floats) -> list[tuple[Mask, str]]:
+    """Return where each warning about the median applies."""
+    rejected = steps.same_shape <= risk
+    warned = [
+        (rejected & (n < LARGE), TOO_SMALL.format(number, "the Wilcoxon-Mann-Whitney's test", "median"))
+        for number, n in ((1, steps.n), (2, steps.m))
+    ]
+    warned.append((rejected & (steps.n >= LARGE) & (steps.m >= LARGE), NOT_SHIFTED))
+    return [*warned, (np.isnan(steps.mann_whitney), ALL_EQUAL)]
+
+
+def _protocol(
+    steps: MeanSteps | MedianSteps,
+    found: Outcome,
+    test: Texts,
+    pvalue: Floats,
+    warned: list[tuple[Mask, str]],
+    pvalues: list[Floats],
+    outcomes: list[Texts],
+) -> Protocol:
+    """Put the words of both protocols together; a benchmark without a sample has one warning only."""
+    absent = (steps.n == 0) | (steps.m == 0)
+    warnings = np.full(absent.shape, "", dtype=object)
+    for where, text in [(absent, UNAVAILABLE), *((where & ~absent, text) for where, text in warned)]:
+        warnings = np.where(where, np.where(warnings == "", text, warnings + JOINT + text), warnings)
+    step_pvalue, step_outcome = np.stack(pvalues, axis=-1), np.stack(outcomes, axis=-1)
+    names = STEPS["mean" if isinstance(steps, MeanSteps) else "median"]
+    sentences = np.empty(absent.shape, dtype=object)
+    for cell in np.ndindex(*absent.shape):  # text is written one cell at a time
+        sizes = int(steps.n[cell]), int(steps.m[cell])
+        told = [*zip(names, step_pvalue[cell].tolist(), step_outcome[cell].tolist(), strict=True)]
+        sentences[cell] = _sentence(sizes, float(found.risk[cell]), told, str(test[cell]))
+    return Protocol(test, pvalue, warnings, sentences, step_pvalue, step_outcome)
+
+
+TESTS = {
+    "normal_baseline": "Shapiro-Wilk, baseline",
+    "normal_candidate": "Shapiro-Wilk, candidate",
+    "equal_variances": "F test",
+    "same_shape": "Kolmogorov-Smirnov on centred samples",
+}
+
+
+def _sentence(sizes: tuple[int, int], risk: float, told: list[tuple[str, float, str]], test: str) -> str:
+    """Tell one cell's way through the protocol."""
+    begin = f"n = {sizes[0]} (baseline) and {sizes[1]} (candidate)"
+    if 0 in sizes:
+        return f"{begin}; nothing to compare"
+    at = _followed(np.asarray(risk)).item()
+    parts = [f"{TESTS[name]}: p = {p:.3g}, {outcome}" for name, p, outcome in told[:-1] if outcome != NOT_REACHED]
+    _, p, outcome = told[-1]
+    end = f"{test}, one-sided: p = {p:.3g}, {outcome}"
+    if outcome == NOT_REACHED:
+        end = "The conditions of the test do not hold, no conclusion"
+    searched = "; no confidence level above 50 % found" if np.isnan(risk) else ""
+    return f"{begin}, risk {100 * at:.3g} %. {'. '.join(parts)}. {end}{searched}."

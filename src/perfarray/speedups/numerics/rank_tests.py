@@ -1,0 +1,212 @@
+"""Mann and Whitney's rank sum test and Kolmogorov and Smirnov's two-sample test, as R (up to 4.1) gives them.
+
+The last axis is the sample; NaN is "not measured". Samples of one cell may differ in size, and so may cells.
+"""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import comb, kolmogorov, ndtr
+
+from perfarray.numerics.types import Floats, Integers, Mask
+
+EXACT_BELOW = 50
+"""Mann-Whitney: values on each side below which samples without ties are tested exactly."""
+
+EXACT_PRODUCT = 10_000
+"""Kolmogorov-Smirnov: product of sizes below which samples without ties are tested exactly."""
+
+
+class RankSum(NamedTuple):
+    """U of the first sample, its p-value, and the shares of pairs in which x is larger than y, or as large."""
+
+    statistic: Floats
+    pvalue: Floats
+    prob_greater: Floats
+    prob_equal: Floats
+
+
+class KolmogorovSmirnov(NamedTuple):
+    """The largest distance of two empirical distributions, and its p-value."""
+
+    statistic: Floats
+    pvalue: Floats
+
+
+class _Pooled(NamedTuple):
+    """Two samples in one ascending row: how many of each lie below the ties of a place, and up to them."""
+
+    n: Integers
+    m: Integers
+    is_x: Mask
+    x_up_to: Integers
+    y_below: Integers
+    y_up_to: Integers
+    measured: Mask
+    tied: Mask
+    tie_sum: Floats
+
+
+def mann_whitney(x: npt.ArrayLike, y: npt.ArrayLike, alternative: str = "greater") -> RankSum:
+    """Test whether x tends to be larger than y, as R's `wilcox.test` does.
+
+    Parameters
+    ----------
+    x, y : array, shape (..., n) and (..., m)
+        Samples; the axes before the last broadcast.
+    alternative : {"greater", "less", "two-sided"}
+        Exact where both sides have fewer than 50 values and none are equal; else normal, corrected for ties and continuity.
+
+    Returns
+    -------
+    RankSum
+        Arrays of shape (...). NaN where a side has no value; the p-value is NaN too where all values are equal.
+    """
+    pooled = _pool(x, y)
+    n, m = pooled.n.astype(float), pooled.m.astype(float)
+    greater = np.where(pooled.is_x, pooled.y_below, 0).sum(axis=-1)
+    equal = np.where(pooled.is_x, pooled.y_up_to - pooled.y_below, 0).sum(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        pairs = np.where(n * m > 0, n * m, np.nan)
+        statistic = np.where(n * m > 0, greater + 0.5 * equal, np.nan)
+        pvalue = _normal_pvalue(statistic, n, m, pooled.tie_sum, alternative)
+    exact = (pooled.n < EXACT_BELOW) & (pooled.m < EXACT_BELOW) & ~pooled.tied & (n * m > 0)
+    for a, b in {*zip(pooled.n[exact].tolist(), pooled.m[exact].tolist(), strict=True)}:  # one null distribution for each pair of sizes
+        here = exact & (pooled.n == a) & (pooled.m == b)
+        pvalue[here] = _exact_pvalue(greater[here], a, b, alternative)
+    return RankSum(statistic, pvalue, greater / pairs, equal / pairs)
+
+
+def kolmogorov_smirnov(x: npt.ArrayLike, y: npt.ArrayLike) -> KolmogorovSmirnov:
+    """Test whether x and y have one distribution, two-sided, as R's `ks.test` did up to version 4.1.
+
+    Parameters
+    ----------
+    x, y : array, shape (..., n) and (..., m)
+        Samples; the axes before the last broadcast.
+
+    Returns
+    -------
+    KolmogorovSmirnov
+        Arrays of shape (...), NaN where a side has no value. The p-value is exact where no values are equal and n m < 10,000, else that
+        of the limit law. (SciPy's `asymp` is another approximation, and its exact law overlooks ties.)
+    """
+    pooled = _pool(x, y)
+    n, m = pooled.n, pooled.m
+    with np.errstate(divide="ignore", invalid="ignore"):
+        apart = np.abs(pooled.x_up_to * m[..., None] - pooled.y_up_to * n[..., None])
+        steps = np.where(pooled.measured, apart, 0).max(axis=-1, initial=0)
+        statistic = np.where(n * m > 0, steps / (n * m), np.nan)
+        pvalue = np.asarray(kolmogorov(statistic * np.sqrt(n * m / (n + m))))
+    exact = ~pooled.tied & (n * m < EXACT_PRODUCT) & (n * m > 0)
+    for a, b in {*zip(n[exact].tolist(), m[exact].tolist(), strict=True)}:  # one lattice for each pair of sizes
+        here = exact & (n == a) & (m == b)
+        distinct, place = np.unique(steps[here], return_inverse=True)
+        pvalue[here] = _prob_as_far(distinct, a, b)[place]
+    return KolmogorovSmirnov(statistic, pvalue)
+
+
+def _pool(x: npt.ArrayLike, y: npt.ArrayLike) -> _Pooled:
+    """Sort both samples together, what was not measured last, and count along the rows."""
+    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    batch = np.broadcast_shapes(x.shape[:-1], y.shape[:-1])
+    both = np.concatenate([np.broadcast_to(side, (*batch, side.shape[-1])) for side in (x, y)], axis=-1)
+    order = np.argsort(both, axis=-1, kind="stable")
+    ordered = np.take_along_axis(both, order, axis=-1)
+    measured = ~np.isnan(ordered)
+    is_x = (order < x.shape[-1]) & measured
+    first, last = _tie_bounds(ordered)
+    x_counted, y_counted = np.cumsum(is_x, axis=-1), np.cumsum(measured & ~is_x, axis=-1)
+    y_up_to = np.take_along_axis(y_counted, last, axis=-1)
+    y_below = np.take_along_axis(y_counted - (measured & ~is_x), first, axis=-1)
+    times = np.where(measured, last - first + 1, 1).astype(float)
+    return _Pooled(
+        n=is_x.sum(axis=-1),
+        m=(measured & ~is_x).sum(axis=-1),
+        is_x=is_x,
+        x_up_to=np.take_along_axis(x_counted, last, axis=-1),
+        y_below=y_below,
+        y_up_to=y_up_to,
+        measured=measured,
+        tied=np.asarray((times > 1).any(axis=-1)),
+        tie_sum=(times**2 - 1).sum(axis=-1),
+    )
+
+
+def _tie_bounds(ordered: Floats) -> tuple[Integers, Integers]:
+    """Return the first and the last place of every place's ties in ascending rows."""
+    width = ordered.shape[-1]
+    places = np.broadcast_to(np.arange(width), ordered.shape)
+    starts = np.ones(ordered.shape, dtype=bool)
+    starts[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
+    ends = np.ones(ordered.shape, dtype=bool)
+    ends[..., :-1] = starts[..., 1:]
+    first = np.maximum.accumulate(np.where(starts, places, 0), axis=-1)
+    last = np.minimum.accumulate(np.where(ends, places, width)[..., ::-1], axis=-1)[..., ::-1]
+    return first, last
+
+
+def _normal_pvalue(statistic: Floats, n: Floats, m: Floats, tie_sum: Floats, alternative: str) -> Floats:
+    """Return the p-value of U by the normal approximation; `tie_sum` is the sum of t^3 - t over ties of t values."""
+    total = n + m
+    spread = np.sqrt(n * m / 12 * (total + 1 - tie_sum / (total * (total - 1))))
+    spread = np.where(spread > 0, spread, np.nan)
+    distance = statistic - n * m / 2
+    if alternative == "greater":
+        return np.asarray(ndtr(-(distance - 0.5) / spread))
+    if alternative == "less":
+        return np.asarray(ndtr((distance + 0.5) / spread))
+    return np.asarray(np.minimum(1.0, 2 * ndtr(-(np.abs(distance) - 0.5 * (distance != 0)) / spread)))
+
+
+def _exact_pvalue(statistic: Integers, n: int, m: int, alternative: str) -> Floats:
+    """Return the p-value of U without ties."""
+    up_to = rank_sum_cdf(n, m)
+    less, greater = up_to[statistic], up_to[n * m - statistic]
+    if alternative == "greater":
+        return np.asarray(greater)
+    if alternative == "less":
+        return np.asarray(less)
+    return np.asarray(np.minimum(1.0, 2 * np.minimum(less, greater)))
+
+
+@lru_cache(maxsize=64)
+def rank_sum_cdf(n: int, m: int) -> Floats:
+    """Return P[U <= u] for u = 0 ... n m, where nothing but chance orders n and m values without ties.
+
+    Parameters
+    ----------
+    n, m : int
+        Sizes of the samples.
+
+    Returns
+    -------
+    array, shape (n m + 1,)
+    """
+    row = [np.ones(1)] * (m + 1)  # by the size of the second sample: the number of orders with U = 0, 1, ...
+    for i in range(1, n + 1):
+        grown = [np.ones(1)]
+        for j in range(1, m + 1):  # the largest value is one of x, above j others, or one of y
+            orders = np.zeros(i * j + 1)
+            orders[j:] += row[j]
+            orders[: i * (j - 1) + 1] += grown[j - 1]
+            grown.append(orders)
+        row = grown
+    orders = row[m]
+    return np.asarray(np.minimum(np.cumsum(orders) / orders.sum(), 1.0))
+
+
+def _prob_as_far(steps: Integers, n: int, m: int) -> Floats:
+    """Return the probability of a distance of at least steps / (n m): the share of lattice paths that leave the band below it."""
+    inside = np.ones((len(steps), m + 1))
+    across = np.arange(m + 1) * n
+    for i in range(n + 1):
+        allowed = np.abs(i * m - across) < steps[:, None]
+        if i == 0:
+            inside = np.where(allowed, 1.0, 0.0)
+            inside = np.minimum.accumulate(inside, axis=-1)
+            continue
+        inside = np.cumsum(inside * allowed, axis=-1) * allowed
+    return np.asarray(np.clip(1.0 - inside[:, -1] / comb(n + m, n), 0.0, 1.0))

@@ -1,0 +1,244 @@
+"""The Speedup-Test of two samples x and y: whether the mean, or the median, of x is the larger one.
+
+The last axis is the sample; NaN is "not measured".
+
+The p-values of all steps are found first: they do not depend on the risk. Then the protocol is followed at one risk, or the smallest
+risk at which it succeeds is searched for.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import fdtr, fdtrc, stdtr
+
+from perfarray.numerics.normality import shapiro_wilk
+from perfarray.numerics.types import Floats, Integers, Mask
+from perfarray.speedups.numerics.rank_tests import kolmogorov_smirnov, mann_whitney
+
+LARGE = 31
+"""Values from which on a sample is large: the protocol then goes on where a condition fails."""
+
+LOWEST_RISK, HIGHEST_RISK, RISK_STEP = 0.01, 0.5, 0.01
+"""Where the search begins and ends, and how near it comes."""
+
+YES, NO, CANNOT_CONCLUDE = 1, 0, -1
+"""What a protocol says: the speedup is significant, it is not, the conditions of the test do not hold."""
+
+
+class MeanSteps(NamedTuple):
+    """What the protocol for the mean looks at (figure 4.1): sizes, and the p-value of every test it may use."""
+
+    n: Floats
+    m: Floats
+    normal_x: Floats
+    normal_y: Floats
+    equal_variances: Floats
+    student: Floats
+    welch: Floats
+
+
+class MedianSteps(NamedTuple):
+    """What the protocol for the median looks at (figure 4.2), and the share of pairs in which x is larger than y."""
+
+    n: Floats
+    m: Floats
+    same_shape: Floats
+    mann_whitney: Floats
+    prob_greater: Floats
+
+
+class Outcome(NamedTuple):
+    """The verdict, the risk it was reached at (NaN: none was found), and whether a search failed at the highest risk."""
+
+    verdict: Integers
+    risk: Floats
+    not_found: Mask
+
+
+class _Moments(NamedTuple):
+    """Size, mean and variance of samples."""
+
+    n: Floats
+    mean: Floats
+    variance: Floats
+
+
+def mean_steps(x: Floats, y: Floats) -> MeanSteps:
+    """Return the p-values of Shapiro-Wilk on each sample, of the F test (two-sided), of Student's and Welch's t tests (mean of x larger).
+
+    Parameters
+    ----------
+    x, y : array, shape (..., n) and (..., m)
+        Samples; the axes before the last broadcast.
+
+    Returns
+    -------
+    MeanSteps
+        Arrays of shape (...). NaN where a test has too few values, or equal ones.
+    """
+    one, two = _moments(x), _moments(y)
+    normal_x, normal_y = shapiro_wilk(x).pvalue, shapiro_wilk(y).pvalue
+    with np.errstate(divide="ignore", invalid="ignore"):
+        student, welch = _t_tests(one, two)
+        return MeanSteps(*_together(one.n, two.n, normal_x, normal_y, _f_test(one, two), student, welch))
+
+
+def median_steps(x: Floats, y: Floats) -> MedianSteps:
+    """Return the p-values of Kolmogorov-Smirnov on samples less their medians, and of Mann-Whitney (x larger); and P[X > Y].
+
+    Parameters
+    ----------
+    x, y : array, shape (..., n) and (..., m)
+        Samples; the axes before the last broadcast.
+
+    Returns
+    -------
+    MedianSteps
+        Arrays of shape (...).
+    """
+    n, m = ((~np.isnan(side)).sum(axis=-1).astype(float) for side in (x, y))
+    shape = kolmogorov_smirnov(x - median(x)[..., None], y - median(y)[..., None])
+    ranks = mann_whitney(x, y, "greater")
+    return MedianSteps(*_together(n, m, shape.pvalue, ranks.pvalue, ranks.prob_greater))
+
+
+def median(values: Floats) -> Floats:
+    """Return the median of what was measured along the last axis; nothing measured gives NaN."""
+    ordered = np.sort(values, axis=-1)
+    n = (~np.isnan(ordered)).sum(axis=-1)
+    if values.shape[-1] == 0:
+        return np.full(n.shape, np.nan)
+    low, high = np.maximum((n - 1) // 2, 0), n // 2
+    high = np.minimum(high, values.shape[-1] - 1)
+    pair = [np.take_along_axis(ordered, place[..., None], axis=-1)[..., 0] for place in (low, high)]
+    return np.asarray(np.where(n > 0, (pair[0] + pair[1]) / 2, np.nan))
+
+
+def _together(*parts: Floats) -> tuple[Floats, ...]:
+    """Broadcast, as arrays of their own."""
+    return tuple(np.array(part, dtype=float) for part in np.broadcast_arrays(*parts))
+
+
+def _moments(values: Floats) -> _Moments:
+    """Return size, mean and variance (n - 1) of what was measured."""
+    measured = ~np.isnan(values)
+    n = measured.sum(axis=-1).astype(float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = np.where(measured, values, 0.0).sum(axis=-1) / n
+        squares = (np.where(measured, values - mean[..., None], 0.0) ** 2).sum(axis=-1)
+        return _Moments(n, np.asarray(mean), np.where(n > 1, squares / (n - 1), np.nan))
+
+
+def _f_test(one: _Moments, two: _Moments) -> Floats:
+    """Return the two-sided p-value of equal variances."""
+    ratio = one.variance / two.variance
+    below, above = fdtr(one.n - 1, two.n - 1, ratio), fdtrc(one.n - 1, two.n - 1, ratio)
+    return np.asarray(np.minimum(1.0, 2 * np.minimum(below, above)))
+
+
+def _t_tests(one: _Moments, two: _Moments) -> tuple[Floats, Floats]:
+    """Return the one-sided p-values of Student and of Welch."""
+    difference = one.mean - two.mean
+    df = one.n + two.n - 2
+    pooled = ((one.n - 1) * one.variance + (two.n - 1) * two.variance) / df
+    own = one.variance / one.n, two.variance / two.n
+    welch_df = (own[0] + own[1]) ** 2 / (own[0] ** 2 / (one.n - 1) + own[1] ** 2 / (two.n - 1))
+    student = stdtr(df, -difference / np.sqrt(pooled * (1 / one.n + 1 / two.n)))
+    welch = stdtr(welch_df, -difference / np.sqrt(own[0] + own[1]))
+    return np.asarray(student), np.asarray(welch)
+
+
+def mean_verdict(steps: MeanSteps, risk: Floats) -> Integers:
+    """Follow figure 4.1 at a risk: normal or large samples, then Student's t where variances may be equal, else Welch's.
+
+    A normality test without an answer (fewer than 3 values, or equal ones) allows no conclusion.
+    """
+    with np.errstate(invalid="ignore"):
+        usable = [(p > risk) | ((p <= risk) & (n >= LARGE)) for p, n in ((steps.normal_x, steps.n), (steps.normal_y, steps.m))]
+        return _verdict(usable[0] & usable[1], mean_pvalue(steps, risk), risk)
+
+
+def mean_pvalue(steps: MeanSteps, risk: Floats) -> Floats:
+    """Return the p-value of the t test that the F test chooses at a risk."""
+    with np.errstate(invalid="ignore"):
+        return np.where(steps.equal_variances > risk, steps.student, steps.welch)
+
+
+def median_verdict(steps: MedianSteps, risk: Floats) -> Integers:
+    """Follow figure 4.2 at a risk: samples that differ by a shift, or large ones, then Mann-Whitney."""
+    with np.errstate(invalid="ignore"):
+        large = (steps.n >= LARGE) & (steps.m >= LARGE)
+        usable = (steps.same_shape > risk) | ((steps.same_shape <= risk) & large)
+        return _verdict(usable, steps.mann_whitney, risk)
+
+
+def _verdict(usable: Mask, pvalue: Floats, risk: Floats) -> Integers:
+    """Return what a last test says where it may be used and has an answer."""
+    decided = np.where(pvalue <= risk, YES, NO)
+    return np.where(usable & ~np.isnan(pvalue), decided, CANNOT_CONCLUDE).astype(np.int8)
+
+
+def conclude(verdict_at: Callable[[Floats], Integers], risk: Floats) -> Outcome:
+    """Follow a protocol at the risks given; where none is (NaN), search for the smallest at which it succeeds.
+
+    The search is the original tool's: 0.01; then 0.5; then bisection, which stops at a width of 0.01; the risk is rounded up to a whole
+    percent, and the protocol followed once more there, which decides. A condition tested at a larger risk fails more easily, so success
+    is not monotone in the risk, and the last word may be no.
+
+    Parameters
+    ----------
+    verdict_at : callable
+        What the protocol says at an array of risks, one per cell.
+    risk : array
+        Risks, NaN where they are to be searched for.
+
+    Returns
+    -------
+    Outcome
+        Where the highest risk, 0.5, gives no conclusion, the risk is NaN; where it gives a no, the smallest, 0.01, is reported.
+    """
+    searched = np.isnan(risk)
+    lowest, highest = np.full(risk.shape, LOWEST_RISK), np.full(risk.shape, HIGHEST_RISK)
+    at_lowest, at_highest = verdict_at(lowest), verdict_at(highest)
+    low, high = lowest, highest
+    while float(np.max(high - low, initial=0.0)) > RISK_STEP:  # the same six halvings in every cell
+        middle = (low + high) / 2
+        succeeds = verdict_at(middle) == YES
+        low, high = np.where(succeeds, low, middle), np.where(succeeds, middle, high)
+    found = np.where((at_lowest == YES) | (at_highest == NO), LOWEST_RISK, np.ceil(100 * high) / 100)
+    not_found = searched & (at_lowest != YES) & (at_highest != YES)
+    risk = np.where(searched, found, risk)
+    no_risk = searched & (at_lowest != YES) & (at_highest == CANNOT_CONCLUDE)
+    verdict = np.where(no_risk, CANNOT_CONCLUDE, verdict_at(risk)).astype(np.int8)
+    return Outcome(verdict, np.where(no_risk, np.nan, risk), not_found)
+
+
+class Overall(NamedTuple):
+    """The speedup and the gain of a whole suite, and the number of benchmarks behind them."""
+
+    speedup: Floats
+    gain: Floats
+    n: Floats
+
+
+def overall(baseline: Floats, candidate: Floats, weights: Floats, included: Mask) -> Overall:
+    """Return the overall speedup (equation 3) and gain (equation 2) from one time per benchmark and side.
+
+    Parameters
+    ----------
+    baseline, candidate, weights : array, shape (..., benchmarks)
+        Times and weights; a benchmark without one of them is left out.
+    included : array of bool, shape (..., benchmarks)
+        The benchmarks to add up.
+
+    Returns
+    -------
+    Overall
+        Arrays of shape (...); no benchmark gives NaN.
+    """
+    here = included & ~np.isnan(baseline) & ~np.isnan(candidate) & ~np.isnan(weights)
+    n = here.sum(axis=-1).astype(float)
+    before, after = (np.where(here, weights * side, 0.0).sum(axis=-1) for side in (baseline, candidate))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return Overall(np.where(n > 0, before / after, np.nan), np.where(n > 0, 1 - after / before, np.nan), n)

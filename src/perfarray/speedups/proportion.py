@@ -1,0 +1,161 @@
+"""The proportion of benchmarks that are accelerated, how sure it is, and how many benchmarks it takes to know it."""
+
+from collections.abc import Hashable
+
+import numpy as np
+import xarray as xr
+
+from perfarray.conventions import BENCHMARK
+from perfarray.numerics.types import Floats
+from perfarray.speedups.numerics.proportion import benchmarks_needed, proportion_limits
+from perfarray.timings.apply import Output, apply
+from perfarray.timings.validation import check_between, check_choice, check_confidence_level, check_dim, check_number
+
+METHODS = ("wilson", "exact", "wald")
+
+VALID_ABOVE = 5.0
+"""The normal approximation is accurate where a (1 - a/b) is above this."""
+
+SEARCH_RISK = 0.5
+"""The risk up to which a search for a level goes."""
+
+REMARKS = {
+    "remark_risk": "counts rejections: without any effect, about risk x benchmarks of them are counted all the same (`by_chance`)",
+    "remark_selection": "holds for benchmarks drawn at random from those it is to speak of; a suite chosen by hand is not",
+}
+"""What the number means, in every result."""
+
+
+def accelerated_proportion(
+    significant: xr.DataArray | xr.Dataset,
+    *,
+    confidence_level: float = 0.95,
+    across: str = BENCHMARK,
+    method: str = "wilson",
+) -> xr.Dataset:
+    """Estimate the proportion of programs that are accelerated, from how many of the benchmarks are.
+
+    Parameters
+    ----------
+    significant : DataArray or Dataset
+        Which benchmarks are accelerated, bool (or 0 and 1; NaN is left out); or a result of `speedup_test`, whose benchmarks without a
+        sample on both sides are left out.
+    confidence_level : float
+        Of the interval.
+    across : str
+        The dim of the benchmarks.
+    method : {"wilson", "exact", "wald"}
+        Wilson's interval with continuity correction (R's `prop.test`); Clopper and Pearson's, never short of the level; the plain
+        C -+ z sqrt(C (1 - C) / b), which is short of it for few benchmarks and has no width at 0 and 1.
+
+    Returns
+    -------
+    Dataset
+        `estimate` = a / b, `lower`, `upper`, `n` = b, `accelerated` = a, `reliable` (bool: a (1 - a/b) > 5, the paper's condition),
+        `by_chance`: the rejections to be expected without any effect (given a result of `speedup_test`, else NaN; a searched level counts
+        with the risk of 0.5 up to which it was searched). The attrs `remark_risk` and `remark_selection` say what the proportion does not.
+
+    Raises
+    ------
+    ValueError
+        Values other than 0 and 1; unknown dims or methods.
+
+    References
+    ----------
+    S. Touati, J. Worms, S. Briais, "The Speedup Test", 2010, section 5.
+
+    Examples
+    --------
+    Example 3 of the paper: 17 of 30, 90 %: 0.4027157 to 0.7184049.
+
+    >>> import perfarray, xarray
+    >>> significant = xarray.DataArray([True] * 17 + [False] * 13, dims="benchmark")
+    >>> result = perfarray.accelerated_proportion(significant, confidence_level=0.9)
+    >>> round(result["lower"].item(), 7), round(result["upper"].item(), 7), result["reliable"].item()
+    (0.4027157, 0.7184049, True)
+    """
+    check_choice(method, "method", METHODS)
+    level = check_confidence_level(confidence_level)
+    flags, risk = _flags(significant)
+    check_dim(flags, across)
+
+    def kernel(values: Floats, risks: Floats) -> tuple[np.ndarray, ...]:
+        counted = ~np.isnan(values)
+        if not np.isin(values[counted], (0.0, 1.0)).all():
+            raise ValueError("significant holds values other than True and False (0 and 1, NaN where nothing is known)")
+        a, b = np.where(counted, values, 0.0).sum(axis=-1), counted.sum(axis=-1).astype(float)
+        found = proportion_limits(a, b, level, method)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            reliable = a * (1 - a / b) > VALID_ABOVE
+        by_chance = np.where(counted, risks, 0.0).sum(axis=-1)
+        return *found, b, a, reliable, by_chance
+
+    attrs: dict[str, Hashable] = {"result": "accelerated_proportion", "method": method, "confidence_level": level, "across": across}
+    return apply(
+        kernel,
+        flags,
+        risk,
+        core=[(across,), (across,)],
+        outputs={
+            "estimate": Output((), "1", long_name="proportion of accelerated benchmarks"),
+            "lower": Output((), "1"),
+            "upper": Output((), "1"),
+            "n": Output((), "1", long_name="benchmarks"),
+            "accelerated": Output((), "1", long_name="accelerated benchmarks"),
+            "reliable": Output((), "", bool),
+            "by_chance": Output((), "1", long_name="rejections to be expected without any effect"),
+        },
+        attrs=attrs | REMARKS,
+    )
+
+
+def _flags(significant: xr.DataArray | xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
+    """Return 1, 0 or NaN per benchmark, and the risk at which each was tested (NaN: not known)."""
+    if isinstance(significant, xr.DataArray):
+        flags = significant.astype(float)
+        return flags, xr.full_like(flags, np.nan)
+    if not isinstance(significant, xr.Dataset) or not {"significant", "confidence_level", "searched", "n"} <= set(significant.data_vars):
+        raise ValueError("significant must be a DataArray of True and False, or a result of speedup_test")
+    measured = significant["n"] > 0
+    risk = xr.where(significant["searched"], SEARCH_RISK, 1 - significant["confidence_level"])
+    return significant["significant"].astype(float).where(measured), risk
+
+
+def required_benchmarks(proportion: float, *, precision: float = 0.05, confidence_level: float = 0.95) -> int:
+    """Return how many benchmarks, drawn at random, give the proportion of accelerated ones with a half-width of `precision`.
+
+    Parameters
+    ----------
+    proportion : float
+        The proportion expected, from 0 to 1; 0.5 needs most.
+    precision : float
+        Half-width of the interval to be reached.
+    confidence_level : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    int
+        z^2 C (1 - C) / r^2, rounded up. At a proportion of 0 or 1 the formula gives 0, which is no plan: the normal approximation it rests
+        on has no width there; plan with a proportion nearer to 0.5.
+
+    Raises
+    ------
+    ValueError
+        Arguments out of range.
+
+    References
+    ----------
+    S. Touati, J. Worms, S. Briais, "The Speedup Test", 2010, section 5, example 4.
+
+    Examples
+    --------
+    >>> import perfarray
+    >>> perfarray.required_benchmarks(17 / 30)
+    378
+    """
+    share = check_number(proportion, "proportion")
+    if not 0.0 <= share <= 1.0:
+        raise ValueError(f"proportion={proportion!r} is out of range; give a number from 0 to 1")
+    half_width = check_between(precision, "precision", 0.0, 1.0, example="0.05")
+    return benchmarks_needed(share, half_width, check_confidence_level(confidence_level))

@@ -1,0 +1,1 @@
+"""A whole suite: scores, their distributions and their comparisons."""

@@ -1,0 +1,122 @@
+"""The hierarchical performance test: is the candidate better in most benchmarks, by ranks."""
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from perfarray.conventions import BENCHMARK
+from perfarray.numerics.suite import match_sides, smallest_number
+from perfarray.numerics.types import Floats
+from perfarray.suites.findings import finish
+from perfarray.suites.numerics.hierarchical import ZEROS, hierarchical_test
+from perfarray.timings.across import describe_suites, over_suites, place_of_units, positive_pair
+from perfarray.timings.apply import Output
+from perfarray.timings.resolve import Data, over_metrics
+from perfarray.timings.validation import check_between, check_choice, check_confidence_level, warn
+
+RANKED = "is the candidate better in most benchmarks, by ranks"
+
+
+@over_metrics
+def hierarchical_performance_test(
+    times: Data,
+    baseline: object,
+    *,
+    dim: str | None = None,
+    alpha: float = 0.05,
+    confidence_level: float = 0.95,
+    zeros: str = "drop",
+    across: str = BENCHMARK,
+    unit: str | None = None,
+    levels: str | tuple[str, ...] | None = None,
+    metric: str | list[str] | None = None,
+) -> xr.Dataset:
+    """Say how surely a candidate is better over a suite, and by which factor at least, by ranks alone.
+
+    Parameters
+    ----------
+    times : DataArray or Dataset
+        Timings; dims that are neither levels nor `across` broadcast.
+    baseline : label, DataArray or Dataset
+        A label of `dim`, or other timings, matched by label on dims that are not levels.
+    dim : str, optional
+        The dim compared; default: the one dim, not a level, that holds the label.
+    alpha : float
+        Of the rank-sum test of each benchmark.
+    confidence_level : float
+        Of the speedup.
+    zeros : {"drop", "pratt", "split"}
+        What the signed-rank test does with benchmarks that show no difference: leave them out, rank them and leave them out, or give half
+        of their ranks to either side (p as with "pratt").
+    across : str
+        The dim of the suite.
+    unit : str, optional
+        The level whose repetitions are independent, lower levels averaged first; default: the outermost.
+    levels : str or tuple of str, optional
+        The nest from the outside in; default: the repetition dims present.
+    metric : str or list of str, optional
+        Variable(s) of a Dataset.
+
+    Returns
+    -------
+    Dataset
+        `confidence` = 1 - exact one-sided p of "the candidate is better" (as `better` of the data says), `pvalue`, `speedup` (the largest
+        factor by which it is better at `confidence_level`; NaN where none is accepted), `n` (units behind the benchmark that has fewest)
+        and `suite_benchmarks`.
+
+    Raises
+    ------
+    ValueError
+        Unknown dims, levels, labels or choices; units that differ; values that are zero or negative.
+
+    Notes
+    -----
+    Benchmarks count equally, however much they differ. With 3 runs a side no rank-sum test rejects at 0.05, and the confidence is 0; with
+    fewer than 5 benchmarks it cannot reach 0.95. Shared units are not taken into account: benchmarks are assumed independent.
+
+    References
+    ----------
+    T. Chen et al., "Statistical performance comparisons of computers", IEEE Transactions on Computers 64(5), 2015. S. Irving et al.,
+    "Computer comparisons in the presence of performance variation", 2018, section 6.
+
+    Examples
+    --------
+    >>> import perfarray
+    >>> factor = [0.9, 0.92, 0.94, 0.91, 0.93, 0.95]
+    >>> runs = [1.0, 1.01, 1.02, 1.03, 1.04]
+    >>> samples = {f"b{i}": [runs, [ratio * run for run in runs]] for i, ratio in enumerate(factor)}
+    >>> times = perfarray.from_samples(samples, dim="benchmark", level=("version", "execution")).assign_coords(version=["old", "new"])
+    >>> test = times.perf.hierarchical_performance_test("old")
+    >>> round(test["confidence"].item(), 4), round(test["speedup"].item(), 3)
+    (0.9844, 1.033)
+    """
+    check_choice(zeros, "zeros", ZEROS)
+    level, share = check_confidence_level(confidence_level), check_between(alpha, "alpha", 0.0, 1.0, example="0.05")
+    pair = positive_pair(times, baseline, dim=dim, metric=metric, levels=levels)
+    place = place_of_units(pair, unit)
+    lower_is_better = pair.candidate.better == "lower"
+
+    def kernel(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:
+        del cells
+        sides = match_sides(new, old, shared=False, paired=False)
+        larger, smaller = (sides.old, sides.new) if lower_is_better else (sides.new, sides.old)
+        found = hierarchical_test(larger, smaller, share, level, zeros)
+        benchmarks = sides.matched.sum(axis=-1).astype(float)
+        n = smallest_number(sides)
+        return found.confidence, 1 - found.confidence, found.speedup, n, benchmarks, sides.incomplete.astype(float), sides.matched
+
+    attrs = describe_suites(pair, place, baseline, across) | {"result": "hierarchical_performance_test", "method": "hpt", "alpha": share}
+    attrs |= {"confidence_level": level, "zeros": zeros, "benchmarks": "independent (assumed)", "question": RANKED}
+    outputs = {
+        "confidence": Output((), "1", long_name="confidence that the candidate is better"),
+        "pvalue": Output((), "1"),
+        "speedup": Output((), "1", long_name="factor by which the candidate is better at least"),
+        "n": Output((), "1", long_name="independent units on the smaller side"),
+        "suite_benchmarks": Output((), "1", long_name="benchmarks measured on both sides"),
+        "_incomplete": Output((), "1"),
+        "_matched": Output((across,), "", bool),
+    }
+    result, notes = finish(over_suites(pair, place, across, kernel, outputs, attrs, {}), pair, across)
+    warn(*notes)
+    return result

@@ -1,0 +1,1 @@
+"""Scores of suites on arrays."""

@@ -1,0 +1,304 @@
+"""The distribution of a suite's score: one run drawn per benchmark, then the mean over benchmarks (Irving et al. 2018, section 5).
+
+Cells whose benchmarks all have n equally likely runs are drawn together: the parts that a few benchmarks add to the score form a table
+with an entry for every combination of their runs, and one random number picks an entry. What differs from cell to cell is the table.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perfarray.numerics.levels import unit_means, unit_weights
+from perfarray.numerics.types import Floats, Integers
+
+TABLE = 1 << 10
+"""Most entries of a table of combinations: a power of two, small enough for the cache."""
+
+BATCH, BATCH_COMPILED = 1 << 16, 1 << 22
+"""Scores drawn at once: what bounds the memory. It changes no number, since a cell's random numbers begin at a place of their own.
+
+The compiled engine keeps the scores of one cell at a time.
+"""
+
+COMBINATIONS, RUN_BY_RUN = 1 << 20, 1 << 21
+"""The streams of random numbers, kept apart from each other and from those of `numerics.bootstrap`."""
+
+
+class Suite(NamedTuple):
+    """Runs ready to be drawn: shape (cells, benchmarks, units, runs in a unit), NaN where not measured.
+
+    `shares` (cells, units) are the probabilities of units that all benchmarks share; None where each benchmark draws its own.
+    """
+
+    runs: Floats
+    shares: Floats | None
+    dropped: int = 0
+
+
+class Drawing(NamedTuple):
+    """How many scores are drawn, by which mean, from which key, by which engine."""
+
+    n_resamples: int
+    mean: str
+    key: tuple[int, int]
+    engine: str = "numpy"
+
+
+class Block(NamedTuple):
+    """Cells with equal counts that are drawn together: their places, their numbers, and what their runs contribute to the score.
+
+    `parts` has shape (benchmarks, cells, runs), the benchmarks filled up to a multiple of the `together` that share a table.
+    """
+
+    places: Integers
+    cells: Integers
+    parts: Floats
+    together: int
+
+    @property
+    def stream(self) -> int:
+        """What tells the random numbers of suites with different numbers of runs apart."""
+        return int(self.parts.shape[2])
+
+
+class Summary(NamedTuple):
+    """Of the drawn scores of every cell."""
+
+    minimum: Floats
+    q1: Floats
+    median: Floats
+    q3: Floats
+    maximum: Floats
+    standard_deviation: Floats
+
+
+def arrange(values: Floats, levels: int, value: int, joint: int) -> Suite:
+    """Bring cells of shape (..., benchmarks, n_L, ..., n_1) into the form that is drawn.
+
+    Parameters
+    ----------
+    values : array, shape (..., benchmarks, n_L, ..., n_1)
+        Measurements; NaN is "not measured".
+    levels : int
+        The number of levels L.
+    value : int
+        The place in the nest of the level whose repetitions are runs; levels below it are averaged.
+    joint : int
+        How many levels, from the outermost, have units that are the same for every benchmark.
+
+    Returns
+    -------
+    Suite
+        Shared units that a benchmark lacks are left out for all, and counted.
+    """
+    means = unit_means(values, levels - value)
+    sizes = means.shape[means.ndim - value - 1 :]
+    together = int(np.prod(sizes[: max(min(joint, len(sizes)), 1)]))
+    runs = np.sort(means.reshape(-1, values.shape[-levels - 1], together, int(np.prod(sizes)) // together), axis=-1)
+    if not joint:
+        return Suite(runs, None)
+    present = np.asarray(~np.isnan(runs[..., 0]))
+    whole = np.asarray(present.all(axis=1))
+    dropped = int((present.any(axis=1) & ~whole).sum())
+    shares = unit_weights(np.where(whole, 1.0, np.nan).reshape(len(runs), sizes[0], -1)).reshape(whole.shape)
+    return Suite(np.where(whole[:, None, :, None], runs, np.nan), shares, dropped)
+
+
+def parts_of(values: Floats, mean: str, benchmarks: int) -> Floats:
+    """Return what one benchmark's value contributes to the mean of so many: factors of a geometric mean, else summands."""
+    if mean == "geometric":
+        return np.asarray(values ** (1.0 / benchmarks))
+    return np.asarray((1.0 / values if mean == "harmonic" else values) / benchmarks)
+
+
+def to_scale(values: Floats, mean: str) -> Floats:
+    """Return what a mean averages: logs, values, or reciprocals with the sign that keeps their order."""
+    if mean == "geometric":
+        return np.log(values)
+    return np.asarray(-1.0 / values if mean == "harmonic" else values)
+
+
+def from_scale(averages: Floats, mean: str) -> Floats:
+    """Return the mean whose average on its own scale is given."""
+    if mean == "geometric":
+        return np.exp(averages)
+    return np.asarray(-1.0 / averages if mean == "harmonic" else averages)
+
+
+def central_score(suite: Suite, mean: str) -> Floats:
+    """Return the suite's score of all runs, each unit with equal weight, averaged on the mean's own scale; shape (cells,)."""
+    weights = unit_weights(suite.runs)
+    filled = np.where(np.isnan(suite.runs), 1.0, suite.runs)
+    return from_scale((to_scale(filled, mean) * weights).sum(axis=(-1, -2)).mean(axis=-1), mean)
+
+
+def units_of(suite: Suite) -> Floats:
+    """Return how many units the benchmark with the fewest has, shape (cells,)."""
+    return np.asarray((~np.isnan(suite.runs[..., 0])).sum(axis=-1).min(axis=-1)).astype(float)
+
+
+def draw_scores(suite: Suite, cells: Integers, drawing: Drawing) -> Floats:
+    """Draw scores, shape (cells, n_resamples); NaN where a benchmark was not measured."""
+    found = np.full((len(cells), drawing.n_resamples), np.nan)
+    for block in _blocks(suite, cells, drawing):
+        found[block.places] = _block_scores(block, drawing)
+    for place, scores in _irregular_scores(suite, cells, drawing):
+        found[place] = scores
+    return found
+
+
+def summarise_scores(suite: Suite, cells: Integers, drawing: Drawing) -> Summary:
+    """Draw scores and keep their five numbers and standard deviation."""
+    found = np.full((6, len(cells)), np.nan)
+    for block in _blocks(suite, cells, drawing):
+        found[:, block.places] = _block_summary(block, drawing)
+    for place, scores in _irregular_scores(suite, cells, drawing):
+        found[:, place] = five_numbers(scores)
+    found[5, found[0] == found[4]] = 0.0  # equal scores differ from their rounded mean
+    return Summary(*found)
+
+
+def five_numbers(scores: Floats) -> Summary:
+    """Return minimum, quartiles inf{x: F(x) >= p}, maximum and standard deviation along the last axis."""
+    number = scores.shape[-1]
+    spread = scores.std(axis=-1, ddof=1)
+    ordered = np.sort(scores, axis=-1)
+    q1, median, q3 = (ordered[..., rank(quarters, number)] for quarters in (1, 2, 3))
+    return Summary(ordered[..., 0], q1, median, q3, ordered[..., -1], spread)
+
+
+def rank(quarters: int, number: int) -> int:
+    """Return the place of a quartile among so many ordered values."""
+    return -(-quarters * number // 4) - 1
+
+
+def equal_counts(suite: Suite) -> Integers:
+    """Return the number of runs of every benchmark, where it is one number and the runs are equally likely; else 0; shape (cells,)."""
+    if suite.shares is not None:
+        return np.zeros(len(suite.runs), dtype=np.intp)
+    measured = ~np.isnan(suite.runs)
+    if measured.all():
+        number = suite.runs[0, 0].size if suite.runs.size else 0
+        return np.full(len(suite.runs), number if number <= TABLE else 0)
+    inside = measured.sum(axis=-1)
+    alike = ((inside == inside.max(axis=-1, keepdims=True)) | (inside == 0)).all(axis=(-1, -2))
+    total = inside.sum(axis=-1)
+    usable = alike & (total == total[:, :1]).all(axis=-1) & (total[:, 0] <= TABLE)
+    return np.where(usable, total[:, 0], 0)
+
+
+def _together(count: int, benchmarks: int) -> int:
+    """Return how many benchmarks share a table."""
+    together = 1
+    while count > 1 and together < benchmarks and count ** (together + 1) <= TABLE:
+        together += 1
+    return together if count > 1 else benchmarks
+
+
+def _blocks(suite: Suite, cells: Integers, drawing: Drawing) -> Iterator[Block]:
+    """Return the cells with equal counts, as many at a time as are drawn together."""
+    counts, benchmarks = equal_counts(suite), suite.runs.shape[1]
+    size = max(1, (BATCH_COMPILED if drawing.engine == "numba" else BATCH) // drawing.n_resamples)
+    for count in np.unique(counts[counts > 0]).tolist():
+        together = _together(count, benchmarks)
+        every = np.flatnonzero(counts == count)
+        every = every[np.argsort(cells[every], kind="stable")]
+        for first in range(0, len(every), size):
+            places = every[first : first + size]
+            yield Block(places, cells[places], _padded_parts(suite.runs[places], count, together, drawing.mean), together)
+
+
+def _padded_parts(runs: Floats, count: int, together: int, mean: str) -> Floats:
+    """Return what every run contributes to the score (benchmarks, cells, runs), filled up with benchmarks that contribute nothing."""
+    cells, benchmarks = runs.shape[:2]
+    flat = np.sort(runs.reshape(cells, benchmarks, -1), axis=-1)[..., :count]
+    parts = np.full((-(-benchmarks // together) * together, cells, count), 1.0 if mean == "geometric" else 0.0)
+    parts[:benchmarks] = np.moveaxis(parts_of(flat, mean, benchmarks), 1, 0)
+    return parts
+
+
+def _block_scores(block: Block, drawing: Drawing) -> Floats:
+    """Return the scores of a block, shape (cells, n_resamples)."""
+    if drawing.engine == "numba":
+        from perfarray.suites.numerics.compiled import scores_compiled
+
+        return scores_compiled(block.parts, block.together, block.cells, drawing.n_resamples, drawing.mean, _key(block, drawing))
+    return _look_up(block, drawing)
+
+
+def _block_summary(block: Block, drawing: Drawing) -> Summary | Floats:
+    """Return the five numbers and the standard deviation of the scores of a block, shape (6, cells)."""
+    if drawing.engine == "numba":
+        from perfarray.suites.numerics.compiled import summary_compiled
+
+        return summary_compiled(block.parts, block.together, block.cells, drawing.n_resamples, drawing.mean, _key(block, drawing))
+    return five_numbers(_look_up(block, drawing))
+
+
+def _key(block: Block, drawing: Drawing) -> tuple[int, int, int, int]:
+    """Return what the random numbers of a block begin with: the key, and the last two words of the counter."""
+    return (*drawing.key, block.stream, COMBINATIONS)
+
+
+def _random_bits(block: Block, drawing: Drawing) -> npt.NDArray[np.uint32]:
+    """Return 32 random bits for every score and table of the cells of a block: a cell's own, whichever others are in the block."""
+    numbers = len(block.parts) // block.together * drawing.n_resamples
+    words = -(-numbers // 8) * 4
+    bits = np.empty((len(block.cells), words), np.uint64)
+    ends = [*(np.flatnonzero(np.diff(block.cells) != 1) + 1).tolist(), len(block.cells)]
+    for start, stop in zip([0, *ends], ends, strict=False):
+        counter = [int(block.cells[start]) * (words // 4), 0, block.stream, COMBINATIONS]
+        philox = np.random.Philox(key=list(drawing.key), counter=counter)
+        bits[start:stop] = philox.random_raw((stop - start) * words).reshape(-1, words)
+    return bits.view(np.uint32)
+
+
+def _look_up(block: Block, drawing: Drawing) -> Floats:
+    """Return the scores (cells, n_resamples) that random bits stand for: 32 bits times the entries of a table, divided by 2^32."""
+    bits, together = _random_bits(block, drawing), block.together
+    number, (_, cells, count) = drawing.n_resamples, block.parts.shape
+    combine = np.multiply if drawing.mean == "geometric" else np.add
+    tables = block.parts[::together]
+    for place in range(1, together):
+        tables = combine(block.parts[place::together, :, :, None], tables[:, :, None]).reshape(len(tables), cells, -1)
+    entries = count**together
+    offsets = np.arange(cells)[:, None] * entries
+    scores = np.full((cells, number), float(combine.identity))
+    for place, table in enumerate(tables):
+        picks = bits[:, place * number : (place + 1) * number] * np.uint64(entries)
+        picks >>= np.uint64(32)
+        combine(scores, table.ravel().take(picks.view(np.int64) + offsets), out=scores)
+    return 1.0 / scores if drawing.mean == "harmonic" else scores
+
+
+def _irregular_scores(suite: Suite, cells: Integers, drawing: Drawing) -> Iterator[tuple[int, Floats]]:
+    """Return the places of the other cells and their scores, one by one: each has runs of its own shape."""
+    others = (equal_counts(suite) == 0) & (units_of(suite) > 0)
+    for place in np.flatnonzero(others).tolist():
+        philox = np.random.Philox(key=list(drawing.key), counter=[0, 0, int(cells[place]), RUN_BY_RUN])
+        shares = None if suite.shares is None else suite.shares[place]
+        yield place, _draw_runs(suite.runs[place], shares, np.random.Generator(philox), drawing)
+
+
+def _draw_runs(runs: Floats, shares: Floats | None, rng: np.random.Generator, drawing: Drawing) -> Floats:
+    """Draw a unit, then a run in it, for every benchmark and replicate; shared units are drawn for all benchmarks at once."""
+    inside = (~np.isnan(runs)).sum(axis=-1)
+    if shares is None:
+        order = np.argsort(inside == 0, axis=-1, kind="stable")
+        runs, inside = np.take_along_axis(runs, order[..., None], axis=1), np.take_along_axis(inside, order, axis=1)
+    units = (inside > 0).sum(axis=-1)
+    each = np.arange(len(runs))
+    scores = np.empty(drawing.n_resamples)
+    size = max(1, BATCH // len(runs))
+    for start in range(0, drawing.n_resamples, size):
+        part = scores[start : start + size]
+        if shares is None:
+            unit = np.floor(rng.random((len(part), len(runs))) * units).astype(np.intp)
+        else:
+            bounds = np.cumsum(shares)
+            unit = np.searchsorted(bounds, rng.random((len(part), 1)) * bounds[-1], side="right")
+        run = np.floor(rng.random((len(part), len(runs))) * inside[each, unit]).astype(np.intp)
+        part[:] = from_scale(to_scale(runs[each, unit, run], drawing.mean).mean(axis=-1), drawing.mean)
+    return scores

@@ -1,0 +1,208 @@
+"""The hierarchical performance test of Chen et al.: rank sums within benchmarks, signed ranks over them.
+
+T. Chen et al., "Statistical performance comparisons of computers", IEEE Transactions on Computers 64(5), 2015. Exact p-values, given
+the ties.
+"""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from perfarray.numerics.suite import run_statistic
+from perfarray.numerics.types import Floats, Integers, Mask
+
+ZEROS = ("drop", "pratt", "split")
+
+EXACT = 50
+"""Rank sums of fewer runs a side are enumerated; above, the normal approximation with corrections for ties and continuity (R's rule)."""
+
+BLOCK = 1 << 22
+"""Pairs of runs that are compared at once."""
+
+STEPS = 34
+"""Bisections of the range of factors: the last is 6e-11 of the first."""
+
+
+class Performance(NamedTuple):
+    """How surely the first system has the larger values, and the largest factor for which that still holds at a confidence."""
+
+    confidence: Floats
+    speedup: Floats
+
+
+def doubled_ranks(values: Floats) -> Integers:
+    """Return twice the mid-ranks along the last axis: whole numbers, ties or not."""
+    less = values[..., None, :] < values[..., :, None]
+    equal = values[..., None, :] == values[..., :, None]
+    return np.asarray(2 * less.sum(axis=-1) + equal.sum(axis=-1) + 1)
+
+
+@lru_cache(maxsize=1024)
+def _sums_of_subsets(ranks: tuple[int, ...], size: int) -> Floats:
+    """Return the distribution of the sum of `size` of the ranks, each subset as likely as every other."""
+    counts = np.zeros((size + 1, sum(ranks) + 1))
+    counts[0, 0] = 1.0
+    for rank in ranks:
+        counts[1:, rank:] += counts[:-1, : counts.shape[1] - rank].copy()
+    return np.asarray(counts[size] / counts[size].sum())
+
+
+@lru_cache(maxsize=1024)
+def _sums_of_signs(ranks: tuple[int, ...]) -> Floats:
+    """Return the distribution of the sum of the ranks that get a plus, each sign a fair coin."""
+    found = np.zeros(sum(ranks) + 1)
+    found[0] = 1.0
+    for rank in ranks:
+        found[rank:] += found[: len(found) - rank].copy()
+        found /= 2
+    return found
+
+
+def rank_sum_pvalue(x: Floats, y: Floats) -> float:
+    """Return the two-sided p-value of Wilcoxon's rank-sum test: exact given the ties, or normal for 50 runs a side and more.
+
+    Parameters
+    ----------
+    x, y : arrays, shape (runs,)
+        Two samples without NaN.
+
+    Returns
+    -------
+    float
+    """
+    ranks = doubled_ranks(np.concatenate([x, y]))
+    total, mean = int(ranks[: len(x)].sum()), len(x) * (len(x) + len(y) + 1)
+    distance = abs(total - mean)
+    if len(x) < EXACT and len(y) < EXACT:
+        chances = _sums_of_subsets(tuple(np.sort(ranks).tolist()), len(x))
+        return float(min(1.0, chances[np.abs(np.arange(len(chances)) - mean) >= distance].sum()))
+    from scipy.special import ndtr
+
+    number = len(ranks)
+    spread = np.sqrt(len(x) * len(y) * np.var(ranks, ddof=1) / number)
+    return float(min(1.0, 2 * ndtr(-max(distance - 1, 0) / spread))) if spread > 0 else 1.0
+
+
+def signed_rank_pvalue(differences: Floats, zeros: str = "drop") -> float:
+    """Return the exact one-sided p-value of Wilcoxon's signed-rank test: small where the differences are positive.
+
+    Parameters
+    ----------
+    differences : array, shape (benchmarks,)
+        Differences without NaN.
+    zeros : {"drop", "pratt", "split"}
+        Zeros are dropped before ranking (Wilcoxon), ranked and then dropped (Pratt), or ranked, and half of their ranks given to either
+        side (which shifts the statistic, and leaves the p-value as Pratt's).
+
+    Returns
+    -------
+    float
+        1 where all differences are zero.
+    """
+    if zeros == "drop":
+        differences = differences[differences != 0]
+    ranks = doubled_ranks(np.abs(differences))
+    counts = differences != 0
+    if not counts.any():
+        return 1.0
+    chances = _sums_of_signs(tuple(np.sort(ranks[counts]).tolist()))
+    return float(min(1.0, chances[ranks[differences > 0].sum() :].sum()))
+
+
+@lru_cache(maxsize=64)
+def _untied_pvalues(n: int, m: int) -> Floats:
+    """Return the two-sided p-value of every distance of the doubled rank sum of n of n + m runs, none tied, from its mean."""
+    mean = n * (n + m + 1)
+    chances = _sums_of_subsets(tuple(range(2, 2 * (n + m) + 1, 2)), n)
+    distance = np.abs(np.arange(len(chances)) - mean)
+    by_distance = np.bincount(distance, chances, minlength=mean + 1)
+    return np.minimum(1.0, np.cumsum(by_distance[::-1])[::-1])
+
+
+def rank_sum_pvalues(x: Floats, y: Floats) -> Floats:
+    """Return the p-value of every pair of samples (..., units), NaN where not measured; those without ties are looked up together."""
+    n, m = ((~np.isnan(side)).sum(axis=-1) for side in (x, y))
+    found = np.full(n.shape, np.nan)
+    ours, theirs = x[..., :, None], y[..., None, :]
+    ties = (ours == theirs).sum(axis=(-1, -2))
+    totals = 2 * (ours > theirs).sum(axis=(-1, -2)) + ties + n * (n + 1)
+    exact = (n > 0) & (m > 0) & (n < EXACT) & (m < EXACT)
+    untied = exact & (ties == 0) & ~_has_ties(x) & ~_has_ties(y)
+    # A table for every pair of sample sizes; what has ties has a law of its own.
+    for sizes in set(zip(n[untied].tolist(), m[untied].tolist(), strict=True)):
+        chosen = untied & (n == sizes[0]) & (m == sizes[1])
+        found[chosen] = _untied_pvalues(*sizes)[np.abs(totals[chosen] - sizes[0] * (sum(sizes) + 1))]
+    for place in np.argwhere((n > 0) & (m > 0) & ~untied):
+        one, other = x[tuple(place)], y[tuple(place)]
+        found[tuple(place)] = rank_sum_pvalue(one[~np.isnan(one)], other[~np.isnan(other)])
+    return found
+
+
+def _has_ties(values: Floats) -> Mask:
+    """Say whether two measured values along the last axis are equal."""
+    return np.asarray((np.diff(np.sort(values, axis=-1), axis=-1) == 0).any(axis=-1))
+
+
+def kept_differences(x: Floats, y: Floats, alpha: float) -> Floats:
+    """Return the difference of medians of every pair of samples (..., units), 0 where the rank-sum test sees none at `alpha`."""
+    pvalues = rank_sum_pvalues(x, y)
+    differences = np.where(pvalues <= alpha, run_statistic(x, "median") - run_statistic(y, "median"), 0.0)
+    return np.where(np.isnan(pvalues), np.nan, differences)
+
+
+def hierarchical_test(x: Floats, y: Floats, alpha: float, confidence_level: float, zeros: str = "drop") -> Performance:
+    """Test whether a suite's values are larger in the first system.
+
+    Parameters
+    ----------
+    x, y : arrays, shape (..., benchmarks, units)
+        Positive values, one per unit; NaN where not measured. Benchmarks that one system lacks are left out.
+    alpha : float
+        Of the rank-sum tests.
+    confidence_level : float
+        Of the speedup.
+    zeros : {"drop", "pratt", "split"}
+        What the signed-rank test does with benchmarks that show no difference.
+
+    Returns
+    -------
+    Performance
+        `confidence` = 1 - exact one-sided p; `speedup`: the largest factor f such that the first system, divided by f, is still larger at
+        the confidence asked for, NaN where none is (few benchmarks, few runs).
+    """
+    batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    sides = [np.broadcast_to(side, (*batch, *side.shape[-2:])).reshape(-1, *side.shape[-2:]) for side in (x, y)]
+    found = np.full((2, len(sides[0])), np.nan)
+    has = [~np.isnan(side).all(axis=-1) for side in sides]
+    measured: Mask = np.asarray((has[0] & has[1]).any(axis=-1))
+    step = max(1, BLOCK // max(1, sides[0][0].size * y.shape[-1] if len(sides[0]) else 1))
+    # Some cells at a time bound the memory: every pair of a benchmark's runs is compared.
+    for start in range(0, len(measured), step):
+        cells = start + np.flatnonzero(measured[start : start + step])
+        if len(cells):
+            found[:, cells] = _tested(sides[0][cells], sides[1][cells], alpha, confidence_level, zeros)
+    return Performance(found[0].reshape(batch), found[1].reshape(batch))
+
+
+def _tested(x: Floats, y: Floats, alpha: float, confidence_level: float, zeros: str) -> tuple[Floats, Floats]:
+    """Return the confidence in every cell, and the largest factor accepted: by bisection on the log scale, in all cells at once."""
+
+    def confidence(x: Floats, y: Floats, factor: Floats) -> Floats:
+        kept = kept_differences(x / factor[:, None, None], y, alpha)
+        # The law of signed ranks depends on a cell's own ties and zeros.
+        return np.array([1.0 - signed_rank_pvalue(own[~np.isnan(own)], zeros) for own in kept])
+
+    at_one = confidence(x, y, np.ones(len(x)))
+    (least_x, least_y), (most_x, most_y) = ([extreme.reduce(side, axis=-1) for side in (x, y)] for extreme in (np.fmin, np.fmax))
+    low = np.log(np.fmin.reduce(least_x / most_y, axis=-1)) - 1e-6
+    high = np.log(np.fmax.reduce(most_x / least_y, axis=-1)) + 1e-6
+    sought = np.flatnonzero(confidence(x, y, np.exp(low)) >= confidence_level)
+    speedup = np.full(len(x), np.nan)
+    x, y, low, high = x[sought], y[sought], low[sought], high[sought]
+    for _ in range(STEPS if len(sought) else 0):
+        middle = (low + high) / 2
+        accepted = confidence(x, y, np.exp(middle)) >= confidence_level
+        low, high = np.where(accepted, middle, low), np.where(accepted, high, middle)
+    speedup[sought] = np.exp(low)
+    return at_one, speedup

@@ -1,0 +1,352 @@
+"""How sure is the ratio of two suite scores: t on the log scale, and the stratified bootstrap.
+
+Irving et al. (2018), sections 4 and 8. Units are (..., benchmarks, units), NaN where not measured.
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from perfarray.numerics.bootstrap import BLOCK, Draws, Place, stream
+from perfarray.numerics.bootstrap_limits import Bootstrap, influence_of, limits_of, one_sided, percentile_family
+from perfarray.numerics.intervals import t_probability, t_quantile
+from perfarray.numerics.levels import UnitSummary, summarise_units
+from perfarray.numerics.suite import Sides, run_statistic, smallest_number, suite_mean, suite_weights, transform
+from perfarray.numerics.types import Floats, Integers, Mask
+from perfarray.suites.numerics.randomization import below
+
+CERTAIN = 1e-13
+"""A standard error of a log below this is rounding: the values do not differ."""
+
+
+class Score(NamedTuple):
+    """What is compared and what is taken as random: what the caller of `score_ratio_interval` chose."""
+
+    mean: str
+    statistic: str
+    shared: bool
+    paired: bool
+    random_benchmarks: bool
+    confidence_level: float
+    alternative: str
+
+    @property
+    def within(self) -> str:
+        """The statistic of a benchmark's runs.
+
+        Geometric means of units that are joined (over benchmarks, or over systems) average their logs: Z_j.
+        """
+        return "geometric" if self.mean == "geometric" and (self.shared or self.paired) and self.statistic == "mean" else self.statistic
+
+    @property
+    def tails(self) -> float:
+        """The level of the two-sided interval whose limits are asked for: both of them, or one."""
+        return self.confidence_level if self.alternative == "two-sided" else 2 * self.confidence_level - 1
+
+
+class ScoreRatio(NamedTuple):
+    """The ratio of two scores with its limits; the standard error is that of its log."""
+
+    estimate: Floats
+    lower: Floats
+    upper: Floats
+    standard_error: Floats
+    df: Floats
+    pvalue: Floats
+    n: Floats
+
+
+def log_ratio(sides: Sides, matched: Mask, score: Score) -> Floats:
+    """Return the log of candidate over baseline, each the mean over the matched benchmarks of a statistic of its runs."""
+    scores = [suite_mean(run_statistic(side, score.within), score.mean, matched) for side in (sides.new, sides.old)]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.log(scores[0]) - np.log(scores[1]))
+
+
+def t_interval(sides: Sides, matched: Mask, score: Score) -> ScoreRatio:
+    """Return the t interval of the ratio of two scores on the log scale.
+
+    Parameters
+    ----------
+    sides : Sides
+        Units of both systems.
+    matched : array of bool, shape (..., benchmarks)
+        The benchmarks that count.
+    score : Score
+        What is compared.
+
+    Returns
+    -------
+    ScoreRatio
+        Benchmarks fixed: SE^2 = sum of w^2 s^2 / (m ybar^2) over systems and benchmarks (w = 1/B for the geometric mean), df after
+        Welch and Satterthwaite. Benchmarks random: the paired t over benchmarks, B - 1 df.
+    """
+    log = log_ratio(sides, matched, score)
+    parts = _over_benchmarks(sides, matched, score) if score.random_benchmarks else _over_units(sides, matched, score)
+    counts = parts.n > 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        total = np.where(counts, parts.variance, 0.0).sum(axis=-1)
+        df = total**2 / np.where(counts, parts.variance**2 / (parts.n - 1), 0.0).sum(axis=-1)
+    error = np.sqrt(total)
+    certain = error < CERTAIN
+    error = np.where(certain, 0.0, error)
+    df = np.where(certain, np.where(counts, parts.n - 1, 0.0).sum(axis=-1), df)
+    n = matched.sum(axis=-1).astype(float) if score.random_benchmarks else _units(sides, matched)
+    known = (n > 1) & ~np.isnan(log)
+    error, df = np.where(known, error, np.nan), np.where(known, df, np.nan)
+    half = t_quantile((1 + score.tails) / 2, df) * error
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        lower, upper = np.exp(log - half), np.exp(log + half)
+        statistic = np.where(error == 0, np.where(np.abs(log) < CERTAIN, 0.0, np.copysign(np.inf, log)), log / error)
+    below, above = t_probability(statistic, df), t_probability(-statistic, df)
+    return ScoreRatio(np.exp(log), *_asked(lower, upper, score), error, df, _pvalue(below, above, score), n)
+
+
+def _units(sides: Sides, matched: Mask) -> Floats:
+    """Return the smallest number of units behind a benchmark that counts."""
+    return smallest_number(sides._replace(matched=matched))
+
+
+def _over_units(sides: Sides, matched: Mask, score: Score) -> UnitSummary:
+    """Return the parts (..., parts) whose variances add up to that of the log ratio: what the units of one sample contribute.
+
+    A unit contributes w log(value), or w value / mean to first order. Shared units are summed over the benchmarks, paired ones
+    subtracted, before their variance is taken.
+    """
+    influence = [_influence(side, matched, score) for side in (sides.new, sides.old)]
+    if score.shared:
+        influence = [np.where(matched[..., None], part, 0.0).sum(axis=-2, keepdims=True) for part in influence]
+    samples = [influence[0] - influence[1]] if score.paired else influence
+    found = [summarise_units(sample) for sample in samples]
+    counts = np.concatenate([_counting(matched, score)] * len(found), axis=-1)
+    mean, variance, n = (np.concatenate(field, axis=-1) for field in zip(*found, strict=True))
+    return UnitSummary(mean, variance, np.where(counts, n, 0.0))
+
+
+def _counting(matched: Mask, score: Score) -> Mask:
+    """Return which samples of units count: those of every matched benchmark, or the one that all share."""
+    return np.logical_or.reduce(matched, axis=-1, keepdims=True) if score.shared else matched
+
+
+def _influence(units: Floats, matched: Mask, score: Score) -> Floats:
+    """Return what every unit contributes to the log score of its system."""
+    scores = run_statistic(units, score.within)
+    weights = suite_weights(scores, score.mean, matched)[..., None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(weights * (np.log(units) if score.within == "geometric" else units / scores[..., None]))
+
+
+def _over_benchmarks(sides: Sides, matched: Mask, score: Score) -> UnitSummary:
+    """Return the one part of the paired t over benchmarks: log ratios, or their counterparts for the other means."""
+    parts = []
+    for side in (sides.new, sides.old):
+        scores = run_statistic(side, score.within)
+        if score.mean == "geometric":
+            parts.append(transform(scores, "geometric"))
+        else:
+            sign = 1.0 if score.mean == "arithmetic" else -1.0
+            parts.append(sign * suite_weights(scores, score.mean, matched) * matched.sum(axis=-1, keepdims=True))
+    found = summarise_units(np.where(matched, parts[0] - parts[1], np.nan))
+    return UnitSummary(*(np.asarray(part)[..., None] for part in found))
+
+
+def _asked(lower: Floats, upper: Floats, score: Score) -> tuple[Floats, Floats]:
+    """Return both limits, or the one a one-sided interval has."""
+    if score.alternative == "greater":
+        return lower, np.where(np.isnan(lower), np.nan, np.inf)
+    if score.alternative == "less":
+        return np.where(np.isnan(upper), np.nan, -np.inf), upper
+    return lower, upper
+
+
+def _pvalue(below: Floats, above: Floats, score: Score) -> Floats:
+    """Return the p-value of "the ratio is 1" from those against a ratio that is not below 1 (`above`) and not above 1 (`below`)."""
+    if score.alternative == "greater":
+        return above
+    if score.alternative == "less":
+        return below
+    return np.asarray(np.minimum(1.0, 2 * np.minimum(below, above)))
+
+
+class Drawn(NamedTuple):
+    """Redrawn scores of a block of suites: of every benchmark (suites, benchmarks, R), for the candidate and the baseline."""
+
+    sides: Sides
+    cells: Integers
+    new: Floats
+    old: Floats
+
+
+def draw_scores(sides: Sides, cells: Integers, draws: Draws, score: Score) -> Iterator[tuple[slice, Drawn]]:
+    """Redraw the units within every benchmark and system, block by block of suites.
+
+    Parameters
+    ----------
+    sides : Sides
+        Units (suites, benchmarks, units).
+    cells : array of int, shape (suites,)
+        The number of every suite: what its random numbers hang on.
+    draws : Draws
+        How often, from which key.
+    score : Score
+        Shared units are drawn for all benchmarks together, paired ones for both systems.
+
+    Yields
+    ------
+    slice, Drawn
+    """
+    benchmarks = sides.matched.shape[-1]
+    size = max(1, BLOCK // max(1, benchmarks * draws.n_resamples))
+    # A block of suites at a time bounds the memory.
+    for start in range(0, len(cells), size):
+        part = slice(start, start + size)
+        block = Sides(sides.new[part], sides.old[part], sides.matched[part], sides.incomplete[part])
+        new, old = (_redrawn(side, cells[part], number, draws, score) for number, side in enumerate((block.new, block.old)))
+        yield part, Drawn(block, cells[part], new, old)
+
+
+def _redrawn(units: Floats, cells: Integers, system: int, draws: Draws, score: Score) -> Floats:
+    """Return the statistic of redrawn units of every benchmark, (suites, benchmarks, R); NaN where nothing was measured."""
+    measured = ~np.isnan(units)
+    counts = measured.sum(axis=-1)
+    ordered = np.take_along_axis(units, np.argsort(~measured, axis=-1, kind="stable"), axis=-1)
+    log = score.within == "geometric"
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = np.log(ordered) if log else ordered
+    found = np.full((*counts.shape, draws.n_resamples), np.nan)
+    size = max(1, BLOCK // max(1, units[0].size))
+    # Every suite has random numbers of its own, for all its benchmarks at once: a loop over suites.
+    for target, own, number, cell in zip(found, values, counts, cells.tolist(), strict=True):
+        place = Place(cell, side=0 if score.paired else system)
+        for block, start in enumerate(range(0, draws.n_resamples, size)):
+            rng, part = stream(draws, place, 0, block), slice(start, start + size)
+            # Benchmarks with as many units are drawn side by side: mostly all of them.
+            for count in sorted(set(number.tolist()) - {0}):
+                rows = np.flatnonzero(number == count)
+                target[rows, part] = _redraw_units(own[rows, :count], target[:, part].shape[-1], rng, score)
+    return np.exp(found, out=found) if log else found
+
+
+def _redraw_units(values: Floats, number: int, rng: np.random.Generator, score: Score) -> Floats:
+    """Draw units within every benchmark (benchmarks, units), shared ones for all at once; return their statistic (benchmarks, R)."""
+    benchmarks, count = values.shape
+    own = 1 if score.shared else benchmarks
+    outcomes = count**count
+    if outcomes <= number:
+        # So few units can be redrawn in few ways: each way is computed once, and a replicate is one of them.
+        table = _statistic(values[:, _ways(count)], score)
+        way = below(outcomes, own * number, rng).reshape(own, number)
+        return np.asarray(table.ravel().take(way + np.arange(0, table.size, outcomes)[:, None]))
+    unit = below(count, own * count * number, rng).reshape(own, count, number)
+    return _statistic(values.ravel().take(unit + np.arange(0, values.size, count)[:, None, None]), score)
+
+
+@lru_cache(maxsize=8)
+def _ways(count: int) -> Integers:
+    """Return every way to draw as many units as there are, with replacement: (units, ways)."""
+    return np.indices((count,) * count).reshape(count, -1)
+
+
+def _statistic(drawn: Floats, score: Score) -> Floats:
+    """Return the statistic of redrawn units (benchmarks, units, R), none missing; logs are averaged."""
+    if score.within == "median":
+        return np.asarray(np.median(drawn, axis=1))
+    return np.asarray(drawn.min(axis=1) if score.within == "min" else drawn.mean(axis=1))
+
+
+def bootstrap_interval(drawn: Drawn, matched: Mask, score: Score, draws: Draws, method: str) -> ScoreRatio:
+    """Return the percentile, basic or BCa interval of the ratio of two scores over the matched benchmarks."""
+    estimate = np.exp(log_ratio(drawn.sides, matched, score))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        replicates = _redrawn_score(drawn.new, drawn, matched, score, draws) / _redrawn_score(drawn.old, drawn, matched, score, draws)
+    influence = _left_out(drawn.sides, matched, score, estimate) if method == "bca" else ()
+    found = percentile_family(method, estimate, replicates, influence)
+    n = matched.sum(axis=-1).astype(float) if score.random_benchmarks else _units(drawn.sides, matched)
+    return _read_off(found, np.where(np.isnan(estimate), 0.0, n), n, score)
+
+
+def _read_off(found: Bootstrap, known: Floats, n: Floats, score: Score) -> ScoreRatio:
+    """Read limits, p-value and standard error off the replicates; one unit shows no spread."""
+    limits = limits_of(found, score.tails)
+    lower, upper = _asked(limits.lower, limits.upper, score)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = np.std(np.log(found.replicates), axis=-1, ddof=1)
+    pvalue = _pvalue(*one_sided(found, 1.0), score)
+    lower, upper, error, pvalue = (np.where(known > 1, part, np.nan) for part in (lower, upper, error, pvalue))
+    return ScoreRatio(found.estimate, lower, upper, error, np.full(n.shape, np.nan), pvalue, n)
+
+
+def _redrawn_score(scores: Floats, drawn: Drawn, matched: Mask, score: Score, draws: Draws) -> Floats:
+    """Return the mean over the matched benchmarks in every replicate, shape (suites, R); the benchmarks are redrawn if they are random."""
+    if score.random_benchmarks:
+        scores = np.stack(
+            [_redraw_benchmarks(*one, draws, score.shared) for one in zip(scores, drawn.cells.tolist(), matched, strict=True)]
+        )
+        matched = np.broadcast_to(np.arange(matched.shape[-1]) < matched.sum(axis=-1, keepdims=True), matched.shape)
+    return suite_mean(np.swapaxes(scores, -1, -2), score.mean, matched[..., None, :])
+
+
+def _redraw_benchmarks(scores: Floats, cell: int, matched: Mask, draws: Draws, shared: bool) -> Floats:
+    """Draw benchmarks with replacement, the same for both systems; the first rows of what is returned are those drawn.
+
+    A benchmark drawn twice has its units redrawn twice: it takes them from another replicate. Shared units stay together.
+    """
+    number = int(matched.sum())
+    if number == 0:
+        return scores
+    found = np.full(scores.shape, np.nan)
+    picks = stream(draws, Place(cell), 1, 0).integers(0, number, (number, draws.n_resamples))
+    columns = np.arange(draws.n_resamples) + (0 if shared else np.arange(number)[:, None])
+    found[:number] = scores[np.flatnonzero(matched)[picks], columns % draws.n_resamples]
+    return found
+
+
+def _left_out(sides: Sides, matched: Mask, score: Score, estimate: Floats) -> tuple[Floats, ...]:
+    """Return the influence (suites, ...) of every unit left out in turn: shared ones from all benchmarks, paired ones from both systems.
+
+    Where the benchmarks are random they are left out instead.
+    """
+    logs = [transform(run_statistic(side, score.within), score.mean) for side in (sides.new, sides.old)]
+    count = matched.sum(axis=-1)
+    if score.random_benchmarks:
+        changed = [_mean_log(part, matched, score, without=True) for part in logs]
+        return (influence_of(estimate, np.where(matched, np.exp(changed[0] - changed[1]), np.nan)),)
+    whole = [_mean_log(part, matched, score) for part in logs]
+    less = [_without_each(side, score) - part[..., None] for side, part in zip((sides.new, sides.old), logs, strict=True)]
+    if score.shared:
+        less = [np.where(matched[..., None], part, 0.0).sum(axis=-2, keepdims=True) for part in less]
+    rows = [(np.where(matched, part, 0.0).sum(axis=-1)[..., None, None] + change) / count[..., None, None]
+            for part, change in zip(logs, less, strict=True)]  # fmt: skip
+    moved = [_log_of(row, score) for row in rows]
+    if score.paired:
+        ratios = [np.exp(moved[0] - moved[1])]
+    else:
+        ratios = [np.exp(moved[0] - whole[1][..., None, None]), np.exp(whole[0][..., None, None] - moved[1])]
+    counts = _counting(matched, score)[..., None]
+    return tuple(influence_of(estimate[..., None], np.where(counts, ratio, np.nan)).reshape(len(estimate), -1) for ratio in ratios)
+
+
+def _mean_log(parts: Floats, matched: Mask, score: Score, *, without: bool = False) -> Floats:
+    """Return the log of the mean over benchmarks of transformed scores, or that without each benchmark in turn."""
+    total, count = np.where(matched, parts, 0.0).sum(axis=-1), matched.sum(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        average = (total[..., None] - parts) / (count[..., None] - 1) if without else total / count
+    return _log_of(average, score)
+
+
+def _log_of(average: Floats, score: Score) -> Floats:
+    """Return the log of the mean that belongs to an average of transformed scores."""
+    if score.mean == "geometric":
+        return average
+    sign = 1.0 if score.mean == "arithmetic" else -1.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(sign * np.log(average))
+
+
+def _without_each(units: Floats, score: Score) -> Floats:
+    """Return the transformed statistic of a benchmark's runs without each in turn, shape of `units`; NaN where there is none."""
+    number = units.shape[-1]
+    others = np.where(np.eye(number, dtype=bool), np.nan, units[..., None, :])
+    return np.where(np.isnan(units), np.nan, transform(run_statistic(others, score.within), score.mean))

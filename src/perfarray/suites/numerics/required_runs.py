@@ -1,0 +1,120 @@
+"""How many runs until the interval of a ratio of suite scores is as narrow as asked: Irving et al. (2018), section 8 and figure 13."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from perfarray.numerics.bootstrap import Draws
+from perfarray.numerics.intervals import t_quantile
+from perfarray.numerics.suite import Sides, match_sides, smallest_number
+from perfarray.numerics.types import Floats, Integers
+from perfarray.suites.numerics.ratios import Score, ScoreRatio, bootstrap_interval, draw_scores, t_interval
+
+FURTHEST = 10_000_000
+"""Runs beyond which nobody looks."""
+
+
+class RequiredRuns(NamedTuple):
+    """Fewest runs whose interval is narrow enough, from the data and by extrapolation; and the intervals (..., runs)."""
+
+    required: Floats
+    extrapolated: Floats
+    estimate: Floats
+    lower: Floats
+    upper: Floats
+    width: Floats
+
+
+def first_runs(sides: Sides, number: int) -> Sides:
+    """Return the sides with the first `number` units of every benchmark; those missing do not count."""
+    return sides._replace(new=_first(sides.new, number), old=_first(sides.old, number))
+
+
+def _first(units: Floats, number: int) -> Floats:
+    """Return units of which those after the first `number` measured ones are NaN."""
+    measured = ~np.isnan(units)
+    return np.where(np.cumsum(measured, axis=-1) <= number, units, np.nan)
+
+
+def ratio_intervals(sides: Sides, cells: Integers, score: Score, draws: Draws | None, method: str) -> ScoreRatio:
+    """Return the interval of every suite (suites, benchmarks, units), by t (no draws) or redrawn block by block."""
+    if draws is None:
+        return t_interval(sides, sides.matched, score)
+    parts = [bootstrap_interval(drawn, drawn.sides.matched, score, draws, method) for _, drawn in draw_scores(sides, cells, draws, score)]
+    return ScoreRatio(*(np.concatenate(field) for field in zip(*parts, strict=True)))
+
+
+def required_runs(
+    new: Floats, old: Floats, cells: Integers, score: Score, draws: Draws | None, method: str, width: float, start: int
+) -> RequiredRuns:
+    """Look for the fewest runs whose interval is no wider than `width`.
+
+    Parameters
+    ----------
+    new, old : arrays, shape (suites, benchmarks, units)
+        One value per unit.
+    cells : array of int, shape (suites,)
+        The number of every suite: what its random numbers hang on.
+    score : Score
+        What is compared.
+    draws : Draws, optional
+        Of a bootstrap interval.
+    method : str
+        Of the interval.
+    width : float
+        Upper minus lower.
+    start : int
+        Runs to begin with.
+
+    Returns
+    -------
+    RequiredRuns
+        `required` is NaN where the data do not suffice; `extrapolated` is then the number at which the interval of all runs, shrunk by
+        the square root of the runs and with their t, is narrow enough.
+    """
+    sides = match_sides(new, old, shared=score.shared, paired=score.paired)
+    available = smallest_number(sides)
+    runs = np.arange(start, min(new.shape[-1], old.shape[-1]) + 1)
+    found = np.full((4, *available.shape, len(runs)), np.nan)
+    # Each number of runs has an interval of its own.
+    for place, number in enumerate(runs):
+        interval = ratio_intervals(first_runs(sides, int(number)), cells, score, draws, method)
+        enough = available >= number
+        for row, part in zip(found, (interval.estimate, interval.lower, interval.upper, interval.df), strict=True):
+            row[..., place] = np.where(enough, part, np.nan)
+    widths = found[2] - found[1]
+    with np.errstate(invalid="ignore"):
+        narrow = widths <= width
+    required = np.where(narrow.any(axis=-1), runs[np.argmax(narrow, axis=-1)].astype(float), np.nan)
+    last = np.maximum((~np.isnan(widths)).sum(axis=-1) - 1, 0)[..., None]
+    lower, upper, df = (np.take_along_axis(part, last, axis=-1)[..., 0] for part in found[1:])
+    further = extrapolate(lower, upper, df, runs[last[..., 0]].astype(float), score, width)
+    return RequiredRuns(required, np.where(np.isnan(required), further, required), found[0], found[1], found[2], widths)
+
+
+def extrapolate(lower: Floats, upper: Floats, df: Floats, runs: Floats, score: Score, width: float) -> Floats:
+    """Return the fewest runs at which an interval of `runs` runs would be narrow enough.
+
+    On the log scale its half-width shrinks with the square root of the runs, and its quantile of t as the degrees of freedom grow in
+    proportion to runs - 1; bootstrap limits have no degrees of freedom, and shrink by the square root alone.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        centre, half = np.sqrt(lower * upper), np.log(upper / lower) / 2
+    known = np.isfinite(half)
+    normal = np.where(np.isnan(df), np.inf, df)
+
+    def wide(number: Floats) -> np.ndarray:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            freedom = normal * (number - 1) / (runs - 1)
+            quantiles = [t_quantile((1 + score.confidence_level) / 2, part) for part in (freedom, normal)]
+            reached = half * np.sqrt(runs / number) * quantiles[0] / quantiles[1]
+            return np.asarray(2 * centre * np.sinh(reached) > width)
+
+    low, high = np.where(known, runs, 1.0), np.full(runs.shape, float(FURTHEST))
+    beyond = wide(high)
+    # Bisection over whole numbers: the width falls with the runs.
+    while (high - low > 1).any():
+        middle = np.floor((low + high) / 2)
+        still = wide(middle)
+        low, high = np.where(still, middle, low), np.where(still, high, middle)
+    return np.where(known & ~beyond, high, np.nan)

@@ -1,0 +1,175 @@
+"""Are two systems alike over a suite: the randomization test, which exchanges whole units."""
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from perfarray.conventions import BENCHMARK
+from perfarray.numerics.bootstrap import Draws
+from perfarray.numerics.suite import MEANS, STATISTICS, match_sides, smallest_number
+from perfarray.numerics.types import Floats
+from perfarray.suites.numerics.randomization import Exchange, randomization
+from perfarray.timings.across import count_empty, describe_suites, name_suites, name_unmatched, over_suites, place_of_units, positive_pair
+from perfarray.timings.apply import Output, is_chunked
+from perfarray.timings.resampling import Rng, key_of
+from perfarray.timings.resolve import Data, Pair, over_metrics, shared_levels
+from perfarray.timings.validation import check_choice, check_count, warn
+
+METHODS = ("monte_carlo", "exact")
+ALTERNATIVES = ("two-sided", "less", "greater")
+
+QUESTION = "do the runs of both systems come from the same distribution in every benchmark; effects that cancel over the suite are not seen"
+
+
+@over_metrics
+def randomization_test(
+    times: Data,
+    baseline: object,
+    *,
+    dim: str | None = None,
+    mean: str = "geometric",
+    statistic: str = "geometric",
+    alternative: str = "two-sided",
+    n_resamples: int = 500,
+    method: str = "monte_carlo",
+    plus_one: bool = True,
+    across: str = BENCHMARK,
+    unit: str | None = None,
+    levels: str | tuple[str, ...] | None = None,
+    shared: str | tuple[str, ...] | None = None,
+    paired: str | None = None,
+    rng: Rng = None,
+    metric: str | list[str] | None = None,
+) -> xr.Dataset:
+    """Test whether two systems are alike over a suite, by exchanging their units at random.
+
+    If the runs of both systems come from the same distribution in every benchmark, it does not matter which run belongs to which
+    system. The test gives units to the systems anew, computes the ratio of the suite scores each time, and counts how often it is as
+    extreme as the one observed.
+
+    Parameters
+    ----------
+    times : DataArray or Dataset
+        Timings; dims that are neither levels nor `across` broadcast.
+    baseline : label, DataArray or Dataset
+        A label of `dim`, or other timings, matched by label on dims that are not levels (repetitions are never aligned).
+    dim : str, optional
+        The dim compared; default: the one dim, not a level, that holds the label.
+    mean : {"geometric", "harmonic", "arithmetic"}
+        Over the benchmarks.
+    statistic : {"geometric", "mean", "median", "min"}
+        Of the runs of one benchmark: one value per unit.
+    alternative : {"two-sided", "less", "greater"}
+        "less": the candidate's score is smaller; two-sided p is twice the smaller one-sided p, at most 1.
+    n_resamples : int
+        Random exchanges.
+    method : {"monte_carlo", "exact"}
+        Random exchanges, or every one there is (at most a million).
+    plus_one : bool
+        p = (b + 1) / (n_resamples + 1), which is never zero; False gives the paper's b / n_resamples. Not for "exact".
+    across : str
+        The dim of the suite.
+    unit : str, optional
+        The level whose repetitions are exchanged, lower levels averaged first; default: the outermost.
+    levels : str or tuple of str, optional
+        The nest from the outside in; default: the repetition dims present.
+    shared : str or tuple of str, optional
+        Levels whose label is the same unit for every benchmark (one build serves the suite): exchanged for all benchmarks together.
+        Default: `attrs["shared_levels"]`, else none, and the attr `benchmarks` of the result says that independence was assumed.
+    paired : str, optional
+        The outermost level, when its units match between the two systems: exchanged within the pair.
+    rng : int, numpy.random.Generator, optional
+        Seed; the same seed gives the same p-value for any order of dims, chunks and number of threads.
+    metric : str or list of str, optional
+        Variable(s) of a Dataset.
+
+    Returns
+    -------
+    Dataset
+        `statistic` (the ratio candidate / baseline observed), `pvalue`, `smallest_pvalue` (that of a ratio which no other exchange
+        reaches: 0.1 for 3 runs against 3 of one benchmark, two-sided), `n` (units behind the benchmark that has fewest), `n_exchanges`
+        (counted) and `suite_benchmarks` (measured on both sides).
+
+    Raises
+    ------
+    ValueError
+        Unknown dims, levels, labels or choices; units that differ; values that are zero or negative; more than a million exchanges with
+        `method="exact"` (the message says how many).
+
+    Notes
+    -----
+    What is tested is "the same distribution in every benchmark", not "the same overall performance". A small p says that some benchmark
+    differs, be it in its spread alone; a large one does not say that none does, since gains and losses that cancel in the mean over
+    the suite are not seen at all. No p is smaller than one over the number of exchanges there are, nor than 1 / (n_resamples + 1); twice
+    that if two-sided: `smallest_pvalue`.
+
+    Benchmarks that one side lacks are left out of both scores, and named in the attr `unmatched` and in one warning.
+
+    References
+    ----------
+    S. Irving et al., "Computer comparisons in the presence of performance variation", 2018, section 3.
+
+    Examples
+    --------
+    Two runs a side of two benchmarks can be exchanged in 36 ways; none gives a smaller ratio.
+
+    >>> import perfarray
+    >>> samples = {"fft": [[1.0, 1.1], [0.8, 0.9]], "sort": [[5.0, 5.1], [4.0, 4.1]]}
+    >>> times = perfarray.from_samples(samples, dim="benchmark", level=("version", "execution")).assign_coords(version=["old", "new"])
+    >>> test = times.perf.randomization_test("old", method="exact", alternative="less")
+    >>> test["n_exchanges"].item(), round(36 * test["pvalue"].item(), 10)
+    (36.0, 1.0)
+    """
+    check_choice(mean, "mean", MEANS)
+    check_choice(statistic, "statistic", STATISTICS)
+    check_choice(alternative, "alternative", ALTERNATIVES)
+    check_choice(method, "method", METHODS)
+    pair = positive_pair(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired)
+    place = place_of_units(pair, unit, paired)
+    common = shared_levels(pair.candidate, shared)
+    joint = set(pair.candidate.levels[: place + 1]) <= set(common)
+    how = Exchange(mean, statistic, joint, paired is not None)
+    draws = Draws((True,), check_count(n_resamples, "n_resamples"), key_of(rng)) if method == "monte_carlo" else None
+
+    def kernel(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:
+        sides = match_sides(new, old, shared=joint, paired=how.paired)
+        found = randomization(sides, cells, how, alternative, draws, plus_one)
+        return *found, smallest_number(sides), sides.matched.sum(axis=-1).astype(float), sides.incomplete.astype(float), sides.matched
+
+    attrs = describe_suites(pair, place, baseline, across) | {"result": "randomization_test", "method": method}
+    attrs |= {"mean": mean, "statistic": statistic, "alternative": alternative, "question": QUESTION}
+    attrs |= {"benchmarks": f"shared: {' '.join(common)}" if joint else "independent (assumed)"}
+    attrs |= {"n_resamples": draws.n_resamples, "plus_one": int(plus_one)} if draws is not None else {}
+    attrs |= {"paired": paired} if paired else {}
+    result, notes = _reported(over_suites(pair, place, across, kernel, _outputs(across), attrs, {}), pair, across)
+    warn(*notes)
+    return result
+
+
+def _outputs(across: str) -> dict[str, Output]:
+    """Return the variables of the result."""
+    return {
+        "statistic": Output((), "1", long_name="candidate / baseline"),
+        "pvalue": Output((), "1"),
+        "smallest_pvalue": Output((), "1", long_name="p-value of a ratio that no other exchange reaches"),
+        "n_exchanges": Output((), "1", long_name="exchanges counted"),
+        "n": Output((), "1", long_name="independent units on the smaller side"),
+        "suite_benchmarks": Output((), "1", long_name="benchmarks measured on both sides"),
+        "_incomplete": Output((), "1"),
+        "_matched": Output((across,), "", bool),
+    }
+
+
+def _reported(found: xr.Dataset, pair: Pair, across: str) -> tuple[xr.Dataset, list[str]]:
+    """Take out what is only reported, and say what there is to say; a lazy result is not looked at."""
+    result = found.drop_vars(["_matched", "_incomplete"]).drop_vars(across, errors="ignore")
+    notes = [*pair.notes, pair.candidate.selected, name_suites(result, pair.candidate, found["_matched"], across)]
+    notes.append(name_unmatched(result, found["_matched"], across))
+    if is_chunked(found["n"]):
+        return result, notes
+    left_out = int(found["_incomplete"].values.sum())
+    if left_out:
+        result.attrs["n_incomplete_units"] = left_out
+        notes.append(f"{left_out} shared units ({result.attrs['unit']}) lack some benchmarks and are left out")
+    return result, [*notes, count_empty(found["n"].values == 0, "no benchmark measured on both sides")]

@@ -1,0 +1,1 @@
+"""From long tables to labelled arrays and back."""

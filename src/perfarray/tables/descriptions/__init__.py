@@ -1,0 +1,1 @@
+"""Hardware and software texts to numbers and names."""

@@ -1,0 +1,1 @@
+"""What a timings object is: metric and nest, marks, pairs, units, notes, options, chance."""

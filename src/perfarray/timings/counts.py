@@ -1,0 +1,171 @@
+"""Look at the nest: counts at every level, merging a level, removing warm-up, back to a long table."""
+
+import numpy as np
+import xarray as xr
+
+from perfarray.conventions import ITERATION, LEVELS, MARKS
+from perfarray.numerics.levels import count_repetitions
+from perfarray.timings.apply import LEVEL, Output, apply, is_chunked
+from perfarray.timings.resolve import Data, as_mark, over_metrics, resolve
+from perfarray.timings.validation import check_count, check_dim, check_levels, warn
+
+
+@over_metrics
+def counts(times: Data, *, levels: str | tuple[str, ...] | None = None, metric: str | list[str] | None = None) -> xr.Dataset:
+    """Count the repetitions at every level of the nest.
+
+    Parameters
+    ----------
+    times : DataArray or Dataset
+        Timings: any array with at least one repetition dim.
+    levels : str or tuple of str, optional
+        The nest from the outside in; default: the repetition dims present.
+    metric : str or list of str, optional
+        Variable of a Dataset to count; default as described in the conventions.
+
+    Returns
+    -------
+    Dataset
+        Along the new dim `level` (outermost first), for every cell: `minimum` and `maximum` repetitions inside one parent that has
+        data (NaN where the cell has none), `total` repetitions with data (at the lowest level: measured values), and `balanced`,
+        whether minimum and maximum are equal. Marked values (warm-up, ...) do not count; the attrs say how many were left out.
+
+    Raises
+    ------
+    ValueError
+        When there is no repetition dim, or `levels` names one that is not there.
+
+    Examples
+    --------
+    >>> import perfarray
+    >>> times = perfarray.from_samples({"old": [[1.0, 1.1], [1.2, 1.1]], "new": [[1.0, 0.9], [1.1]]}, level=("execution", "iteration"))
+    >>> times.perf.counts()["total"].sel(level="iteration").to_series().to_dict()
+    {'old': 4.0, 'new': 3.0}
+    """
+    data = resolve(times, metric, levels)
+    described = {
+        "minimum": "fewest repetitions inside one parent",
+        "maximum": "most repetitions inside one parent",
+        "total": "repetitions with data",
+    }
+    warn(data.note)
+    outputs = {name: Output((LEVEL,), "1", float, text) for name, text in described.items()}
+    return apply(
+        lambda values: count_repetitions(values, len(data.levels)),
+        data.array,
+        core=[data.levels],
+        outputs=outputs | {"balanced": Output((LEVEL,), "", bool, "the same number of repetitions inside every parent")},
+        coords={LEVEL: list(data.levels)},
+        attrs=data.describe() | {"result": "counts"},
+    )
+
+
+def merge_level(times: Data, level: str) -> Data:
+    """Merge a level into the one below it: its repetitions become repetitions of that level.
+
+    Nothing is averaged or dropped: 3 sessions of 10 executions become 30 executions (Table IV of Kalibera and Jones 2012 pools the
+    repetitions; its text speaks of dropping them). Positions that are empty everywhere are removed, but for lazy arrays.
+
+    Parameters
+    ----------
+    times : DataArray or Dataset
+        Timings.
+    level : str
+        The level to merge; the next lower level present takes its repetitions.
+
+    Returns
+    -------
+    DataArray or Dataset
+        The kind that was given, with all its metrics, without the dim `level`.
+
+    Raises
+    ------
+    ValueError
+        When `level` is not a dim, or no level lies below it.
+
+    Examples
+    --------
+    >>> import numpy as np, xarray as xr, perfarray
+    >>> times = xr.DataArray(np.ones((3, 10)), dims=("session", "execution"), name="time")
+    >>> times.perf.merge_level("session").sizes
+    Frozen({'execution': 30})
+    """
+    check_dim(times, level, "level")
+    nest = check_levels(times, None if level in LEVELS else (level, *(name for name in LEVELS if name in times.dims)))
+    lower = nest[nest.index(level) + 1 :]
+    if not lower:
+        raise ValueError(f"{level!r} is the lowest level of the nest {nest}: there is none below to take its repetitions")
+    below = lower[0]
+    order = [dim for dim in times.dims if dim != level]
+    bare = times.drop_vars([level, below], errors="ignore")
+    if isinstance(bare, xr.Dataset):
+        narrow = [name for name, array in bare.data_vars.items() if level in array.dims and below not in array.dims]
+        first = xr.DataArray(np.arange(times.sizes[below]) == 0, dims=below)
+        bare = bare.assign({name: bare[name].where(first).assign_attrs(bare[name].attrs) for name in narrow})
+    merged = bare.stack({"_merged": (level, below)}, create_index=False).rename({"_merged": below}).transpose(*order)
+    merged = _without_empty_positions(merged, below)
+    return merged.assign_coords({below: np.arange(merged.sizes[below])})
+
+
+def _without_empty_positions(times: Data, dim: str) -> Data:
+    """Drop the positions along `dim` at which nothing was measured and nothing is marked; which these are in lazy data is not known."""
+    arrays = list(times.data_vars.values()) if isinstance(times, xr.Dataset) else [times]
+    if any(is_chunked(array) for array in arrays):
+        return times
+    used = np.zeros(times.sizes[dim], dtype=bool)
+    for array in [*arrays, *(as_mark(times.coords[mark]) for mark in MARKS if mark in times.coords)]:
+        if dim in array.dims:
+            measured = array if array.dtype == bool else array.notnull()
+            used |= measured.any([name for name in array.dims if name != dim]).values
+    return times if used.all() else times.isel({dim: np.flatnonzero(used)})
+
+
+def drop_warmup(times: Data, n: int | None = None) -> Data:
+    """Remove warm-up for good: what is marked `warmup`, and on request the first iterations of every execution.
+
+    Parameters
+    ----------
+    times : DataArray or Dataset
+        Timings.
+    n : int, optional
+        Remove the first `n` positions along `iteration` as well, marked or not.
+
+    Returns
+    -------
+    DataArray or Dataset
+        The kind that was given, with all its metrics and without the coordinate `warmup`. Iterations are counted from 0 again.
+
+    Raises
+    ------
+    ValueError
+        When `n` is given and there is no dim `iteration`, or `n` is not below its length.
+
+    Examples
+    --------
+    >>> import numpy as np, xarray as xr, perfarray
+    >>> times = xr.DataArray(np.ones((3, 10)), dims=("execution", "iteration"), name="time")
+    >>> times.perf.drop_warmup(4).sizes["iteration"]
+    6
+    """
+    if "warmup" in times.coords:
+        cold = as_mark(times.coords["warmup"]).drop_vars("warmup")
+        attrs = times.attrs
+        if isinstance(times, xr.Dataset):
+            bare = times.drop_vars("warmup")
+            levels = set(cold.dims)
+            measured = {n: bare[n].where(~cold).assign_attrs(bare[n].attrs) for n in bare.data_vars if levels <= set(bare[n].dims)}
+            times = bare.assign({name: array.transpose(*bare[name].dims) for name, array in measured.items()})
+        else:
+            times = times.drop_vars("warmup").where(~cold).transpose(*times.dims).assign_attrs(attrs)
+        for dim in [dim for dim in cold.dims if dim == ITERATION]:
+            times = _without_empty_positions(times, str(dim))
+    if n is not None:
+        check_dim(times, ITERATION)
+        first = check_count(n, "n", 0)
+        size = times.sizes[ITERATION]
+        if first >= size:
+            raise ValueError(f"n={n} would remove all {size} iterations; give a number below that")
+        times = times.isel({ITERATION: slice(first, None)})
+    if ITERATION in times.dims:
+        times = times.assign_coords({ITERATION: np.arange(times.sizes[ITERATION])})
+    return times

@@ -1,0 +1,1 @@
+"""Where the variation comes from, and how many repetitions it takes."""

@@ -1,0 +1,220 @@
+"""Which single number stands for the run time of a program, and how stable that number is."""
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+
+from perfarray.numerics.levels import values_by_unit
+from perfarray.numerics.types import Floats
+from perfarray.timings.apply import Output, apply, is_chunked
+from perfarray.timings.resolve import Data, Timings, over_metrics, resolve
+from perfarray.timings.units import describe_value, value_place
+from perfarray.timings.validation import check_choice, check_count, check_names, check_number, listed, warn
+from perfarray.variation.numerics.estimators import ESTIMATORS, estimate_of_runs, size_that_separates, stability_of_estimators
+
+ODD_SIZES = (1, 3, 5, 7, 9, 11, 13, 15, 17, 19)
+LOAD = "load"
+
+
+@over_metrics
+def run_estimate(
+    times: Data,
+    *,
+    statistic: str = "mean",
+    value: str | None = None,
+    levels: str | tuple[str, ...] | None = None,
+    metric: str | list[str] | None = None,
+) -> xr.Dataset:
+    """Estimate the run time of a program by one number.
+
+    Parameters
+    ----------
+    times : DataArray or Dataset
+        Timings; dims that are not levels broadcast.
+    statistic : {"mean", "median", "quartile", "min"}
+        The average, the median, the lower quartile as the paper defines it, the minimum. The paper's advice is the minimum of 3 to 5
+        runs on a lightly loaded machine; `estimator_stability` says whether that holds for yours.
+    value : str, optional
+        The level whose repetitions are runs; lower levels are averaged first. Default: `execution`, else the lowest level.
+    levels : str or tuple of str, optional
+        The nest from the outside in; default: the repetition dims present.
+    metric : str or list of str, optional
+        Variable(s) of a Dataset.
+
+    Returns
+    -------
+    Dataset
+        `estimate` (units of the data) and `n`, the number of runs. Each outermost unit has equal weight.
+
+    Raises
+    ------
+    ValueError
+        Unknown levels, statistic or value.
+
+    References
+    ----------
+    M. Haveraaen, H. Hundvebakke, "Some statistical performance estimation techniques for dynamic machines", 2001, section 3.
+
+    Examples
+    --------
+    >>> import perfarray
+    >>> times = perfarray.from_samples({"fft": [3.0, 1.0, 7.0, 5.0, 2.0, 6.0, 4.0]}, dim="benchmark")
+    >>> [times.perf.run_estimate(statistic=name)["estimate"].item() for name in ("mean", "median", "quartile", "min")]
+    [4.0, 4.0, 2.0, 1.0]
+    """
+    check_choice(statistic, "statistic", tuple(ESTIMATORS))
+    data = resolve(times, metric, levels)
+    place = value_place(data, value)
+
+    def kernel(values: Floats) -> tuple[Floats, ...]:
+        runs = values_by_unit(values, len(data.levels), place)
+        return estimate_of_runs(runs, statistic), (~np.isnan(runs)).sum(axis=(-2, -1)).astype(float)
+
+    result = apply(
+        kernel,
+        data.array,
+        core=[data.levels],
+        outputs={"estimate": Output((), data.units, long_name=f"{statistic} of the runs"), "n": Output((), "1", long_name="runs")},
+        attrs=describe_value(data, place) | {"result": "run_estimate", "statistic": statistic},
+    )
+    warn(data.note)
+    return result
+
+
+@over_metrics
+def estimator_stability(
+    times: Data,
+    *,
+    group_sizes: Sequence[int] = ODD_SIZES,
+    statistics: Sequence[str] = tuple(ESTIMATORS),
+    difference: float = 0.01,
+    deviations: float = 2.0,
+    load: xr.DataArray | str | None = None,
+    load_bins: Sequence[float] | None = None,
+    value: str | None = None,
+    levels: str | tuple[str, ...] | None = None,
+    metric: str | list[str] | None = None,
+) -> xr.Dataset:
+    """Say how much an estimate of the run time varies between groups of few runs: the paper's tables 1 and 2 for your data.
+
+    For every group size k, all groups of k consecutive runs are taken, rotating round the end, and each gives one estimate.
+
+    Parameters
+    ----------
+    times : DataArray or Dataset
+        Timings; the order along the levels is the order in which they were taken.
+    group_sizes : sequence of int
+        Runs in a group.
+    statistics : sequence of {"mean", "median", "quartile", "min"}
+        The estimators.
+    difference : float
+        A relative difference of two programs that should be told apart, 0.01 for 1 %.
+    deviations : float
+        How many standard deviations two estimates must lie apart to be called distinct; the paper's rule is two, or three.
+    load : str or DataArray, optional
+        A coordinate of the data, or an array along some of its dims: the load of the machine at each run.
+    load_bins : sequence of float, optional
+        With `load`, edges of classes: the answer then has a dim `load`, and each class keeps its runs in order.
+    value : str, optional
+        The level whose repetitions are runs; lower levels are averaged first. Default: `execution`, else the lowest level.
+    levels : str or tuple of str, optional
+        The nest from the outside in; default: the repetition dims present.
+    metric : str or list of str, optional
+        Variable(s) of a Dataset.
+
+    Returns
+    -------
+    Dataset
+        Along `group_size` and `statistic`: `estimate`, the mean over the groups (units of the data), and
+        `relative_standard_deviation`. `required_group_size` along `statistic`: the smallest size from which on `deviations` times the
+        latter stays within `difference`; NaN where none of the sizes does. `n`: runs. Groups need at least as many runs as they have.
+
+    Raises
+    ------
+    ValueError
+        Unknown levels, statistics or value; group sizes that are not whole numbers; a load without classes.
+
+    Notes
+    -----
+    The groups overlap, so few of them are independent, and the last ones hold nearly all runs: the table compares estimators on the
+    same data, it is no inference. The minimum is not for comparing means: a rare fast run decides it (Touati, Worms and Briais 2010,
+    appendix A).
+
+    References
+    ----------
+    M. Haveraaen, H. Hundvebakke, "Some statistical performance estimation techniques for dynamic machines", 2001, tables 1 and 2.
+
+    Examples
+    --------
+    >>> import perfarray
+    >>> times = perfarray.from_samples({"fft": [3.0, 1.0, 7.0, 5.0, 2.0, 6.0, 4.0]}, dim="benchmark")
+    >>> stability = times.perf.estimator_stability(group_sizes=(1, 3, 5))
+    >>> stability["relative_standard_deviation"].sel(statistic="median").round(3).values.tolist()
+    [[0.54, 0.217, 0.204]]
+    """
+    sizes = sorted({check_count(size, "group_sizes") for size in group_sizes})
+    names = check_names(tuple(statistics), "statistics")
+    for name in names:
+        check_choice(name, "statistics", tuple(ESTIMATORS))
+    apart, multiple = check_number(difference, "difference"), check_number(deviations, "deviations")
+    if apart <= 0 or multiple <= 0:
+        raise ValueError(f"difference={difference!r} and deviations={deviations!r} must be positive")
+    data = resolve(times, metric, levels)
+    place = value_place(data, value)
+    if load is not None:
+        data = data._replace(array=_by_load(data, load, load_bins))
+
+    def kernel(values: Floats) -> tuple[Floats, ...]:
+        by_unit = values_by_unit(values, len(data.levels), place)
+        runs = by_unit.reshape(*by_unit.shape[:-2], -1)
+        estimate, deviation = stability_of_estimators(runs, sizes, names)
+        required = size_that_separates(np.moveaxis(deviation, -2, -1), sizes, apart, multiple)
+        return estimate, deviation, required, (~np.isnan(runs)).sum(axis=-1).astype(float)
+
+    result = apply(
+        kernel,
+        data.array,
+        core=[data.levels],
+        outputs={
+            "estimate": Output(("group_size", "statistic"), data.units, long_name="mean over the groups"),
+            "relative_standard_deviation": Output(
+                ("group_size", "statistic"), "1", long_name="relative standard deviation over the groups"
+            ),
+            "required_group_size": Output(("statistic",), "1", long_name=f"runs that separate programs {apart:.3g} apart"),
+            "n": Output((), "1", long_name="runs"),
+        },
+        coords={"group_size": sizes, "statistic": list(names)},
+        attrs=describe_value(data, place) | {"result": "estimator_stability", "difference": apart, "deviations": multiple},
+    )
+    warn(data.note, _too_few(result, sizes))
+    return result
+
+
+def _by_load(data: Timings, load: xr.DataArray | str, bins: Sequence[float] | None) -> xr.DataArray:
+    """Return the runs of each class of load along a new dim, the others as not measured."""
+    array = data.array
+    if isinstance(load, str) and load not in array.coords:
+        raise ValueError(f"load={load!r} is not a coordinate of the data; they have {listed(array.coords)}")
+    at_run: xr.DataArray = array.coords[load] if isinstance(load, str) else load
+    edges = [check_number(edge, "load_bins") for edge in bins] if bins is not None else []
+    if len(edges) < 2 or sorted(set(edges)) != edges:
+        raise ValueError(f"load_bins={bins!r}: give the edges of the classes of load, ascending, such as (0, 80, 90, 125)")
+    foreign = [dim for dim in at_run.dims if dim not in array.dims]
+    if foreign:
+        raise ValueError(f"load lies along {listed(foreign)}, which the data do not have: {tuple(array.dims)}")
+    bare = array.reset_coords([name for name in array.coords if name == LOAD], drop=True)
+    amount = at_run.reset_coords(drop=True)
+    classes = [bare.where((amount >= low) & (amount < high)) for low, high in itertools.pairwise(edges)]
+    labels = np.array([f"[{low:g}, {high:g})" for low, high in itertools.pairwise(edges)], dtype=object)
+    return xr.concat(classes, dim=xr.IndexVariable(LOAD, labels)).assign_attrs(array.attrs)
+
+
+def _too_few(result: xr.Dataset, sizes: Sequence[int]) -> str:
+    """Count the cells that have fewer runs than the largest group; a lazy result is not looked at."""
+    if is_chunked(result.variables["n"]):
+        return ""
+    n = result["n"]
+    few = int((n < max(2, sizes[-1])).sum())
+    return f"{few} of {n.size} cells have fewer runs than the largest group ({sizes[-1]}): larger groups are NaN there" if few else ""

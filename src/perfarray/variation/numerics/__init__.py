@@ -1,0 +1,1 @@
+"""Components of variance and allocation of repetitions, on arrays."""

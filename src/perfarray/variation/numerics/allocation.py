@@ -1,0 +1,187 @@
+"""The continuous optimum: how a budget, or a variance, is best shared among the levels of a nest.
+
+Kalibera and Jones (2012), section 7.4. With x_j the repetitions of level j in all (the product of the counts from the outermost level
+down to j), a_j its variance component and d_j the price of starting one of them, the variance of the mean is sum a_j / x_j and the price
+sum d_j x_j (equations 11 and 13): the problem is separable, and x_j is proportional to sqrt(a_j / d_j). A count below one is not
+possible; where x_j would fall below its parent's, the two are pooled (components add, prices join), which is what removing a level does.
+Levels lie along the last axis, outermost first.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from perfarray.numerics.intervals import t_quantile
+from perfarray.numerics.types import Floats
+
+ROUNDING = 1e-9
+"""What a quotient may lack of a whole number that it is meant to be."""
+
+
+class Task(NamedTuple):
+    """Cells to plan: components and prices (cells, L), the budget or the half-width wanted (cells), the fewest outermost units."""
+
+    variance: Floats
+    cost: Floats
+    limit: Floats
+    by_budget: bool
+    min_units: int
+    probability: float
+
+    def quantile(self, n: Floats) -> Floats:
+        """Return Student's t for n outermost units."""
+        return t_quantile(self.probability, n - 1)
+
+
+def optimal_counts(variance: Floats, cost: Floats) -> Floats:
+    """Return equation 14: sqrt(c_i / c_{i-1} * T_i^2 / T_{i+1}^2) of every level below the outermost, unrounded.
+
+    A level without a component (NaN) is merged: its price joins the level above, and its count is NaN. That of the outermost is NaN.
+    """
+    counts = np.full(variance.shape, np.nan)
+    joined = cost.astype(float)
+    for level in range(variance.shape[-1] - 1, 0, -1):
+        merged = np.isnan(variance[..., level])
+        joined[..., level - 1] += np.where(merged, joined[..., level], 0.0)
+    above, above_cost = variance[..., 0], joined[..., 0]
+    for level in range(1, variance.shape[-1]):
+        own, own_cost = variance[..., level], joined[..., level]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            counts[..., level] = np.sqrt(above_cost / own_cost * (np.maximum(own, 0.0) / np.maximum(above, 0.0)))
+        kept = ~np.isnan(own)
+        above, above_cost = np.where(kept, own, above), np.where(kept, own_cost, above_cost)
+    return counts
+
+
+def price(repetitions: Floats, cost: Floats) -> Floats:
+    """Return equation 13: what counts (..., L) cost."""
+    return np.asarray((np.cumprod(repetitions, axis=-1) * cost).sum(axis=-1))
+
+
+def variance_of_mean(repetitions: Floats, variance: Floats) -> Floats:
+    """Return equation 11: the squared standard error of the mean with counts (..., L)."""
+    return np.asarray((variance / np.cumprod(repetitions, axis=-1)).sum(axis=-1))
+
+
+def half_width_of(repetitions: Floats, variance: Floats, confidence_level: float) -> Floats:
+    """Return the half-width that counts (..., L) promise: t with the outermost count less one degrees of freedom."""
+    n = repetitions[..., 0]
+    quantile = t_quantile((1 + confidence_level) / 2, np.where(n > 1, n - 1, np.nan))
+    return np.asarray(quantile * np.sqrt(variance_of_mean(repetitions, variance)))
+
+
+def one_level_half_width(variance: Floats, cost: Floats, budget: Floats, confidence_level: float) -> Floats:
+    """Return the half-width of the experiment that repeats the outermost level alone, one of everything in each, for the same budget."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        n = affordable(budget, np.ones_like(cost), cost)
+        quantile = t_quantile((1 + confidence_level) / 2, np.where(n > 1, n - 1, np.nan))
+        return np.asarray(quantile * np.sqrt(variance.sum(axis=-1) / n))
+
+
+def best_top(task: Task) -> Floats:
+    """Return the outermost count of the continuous optimum; the score is convex in its logarithm, so halving finds it."""
+    lo, hi = top_range(task)
+    while (lo < hi).any():
+        middle = np.floor((lo + hi) / 2)
+        here, next_one = score(task, middle), score(task, middle + 1)
+        left = np.isfinite(here) & (here <= next_one)
+        lo, hi = np.where(left, lo, np.minimum(middle + 1, hi)), np.where(left, middle, hi)
+    return lo
+
+
+def top_range(task: Task) -> tuple[Floats, Floats]:
+    """Return the fewest and the most outermost units worth a thought: one of everything in each of them is all the limit asks for."""
+    low = np.full(len(task.limit), float(task.min_units))
+    if task.by_budget:
+        return low, np.maximum(low, affordable(task.limit, np.ones_like(task.cost), task.cost))
+    return low, least_top(task, task.variance.sum(axis=1), low)
+
+
+def least_top(task: Task, unit_variance: Floats, low: Floats) -> Floats:
+    """Return the fewest units, each of that variance, whose mean has the half-width wanted."""
+    first = np.broadcast_to(low, unit_variance.shape)
+    limit = task.limit.reshape(-1, *([1] * (unit_variance.ndim - 1)))
+    lo, hi = first.copy(), np.maximum(first, np.ceil(task.quantile(first) ** 2 * unit_variance / limit**2))
+    while (lo < hi).any():
+        middle = np.floor((lo + hi) / 2)
+        enough = task.quantile(middle) ** 2 * unit_variance <= middle * limit**2
+        lo, hi = np.where(enough, lo, np.minimum(middle + 1, hi)), np.where(enough, middle, hi)
+    return hi
+
+
+def score(task: Task, n: Floats) -> Floats:
+    """Return the half-width, or the price, of the best continuous lower counts for n outermost units."""
+    totals = totals_for(task, n[:, None])[:, 0]
+    if not task.by_budget:
+        with np.errstate(invalid="ignore"):
+            dear = (totals * task.cost).sum(axis=1)
+        return np.where(np.isfinite(dear), dear, np.inf)
+    return np.asarray(task.quantile(n) * np.sqrt((task.variance / totals).sum(axis=1)))
+
+
+def totals_for(task: Task, n: Floats) -> Floats:
+    """Return the continuous totals (cells, tops, L) for outermost counts (cells, tops): x_j = max(n, s sqrt(r_j)), s from the limit.
+
+    The price of the lower levels is the largest, over how many of them are held at n, of a line in s; their variance is the smallest of
+    lines in 1 / s: so s is the smallest of those lines' solutions.
+    """
+    a, d = task.variance[:, None, 1:], task.cost[:, None, 1:]
+    root = np.sqrt(pooled_rates(task.variance[:, 1:], task.cost[:, 1:]))[:, None]
+    top = n[..., None]
+    held_cost, held_variance = (_running(part) for part in (d, a))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if task.by_budget:
+            left = (task.limit[:, None] - task.cost[:, :1] * n)[..., None] - top * held_cost
+            free = _remaining(d * root)
+            scale = np.where(free > 0, left / free, np.inf).min(axis=-1)
+            scale = np.where(np.isfinite(scale), scale, 0.0)
+        else:
+            wanted = (task.limit[:, None] / task.quantile(n)) ** 2 - task.variance[:, :1] / n
+            left = wanted[..., None] - held_variance / top
+            free = _remaining(np.where(root > 0, a / root, 0.0))
+            inverse = np.where(free > 0, left / free, np.where(left >= 0, np.inf, -np.inf)).max(axis=-1)
+            scale = np.where(wanted < 0, np.inf, np.where(inverse > 0, 1 / inverse, np.inf))
+        lower = np.maximum(top, np.where(root > 0, scale[..., None] * root, 0.0))
+    return np.concatenate([top, lower], axis=-1)
+
+
+def ratios_of(totals: Floats) -> Floats:
+    """Return the counts inside one parent; NaN where no finite total meets the limit."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(totals[..., 1:] / totals[..., :-1])
+
+
+def pooled_rates(variance: Floats, cost: Floats) -> Floats:
+    """Return a / d along a chain, pooled where it would fall: the isotonic solution, max over i <= j of min over k >= j of sums i..k."""
+    length = variance.shape[-1]
+    rates = np.zeros(variance.shape)
+    for j in range(length):
+        for i in range(j + 1):
+            least = np.full(variance.shape[:-1], np.inf)
+            for k in range(j, length):
+                total, dear = variance[..., i : k + 1].sum(axis=-1), cost[..., i : k + 1].sum(axis=-1)
+                ratio = np.divide(total, dear, out=np.where(total > 0, np.inf, 0.0), where=dear > 0)
+                least = np.minimum(least, ratio)
+            rates[..., j] = np.maximum(rates[..., j], least)
+    return rates
+
+
+def _running(values: Floats) -> Floats:
+    """Return the sums of the first 0, 1, ..., all along the last axis."""
+    return np.concatenate([np.zeros((*values.shape[:-1], 1)), np.cumsum(values, axis=-1)], axis=-1)
+
+
+def _remaining(values: Floats) -> Floats:
+    """Return the sums of all but the first 0, 1, ..., all along the last axis; exactly zero where nothing is left."""
+    return _running(values[..., ::-1])[..., ::-1]
+
+
+def affordable(budget: Floats, each: Floats, cost: Floats) -> Floats:
+    """Return how many outermost units a budget buys, each with the totals `each` (..., L) in it, never spending more."""
+    number = whole(budget / (each * cost).sum(axis=-1))
+    return np.asarray(number - ((number[..., None] * each * cost).sum(axis=-1) > budget))
+
+
+def whole(quotient: Floats) -> Floats:
+    """Return the floor, of a quotient that rounding may have left just below a whole number."""
+    return np.asarray(np.floor(quotient + ROUNDING * np.maximum(1.0, quotient)))

@@ -1,0 +1,234 @@
+"""Limits of the variance components of a nested analysis of variance.
+
+The lowest component is one mean square: its interval is exact (chi-square), whatever the imbalance. On balanced data a component above it
+is a difference x - y of two independent mean squares, x = S_i^2 and y = S_{i-1}^2 / n_{i-1}: modified large sample limits
+
+    x - y - sqrt(G1^2 x^2 + H2^2 y^2 + G12 x y)   and   x - y + sqrt(H1^2 x^2 + G2^2 y^2 + H12 x y),
+
+which are exact where either mean square vanishes (the idea of Graybill and Wang 1980; differences: Ting, Burdick, Graybill, Jeyaratnam and
+Lu 1990; Burdick and Graybill 1992, section 3.3). Negative limits are set to zero.
+
+On ragged data the S_i^2, the mean squares of unweighted means (Thomas and Hultquist 1978; Burdick and Graybill 1992, chapters 4 and 5), are
+sums of unequal parts. Their expectations are linear in the components, which gives every component as a difference x - y of sums of
+mean squares; x and y have Satterthwaite's degrees of freedom, those of x at the limit itself, which makes the test whether a component
+is zero one with the right degrees of freedom under that hypothesis.
+"""
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perfarray.numerics.nested_anova import BLOCK, Components, pool_levels
+from perfarray.numerics.types import Floats, Integers
+
+ROUNDS = 4
+"""How often a ragged limit and the degrees of freedom it has there are brought together."""
+
+LEAST = 1e-12
+"""Share of the lowest component, at least, where degrees of freedom are worked out: data that do not vary at all have some too."""
+
+
+class ComponentLimits(NamedTuple):
+    """Along the levels; NaN where nothing is known."""
+
+    lower: Floats
+    upper: Floats
+    standard_error: Floats
+
+
+class Moments(NamedTuple):
+    """Of the mean squares of unweighted means, lowest level first; shapes (cells, L, L) and (cells, L, L, L).
+
+    E S_i^2 = sum_j expectation_ij T_j^2, and Var S_i^2 = 2 sum_jk spread_ijk T_j^2 T_k^2.
+    """
+
+    expectation: Floats
+    spread: Floats
+
+
+def anova_limits(values: Floats, found: Components, confidence_level: float) -> ComponentLimits:
+    """Return two-sided limits of the components, and their standard errors if values are normal.
+
+    Parameters
+    ----------
+    values : array, shape (..., n_L, ..., n_1)
+        Measurements; NaN is "not measured".
+    found : Components
+        What `nested_anova` said of them: shape (..., L).
+    confidence_level : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    ComponentLimits
+        Shape (..., L). On ragged cells only the lowest level has a standard error.
+    """
+    shape, levels = found.variance.shape, found.variance.shape[-1]
+    squares, df, repetitions = (part.reshape(-1, levels) for part in (found.level_variance, found.level_df, found.repetitions))
+    balanced = found.balanced.ravel()
+    if balanced.all() and (len(df) == 1 or (len(df) and np.array_equal(df, np.broadcast_to(df[0], df.shape), equal_nan=True))):
+        answers = _limits(squares, tuple(np.nan_to_num(np.concatenate([df[0], repetitions[0]])).tolist()), confidence_level)
+        return ComponentLimits(*(part.reshape(shape) for part in answers))
+    kinds = np.column_stack([df, np.where(balanced[:, None], repetitions, np.nan)])
+    kinds[np.isnan(kinds)] = 0.0
+    patterns, which = np.unique(kinds, axis=0, return_inverse=True)
+    result = np.full((3, *squares.shape), np.nan)
+    for number, kind in enumerate(patterns):
+        alike = which.ravel() == number
+        result[:, alike] = _limits(squares[alike], tuple(kind.tolist()), confidence_level)
+    cells = values.reshape(-1, *values.shape[values.ndim - levels :])
+    _add_ragged(result, cells, squares, np.where(balanced[:, None], np.nan, df), confidence_level)
+    return ComponentLimits(*result.reshape(3, *shape))
+
+
+def _limits(squares: Floats, kind: tuple[float, ...], confidence_level: float) -> tuple[Floats, Floats, Floats]:
+    """Return limits and standard errors (cells, L) of cells with the same df and repetitions, which `kind` lists level by level."""
+    below, share, factors, widths = _factors(kind, confidence_level)
+    y = squares[:, below] * share
+    low, high = modified_limits(squares, y, factors)
+    return low, high, np.sqrt(widths[0] * squares**2 + widths[1] * y**2)
+
+
+def modified_limits(x: Floats, y: Floats, factors: Any) -> tuple[Floats, Floats]:
+    """Return the limits, zero at least, of x - y, given (G1^2, H2^2, G12, H1^2, G2^2, H12)."""
+    squared_x, squared_y, product, difference = x * x, y * y, x * y, x - y
+    down = factors[0] * squared_x + factors[1] * squared_y + factors[2] * product
+    up = factors[3] * squared_x + factors[4] * squared_y + factors[5] * product
+    low, high = difference - np.sqrt(np.maximum(down, 0.0)), difference + np.sqrt(np.maximum(up, 0.0))
+    return np.maximum(low, 0.0), np.maximum(high, 0.0)
+
+
+@lru_cache(maxsize=1024)
+def _factors(kind: tuple[float, ...], confidence_level: float) -> tuple[Integers, Floats, Floats, Floats]:
+    """Return for every level which one is below, the share of its mean square to take off, the six factors, and 2 / df of both.
+
+    A level without df (0 in `kind`, not NaN, which no cache would find again) is passed over; where this rule does not hold, above a
+    ragged level, the factors are NaN.
+    """
+    levels = len(kind) // 2
+    df, repetitions = kind[:levels], kind[levels:]
+    below, share = np.zeros(levels, dtype=np.intp), np.zeros(levels)
+    factors, widths = np.full((6, levels), np.nan), np.zeros((2, levels))
+    lower = -1
+    for level in range(levels - 1, -1, -1):
+        if not df[level] > 0:
+            continue
+        below[level], widths[0, level] = level, 2 / df[level]
+        if lower < 0:
+            small, large = chi_square_factors(df[level], confidence_level)
+            factors[:, level] = (1 - small) ** 2, 0, 0, (large - 1) ** 2, 0, 0
+        elif repetitions[lower] > 0:
+            below[level], share[level], widths[1, level] = lower, 1 / repetitions[lower], 2 / df[lower]
+            factors[:, level] = difference_factors(df[level], df[lower], confidence_level)
+        else:
+            widths[:, level] = np.nan
+        lower = level
+    return below, share, factors, widths
+
+
+def chi_square_factors(df: float, confidence_level: float) -> tuple[float, float]:
+    """Return what a mean square is multiplied by to give the limits of its expectation."""
+    from scipy.special import chdtri
+
+    tail = (1 - confidence_level) / 2
+    return df / float(chdtri(df, tail)), df / float(chdtri(df, 1 - tail))
+
+
+def difference_factors(df_x: Any, df_y: Any, confidence_level: float) -> tuple[Any, ...]:
+    """Return (G1^2, H2^2, G12, H1^2, G2^2, H12) of Burdick and Graybill, each limit with half of what is not covered."""
+    tail = (1 - confidence_level) / 2
+    return *_one_side(df_x, df_y, tail, 1 - tail), *_one_side(df_x, df_y, 1 - tail, tail)
+
+
+def _one_side(df_x: Any, df_y: Any, tail: float, rest: float) -> tuple[Any, Any, Any]:
+    """Return the factors of x^2, y^2 and x y of the lower limit; with the two probabilities exchanged, of the upper."""
+    from scipy.special import chdtri, fdtri
+
+    own, other = 1 - df_x / chdtri(df_x, tail), df_y / chdtri(df_y, rest) - 1
+    quantile = fdtri(df_x, df_y, rest)
+    return own**2, other**2, ((quantile - 1) ** 2 - own**2 * quantile**2 - other**2) / quantile
+
+
+def _add_ragged(result: Floats, cells: Floats, squares: Floats, df: Floats, confidence_level: float) -> None:
+    """Write the limits of ragged cells, those with any `df`, above their lowest level; cells with the same levels together, in blocks."""
+    known = df > 0
+    step = max(1, BLOCK // max(cells[:1].size, 1))
+    for pattern in np.unique(known[known.any(axis=1)], axis=0):
+        alike = np.flatnonzero((known == pattern).all(axis=1))
+        columns = np.flatnonzero(pattern)[::-1]
+        for first in range(0, len(alike), step):
+            chosen = alike[first : first + step]
+            moments = square_moments(pool_levels(cells[chosen], ~pattern))
+            with np.errstate(invalid="ignore"):  # an infinite value makes its own cell NaN
+                found = ragged_limits(squares[np.ix_(chosen, columns)], moments, confidence_level)
+            for part, limits in zip(result, found, strict=False):
+                part[np.ix_(chosen, columns[1:])] = limits[:, 1:]
+
+
+def square_moments(cells: Floats) -> Moments:
+    """Return the moments of the mean squares of cells (count, n_L, ..., n_1) all of whose levels can be told apart.
+
+    A mean of unweighted means has the variance sum_j a_j T_j^2; its a_j are the mean of its children's, over their number.
+    """
+    count, levels = len(cells), cells.ndim - 1
+    expectation, spread = np.zeros((count, levels, levels)), np.zeros((count, levels, levels, levels))
+    number = (~np.isnan(cells)).sum(axis=-1)
+    expectation[:, 0, 0], spread[:, 0, 0, 0] = 1.0, 1 / _over_parents(np.maximum(number - 1, 0))
+    parts = [_reciprocal(number)]
+    for level in range(1, levels):
+        parts.append((number > 0).astype(float))
+        number = (number > 0).sum(axis=-1)
+        share, totals = _reciprocal(number), [part.sum(axis=-1) for part in parts]
+        df = _over_parents(np.maximum(number - 1, 0))
+        for j, (one, total) in enumerate(zip(parts, totals, strict=True)):
+            expectation[:, level, j] = _over_parents((number - 1) * share * total) / df
+            for k in range(j + 1):
+                products = (one * parts[k]).sum(axis=-1) * (1 - 2 * share) + total * totals[k] * share**2
+                spread[:, level, j, k] = spread[:, level, k, j] = _over_parents(products) / df**2
+        parts = [total * share**2 for total in totals]
+    return Moments(expectation, spread)
+
+
+def _over_parents(parts: npt.NDArray[Any]) -> Floats:
+    """Add what the parents of one level have, cell by cell."""
+    return np.asarray(parts.reshape(len(parts), -1).sum(axis=1), dtype=float)
+
+
+def _reciprocal(number: Integers) -> Floats:
+    """Return 1 / number, and zero for a parent without children."""
+    return np.divide(1.0, number, out=np.zeros(number.shape), where=number > 0)
+
+
+def ragged_limits(squares: Floats, moments: Moments, confidence_level: float) -> tuple[Floats, Floats]:
+    """Return lower and upper limits (cells, L) from the mean squares of unweighted means, lowest level first; NaN at the lowest.
+
+    A component is a sum of mean squares with weights of both signs: x has the positive ones, y the negative.
+    """
+    tail = (1 - confidence_level) / 2
+    weights = np.linalg.inv(moments.expectation)
+    components = np.maximum(np.matvec(weights, squares), 0.0)
+    components[:, 0] = np.maximum(components[:, 0], LEAST * components.max(axis=1))
+    components[components[:, 0] == 0, 0] = 1.0
+    lower, upper = np.full((2, *squares.shape), np.nan)
+    for level in range(1, squares.shape[1]):
+        more, less = np.maximum(weights[:, level], 0.0), np.maximum(-weights[:, level], 0.0)
+        x, y = np.vecdot(more, squares), np.vecdot(less, squares)
+        df_y = effective_df(moments, components, less)
+        for limits, sign, probabilities in ((lower, -1, (tail, 1 - tail)), (upper, 1, (1 - tail, tail))):
+            trial = components.copy()
+            for _ in range(ROUNDS):
+                own, other, both = _one_side(effective_df(moments, trial, more), df_y, *probabilities)
+                width = np.sqrt(np.maximum(own * x * x + other * y * y + both * x * y, 0.0))
+                trial[:, level] = np.maximum(x - y + sign * width, 0.0)
+            limits[:, level] = trial[:, level]
+    return lower, upper
+
+
+def effective_df(moments: Moments, components: Floats, weights: Floats) -> Floats:
+    """Return Satterthwaite's degrees of freedom, 2 mean^2 / variance, of weighted sums of the mean squares."""
+    scaled = components / components.sum(axis=1, keepdims=True)
+    mean = np.vecdot(weights, np.matvec(moments.expectation, scaled))
+    variance = np.vecdot(weights**2, np.vecdot(np.matvec(moments.spread, scaled[:, None]), scaled[:, None]))
+    return np.asarray(mean**2 / variance)

@@ -1,0 +1,143 @@
+"""Which single number stands for a program's run time, and how stable it is: Haveraaen and Hundvebakke (2001), section 3."""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+
+from perfarray.numerics.levels import mean_of_measured, unit_means, unit_weights
+from perfarray.numerics.types import Floats, Integers
+
+BLOCK: Final = 2_000_000
+"""Values of groups held at once."""
+
+ROUNDING: Final = 1e-9
+"""Weights and ranks that differ by less are equal: they are sums."""
+
+
+def _between(ordered: Floats, rank: float) -> Floats:
+    """Return the middle of the two order statistics around a rank that counts from 1; below 1 it is the first."""
+    low, high = max(int(np.floor(rank)), 1), max(int(np.ceil(rank)), 1)
+    return np.asarray((ordered[..., low - 1] + ordered[..., high - 1]) / 2)
+
+
+ESTIMATORS: Final[Mapping[str, Callable[[Floats], Floats]]] = MappingProxyType(
+    {
+        "mean": lambda ordered: np.asarray(ordered.mean(axis=-1)),
+        "median": lambda ordered: _between(ordered, (ordered.shape[-1] + 1) / 2),
+        "quartile": lambda ordered: _between(ordered, (ordered.shape[-1] + 1) / 4),
+        "min": lambda ordered: ordered[..., 0],
+    }
+)
+"""The paper's four estimators of ordered runs, along the last axis."""
+
+QUANTILES: Final[Mapping[str, float]] = MappingProxyType({"median": 1 / 2, "quartile": 1 / 4})
+
+
+def estimate_of_runs(values: Floats, statistic: str) -> Floats:
+    """Return one estimator of all runs; units have equal weight, and so have the runs inside one.
+
+    Parameters
+    ----------
+    values : array, shape (..., units, runs)
+        Runs; NaN where nothing was measured.
+    statistic : {"mean", "median", "quartile", "min"}
+        Of runs that weigh the same, the paper's order statistics around the rank p (k + 1); else the p-quantile of the weighted runs,
+        the middle of its interval where it is one.
+
+    Returns
+    -------
+    array, shape (...)
+    """
+    if statistic == "mean":
+        return mean_of_measured(unit_means(values, 2))
+    batch = values.shape[:-2]
+    flat, weights = values.reshape(*batch, -1), unit_weights(values).reshape(*batch, -1)
+    order = np.argsort(flat, axis=-1)
+    ordered, share = np.take_along_axis(flat, order, axis=-1), np.take_along_axis(weights, order, axis=-1)
+    if statistic == "min":
+        return ordered[..., 0]
+    reached = np.cumsum(share, axis=-1)
+    last = np.maximum((share > 0).sum(axis=-1, keepdims=True) - 1, 0)
+    most = share.max(axis=-1, keepdims=True)
+    alike = np.where(share > 0, share, most).min(axis=-1, keepdims=True) > most - ROUNDING
+    probability = QUANTILES[statistic]
+    rank = probability * (last + 2.0)
+    low = np.where(alike, np.maximum(np.floor(rank + ROUNDING), 1) - 1, (reached < probability - ROUNDING).sum(axis=-1, keepdims=True))
+    high = np.where(alike, np.maximum(np.ceil(rank - ROUNDING), 1) - 1, (reached <= probability + ROUNDING).sum(axis=-1, keepdims=True))
+    around = [np.take_along_axis(ordered, np.minimum(place, last).astype(np.intp), axis=-1)[..., 0] for place in (low, high)]
+    return np.asarray((around[0] + around[1]) / 2)
+
+
+def stability_of_estimators(values: Floats, sizes: Sequence[int], statistics: Sequence[str]) -> tuple[Floats, Floats]:
+    """Estimate from every group of consecutive runs, rotating round the end, and say how much the estimates differ.
+
+    Parameters
+    ----------
+    values : array, shape (..., runs)
+        Runs in the order they were taken; NaN where nothing was measured.
+    sizes : sequence of int
+        Runs in a group.
+    statistics : sequence of str
+        Keys of `ESTIMATORS`.
+
+    Returns
+    -------
+    tuple of arrays, shape (..., sizes, statistics)
+        The mean of the estimates over all groups, and their standard deviation (divisor groups - 1) over that mean; NaN where there are
+        fewer runs than a group has, or a single one.
+    """
+    batch, runs = values.shape[:-1], values.shape[-1]
+    rows = values.reshape(-1, runs)
+    rows = np.take_along_axis(rows, np.argsort(np.isnan(rows), axis=-1, kind="stable"), axis=-1)
+    counts = (~np.isnan(rows)).sum(axis=-1)
+    found = np.full((2, len(rows), len(sizes), len(statistics)), np.nan)
+    for number, size in enumerate(sizes):
+        cells = np.flatnonzero(counts >= max(size, 2))
+        step = max(1, BLOCK // (runs * size))
+        for start in range(0, len(cells), step):
+            block = cells[start : start + step]
+            groups = np.sort(_groups(rows[block], counts[block], size), axis=-1)
+            for place, statistic in enumerate(statistics):
+                found[:, block, number, place] = _spread(ESTIMATORS[statistic](groups), counts[block])
+    estimates, deviations = found.reshape(2, *batch, len(sizes), len(statistics))
+    return estimates, deviations
+
+
+def _groups(rows: Floats, counts: Integers, size: int) -> Floats:
+    """Return the group of consecutive runs that starts at each run, shape (rows, runs, size)."""
+    start = np.arange(rows.shape[-1])[:, None] + np.arange(size)
+    places = start[None] % counts[:, None, None]
+    return np.take_along_axis(rows[:, None, :], places.reshape(len(rows), 1, -1), axis=-1).reshape(places.shape)
+
+
+def _spread(estimates: Floats, counts: Integers) -> tuple[Floats, Floats]:
+    """Return mean and relative standard deviation over the groups there are: as many as runs."""
+    there = np.arange(estimates.shape[-1]) < counts[:, None]
+    mean = np.where(there, estimates, 0.0).sum(axis=-1) / counts
+    squares = np.where(there, (estimates - mean[:, None]) ** 2, 0.0).sum(axis=-1)
+    return mean, np.sqrt(squares / (counts - 1)) / mean
+
+
+def size_that_separates(deviations: Floats, sizes: Sequence[int], difference: float, multiple: float) -> Floats:
+    """Return the smallest group size from which on `multiple` relative standard deviations stay within `difference`; NaN where none.
+
+    Parameters
+    ----------
+    deviations : array, shape (..., sizes)
+        Relative standard deviations; sizes ascend.
+    sizes : sequence of int
+    difference : float
+        Relative difference of two programs.
+    multiple : float
+        Two or three in the paper.
+
+    Returns
+    -------
+    array, shape (...)
+    """
+    enough = multiple * deviations <= difference
+    known = ~np.isnan(deviations)
+    lasting = np.logical_and.accumulate((enough | ~known)[..., ::-1], axis=-1)[..., ::-1] & enough
+    return np.where(lasting.any(axis=-1), np.asarray(sizes, dtype=float)[lasting.argmax(axis=-1)], np.nan)

@@ -1,0 +1,57 @@
+"""What data at hand say of a plan: how uncertain it is, and how many more units it takes together with them."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from perfarray.numerics.intervals import t_quantile
+from perfarray.numerics.types import Floats
+
+
+def component_limits(variance: Floats, level_variance: Floats, df: Floats, confidence_level: float) -> tuple[Floats, Floats]:
+    """Return limits of the outermost component: chi-square limits of the variance of the outermost means, less what lies below it."""
+    from scipy.special import chdtri
+
+    tail = (1 - confidence_level) / 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        below = level_variance - variance
+        lower, upper = (level_variance * df / chdtri(df, probability) - below for probability in (tail, 1 - tail))
+    return np.maximum(lower, 0.0), np.maximum(upper, 0.0)
+
+
+class More(NamedTuple):
+    """Outermost units still to be measured, and the half-width of the mean of those and the ones at hand."""
+
+    units: Floats
+    half_width: Floats
+
+
+def units_to_add(
+    have: Floats, have_variance: Floats, unit_variance: Floats, affordable: Floats | None, half_width: float | None, confidence_level: float
+) -> More:
+    """Return how many units to add to those at hand: all that are affordable, or the fewest that give the half-width.
+
+    Units at hand have the variance of their means, `have_variance`; a new one has `unit_variance`. The mean of all is unweighted.
+    """
+
+    def promised(more: Floats) -> Floats:
+        n = have + more
+        with np.errstate(divide="ignore", invalid="ignore"):
+            spread = np.sqrt(have * have_variance + more * unit_variance) / n
+            return t_quantile((1 + confidence_level) / 2, np.where(n > 1, n - 1, np.nan)) * spread
+
+    if affordable is not None:
+        return More(affordable, promised(affordable))
+    wanted = float(half_width or 0.0)
+    lo = np.where(np.isnan(unit_variance * have_variance), np.nan, 0.0)
+    hi = np.ones_like(lo)
+    while (short := promised(hi) > wanted).any():
+        lo, hi = np.where(short, hi, lo), np.where(short, 2 * hi, hi)
+    lo = np.where(promised(np.zeros_like(hi)) <= wanted, -1.0, lo)
+    hi = np.where(lo < 0, 0.0, hi)
+    while (hi - lo > 1).any():
+        middle = np.floor((lo + hi) / 2)
+        enough = promised(middle) <= wanted
+        open_ = hi - lo > 1
+        lo, hi = np.where(open_ & ~enough, middle, lo), np.where(open_ & enough, middle, hi)
+    return More(np.where(np.isnan(lo), np.nan, hi), promised(np.where(np.isnan(lo), np.nan, hi)))

@@ -1,0 +1,221 @@
+"""How many repetitions: the whole counts of a nest that give the narrowest interval for a budget, or the cheapest for a width.
+
+Equation 14 of Kalibera and Jones (2012), section 7.4, minimises the variance; here the outermost count is searched with Student's t, the
+lower counts are solved again on what it leaves, and the neighbours of that continuous optimum are completed to the limit and compared.
+Levels lie along the last axis, outermost first.
+"""
+
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from perfarray.numerics.types import Floats
+from perfarray.variation.numerics.allocation import (
+    ROUNDING,
+    Task,
+    affordable,
+    best_top,
+    half_width_of,
+    least_top,
+    one_level_half_width,
+    optimal_counts,
+    price,
+    ratios_of,
+    score,
+    top_range,
+    totals_for,
+    variance_of_mean,
+    whole,
+)
+
+WINDOW = 256
+"""Outermost counts tried around the continuous optimum: all of them where they are that few, else evenly spaced."""
+
+BLOCK = 64
+"""Cells planned at once."""
+
+
+class Plan(NamedTuple):
+    """Counts along the levels, (..., L), and what they cost and promise, (...)."""
+
+    repetitions: Floats
+    unrounded: Floats
+    cost: Floats
+    half_width: Floats
+    default_half_width: Floats
+    least_budget: Floats
+
+
+def plan_counts(
+    variance: Floats,
+    cost: Floats,
+    *,
+    budget: float | None = None,
+    half_width: float | None = None,
+    min_units: int = 5,
+    confidence_level: float = 0.95,
+) -> Plan:
+    """Plan the repetitions of a nest.
+
+    Parameters
+    ----------
+    variance : array, shape (..., L)
+        Relative variance components, outermost first. NaN or negative below the outermost: nothing is seen there, one repetition.
+    cost : array, shape (..., L)
+        The price of starting one repetition of each level; that of the lowest is positive.
+    budget, half_width : float
+        One of them: what may be spent, never exceeded; or the relative half-width to reach at the least price.
+    min_units : int
+        The fewest outermost units, at least 2.
+    confidence_level : float
+        Of the interval promised: Student's t with the outermost count less one degrees of freedom.
+
+    Returns
+    -------
+    Plan
+        NaN where the outermost component is NaN, where no level varies, or where the budget does not buy `min_units`.
+    """
+    variance, cost = np.broadcast_arrays(np.asarray(variance, float), np.asarray(cost, float))
+    shape, levels = variance.shape[:-1], variance.shape[-1]
+    a, d = variance.reshape(-1, levels), cost.reshape(-1, levels)
+    unrounded = optimal_counts(a, d)
+    seen = np.maximum(np.where(np.isnan(a), 0.0, a), 0.0)
+    least = _least_price(min_units, d)
+    possible = ~np.isnan(a[:, 0]) & (seen.sum(axis=1) > 0) & ~np.isnan(least)
+    if budget is not None:
+        possible &= least <= budget
+    repetitions = np.full(a.shape, np.nan)
+    limit = np.full(len(a), half_width if budget is None else budget, dtype=float)
+    cells = np.flatnonzero(possible)
+    for start in range(0, len(cells), BLOCK):
+        some = cells[start : start + BLOCK]
+        repetitions[some] = _best(
+            Task(seen[some], d[some], limit[some], budget is not None, min_units, (1 + confidence_level) / 2), unrounded[some]
+        )
+    spent, half = price(repetitions, d), half_width_of(repetitions, seen, confidence_level)
+    spendable = spent if budget is None else np.where(possible, budget, np.nan)
+    unrounded[:, 0] = _unrounded_top(unrounded, d, spendable)
+    default = one_level_half_width(seen, d, spendable, confidence_level)
+    return Plan(
+        repetitions.reshape(variance.shape), unrounded.reshape(variance.shape),
+        *(part.reshape(shape) for part in (spent, half, default, least)),
+    )  # fmt: skip
+
+
+def half_width_by_budget(
+    variance: Floats, cost: Floats, budgets: Floats, *, min_units: int = 5, confidence_level: float = 0.95
+) -> tuple[Floats, Floats]:
+    """Return what budgets (..., budgets) give: the half-width of the best plan before its lower counts are rounded, and the default's.
+
+    NaN where a budget does not buy `min_units`, or one unit more than one.
+    """
+    variance, cost = np.broadcast_arrays(np.asarray(variance, float), np.asarray(cost, float))
+    levels, points = variance.shape[-1], budgets.shape[-1]
+    a = np.repeat(np.maximum(np.nan_to_num(variance.reshape(-1, levels)), 0.0), points, axis=0)
+    d = np.repeat(cost.reshape(-1, levels), points, axis=0)
+    limit = budgets.reshape(-1)
+    best = np.full(len(limit), np.nan)
+    some = np.flatnonzero(_least_price(min_units, d) <= limit)
+    task = Task(a[some], d[some], limit[some], True, min_units, (1 + confidence_level) / 2)
+    best[some] = score(task, best_top(task))
+    default = one_level_half_width(a, d, limit, confidence_level)
+    return best.reshape(budgets.shape), default.reshape(budgets.shape)
+
+
+def _least_price(min_units: int, cost: Floats) -> Floats:
+    """Return what the fewest outermost units cost with one of everything in each."""
+    return price(np.array([float(min_units), *[1.0] * (cost.shape[-1] - 1)]), cost)
+
+
+def _unrounded_top(unrounded: Floats, cost: Floats, spendable: Floats) -> Floats:
+    """Return how many outermost units the money buys with the lower counts of equation 14, none below one."""
+    each = np.maximum(np.where(np.isnan(unrounded), 1.0, unrounded), 1.0)
+    each[:, 0] = 1.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(spendable / price(each, cost))
+
+
+def _best(task: Task, unrounded: Floats) -> Floats:
+    """Return the best whole counts (cells, L): around the continuous optimum, every one of its neighbours completed to the limit."""
+    n = best_top(task)
+    tops = _around(n, *top_range(task))
+    ratios = ratios_of(totals_for(task, tops))
+    candidates = np.concatenate([*_completed(task, tops, ratios), _with_free_top(task, n, unrounded)], axis=1)
+    spent = price(candidates, task.cost[:, None])
+    quantile = task.quantile(candidates[..., 0])
+    half = quantile * np.sqrt(variance_of_mean(candidates, task.variance[:, None]))
+    limit = task.limit[:, None]
+    first, second = (half, spent) if task.by_budget else (spent, half)
+    allowed = spent <= limit if task.by_budget else half <= limit * (1 + ROUNDING)
+    allowed &= (candidates[..., 0] >= task.min_units) & (candidates >= 1).all(axis=-1)
+    first = np.where(allowed, first, np.inf)
+    tied = first <= first.min(axis=1, keepdims=True) * (1 + ROUNDING)
+    chosen = np.argmin(np.where(tied & allowed, second, np.inf), axis=1)
+    return np.asarray(candidates[np.arange(len(chosen)), chosen])
+
+
+def _around(n: Floats, lo: Floats, hi: Floats) -> Floats:
+    """Return (cells, tops): whole numbers from half to twice n, those next to n among them."""
+    low, high = np.maximum(lo, np.floor(n / 2)), np.minimum(hi, 2 * n + 2)
+    spaced = np.floor(low[:, None] + (high - low)[:, None] * np.arange(WINDOW) / (WINDOW - 1) + ROUNDING)
+    near = np.clip(n[:, None] + np.arange(-8, 9), low[:, None], high[:, None])
+    return np.concatenate([spaced, near], axis=1)
+
+
+def _completed(task: Task, tops: Floats, ratios: Floats) -> list[Floats]:
+    """Return whole counts (cells, tops, L) near the continuous ratios: one lower level takes what the limit leaves, the others are rounded.
+
+    A level without a component has one repetition.
+    """
+    lower = ratios.shape[-1]
+    varies = (task.variance[:, 1:] > 0)[:, None] & np.isfinite(ratios)
+    down, up = (np.where(varies, np.maximum(1.0, rounded(ratios)), 1.0) for rounded in (whole, np.ceil))
+    found = [np.concatenate([tops[..., None], down], axis=-1)]
+    for free in range(lower):
+        others = [level for level in range(lower) if level != free]
+        for choice in product((False, True), repeat=lower - 1):
+            counts = down.copy()
+            for level, upwards in zip(others, choice, strict=True):
+                if upwards:
+                    counts[..., level] = up[..., level]
+            found.append(_fill(task, np.concatenate([tops[..., None], counts], axis=-1), free + 1))
+    return found
+
+
+def _fill(task: Task, counts: Floats, level: int) -> Floats:
+    """Return the counts with that of one lower level as high as the budget allows, or as low as the width allows; else left alone."""
+    counts = counts.copy()
+    counts[..., level] = 1.0
+    above = np.cumprod(counts[..., :level], axis=-1)
+    inside = np.cumprod(counts[..., level:], axis=-1) * above[..., -1:]
+    a, d = task.variance[:, None], task.cost[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if task.by_budget:
+            fixed, each = (above * d[..., :level]).sum(axis=-1), (inside * d[..., level:]).sum(axis=-1)
+            filled = whole((task.limit[:, None] - fixed) / each)
+            filled -= fixed + each * filled > task.limit[:, None]
+        else:
+            wanted = (task.limit[:, None] / task.quantile(counts[..., 0])) ** 2
+            left = wanted - (a[..., :level] / above).sum(axis=-1)
+            filled = np.where(left > 0, np.ceil((a[..., level:] / inside).sum(axis=-1) / left - ROUNDING), np.nan)
+    counts[..., level] = np.where((filled >= 1) & (a[..., level] > 0) & np.isfinite(filled), filled, 1.0)
+    return counts
+
+
+def _with_free_top(task: Task, n: Floats, unrounded: Floats) -> Floats:
+    """Return whole counts (cells, choices, L): lower counts rounded either way, or those of equation 14; the outermost takes the rest."""
+    ratios = ratios_of(totals_for(task, n[:, None]))[:, 0]
+    varies = (task.variance[:, 1:] > 0) & np.isfinite(ratios)
+    choices = [np.ceil(np.where(np.isfinite(unrounded[:, 1:]), unrounded[:, 1:], 1.0)), np.ones_like(ratios)]
+    for choice in product((False, True), repeat=ratios.shape[1]):
+        choices.append(np.where(np.array(choice, dtype=bool), np.ceil(ratios), whole(ratios)))
+    lower = np.stack([np.where(varies, np.maximum(1.0, counts), 1.0) for counts in choices], axis=1)
+    counts = np.concatenate([np.ones((*lower.shape[:2], 1)), lower], axis=-1)
+    unit_variance = variance_of_mean(counts, task.variance[:, None])
+    if task.by_budget:
+        top = np.maximum(affordable(task.limit[:, None], np.cumprod(counts, axis=-1), task.cost[:, None]), 1.0)
+    else:
+        top = least_top(task, unit_variance, np.full(unit_variance.shape, float(task.min_units)))
+    counts[..., 0] = top
+    return counts

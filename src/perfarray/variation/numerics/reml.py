@@ -1,0 +1,165 @@
+"""Variance components by restricted (REML) or full (ML) maximum likelihood, for nested repetitions of any imbalance.
+
+Fisher scoring far from the maximum (exact in one step on balanced data), Newton near it; components are kept at or above zero by an active
+set, and steps are halved until the likelihood grows (projected Newton: Bertsekas 1982). All cells of a block step together.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from perfarray.numerics.levels import mean_of_measured
+from perfarray.numerics.nested_anova import Components, pool_levels
+from perfarray.numerics.types import Floats, Integers, Mask
+from perfarray.variation.numerics.likelihood import Statistics, nested_statistics
+from perfarray.variation.numerics.profile import profile_limits
+from perfarray.variation.numerics.scoring import Maximum, maximise, solve
+
+ENTRIES = 1 << 13
+"""Values of the lowest groups worked on at once: memory is bounded, and the derivatives stay in a processor's cache."""
+
+STILL = 1e-15
+"""Values of a group this close to each other, relative to their size, are equal: what differs is rounding."""
+
+
+class Fit(NamedTuple):
+    """Along the levels, outermost first (NaN where a level has one repetition everywhere), then per cell.
+
+    `model_standard_error` and `model_df` are those of the generalised least squares mean by the fitted model; `standard_error` and `df`
+    are the same, but those of the unweighted mean of the outermost units where the outermost component is zero.
+    """
+
+    variance: Floats
+    variance_standard_error: Floats
+    lower: Floats
+    upper: Floats
+    mean: Floats
+    standard_error: Floats
+    df: Floats
+    model_standard_error: Floats
+    model_df: Floats
+    criterion: Floats
+    converged: Mask
+
+
+def nested_reml(values: Floats, levels: int, start: Components, restricted: bool = True, confidence_level: float | None = 0.95) -> Fit:
+    """Fit the normal model of nested repetitions.
+
+    Parameters
+    ----------
+    values : array, shape (..., n_L, ..., n_1)
+        Measurements; NaN is "not measured".
+    levels : int
+        The number of levels L.
+    start : Components
+        What `nested_anova` says of the same values: where to start, which levels can be told apart, and the unweighted mean.
+    restricted : bool
+        REML; else ML, whose outermost component is too small by about its share of 1 / units.
+    confidence_level : float or None
+        Of the profile-likelihood limits; None does without.
+
+    Returns
+    -------
+    Fit
+        Arrays of shape (..., L) and (...). `variance_standard_error` is from the expected information, NaN for a component that is
+        zero; degrees of freedom are Satterthwaite's over the components that are not zero. `criterion` is -2 log likelihood at the
+        maximum, -inf where the lowest level does not vary at all. NaN where no maximum was found (`converged` is False there).
+    """
+    batch, nest = values.shape[: values.ndim - levels], values.shape[values.ndim - levels :]
+    cells = np.asarray(values, dtype=np.float64).reshape(-1, *nest)
+    guess = start.variance.reshape(-1, levels)
+    fit = _nothing(len(cells), levels)
+    fit.mean[:] = start.mean.ravel()
+    # One block at a time: cells whose levels are the same have arrays of one shape, and a block stays in the cache.
+    for chosen, known in _blocks(guess, int(np.prod(nest[:-1]))):
+        removed = ~np.isin(np.arange(levels), known)
+        found = _fit_block(pool_levels(cells[chosen], removed), guess[np.ix_(chosen, known)], restricted, confidence_level)
+        for whole, part in zip(fit, found, strict=True):
+            whole[np.ix_(chosen, known) if part.ndim == 2 else chosen] = part
+    plain = ~(fit.variance[:, 0] > 0)
+    fit.standard_error[plain], fit.df[plain] = start.standard_error.ravel()[plain], start.df.ravel()[plain]
+    return Fit._make(part.reshape((*batch, *part.shape[1:])) for part in fit)
+
+
+def _nothing(count: int, levels: int) -> Fit:
+    """Return the answer for cells of which nothing is known."""
+    shapes = [(count, levels)] * 4 + [(count,)] * 6
+    return Fit._make([*(np.full(shape, np.nan) for shape in shapes), np.ones(count, dtype=bool)])
+
+
+def _blocks(guess: Floats, entries: int) -> Iterator[tuple[Integers, Integers]]:
+    """Yield positions of cells whose levels can be told apart alike, and the columns of those levels."""
+    identified = ~np.isnan(guess)
+    step = max(1, ENTRIES // max(entries, 1))
+    for pattern in np.unique(identified[identified.any(axis=1)], axis=0):
+        alike = np.flatnonzero((identified == pattern).all(axis=1))
+        for first in range(0, len(alike), step):
+            yield alike[first : first + step], np.flatnonzero(pattern)
+
+
+def _fit_block(cells: Floats, guess: Floats, restricted: bool, confidence_level: float | None) -> Fit:
+    """Fit cells all of whose levels can be told apart; where the lowest level does not vary, it is zero and its means are the data."""
+    data = nested_statistics(cells)
+    spread = data.within * data.scale**2
+    still = spread <= data.values * (STILL * data.origin) ** 2
+    if not still.any():
+        return _fit(data, guess, restricted, confidence_level)
+    fit = _nothing(*guess.shape)
+    if not still.all():
+        _write(fit, ~still, slice(None), _fit(data.take(np.flatnonzero(~still)), guess[~still], restricted, confidence_level))
+    if guess.shape[1] > 1:
+        means = mean_of_measured(cells[still])
+        _write(fit, still, slice(0, -1), _fit_block(means, guess[still, :-1], restricted, confidence_level))
+    else:
+        fit.mean[still] = data.origin[still]
+        fit.standard_error[still] = fit.model_standard_error[still] = 0.0
+        fit.df[still] = fit.model_df[still] = data.values[still] - 1
+    fit.criterion[still] = -np.inf
+    for part in (fit.variance, fit.lower, fit.upper):
+        part[still, -1] = 0.0
+    return fit
+
+
+def _write(fit: Fit, cells: Mask, columns: slice, found: Fit) -> None:
+    """Write the answers of some cells and levels."""
+    for whole, part in zip(fit, found, strict=True):
+        if part.ndim == 2:
+            whole[cells, columns] = part
+        else:
+            whole[cells] = part
+
+
+def _fit(data: Statistics, guess: Floats, restricted: bool, confidence_level: float | None) -> Fit:
+    """Maximise, and say how sure; everything so far is in units of scale, lowest level first."""
+    start = np.maximum(guess[:, ::-1] / data.scale[:, None] ** 2, 0.0)
+    start[:, 0] = np.maximum(start[:, 0], data.within / data.values)
+    top = maximise(data, start, restricted)
+    if confidence_level is None:
+        lower, upper = np.full((2, *start.shape), np.nan)
+    else:
+        lower, upper = profile_limits(data, top, restricted, confidence_level)
+    found, squared = top.likelihood, data.scale[:, None] ** 2
+    variance_error, df = _errors(top)
+    error = data.scale / np.sqrt(found.precision[:, 0])
+    along = [np.where(top.converged[:, None], part * squared, np.nan)[:, ::-1] for part in (top.variance, variance_error, lower, upper)]
+    cellwise = [np.where(top.converged, part, np.nan) for part in (found.mean, error, df, error, df, found.value)]
+    return Fit._make([*along, *cellwise, top.converged])
+
+
+def _errors(top: Maximum) -> tuple[Floats, Floats]:
+    """Return the standard errors of the components and Satterthwaite's degrees of freedom of the mean, over the free components.
+
+    The components' covariance is 2 / expected second derivative of -2 log likelihood for their standard errors. With V = 1 / precision,
+    the variance of the mean, df = 2 V^2 / (V' A V'), where V' are its derivatives and A is 2 / observed second derivative.
+    """
+    levels = top.variance.shape[1]
+    free = top.variance > 0
+    both, identity = free[:, :, None] & free[:, None, :], np.eye(levels)
+    expected, observed = (np.where(both, part, identity) for part in (top.likelihood.expected, top.likelihood.observed))
+    covariance = np.stack([2 * solve(expected, np.broadcast_to(row, top.variance.shape)) for row in identity], axis=1)
+    error = np.sqrt(np.where(free, np.diagonal(covariance, axis1=1, axis2=2), np.nan))
+    precision = top.likelihood.precision
+    slope = np.where(free, -precision[:, 1 : levels + 1] / precision[:, :1] ** 2, 0.0)
+    spread = 2 * np.vecdot(slope, solve(observed, slope))
+    return error, 2 / precision[:, 0] ** 2 / spread

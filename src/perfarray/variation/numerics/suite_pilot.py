@@ -1,0 +1,198 @@
+"""What a pilot says of a suite on shared units: the star to plan with, how well its root is known, and how many more units to run.
+
+Z_j, the mean over benchmarks of the log of unit j's mean, has the variance of the root plus that of everything below it at the pilot's
+counts: so what units have in common is found without knowing the correlation between benchmarks.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from perfarray.numerics.intervals import t_quantile
+from perfarray.numerics.levels import count_repetitions, unit_means
+from perfarray.numerics.nested_anova import nested_anova
+from perfarray.numerics.types import Floats
+from perfarray.variation.numerics.allocation import ROUNDING
+from perfarray.variation.numerics.suite_plans import SuitePlan
+from perfarray.variation.numerics.suite_star import Star, price_inside, variance_inside
+
+
+class Sharing(NamedTuple):
+    """How many of the outermost levels serve every benchmark in the plan, how many do in the pilot, and a correlation to assume instead."""
+
+    planned: int = 1
+    seen: int = 0
+    correlation: float | None = None
+
+
+class SuitePilot(NamedTuple):
+    """A star, the variance of the pilot's units with its degrees of freedom, and the repetitions seen (benchmarks, L).
+
+    Of two paired systems, the benchmarks of the candidate and then those of the baseline.
+    """
+
+    star: Star
+    unit_variance: float
+    df: float
+    total: Floats
+
+    @property
+    def n(self) -> float:
+        """Outermost units of the benchmark that has the fewest, of those that were measured."""
+        own = self.total[:, 0]
+        return float(own[own > 0].min()) if (own > 0).any() else 0.0
+
+    @property
+    def spent(self) -> float:
+        """What the pilot cost, its shared repetitions counted once."""
+        shared = np.concatenate([[self.star.root_cost], self.star.inner[:, 1]])
+        once = (self.total.max(axis=0)[: len(shared)] * shared).sum()
+        return float(once + (self.total[:, len(shared) :] * self.star.cost).sum())
+
+
+class _Benchmarks(NamedTuple):
+    """Of each benchmark, relative to its squared mean: components, variances of means (benchmarks, L); its units; logs of means."""
+
+    variance: Floats
+    level_variance: Floats
+    units: Floats
+    logs: Floats
+
+
+def suite_pilot(values: Floats, cost: Floats, sharing: Sharing, negative: str = "merge") -> SuitePilot:
+    """Estimate one system's components of the log geometric mean from its pilot.
+
+    Parameters
+    ----------
+    values : array, shape (benchmarks, n_L, ..., n_1)
+        Positive measurements; a benchmark that is all NaN is left out.
+    cost : array, shape (benchmarks, L)
+        Prices; NaN at the lowest level means its mean.
+    sharing : Sharing
+        Which levels are shared.
+    negative : {"merge", "zero"}
+        What becomes of negative components.
+
+    Returns
+    -------
+    SuitePilot
+        With NaN at the root of the star where fewer than two units stand behind it.
+    """
+    levels = cost.shape[1]
+    known, variance, level_variance, dear = _relative(values, cost, negative)
+    total = count_repetitions(values, levels).total
+    logs = np.log(unit_means(values[known], levels - max(sharing.seen, 1) + 1))
+    own = _Benchmarks(variance[known], level_variance[known], total[known, 0], logs)
+    shared, unit_variance, df = _shared_components(own, sharing)
+    lower = np.where(known[:, None], np.nan_to_num(np.maximum(variance, 0.0)), 0.0)[:, sharing.planned :] / max(1, known.sum()) ** 2
+    prices = np.where(known[:, None], dear, 0.0)[:, sharing.planned :]
+    inner = np.column_stack([np.nan_to_num(shared[1:]), dear[0, 1 : sharing.planned]])
+    return SuitePilot(Star(float(shared[0]), float(dear[0, 0]), lower, prices, inner), unit_variance, df, total)
+
+
+def paired_pilot(new: Floats, old: Floats, costs: tuple[Floats, Floats], sharing: Sharing, negative: str = "merge") -> SuitePilot:
+    """Estimate the components of the log ratio of two systems whose outermost units are pairs: one star with the chains of both.
+
+    The root is the variance of the pairs' differences, less what lies below; the price of a pair is that of both its units.
+    """
+    levels = costs[0].shape[1]
+    parts = [_relative(values, cost, negative) for values, cost in zip((new, old), costs, strict=True)]
+    known = parts[0][0] & parts[1][0]
+    logs = np.log(unit_means(new[known], levels)) - np.log(unit_means(old[known], levels))
+    units = (~np.isnan(logs)).sum(axis=1).astype(float)
+    spread = np.array([np.var(own[~np.isnan(own)], ddof=1) if n > 1 else np.nan for own, n in zip(logs, units, strict=True)])
+    below = sum(level_variance[known, 0] - variance[known, 0] for _, variance, level_variance, _ in parts)
+    own = _Benchmarks((spread - below)[:, None], spread[:, None], units, logs)
+    shared, unit_variance, df = _shared_components(own, sharing)
+    number = max(1, int(known.sum()))
+    lower = np.concatenate([np.where(known[:, None], np.nan_to_num(np.maximum(part[1][:, 1:], 0.0)), 0.0) for part in parts]) / number**2
+    prices = np.concatenate([np.where(known[:, None], part[3][:, 1:], 0.0) for part in parts])
+    star = Star(float(shared[0]), float(sum(part[3][0, 0] for part in parts)), lower, prices)
+    total = np.concatenate([np.where(known[:, None], count_repetitions(values, levels).total, 0.0) for values in (new, old)])
+    return SuitePilot(star, unit_variance, df, total)
+
+
+def _relative(values: Floats, cost: Floats, negative: str) -> tuple[np.ndarray, Floats, Floats, Floats]:
+    """Return which benchmarks were measured, their components and variances of means relative to the squared mean, and their prices."""
+    found = nested_anova(values, cost.shape[1], negative)
+    known = ~np.isnan(found.mean)
+    squared = np.where(known & (found.mean != 0), found.mean, np.nan)[:, None] ** 2
+    dear = np.where(np.isnan(cost), found.mean[:, None], cost)
+    return known, found.variance / squared, found.level_variance / squared, dear
+
+
+def _shared_components(own: _Benchmarks, sharing: Sharing) -> tuple[Floats, float, float]:
+    """Return the components of the shared levels, the variance of the pilot's units of the geometric mean, and its degrees of freedom."""
+    number = max(1, len(own.variance))
+    part, deviations = sharing.correlation or 0.0, np.sqrt(np.nan_to_num(np.maximum(own.variance[:, : sharing.planned], 0.0)))
+    shared = ((1 - part) * (deviations**2).sum(axis=0) + part * deviations.sum(axis=0) ** 2) / number**2
+    below = (own.level_variance - own.variance) / number**2
+    if sharing.correlation is None and sharing.seen:
+        seen = sharing.seen
+        common = nested_anova(own.logs.mean(axis=0)[None], seen, "keep")
+        shared[:seen] = common.variance[0]
+        shared[seen - 1] -= below[:, seen - 1].sum()
+        unit_variance, df = common.level_variance[0, 0], common.df[0]
+    else:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            spread = own.level_variance[:, 0]
+            unit_variance, df = shared[0] + below[:, 0].sum(), spread.sum() ** 2 / (spread**2 / (own.units - 1)).sum()
+        shared[0] = shared[0] if len(spread) and not np.isnan(spread).any() else np.nan
+    return np.maximum(shared, 0.0), float(unit_variance), float(df)
+
+
+def pilot_limits(pilots: list[SuitePilot], plan: SuitePlan, confidence_level: float) -> tuple[float, float]:
+    """Return what a plan's half-width becomes at either limit of the root component (chi-square; of two systems, Satterthwaite)."""
+    from scipy.special import chdtri
+
+    root = sum(pilot.star.root / n for pilot, n in zip(pilots, plan.units, strict=True))
+    spread = [pilot.unit_variance / n for pilot, n in zip(pilots, plan.units, strict=True)]
+    inside = sum(variance_inside(pilot.star, own) / n for pilot, n, own in zip(pilots, plan.units, plan.counts, strict=True))
+    df = sum(spread) ** 2 / sum(own**2 / pilot.df for own, pilot in zip(spread, pilots, strict=True)) if sum(spread) > 0 else np.nan
+    tail = (1 - confidence_level) / 2
+    quantile = float(t_quantile(1 - tail, np.asarray(min(plan.units) - 1)))
+    low, high = (max(0.0, sum(spread) * df / float(chdtri(df, p)) - (sum(spread) - root)) for p in (tail, 1 - tail))
+    return quantile * np.sqrt(low + inside), quantile * np.sqrt(high + inside)
+
+
+class More(NamedTuple):
+    """Units of each system still to be run with the plan's counts inside, and the half-width together with the pilot's."""
+
+    units: list[float]
+    half_width: float
+
+
+def units_to_add(
+    pilots: list[SuitePilot], plan: SuitePlan, budget: float | None, half_width: float | None, confidence_level: float
+) -> More:
+    """Return how many units to add to the pilot's: as many as are affordable, or the fewest that give the half-width.
+
+    Two systems grow towards the plan's proportion. The mean of all units is unweighted.
+    """
+    stars, have = [pilot.star for pilot in pilots], np.array([pilot.n for pilot in pilots])
+    each = np.array([star.root_cost + price_inside(star, own) for star, own in zip(stars, plan.counts, strict=True)])
+    new = np.array([star.root + variance_inside(star, own) for star, own in zip(stars, plan.counts, strict=True)])
+    seen, wanted = np.array([pilot.unit_variance for pilot in pilots]), np.array(plan.units)
+
+    def added(scale: float) -> Floats:
+        return np.asarray(np.maximum(0.0, np.floor(scale * wanted + ROUNDING) - have))
+
+    def promised(more: Floats) -> float:
+        n = have + more
+        quantile = t_quantile((1 + confidence_level) / 2, np.asarray(n.min() - 1))
+        return float(quantile * np.sqrt(((have * seen + more * new) / n**2).sum()))
+
+    def enough(scale: float) -> bool:
+        more = added(scale)
+        if budget is not None:
+            return float((more * each).sum()) > budget - sum(pilot.spent for pilot in pilots)
+        return promised(more) <= float(half_width or 0.0)
+
+    low, high = 0.0, 1.0
+    while not enough(high):
+        low, high = high, 2 * high
+    while high - low > ROUNDING * max(1.0, high):
+        middle = (low + high) / 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    more = added(high if budget is None else low)
+    return More(more.tolist(), promised(more))

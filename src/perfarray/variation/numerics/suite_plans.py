@@ -1,0 +1,237 @@
+"""How many builds, and how many executions and iterations of each benchmark: whole counts near the continuous optimum of the stars.
+
+What one shared unit may hold is searched apart from how many units there are (`suite_front`): first in wide steps around the continuous
+optimum, then in ever narrower windows around the best found so far.
+"""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from perfarray.numerics.intervals import t_quantile
+from perfarray.numerics.types import Floats
+from perfarray.variation.numerics.allocation import ROUNDING
+from perfarray.variation.numerics.suite_front import Front, unit_front
+from perfarray.variation.numerics.suite_star import Star, continuous, counts_inside, price_inside, variance_inside
+
+ULPS = 1e-12
+"""By how much two sums of the same prices may differ."""
+
+WINDOWS = (3.0, 1.4, 1.1)
+"""How far around the best so far counts are tried: from a third to three times it, and so on."""
+
+NEAR = 2
+"""Counts are tried around the continuous ones for the best number of shared units so far and so many more and fewer."""
+
+UNITS = (512, 24)
+"""Numbers of shared units tried in one window: of one system, and of each of two."""
+
+
+class SuitePlan(NamedTuple):
+    """Per system the shared units and the counts (benchmarks, L - 1) inside one parent; what they cost and promise."""
+
+    units: list[float]
+    counts: list[Floats]
+    cost: float
+    half_width: float
+
+
+class _Target(NamedTuple):
+    """What may be spent, or the half-width to reach; the fewest units; the probability of Student's t."""
+
+    budget: float | None
+    half_width: float
+    min_units: int
+    probability: float
+
+    def quantile(self, n: Floats) -> Floats:
+        """Return Student's t for n units."""
+        return t_quantile(self.probability, np.asarray(n, dtype=float) - 1.0)
+
+    def variance(self, n: float) -> float:
+        """Return the variance that n units may leave, where a half-width is to be reached."""
+        return float((self.half_width / self.quantile(np.asarray(n))) ** 2)
+
+
+def plan_stars(
+    stars: list[Star], *, budget: float | None = None, half_width: float | None = None, min_units: int = 5, confidence_level: float = 0.95
+) -> SuitePlan:
+    """Plan whole counts: the narrowest interval for a budget, never exceeded, or the cheapest of a half-width."""
+    target = _Target(budget, float(half_width or 0.0), min_units, (1 + confidence_level) / 2)
+    units = _smooth_units(stars, target)
+    rounded = np.floor if budget is not None else np.ceil
+    counts = [np.maximum(1.0, rounded(own)) for own in _smooth_counts(stars, units, target)]
+    best = whole_plan(stars, units.tolist(), counts, target.probability)
+    for window in WINDOWS:
+        found = _best_within(stars, best, window, target)
+        if _merit(found, target) < _merit(best, target):
+            best = found
+    return best
+
+
+def _smooth_units(stars: list[Star], target: _Target) -> Floats:
+    """Return the shared units of the continuous optimum, rounded."""
+    if target.budget is not None:
+        low = best_low(stars, target.budget, target.min_units, target.probability)
+        return np.floor(np.array(continuous(stars, low, budget=target.budget).root) + ROUNDING)
+    low = _least_price_low(stars, target)
+    return np.ceil(np.array(continuous(stars, low, variance=target.variance(low)).root) - ROUNDING)
+
+
+def _least_price_low(stars: list[Star], target: _Target) -> int:
+    """Return the fewest shared units at which the continuous plan of that half-width is cheapest."""
+
+    def cost(n: int) -> float:
+        return continuous(stars, n, variance=target.variance(n)).cost
+
+    high = target.min_units + 1
+    while cost(2 * high) < cost(high):
+        high *= 2
+    return _bottom(cost, target.min_units, 2 * high)
+
+
+def best_low(stars: list[Star], budget: float, min_units: int, probability: float) -> int:
+    """Return the fewest shared units at which t times the standard error of the continuous plan is smallest."""
+
+    def score(n: int) -> float:
+        return _t(n, probability) * math.sqrt(continuous(stars, n, budget=budget).variance)
+
+    return _bottom(score, min_units, max(min_units, int(budget / _one_of_everything(stars))))
+
+
+def _t(n: float, probability: float) -> float:
+    """Return Student's t for n units."""
+    return float(t_quantile(probability, np.asarray(n - 1.0)))
+
+
+def _bottom(value: Callable[[int], float], low: int, high: int) -> int:
+    """Return where a function of whole numbers, convex in the logarithm, is smallest."""
+    while low < high:
+        middle = (low + high) // 2
+        if value(middle) <= value(middle + 1):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _best_within(stars: list[Star], best: SuitePlan, window: float, target: _Target) -> SuitePlan:
+    """Return the best whole plan with units in a window around the best so far, and counts around those best for them unrounded."""
+    number, least, units = UNITS[len(stars) - 1], target.min_units, np.array(best.units)
+    tried = [_whole_numbers(np.maximum(least, np.floor(n / window) - 2), np.ceil(n * window) + 2, number) for n in units]
+    middles = [_smooth_counts(stars, np.maximum(units + step, least), target) for step in range(-NEAR, NEAR + 1)]
+    spendable = (best.cost if target.budget is None else target.budget) * (1 + ROUNDING)
+    fronts = []
+    for s, star in enumerate(stars):
+        others = sum(tried[i][0] * _one_of_everything([other]) for i, other in enumerate(stars) if i != s)
+        own = np.stack([*(middle[s] for middle in middles), best.counts[s]])
+        fronts.append(unit_front(star, own, window, (spendable - others) / tried[s][0] - star.root_cost))
+    return _best_units(stars, fronts, tried, target)
+
+
+def _smooth_counts(stars: list[Star], units: Floats, target: _Target) -> list[Floats]:
+    """Return the best continuous counts inside these shared units."""
+    variance = target.variance(units.min()) if target.budget is None else None
+    return counts_inside(stars, units, budget=target.budget, variance=variance)
+
+
+def _whole_numbers(low: float, high: float, number: int) -> Floats:
+    """Return the whole numbers from low to high, evenly spaced in their logarithm where they are more than `number`."""
+    return np.arange(low, high + 1) if high - low < number else np.unique(np.round(np.geomspace(low, high, number)))
+
+
+def _best_units(stars: list[Star], fronts: list[Front], tried: list[Floats], target: _Target) -> SuitePlan:
+    """Return the best of all numbers of units, each with the best insides the limit leaves.
+
+    Along the axes of the arrays: the units of the first system, those of the second (if there is one), the insides of the first.
+    """
+    first, inside = stars[0], fronts[0]
+    n = tried[0][:, None, None]
+    spent, noise = n * (first.root_cost + inside.price), (first.root + inside.variance) / n
+    fewest, other = n, None
+    if len(stars) > 1:
+        m = tried[1][None, :, None]
+        fewest = np.minimum(n, m)
+        other, more_spent, more_noise = _second(stars[1], fronts[1], m, spent, noise, target.quantile(fewest), target)
+        spent, noise = spent + more_spent, noise + more_noise
+    half = np.asarray(target.quantile(fewest) * np.sqrt(noise))
+    if target.budget is not None:
+        first_score, second_score = np.where(spent <= target.budget * (1 + ULPS), half, np.inf), spent
+    else:
+        first_score, second_score = np.where(half <= target.half_width * (1 + ULPS), spent, np.inf), half
+    tied = first_score <= first_score.min() * (1 + ROUNDING)
+    a, b, c = np.unravel_index(int(np.argmin(np.where(tied, second_score, np.inf))), tied.shape)
+    chosen = [(float(tried[0][a]), inside.counts[c])]
+    if other is not None:
+        chosen.append((float(tried[1][b]), fronts[1].counts[other[a, b, c]]))
+    plan = whole_plan(stars, [units for units, _ in chosen], [own for _, own in chosen], target.probability)
+    if target.budget is not None and plan.cost <= target.budget * (1 + ULPS):
+        plan = plan._replace(cost=min(plan.cost, target.budget))
+    return plan
+
+
+def _second(
+    star: Star, front: Front, units: Floats, spent: Floats, noise: Floats, quantile: Floats, target: _Target
+) -> tuple[np.ndarray, Floats, Floats]:
+    """Return the best inside of the second system that the first leaves: its place, price and variance (infinite if there is none)."""
+    if target.budget is not None:
+        left = (target.budget * (1 + ULPS) - spent) / units - star.root_cost
+        place = np.searchsorted(front.price, left, side="right") - 1
+        possible = place >= 0
+    else:
+        left = ((target.half_width / quantile) ** 2 * (1 + ULPS) - noise) * units - star.root
+        place = np.searchsorted(-front.variance, -left, side="left")
+        possible = place < len(front.price)
+    place = np.clip(place, 0, len(front.price) - 1)
+    price = np.where(possible, units * (star.root_cost + front.price[place]), np.inf)
+    return place, price, np.where(possible, (star.root + front.variance[place]) / units, np.inf)
+
+
+def whole_plan(stars: list[Star], units: list[float], counts: list[Floats], probability: float) -> SuitePlan:
+    """Return a plan with what it costs and promises."""
+    cost = sum(n * (star.root_cost + price_inside(star, own)) for star, n, own in zip(stars, units, counts, strict=True))
+    noise = sum((star.root + variance_inside(star, own)) / n for star, n, own in zip(stars, units, counts, strict=True))
+    return SuitePlan(units, counts, float(cost), _t(min(units), probability) * math.sqrt(noise))
+
+
+def _merit(plan: SuitePlan, target: _Target) -> tuple[float, ...]:
+    """Order plans: those that keep the limit first, then by what is wanted, then by what comes with it."""
+    if target.budget is not None:
+        return float(plan.cost > target.budget), plan.half_width, plan.cost
+    return float(plan.half_width > target.half_width * (1 + ULPS)), plan.cost, plan.half_width
+
+
+def _one_of_everything(stars: list[Star]) -> float:
+    """Return the price of one shared unit of each system with one repetition of everything in it."""
+    return float(sum(star.root_cost + star.inner[:, 1].sum() + star.cost.sum() for star in stars))
+
+
+def least_price(stars: list[Star], min_units: int) -> float:
+    """Return the least budget that buys `min_units` shared units of each system."""
+    return min_units * _one_of_everything(stars)
+
+
+def one_level_half_width(stars: list[Star], budget: float, confidence_level: float) -> float:
+    """Return the half-width of the experiment that runs every benchmark once, one iteration, in each shared unit."""
+    n = np.floor(budget / _one_of_everything(stars) + ROUNDING)
+    if n < 2:
+        return float("nan")
+    total = sum(star.root + star.inner[:, 0].sum() + star.variance.sum() for star in stars)
+    return _t(n, (1 + confidence_level) / 2) * math.sqrt(total / n)
+
+
+def half_width_by_budget(
+    stars: list[Star], budgets: Floats, *, min_units: int = 5, confidence_level: float = 0.95
+) -> tuple[list[float], list[float]]:
+    """Return what budgets give: the half-width of the continuous plan, NaN where they do not buy `min_units`, and the default's."""
+    probability, least = (1 + confidence_level) / 2, least_price(stars, min_units)
+    best = []
+    for budget in budgets.tolist():
+        if budget < least:
+            best.append(float("nan"))
+            continue
+        low = best_low(stars, budget, min_units, probability)
+        best.append(_t(low, probability) * math.sqrt(continuous(stars, low, budget=budget).variance))
+    return best, [one_level_half_width(stars, budget, confidence_level) for budget in budgets.tolist()]

@@ -1,0 +1,145 @@
+"""A suite on shared builds, as a star: its components, its prices, and the continuous optimum.
+
+With everything relative, the variance of the log of the suite's geometric mean is sum a_k / x_k over one root (the shared builds, and
+shared levels inside them) and a chain of lower levels per benchmark, the price sum d_k x_k: separable as in `allocation`, with
+x_root <= x_executions <= x_iterations in every chain. Its solution is x_k = max(low, s sqrt(a_k / d_k)) after pooling what would fall
+below its parent with it. Two systems are two such stars that share a budget; two systems paired by unit are one star with the chains of
+both.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from perfarray.numerics.types import Floats
+
+NO_LEVELS = np.zeros((0, 2))
+
+
+class Star(NamedTuple):
+    """One system: component and price of the shared units, and those of the lower levels (benchmarks, L - 1).
+
+    `inner` holds component and price (levels, 2) of levels inside the shared units that are shared too.
+    """
+
+    root: float
+    root_cost: float
+    variance: Floats
+    cost: Floats
+    inner: Floats = NO_LEVELS
+
+
+class Totals(NamedTuple):
+    """Continuous totals: of the shared units of each system, and of the levels inside them (benchmarks, L - 1)."""
+
+    root: list[float]
+    lower: list[Floats]
+    variance: float
+    cost: float
+
+
+class _Nodes(NamedTuple):
+    """A star as a tree: the parent of every node (-1: none), components, prices, and pooled rates a / d, the outermost first."""
+
+    parent: np.ndarray
+    variance: Floats
+    cost: Floats
+    rate: Floats
+
+
+def continuous(stars: list[Star], low: float, *, budget: float | None = None, variance: float | None = None) -> Totals:
+    """Return the totals that give the least variance for a budget, or the least price for a variance, none below `low`."""
+    trees = [_nodes(star, rooted=True) for star in stars]
+    a, d, r = (np.concatenate([tree[place] for tree in trees]) for place in (1, 2, 3))
+    x = _scaled(a, d, r, np.full(len(a), float(low)), budget, variance)
+    roots, lower, start = [], [], 0
+    for star, tree in zip(stars, trees, strict=True):
+        own = x[start : start + len(tree.rate)]
+        start += len(own)
+        roots.append(float(own[0]))
+        lower.append(_by_benchmark(star, own[1:]))
+    return Totals(roots, lower, float((a / x).sum()), float((d * x).sum()))
+
+
+def counts_inside(stars: list[Star], units: Floats, *, budget: float | None = None, variance: float | None = None) -> list[Floats]:
+    """Return the continuous counts inside one parent (benchmarks, L - 1) for these numbers of shared units."""
+    trees = [_nodes(star, rooted=False) for star in stars]
+    a, d, r = (np.concatenate([tree[place] for tree in trees]) for place in (1, 2, 3))
+    low = np.repeat(units, [len(tree.rate) for tree in trees])
+    spent = sum(star.root_cost * n for star, n in zip(stars, units, strict=True))
+    noise = sum(star.root / n for star, n in zip(stars, units, strict=True))
+    x = _scaled(a, d, r, low, None if budget is None else budget - spent, None if variance is None else variance - noise)
+    found, start = [], 0
+    for star, tree, n in zip(stars, trees, units, strict=True):
+        totals = _by_benchmark(star, x[start : start + len(tree.rate)])
+        start += len(tree.rate)
+        found.append(totals / np.column_stack([np.full(len(totals), n), totals[:, :-1]]))
+    return found
+
+
+def variance_inside(star: Star, counts: Floats) -> float:
+    """Return what the levels inside one shared unit add to its variance, with these counts (benchmarks, L - 1)."""
+    totals = np.cumprod(counts, axis=1)
+    inner = len(star.inner)
+    return float((star.inner[:, 0] / totals[0, :inner]).sum() + (star.variance / totals[:, inner:]).sum())
+
+
+def price_inside(star: Star, counts: Floats) -> float:
+    """Return what the inside of one shared unit costs, with these counts (benchmarks, L - 1)."""
+    totals = np.cumprod(counts, axis=1)
+    inner = len(star.inner)
+    return float((star.inner[:, 1] * totals[0, :inner]).sum() + (star.cost * totals[:, inner:]).sum())
+
+
+def _nodes(star: Star, rooted: bool) -> _Nodes:
+    """Return a star as a tree, with or without the shared units themselves."""
+    top = np.array([[star.root, star.root_cost]]) if rooted else NO_LEVELS
+    stem = np.concatenate([top, star.inner])
+    benchmarks, levels = star.variance.shape
+    place = np.arange(benchmarks * levels).reshape(benchmarks, levels) + len(stem)
+    chains = np.where(np.arange(levels) == 0, len(stem) - 1, place - 1)
+    parent = np.concatenate([np.arange(len(stem)) - 1, chains.ravel()])
+    a, d = (np.concatenate([stem[:, i], own.ravel()]) for i, own in ((0, star.variance), (1, star.cost)))
+    return _Nodes(parent, a, d, tree_rates(parent, a, d))
+
+
+def tree_rates(parent: np.ndarray, variance: Floats, cost: Floats) -> Floats:
+    """Return a / d pooled so that no node's is below its parent's: isotonic; the smallest violator joins its parent first."""
+    block = np.arange(len(parent))
+    a, d = variance.astype(float), cost.astype(float)
+    while True:
+        rate = np.divide(a, d, out=np.where(a > 0, np.inf, 0.0), where=d > 0)
+        above = np.where(parent >= 0, rate[block[parent]], 0.0)
+        heads = np.flatnonzero((block == np.arange(len(parent))) & (rate < above))
+        if not len(heads):
+            return np.asarray(rate[block])
+        head = heads[np.argmin(rate[heads])]
+        to = block[parent[head]]
+        a[to] += a[head]
+        d[to] += d[head]
+        block[block == head] = to
+
+
+def _by_benchmark(star: Star, lower: Floats) -> Floats:
+    """Return totals along benchmarks and levels; shared ones are the same for all."""
+    inner = len(star.inner)
+    shared = np.broadcast_to(lower[:inner], (len(star.variance), inner))
+    return np.concatenate([shared, lower[inner:].reshape(star.variance.shape)], axis=1)
+
+
+def _scaled(a: Floats, d: Floats, r: Floats, low: Floats, budget: float | None, variance: float | None) -> Floats:
+    """Return x = max(low, s sqrt(r)): s spends the budget, or reaches the variance (see `allocation.totals_for`)."""
+    root = np.sqrt(r)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        order = np.argsort(np.where(root > 0, low / root, np.inf), kind="stable")
+        if budget is not None:
+            free = np.cumsum((d * root)[order])
+            held = (d * low).sum() - np.cumsum((d * low)[order])
+            scale = np.where(free > 0, (budget - held) / free, np.inf).min(initial=np.inf)
+        else:
+            free = np.cumsum(np.where(root > 0, a / root, 0.0)[order])
+            held = (a / low).sum() - np.cumsum((a / low)[order])
+            wanted = float(variance or 0.0)
+            inverse = np.where(free > 0, (wanted - held) / free, -np.inf).max(initial=-np.inf)
+            scale = 0.0 if (a / low).sum() <= wanted else 1 / inverse if inverse > 0 else np.inf
+        return np.maximum(low, np.where(root > 0, (scale if np.isfinite(scale) else 0.0) * root, 0.0))

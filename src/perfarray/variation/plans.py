@@ -1,0 +1,306 @@
+"""How many repetitions to run at every level of the nest, for a budget or for a width, one plan per benchmark."""
+
+from functools import reduce
+from operator import add
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from perfarray.numerics.levels import count_repetitions
+from perfarray.numerics.nested_anova import nested_anova
+from perfarray.numerics.types import Floats
+from perfarray.timings.apply import LEVEL, Output, apply, is_chunked
+from perfarray.timings.resolve import Data, Timings, over_metrics
+from perfarray.timings.validation import check_choice, warn
+from perfarray.variation.costs import BUDGET_FACTOR, FACTORS, FEW, ITERATIONS, PRICE, Asked, advice_on, check_asked, systems
+from perfarray.variation.numerics.allocation import half_width_of, price, variance_of_mean
+from perfarray.variation.numerics.pilot import component_limits, units_to_add
+from perfarray.variation.numerics.plans import Plan, half_width_by_budget, plan_counts
+from perfarray.variation.repetition_plan import RepetitionPlan
+
+BY_BUDGET = {"half_width_by_budget": ", before rounding", "default_half_width_by_budget": ""}
+
+
+def plan_repetitions(
+    times: Data,
+    baseline: object = None,
+    *,
+    dim: str | None = None,
+    costs: Any,
+    levels: str | tuple[str, ...] | None = None,
+    budget: float | None = None,
+    half_width: float | None = None,
+    cost_units: str = ITERATIONS,
+    variances: str = "unbiased",
+    min_units: int = 5,
+    confidence_level: float = 0.95,
+    negative: str = "merge",
+    metric: str | list[str] | None = None,
+) -> RepetitionPlan:
+    r"""Say how many builds, executions and iterations to run: for the narrowest interval a budget buys, or the cheapest of a given width.
+
+    Parameters
+    ----------
+    times : DataArray or Dataset
+        Timings of a pilot experiment, repeated at every level (30 of each is plenty, 5 will do). Ragged ones are padded with NaN. Every
+        cell of the dims that are not levels gets a plan of its own, with the whole budget: `plan_suite` plans benchmarks together.
+    baseline : label, DataArray or Dataset, optional
+        With one, the plan is for the ratio to it: both systems with the same counts, as in section 6.2, and the price is that of both.
+    dim : str, optional
+        The dim compared; default: the one dim, not a level, that holds the baseline's label.
+    costs : mapping of str to float, array or DataArray
+        What starting one more repetition of a level costs, beyond what lies inside it: a build for `binary`, start and warm-up for
+        `execution`. Numbers, or arrays over `benchmark`. Every level needs one but the lowest: an iteration costs 1, or its mean time.
+    levels : str or tuple of str, optional
+        The nest from the outside in; default: the repetition dims present.
+    budget, half_width : float
+        Exactly one: what the experiment may cost, in `cost_units`, never exceeded; or the relative half-width to reach (0.01 for 1 %).
+    cost_units : {"iterations", "s"}
+        The unit of costs and budget.
+    variances : {"unbiased", "biased"}
+        Plan with the components :math:`T_i^2`, or with :math:`S_i^2`, which are never negative but ask for more at the outer levels.
+    min_units : int
+        The fewest repetitions of the outermost level, at least 2. Lower counts shrink to make room for them.
+    confidence_level : float
+        Of the interval that is promised.
+    negative : {"merge", "zero"}
+        A negative component's level is merged into the one below and the rest estimated again, or is taken as zero. Either way one
+        repetition of it is planned and its price joins the level above. The outermost level is never merged.
+    metric : str or list of str, optional
+        Variable(s) of a Dataset.
+
+    Returns
+    -------
+    RepetitionPlan
+        `to_dataset()` holds along `level`: `repetitions` (inside one parent), `unrounded` (equation 14; of the outermost, what the money
+        buys of them at those counts), `merged`; `already`, the pilot's repetitions, and `more`: the units still to be run, with their
+        lower counts, if the pilot's data count towards the experiment and its budget. Per cell: `cost`; `half_width`, relative, by t with
+        `repetitions` - 1 degrees of freedom; `half_width_lower` and `half_width_upper`, what it becomes at either limit of the outermost
+        component (chi-square); `more_half_width`, together with the pilot's data; `default_half_width`, of the experiment that repeats
+        the outermost level alone at the same cost; both again along `budget_factor`, at so many times the cost
+        (`half_width_by_budget`, `default_half_width_by_budget`); `least_budget`, which buys `min_units`; `n`, the pilot's units; `advice`
+        in words.
+
+    Raises
+    ------
+    ValueError
+        No budget and no half-width, or both; a level without a price, a negative price, an unknown level; a budget that does not buy
+        `min_units` (the message says the least that does); unknown dims, labels or choices.
+
+    See Also
+    --------
+    plan_suite : benchmarks planned together, one build for all of them
+    variance_components : where the variation comes from
+
+    Notes
+    -----
+    Equation 14 minimises the variance, not the half-width: after it the outermost count is searched with Student's t, and the lower
+    counts are solved again on what it leaves of the budget. The plan is as good as the pilot: at 3 units the outermost component is known
+    within a factor of 0.3 to 39. Run it, put the data together, and plan again. A cell with one unit, or without variation at any level,
+    has no plan (NaN) and is counted in the warning.
+
+    References
+    ----------
+    T. Kalibera, R. Jones, "Quantifying performance changes with effect size confidence intervals", 2012, sections 6.1, 7.4 and 8.5,
+    equations 11, 13 and 14.
+
+    Examples
+    --------
+    Table III of Kalibera and Jones; the printed n1 = 18 comes from rounded variances, it is 18.25, hence 19.
+
+    >>> import xarray as xr, perfarray
+    >>> table = [[[9, 5], [8, 3]], [[10, 6], [7, 11]], [[1, 12], [2, 4]]]
+    >>> times = xr.DataArray(table, dims=("binary", "execution", "iteration"), name="time")
+    >>> plan = times.perf.plan_repetitions(costs={"binary": 0, "execution": 10}, budget=580).to_dataset()
+    >>> plan["unrounded"].round(2).sel(level="iteration").item(), plan["merged"].sel(level="execution").item()
+    (18.25, True)
+    >>> plan["repetitions"].to_series().to_dict(), plan["cost"].item()
+    ({'binary': 23.0, 'execution': 1.0, 'iteration': 15.0}, 575.0)
+    """
+    asked = Asked(dim, costs, levels, budget, half_width, cost_units, min_units, confidence_level, negative)
+    return RepetitionPlan(dataset=_planned(times, baseline, asked=asked, variances=variances, metric=metric))
+
+
+class _Rules(NamedTuple):
+    """What is asked of every cell."""
+
+    levels: tuple[str, ...]
+    budget: float | None
+    half_width: float | None
+    min_units: int
+    confidence_level: float
+    negative: str
+    biased: bool
+
+
+class _Pilot(NamedTuple):
+    """What the data at hand say, relative to the mean: components, prices and counts (..., L); per cell the rest."""
+
+    variance: Floats
+    cost: Floats
+    total: Floats
+    unit_variance: Floats
+    top: Floats
+    df: Floats
+    n: Floats
+
+
+@over_metrics
+def _planned(times: Data, baseline: object, *, asked: Asked, variances: str, metric: str | list[str] | None) -> xr.Dataset:
+    """Check, plan every cell, and say what is amiss."""
+    check_choice(variances, "variances", ("unbiased", "biased"))
+    asked = check_asked(asked)
+    found = systems(times, baseline, asked, metric)
+    sides, dear, money = found.sides, found.prices(asked), asked.budget
+    nest = sides[0].levels
+    rules = _Rules(nest, money, asked.half_width, asked.min_units, asked.confidence_level, asked.negative, variances == "biased")
+    lazy = any(is_chunked(side.array) for side in sides)
+    if lazy and money is not None:
+        _check_affordable(asked.min_units * reduce(add, [part.sum(PRICE, skipna=False) for part in dear]), money, rules, asked.cost_units)
+    result = apply(
+        lambda *arrays: _plan_cells(arrays, rules),
+        *(side.array for side in sides),
+        *dear,
+        core=[*[nest] * len(sides), *[[PRICE]] * len(sides)],
+        outputs=_outputs(asked.cost_units),
+        coords={LEVEL: list(nest), BUDGET_FACTOR: FACTORS},
+        attrs=found.attrs | asked.describe("plan_repetitions", baseline) | {"variances": variances},
+    )
+    if lazy:
+        return result
+    if money is not None:
+        _check_affordable(result["least_budget"], money, rules, asked.cost_units)
+    warn(*found.notes, *_cells_in_trouble(result, sides[0]))
+    return result
+
+
+def _outputs(cost_units: str) -> dict[str, Output]:
+    """Return the variables of a plan, in the order `_plan_cells` returns them."""
+    along = {
+        "repetitions": Output((LEVEL,), "1", long_name="repetitions inside one parent"),
+        "unrounded": Output((LEVEL,), "1", long_name="equation 14"),
+        "merged": Output((LEVEL,), "", bool, "nothing seen of this level: one repetition"),
+        "already": Output((LEVEL,), "1", long_name="repetitions inside one parent in the pilot"),
+        "more": Output((LEVEL,), "1", long_name="units to add to the pilot, and the counts inside each"),
+    }
+    relative = ("half_width", "half_width_lower", "half_width_upper", "more_half_width", "default_half_width")
+    return (
+        along
+        | {"cost": Output((), cost_units), "least_budget": Output((), cost_units)}
+        | {name: Output((), "1", long_name="relative to the mean") for name in relative}
+        | {name: Output((BUDGET_FACTOR,), "1", long_name=f"at so many times the cost{what}") for name, what in BY_BUDGET.items()}
+        | {"n": Output((), "1", long_name="independent units of the pilot"), "advice": Output((), "", object)}
+    )
+
+
+def _plan_cells(arrays: tuple[Floats, ...], rules: _Rules) -> tuple[np.ndarray, ...]:
+    """Estimate, plan, and set the plan beside the data at hand; with four arrays, the plan is for a ratio."""
+    half = len(arrays) // 2
+    pilots = [_pilot(values, dear, rules) for values, dear in zip(arrays[:half], arrays[half:], strict=True)]
+    pilot = pilots[0] if half == 1 else _together(*pilots)
+    width, money, level = rules.half_width, rules.budget, rules.confidence_level
+    plan = plan_counts(pilot.variance, pilot.cost, budget=money, half_width=width, min_units=rules.min_units, confidence_level=level)
+    seen = np.maximum(np.nan_to_num(pilot.variance), 0.0)
+    merged = np.isnan(pilot.variance)
+    merged[..., 0] = False
+    limits = []
+    for top in component_limits(pilot.top, pilot.unit_variance, pilot.df, level):
+        limits.append(half_width_of(plan.repetitions, np.concatenate([top[..., None], seen[..., 1:]], axis=-1), level))
+    each = np.concatenate([np.ones_like(plan.repetitions[..., :1]), plan.repetitions[..., 1:]], axis=-1)
+    spent, unit_cost = (pilot.total * pilot.cost).sum(axis=-1), price(each, pilot.cost)
+    affordable = None if money is None else np.maximum(np.floor((money - spent) / unit_cost), 0.0)
+    added = units_to_add(pilot.n, pilot.unit_variance, variance_of_mean(each, seen), affordable, width, level)
+    units = np.where(np.isnan(plan.cost), np.nan, added.units)
+    more = np.concatenate([units[..., None], np.where(units[..., None] > 0, each[..., 1:], 0.0 * units[..., None])], axis=-1)
+    with np.errstate(invalid="ignore"):
+        already = pilot.total / np.concatenate([np.ones_like(pilot.n)[..., None], pilot.total[..., :-1]], axis=-1)
+    budgets = plan.cost[..., None] * np.array(FACTORS)
+    curves = half_width_by_budget(pilot.variance, pilot.cost, budgets, min_units=rules.min_units, confidence_level=level)
+    promised = np.where(np.isnan(units), np.nan, added.half_width)
+    least = np.where(pilot.n > 0, plan.least_budget, np.nan)
+    return (
+        plan.repetitions, plan.unrounded, merged, already, more, plan.cost, least, plan.half_width, *limits, promised,
+        plan.default_half_width, *curves, pilot.n, _advice(plan, pilot, merged, rules),
+    )  # fmt: skip
+
+
+def _pilot(values: Floats, dear: Floats, rules: _Rules) -> _Pilot:
+    """Estimate one system's components relative to its mean."""
+    levels = len(rules.levels)
+    found = nested_anova(values, levels, "keep" if rules.biased else rules.negative)
+    total = count_repetitions(values, levels).total
+    with np.errstate(divide="ignore", invalid="ignore"):
+        squared = np.where(found.mean == 0, np.nan, found.mean**2)[..., None]
+        variance = (found.level_variance if rules.biased else found.variance) / squared
+        spread = found.level_variance[..., 0] / squared[..., 0]
+    dear = np.broadcast_to(dear, variance.shape)
+    cost = np.concatenate([dear[..., :-1], np.where(np.isnan(dear[..., -1:]), found.mean[..., None], dear[..., -1:])], axis=-1)
+    n = total[..., 0]
+    return _Pilot(variance, cost, total, spread, variance[..., 0], np.where(n > 1, n - 1, np.nan), n)
+
+
+def _together(new: _Pilot, old: _Pilot) -> _Pilot:
+    """Return what holds for the ratio: relative variances and prices add; a level is merged where it is in both systems."""
+    variance = np.where(np.isnan(new.variance), old.variance, new.variance + np.nan_to_num(old.variance))
+    variance[..., 0] = new.variance[..., 0] + old.variance[..., 0]
+    spread = new.unit_variance + old.unit_variance
+    with np.errstate(divide="ignore", invalid="ignore"):
+        df = spread**2 / (new.unit_variance**2 / new.df + old.unit_variance**2 / old.df)
+    both = np.minimum(new.total, old.total)
+    return _Pilot(variance, new.cost + old.cost, both, spread, variance[..., 0], df, np.minimum(new.n, old.n))
+
+
+def _advice(plan: Plan, pilot: _Pilot, merged: np.ndarray, rules: _Rules) -> np.ndarray:
+    """Say of every cell what section 6.1 advises beyond the numbers."""
+    words = np.empty(plan.cost.shape, dtype=object)
+    totals = np.cumprod(plan.repetitions, axis=-1) * pilot.cost
+    for cell in np.ndindex(*plan.cost.shape):
+        if np.isnan(plan.cost[cell]):
+            words[cell] = "no plan: the pilot has one unit, or no variation at any level"
+            continue
+        lowest = float(totals[cell][-1] / plan.cost[cell])
+        words[cell] = _remarks(plan.repetitions[cell], merged[cell], lowest, float(pilot.n[cell]), rules.levels)
+    return words
+
+
+def _remarks(counts: Floats, merged: np.ndarray, lowest: float, n: float, levels: tuple[str, ...]) -> str:
+    """Return the remarks on one plan."""
+    once, few = [], []
+    for level in range(1, len(levels)):
+        if merged[level]:
+            once.append(f"one {levels[level]} in each {levels[level - 1]}: the pilot shows no variation of its own between them")
+        elif counts[level] < FEW:
+            few.append(
+                f"a count of {counts[level]:.0f} per {levels[level - 1]} at the level {levels[level]} is little to see unusual behaviour by"
+            )
+    return advice_on(n, once, few, (levels[-1], lowest if len(levels) > 1 else 1.0))
+
+
+def _check_affordable(least: xr.DataArray, money: float, rules: _Rules, cost_units: str) -> None:
+    """Raise where the budget does not buy the fewest units; the message says what would."""
+    if not bool((least > money).any()):
+        return
+    dearest = least.isel(least.argmax(...)) if least.ndim else least
+    labels = ", ".join(f"{dim}={dearest[dim].item()}" for dim in least.dims if dim in least.coords)
+    raise ValueError(
+        f"budget={money:g} {cost_units} does not buy {rules.min_units} repetitions of {rules.levels[0]!r} with one of everything in each"
+        f"{f' ({labels})' if labels else ''}; the least budget is {float(dearest):.6g}, or lower min_units= (at least 2)"
+    )
+
+
+def _cells_in_trouble(result: xr.Dataset, data: Timings) -> tuple[str, ...]:
+    """Count the cells without a plan, by reason."""
+    n, cost = result["n"].values, result["cost"].values
+    empty, single = int((n == 0).sum()), int((n == 1).sum())
+    still = int((np.isnan(cost) & (n > 1)).sum())
+    of = f"of {n.size} cells"
+    outermost = data.levels[0]
+    return (
+        f"{empty} {of} have no plan: nothing was measured" if empty else "",
+        f"{single} {of} have no plan: they rest on one {outermost}, which shows no spread; measure a few, or name the levels inside it "
+        "with levels="
+        if single
+        else "",
+        f"{still} {of} have no plan: no variation at any level (look at the clock's resolution)" if still else "",
+    )

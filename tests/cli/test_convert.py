@@ -1,0 +1,173 @@
+"""`perfarray convert`: what it writes, what it says, and what it refuses."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from test_cli import run
+
+import perfarray
+from perfarray.cli import convert as _cli_convert
+from readers.files_of_our_own import small_suite, write
+
+KINDS = pytest.mark.parametrize("name", ["out.nc", "out.zarr"])
+
+
+@pytest.fixture
+def archive(tmp_path):
+    """Return a folder of two versions."""
+    for number, version in enumerate(("old", "new")):
+        write(tmp_path / "results" / f"{version}.json", small_suite(1.0 + number, hostname="h1"))
+    return tmp_path / "results"
+
+
+@pytest.fixture(autouse=True)
+def _packages():
+    """Skip where nothing can be written."""
+    pytest.importorskip("h5netcdf")
+    pytest.importorskip("zarr")
+
+
+def opened(path):
+    """Read what was written."""
+    if path.suffix == ".zarr":
+        return xr.open_zarr(path, chunks=None, consolidated=False).load()
+    return xr.load_dataset(path, engine="h5netcdf")
+
+
+@KINDS
+def test_it_writes_what_was_read(archive, tmp_path, name):
+    """The file holds the archive; the line says what it is, and nothing else is left beside it."""
+    result = run("convert", archive, tmp_path / name, "--layout", "{version}.json")
+    assert result.exit_code == 0, result.output
+    kind = {"out.nc": "netCDF", "out.zarr": "Zarr"}[name]
+    assert result.stdout == (
+        f"{tmp_path / name}: {kind}, 6 values of time, 1 benchmark x 2 version x 1 execution x 3 iteration, from 2 files\n"
+    )
+    expected = perfarray.read_archive(archive, layout="{version}.json")
+    back = opened(tmp_path / name)
+    xr.testing.assert_equal(back, expected)
+    assert back.attrs == expected.attrs
+    assert {path.name for path in tmp_path.iterdir()} == {"results", name}
+
+
+@KINDS
+def test_it_replaces_only_when_asked(archive, tmp_path, name):
+    """What is there stays, unless --overwrite is given."""
+    assert run("convert", archive / "old.json", tmp_path / name).exit_code == 0
+    refused = run("convert", archive, tmp_path / name)
+    assert refused.exit_code == 2
+    assert refused.stderr == f"error: {tmp_path / name} exists; --overwrite replaces it\n"
+    assert opened(tmp_path / name).attrs["n_files"] == 1
+    assert run("convert", archive, tmp_path / name, "--overwrite").exit_code == 0
+    assert opened(tmp_path / name).attrs["n_files"] == 2
+
+
+@KINDS
+def test_a_failure_leaves_what_was_there(archive, tmp_path, name, monkeypatch):
+    """The old is removed when the new is complete, and a half-written file is cleared away."""
+    assert run("convert", archive, tmp_path / name).exit_code == 0
+
+    def fail(self, place, **_):
+        place.write_text("half")
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(xr.Dataset, "to_netcdf", fail)
+    monkeypatch.setattr(xr.Dataset, "to_zarr", fail)
+    result = run("convert", archive / "old.json", tmp_path / name, "--overwrite")
+    assert result.exit_code == 2
+    assert result.stderr == "error: No space left on device\n"
+    assert opened(tmp_path / name).attrs["n_files"] == 2
+    assert {path.name for path in tmp_path.iterdir()} == {"results", name}
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("out.txt", "the end of the name says what is written, and '.txt' is none of '.nc', '.zarr'"),
+        ("out", "the end of the name says what is written, and '' is none of '.nc', '.zarr'"),
+        ("no/such/out.nc", "there is no folder"),
+        ("folder.zarr", "is a folder and no Zarr store, and is not replaced"),
+        ("folder.nc", "is a folder and no Zarr store, and is not replaced"),
+        ("file.zarr", "is a file and no Zarr store, and is not replaced"),
+    ],
+)
+def test_wrong_outputs(archive, tmp_path, name, message):
+    """Nothing is read, and nothing is lost: a folder that is no store is never replaced."""
+    for folder in ("folder.zarr", "folder.nc"):
+        write(tmp_path / folder / "thesis.tex", "years of work")
+    write(tmp_path / "file.zarr", "text")
+    result = run("convert", archive / "nothing", tmp_path / name, "--overwrite")
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert (tmp_path / "folder.zarr" / "thesis.tex").exists()
+
+
+def test_archives_that_cannot_be_read(archive, tmp_path):
+    """Broken files follow --on-error; what is said is that of `read_archive`."""
+    write(archive / "cut.json", '{"benchmarks": [{"runs"')
+    result = run("convert", archive, tmp_path / "out.nc")
+    assert result.exit_code == 2
+    assert "cut.json: is not valid JSON: the file is cut off" in result.stderr
+    assert not (tmp_path / "out.nc").exists()
+    result = run("convert", archive, tmp_path / "out.nc", "--on-error", "warn")
+    assert result.exit_code == 0
+    assert "warning: of 3 files, 1 are broken and left out" in result.stderr
+    assert opened(tmp_path / "out.nc").attrs["n_files_broken"] == 1
+
+
+def test_a_missing_package_is_named(archive, tmp_path, monkeypatch):
+    """With the extra that has it."""
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    result = run("convert", archive, tmp_path / "out.zarr", "--format", "pyperf")
+    assert result.exit_code == 2
+    assert "this needs zarr, which is not installed; install perfarray[io]" in result.stderr
+
+
+def test_progress(archive, tmp_path):
+    """The bar counts files, beside the output."""
+    result = run("convert", archive, tmp_path / "out.nc", "--progress")
+    assert result.exit_code == 0
+    assert "2/2" in result.stderr
+
+
+def test_levels_are_whole_in_every_chunk(tmp_path):
+    """A store that is opened lazily answers at once, whatever its size: only dims that are not levels are split."""
+    pytest.importorskip("dask.array")
+    times = perfarray.simulate(
+        sizes={"execution": 40, "iteration": 100}, variances={"execution": 1e-4, "iteration": 1e-4}, dims={"machine": 600}, rng=1
+    )
+    _cli_convert.write(times, tmp_path / "a.zarr")
+    _cli_convert.write(times, tmp_path / "a.nc")
+    for lazy in (xr.open_zarr(tmp_path / "a.zarr"), xr.open_dataset(tmp_path / "a.nc", engine="h5netcdf", chunks={})):
+        assert lazy["time"].chunksizes["execution"] == (40,)
+        assert lazy["time"].chunksizes["iteration"] == (100,)
+        assert len(lazy["time"].chunksizes["machine"]) > 1
+        np.testing.assert_allclose(lazy.perf.mean_interval()["upper"], times.perf.mean_interval()["upper"], rtol=1e-12)
+
+
+@KINDS
+def test_empty_cells_take_no_room(tmp_path, name):
+    """Most cells of an archive are empty: a file is far smaller than its array."""
+    values = np.full((100, 20, 200), np.nan)
+    values[::10, 0, 0] = 1.5
+    times = xr.Dataset({"time": (("machine", "flags", "execution"), values)})
+    _cli_convert.write(times, tmp_path / name)
+    files = [path for path in [tmp_path / name, *(tmp_path / name).rglob("*")] if path.is_file()]
+    assert sum(path.stat().st_size for path in files) < values.nbytes / 50
+
+
+def test_every_chunk_is_written(tmp_path):
+    """Chunks without a single measured value are in the store too: one that is missing was lost."""
+    zarr = pytest.importorskip("zarr")
+    times = perfarray.simulate(sizes={"execution": 3}, variances={"execution": 1.0}, rng=1)
+    _cli_convert.write(times.where(False), tmp_path / "a.zarr")
+    stored = zarr.open_group(tmp_path / "a.zarr")["time"]
+    assert stored.nchunks_initialized == stored.nchunks == 1
+    assert np.isnan(stored.fill_value)
+
+
+def test_chunk_sizes():
+    """Cells with more values than a chunk should have are not split."""
+    assert _cli_convert.chunk_sizes({"execution": 3000, "iteration": 3000}) == {"execution": 3000, "iteration": 3000}
+    assert _cli_convert.chunk_sizes({"benchmark": 2, "iteration": 2**20}) == {"benchmark": 1, "iteration": 2**20}
+    assert _cli_convert.chunk_sizes({"benchmark": 3}) == {"benchmark": 3}

@@ -1,0 +1,148 @@
+"""Splits that keep groups whole, intervals of a correlation, influence with its limits, and the noise ceiling."""
+
+import numpy as np
+import pytest
+
+from perfarray.machines.numerics.influence import correlation_interval, influence_of, same_columns, split_rows
+from perfarray.machines.numerics.noise_ceiling import log_spread_noise, noise_ceiling, spread_of_redrawn
+
+
+def test_groups_stay_together():
+    """No group is on both sides, and folds cover every row once."""
+    groups = np.repeat(np.arange(12), np.arange(1, 13))  # sizes 1 to 12
+    rng = np.random.default_rng(1)
+    (test,) = split_rows(len(groups), groups, 0.3, None, rng)
+    assert not set(groups[test]) & set(np.delete(groups, test))
+    assert 0 < len(test) <= 0.3 * len(groups)
+    folds = split_rows(len(groups), groups, 0.3, 4, rng)
+    assert sorted(np.concatenate(folds)) == list(range(len(groups)))
+    assert all(len(set(groups[fold]) & set(np.delete(groups, fold))) == 0 for fold in folds)
+    # The largest group left to the smallest part: 12, 11, 10, 9; 8 to the 9, 7 to the 10, 6 to the 11, 5 to the 12; 4, 3, 2, 1 likewise.
+    assert sorted(len(fold) for fold in folds) == [18, 19, 20, 21]
+
+
+def test_split_without_groups():
+    """The share asked for, the same for the same seed."""
+    first = split_rows(100, None, 0.3, None, np.random.default_rng(3))[0]
+    assert len(first) == 30
+    np.testing.assert_array_equal(first, split_rows(100, None, 0.3, None, np.random.default_rng(3))[0])
+
+
+def test_fisher_interval():
+    """r = 0.5 of 28 rows: tanh(0.5493 -+ 1.96 / 5)."""
+    rng = np.random.default_rng(1)
+    x, noise = rng.standard_normal((2, 28))
+    x = (x - x.mean()) / x.std()
+    noise -= noise.mean() + x * (noise @ x) / 28
+    y = 0.5 * x + np.sqrt(0.75) * noise / noise.std()
+    found = correlation_interval(x, y, None, 0.95)
+    assert found.estimate == pytest.approx(0.5)
+    assert [found.lower, found.upper] == pytest.approx(np.tanh(np.arctanh(0.5) + np.array([-1, 1]) * 1.959963985 / 5).tolist())
+
+
+@pytest.mark.slow
+def test_interval_holds_zero_where_there_is_nothing():
+    """Of 2,000 pairs of 24 values that know nothing of each other, 5 % have an interval without 0."""
+    pairs = np.random.default_rng(1).standard_normal((2000, 2, 24))
+    found = [correlation_interval(x, y, None, 0.95) for x, y in pairs]
+    assert np.mean([one.lower > 0 or one.upper < 0 for one in found]) == pytest.approx(0.05, abs=0.012)
+
+
+def test_interval_knows_groups():
+    """Rows that repeat within groups say no more than one of them: the interval is as wide as that of the groups."""
+    rng = np.random.default_rng(2)
+    x = rng.standard_normal(30)
+    y = x + rng.standard_normal(30)
+    once = correlation_interval(x, y, np.arange(30), 0.95)
+    tenfold = correlation_interval(np.repeat(x, 10), np.repeat(y, 10), np.repeat(np.arange(30), 10), 0.95)
+    np.testing.assert_allclose(once, tenfold)
+    naive = correlation_interval(np.repeat(x, 10), np.repeat(y, 10), None, 0.95)
+    assert naive.upper - naive.lower < 0.5 * (tenfold.upper - tenfold.lower)
+
+
+def test_constant_predictions_have_no_correlation():
+    """NaN, not an error."""
+    assert np.isnan(correlation_interval(np.arange(9.0), np.ones(9), None, 0.95)).all()
+
+
+def test_influence_worked_by_hand():
+    """Mean increases 3 and 1 are 75 and 25 percent; a negative one counts as none; t limits of the mean of 6 rows."""
+    losses = np.array([[2.0, 4.0, 3.0, 3.0, 2.0, 4.0], [1.0] * 6, [-1.0] * 6])
+    found = influence_of(losses, 2.0, np.arange(6), 0.95)
+    np.testing.assert_allclose(found.percent, [75, 25, 0])
+    np.testing.assert_allclose(found.increase, [1.5, 0.5, -0.5])
+    half = 2.570581836 * np.sqrt(4 / 5) / np.sqrt(6) / 2
+    np.testing.assert_allclose([found.lower[0], found.upper[0]], [1.5 - half, 1.5 + half])
+    np.testing.assert_allclose(influence_of(-losses[:2], 1.0, np.arange(6), 0.95).percent, 0)
+
+
+def test_influence_of_what_never_varied():
+    """Where permuting changed nothing there is no increase, not one of 0; the others have theirs from the rows where it did."""
+    losses = np.array([[2.0, 4.0, 3.0, 3.0, 2.0, 4.0, np.nan, np.nan], [np.nan] * 8])
+    found = influence_of(losses, 2.0, np.array([0, 1, 2, 3, 4, 5, 6, 6]), 0.95)
+    np.testing.assert_allclose(found.percent, [100, 0])
+    half = 2.570581836 * np.sqrt(4 / 5) / np.sqrt(6) / 2
+    np.testing.assert_allclose([found.increase[0], found.lower[0], found.upper[0]], [1.5, 1.5 - half, 1.5 + half])
+    assert np.isnan([found.increase[1], found.lower[1], found.upper[1]]).all()
+
+
+def test_influence_of_a_response_that_does_not_vary():
+    """A test part of one value has no variance to compare with: NaN, without a warning."""
+    assert np.isnan(influence_of(np.ones((2, 6)), 0.0, np.arange(6), 0.95).increase).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("correlation", "splits", "folds", "least"), [(0.0, 5, None, 0.95), (0.8, 5, None, 0.95), (0.8, 1, 5, 0.95)])
+def test_coverage_where_rows_are_fitted_and_tested_in_turn(correlation, splits, folds, least):
+    """Of 400 tables of 30 rows, the interval with two roles holds the true correlation in 95 % or more; one role is not enough for 0."""
+    rng = np.random.default_rng(1)
+    held = np.zeros((400, 2))
+    for experiment in range(400):
+        x, noise = rng.standard_normal((2, 30))
+        y = correlation * x + np.sqrt(1 - correlation**2) * noise
+        parts = split_rows(30, None, 0.3, folds, rng, splits)
+        fits = [np.polyfit(np.delete(x, part), np.delete(y, part), 1) for part in parts]
+        row, split = np.concatenate(parts), np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+        predicted = np.concatenate([np.polyval(fit, x[part]) for fit, part in zip(fits, parts, strict=True)])
+        for roles in (1, 2):
+            found = correlation_interval(y[row], predicted, row if splits > 1 else None, 0.95, None if folds else split, roles)
+            held[experiment, roles - 1] = found.lower <= correlation <= found.upper
+    error = np.sqrt(0.05 * 0.95 / 400)
+    assert held[:, 1].mean() > least - 2 * error
+    if not correlation:
+        assert held[:, 0].mean() < 0.95 - 2 * error
+
+
+def test_copies_are_found():
+    """Equal numbers, or labels that occur together, are copies; a monotone function is not."""
+    x = np.array([1.0, 2.0, 4.0])
+    assert same_columns([x, np.log(x), x.copy(), np.array(["a", "b", "c"]), np.array(["x", "y", "z"])]) == [0, 1, 0, 3, 3]
+
+
+def test_spread_of_redrawn_medians():
+    """Three runs 9, 10, 11: medians have weights 7, 13, 7 of 27; brute force for five; gaps are left out."""
+    assert spread_of_redrawn(np.array([9.0, 10.0, 11.0]), "median") == pytest.approx(14 / 27)
+    values = np.array([1.0, 3.0, 4.0, 8.0, 9.0])
+    every = np.median(values[np.stack(np.meshgrid(*[range(5)] * 5), -1).reshape(-1, 5)], axis=1)
+    assert spread_of_redrawn(values, "median") == pytest.approx(every.var())
+    assert spread_of_redrawn(np.array([9.0, np.nan, 10.0, 11.0]), "median") == pytest.approx(14 / 27)
+    assert np.isnan(spread_of_redrawn(np.array([9.0, np.nan]), "median"))
+
+
+@pytest.mark.parametrize("inequality", [0.0, 1.0, 2.0])
+def test_noise_is_recovered(inequality):
+    """The noise told from one experiment per machine is that of repeating it, for machines with variances of their own."""
+    rng = np.random.default_rng(5)
+    true = np.exp(inequality * rng.standard_normal((300, 12)))
+    told = log_spread_noise(true * spread_of_redrawn(rng.standard_normal((300, 12, 3)), "median"), 3)
+    again = true * spread_of_redrawn(rng.standard_normal((100, 300, 12, 3)), "median")
+    assert told == pytest.approx(np.sqrt((0.5 * np.log(again.sum(axis=-1))).var(axis=0, ddof=1).mean()), rel=0.1)
+
+
+def test_ceiling():
+    """Half of the variance is noise: no correlation above sqrt(1/2); all of it: 0; nothing known: NaN."""
+    logs = np.random.default_rng(1).standard_normal(1000)
+    logs = (logs - logs.mean()) / logs.std(ddof=1)
+    assert noise_ceiling(logs, np.full(1000, np.sqrt(0.5))) == pytest.approx(np.sqrt(0.5))
+    assert noise_ceiling(logs, np.full(1000, 2.0)) == 0
+    assert np.isnan(noise_ceiling(logs, np.full(1000, np.nan)))

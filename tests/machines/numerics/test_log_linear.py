@@ -1,0 +1,76 @@
+"""Models of variances: coefficients in closed form, where none exist, and their covariance against leaving out rows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import stdtrit
+
+from perfarray.machines.numerics.jackknife_covariance import jackknife_covariance
+from perfarray.machines.numerics.log_linear import log_linear
+
+
+def test_means_of_groups():
+    """With a column for each of two groups the coefficients are the logs of their means, less the noise."""
+    design = np.array([[1.0, 0.0]] * 3 + [[0.0, 1.0]] * 4)
+    measured = np.array([1.0, 2.0, 6.0, 1e-6, 2.0, 3.0, 4e-6])
+    found = log_linear(design, measured, np.repeat([0.5, 0.25], [3, 4]), np.zeros(2))
+    np.testing.assert_allclose(np.exp(found), [3.0 - 0.5, measured[3:].mean() - 0.25])
+
+
+def test_values_far_apart():
+    """Scoring without damping runs in circles on values over seven decades; the score is zero where this ends."""
+    chance = np.random.default_rng(1)
+    design = np.column_stack([np.ones(60), chance.standard_normal((60, 4))])
+    measured = np.exp(4 * chance.standard_normal(60))
+    found = log_linear(design, measured, np.zeros(60), np.array([np.log(measured.mean()), 0, 0, 0, 0]))
+    np.testing.assert_allclose(design.T @ (measured / np.exp(design @ found) - 1), 0, atol=1e-6)
+
+
+def test_no_variance_left():
+    """A group whose mean square is less than its noise has no variance: there is no coefficient."""
+    design = np.array([[1.0, 0.0]] * 3 + [[0.0, 1.0]] * 3)
+    assert log_linear(design, np.array([2.0, 3.0, 4.0, 0.5, 0.6, 0.7]), np.ones(6), np.zeros(2)) is None
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_covariance_is_that_of_leaving_out(size):
+    """The covariance is the jackknife's: least squares again without each row, or group of rows."""
+    chance = np.random.default_rng(2)
+    design = np.column_stack([np.ones(30), chance.standard_normal((30, 2))])
+    response = design @ [1.0, 2.0, 3.0] + chance.standard_normal(30)
+    groups = np.arange(30) // size
+    fitted = np.linalg.lstsq(design, response, rcond=None)[0]
+    without = [np.linalg.lstsq(design[groups != n], response[groups != n], rcond=None)[0] for n in range(30 // size)]
+    number = len(without)
+    changes = np.array(without) - fitted
+    expected = (number - 1) / number * changes.T @ changes
+    np.testing.assert_allclose(jackknife_covariance(design, response - design @ fitted, groups), expected, rtol=1e-9)
+
+
+def test_covariance_of_a_gamma_model_is_that_of_leaving_out():
+    """Coefficients of a gamma model have the limits of fitting it again without each row; one step alone is too narrow here."""
+    from statsmodels.api import families
+    from statsmodels.formula.api import glm
+
+    chance = np.random.default_rng(7)
+    table = pd.DataFrame({"response": chance.exponential(size=20), "x": chance.standard_normal(20)})
+    gamma = families.Gamma(families.links.Log())
+    without = np.array([glm("response ~ x", table.drop(n), family=gamma).fit().params for n in range(20)])
+    changes = glm("response ~ x", table, family=gamma).fit().params.to_numpy() - without
+    expected = np.sqrt((19 / 20 * changes.T @ changes).diagonal())
+    found = table.perf.explain_variation(response="response", model="gamma", predictors=["x"], splits=1, rng=1).to_dataset()
+    half = (found["coefficient_upper"] - found["coefficient_lower"]).values / 2
+    np.testing.assert_allclose(half, stdtrit(18, 0.975) * expected, rtol=1e-5)
+    design = np.column_stack([np.ones(20), table["x"]])
+    step = jackknife_covariance(design, table["response"].to_numpy() / np.exp(design @ found["coefficient"].values) - 1, np.arange(20))
+    assert np.sqrt(step[1, 1]) < 0.97 * expected[1]
+
+
+def test_coefficients_of_single_groups():
+    """A column that is one group's own is not determined without it: its coefficient has no limits, the others have."""
+    chance = np.random.default_rng(3)
+    groups = np.repeat(np.arange(6), 4)
+    design = np.column_stack([np.tile([0.0, 1.0], 12), np.eye(6)[groups]])
+    found = jackknife_covariance(design, chance.standard_normal(24), groups)
+    assert np.isfinite(found[0, 0])
+    assert np.isnan(np.diag(found)[1:]).all()

@@ -1,0 +1,56 @@
+"""Principal components: laws, signs, what gaps cost."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from perfarray.machines.numerics.principal_components import cluster_labels, complete_part, principal_axes
+
+
+@given(seed=st.integers(0, 2**32 - 1), samples=st.integers(3, 8), features=st.integers(2, 6), scale=st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_components_rebuild_the_table(seed, samples, features, scale):
+    """Scores times loadings, scaled and centred back, are the values; loadings have length one; the largest is positive."""
+    table = np.random.default_rng(seed).normal(5, 2, (samples, features))
+    found = principal_axes(table, scale=scale)
+    np.testing.assert_allclose(found.scores @ found.loadings.T * found.divisors + found.centres, table, atol=1e-9)
+    np.testing.assert_allclose((found.loadings**2).sum(axis=0), 1)
+    largest = np.abs(found.loadings).argmax(axis=0)
+    assert (found.loadings[largest, np.arange(len(largest))] > 0).all()
+    np.testing.assert_allclose(found.variances, found.scores.var(axis=0, ddof=1), atol=1e-9)
+    np.testing.assert_allclose(found.ratios.sum(), 1)
+    assert (np.diff(found.variances) <= 1e-9).all()
+
+
+def test_tables_are_taken_one_by_one():
+    """A batch gives what its tables give."""
+    tables = np.random.default_rng(1).normal(size=(3, 5, 4))
+    found = principal_axes(tables, scale=False)
+    for cell, table in enumerate(tables):
+        np.testing.assert_allclose(found.scores[cell], principal_axes(table, scale=False).scores, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("gaps", "samples", "features"),
+    [
+        ([(0, 0)], [1, 1, 1], [0, 1, 1, 1]),
+        ([(1, 0), (1, 1), (1, 2)], [1, 0, 1], [1, 1, 1, 1]),
+        ([(0, 2), (1, 2), (2, 2), (0, 0), (0, 1), (0, 3)], [0, 1, 1], [1, 1, 0, 1]),
+    ],
+)
+def test_what_has_most_gaps_goes_first(gaps, samples, features):
+    """A feature that one of three samples lacks goes; a sample that lacks most features goes in its place."""
+    measured = np.ones((3, 4), dtype=bool)
+    for place in gaps:
+        measured[place] = False
+    kept = complete_part(measured)
+    assert kept[0].astype(int).tolist() == samples
+    assert kept[1].astype(int).tolist() == features
+
+
+def test_clusters_are_numbered_as_they_appear():
+    """Two groups far apart, in any order of samples."""
+    scores = np.array([[9.0], [0.0], [9.1], [0.1], [0.2]])
+    assert cluster_labels(scores, 2, "ward").tolist() == [1, 2, 1, 2, 2]
+    assert cluster_labels(scores, 5, "average").tolist() == [1, 2, 3, 4, 5]

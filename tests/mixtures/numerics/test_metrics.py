@@ -1,0 +1,127 @@
+"""Metrics of mixtures against R, against integrals and samples, and at points."""
+
+import json
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.integrate import quad
+
+from perfarray.mixtures.numerics import metrics as mixture_metrics
+from perfarray.mixtures.numerics.empirical import Drawing
+from perfarray.mixtures.numerics.functions import Mixture, density, distribution
+from perfarray.mixtures.numerics.metrics import beside, difference, fitted, least, less, number_of_modes, resampled, resampled_modes
+
+DRAWING = Drawing(19, (1, 2), False, 0.9)
+
+
+def mixture(weights, means, deviations) -> Mixture:
+    return Mixture(*(np.array(part, float) for part in (weights, means, deviations)))
+
+
+def of_oracle(printed) -> Mixture:
+    return mixture(*(printed[name] for name in ("pro", "mean", "sd")))
+
+
+def point(value: float) -> Mixture:
+    return mixture([1.0], [value], [0.0])
+
+
+@pytest.mark.parametrize("case", range(5))
+def test_oracle_pairs(shared, case):
+    """Equations 7 and 10 with R's parameters."""
+    pair = json.loads(shared("oracle", "04_varcore_metrics.json").read_text())["pairs"][case]
+    x, y = (of_oracle(pair["input"][f"mixture_{name}"]) for name in "xy")
+    assert_allclose(difference(x, y), pair["output"]["I1_param"], rtol=1e-10)
+    assert_allclose([less(x, y, shift) for shift in pair["input"]["shifts"]], pair["output"]["I2_param"], rtol=1e-10)
+
+
+@pytest.mark.parametrize("case", range(4))
+def test_oracle_sets(shared, case):
+    """Equation 13 with R's parameters; the probabilities sum to 1."""
+    several = json.loads(shared("oracle", "04_varcore_metrics.json").read_text())["multi"][case]
+    found = least(beside([of_oracle(printed) for printed in several["input"]["mixtures"]]))
+    assert_allclose(found, several["output"]["I3_param"], rtol=1e-9)
+    assert_allclose(found.sum(), 1.0, atol=1e-12)
+
+
+def test_narrow_components_are_not_missed():
+    """Components a millionth as wide as their distance: the integral is that of cases."""
+    narrow = mixture([0.25, 0.75], [1.0, 3.0], [1e-6, 1e-6])
+    found = least(beside([narrow, mixture([1.0], [2.0], [1e-6]), mixture([1.0], [2.0], [1e-6])]))
+    assert_allclose(found, [0.25, 0.375, 0.375], atol=1e-12)
+
+
+def test_pairs_agree_with_integrals():
+    """The closed forms are the integrals they stand for, and the least of two is the first's probability."""
+    x, y = mixture([0.3, 0.7], [1.0, 2.0], [0.2, 0.4]), mixture([0.6, 0.4], [1.4, 2.2], [0.3, 0.1])
+    apart = quad(lambda t: float(distribution(x, t) + distribution(y, t) - 2 * distribution(x, t) * distribution(y, t)), -2, 6, limit=200)[
+        0
+    ]
+    assert_allclose(difference(x, y), apart, rtol=1e-9)
+    below = quad(lambda t: float(density(x, t) * (1 - distribution(y, t - 0.3))), -2, 6, limit=200)[0]
+    assert_allclose(less(x, y, 0.3), below, rtol=1e-9)
+    assert_allclose(least(beside([x, y])), [less(x, y), less(y, x)], atol=1e-13)
+
+
+def test_points():
+    """Constant samples are points: they tie, or differ by what they differ."""
+    assert difference(point(1.0), point(3.0)) == 2.0
+    assert [float(less(point(1.0), point(other), ties=0.5)) for other in (0.0, 1.0, 2.0)] == [0.0, 0.5, 1.0]
+    three = beside([point(1.0), point(1.0), point(1.0)])
+    assert_array_equal(least(three), [0.0, 0.0, 0.0])
+    assert_allclose(least(three, ties=True), [1 / 3] * 3)
+    wide = mixture([0.5, 0.5], [0.0, 2.0], [0.1, 0.1])
+    assert_allclose(least(beside([point(1.0), wide])), [0.5, 0.5], atol=1e-12)
+
+
+def test_absent_components_and_mixtures():
+    """A weight of zero hides whatever stands beside it; a system without components is left out."""
+    full, hidden = mixture([1.0], [1.0], [0.2]), mixture([1.0, 0.0], [1.0, np.nan], [0.2, np.nan])
+    other = mixture([1.0], [1.1], [0.3])
+    assert difference(hidden, other) == difference(full, other)
+    none = mixture([np.nan], [np.nan], [np.nan])
+    assert np.isnan(less(none, other))
+    assert_allclose(least(beside([full, none, other])), [less(full, other), np.nan, less(other, full)], atol=1e-13)
+
+
+def test_blocks_do_not_change_the_answer(monkeypatch):
+    """Cells are integrated in blocks."""
+    rng = np.random.default_rng(1)
+    many = Mixture(rng.dirichlet([1, 1], (7, 3)), rng.normal(size=(7, 3, 2)), rng.uniform(0.1, 1, (7, 3, 2)))
+    whole = least(many)
+    monkeypatch.setattr(mixture_metrics, "BLOCK", 1)
+    assert_array_equal(least(many), whole)
+
+
+def test_limits_come_from_refitted_samples():
+    """Limits surround the estimate of separated samples, are the same again, and differ from cell to cell only by chance."""
+    rng = np.random.default_rng(2)
+    systems = [fitted(rng.normal(mean, 0.1, (2, 12, 1))) for mean in (1.0, 1.1)]
+    cells = np.arange(2)
+    found = resampled(systems, cells, lambda pair: less(*(own.mixture for own in pair)), DRAWING)
+    assert ((found.lower < found.estimate) & (found.estimate < found.upper)).all()
+    again = resampled(systems, cells, lambda pair: less(*(own.mixture for own in pair)), DRAWING)
+    assert_array_equal(found.lower, again.lower)
+
+
+@pytest.mark.slow
+def test_runs_of_one_unit_stay_together():
+    """With several runs in a unit, units are redrawn: limits are wider than those of as many independent runs."""
+    rng = np.random.default_rng(4)
+    nested = rng.normal(0, 1, (1, 12, 1)) + rng.normal(0, 0.1, (1, 12, 4))
+    other = rng.normal(0.2, 1, (1, 20, 1))
+    cells, metric = np.arange(1), lambda pair: less(*(own.mixture for own in pair))
+    by_unit = resampled([fitted(nested), fitted(other)], cells, metric, DRAWING)
+    as_runs = resampled([fitted(nested.reshape(1, 48, 1)), fitted(other)], cells, metric, DRAWING)
+    assert (by_unit.upper - by_unit.lower)[0] > 1.2 * (as_runs.upper - as_runs.lower)[0]
+
+
+def test_modes_and_their_stability():
+    """Two far groups are two modes in most refitted samples, and in none one; a constant is one; no runs are NaN."""
+    rng = np.random.default_rng(3)
+    runs = np.concatenate([rng.normal(1, 0.01, (1, 20, 1)), rng.normal(2, 0.01, (1, 20, 1))], axis=1)
+    limits, stable = resampled_modes(fitted(runs), np.arange(1), DRAWING)
+    assert (limits.estimate[0], limits.lower[0]) == (2.0, 2.0)
+    assert 0.7 < stable[0] < 1.0
+    assert_array_equal(number_of_modes(np.stack([np.ones((5, 1)), np.full((5, 1), np.nan)])), [1.0, np.nan])

@@ -1,0 +1,153 @@
+"""The test of a fit: the distance, its calibration, and what is refused."""
+
+import json
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import perfarray
+from perfarray.mixtures.numerics.fit import fit_mixtures
+from perfarray.mixtures.numerics.functions import Mixture
+from perfarray.mixtures.numerics.goodness_of_fit import critical_place, ks_distance
+
+BOTH = ("equal", "unequal")
+
+
+def two_modes(n=60, seed=1):
+    """Return runs of two modes and exponential ones."""
+    rng = np.random.default_rng(seed)
+    samples = {"modes": rng.normal(np.where(np.arange(n) % 3, 1.0, 1.5), 0.05), "skewed": np.round(rng.exponential(size=n), 1)}
+    return perfarray.from_samples(samples, dim="benchmark")
+
+
+def distances(values):
+    """Fit samples as mclust does, and return their distances."""
+    fits = fit_mixtures(values, None, range(1, 10), BOTH, tolerance=1e-5)
+    return ks_distance(values, None, Mixture(fits.weights, fits.means, fits.deviations)), fits
+
+
+def test_given_samples_give_mclusts_distances(shared):
+    """For samples that are given, distances, share and critical value are those of R and mclust."""
+    for case in json.loads(shared("oracle", "04_ksfit.json").read_text())["fixed"]:
+        observed, _ = distances(np.array(case["input"]["x"])[None])
+        drawn, fits = distances(np.array(case["input"]["bootstrap_samples"]))
+        theirs = case["output"]
+        assert observed[0] == pytest.approx(theirs["ks_data"], abs=1e-8)
+        assert np.allclose(drawn, theirs["ks_boot"], rtol=0, atol=1e-8)
+        assert fits.n_components.tolist() == [chosen["G"] for chosen in theirs["chosen"]]
+        assert (drawn > observed).mean() == theirs["p_value_exceed"]
+        assert np.sort(drawn)[critical_place(len(drawn), 0.05)] == pytest.approx(theirs["critical_value_5pct"], abs=1e-8)
+
+
+def test_the_p_value_is_that_of_many_draws(shared):
+    """With own random numbers p lies within three standard errors of R's, whole and undersampled; the paper's 0.205 is one such draw."""
+    oracle = json.loads(shared("oracle", "04_ksfit.json").read_text())
+    times = perfarray.from_samples({"ammp": oracle["fixed"][0]["input"]["x"]}, dim="benchmark")
+    for name, share in (("ammp reselect K each time", 1.0), ("ammp reselect, 0.9 undersampling", 0.9)):
+        theirs = oracle["monte_carlo"][name]
+        ours = times.perf.goodness_of_fit(n_resamples=200, undersample=share, rng=1)
+        assert ours["statistic"].item() == pytest.approx(theirs["ks_data"], abs=1e-8)
+        assert abs(ours["pvalue"].item() - theirs["p_value"]) < 3 * np.hypot(ours["pvalue_error"].item(), theirs["mc_se"])
+
+
+def test_distance_looks_at_both_sides_of_a_step():
+    """One value at the median of a mixture is half away; weights move the steps."""
+    own = Mixture(np.array([[1.0]]), np.array([[0.0]]), np.array([[1.0]]))
+    assert ks_distance(np.array([[0.0, np.nan]]), None, own)[0] == pytest.approx(0.5)
+    assert ks_distance(np.array([[0.0, 40.0]]), np.array([[1.5, 0.5]]), own)[0] == pytest.approx(0.5)
+    assert np.isnan(ks_distance(np.array([[np.nan]]), None, own)[0])
+
+
+def test_mixtures_pass_and_others_fail():
+    """Two modes are a mixture, rounded exponential runs are none."""
+    fit = two_modes().perf.goodness_of_fit(n_resamples=60, rng=1)
+    assert fit["pvalue"].sel(benchmark="modes") > 0.05 > fit["pvalue"].sel(benchmark="skewed")
+    assert ((fit["pvalue"] < 0.05) == (fit["statistic"] > fit["critical_value"])).all()
+    assert fit["n"].values.tolist() == [60, 60]
+    assert fit.attrs["n_resamples"] == 60
+
+
+def test_the_same_seed_gives_the_same_numbers():
+    """Order of dims, chunks and neighbours do not matter."""
+    times = two_modes(30)
+    whole = times.perf.goodness_of_fit(n_resamples=10, rng=1)
+    xr.testing.assert_identical(whole, times.transpose("execution", "benchmark").perf.goodness_of_fit(n_resamples=10, rng=1))
+    pytest.importorskip("dask")
+    xr.testing.assert_identical(whole, times.chunk({"benchmark": 1}).perf.goodness_of_fit(n_resamples=10, rng=1).compute())
+
+
+def test_a_given_mixture_is_the_one_tested():
+    """The fit as an argument is what is found without it; a forced number of components stays forced in what is drawn."""
+    times = two_modes(40)
+    fit = times.perf.fit_mixture(tolerance=1e-5)
+    xr.testing.assert_allclose(times.perf.goodness_of_fit(fit, n_resamples=10, rng=1), times.perf.goodness_of_fit(n_resamples=10, rng=1))
+    one = times.perf.goodness_of_fit(times.perf.fit_mixture(n_components=1), n_resamples=40, rng=1)
+    assert (one["pvalue"] < 0.05).all()
+    far = perfarray.GaussianMixture.from_parameters([1.0], [9.0], [1.0])
+    assert times.perf.goodness_of_fit(far, n_resamples=5, rng=1)["statistic"].values == pytest.approx([1, 1], abs=0.01)
+
+
+def test_rounded_data_need_rounded_draws():
+    """Ties make the distance large; against draws rounded likewise it is not."""
+    sample = np.round(np.random.default_rng(4).normal(10, 0.1, 100), 1)
+    times = perfarray.from_samples({"rounded": sample}, dim="benchmark")
+    fit = times.perf.fit_mixture(n_components=1)
+    without, with_grid = (times.perf.goodness_of_fit(fit, n_resamples=100, rng=1, resolution=step)["pvalue"].item() for step in (None, 0.1))
+    assert without == 0
+    assert with_grid > 0.05
+
+
+def test_a_constant_sample_has_no_test():
+    """It is its own distribution: the distance is 0, p NaN, and one warning says so."""
+    times = perfarray.from_samples({"constant": [1.0, 1.0, 1.0], "two": [1.0, 2.0, 2.5]}, dim="benchmark")
+    with pytest.warns(UserWarning, match="1 of 2 cells are constant"):
+        fit = times.perf.goodness_of_fit(n_resamples=5, rng=1)
+    assert fit["statistic"].sel(benchmark="constant") == 0
+    assert fit["pvalue"].isnull().values.tolist() == [True, False]
+
+
+def test_a_bar_shows_progress(capsys):
+    """It counts cells and changes no number; a lazy result has none."""
+    times = two_modes(20)
+    fit = times.perf.fit_mixture(n_components=2)
+    shown = times.perf.goodness_of_fit(fit, n_resamples=5, rng=1, progress=True)
+    assert "2/2" in capsys.readouterr().err
+    xr.testing.assert_identical(shown, times.perf.goodness_of_fit(fit, n_resamples=5, rng=1))
+    assert capsys.readouterr().err == ""
+
+
+def test_an_error_of_zero_is_never_claimed():
+    """Where no draw exceeds, p is 0 and its error is not."""
+    times = two_modes().sel(benchmark=["modes"])
+    fit = times.perf.goodness_of_fit(times.perf.fit_mixture(n_components=1), n_resamples=20, rng=1)
+    assert fit["pvalue"].item() == 0
+    assert fit["pvalue_error"].item() > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"undersample": 1.2}, "undersample=1.2"),
+        ({"resolution": 0}, "resolution=0"),
+        ({"tolerance": -1.0}, "tolerance=-1.0"),
+        ({"n_resamples": 1}, "n_resamples=1"),
+        ({"alpha": 1.0}, "alpha=1.0"),
+        ({"rng": -1}, "rng=-1"),
+        ({"mixture": 3}, "mixture is a int"),
+    ],
+)
+def test_wrong_arguments_are_refused(options, message):
+    """The message says what came."""
+    with pytest.raises(ValueError, match=message):
+        two_modes(10).perf.goodness_of_fit(**options)
+
+
+def test_what_has_no_test_is_said_apart():
+    """Runs without logarithms have no mixture; constant ones have one, and no distance to be tested."""
+    times = perfarray.from_samples({"zero": [0.0, 1.0, 2.0, 4.0], "constant": [2.0] * 4, "some": [1.0, 2.0, 3.0, 5.0]}, dim="benchmark")
+    with pytest.warns(UserWarning, match="no logarithms"):
+        fit = times.perf.fit_mixture(log=True, n_components=1)
+    with pytest.warns(UserWarning, match="1 of 3 cells have no mixture, and no test; 1 of 3 cells are constant and have no test"):
+        found = times.perf.goodness_of_fit(fit, n_resamples=5, rng=1)
+    assert found["pvalue"].isnull().values.tolist() == [True, True, False]

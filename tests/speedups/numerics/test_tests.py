@@ -1,0 +1,120 @@
+"""The protocols on arrays: R's p-values, verdicts and searches of every case, and the parts by other means."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from perfarray.speedups.numerics.tests import (
+    CANNOT_CONCLUDE,
+    NO,
+    YES,
+    conclude,
+    mean_steps,
+    mean_verdict,
+    median,
+    median_steps,
+    median_verdict,
+    overall,
+)
+
+STEPS = {"mean": mean_steps, "median": median_steps}
+VERDICTS = {"mean": mean_verdict, "median": median_verdict}
+
+
+@pytest.fixture
+def benchmarks(shared):
+    """The four benchmarks of section 6.3 and the thirteen made to reach every branch."""
+    files = ("01_speedup_software_example.json", "01_speedup_protocol_synthetic.json")
+    return [one for name in files for one in json.loads(shared("oracle", name).read_text())["benchmarks"]]
+
+
+def padded(samples):
+    """Return ragged samples as one array."""
+    rows = np.full((len(samples), max(map(len, samples))), np.nan)
+    for row, sample in zip(rows, samples, strict=True):
+        row[: len(sample)] = sample
+    return rows
+
+
+def sides(benchmarks):
+    return padded([one["input"]["x_initial"] for one in benchmarks]), padded([one["input"]["y_optimised"] for one in benchmarks])
+
+
+def test_p_values_are_those_of_r(benchmarks):
+    """Every test of both protocols, within 1e-8."""
+    x, y = sides(benchmarks)
+    mean, medians = mean_steps(x, y), median_steps(x, y)
+    outputs = [one["output"] for one in benchmarks]
+    for found, keys in (
+        (mean.normal_x, ("shapiro_x", "p")),
+        (mean.normal_y, ("shapiro_y", "p")),
+        (mean.student, ("student_greater", "p")),
+        (mean.welch, ("welch_greater", "p")),
+        (medians.mann_whitney, ("mann_whitney_greater", "p_default")),
+    ):
+        assert found == pytest.approx([output[keys[0]][keys[1]] for output in outputs], rel=1e-8), keys
+    assert mean.equal_variances == pytest.approx([output["f_test"]["p_two_sided"] for output in outputs], rel=1e-8, abs=1e-15)
+    assert medians.prob_greater == pytest.approx([output["prob_x_gt_y"] for output in outputs], rel=1e-12)
+    limit = [output["ks_centred_on_medians"]["p_R_le_4.1_default"] for output in outputs]
+    assert medians.same_shape == pytest.approx(limit, abs=6e-6)  # R cuts the series of its limit law short
+
+
+@pytest.mark.parametrize("statistic", ["mean", "median"])
+def test_verdicts_at_a_level(benchmarks, statistic):
+    """Significant, not significant, or no conclusion, as in R, at 95, 90 and 80 %."""
+    steps = STEPS[statistic](*sides(benchmarks))
+    key = {"mean": "mean_significant", "median": "median_significant_ks_R_le_4.1"}[statistic]
+    for place in range(3):
+        cases = [one["output"]["at_fixed_level"][place] for one in benchmarks]
+        found = VERDICTS[statistic](steps, np.array([1 - case["conf_level"] for case in cases]))
+        assert found.tolist() == [{None: CANNOT_CONCLUDE, False: NO, True: YES}[case[key]] for case in cases]
+
+
+@pytest.mark.parametrize("statistic", ["mean", "median"])
+def test_search(benchmarks, statistic):
+    """The level found by bisection and rounding is the tool's, exactly; so is the last word at it."""
+    steps = STEPS[statistic](*sides(benchmarks))
+    searches = [one["output"][f"search_{statistic}"] for one in benchmarks]
+    found = conclude(lambda risk: VERDICTS[statistic](steps, risk), np.full(len(searches), np.nan))
+    assert (found.verdict == YES).tolist() == [search["is_significant"] for search in searches]
+    expected = [np.nan if search["alpha"] is None else search["alpha"] for search in searches]
+    assert found.risk == pytest.approx(expected, abs=1e-12, nan_ok=True)
+    assert found.not_found.tolist() == [search["why"].startswith(("cannot conclude", "not significant at risk 0.5")) for search in searches]
+
+
+def test_search_only_where_no_risk_is_given():
+    """A cell with a risk keeps it, beside one that is searched for."""
+    steps = median_steps(np.array([[5.0, 6.0, 7.0, 8.0]] * 2), np.array([[1.0, 2.0, 3.0, 4.0]] * 2))
+    found = conclude(lambda risk: median_verdict(steps, risk), np.array([0.001, np.nan]))
+    assert found.verdict.tolist() == [NO, YES]
+    assert found.risk.tolist() == [0.001, 0.02]
+
+
+def test_t_and_f_tests_against_scipy():
+    """Student, Welch and F by another road."""
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(1.1, 1, (5, 9)), rng.normal(1, 2, (5, 14))
+    found = mean_steps(x, y)
+    assert found.student == pytest.approx(stats.ttest_ind(x, y, axis=1, alternative="greater").pvalue)
+    assert found.welch == pytest.approx(stats.ttest_ind(x, y, axis=1, alternative="greater", equal_var=False).pvalue)
+    ratio = x.var(axis=1, ddof=1) / y.var(axis=1, ddof=1)
+    assert found.equal_variances == pytest.approx(2 * np.minimum(stats.f.cdf(ratio, 8, 13), stats.f.sf(ratio, 8, 13)))
+
+
+def test_median_of_ragged_rows():
+    """NaN is no value; nothing measured has no median."""
+    values = np.array([[3.0, np.nan, 1.0, 2.0], [4.0, 1.0, 3.0, 2.0], [np.nan] * 4])
+    assert median(values) == pytest.approx([2.0, 2.5, np.nan], nan_ok=True)
+
+
+def test_overall_by_hand():
+    """Example 3.1 of the paper, with W = share of the time."""
+    before, after = np.array([3.0, 3600.0]), np.array([1.0, 3428.0])
+    found = overall(before, after, before, np.array([True, True]))
+    assert found.gain == pytest.approx(1 - (3 * 1 + 3600 * 3428) / (3 * 3 + 3600 * 3600))
+    assert found.speedup == pytest.approx(1 / (1 - found.gain))
+    only = overall(before, after, before, np.array([True, False]))
+    assert (only.speedup, only.n) == (3.0, 1.0)
+    assert np.isnan(overall(before, after, before, np.array([False, False])).speedup)

@@ -1,0 +1,240 @@
+"""The tool's configuration in, the tool's four files out; and the same files as timings."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import perfarray
+from perfarray.cli.app import app
+
+HEAD = "Name,Sample1,Sample2,ConfLevel,Coef"
+OLD = [2.799, 2.046, 1.259, 1.877, 2.244]
+NEW = [1.046, 0.259, 0.877, 1.244, 1.799]
+
+
+def write_samples(folder, name, old, new):
+    """Write two sample files and return what the configuration calls them."""
+    for kind, values in (("old", old), ("new", new)):
+        (folder / f"{name}.{kind}").write_text("".join(f"{value}\n" for value in values))
+    return f'"{name}","{name}.old","{name}.new"'
+
+
+@pytest.fixture
+def config(tmp_path):
+    """Two benchmarks: the paper's second, and one that is slower; levels and weights for one of them only."""
+    rows = [write_samples(tmp_path, "fast", OLD, NEW) + ",NA,", write_samples(tmp_path, "slow", NEW, OLD) + ",0.9,2"]
+    path = tmp_path / "bench.cfg"
+    path.write_text("\n".join([HEAD, *rows, ""]))
+    return path
+
+
+@pytest.fixture
+def cells():
+    """Return a function that reads the written table: name to cells."""
+
+    def read(path):
+        lines = Path(path).read_text().splitlines()
+        return {line.split(",")[0].strip('"'): line.split(",")[1:] for line in lines[1:]}
+
+    return read
+
+
+def test_the_tools_own_output(shared, tmp_path, monkeypatch):
+    """On the tool's real inputs our table, report and warnings are its own, byte by byte; the fourth file says the same of weights."""
+    folder = shared("data", "speedup_test")
+    monkeypatch.chdir(folder)
+    result = perfarray.speedup_report("benchmark_amd.cfg", output=tmp_path / "ours")
+    for suffix in ("out", "report", "warning"):
+        assert (tmp_path / f"ours.{suffix}").read_bytes() == (folder / f"benchmark_amd.cfg.{suffix}").read_bytes(), suffix
+    status = (tmp_path / "ours.error").read_text().splitlines()
+    theirs = (folder / "benchmark_amd.cfg.error").read_text().splitlines()
+    assert status[:3] == [theirs[0], *theirs[2:4]]  # the second line speaks of warnings inside R
+    assert len(status) == 4
+    assert result["significant"].sel(statistic=["mean", "median"]).all()
+
+
+def test_the_four_benchmarks_of_the_paper(shared, tmp_path):
+    """Section 6.3: table, gains, proportions, the number of benchmarks, and three warnings."""
+    data = json.loads(shared("oracle", "01_speedup_software_example.json").read_text())
+    rows = [
+        write_samples(tmp_path, one["name"], one["input"]["x_initial"], one["input"]["y_optimised"]) + "," for one in data["benchmarks"]
+    ]
+    (tmp_path / "bench.cfg").write_text("\n".join([HEAD, *(f"{row}," for row in rows)]))
+    perfarray.speedup_report(tmp_path / "bench.cfg")
+    table = (tmp_path / "bench.cfg.out").read_text().splitlines()
+    expected = [
+        '"first benchmark",1.971,1.276,FALSE,NA,1.098,TRUE,0.76,1,1,1',
+        '"second benchmark",4.861,1.957,TRUE,0.98,1.956,TRUE,0.99,1,1,1',
+        '"third benchmark",1.365,1.167,TRUE,0.99,1.127,TRUE,0.99,1,1,1',
+        '"fourth benchmark",1.457,1.112,TRUE,0.83,1.13,TRUE,0.81,1,1,1',
+    ]
+    assert table[1:] == expected
+    report = (tmp_path / "bench.cfg.report").read_text().splitlines()
+    assert "Overall gain (ExecutionTime=min) = 0.371" in report
+    assert "Overall speedup (ExecutionTime=mean) = 1.216" in report
+    assert "The observed proportion of accelerated benchmarks (speedup of the mean) a/b = 3/4 = 0.75" in report
+    assert "Proportion confidence interval (speedup of the mean) = [0.219; 0.987]" in report
+    assert "Proportion confidence interval (speedup of the median) = [0.396; 1]" in report
+    assert "The minimal needed number of randomly selected benchmarks is 289 (in order to have a precision r=0.05)." in report
+    assert sum(line.startswith("The minimal needed") for line in report) == 1  # not for 4 of 4
+    small = "\tSample{} too small for applying the Student's t-test (speedup of the mean). "
+    small += "Please do more than 30 observations of the executions times."
+    assert (tmp_path / "bench.cfg.warning").read_text().splitlines()[1:] == [
+        "first benchmark :",
+        small.format(1),
+        small.format(2),
+        "\tUnable to find a confidence level greater than 50% to guarantee the statistical significance of mean speedup.",
+        "3 warning(s).",
+    ]
+
+
+def test_levels_and_weights_of_the_configuration(config, cells):
+    """A benchmark's own level wins over the call's; incomplete weights are replaced by equal ones, and that is noted."""
+    result = perfarray.speedup_report(config, confidence_level=0.95)
+    table = cells(f"{config}.out")
+    assert table["fast"][2:4] == ["TRUE", "0.95"]
+    assert table["slow"][2:4] == ["FALSE", "0.9"]
+    assert table["slow"][-3:] == ["1", "1", "1"]
+    assert Path(f"{config}.error").read_text().startswith("Illegal user-defined weights, using equal weights instead.\n")
+    assert result["confidence_level"].sel(benchmark="slow", statistic="mean").item() == 0.9
+    assert result["overall_speedup"].sel(statistic="mean").item() == pytest.approx(1.0)
+    assert result["accelerated_speedup"].sel(statistic="mean").item() == pytest.approx(sum(OLD) / sum(NEW))
+
+
+def test_custom_and_fraction_weights(config, cells):
+    """The coefficients are used as they are; shares are those of the first program's time."""
+    config.write_text(config.read_text().replace(",NA,", ",NA,3"))
+    custom = perfarray.speedup_report(config)
+    assert [row[-3:] for row in cells(f"{config}.out").values()] == [["3"] * 3, ["2"] * 3]
+    assert not Path(f"{config}.error").read_text().startswith("Illegal")
+    expected = (3 * sum(OLD) + 2 * sum(NEW)) / (3 * sum(NEW) + 2 * sum(OLD))
+    assert custom["overall_speedup"].sel(statistic="mean").item() == pytest.approx(expected)
+    shares = perfarray.speedup_report(config, weights="fraction")["weight"].sel(statistic="mean")
+    assert shares.values == pytest.approx(np.array([sum(OLD), sum(NEW)]) / (sum(OLD) + sum(NEW)))
+
+
+@pytest.mark.parametrize("content", [None, "", "1.0\nfast\n", "1.0 inf"])
+def test_a_sample_that_cannot_be_read(config, cells, content):
+    """Missing, empty, not numbers: a warning for that benchmark, NA in the table, and the others go on."""
+    broken = config.parent / "slow.new"
+    broken.unlink()
+    if content is not None:
+        broken.write_text(content)
+    with pytest.warns(UserWarning, match="1 sample files cannot be read, and their benchmarks are left out: \"File 'slow.new'") as caught:
+        result = perfarray.speedup_report(config)
+    assert len(caught) == 1
+    table = cells(f"{config}.out")
+    assert table["slow"] == ["NA"] * 10
+    assert table["fast"][2] == "TRUE"
+    said = Path(f"{config}.warning").read_text().splitlines()
+    assert said[1:] == ["slow :", "\tFile 'slow.new' is not readable", "\tCannot process benchmark: samples unavailable.", "2 warning(s)."]
+    assert "a/b = 1/1 = 1" in Path(f"{config}.report").read_text()
+    assert result["benchmark"].values.tolist() == ["fast", "slow"]
+    assert np.isnan(result["speedup"].sel(benchmark="slow")).all()
+
+
+def test_samples_are_looked_for_where_the_tool_does(config, tmp_path, monkeypatch):
+    """In the current folder first, then beside the configuration."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "fast.old").write_text("".join(f"{2 * value}\n" for value in OLD))
+    monkeypatch.chdir(elsewhere)
+    result = perfarray.speedup_report(config)
+    assert result["speedup"].sel(benchmark="fast", statistic="mean").item() == pytest.approx(2 * sum(OLD) / sum(NEW))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "its first line must be Name,Sample1,Sample2,ConfLevel,Coef"),
+        (HEAD, "has a header and no benchmark"),
+        (f"{HEAD}\na,b\n", "benchmark 1 has 2 fields, not 5"),
+        (f"{HEAD}\na,x,y,,\n", "no benchmark has both samples"),
+        (f"{HEAD}\na,fast.old,fast.new,,\na,fast.old,fast.new,,\n", "benchmark 2 is called 'a', as another one is"),
+    ],
+)
+def test_a_configuration_that_cannot_be_used(config, text, message):
+    """The message names the file and the place."""
+    config.write_text(text)
+    with pytest.raises(ValueError, match=message) as caught:
+        perfarray.speedup_report(config)
+    assert str(caught.value).startswith(str(config))
+
+
+def test_wrong_arguments(config, tmp_path):
+    """What came, and what is needed."""
+    with pytest.raises(ValueError, match="weights='even' is not known"):
+        perfarray.speedup_report(config, weights="even")
+    with pytest.raises(ValueError, match="precision=5 is out of range"):
+        perfarray.speedup_report(config, precision=5)
+    with pytest.raises(ValueError, match="confidence_level=95 is out of range"):
+        perfarray.speedup_report(config, confidence_level=95)
+    with pytest.raises(ValueError, match=r"none\.cfg: cannot be opened"):
+        perfarray.speedup_report(tmp_path / "none.cfg")
+
+
+class TestReader:
+    """The same configuration as timings."""
+
+    def test_read(self, config):
+        """Samples along version, levels and weights as coordinates; the functions give what the report gives."""
+        times = perfarray.read(config)
+        assert times.attrs["format"] == "speedup_test"
+        assert times["time"].sel(benchmark="fast", version="Sample1").values.tolist() == OLD
+        assert times["confidence_level"].values == pytest.approx([np.nan, 0.9], nan_ok=True)
+        assert times["weight"].values == pytest.approx([np.nan, 2.0], nan_ok=True)
+        found = times.perf.speedup_test("Sample1", statistic="median").squeeze()
+        report = perfarray.speedup_report(config).sel(statistic="median")
+        for name in ("speedup", "confidence_level", "pvalue", "warnings", "protocol"):
+            assert np.array_equal(found[name].values, report[name].values), name
+
+    def test_a_sample_that_is_missing(self, config):
+        """It is named in a warning; without any sample there is nothing to read."""
+        (config.parent / "slow.new").unlink()
+        with pytest.warns(UserWarning, match="sample file 'slow.new' is missing, empty or not numbers"):
+            times = perfarray.read(config)
+        assert times["time"].sel(benchmark="slow", version="Sample2").isnull().all()
+        for name in ("fast.old", "fast.new", "slow.old"):
+            (config.parent / name).unlink()
+        with pytest.raises(ValueError, match="none of its sample files can be read"):
+            perfarray.read(config)
+
+    @pytest.mark.parametrize(
+        ("rows", "message"),
+        [
+            ("", "has a header and no benchmark"),
+            ("a,b\n", "has 2 fields, not 5"),
+            ("a,b,c,,\na,b,c,,\n", "is called 'a', as another one is"),
+        ],
+    )
+    def test_broken(self, tmp_path, rows, message):
+        """The message names the file and the place."""
+        path = tmp_path / "bench.cfg"
+        path.write_text(f"{HEAD}\n{rows}")
+        with pytest.raises(ValueError, match=message):
+            perfarray.read(path)
+
+
+class TestCommandLine:
+    """`perfarray speedup-test`."""
+
+    def test_report_and_table(self, config, tmp_path):
+        """The report is printed, the files are written where -o says, options mean what they mean in Python."""
+        answer = CliRunner().invoke(
+            app, ["speedup-test", str(config), "--conf-level", "95%", "--weight", "equal", "-o", str(tmp_path / "x")]
+        )
+        assert answer.exit_code == 0
+        assert "Overall speedup (ExecutionTime=mean) = 1\n" in answer.stdout
+        assert "The confidence level for computing proportion confidence interval is 0.95." in answer.stdout
+        assert "Student t" in answer.stdout
+        assert {path.suffix for path in tmp_path.glob("x.*")} == {".out", ".report", ".warning", ".error"}
+
+    def test_no_answer(self, tmp_path):
+        """A configuration that cannot be read exits 2 with one line."""
+        answer = CliRunner().invoke(app, ["speedup-test", str(tmp_path / "none.cfg")])
+        assert answer.exit_code == 2
+        assert answer.stderr.startswith("error: ")
+        assert answer.stderr.count("\n") == 1

@@ -1,0 +1,59 @@
+"""How often the Speedup-Test errs: a rerun with another seed agrees with the tables that are printed."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "how-to" / "speedup_test.md"
+EXPERIMENTS = 500
+
+
+@pytest.fixture(scope="module")
+def script():
+    """The script, as a module."""
+    spec = importlib.util.spec_from_file_location("speedup_risk", ROOT / "docs" / "scripts" / "speedup_risk.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def printed():
+    """Return the tables of the page: row label to rates, in their order."""
+    tables = re.findall(r"((?:^\|.*\n)+)", PAGE.read_text(encoding="utf-8"), re.M)
+    rows = [[line.strip("|\n ").split(" | ") for line in table.splitlines()[2:]] for table in tables]
+    return [{row[0]: [float(cell) / 100 for cell in row[1:]] for row in table} for table in rows]
+
+
+def near(rates, expected):
+    """Four standard errors of the difference, and never less than one alarm in a hundred."""
+    for rate, one in zip(rates, expected, strict=True):
+        assert rate == pytest.approx(one, abs=max(0.01, 4 * (one * (1 - one) * (1 / EXPERIMENTS + 1 / 4000)) ** 0.5))
+
+
+@pytest.mark.slow
+def test_tables_hold(script):
+    """False alarms at 95 %, no conclusions, and false alarms of the search, for skewed times of 10, 30 and 50 runs."""
+    alarms, unknown, searched, _ = printed()
+    columns = [script.SIZES.index(n) for n in (10, 30, 50)]
+    level = script.risks(["skewed"], (10, 30, 50), experiments=EXPERIMENTS, rng=20).squeeze("distribution")
+    search = script.risks(["skewed"], (10, 30, 50), experiments=EXPERIMENTS, confidence_level=None, rng=21).squeeze("distribution")
+    for statistic in ("mean", "median"):
+        for rates, table in (
+            (level["false_alarms"], alarms),
+            (level["no_conclusion"], unknown),
+            (search["false_alarms"], searched),
+        ):
+            expected = [table[f"{statistic}, skewed"][column] for column in columns]
+            near(rates.sel(statistic=statistic).transpose("n").values, expected)
+
+
+@pytest.mark.slow
+def test_pooled_iterations_raise_false_alarms(script):
+    """Executions keep the level, pooled iterations do not, as printed."""
+    *_, nested = printed()
+    rates = script.nested_risks([(10, 10)], experiments=EXPERIMENTS, rng=22)["false_alarms"].sel(design="10 x 10")
+    near(rates.transpose("statistic", "unit").values.ravel(), nested["10 x 10"])
+    assert (rates.sel(unit="iteration") > 3 * rates.sel(unit="execution")).all()

@@ -1,0 +1,96 @@
+"""The hierarchical performance test: numbers from R, SciPy's exact laws, and the speedup by hand."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from perfarray.suites.numerics.hierarchical import (
+    hierarchical_test,
+    kept_differences,
+    rank_sum_pvalue,
+    rank_sum_pvalues,
+    signed_rank_pvalue,
+)
+
+RULES = {"drop": "wilcoxon", "pratt": "pratt", "split": "split"}
+
+
+def test_both_steps_are_r_s(shared):
+    """Exact rank sums given the ties, differences kept, signed ranks under three rules for zeros."""
+    for case in json.loads(shared("oracle", "06_hpt.json").read_text())["cases"]:
+        rows = [[np.array(row, dtype=float) for row in case["input"][side]] for side in "AB"]
+        first, second = case["output"]["step1"], case["output"]["step2_after_zeroing"]
+        found = [rank_sum_pvalue(a, b) for a, b in zip(*rows, strict=True)]
+        np.testing.assert_allclose(found, first["p_two_sided_exact_conditional_on_ties"], rtol=1e-12)
+        kept = kept_differences(*(np.array(row) for row in rows), 0.05)
+        np.testing.assert_allclose(kept, first["difference_kept"], rtol=1e-9, atol=1e-12)
+        for rule, name in RULES.items():
+            assert signed_rank_pvalue(kept, rule) == pytest.approx(second[name]["p_greater"], abs=1e-12)
+            assert signed_rank_pvalue(-kept, rule) == pytest.approx(second[name]["p_less"], abs=1e-12)
+        confidence = hierarchical_test(*(np.array(row) for row in rows), 0.05, 0.95).confidence
+        assert confidence == pytest.approx(case["output"]["confidence_A_greater"], abs=1e-12)
+
+
+def test_exact_laws_are_scipy_s():
+    """Without ties, for several sizes; with 50 runs a side, the normal law with continuity correction."""
+    rng = np.random.default_rng(0)
+    for n, m in ((3, 4), (5, 5), (20, 11), (60, 55)):
+        x, y = rng.normal(0.3, 1, n), rng.normal(0, 1, m)
+        method = "exact" if n < 50 else "asymptotic"
+        assert rank_sum_pvalue(x, y) == pytest.approx(stats.mannwhitneyu(x, y, method=method).pvalue, rel=1e-9)
+        assert signed_rank_pvalue(x) == pytest.approx(stats.wilcoxon(x, alternative="greater", method="exact").pvalue, rel=1e-9)
+
+
+def test_speedup_is_the_largest_factor_accepted():
+    """Six benchmarks, five of which must stay significant: the second smallest critical factor."""
+    runs, ratios = np.linspace(1, 1.04, 5), np.array([0.9, 0.92, 0.94, 0.91, 0.93, 0.95])
+    x, y = np.tile(runs, (6, 1)), ratios[:, None] * runs
+    found = hierarchical_test(x, y, 0.05, 0.95)
+    # Five against five runs differ at 0.05 while at most two of the 25 pairs are in the wrong order (U = 2: p = 8/252; U = 3: 14/252).
+    third = np.sort((runs[:, None] / runs).ravel())[-3]
+    assert found.speedup == pytest.approx(1 / 0.94 / third, rel=1e-9)
+    assert found.confidence == pytest.approx(1 - 1 / 64)
+
+
+def test_samples_tested_together_are_those_tested_alone():
+    """Ties, gaps, unequal numbers and large samples: the p-value of every pair is that of `rank_sum_pvalue`; without a sample NaN."""
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(0.2, 1, (6, 4, 7)), rng.normal(0, 1, (6, 4, 9))
+    x[1], y[1] = x[1].round(1), y[1].round(1)
+    x[2, :, 4:], y[3, :, :5] = np.nan, np.nan
+    x[4, 0], y[4, 1, 1:] = np.nan, np.nan
+    found = rank_sum_pvalues(x, y)
+    for place in np.ndindex(6, 4):
+        one, other = (side[place][~np.isnan(side[place])] for side in (x, y))
+        expected = rank_sum_pvalue(one, other) if len(one) else np.nan
+        np.testing.assert_allclose(found[place], expected, rtol=1e-12)
+    many = rng.normal(0, 1, (2, 3, 60))
+    np.testing.assert_allclose(rank_sum_pvalues(*many), [rank_sum_pvalue(*pair) for pair in zip(*many, strict=True)], rtol=1e-12)
+
+
+def test_cells_tested_together_are_those_tested_alone():
+    """Whatever stands beside a suite, and however few are tested at once: the same confidence, the same speedup."""
+    rng = np.random.default_rng(4)
+    x = rng.lognormal(0.05, 0.02, (5, 8, 6)).round(2)
+    y = rng.lognormal(0.0, 0.02, (5, 8, 5))
+    x[1, 3], y[2, :, 3:] = np.nan, np.nan
+    together = hierarchical_test(x, y, 0.05, 0.9)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("perfarray.suites.numerics.hierarchical.BLOCK", 1)
+        few = hierarchical_test(x, y, 0.05, 0.9)
+    for place in range(5):
+        alone = hierarchical_test(x[place], y[place], 0.05, 0.9)
+        for found in (together, few):
+            np.testing.assert_array_equal([part[place] for part in found], alone)
+    assert np.isfinite(together.speedup).any()
+
+
+def test_too_little_to_go_by():
+    """Three runs never differ at 0.05: confidence 0, no speedup; a suite without data is NaN."""
+    x = np.array([[[2.0, 2.1, 2.2]] * 8, [[np.nan] * 3] * 8])
+    found = hierarchical_test(x, x / 2, 0.05, 0.95)
+    assert found.confidence[0] == 0.0
+    assert np.isnan(found.speedup).all()
+    assert np.isnan(found.confidence[1])

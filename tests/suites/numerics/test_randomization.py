@@ -1,0 +1,208 @@
+"""The randomization test: every exchange counted in R, brute force, and the nominal error rate."""
+
+import json
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from perfarray.numerics.bootstrap import Draws, Place
+from perfarray.numerics.suite import Sides, match_sides, run_statistic, suite_mean
+from perfarray.suites.numerics.randomization import (
+    TABLE,
+    Exchange,
+    Tally,
+    _drawn_exchanges,
+    below,
+    blocks_of,
+    pvalue,
+    randomization,
+    randomize,
+    smallest_pvalue,
+)
+
+STATISTICS = {
+    "gm_all_scores": ("geometric", "geometric"),
+    "gm_of_benchmark_means": ("geometric", "mean"),
+    "gm_of_benchmark_medians": ("geometric", "median"),
+    "am_of_benchmark_means": ("arithmetic", "mean"),
+    "hm_of_benchmark_means": ("harmonic", "mean"),
+}
+
+
+def counted(new, old, how, draws=None):
+    """Return the tally of one suite."""
+    sides = match_sides(new[None], old[None], shared=how.shared, paired=how.paired)
+    return randomize(sides, np.array([0]), how, draws)[0]
+
+
+def ratio(new, old, how):
+    """Return the ratio of two suite scores."""
+    scores = [suite_mean(run_statistic(side, how.statistic), how.mean) for side in (new, old)]
+    return scores[0] / scores[1]
+
+
+def test_counts_are_r_s(shared):
+    """All exchanges of seven data sets by five statistics: the counts are those of R."""
+    for case in json.loads(shared("oracle", "06_randomization_test.json").read_text())["cases"]:
+        new, old = (np.array(case["input"][side], dtype=float) for side in "AB")
+        for name, (mean, statistic) in STATISTICS.items():
+            expected, found = case["output"][name], counted(new, old, Exchange(mean, statistic, False, False))
+            assert (found.at_least, found.at_most, found.number) == (
+                expected["count_ge"], expected["count_le"], expected["n_permutations"],
+            )  # fmt: skip
+            assert found.statistic == pytest.approx(expected["observed_ratio"], rel=1e-12)
+            assert pvalue(found, "two-sided", False) == pytest.approx(min(1, expected["p_H1c_twice_smaller"]))
+
+
+@pytest.mark.parametrize("mean", ["geometric", "harmonic"])
+@pytest.mark.parametrize("statistic", ["mean", "median", "min", "geometric"])
+@pytest.mark.parametrize("shared", [False, True])
+def test_pairs_are_swapped_within(shared, statistic, mean):
+    """Brute force over all swaps of 3 pairs: within each of 2 benchmarks, or of both together."""
+    rng = np.random.default_rng(1)
+    new, old = rng.uniform(1, 2, (2, 2, 3))
+    how = Exchange(mean, statistic, shared, True)
+    found, ratios = counted(new, old, how), []
+    for swaps in product([False, True], repeat=3 if shared else 6):
+        swapped = np.broadcast_to(np.reshape(swaps, (1, 3) if shared else (2, 3)), (2, 3))
+        ratios.append(ratio(np.where(swapped, old, new), np.where(swapped, new, old), how))
+    observed = ratio(new, old, how)
+    assert found == Tally(
+        pytest.approx(observed), sum(r >= observed * (1 - 1e-10) for r in ratios), sum(r <= observed * (1 + 1e-10) for r in ratios),
+        len(ratios), len(ratios),
+    )  # fmt: skip
+
+
+def test_shared_units_are_exchanged_for_all_benchmarks():
+    """With 3 and 2 shared units there are 10 exchanges, whatever the number of benchmarks; an incomplete unit is no unit."""
+    rng = np.random.default_rng(2)
+    new, old = rng.uniform(1, 2, (4, 4)), rng.uniform(1, 2, (4, 2))
+    new[1, 3] = np.nan
+    assert counted(new, old, Exchange("geometric", "mean", True, False)).number == 10
+
+
+def test_unequal_numbers_of_runs():
+    """Benchmarks with 2 + 1, 1 + 2 and 2 + 2 runs: 3 x 3 x 6 exchanges."""
+    new = np.array([[1.0, 1.1], [2.0, np.nan], [3.0, 3.1]])
+    old = np.array([[np.nan, 1.2], [2.2, 2.3], [3.3, 3.2]])
+    found = counted(new, old, Exchange("geometric", "geometric", False, False))
+    assert (found.number, found.at_most, found.at_least) == (54, 1, 54)
+
+
+@pytest.mark.parametrize("runs", [3, 9])
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.parametrize("mean", ["geometric", "arithmetic"])
+def test_random_exchanges_follow_the_law_of_all(mean, paired, shared, runs):
+    """Tabulated (3 runs) or permuted (9 runs, too many to tabulate): the mean of the log ratio is 0, its variance that of exchanges."""
+    rng = np.random.default_rng(runs)
+    new, old = rng.uniform(1, 1.2, (2, 2, runs))
+    how = Exchange(mean, "mean", shared, paired)
+    found = counted(new, old, how, Draws((True,), 20_000, (1, 2)))
+    if runs == 3:
+        every = counted(new, old, how)
+        for part, whole in ((found.at_least, every.at_least), (found.at_most, every.at_most)):
+            share = whole / every.number
+            assert part / found.number == pytest.approx(share, abs=4 * np.sqrt(share * (1 - share) / 20_000) + 1e-12)
+    else:
+        outcomes = 2**9 if paired else 48_620
+        assert (outcomes > TABLE) == (not paired)
+        pool = np.concatenate([new, old], axis=1)
+        logs = []
+        for _ in range(4000):
+            if paired:
+                swapped = np.broadcast_to(rng.random((1 if shared else 2, 9)) < 0.5, (2, 9))
+                sides = np.where(swapped, old, new), np.where(swapped, new, old)
+            else:
+                order = np.array([rng.permutation(18)] * 2) if shared else np.array([rng.permutation(18) for _ in range(2)])
+                mixed = np.take_along_axis(pool, order, axis=1)
+                sides = mixed[:, :9], mixed[:, 9:]
+            logs.append(ratio(*sides, how))
+        share = np.mean(np.array(logs) >= ratio(new, old, how))
+        assert found.at_least / found.number == pytest.approx(share, abs=4 * np.sqrt(0.25 / 4000))
+
+
+@pytest.mark.parametrize("size", [2, 3, 20, 70, 128, 129, 252, 256, 257, 924, 12_870, 70_000])
+def test_picks_are_uniform(size):
+    """Every whole number below the size comes as often as every other, also beside its neighbour (chi-squared at 1 in 10,000)."""
+    rng = np.random.Generator(np.random.SFC64(size))
+    found = below(size, 300_001, rng).astype(int)
+    assert found.shape == (300_001,)
+    assert (found.min(), found.max() < size) == (0, True)
+    classes = min(size, 256)
+    kinds = found * classes // size
+    likely = np.bincount(np.arange(size) * classes // size) / size
+    assert stats.chisquare(np.bincount(kinds, minlength=classes), likely * len(found)).pvalue > 1e-4
+    few = found * min(size, 16) // size
+    share = np.bincount(np.arange(size) * min(size, 16) // size) / size
+    pairs = np.bincount(few[:-1:2] * 16 + few[1::2], minlength=256)
+    likely = np.zeros((16, 16))
+    likely[: len(share), : len(share)] = np.outer(share, share)
+    assert stats.chisquare(pairs[likely.ravel() > 0], likely[likely > 0] * 150_000).pvalue > 1e-4
+
+
+def test_one_number_below_one():
+    """There is one whole number below 1."""
+    assert not below(1, 5, np.random.default_rng(0)).any()
+
+
+@pytest.mark.parametrize("runs", [3, 4, 5, 6])
+def test_every_benchmark_has_picks_of_its_own(runs):
+    """The log ratio of many exchanges has mean 0 and the variance of independent exchanges within 20 benchmarks."""
+    new, old = np.random.default_rng(runs).lognormal(0, 0.1, (2, 20, runs))
+    how, draws = Exchange("geometric", "geometric", False, False), Draws((True,), 20_000, (1, 2))
+    logs = np.concatenate(list(_drawn_exchanges(blocks_of(new, old, np.ones(20, dtype=bool), how), how, draws, Place(0))))
+    pooled = np.log(np.concatenate([new, old], axis=1))
+    variance = (pooled.var(axis=1, ddof=1) * 2 / runs).sum() / 20**2
+    assert logs.mean() == pytest.approx(0, abs=4 * np.sqrt(variance / 20_000))
+    assert logs.var() == pytest.approx(variance, rel=4 * np.sqrt(2 / 20_000))
+
+
+def test_suites_have_random_numbers_of_their_own():
+    """A suite's p-value is the same alone and among others, in any order."""
+    new, old = np.random.default_rng(4).lognormal(0, 0.05, (2, 4, 6, 5))
+    sides, cells, how = (
+        match_sides(new, old, shared=False, paired=False),
+        np.array([4, 1, 9, 0]),
+        Exchange("geometric", "mean", False, False),
+    )
+
+    def pvalues(order):
+        some = Sides(*(part[order] for part in sides))
+        return randomization(some, cells[order], how, "two-sided", Draws((True,), 300, (1, 2)), True)[1]
+
+    whole = pvalues(np.arange(4))
+    np.testing.assert_array_equal(pvalues(np.array([3, 0, 2, 1])), whole[[3, 0, 2, 1]])
+    np.testing.assert_array_equal(np.concatenate([pvalues(np.array([place])) for place in range(4)]), whole)
+
+
+def test_p_values():
+    """(b + 1)/(M + 1) or b/M; two-sided twice the smaller, at most 1."""
+    tally = Tally(1.0, 4, 97, 100, 20)
+    assert pvalue(tally, "greater", True) == 5 / 101
+    assert pvalue(tally, "less", False) == 0.97
+    assert pvalue(tally, "two-sided", True) == 10 / 101
+    assert smallest_pvalue(tally, "two-sided", True) == 0.1
+    assert smallest_pvalue(tally._replace(possible=10**400), "less", True) == 1 / 101
+    assert pvalue(Tally(1.0, 100, 100, 100, 100), "two-sided", False) == 1.0
+
+
+def test_too_many_exchanges():
+    """The message says how many there would be."""
+    side = np.ones((5, 5))
+    with pytest.raises(
+        ValueError, match=r"would enumerate 1,016,255,020,032 exchanges, and at most 1,000,000 are; use method='monte_carlo'"
+    ):
+        counted(side, side, Exchange("geometric", "mean", False, False))
+
+
+@pytest.mark.slow
+def test_error_rate():
+    """Two equal systems, 13 benchmarks of 5 runs: p <= 0.05 in 5 % of 1,000 experiments, within 3 standard errors."""
+    new, old = np.random.default_rng(3).lognormal(0, 0.05, (2, 1000, 13, 5))
+    sides = match_sides(new, old, shared=False, paired=False)
+    how = Exchange("geometric", "geometric", False, False)
+    found = randomization(sides, np.arange(1000), how, "two-sided", Draws((True,), 199, (1, 2)), True)[1]
+    assert (found <= 0.05).mean() == pytest.approx(0.05, abs=3 * np.sqrt(0.05 * 0.95 / 1000))

@@ -1,0 +1,108 @@
+"""The law of a redrawn statistic against enumeration, and moments against brute force."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from perfarray.suites.numerics.distributions import Drawing, arrange
+from perfarray.suites.numerics.relative_variation import drawn_spread, exact_spread, order_law, redraws
+
+FUNCTIONS = {"median": np.median, "min": np.min, "mean": np.mean, "geometric": lambda x: np.exp(np.mean(np.log(x)))}
+MEANS = {"geometric": lambda x: np.exp(np.mean(np.log(x))), "arithmetic": np.mean, "harmonic": lambda x: 1 / np.mean(1 / x)}
+
+
+def by_enumeration(runs, statistic, mean, shared=False):
+    """Return the standard deviation over all redrawn experiments of runs (benchmarks, runs)."""
+    size = runs.shape[1]
+    draws = [list(way) for way in product(range(size), repeat=size)]
+    each = np.array([[FUNCTIONS[statistic](row[way]) for way in draws] for row in runs])
+    experiments = each.T if shared else np.array(list(product(*each)))
+    return np.std([MEANS[mean](experiment) for experiment in experiments])
+
+
+def test_median_of_three_has_the_papers_weights():
+    """7/27, 13/27, 7/27."""
+    np.testing.assert_allclose(order_law(3, "median").probability * 27, [7, 13, 7])
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("statistic", ["median", "min"])
+def test_order_law_is_that_of_all_redraws(number, statistic):
+    """Probabilities add to one, and give the distribution that n^n redraws give."""
+    values = np.sort(np.random.default_rng(number).normal(size=number))
+    law = order_law(number, statistic)
+    support = (values[law.low] + values[law.high]) / 2
+    redrawn = [FUNCTIONS[statistic](values[list(way)]) for way in product(range(number), repeat=number)]
+    np.testing.assert_allclose(law.probability.sum(), 1)
+    for power in (1, 2, 3):
+        np.testing.assert_allclose(support**power @ law.probability, np.mean(np.power(redrawn, power)), rtol=1e-10)
+
+
+@pytest.mark.parametrize("number", [50, 51, 1000])
+def test_order_law_of_many_runs_is_a_law(number):
+    """No probability is negative, they add to one, and their centre is the middle."""
+    law = order_law(number, "median")
+    assert law.probability.min() > -1e-12
+    np.testing.assert_allclose(law.probability.sum(), 1, rtol=1e-9)
+    np.testing.assert_allclose((law.low + law.high) / 2 @ law.probability, (number - 1) / 2, rtol=1e-9)
+
+
+def test_redraws_are_all_of_them():
+    """Four units: 35 ways without order, probabilities that add to one."""
+    drawn, probability = redraws(4)
+    assert drawn.shape == (35, 4)
+    np.testing.assert_allclose(probability.sum(), 1)
+
+
+@pytest.mark.parametrize("statistic", FUNCTIONS)
+@pytest.mark.parametrize("mean", ["geometric", "arithmetic"])
+@pytest.mark.parametrize("runs", [2, 3, 4])
+def test_exact_spread_is_that_of_all_experiments(statistic, mean, runs):
+    """Two benchmarks: the standard deviation over every redrawn experiment."""
+    values = np.random.default_rng(runs).lognormal(1, 0.4, (2, runs))
+    found = exact_spread(arrange(values[None], 1, 0, 0), statistic, mean)
+    np.testing.assert_allclose(found.standard_deviation, by_enumeration(values, statistic, mean), rtol=1e-9)
+    each = np.array([FUNCTIONS[statistic](row) for row in values])
+    np.testing.assert_allclose(found.performance, MEANS[mean](each), rtol=1e-12)
+
+
+@pytest.mark.parametrize("statistic", FUNCTIONS)
+@pytest.mark.parametrize("mean", MEANS)
+def test_shared_units_are_redrawn_together(statistic, mean):
+    """One redraw for all benchmarks, enumerated."""
+    values = np.random.default_rng(5).lognormal(1, 0.4, (3, 4))
+    found = exact_spread(arrange(values[None], 1, 0, 1), statistic, mean)
+    np.testing.assert_allclose(found.standard_deviation, by_enumeration(values, statistic, mean, shared=True), rtol=1e-9)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize(("statistic", "mean", "runs"), [("median", "geometric", 3), ("mean", "harmonic", 4), ("median", "arithmetic", 6)])
+def test_drawn_spread_finds_the_exact_one(statistic, mean, runs, shared):
+    """20,000 experiments: within four standard errors of a standard deviation (2 %)."""
+    values = np.random.default_rng(7).lognormal(1, 0.3, (2, runs))
+    suite = arrange(values[None], 1, 0, int(shared))
+    drawn = drawn_spread(suite, np.array([3]), statistic, Drawing(20_000, mean, (1, 2)))
+    exact = by_enumeration(values, statistic, mean, shared) if runs < 5 else exact_spread(suite, statistic, mean).standard_deviation
+    np.testing.assert_allclose(drawn.standard_deviation, exact, rtol=0.02)
+
+
+def test_small_spreads_keep_their_digits():
+    """A relative spread of 1e-9 is not lost in the difference of two moments."""
+    runs = np.array([[1.0, 1.0 + 1e-9, 1.0 + 3e-9]])
+    found = exact_spread(arrange(runs[None], 1, 0, 0), "median", "geometric").standard_deviation
+    expected = 1e-9 * np.sqrt((13 * 1 + 7 * 9) / 27 - ((13 + 21) / 27) ** 2)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("statistic", FUNCTIONS)
+@pytest.mark.parametrize("mean", MEANS)
+@pytest.mark.parametrize("joint", [0, 1])
+def test_equal_runs_do_not_vary(statistic, mean, joint):
+    """Runs that are equal, by rounding say, have a spread of zero and not of 1e-16, whose logarithm would be a number like any other."""
+    runs = np.repeat(np.random.default_rng(1).lognormal(0, 0.5, (40, 5, 1)), 3, axis=-1)
+    suite = arrange(runs, 1, 0, joint)
+    drawn = drawn_spread(suite, np.arange(40), statistic, Drawing(50, mean, (1, 2)))
+    assert (drawn.standard_deviation == 0).all()
+    if mean != "harmonic":
+        assert (exact_spread(suite, statistic, mean).standard_deviation == 0).all()

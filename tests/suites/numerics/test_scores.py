@@ -1,0 +1,303 @@
+"""Scores of a suite and their ratio: closed forms, brute force, numbers from R, simulated truth."""
+
+import json
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from perfarray.numerics.bootstrap import Draws
+from perfarray.numerics.bootstrap_limits import acceleration_of
+from perfarray.numerics.suite import MEANS, STATISTICS, match_sides, run_statistic, suite_mean, suite_weights
+from perfarray.numerics.verdicts import Rules, compare_units
+from perfarray.suites.numerics.ratios import Score, _left_out, bootstrap_interval, draw_scores, t_interval
+
+PLAIN = Score("geometric", "mean", False, False, False, 0.95, "two-sided")
+
+
+def units(seed, ratio=1.0, suites=3, benchmarks=5, runs=6, spread=0.02):
+    """Return units (suites, benchmarks, runs) of two systems."""
+    rng = np.random.default_rng(seed)
+    level = rng.uniform(1, 100, (1, benchmarks, 1))
+    return tuple(level * f * rng.normal(1, spread, (suites, benchmarks, runs)) for f in (ratio, 1.0))
+
+
+def interval(new, old, score=PLAIN):
+    """Return the t interval of all matched benchmarks."""
+    sides = match_sides(new, old, shared=score.shared, paired=score.paired)
+    return t_interval(sides, sides.matched, score)
+
+
+def test_means_are_those_of_scipy():
+    """Geometric, harmonic and arithmetic means; and the statistics within."""
+    values = np.random.default_rng(0).uniform(1, 9, (4, 7))
+    for mean, function in zip(MEANS, (stats.gmean, stats.hmean, np.mean), strict=True):
+        np.testing.assert_allclose(suite_mean(values, mean), function(values, axis=-1), rtol=1e-13)
+    for statistic, function in zip(STATISTICS, (np.mean, np.median, np.min, stats.gmean), strict=True):
+        np.testing.assert_allclose(run_statistic(values, statistic), function(values, axis=-1), rtol=1e-13)
+        ragged = np.concatenate([np.full((4, 1), np.nan), values, np.full((4, 2), np.nan)], axis=1)
+        np.testing.assert_allclose(run_statistic(ragged, statistic), function(values, axis=-1), rtol=1e-13)
+        assert np.isnan(run_statistic(np.full(3, np.nan), statistic))
+
+
+@pytest.mark.parametrize("mean", MEANS)
+def test_weights_are_the_derivatives_of_the_log_mean(mean):
+    """Moving one log score by h moves the log mean by w h."""
+    scores, matched = np.array([1.0, 4.0, 30.0, 2.0]), np.array([True, True, True, False])
+    weights = suite_weights(scores, mean, matched)
+    for place in range(4):
+        moved = scores * np.exp(1e-6 * (np.arange(4) == place))
+        change = np.log(suite_mean(moved, mean, matched)) - np.log(suite_mean(scores, mean, matched))
+        assert weights[place] == pytest.approx(change / 1e-6, abs=1e-5)
+    assert weights.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_t_interval_is_the_suite_row_of_a_comparison(shared, paired):
+    """Independent, shared and paired units: the same estimate, limits, df and n."""
+    new, old = units(1, 0.97)
+    new[0, 1, 2] = old[1, 3, 0] = old[1, 3, 1] = np.nan
+    rules = Rules("fieller", "satterthwaite", 0.0, 0.95, None, "lower", paired=paired, shared=shared)
+    expected, found = compare_units(new, old, rules), interval(new, old, PLAIN._replace(shared=shared, paired=paired))
+    for name in ("estimate", "lower", "upper", "df", "n"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, f"suite_{name}"), rtol=1e-12)
+
+
+def test_the_standard_error_is_that_of_the_paper_s_terms():
+    """SE^2 = B^-2 sum of s^2 / (m ybar^2), df = (sum v)^2 / sum of v^2 / (m - 1)."""
+    new, old = units(2)
+    found = interval(new, old)
+    parts = np.concatenate([side.var(axis=-1, ddof=1) / 6 / side.mean(axis=-1) ** 2 for side in (new, old)], axis=-1)
+    np.testing.assert_allclose(found.standard_error, np.sqrt(parts.sum(axis=-1)) / 5, rtol=1e-12)
+    np.testing.assert_allclose(found.df, parts.sum(axis=-1) ** 2 / (parts**2 / 5).sum(axis=-1), rtol=1e-12)
+
+
+@pytest.mark.parametrize("mean", MEANS)
+def test_other_means_have_the_standard_error_of_simulation(mean):
+    """Over 4,000 experiments the standard deviation of the log ratio is the mean standard error, within 3 %; joint or not."""
+    new, old = units(3, suites=4000, benchmarks=4, runs=8, spread=0.05)
+    for shared in (False, True):
+        found = interval(new, old, PLAIN._replace(mean=mean, shared=shared))
+        assert np.sqrt((found.standard_error**2).mean()) == pytest.approx(np.log(found.estimate).std(), rel=0.03)
+
+
+def test_t_over_benchmarks_is_r_s(shared):
+    """Random benchmarks, geometric mean of ratios of medians: R's paired t interval on log ratios."""
+    cases = json.loads(shared("oracle", "06_ci_and_empirical.json").read_text())["log_t"]
+    for case in cases:
+        new, old = (np.array(case["input"][side], dtype=float)[None] for side in "AB")
+        expected = case["output"]
+        found = interval(new, old, PLAIN._replace(random_benchmarks=True, statistic="median"))
+        assert found.estimate[0] == pytest.approx(expected["gm_ratio"], rel=1e-10)
+        np.testing.assert_allclose([found.lower[0], found.upper[0]], expected["ci95"], rtol=1e-10)
+        assert found.df[0] == expected["df"]
+        assert found.pvalue[0] == pytest.approx(expected["p_two_sided"], rel=1e-8)
+
+
+def test_bootstrap_moments_are_r_s(shared):
+    """Redrawing within systems and benchmarks: mean and variance of the log ratio, within Monte Carlo error."""
+    case = json.loads(shared("oracle", "06_ci_and_empirical.json").read_text())["bootstrap_moments"][0]
+    new, old = (np.array(case["input"][side], dtype=float)[None] for side in "AB")
+    score, draws = PLAIN._replace(statistic="geometric"), Draws((True,), 40_000, (1, 2))
+    sides = match_sides(new, old, shared=False, paired=False)
+    ((_, drawn),) = draw_scores(sides, np.array([0]), draws, score)
+    logs = np.log(drawn.new / drawn.old).mean(axis=1)[0]
+    expected = case["output"]["within"]
+    assert logs.mean() == pytest.approx(expected["mean_log"], abs=4 * np.sqrt(expected["var_log"] / 40_000))
+    assert logs.var() == pytest.approx(expected["var_log"], rel=0.03)
+
+
+def test_printed_t_intervals_are_paired_t_intervals(shared):
+    """Tables 6 and 8 of Irving et al.: every printed interval is symmetric about the printed ratio on the log scale."""
+    printed = json.loads(shared("oracle", "06_ci_and_empirical.json").read_text())["paper_t_intervals"]
+    for gm, lower, upper in zip(printed["gm"], printed["lower"], printed["upper"], strict=True):
+        assert np.sqrt(lower * upper) == pytest.approx(gm, abs=0.0011)
+
+
+@pytest.mark.parametrize("random_benchmarks", [False, True])
+@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.parametrize("shared", [False, True])
+def test_bca_influence_is_a_jackknife(shared, paired, random_benchmarks):
+    """Leaving out each unit (or benchmark) by brute force gives the acceleration."""
+    new, old = units(4, suites=1, benchmarks=3, runs=4)
+    score = PLAIN._replace(mean="harmonic", statistic="median", shared=shared, paired=paired, random_benchmarks=random_benchmarks)
+    sides, draws = match_sides(new, old, shared=shared, paired=paired), Draws((True,), 50, (1, 2))
+    ((_, drawn),) = draw_scores(sides, np.array([0]), draws, score)
+
+    def ratio(a, b):
+        scores = [suite_mean(run_statistic(side, "median"), "harmonic") for side in (a, b)]
+        return (scores[0] / scores[1])[0]
+
+    def without(side, benchmark, unit):
+        changed = side.copy()
+        changed[0, slice(None) if shared else benchmark, unit] = np.nan
+        return changed
+
+    if random_benchmarks:
+        rows = [[ratio(np.delete(new, b, axis=1), np.delete(old, b, axis=1)) for b in range(3)]]
+    else:
+        places = [(b, u) for b in range(1 if shared else 3) for u in range(4)]
+        if paired:
+            rows = [[ratio(without(new, *place), without(old, *place)) for place in places]]
+        else:
+            rows = [[ratio(without(new, *place), old) for place in places], [ratio(new, without(old, *place)) for place in places]]
+    estimate = np.array([ratio(new, old)])
+    size = 3 if random_benchmarks else 4
+    expected = acceleration_of(tuple((size - 1) * (estimate[:, None] - np.array([row])) for row in rows))
+    influence = _left_out(drawn.sides, drawn.sides.matched, score, estimate)
+    np.testing.assert_allclose(acceleration_of(influence), expected, rtol=1e-9)
+    assert np.isfinite(bootstrap_interval(drawn, drawn.sides.matched, score, draws, "bca").lower).all()
+
+
+def test_joint_draws_keep_units_together():
+    """Benchmarks that are copies of one another have replicates that are copies where their units are shared, and not elsewhere."""
+    new, old = units(5, suites=2, benchmarks=1)
+    new, old = (np.repeat(side, 3, axis=1) for side in (new, old))
+    for shared in (True, False):
+        score = PLAIN._replace(shared=shared)
+        sides = match_sides(new, old, shared=shared, paired=False)
+        ((_, drawn),) = draw_scores(sides, np.arange(2), Draws((True,), 100, (1, 2)), score)
+        assert np.allclose(drawn.new[:, 0], drawn.new[:, 1]) == shared
+        assert not np.allclose(drawn.new[0], drawn.new[1])
+        assert not np.allclose(drawn.new / new.mean(axis=-1)[..., None], drawn.old / old.mean(axis=-1)[..., None])
+
+
+def test_paired_draws_are_the_same_for_both_systems():
+    """A system paired with twice itself has the ratio 2 in every replicate."""
+    new, _ = units(6)
+    sides = match_sides(2 * new, new, shared=False, paired=True)
+    ((_, drawn),) = draw_scores(sides, np.arange(3), Draws((True,), 100, (1, 2)), PLAIN._replace(paired=True))
+    np.testing.assert_allclose(drawn.new / drawn.old, 2.0)
+
+
+@pytest.mark.parametrize("within", ["mean", "median", "min"])
+@pytest.mark.parametrize(("runs", "number"), [(3, 8000), (5, 2500)])
+def test_redraws_follow_the_law_of_all(within, runs, number):
+    """Tabulated (27 ways, 8,000 replicates) or drawn one by one (3,125 ways, 2,500): every statistic comes up as often as in all ways."""
+    new, old = units(10, suites=4, benchmarks=2, runs=runs)
+    sides = match_sides(new, old, shared=False, paired=False)
+    ((_, drawn),) = draw_scores(sides, np.arange(4), Draws((True,), number, (1, 2)), PLAIN._replace(statistic=within))
+    ways = np.array(list(product(range(runs), repeat=runs)))
+    for row, replicates in zip(new.reshape(-1, runs), drawn.new.reshape(-1, number), strict=True):
+        every = np.sort(getattr(np, within)(row[ways], axis=1))
+        # Sums in another order differ in the last bits: bounds stand between the values that all ways give.
+        bounds = every[np.flatnonzero(np.diff(every) > 1e-9 * every[0])] * (1 + 5e-10)
+        shares = np.searchsorted(every, bounds) / len(every)
+        found = np.searchsorted(np.sort(replicates), bounds) / number
+        np.testing.assert_allclose(found, shares, atol=2.2 / np.sqrt(number))
+
+
+@pytest.mark.parametrize("score", [PLAIN, PLAIN._replace(shared=True), PLAIN._replace(paired=True), PLAIN._replace(random_benchmarks=True)])
+def test_suites_have_random_numbers_of_their_own(score):
+    """A suite's interval is the same alone and among others, some of which have gaps."""
+    new, old = units(11, suites=6)
+    new[2, 1, 0] = old[2, 1, 0] = old[3, 4, 2] = new[3, 4, 2] = np.nan
+    new[5, 0] = np.nan
+    draws, cells = Draws((True,), 60, (1, 2)), np.array([7, 3, 11, 0, 5, 2])
+
+    def intervals(which):
+        sides = match_sides(new[which], old[which], shared=score.shared, paired=score.paired)
+        return np.concatenate(
+            [
+                np.array(bootstrap_interval(drawn, drawn.sides.matched, score, draws, "percentile"))
+                for _, drawn in draw_scores(sides, cells[which], draws, score)
+            ],
+            axis=1,
+        )
+
+    whole = intervals(np.arange(6))
+    assert np.isfinite(whole[1]).all()
+    np.testing.assert_array_equal(np.concatenate([intervals(np.array([place])) for place in range(6)], axis=1), whole)
+
+
+def test_every_block_of_replicates_has_random_numbers_of_its_own(monkeypatch):
+    """Where 40 replicates are drawn in two blocks, the second is not the first again."""
+    new, old = units(13, suites=2)
+    monkeypatch.setattr("perfarray.suites.numerics.ratios.BLOCK", 20 * new[0].size)
+    sides = match_sides(new, old, shared=False, paired=False)
+    found = np.concatenate([drawn.new for _, drawn in draw_scores(sides, np.arange(2), Draws((True,), 40, (1, 2)), PLAIN)])
+    assert np.isfinite(found).all()
+    assert (found[..., :20] != found[..., 20:]).mean() > 0.9
+
+
+def test_benchmarks_with_other_numbers_of_runs_are_redrawn_by_their_own():
+    """Replicates of 2, 3 and 4 runs have the variance (n - 1)/n s^2/n; a benchmark with one run does not move; one with none is NaN."""
+    new, old = units(12, suites=2, benchmarks=5, runs=4)
+    for place, number in enumerate((2, 3, 4, 1, 0)):
+        new[:, place, number:] = np.nan
+    sides = match_sides(new, old, shared=False, paired=False)
+    ((_, drawn),) = draw_scores(sides, np.arange(2), Draws((True,), 20_000, (1, 2)), PLAIN)
+    for place, number in enumerate((2, 3, 4, 1)):
+        runs = new[:, place, :number]
+        np.testing.assert_allclose(drawn.new[:, place].mean(axis=-1), runs.mean(axis=-1), rtol=1e-3)
+        np.testing.assert_allclose(drawn.new[:, place].var(axis=-1), runs.var(axis=-1) / number, rtol=0.05, atol=1e-18)
+    assert np.isnan(drawn.new[:, 4]).all()
+    assert np.isnan(drawn.old[:, 4]).all()
+
+
+def test_redrawn_benchmarks_have_the_variance_of_two_stages():
+    """With units that do not vary, the variance is that of the mean of redrawn log ratios: (B - 1)/B s^2/B."""
+    logs = np.random.default_rng(7).normal(0, 0.1, 6)
+    old = np.ones((1, 6, 4))
+    sides = match_sides(np.exp(logs)[None, :, None] * old, old, shared=False, paired=False)
+    score, draws = PLAIN._replace(random_benchmarks=True), Draws((True,), 40_000, (1, 2))
+    ((_, drawn),) = draw_scores(sides, np.array([0]), draws, score)
+    found = bootstrap_interval(drawn, sides.matched, score, draws, "percentile")
+    assert found.standard_error[0] == pytest.approx(logs.std() / np.sqrt(6), rel=0.02)
+
+
+@pytest.mark.parametrize("method", ["t", "percentile"])
+def test_one_sided_limits_are_two_sided_ones_of_a_lower_level(method):
+    """95 % one-sided is 90 % two-sided; the other limit is infinite; the p-value is the one-sided one."""
+    new, old = units(8, 0.995)
+    sides, draws = match_sides(new, old, shared=False, paired=False), Draws((True,), 500, (1, 2))
+
+    def found(level, alternative):
+        score = PLAIN._replace(confidence_level=level, alternative=alternative)
+        if method == "t":
+            return t_interval(sides, sides.matched, score)
+        ((_, drawn),) = draw_scores(sides, np.arange(3), draws, score)
+        return bootstrap_interval(drawn, sides.matched, score, draws, method)
+
+    both, less, greater = found(0.9, "two-sided"), found(0.95, "less"), found(0.95, "greater")
+    np.testing.assert_allclose(less.upper, both.upper)
+    np.testing.assert_allclose(greater.lower, both.lower)
+    assert np.isneginf(less.lower).all()
+    assert np.isposinf(greater.upper).all()
+    np.testing.assert_allclose(np.minimum(1, 2 * np.minimum(less.pvalue, greater.pvalue)), both.pvalue)
+
+
+def test_nothing_varies():
+    """Equal systems without spread: the limits are the ratio, p is 1; different ones: p is 0."""
+    same = np.ones((1, 3, 4))
+    found, other = interval(same, same), interval(1.1 * same, same)
+    assert found.lower == found.upper == found.pvalue == 1.0
+    assert other.lower == pytest.approx(1.1)
+    assert other.pvalue == 0.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("runs", "expected"), [(3, 0.950), (5, 0.957), (10, 0.950)])
+def test_coverage_of_t(runs, expected):
+    """13 benchmarks: 95.0, 95.7 and 95.0 % at 3, 5 and 10 runs were found; here within 3 standard errors of 4,000 experiments."""
+    new, old = units(runs, 0.9, suites=4000, benchmarks=13, runs=runs, spread=0.03)
+    found = interval(new, old)
+    covered = ((found.lower <= 0.9) & (found.upper >= 0.9)).mean()
+    assert covered == pytest.approx(expected, abs=3 * np.sqrt(0.05 * 0.95 / 4000))
+
+
+@pytest.mark.slow
+def test_coverage_where_builds_are_shared():
+    """Builds whose effects correlate at 0.3 between 13 benchmarks: joint 95 %, taken as independent under 75."""
+    rng = np.random.default_rng(9)
+    shape = (2, 3000, 13, 5)
+    effect = np.sqrt(0.3) * rng.normal(size=(2, 3000, 1, 5)) + np.sqrt(0.7) * rng.normal(size=shape)
+    new, old = 1 + 0.02 * effect
+    rates = []
+    for shared in (True, False):
+        found = interval(new, old, PLAIN._replace(shared=shared))
+        rates.append(((found.lower <= 1) & (found.upper >= 1)).mean())
+    assert rates[0] == pytest.approx(0.95, abs=0.012)
+    assert rates[1] < 0.75

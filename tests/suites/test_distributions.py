@@ -1,0 +1,235 @@
+"""Scores of a suite: brute force, the oracle, all paths agree, matched suites, shared units, bad input."""
+
+import json
+import warnings
+from itertools import product
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import perfarray
+
+FIVE = ["minimum", "q1", "median", "q3", "maximum"]
+MEANS = {"geometric": lambda x: np.exp(np.mean(np.log(x))), "arithmetic": np.mean, "harmonic": lambda x: 1 / np.mean(1 / x)}
+
+
+def suite(values, **dims):
+    """Label runs (benchmark, execution), or with the dims given."""
+    names = tuple(dims) or ("benchmark", "execution")
+    values = np.asarray(values, dtype=float)
+    labels = {"benchmark": [f"b{i}" for i in range(values.shape[names.index("benchmark")])]}
+    return xr.DataArray(values, dims=names, coords=labels, name="time", attrs={"units": "s", "better": "lower"})
+
+
+def by_brute_force(rows, mean):
+    """Return the five numbers of all scores."""
+    scores = np.sort([MEANS[mean](np.array(draw)) for draw in product(*rows)])
+    ranks = [-(-quarter * len(scores) // 4) - 1 for quarter in (1, 2, 3)]
+    return np.array([scores[0], *scores[ranks], scores[-1]])
+
+
+@pytest.fixture
+def machines():
+    """Three machines, five benchmarks, three executions."""
+    rng = np.random.default_rng(1)
+    values = rng.lognormal(0, 0.1, (5, 3, 3)) * rng.uniform(1, 40, (5, 1, 1))
+    times = suite(values, benchmark=0, machine=0, execution=0)
+    return times.assign_coords(machine=["x", "y", "z"])
+
+
+@pytest.mark.parametrize("mean", MEANS)
+def test_exact_numbers_are_those_of_all_scores(mean):
+    """Four benchmarks, three runs: 81 scores."""
+    times = suite(np.random.default_rng(2).lognormal(1, 0.5, (4, 3)))
+    found = times.perf.five_number_summary(method="exact", mean=mean)
+    np.testing.assert_allclose([found[name].item() for name in FIVE], by_brute_force(times.values, mean), rtol=1e-12)
+    assert found["range"].item() == found["maximum"].item() - found["minimum"].item()
+    assert found["interquartile_range"].item() == found["q3"].item() - found["q1"].item()
+
+
+@pytest.mark.parametrize("case", [0, 1])
+def test_oracle(shared, case):
+    """R's enumeration: extremes, median, first quartile between its hinge and the score below, and the mean and SD of scores."""
+    given = json.loads(shared("oracle", "06_ci_and_empirical.json").read_text())["empirical_distribution"][case]
+    times, output = suite(given["input"]["X"]), given["output"]
+    found = times.perf.five_number_summary(method="exact")
+    hinges = output["fivenum_hinges"]
+    np.testing.assert_allclose([found["minimum"].item(), found["maximum"].item()], [hinges[0], hinges[4]], rtol=1e-10)
+    if output["n"] % 2:
+        np.testing.assert_allclose([found[name].item() for name in FIVE], hinges, rtol=1e-10)
+    np.testing.assert_allclose([found[name].item() for name in FIVE], by_brute_force(times.values, "geometric"), rtol=1e-12)
+    performance = times.perf.relative_variation()["performance"].item()
+    np.testing.assert_allclose(performance, output["gm_of_medians"], rtol=1e-12)
+    scores = times.perf.score_distribution(n_resamples=40_000, rng=1)
+    np.testing.assert_allclose(scores.mean().item(), output["exact_mean"], atol=4 * output["exact_sd_population"] / 200)
+    np.testing.assert_allclose(scores.std().item(), output["exact_sd_population"], rtol=0.02)
+
+
+@pytest.mark.parametrize("mean", MEANS)
+def test_drawn_scores_follow_the_law(mean):
+    """Every one of 8 scores is drawn as often as any other (chi-square of 20,000 draws below its 99.9 % point)."""
+    times = suite([[1.0, 2.0], [3.0, 5.0], [7.0, 11.0]])
+    scores = times.perf.score_distribution(n_resamples=20_000, mean=mean, rng=3)
+    _, counts = np.unique(scores.round(9), return_counts=True)
+    assert len(counts) == 8
+    assert ((counts - 2500) ** 2 / 2500).sum() < 24.3
+
+
+def test_monte_carlo_numbers_are_those_of_the_scores(machines):
+    """The same seed draws the same scores; quantiles are order statistics 125, 250 and 375 of 500."""
+    scores = np.sort(machines.perf.score_distribution(rng=5).values, axis=-1)
+    found = machines.perf.five_number_summary(rng=5)
+    for name, place in zip(FIVE, (0, 124, 249, 374, 499), strict=True):
+        np.testing.assert_array_equal(found[name].values, scores[:, place])
+    np.testing.assert_allclose(found["standard_deviation"], scores.std(axis=1, ddof=1), rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["score_distribution", "five_number_summary", "relative_variation"])
+def test_all_paths_agree(machines, name):
+    """Function, method, transposed, chunked, a machine alone in a longer archive: the same numbers, in the order of the dims."""
+    pytest.importorskip("dask")
+    keywords = {"rng": 4} if name == "score_distribution" else {"rng": 4, "method": "monte_carlo"}
+    expected = getattr(perfarray, name)(machines, **keywords)
+    for other in (
+        getattr(machines.perf, name)(**keywords),
+        getattr(machines.transpose("execution", "machine", "benchmark").perf, name)(**keywords),
+        getattr(machines.chunk({"machine": 1}).perf, name)(**keywords).compute(),
+        getattr(machines.isel(execution=[2, 0, 1]).perf, name)(**keywords),
+    ):
+        xr.testing.assert_allclose(other, expected, rtol=1e-12)
+
+
+def test_memory_batches_change_nothing(machines, monkeypatch):
+    """Scores drawn one cell at a time are the same."""
+    from perfarray.suites.numerics import distributions as score_distribution
+
+    expected = machines.perf.score_distribution(rng=1)
+    monkeypatch.setattr(score_distribution, "BATCH", 1)
+    xr.testing.assert_identical(machines.perf.score_distribution(rng=1), expected)
+
+
+@pytest.mark.parametrize("mean", MEANS)
+def test_engines_draw_the_same_scores(machines, mean):
+    """numba looks the same random bits up."""
+    pytest.importorskip("numba")
+    expected = machines.perf.score_distribution(rng=1, mean=mean)
+    with perfarray.set_options(engine="numba"):
+        found = machines.perf.score_distribution(rng=1, mean=mean)
+    assert found.attrs.pop("engine") == "numba"
+    np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+
+def test_ragged_runs_weigh_units_alike():
+    """Two binaries with one and two executions: the lone execution has half of the weight."""
+    times = suite([[[1.0, np.nan], [2.0, 3.0]]], benchmark=0, binary=0, execution=0)
+    scores = times.perf.score_distribution(n_resamples=20_000, rng=1)
+    np.testing.assert_allclose([(scores.round(9) == value).mean() for value in (1, 2, 3)], [0.5, 0.25, 0.25], atol=0.015)
+    assert times.perf.five_number_summary(method="exact")["median"].item() == pytest.approx(1.0)
+    averaged = times.perf.score_distribution(value="binary", n_resamples=2000, rng=1)
+    assert np.unique(averaged.round(9)).tolist() == [1.0, 2.5]
+
+
+def test_shared_units_are_drawn_together():
+    """The slow build is slow in both benchmarks: scores are 1 or 4, never 2."""
+    times = suite([[1.0, 4.0], [1.0, 4.0]], benchmark=0, binary=0)
+    drawn = times.perf.score_distribution(shared="binary", rng=1)
+    assert np.unique(drawn.round(9)).tolist() == [1.0, 4.0]
+    assert drawn.attrs["benchmarks"] == "shared: binary"
+    exact = times.perf.five_number_summary(method="exact", shared="binary")
+    np.testing.assert_allclose([exact[name].item() for name in FIVE], [1, 1, 1, 4, 4])
+    apart = times.perf.five_number_summary(method="exact")
+    np.testing.assert_allclose([apart[name].item() for name in FIVE], [1, 1, 2, 2, 4])
+
+
+def test_suites_are_matched(machines):
+    """A benchmark that one machine lacks is left out of all, and named; a machine without any value is NaN and costs nothing."""
+    holes = machines.where(~((machines["benchmark"] == "b1") & (machines["machine"] == "y"))).where(machines["machine"] != "z")
+    holes = holes.assign_attrs(machines.attrs)
+    with pytest.warns(UserWarning, match=r"1 of 5 labels of 'benchmark' were not measured in every cell .*'b1'"):
+        found = holes.perf.five_number_summary(method="exact")
+    assert found.attrs["unmatched"] == "b1"
+    assert found.attrs["n_benchmarks"] == 4
+    expected = machines.drop_sel(benchmark="b1").perf.five_number_summary(method="exact")
+    np.testing.assert_allclose(found["median"].values[:2], expected["median"].values[:2], rtol=1e-12)
+    assert np.isnan(found["median"].values[2])
+
+
+def test_relative_variation_draws_what_is_exact(machines):
+    """20,000 redrawn experiments agree with the closed form within 2 %."""
+    exact = machines.perf.relative_variation()
+    drawn = machines.perf.relative_variation(method="monte_carlo", n_resamples=20_000, rng=1)
+    np.testing.assert_allclose(drawn["relative_variation"], exact["relative_variation"], rtol=0.02)
+    np.testing.assert_allclose(exact["relative_variation"], exact["standard_deviation"] / exact["performance"])
+
+
+def test_single_runs_have_no_spread():
+    """One run: NaN, n = 1, and one warning."""
+    with pytest.warns(UserWarning, match="1 of 1 cells have a benchmark with a single unit"):
+        found = suite([[1.0], [2.0]]).perf.relative_variation()
+    assert np.isnan(found["standard_deviation"])
+    assert found["n"] == 1
+    np.testing.assert_allclose(found["performance"], np.sqrt(2))
+
+
+def test_identical_runs_and_one_benchmark():
+    """Ties everywhere: five equal numbers, no variation."""
+    times = suite([[2.0, 2.0, 2.0]])
+    found = times.perf.five_number_summary(method="exact")
+    np.testing.assert_allclose([found[name].item() for name in FIVE], 2)
+    assert times.perf.relative_variation()["relative_variation"] == 0
+
+
+def test_results_say_their_units(machines):
+    """Scores in the unit of the data; a ratio has none."""
+    found = machines.perf.relative_variation()
+    assert found["standard_deviation"].attrs["units"] == "s"
+    assert found["relative_variation"].attrs["units"] == "1"
+    assert machines.perf.score_distribution(rng=1).attrs["units"] == "s"
+
+
+@pytest.mark.parametrize(
+    ("name", "keywords", "message"),
+    [
+        ("score_distribution", {"mean": "quadratic"}, "mean='quadratic' is not known"),
+        ("score_distribution", {"across": "program"}, "across 'program' not found"),
+        ("score_distribution", {"n_resamples": 1}, "n_resamples=1: give a whole number of at least 2"),
+        ("score_distribution", {"rng": -1}, "rng=-1"),
+        ("five_number_summary", {"method": "fast"}, "method='fast' is not known"),
+        ("five_number_summary", {"value": "iteration"}, "value='iteration' is not known"),
+        ("five_number_summary", {"across": "execution"}, "across='execution' is a level of the nest"),
+        ("relative_variation", {"statistic": "mode"}, "statistic='mode' is not known"),
+        ("relative_variation", {"mean": "harmonic"}, "no closed form for statistic='median' and mean='harmonic'"),
+        ("relative_variation", {"shared": "binary"}, "shared='binary' is not one of the levels"),
+    ],
+)
+def test_bad_input(machines, name, keywords, message):
+    """What came and what is needed."""
+    with pytest.raises(ValueError, match=message):
+        getattr(machines.perf, name)(**keywords)
+
+
+def test_values_without_a_log_are_refused():
+    """Zero scores, named by place; an arithmetic mean takes them; a lazy cell is NaN."""
+    times = suite([[0.0, 1.0], [2.0, 3.0]])
+    with pytest.raises(ValueError, match=r"mean='geometric' needs positive values.*benchmark=b0, execution=0"):
+        times.perf.score_distribution()
+    assert times.perf.five_number_summary(mean="arithmetic", method="exact")["minimum"] == 1.0
+    pytest.importorskip("dask")
+    assert np.isnan(times.chunk().perf.five_number_summary(method="exact")["median"].compute())
+
+
+def test_machines_without_a_benchmark_in_common_are_refused():
+    """There is no suite that is the same for both."""
+    times = suite([[[1.0], [np.nan]], [[np.nan], [2.0]]], benchmark=0, machine=0, execution=0)
+    with pytest.raises(ValueError, match="no label of 'benchmark' was measured in every cell"):
+        times.perf.five_number_summary()
+
+
+def test_several_metrics(machines):
+    """One result along `metric`."""
+    both = xr.Dataset({"time": machines, "energy": (machines * 2).assign_attrs(units="J", better="lower")})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = both.perf.five_number_summary(metric=["time", "energy"], method="exact")
+    np.testing.assert_allclose(found["median"].sel(metric="energy"), 2 * found["median"].sel(metric="time"))

@@ -1,0 +1,213 @@
+"""One comparison under every method."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import perfarray
+from perfarray.crosscheck import METHODS
+
+NAMES = [method.name for method in METHODS]
+
+
+def suite(factor: float, *, units: int = 10, benchmarks: int = 6, seed: int = 1) -> xr.DataArray:
+    """Return two versions of a suite; the new one takes `factor` times as long."""
+    dims = {"benchmark": benchmarks, "version": ["old", "new"]}
+    times = perfarray.simulate(sizes={"execution": units}, variances={"execution": 1e-4}, dims=dims, rng=seed)["time"]
+    return times.where(times["version"] == "old", factor * times).assign_attrs(times.attrs)
+
+
+def test_a_clear_gain_is_seen_by_all():
+    """All methods agree where there is nothing to doubt."""
+    found = suite(0.9).perf.agreement("old", dim="version", rng=1).squeeze("version")
+    assert found["method"].values.tolist() == NAMES
+    assert found["suite_agree"].item()
+    assert found["agree"].all()
+    outcome = found["outcome"].sel({"method": "speedup_test_mean"})
+    assert set(outcome.values.tolist()) == {"conclusive", "not applicable"}  # one sample is not normal
+    asked = found["suite_verdict"].to_series()
+    assert set(asked[asked != "not asked"]) == {"faster"}
+    assert found["suite_differences"].item() == ""
+    assert all(found["question"].to_series())
+
+
+def test_a_loss_is_seen_in_the_other_direction():
+    """HPT is asked both ways; the Speedup-Test asks one way only, and its question says so."""
+    found = suite(1.1).perf.agreement("old", dim="version", rng=1).squeeze("version")
+    assert found["suite_verdict"].sel({"method": "hpt"}).item() == "slower"
+    assert (found["verdict"].sel({"method": ["fieller", "randomization"]}) == "slower").all()
+    assert (found["verdict"].sel({"method": "speedup_test_mean"}) == "inconclusive").all()
+    assert "one direction" in found["question"].sel({"method": "speedup_test_mean"}).item()
+
+
+def test_answers_are_those_of_the_methods_themselves():
+    """Nothing is computed another way here."""
+    times = suite(0.99)
+    found = times.perf.agreement("old", dim="version", rng=3).squeeze("version")
+    verdicts = times.perf.compare("old", dim="version").squeeze("version")
+    for name in ("estimate", "lower", "upper", "pvalue", "verdict", "suite_estimate", "suite_lower", "suite_verdict"):
+        np.testing.assert_array_equal(found[name].sel({"method": "fieller"}).values, verdicts[name].values)
+    exchanged = times.perf.randomization_test("old", dim="version", n_resamples=1000, rng=3).squeeze("version")
+    assert found["suite_pvalue"].sel({"method": "randomization"}).item() == exchanged["pvalue"].item()
+    ranks = times.perf.hierarchical_performance_test("old", dim="version").squeeze("version")
+    assert found["suite_pvalue"].sel({"method": "hpt"}).item() == pytest.approx(
+        2 * min(ranks["pvalue"].item(), 1 - ranks["pvalue"].item()), abs=0.2
+    )
+
+
+def test_effects_that_cancel():
+    """Where half the suite gains what the other half loses, single benchmarks differ and the suite does not."""
+    times = suite(1.0)
+    factor = xr.DataArray([0.9, 1 / 0.9] * 3, dims="benchmark")
+    times = times.where(times["version"] == "old", factor * times).assign_attrs(times.attrs)
+    found = times.perf.agreement("old", dim="version", rng=1).squeeze("version")
+    assert set(found["verdict"].sel({"method": "fieller"}).values.tolist()) == {"faster", "slower"}
+    assert found["suite_verdict"].sel({"method": "randomization"}).item() == "inconclusive"
+
+
+def test_who_differs_is_said():
+    """The methods are listed by verdict where they do not agree, and then those that could not answer."""
+    old, new = [[1.0, 1.2, 0.9], [2.0, 2.1, 1.9]], [[1.1, 0.7, 0.95], [1.6, 1.7, 1.65]]
+    samples = {"fft": [old[0], new[0]], "sort": [old[1], new[1]]}
+    times = perfarray.from_samples(samples, dim="benchmark", level=("version", "execution")).assign_coords(version=["old", "new"])
+    found = times.perf.agreement("old", rng=1, threshold=0.2).squeeze("version").sel(benchmark="sort")
+    assert not found["agree"].item()
+    kinds = dict(part.split(": ") for part in found["differences"].item().split("; "))
+    assert kinds["not applicable"] == "randomization"
+    assert "fieller" in kinds["inconclusive"]
+    assert "speedup_test_median" in kinds["faster"]
+    for kind, names in kinds.items():
+        verdicts = found[["verdict", "outcome"]].sel({"method": names.split(", ")})
+        assert set(verdicts["verdict"].values) == {kind if kind != "not applicable" else "inconclusive"}
+        assert ((verdicts["outcome"] == "not applicable") == (kind == "not applicable")).all()
+
+
+def test_a_method_that_cannot_answer_contradicts_nobody():
+    """Three units a side: the randomization test of one benchmark has no p below 0.1, which is no disagreement with the others."""
+    found = suite(0.9, units=3, benchmarks=2).perf.agreement("old", dim="version", rng=1).squeeze("version")
+    exchanged = found.sel({"method": "randomization"}).isel(benchmark=0)
+    assert exchanged[["verdict", "outcome"]].to_array().values.tolist() == ["inconclusive", "not applicable"]
+    assert found["agree"].isel(benchmark=0).item()
+    assert found["differences"].isel(benchmark=0).item() == ""
+    assert found["suite_outcome"].sel({"method": "hpt"}).item() == "not applicable"
+
+
+def test_a_method_that_found_nothing_did_answer():
+    """Two systems alike, ten units: no evidence, which is not the same as no answer."""
+    found = suite(1.0).perf.agreement("old", dim="version", rng=1).squeeze("version")
+    assert found["suite_outcome"].sel({"method": "hpt"}).item() == "no evidence"
+    assert found["suite_outcome"].sel({"method": "speedup_test_mean"}).item() == "not asked"
+    asked = found.sel({"method": ["fieller", "randomization"]})
+    assert ((asked["outcome"] == "no evidence") == (asked["verdict"] == "inconclusive")).all()
+    assert (asked["outcome"] == "no evidence").any()
+
+
+def test_without_any_answer_nobody_agrees():
+    """One unit a side: no method of single benchmarks applies, and that is not agreement."""
+    found = suite(0.9, units=1).perf.agreement("old", dim="version", rng=1).squeeze("version")
+    assert not found["agree"].any()
+    assert set(found["outcome"].values.ravel()) == {"not applicable", "not asked"}
+    assert found["differences"].values[0].startswith("not applicable: fieller, studentized")
+
+
+def test_reach_is_that_of_each_benchmark():
+    """One benchmark with 3 runs among others with 10: only there can the randomization test not answer."""
+    times = suite(0.9)
+    times[{"benchmark": 0, "execution": slice(3, None)}] = np.nan
+    found = times.perf.agreement("old", dim="version", rng=1).squeeze("version")
+    outcome = found["outcome"].sel({"method": "randomization"}).values.tolist()
+    assert outcome == ["not applicable"] + ["conclusive"] * 5
+
+
+def test_a_benchmark_of_one_side_is_not_measured():
+    """The remark tells missing data from few."""
+    times = suite(0.9)
+    times[{"benchmark": 0, "version": 1}] = np.nan
+    found = times.perf.agreement("old", dim="version", rng=1).squeeze("version").isel(benchmark=0)
+    assert set(found["remark"].sel({"method": ["fieller", "randomization"]}).values) == {"not measured on both sides"}
+    assert not found["agree"].item()
+
+
+def test_why_a_method_cannot_answer_is_said():
+    """With three units the randomization test of one benchmark cannot reach 5 %, nor can HPT; nor HPT of two benchmarks with four."""
+    found = suite(0.9, units=3, benchmarks=2).perf.agreement("old", dim="version", rng=1).squeeze("version")
+    assert "its p cannot fall below 0.1" in found["remark"].sel({"method": "randomization"}).isel(benchmark=0).item()
+    assert found["suite_remark"].sel({"method": "hpt"}).item().endswith("its p cannot fall below 1")
+    found = suite(0.9, units=4, benchmarks=2).perf.agreement("old", dim="version", rng=1).squeeze("version")
+    assert found["suite_remark"].sel({"method": "hpt"}).item().endswith("its p cannot fall below 0.5")
+
+
+def test_unequal_numbers_of_runs_reach_smaller_p():
+    """3 runs against 10 can be exchanged in 286 ways: enough for 5 %, and nothing is remarked."""
+    new = [0.5 + 0.01 * run for run in range(10)]
+    times = perfarray.from_samples({"old": [1.0, 1.1, 1.2], "new": new})
+    found = times.perf.agreement("old", rng=1, n_resamples=5000).sel({"method": "randomization"})
+    assert found["remark"].item() == ""
+    assert found["pvalue"].item() < 0.05
+
+
+def test_one_benchmark_without_a_dim():
+    """A single program is a suite of one."""
+    times = perfarray.from_samples({"old": [1.0, 1.01, 0.99, 1.0, 1.02], "new": [0.8, 0.81, 0.79, 0.8, 0.82]})
+    found = times.perf.agreement("old", rng=1).squeeze("version")
+    assert found["verdict"].dims == ("method",)
+    assert found["verdict"].sel({"method": "fieller"}).item() == "faster"
+
+
+def test_what_ignores_pairs_keeps_its_reach():
+    """Five pairs can be swapped in 32 ways: too few for the randomization test; the Speedup-Test and HPT, which do not pair, have 252."""
+    found = suite(0.9, units=5).perf.agreement("old", dim="version", paired="execution", rng=1).squeeze("version")
+    exchanged = found.sel({"method": "randomization"})
+    assert set(exchanged["outcome"].values) == {"not applicable"}
+    np.testing.assert_allclose(exchanged["pvalue"], 2 / 32)
+    for prefix, method in (("", "speedup_test_median"), ("suite_", "hpt")):
+        told = found.sel({"method": method})
+        assert set(told[f"{prefix}verdict"].values.ravel()) == {"faster"}
+        assert set(told[f"{prefix}outcome"].values.ravel()) == {"conclusive"}
+        assert set(told[f"{prefix}remark"].values.ravel()) == {"does not use that units are paired"}
+
+
+def test_few_exchanges_are_all_counted():
+    """3 runs against 3: twice 1 of 20 exchanges, without chance, which is a verdict at a level of 0.9 and not applicable at 0.95."""
+    for level, outcome in ((0.9, "conclusive"), (0.95, "not applicable")):
+        found = suite(0.9, units=3).perf.agreement("old", dim="version", confidence_level=level, rng=1).squeeze("version")
+        exchanged = found.sel({"method": "randomization"})
+        np.testing.assert_allclose(exchanged["pvalue"], 0.1)
+        assert set(exchanged["outcome"].values) == {outcome}
+        unable = found["outcome"].values == "not applicable"
+        assert set(found["verdict"].values[unable]) <= {"inconclusive"}
+
+
+def test_shared_units_reach_as_far_as_the_fewest():
+    """With 3 sessions of one benchmark and 10 of the others, 3 can change hands for the whole suite: 20 ways."""
+    times = suite(0.9)
+    times[{"benchmark": 0, "execution": slice(3, None)}] = np.nan
+    found = times.perf.agreement("old", dim="version", shared="execution", rng=1).squeeze("version")
+    exchanged = found.sel({"method": "randomization"})
+    assert exchanged["suite_pvalue"].item() == pytest.approx(0.1)
+    assert exchanged["suite_outcome"].item() == "not applicable"
+
+
+def test_shared_builds_are_said():
+    """HPT takes benchmarks for independent, and says so where they are not."""
+    dims = {"benchmark": 6, "version": ["old", "new"]}
+    times = perfarray.simulate(sizes={"binary": 6, "execution": 2}, variances={"binary": 1e-4}, dims=dims, shared={"binary": 0.5}, rng=2)
+    found = times.perf.agreement("old", dim="version", rng=1).squeeze("version")
+    assert found.attrs["benchmarks"] == "shared: binary"
+    assert "takes benchmarks for independent" in found["suite_remark"].sel({"method": "hpt"}).item()
+
+
+def test_same_seed_same_numbers():
+    """Chance enters by `rng` alone, and chunks do not matter."""
+    pytest.importorskip("dask")
+    times = suite(0.99)
+    first = times.perf.agreement("old", dim="version", rng=5)
+    xr.testing.assert_identical(first, times.chunk({"benchmark": 2}).perf.agreement("old", dim="version", rng=5))
+
+
+def test_bad_input():
+    """The message says what came and what is needed."""
+    with pytest.raises(ValueError, match="label 'older' not found"):
+        suite(1.0).perf.agreement("older", dim="version")
+    with pytest.raises(ValueError, match="confidence_level=95 is out of range"):
+        suite(1.0).perf.agreement("old", dim="version", confidence_level=95)

@@ -1,0 +1,205 @@
+"""The house: topic first, floor second. The folder says what a thing is about, the path says what it may know; no file is listed here."""
+
+import ast
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import perfarray
+
+ROOT = Path(perfarray.__file__).parent
+
+GROUND = ("conventions", "numerics", "timings", "tables", "readers", "datasets")
+"""What every topic may stand on, from the ground up: each sees those before it."""
+
+DOORS = ("accessor", "backend", "cli", "plots", "reports", "typing_plugin")
+"""What stands over or beside the topics."""
+
+OVER_TOPICS = ("crosscheck", "calibration")
+"""Topics that call the public functions of others: that is what they are for."""
+
+SEEN = {
+    ("machines", "suites"): "a machine's relative variation is that of its suite's score",
+    ("speedups", "readers"): "the Speedup-Test's report is about files, which are read as a format of the archive's",
+}
+"""Topics that see another room, and why."""
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """Return every module of the package by its dotted name inside it; the programs that measured the shipped timings are no part of it."""
+    found = {}
+    for path in sorted(ROOT.rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        if "measurement" not in parts:
+            found[".".join(part for part in parts if part != "__init__")] = path
+    return found
+
+
+def packaged(name: str) -> str | None:
+    """Return the dotted name inside the package, or None for what is not of it."""
+    head, _, rest = name.partition(".")
+    return rest if head == "perfarray" else None
+
+
+def named(node: ast.AST) -> list[str]:
+    """Return what one node of a syntax tree imports: by statement, or by the string given to import_module."""
+    if isinstance(node, ast.ImportFrom) and node.module:
+        return [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.Call) and node.args and ast.unparse(node.func).rpartition(".")[2] in {"import_module", "__import__"}:
+        text = node.args[0].values[0] if isinstance(node.args[0], ast.JoinedStr) else node.args[0]
+        return [str(text.value)] if isinstance(text, ast.Constant) else []
+    return []
+
+
+@cache
+def imported(name: str) -> frozenset[str]:
+    """Return the modules of the package that a module imports, anywhere in it."""
+    every = [packaged(target) for node in ast.walk(ast.parse(modules()[name].read_text())) for target in named(node)]
+    return frozenset(target for target in every if target in modules() and target)
+
+
+@cache
+def rooms() -> frozenset[str]:
+    """Return the folders and files directly under the package."""
+    return frozenset(name.partition(".")[0] for name in modules() if name)
+
+
+def topics() -> list[str]:
+    """Return the rooms that are topics: all but the ground and the doors."""
+    return sorted(rooms() - set(GROUND) - set(DOORS) - {"__main__"})
+
+
+def room(name: str) -> str:
+    """Return the folder or file directly under the package that a module lies in."""
+    return name.partition(".")[0]
+
+
+def rooms_seen(name: str) -> set[str]:
+    """Return the other rooms that a module imports from."""
+    return {room(target) for target in imported(name)} - {room(name)}
+
+
+def inside(*names: str) -> list[str]:
+    """Return the modules of some rooms."""
+    return [name for name in modules() if room(name) in names]
+
+
+@pytest.mark.parametrize("name", [name for name in modules() if "numerics" in name.split(".")])
+def test_numerics_know_numpy_and_other_numerics(name):
+    """Formulas know NumPy, SciPy, and numerics: their own topic's and the shared ones."""
+    for target in imported(name):
+        assert "numerics" in target.split("."), target
+        assert room(target) in {room(name), "numerics"}, target
+    libraries = {part.partition(".")[0] for node in ast.walk(ast.parse(modules()[name].read_text())) for part in named(node)}
+    allowed = sys.stdlib_module_names | {"numpy", "scipy", "perfarray"}
+    compiled = {"numba", "llvmlite"} if name.rpartition(".")[2].startswith("compiled") else set()
+    assert libraries <= allowed | compiled
+
+
+@pytest.mark.parametrize("name", inside(*topics()))
+def test_topics_stand_alone(name):
+    """A topic sees the ground up to the tables, and itself; one that sees another room is named, with its reason."""
+    if room(name) not in OVER_TOPICS:
+        allowed = {"conventions", "numerics", "timings", "tables"} | {other for topic, other in SEEN if topic == room(name)}
+        assert rooms_seen(name) <= allowed
+
+
+@pytest.mark.parametrize("name", inside(*GROUND))
+def test_the_ground_points_downwards(name):
+    """Timings see numerics, tables see timings, readers see tables; datasets see readers."""
+    assert rooms_seen(name) <= set(GROUND[: GROUND.index(room(name))])
+
+
+@pytest.mark.parametrize("topic", topics())
+def test_a_topic_is_imported_alone(topic):
+    """After importing one topic, no other is loaded."""
+    names = [f"perfarray.{name}" for name in inside(topic) if not name.rpartition(".")[2].startswith("compiled")]
+    code = f"import sys, importlib; [importlib.import_module(name) for name in {names!r}]; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    others = {room(part) for part in map(packaged, loaded) if part} & (set(topics()) | {"readers", "plots"})
+    if topic not in OVER_TOPICS:
+        assert others <= {topic} | {other for seeing, other in SEEN if seeing == topic}
+
+
+@pytest.mark.parametrize("name", inside("plots"))
+def test_pictures_see_results_and_compute_nothing(name):
+    """A picture sees the vocabulary and the results' base class."""
+    assert {target for target in imported(name) if room(target) != "plots"} <= {"conventions", "timings", "timings.results"}
+
+
+def test_the_accessor_joins_topics_with_pictures():
+    """Nothing else imports pictures; the accessor imports nothing besides them but what a timings object is."""
+    assert {room(name) for name in modules() if "plots" in rooms_seen(name)} <= {"accessor"}
+    assert rooms_seen("accessor") <= {"plots", "timings"}
+
+
+@pytest.mark.parametrize("name", inside("cli", "reports"))
+def test_doors_see_public_functions(name):
+    """The command line and the reports call what users call."""
+    assert rooms_seen(name) <= {"conventions", "timings"}
+    assert {target for target in imported(name) if room(target) == "timings"} <= {"timings", "timings.notes"}
+
+
+def test_every_reason_is_needed():
+    """A topic is named above because it does see the other."""
+    for topic, other in SEEN:
+        assert any(other in rooms_seen(name) for name in inside(topic)), (topic, other)
+
+
+def test_only_apply_calls_apply_ufunc():
+    """One file holds xarray's plumbing."""
+    assert [name for name, path in modules().items() if "apply_ufunc" in path.read_text()] == ["timings.apply"]
+
+
+def test_only_plots_know_matplotlib():
+    """Figures are drawn in one place."""
+    for name, path in modules().items():
+        if room(name) != "plots":
+            assert not any(part.partition(".")[0] == "matplotlib" for node in runtime(path) for part in named(node)), name
+
+
+def runtime(path: Path) -> list[ast.AST]:
+    """Return the nodes of a file that are there when it runs: not those for type checkers alone."""
+    tree = ast.parse(path.read_text())
+    typing = [node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    skipped = {id(inner) for node in typing for inner in ast.walk(node)}
+    return [node for node in ast.walk(tree) if id(node) not in skipped]
+
+
+def test_import_is_light():
+    """Importing perfarray imports no SciPy submodule, statsmodels, matplotlib, scikit-learn or numba, and no topic."""
+    heavy = ("scipy.", "statsmodels", "matplotlib", "sklearn", "numba", "typer", "rich", "tqdm")
+    code = "import xarray, sys; before = set(sys.modules); import perfarray; print(*sorted(set(sys.modules) - before))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert [name for name in loaded if name.startswith(heavy)] == []
+    assert {name for name in loaded if name.startswith("perfarray")} == {"perfarray", "perfarray.accessor"}
+
+
+def test_no_room_has_the_name_of_a_public_function():
+    """The import system would put the module where the function was."""
+    assert not set(perfarray.__all__) & rooms()
+
+
+def test_names_say_what_a_room_is_about():
+    """Nothing gathers in a room without a name, and a name is said once."""
+    assert not {path.stem for path in ROOT.rglob("*.py")} & {"utils", "core", "helpers", "common", "misc"}
+    for name in modules():
+        *folders, stem = name.split(".")
+        assert not any(stem.startswith((folder, folder.removesuffix("s"))) for folder in folders[:1]), name
+
+
+def test_rooms_stay_small():
+    """No file is longer than 400 lines, and no function than 60 without its docstring."""
+    for name, path in modules().items():
+        text = path.read_text()
+        assert text.count("\n") <= 400, name
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef):
+                body = node.body[1:] if ast.get_docstring(node) else node.body
+                assert not body or body[-1].end_lineno - body[0].lineno < 60, f"{name}.{node.name}"

@@ -1,0 +1,201 @@
+"""Variance components with labels: what is returned, by every method; units, intervals, messages, laws, files."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from numpy.testing import assert_allclose
+
+import perfarray
+from perfarray.numerics.nested_anova import nested_anova
+from perfarray.variation.numerics.component_intervals import anova_limits
+
+LEVELS = ("binary", "execution", "iteration")
+METHODS = ("anova", "reml", "ml")
+
+
+def timings(missing=0.0, benchmarks=3, seed=0):
+    """Return benchmark times of three levels."""
+    drawn = perfarray.simulate(
+        sizes={"binary": 6, "execution": 4, "iteration": 5},
+        variances={"binary": 0.02, "execution": 0.02, "iteration": 0.04},
+        dims={"benchmark": benchmarks},
+        rng=seed,
+    )["time"]
+    gaps = np.random.default_rng(seed).random(drawn.shape) < missing
+    return drawn.where(~gaps).assign_attrs(drawn.attrs)
+
+
+def same(one: xr.Dataset, other: xr.Dataset, rtol=1e-6) -> None:
+    """Compare two results variable by variable."""
+    assert list(one.data_vars) == list(other.data_vars)
+    for name in one.data_vars:
+        assert_allclose(one[name].values, other[name].transpose(*one[name].dims).values, rtol=rtol, atol=1e-12, err_msg=str(name))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_variables_dims_units_and_attrs(method):
+    """Squared units for what is a variance; the criterion with likelihood methods only; attrs are text and numbers."""
+    found = timings(0.1).perf.variance_components(method=method, confidence_level=0.9)
+    for name in ("variance", "lower", "upper", "variance_standard_error", "level_variance"):
+        assert found[name].dims == ("benchmark", "level")
+        assert found[name].attrs["units"] == "s2"
+    assert found["mean"].dims == ("benchmark",)
+    assert found["standard_error"].attrs["units"] == "s"
+    assert ("criterion" in found) == (method != "anova")
+    assert found["level"].values.tolist() == list(LEVELS)
+    assert found["merged"].dtype == bool
+    assert found.attrs["method"] == method
+    assert found.attrs["confidence_level"] == 0.9
+    assert found.attrs["interval_method"].startswith("chi-square" if method == "anova" else "profile likelihood")
+    assert all(isinstance(value, str | int | float) and not isinstance(value, bool) for value in found.attrs.values())
+
+
+def test_balanced_reml_is_anova_with_other_intervals():
+    """Where no component is negative, REML repeats the analysis of variance; the intervals are near each other and contain it."""
+    times = timings()
+    anova, reml = times.perf.variance_components(), times.perf.variance_components(method="reml")
+    assert (anova["variance"] > 0).all()
+    for name in ("variance", "variance_standard_error", "mean", "standard_error", "df", "coefficient_of_variation"):
+        assert_allclose(reml[name], anova[name], rtol=1e-6, err_msg=name)
+    for found in (anova, reml):
+        assert ((found["lower"] < found["variance"]) & (found["variance"] < found["upper"])).all()
+    assert_allclose(reml["upper"].isel(level=2), anova["upper"].isel(level=2), rtol=0.05)
+    for name in ("level_variance", "repetitions", "merged"):
+        assert_allclose(reml[name], anova[name], rtol=1e-12)
+
+
+def test_ragged_anova_has_intervals_of_every_level():
+    """They contain the estimates of both methods; the standard error is known for the lowest level alone."""
+    times = timings(0.2).transpose("benchmark", *LEVELS)
+    anova, reml = times.perf.variance_components(), times.perf.variance_components(method="reml")
+    estimate = anova["variance"].clip(min=0)
+    assert ((anova["lower"] <= estimate) & (estimate < anova["upper"])).all()
+    limits = anova_limits(times.values, nested_anova(times.values, 3), 0.95)
+    assert_allclose(anova["upper"], limits.upper, rtol=1e-12)
+    assert ((anova["lower"] <= reml["variance"]) & (reml["variance"] < anova["upper"])).all()
+    assert anova["variance_standard_error"].isel(level=[0, 1]).isnull().all()
+    assert "unweighted means" in anova.attrs["interval_method"]
+
+
+def test_published_interval_of_the_mean_square():
+    """Table III of Kalibera and Jones: 16.5 between iterations on 6 df, so 6 x 16.5 over chi-square quantiles 14.449 and 1.2373."""
+    table = [[[9, 5], [8, 3]], [[10, 6], [7, 11]], [[1, 12], [2, 4]]]
+    found = xr.DataArray(table, dims=LEVELS).perf.variance_components().sel(level="iteration")
+    assert_allclose([found["lower"], found["upper"]], [99 / 14.44938, 99 / 1.237344], rtol=1e-6)
+
+
+def test_negative_concerns_the_analysis_of_variance_only():
+    """Zero sets a component and its standard error aside; likelihood methods give the same whatever is asked."""
+    table = xr.DataArray([[[9, 5], [8, 3]], [[10, 6], [7, 11]], [[1, 12], [2, 4]]], dims=LEVELS)
+    zero = table.perf.variance_components(negative="zero").sel(level="execution")
+    assert zero["variance"] == 0
+    assert np.isnan(zero["variance_standard_error"])
+    assert zero["upper"] > 0
+    answers = [table.perf.variance_components(method="reml", negative=negative) for negative in ("keep", "zero", "merge")]
+    for answer in answers:
+        assert answer["variance"].sel(level="execution") == 0
+        assert not answer["merged"].any()
+        same(answers[0], answer)
+
+
+def test_zero_outermost_component_takes_the_unweighted_t():
+    """Standard error and df are those of the means of the units."""
+    values = np.array([[1.0, 9.0, 2.0], [9.0, 1.0, 5.0], [1.0, 9.1, 4.0]])
+    times = xr.DataArray(values, dims=("execution", "iteration"))
+    found, anova = times.perf.variance_components(method="reml"), times.perf.variance_components()
+    assert found["variance"].sel(level="execution") == 0
+    assert_allclose([found["standard_error"], found["df"]], [anova["standard_error"], anova["df"]])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_one_cell_in_trouble_is_counted_in_one_warning(method):
+    """Empty, single-valued and constant benchmarks stand beside the others, which keep their numbers."""
+    times = timings(0.1, benchmarks=5)
+    values = times.values.copy()
+    values[1], values[2] = np.nan, 3.0
+    values[3, 1:] = np.nan
+    times = times.copy(data=values)
+    with pytest.warns(UserWarning, match="1 of 5 cells have no measured value; their answers are NaN") as caught:
+        found = times.perf.variance_components(method=method)
+    assert len(caught) == 1
+    assert found["variance"].isel(benchmark=1).isnull().all()
+    assert found["variance"].isel(benchmark=2).values.tolist() == [0, 0, 0]
+    assert found["upper"].isel(benchmark=2, level=2) == 0
+    assert np.isnan(found["variance"].isel(benchmark=3, level=0))
+    assert np.isnan(found["standard_error"].isel(benchmark=3))
+    alone = times.isel(benchmark=[0, 4]).perf.variance_components(method=method)
+    same(alone, found.isel(benchmark=[0, 4]))
+
+
+def test_a_maximum_that_is_not_found_is_counted(monkeypatch):
+    """NaN, and the warning says in how many cells and what else there is."""
+    monkeypatch.setattr("perfarray.variation.numerics.scoring.MOST_STEPS", 1)
+    with pytest.warns(UserWarning, match="3 of 3 cells: no maximum of the likelihood was found.*method='anova'"):
+        found = timings(0.4).perf.variance_components(method="reml")
+    assert found["variance"].isnull().all()
+    assert found["mean"].isnull().all()
+
+
+def test_limits_that_are_not_found_are_counted(monkeypatch):
+    """The components are there, the limits are NaN."""
+    monkeypatch.setattr("perfarray.variation.numerics.profile.MOST_STEPS", 1)
+    with pytest.warns(UserWarning, match="3 of 3 cells: some limits of the profile likelihood were not found and are NaN"):
+        found = timings(0.4).perf.variance_components(method="reml")
+    assert found["variance"].notnull().all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"method": "bayes"}, r"method='bayes' is not known; choose one of 'anova', 'reml', 'ml'"),
+        ({"negative": "drop"}, r"negative='drop' is not known; choose one of 'keep', 'zero', 'merge'"),
+        ({"confidence_level": 95}, r"confidence_level=95 is out of range; give a number between 0 and 1"),
+        ({"confidence_level": "high"}, r"confidence_level='high' is not a number"),
+        ({"levels": ("binary", "executions")}, r"level 'executions' not found; the array has dims"),
+    ],
+)
+def test_bad_input(arguments, message):
+    """What came, what is needed."""
+    with pytest.raises(ValueError, match=message):
+        timings().perf.variance_components(**arguments)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_times_a_thousand(method):
+    """Variances and their limits grow a million times; relative numbers, df and the shape stay."""
+    times = timings(0.1)
+    one, other = (t.perf.variance_components(method=method) for t in (times, 1000 * times))
+    for name in ("variance", "lower", "upper", "variance_standard_error", "level_variance"):
+        assert_allclose(other[name], 1e6 * one[name], rtol=1e-5, err_msg=name)
+    for name in ("mean", "standard_error"):
+        assert_allclose(other[name], 1e3 * one[name], rtol=1e-6)
+    for name in ("df", "coefficient_of_variation"):
+        assert_allclose(other[name], one[name], rtol=1e-5)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_order_of_repetitions_dims_and_chunks_do_not_matter(method):
+    """Shuffled, transposed, chunked over benchmarks, and called as a function."""
+    times = timings(0.1)
+    found = times.perf.variance_components(method=method)
+    rng = np.random.default_rng(1)
+    shuffled = times.isel({dim: rng.permutation(times.sizes[dim]) for dim in LEVELS})
+    same(found, shuffled.perf.variance_components(method=method))
+    same(found, times.transpose(*reversed(times.dims)).perf.variance_components(method=method))
+    same(found, perfarray.variance_components(times, method=method), rtol=1e-12)
+    lazy = times.chunk({"benchmark": 1}).perf.variance_components(method=method)
+    assert lazy["variance"].chunks is not None
+    same(found, lazy.compute(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_files_and_groups(tmp_path, method):
+    """A result survives netCDF, and groupby sees the same numbers."""
+    times = timings(0.1)
+    found = times.perf.variance_components(method=method)
+    found.to_netcdf(tmp_path / "found.nc", engine="h5netcdf")
+    back = xr.load_dataset(tmp_path / "found.nc", engine="h5netcdf")
+    assert back.attrs == found.attrs
+    same(found, back, rtol=1e-15)
+    grouped = times.groupby("benchmark").map(lambda group: group.perf.variance_components(method=method))
+    same(found, grouped)

@@ -1,0 +1,164 @@
+"""One number for a run time, and how stable it is."""
+
+import json
+
+import numpy as np
+import pytest
+import xarray as xr
+from numpy.testing import assert_allclose
+
+import perfarray
+from perfarray.variation.numerics.estimators import ESTIMATORS, estimate_of_runs, stability_of_estimators
+
+PAPERS_NAMES = {"average": "mean", "median": "median", "lower_quartile": "quartile", "minimum": "min"}
+
+
+def sample(*runs: float) -> xr.Dataset:
+    return perfarray.from_samples({"fft": list(runs)}, dim="benchmark")
+
+
+@pytest.mark.parametrize("case", range(4))
+def test_oracle(shared, case):
+    """The means and relative standard deviations over rotating groups are R's."""
+    oracle = json.loads(shared("oracle", "08_min_estimator.json").read_text())["cases"][case]
+    times = sample(*oracle["input"]["observations_in_order"])
+    sizes = [output["k"] for output in oracle["output"]]
+    found = times.perf.estimator_stability(group_sizes=sizes).squeeze("benchmark")
+    for output in oracle["output"]:
+        for name, statistic in PAPERS_NAMES.items():
+            cell = found.sel(group_size=output["k"], statistic=statistic)
+            assert_allclose(cell["estimate"], output[name]["mean"], rtol=1e-12)
+            assert_allclose(cell["relative_standard_deviation"], output[name]["rel_sd_n_minus_1"], rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("statistic", ESTIMATORS)
+@pytest.mark.parametrize("runs", range(1, 12))
+def test_equal_weights_are_the_papers_formula(statistic, runs):
+    """The weighted estimator of runs that weigh the same is the paper's order statistic, whether they lie in one unit or in many."""
+    values = np.random.default_rng(runs).permutation(np.arange(1.0, 12.0) ** 2)[:runs]
+    expected = ESTIMATORS[statistic](np.sort(values))
+    assert_allclose(estimate_of_runs(values.reshape(1, -1), statistic), expected)
+    assert_allclose(estimate_of_runs(values.reshape(-1, 1), statistic), expected)
+
+
+def test_units_weigh_the_same():
+    """A unit with one run counts as much as a unit with three."""
+    times = perfarray.from_samples({"a": [[1.0, 1.0, 1.0], [5.0]]}, level=("binary", "execution"))
+    assert times.perf.run_estimate(statistic="mean")["estimate"].item() == 3.0
+    assert times.perf.run_estimate(statistic="median")["estimate"].item() == 3.0
+    assert times.perf.run_estimate(statistic="min")["estimate"].item() == 1.0
+
+
+@pytest.mark.parametrize(
+    ("samples", "expected"),
+    [
+        ([[5.0], [1.0, 2.0, 8.0, 9.0]], 5.0),
+        ([[5.0], [9.0, 8.0, 2.0, 1.0]], 5.0),
+        ([[5.0], [1.0, 6.0], [2.0, 7.0]], 5.0),
+        ([[1.0, 2.0], [3.0], [4.0]], 3.0),
+        ([[1.0, 2.0], [3.0]], 2.5),
+    ],
+)
+def test_median_of_unequal_units(samples, expected):
+    """The point, or the middle of the interval, that has half of the weight on either side; turning the sample round turns it round."""
+    times = perfarray.from_samples({"a": samples}, level=("binary", "execution"))
+    assert times.perf.run_estimate(statistic="median")["estimate"].item() == expected
+    assert (10 - times["time"]).assign_attrs(units="s").perf.run_estimate(statistic="median")["estimate"].item() == 10 - expected
+
+
+def test_quartile_of_unequal_units():
+    """The point below which a quarter of the weight lies: here 1/8 at each of four runs, 1/2 at the fifth."""
+    times = perfarray.from_samples({"a": [[5.0], [1.0, 2.0, 8.0, 9.0]]}, level=("binary", "execution"))
+    assert times.perf.run_estimate(statistic="quartile")["estimate"].item() == 3.5  # F(2) = 1/4: the middle of 2 and 5
+
+
+def test_value_names_the_runs():
+    """Executions by default, their iterations averaged; iterations on request."""
+    times = perfarray.from_samples({"a": [[1.0, 3.0], [4.0, 8.0]]}, level=("execution", "iteration"))
+    assert times.perf.run_estimate(statistic="min")["estimate"].item() == 2.0
+    by_iteration = times.perf.run_estimate(statistic="min", value="iteration")
+    assert by_iteration["estimate"].item() == 1.0
+    assert (by_iteration.attrs["value"], by_iteration.attrs["unit"]) == ("iteration", "execution")
+    assert by_iteration["n"].item() == 4
+
+
+def test_ragged_cells_rotate_round_their_own_end():
+    """What was not measured is passed over, wherever it stands."""
+    values = np.array([[3.0, np.nan, 1.0, 7.0, np.nan, 5.0], [3.0, 1.0, 7.0, 5.0, np.nan, np.nan]])
+    for found in stability_of_estimators(values, (1, 3), tuple(ESTIMATORS)):
+        assert_allclose(found[0], found[1])
+
+
+def test_groups_need_enough_runs():
+    """A group larger than the sample is NaN, and one warning says so."""
+    with pytest.warns(UserWarning, match=r"1 of 1 cells have fewer runs than the largest group \(5\)") as caught:
+        found = sample(1.0, 2.0, 3.0).perf.estimator_stability(group_sizes=(3, 5))
+    assert len(caught) == 1
+    assert found["relative_standard_deviation"].isnull().sel(group_size=5).all()
+    assert found["relative_standard_deviation"].sel(group_size=3).notnull().all()
+
+
+def test_size_that_separates_two_programs():
+    """The smallest size from which on two standard deviations stay within the difference; none is NaN."""
+    rng = np.random.default_rng(3)
+    times = sample(*(1 + 0.02 * rng.standard_normal(400)))
+    found = times.perf.estimator_stability(difference=0.02).squeeze("benchmark")
+    for statistic in ESTIMATORS:
+        within = 2 * found["relative_standard_deviation"].sel(statistic=statistic) <= 0.02
+        required = found["required_group_size"].sel(statistic=statistic).item()
+        if np.isnan(required):
+            assert not within.values[-1]
+        else:
+            assert within.sel(group_size=slice(required, None)).all()
+            assert required == 1 or not within.sel(group_size=required - 2)
+    # Averaging k normal runs: 2 * 0.02 / sqrt(k) <= 0.02 from k = 4, so 5 is the first odd size.
+    assert found["required_group_size"].sel(statistic="mean").item() == 5
+    assert sample(1.0, 9.0, 2.0, 7.0).perf.estimator_stability(group_sizes=(1,))["required_group_size"].isnull().all()
+
+
+def test_load_makes_classes():
+    """Each class of load is answered as if its runs stood alone, in their order."""
+    times = sample(3.0, 30.0, 1.0, 7.0, 50.0, 5.0)
+    load = xr.DataArray([10.0, 90.0, 20.0, 79.9, 80.0, 0.0], dims="execution")
+    found = times.perf.estimator_stability(group_sizes=(1, 2), load=load, load_bins=(0, 80, 125))
+    assert found["load"].values.tolist() == ["[0, 80)", "[80, 125)"]
+    assert found["n"].squeeze("benchmark").values.tolist() == [4, 2]
+    alone = sample(3.0, 1.0, 7.0, 5.0).perf.estimator_stability(group_sizes=(1, 2))
+    for name in ("estimate", "relative_standard_deviation"):
+        assert_allclose(found[name].sel(load="[0, 80)").transpose(*alone[name].dims), alone[name])
+    by_name = times.assign_coords(load=load).perf.estimator_stability(group_sizes=(1, 2), load="load", load_bins=(0, 80, 125))
+    xr.testing.assert_allclose(by_name["estimate"], found["estimate"])
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"group_sizes": (0, 3)}, "group_sizes=0: give a whole number of at least 1"),
+        ({"statistics": ("mean", "mode")}, "statistics='mode' is not known; choose one of 'mean', 'median', 'quartile', 'min'"),
+        ({"difference": 0}, "difference=0 and deviations=2.0 must be positive"),
+        ({"value": "iteration"}, "value='iteration' is not known; choose one of 'execution'"),
+        ({"load": "load"}, "load='load' is not a coordinate of the data"),
+        ({"load": xr.DataArray([1.0], dims="day"), "load_bins": (0, 1)}, "load lies along 'day', which the data do not have"),
+        ({"load": xr.DataArray([1.0, 2.0, 3.0], dims="execution")}, "load_bins=None: give the edges of the classes of load"),
+        ({"load": xr.DataArray([1.0, 2.0, 3.0], dims="execution"), "load_bins": (1, 0)}, r"load_bins=\(1, 0\): give the edges"),
+    ],
+)
+def test_bad_input(keywords, message):
+    """The message says what came and what is needed."""
+    with pytest.raises(ValueError, match=message):
+        sample(1.0, 2.0, 3.0).perf.estimator_stability(**keywords)
+
+
+def test_unknown_statistic():
+    """run_estimate lists its statistics."""
+    with pytest.raises(ValueError, match="statistic='mode' is not known; choose one of 'mean', 'median', 'quartile', 'min'"):
+        sample(1.0, 2.0).perf.run_estimate(statistic="mode")
+
+
+def test_chunks_do_not_matter():
+    """A chunked array is answered lazily, with the same numbers."""
+    pytest.importorskip("dask")
+    times = perfarray.simulate(sizes={"execution": 30}, variances={"execution": 1e-4}, dims={"benchmark": 4}, rng=1)["time"]
+    lazy = times.chunk({"benchmark": 1}).perf.estimator_stability()
+    assert lazy.chunks
+    xr.testing.assert_allclose(lazy.compute(), times.perf.estimator_stability())

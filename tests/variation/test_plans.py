@@ -1,0 +1,534 @@
+"""plan_repetitions and plan_suite: the labelled floor, every message, laws, and simulations that hold the promise."""
+
+import math
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import perfarray
+from perfarray import plan_repetitions, plan_suite
+from strategies import timings
+
+TABLE_3 = [[[9, 5], [8, 3]], [[10, 6], [7, 11]], [[1, 12], [2, 4]]]
+COSTS = {"binary": 60.0, "execution": 5.0}
+
+
+def table3(**attrs):
+    return xr.DataArray(TABLE_3, dims=("binary", "execution", "iteration"), name="time", attrs={"units": "s"} | attrs)
+
+
+@pytest.fixture(scope="module")
+def pilot():
+    """Three benchmarks in two versions, 8 builds of 6 executions of 5 iterations, builds shared."""
+    return perfarray.simulate(
+        sizes={"binary": 8, "execution": 6, "iteration": 5},
+        variances={"binary": 2e-4, "execution": 4e-4, "iteration": 9e-4},
+        dims={"benchmark": ["a", "b", "c"], "version": ["old", "new"]},
+        shared={"binary": 0.5},
+        rng=2,
+    )
+
+
+def dataset(times, *args, **keywords):
+    return plan_repetitions(times, *args, **keywords).to_dataset()
+
+
+class TestWorked:
+    def test_example_of_section_6(self):
+        """The middle level merges, 18.25 iterations, the price of an execution joins that of a binary."""
+        plan = dataset(table3(), costs={"binary": 0, "execution": 10}, budget=580)
+        assert plan["unrounded"].sel(level="iteration").item() == pytest.approx(math.sqrt(10 * 12.7222222222222 / 0.381944444444444))
+        assert plan["merged"].values.tolist() == [False, True, False]
+        assert plan["repetitions"].sel(level="execution") == 1
+        assert plan["cost"] <= 580
+        assert plan["already"].values.tolist() == [3, 2, 2]
+
+    def test_mean_time_is_the_price_of_an_iteration(self):
+        """Mean 6.5 s: prices and budget in iterations times 6.5 give the same plan."""
+        iterations = dataset(table3(), costs={"binary": 20, "execution": 10}, budget=1000)
+        seconds = dataset(table3(), costs={"binary": 130, "execution": 65}, budget=6500, cost_units="s")
+        np.testing.assert_array_equal(seconds["repetitions"], iterations["repetitions"])
+        assert seconds["cost"].item() == pytest.approx(6.5 * iterations["cost"].item())
+        assert seconds["cost"].attrs["units"] == "s"
+
+    def test_more_counts_what_is_at_hand(self):
+        """The pilot cost 72 of 580; a new binary of 15 iterations costs 25: 20 more, and none where the money is spent."""
+        plan = dataset(table3(), costs={"binary": 0, "execution": 10}, budget=580)
+        each = 10 + plan["repetitions"].sel(level="iteration").item()
+        assert plan["more"].sel(level="binary") == (580 - 72) // each
+        assert plan["more"].sel(level="iteration") == plan["repetitions"].sel(level="iteration")
+        spent = dataset(table3(), costs={"binary": 0, "execution": 10}, budget=60)
+        assert spent["more"].values.tolist() == [0, 0, 0]
+
+    def test_planning_again_with_more_data_asks_for_less(self):
+        """More units at hand, fewer to run; when the width is reached, none."""
+        sizes = {"execution": 60, "iteration": 10}
+        times = perfarray.simulate(sizes=sizes, variances={"execution": 4e-4, "iteration": 4e-4}, rng=4)["time"]
+        more = [dataset(times[:n], costs={"execution": 5}, half_width=0.006)["more"].values[0] for n in (20, 30, 45)]
+        assert more[0] > more[1] > more[2]
+        assert dataset(times, costs={"execution": 5}, half_width=0.006)["more"].values.tolist() == [0, 0]
+
+    def test_biased_variances_are_never_negative(self):
+        """S for T: nothing merges, and more is asked of the outer levels."""
+        plan = dataset(table3(), costs={"binary": 100, "execution": 10}, budget=5000, variances="biased")
+        assert not plan["merged"].any()
+        s2 = perfarray.variance_components(table3())["level_variance"].values
+        expected = [math.sqrt(100 / 10 * s2[1] / s2[0]), math.sqrt(10 * s2[2] / s2[1])]
+        np.testing.assert_allclose(plan["unrounded"].values[1:], expected)
+
+    def test_zero_leaves_the_other_components_alone(self):
+        """Without estimating again, T1 is 16.5 and T3 2.27."""
+        plan = dataset(table3(), costs={"binary": 0, "execution": 10}, budget=580, negative="zero")
+        assert plan["repetitions"].sel(level="execution") == 1
+        assert plan["unrounded"].sel(level="execution") == 0
+
+    def test_a_level_with_one_repetition_in_the_pilot_is_merged(self):
+        """One execution in each build: its part cannot be told from the build's, its price joins."""
+        times = perfarray.simulate(
+            sizes={"binary": 9, "execution": 1, "iteration": 9}, variances={"binary": 1e-3, "iteration": 1e-3}, rng=1
+        )
+        plan = dataset(times, costs=COSTS, budget=5000)
+        assert plan["merged"].values.tolist() == [False, True, False]
+        assert plan["repetitions"].sel(level="execution") == 1
+
+    def test_the_pilots_limits_enclose_the_promise(self, pilot):
+        """Half-widths at either limit of the outermost component stand on both sides."""
+        plan = dataset(pilot, costs=COSTS, budget=5000)
+        assert (plan["half_width_lower"] <= plan["half_width"]).all()
+        assert (plan["half_width_upper"] >= plan["half_width"]).all()
+
+    def test_advice(self):
+        """Merged levels, few units, cheap iterations."""
+        said = dataset(table3(), costs={"binary": 0, "execution": 10}, budget=580)["advice"].item()
+        assert "one execution in each binary" in said
+        assert "the pilot's 3 units" in said
+        cheap = perfarray.simulate(sizes={"execution": 20, "iteration": 5}, variances={"execution": 1e-3, "iteration": 1e-6}, rng=1)
+        assert (
+            "more at the level iteration cost little: twice as many add"
+            in dataset(cheap, costs={"execution": 100}, budget=5000)["advice"].item()
+        )
+
+
+class TestKaliberasOwnData:
+    def test_iterations_are_all_but_useless(self, shared):
+        """10 executions x 2048 iterations: 1.27 % between executions, 0.04 % inside; 28 executions of one iteration give 0.5 %."""
+        path = shared("data", "archives", "research_csv", "kalibera_fft", "fft-10.csv.xz")
+        table = pd.read_csv(path, skipinitialspace=True)
+        times = xr.DataArray(table.to_numpy().T / 1000, dims=("execution", "iteration"), name="time", attrs={"units": "s"})
+        variation = times.perf.variance_components()["coefficient_of_variation"].values
+        assert (100 * variation).round(2).tolist() == [1.27, 0.04]
+        plan = dataset(times, costs={"execution": 20}, half_width=0.005)
+        assert plan["repetitions"].values.tolist() == [28, 1]
+        assert plan["cost"] == 588
+        interval = times.perf.mean_interval()
+        assert round(100 * float((interval["upper"] / interval["estimate"] - 1).item()), 1) == 0.9
+
+
+class TestRatio:
+    def test_two_systems_cost_twice(self, pilot):
+        """Both run with the same counts; relative variances add."""
+        ratio = dataset(pilot, "old", costs=COSTS, budget=10_000)
+        alone = dataset(pilot, costs=COSTS, budget=5000)
+        assert ratio["repetitions"].dims == ("benchmark", "version", "level")
+        assert ratio["version"].values.tolist() == ["new"]
+        assert ratio.attrs["baseline"] == "old"
+        worst = alone["half_width"].max("version").values
+        assert (ratio["half_width"].sel(version="new").values > alone["half_width"].min("version").values).all()
+        assert (ratio["half_width"].sel(version="new").values < 1.6 * worst).all()
+
+    def test_baseline_may_be_another_object(self, pilot):
+        """As a label."""
+        by_label = dataset(pilot, "old", costs=COSTS, budget=10_000).sel(version="new")
+        other = dataset(pilot.sel(version="new", drop=True), pilot.sel(version="old", drop=True), costs=COSTS, budget=10_000)
+        np.testing.assert_array_equal(by_label["repetitions"], other["repetitions"])
+        assert other.attrs["baseline"] == "other timings"
+
+    def test_prices_of_both_versions(self, pilot):
+        """Prices along the dim compared are taken at each system's own label."""
+        costs = {"binary": xr.DataArray([0.0, 60.0], dims="version", coords={"version": ["new", "old"]}), "execution": 5.0}
+        found = dataset(pilot, "old", costs=costs, budget=10_000)
+        half = dataset(pilot, "old", costs={"binary": 30.0, "execution": 5.0}, budget=10_000)
+        np.testing.assert_array_equal(found["repetitions"], half["repetitions"])
+
+
+class TestCosts:
+    def test_numbers_arrays_series_and_labelled_arrays(self, pilot):
+        """All name the same prices; labels are matched by name."""
+        forms = [
+            [1.0, 2.0, 3.0],
+            np.array([1.0, 2.0, 3.0]),
+            pd.Series([3.0, 1.0, 2.0], index=["c", "a", "b"]),
+            xr.DataArray([2.0, 1.0, 3.0], dims="benchmark", coords={"benchmark": ["b", "a", "c"]}),
+        ]
+        plans = [dataset(pilot, costs={"binary": 60.0, "execution": form}, budget=3000) for form in forms]
+        for plan in plans[1:]:
+            xr.testing.assert_identical(plan, plans[0])
+
+    @pytest.mark.parametrize(
+        ("keywords", "message"),
+        [
+            ({"costs": {"binary": 1.0}}, "costs has no price for 'execution'"),
+            ({"costs": COSTS | {"build": 1.0}}, "costs names 'build', which is no level of these timings"),
+            ({"costs": COSTS | {"binary": "10s"}}, r"costs\['binary'\]='10s': give a number, an array over benchmark"),
+            ({"costs": COSTS | {"binary": True}}, r"costs\['binary'\]=True: give a number"),
+            ({"costs": COSTS | {"binary": {"a": 1}}}, r"give a number, an array over benchmark"),
+            ({"costs": COSTS | {"binary": -1.0}}, r"costs\['binary'\] holds -1"),
+            ({"costs": COSTS | {"binary": np.nan}}, r"costs\['binary'\] holds nan"),
+            ({"costs": COSTS | {"binary": [1.0, -2.0, 3.0]}}, r"costs\['binary'\] holds -2"),
+            ({"costs": COSTS | {"iteration": 0.0}}, r"costs\['iteration'\] holds 0; a price is above zero"),
+            ({"costs": COSTS | {"binary": [1.0, 2.0]}}, r"costs\['binary'\] has shape \(2,\)"),
+            ({"costs": COSTS | {"binary": xr.DataArray([1.0], dims="machine")}}, "has the dim 'machine', along which"),
+            ({"costs": COSTS | {"binary": xr.DataArray([1.0], dims="benchmark")}}, "has 1 values along 'benchmark'"),
+            ({"costs": COSTS | {"binary": pd.Series([1.0, 2.0], index=["a", "b"])}}, "has no price for 'c' along 'benchmark'"),
+            ({"costs": 5.0}, "give a mapping of levels to prices"),
+            ({"costs": COSTS, "cost_units": "h"}, "cost_units='h' is not known"),
+            ({"costs": COSTS, "variances": "S"}, "variances='S' is not known"),
+            ({"costs": COSTS, "negative": "keep"}, "negative='keep' is not known"),
+            ({"costs": COSTS, "min_units": 1}, "min_units=1: give a whole number of at least 2"),
+            ({"costs": COSTS, "budget": None}, "neither of budget= and half_width= came"),
+            ({"costs": COSTS, "half_width": 0.01}, "both of budget= and half_width= came"),
+            ({"costs": COSTS, "budget": 0}, "budget=0: give what may be spent"),
+            ({"costs": COSTS, "budget": None, "half_width": 1.5}, "half_width=1.5 is out of range"),
+            ({"costs": COSTS, "budget": 329}, "budget=329 iterations does not buy 5 repetitions of 'binary'.*the least budget is 330"),
+        ],
+    )
+    def test_bad_input(self, pilot, keywords, message):
+        """What came, and what is needed."""
+        with pytest.raises(ValueError, match=message):
+            plan_repetitions(pilot, **({"budget": 3000} | keywords))
+
+    def test_seconds_need_times_in_seconds(self, pilot):
+        """A throughput's mean is no price."""
+        rates = (1 / pilot["time"]).assign_attrs(units="ops/s", better="higher")
+        with pytest.raises(ValueError, match=r"is in 'ops/s', not seconds; say in costs what one iteration takes"):
+            plan_repetitions(rates, costs=COSTS, budget=3000, cost_units="s")
+        plan_repetitions(rates, costs=COSTS | {"iteration": 1.0}, budget=3000, cost_units="s")
+
+    def test_a_lazy_plan_checks_prices_too(self, pilot):
+        """Before anything is computed."""
+        pytest.importorskip("dask.array")
+        with pytest.raises(ValueError, match="the least budget is 330"):
+            plan_repetitions(pilot.chunk(benchmark=1), costs=COSTS, budget=329)
+
+
+class TestTrouble:
+    def test_cells_in_trouble_have_no_plan_and_one_warning(self):
+        """One unit, nothing measured, no variation: NaN, counted; the others have plans."""
+        rng = np.random.default_rng(1)
+        values = rng.normal(10, 1, (4, 6, 5))
+        values[1, 1:] = np.nan
+        values[2] = np.nan
+        values[3] = 7.0
+        times = xr.DataArray(values, dims=("benchmark", "execution", "iteration"), name="time", attrs={"units": "s"})
+        with pytest.warns(
+            UserWarning, match="1 of 4 cells have no plan: nothing was measured.*rest on one execution.*no variation"
+        ) as caught:
+            plan = dataset(times, costs={"execution": 5}, budget=1000)
+        assert len(caught) == 1
+        assert np.isnan(plan["cost"].values).tolist() == [False, True, True, True]
+        assert np.isnan(plan["repetitions"].values).all(axis=1).tolist() == [False, True, True, True]
+        assert plan["n"].values.tolist() == [6, 1, 0, 6]
+
+    def test_metrics(self, pilot):
+        """Several metrics give a dim."""
+        both = pilot.assign(energy=pilot["time"] * 3)
+        both["energy"].attrs["units"] = "J"
+        plan = dataset(both, costs=COSTS, budget=3000, metric=["time", "energy"])
+        assert plan["repetitions"].dims == ("metric", "benchmark", "version", "level")
+        np.testing.assert_array_equal(plan["repetitions"].sel(metric="time"), plan["repetitions"].sel(metric="energy"))
+
+    def test_round_trip(self, pilot, tmp_path):
+        """A plan survives netCDF."""
+        pytest.importorskip("h5netcdf")
+        plan = dataset(pilot, "old", costs=COSTS, budget=10_000)
+        plan.to_netcdf(tmp_path / "plan.nc", engine="h5netcdf")
+        with xr.open_dataset(tmp_path / "plan.nc", engine="h5netcdf") as back:
+            xr.testing.assert_equal(back.load(), plan)
+            assert back.attrs == plan.attrs
+
+
+class TestClass:
+    def test_frozen_without_unpacking(self, pilot):
+        """A result is read by name."""
+        plan = plan_repetitions(pilot, costs=COSTS, budget=3000)
+        with pytest.raises(AttributeError):
+            plan.dataset = None
+        with pytest.raises(TypeError):
+            iter(plan)
+        with pytest.raises(TypeError):
+            perfarray.timings.results.RepetitionPlan(plan.to_dataset())
+        assert plan != plan_repetitions(pilot, costs=COSTS, budget=3000)
+        assert not hasattr(plan, "__dict__")
+        assert repr(plan).startswith("RepetitionPlan\n<xarray.Dataset")
+        assert plan._repr_html_().startswith("<b>RepetitionPlan</b>")
+
+
+law = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def prices_for(times):
+    return {level: 3.0 * 2**i for i, level in enumerate(("iteration", "execution", "session", "binary")) if level in times.dims}
+
+
+def quiet(times, *args, **keywords):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return dataset(times, *args, costs=prices_for(times), budget=2000, **keywords)
+
+
+class TestLaws:
+    @given(times=timings())
+    @law
+    def test_times_thousand(self, times):
+        """Relative plans do not depend on the unit of time."""
+        a, b = quiet(times, "old"), quiet((times * 1024).assign_attrs(times.attrs), "old")
+        np.testing.assert_array_equal(a["repetitions"], b["repetitions"])
+        np.testing.assert_allclose(a["half_width"], b["half_width"])
+
+    @given(times=timings(), seed=st.integers(0, 100))
+    @law
+    def test_transposed_and_shuffled(self, times, seed):
+        """Neither the order of dims nor that of units matters."""
+        rng = np.random.default_rng(seed)
+        other = times.transpose(*rng.permutation(list(times.dims)))
+        xr.testing.assert_allclose(quiet(other).transpose(*quiet(times).dims).drop_vars("advice"), quiet(times).drop_vars("advice"))
+        top = next(dim for dim in times.dims if dim not in ("benchmark", "version"))
+        shuffled = times.isel({top: rng.permutation(times.sizes[top])})
+        np.testing.assert_allclose(quiet(shuffled)["half_width"], quiet(times)["half_width"], rtol=1e-6)
+
+    @given(times=timings())
+    @law
+    def test_chunked(self, times):
+        """A lazy plan has the same numbers."""
+        pytest.importorskip("dask.array")
+        lazy = quiet(times.chunk({"benchmark": 1}), "old")
+        assert all(variable.chunks is not None for variable in lazy.data_vars.values())
+        xr.testing.assert_identical(lazy.compute(scheduler="synchronous"), quiet(times, "old"))
+
+    def test_function_is_method(self, pilot):
+        """And the Dataset's plan is that of its variable."""
+        found = pilot.perf.plan_repetitions(costs=COSTS, budget=3000).to_dataset()
+        xr.testing.assert_identical(found, dataset(pilot["time"], costs=COSTS, budget=3000))
+        suite = pilot.perf.plan_suite(costs=COSTS, budget=3000).to_dataset()
+        xr.testing.assert_identical(suite, plan_suite(pilot, costs=COSTS, budget=3000).to_dataset())
+
+
+class TestSuite:
+    def test_what_it_holds(self, pilot):
+        """Counts for every benchmark, the same number of builds for all, within the budget."""
+        plan = plan_suite(pilot, costs=COSTS, budget=6000).to_dataset()
+        assert plan["repetitions"].dims == ("benchmark", "version", "level")
+        builds = plan["repetitions"].sel(level="binary")
+        assert (builds == builds.isel(benchmark=0)).all()
+        assert (plan["cost"] <= 6000).all()
+        np.testing.assert_allclose(plan["seconds"].sum("benchmark") + 60 * builds.isel(benchmark=0), plan["cost"])
+        assert (plan["half_width"] < plan["default_half_width"]).all()
+        assert plan.attrs["benchmarks"] == "shared: binary"
+
+    def test_ratio_gives_each_system_its_counts(self, pilot):
+        """The noisier system gets more of the budget."""
+        noisy = pilot.copy()
+        mean = noisy["time"].sel(version="new").mean()
+        noisy["time"].loc[{"version": "new"}] = mean + 3 * (noisy["time"].sel(version="new") - mean)
+        plan = plan_suite(noisy, "old", costs=COSTS, budget=12_000).to_dataset().sel(version="new")
+        assert plan["repetitions"].isel(level=0, benchmark=0) > plan["baseline_repetitions"].isel(level=0, benchmark=0)
+        assert plan["cost"] <= 12_000
+
+    def test_correlation_may_be_assumed(self, pilot):
+        """Builds that move together need more of them; without shared builds in the pilot independence is assumed and said."""
+        alone = pilot["time"].copy()
+        del alone.attrs["shared_levels"]
+        none = plan_suite(alone, costs=COSTS, budget=6000).to_dataset()
+        assert none.attrs["benchmarks"] == "independent (assumed)"
+        full = plan_suite(alone, costs=COSTS, budget=6000, correlation=1.0).to_dataset()
+        assert (full["half_width"] > none["half_width"]).all()
+        assert full.attrs["correlation"] == 1.0
+
+    def test_half_width(self, pilot):
+        """Reached."""
+        plan = plan_suite(pilot, costs=COSTS, half_width=0.01).to_dataset()
+        assert (plan["half_width"] <= 0.01).all()
+        assert (plan["half_width"] > 0.0095).all()
+
+    def test_more_counts_what_is_at_hand(self, pilot):
+        """The pilot cost 8 builds, 144 starts and 720 iterations; the rest of the money buys units of the plan's counts."""
+        times = pilot.sel(version="new")
+        plan = plan_suite(times, costs=COSTS | {"iteration": 1.0}, budget=6000).to_dataset()
+        assert plan["already"].isel(benchmark=0).values.tolist() == [8, 6, 5]
+        spent = 8 * 60 + 144 * 5 + 720
+        builds, executions, iterations = plan["repetitions"].values.T
+        each = 60 + (executions * 5 + executions * iterations).sum()
+        assert (plan["more"].sel(level="binary") == (6000 - spent) // each).all()
+        np.testing.assert_array_equal(plan["more"].isel(level=[1, 2]), plan["repetitions"].isel(level=[1, 2]))
+        assert plan["more_half_width"] < plan_suite(times, costs=COSTS, budget=4000).to_dataset()["half_width"]
+        none = plan_suite(times, costs=COSTS | {"iteration": 1.0}, budget=1000).to_dataset()
+        assert (none["more"] == 0).all()
+        assert builds[0] > 8
+
+    def test_planning_again_with_more_data_asks_for_less(self):
+        """More units at hand, fewer to run; when the width is reached, none."""
+        sizes = {"execution": 60, "iteration": 10}
+        variances = {"execution": 4e-4, "iteration": 4e-4}
+        times = perfarray.simulate(sizes=sizes, variances=variances, dims={"benchmark": 3}, shared={"execution": 0.5}, rng=4)["time"]
+
+        def more(n):
+            part = times.isel(execution=slice(n))
+            return plan_suite(part, costs={"execution": 5}, shared="execution", half_width=0.0058).to_dataset()["more"].values[0, 0]
+
+        assert more(15) > more(25) > more(35) > 0
+        assert more(60) == 0
+
+    def test_the_pilots_limits_enclose_the_promise(self, pilot):
+        """Half-widths at either limit of the outermost component stand on both sides; a longer pilot's are narrower."""
+        plan = plan_suite(pilot, costs=COSTS, budget=6000).to_dataset()
+        assert (plan["half_width_lower"] < plan["half_width"]).all()
+        assert (plan["half_width_upper"] > plan["half_width"]).all()
+
+    def test_advice(self, pilot):
+        """What is run once, small counts, few units."""
+        said = plan_suite(pilot.sel(version="old"), costs=COSTS, budget=6000).to_dataset()["advice"].item()
+        assert "one execution in each binary is best for 'c'" in said
+        assert "counts below 5 per binary at the level execution ('a', 'b')" in said
+        assert "the pilot's 8 units know the variation between them poorly" in said
+
+    def test_pairs(self):
+        """Builds of both systems side by side: what a pair has in common cancels, so fewer of them reach a width; one number of builds."""
+        sizes, variances = {"binary": 30, "execution": 4}, {"binary": 4e-4, "execution": 4e-4}
+        times = perfarray.simulate(sizes=sizes, variances=variances, dims={"benchmark": 3, "version": ["old", "new"]}, rng=1)
+        drift = xr.DataArray(np.random.default_rng(2).normal(0, 0.03, 30), dims="binary")
+        times["time"] = (times["time"] + drift).assign_attrs(times["time"].attrs | {"shared_levels": "binary"})
+        costs = {"binary": 60.0}
+        pairs = plan_suite(times, "old", costs=costs, half_width=0.01, paired="binary").to_dataset().sel(version="new")
+        apart = plan_suite(times, "old", costs=costs, half_width=0.01).to_dataset().sel(version="new")
+        assert pairs["cost"] < 0.7 * apart["cost"]
+        assert pairs["half_width"] <= 0.01
+        assert pairs.attrs["paired"] == "binary"
+        np.testing.assert_array_equal(pairs["repetitions"].sel(level="binary"), pairs["baseline_repetitions"].sel(level="binary"))
+        np.testing.assert_array_equal(pairs["more"].sel(level="binary"), pairs["baseline_more"].sel(level="binary"))
+        own = pairs["seconds"].sum() + 2 * 60 * pairs["repetitions"].sel(level="binary")[0]
+        assert own.item() == pytest.approx(pairs["cost"].item())
+
+    def test_pairs_are_matched_by_label(self, pilot):
+        """In any order; units without a partner are left out, with one warning."""
+        new, old = pilot.sel(version="new", drop=True), pilot.sel(version="old", drop=True)
+        expected = plan_suite(new, old, costs=COSTS, budget=12_000, paired="binary").to_dataset()
+        turned = plan_suite(new, old.isel(binary=slice(None, None, -1)), costs=COSTS, budget=12_000, paired="binary").to_dataset()
+        xr.testing.assert_allclose(turned.drop_vars("advice"), expected.drop_vars("advice"))
+        with pytest.warns(UserWarning, match="paired='binary': 2 units of one system have no partner"):
+            fewer = plan_suite(new, old.isel(binary=slice(2, None)), costs=COSTS, budget=12_000, paired="binary").to_dataset()
+        assert fewer["n"] == 6
+
+    def test_sessions_that_serve_every_benchmark(self):
+        """A second shared level is paid once: one number of sessions for all benchmarks, cheaper than sessions for each."""
+        sizes = {"binary": 12, "session": 5, "execution": 4}
+        variances = {"binary": 2e-4, "session": 6e-4, "execution": 9e-4}
+        shared = {"binary": 0.3, "session": 0.3}
+        times = perfarray.simulate(sizes=sizes, variances=variances, dims={"benchmark": 4}, shared=shared, rng=3)
+        costs = {"binary": 60.0, "session": 20.0, "execution": 1.0}
+        both = plan_suite(times, costs=costs | {"execution": 2.0}, half_width=0.01, shared=("binary", "session")).to_dataset()
+        one = plan_suite(times, costs=costs | {"execution": 2.0}, half_width=0.01).to_dataset()
+        assert both.attrs["shared"] == both.attrs["benchmarks"].removeprefix("shared: ") == "binary session"
+        assert (both["repetitions"].sel(level="session") == both["repetitions"].sel(level="session")[0]).all()
+        builds, sessions = both["repetitions"].values[0, :2]
+        assert both["cost"].item() == pytest.approx(builds * 60 + builds * sessions * 20 + both["seconds"].sum().item())
+        assert both["cost"] < one["cost"]
+
+    def test_chunked(self, pilot):
+        """Chunks along dims that broadcast."""
+        pytest.importorskip("dask.array")
+        lazy = plan_suite(pilot.chunk(version=1), costs=COSTS, budget=6000).to_dataset()
+        xr.testing.assert_identical(lazy.compute(scheduler="synchronous"), plan_suite(pilot, costs=COSTS, budget=6000).to_dataset())
+
+    def test_trouble(self, pilot):
+        """One unit, or none: no plan, one warning."""
+        with pytest.warns(UserWarning, match="2 of 2 suites have a benchmark with fewer than two units"):
+            plan = plan_suite(pilot.isel(binary=[0]), costs=COSTS, budget=6000).to_dataset()
+        assert plan["cost"].isnull().all()
+        still = xr.ones_like(pilot["time"])
+        with pytest.warns(UserWarning, match="2 of 2 suites show no variation"):
+            plan_suite(still, costs=COSTS, budget=6000)
+
+    @pytest.mark.parametrize(
+        ("keywords", "message"),
+        [
+            ({"shared": "execution"}, "shared='execution' is not the outermost level 'binary'"),
+            ({"shared": "session"}, "shared='session' is not known"),
+            ({"across": "program"}, "dim 'program' not found"),
+            ({"across": "binary"}, "across='binary' is a level"),
+            ({"correlation": 2.0}, "correlation=2.0 is out of range"),
+            ({"costs": {"binary": [1.0, 2.0, 3.0], "execution": 1.0}}, r"costs\['binary'\] differs between benchmarks"),
+            ({"budget": 100}, "budget=100 s does not buy 5 repetitions of 'binary'"),
+            ({"negative": "keep"}, "negative='keep' is not known"),
+            ({"budget": None}, "neither of budget="),
+            ({"paired": "binary"}, "paired='binary' matches the units of two systems; name the baseline too"),
+            ({"paired": "execution", "baseline": "old"}, "paired='execution' is not known; choose one of 'binary'"),
+            ({"paired": "binary", "baseline": "old", "shared": ("binary", "execution")}, "with several shared levels"),
+            ({"shared": ("execution", "binary")}, "is not the outermost level 'binary'"),
+        ],
+    )
+    def test_bad_input(self, pilot, keywords, message):
+        """What came, and what is needed."""
+        with pytest.raises(ValueError, match=message):
+            plan_suite(pilot, **({"costs": COSTS, "budget": 6000} | keywords))
+
+
+@pytest.mark.slow
+class TestSimulatedTruth:
+    VARIANCES = {"binary": 2e-4, "execution": 6e-4, "iteration": 2e-3}  # noqa: RUF012
+
+    def test_the_promised_half_width_is_met(self):
+        """From a large pilot: experiments run as planned have intervals of the promised width, and these cover."""
+        pilot = perfarray.simulate(sizes={"binary": 60, "execution": 10, "iteration": 10}, variances=self.VARIANCES, rng=1)
+        plan = dataset(pilot, costs=COSTS, budget=8000)
+        counts = {str(level): int(n) for level, n in zip(plan["level"].values, plan["repetitions"].values, strict=True)}
+        runs = perfarray.simulate(sizes=counts, variances=self.VARIANCES, dims={"benchmark": 1000}, rng=2)
+        interval = runs.perf.mean_interval()
+        half = (interval["upper"] - interval["lower"]) / 2 / interval["estimate"]
+        assert float(np.sqrt((half**2).mean())) == pytest.approx(plan["half_width"].item(), rel=0.12)
+        covered = ((interval["lower"] <= 1) & (interval["upper"] >= 1)).mean().item()
+        assert 0.93 < covered < 0.97
+
+    def test_a_suite_keeps_its_promise(self):
+        """Shared builds with correlated effects, 500 experiments run as planned: intervals of the promised width, and they cover."""
+        dims, shared = {"benchmark": 4}, {"binary": 0.6}
+        sizes = {"binary": 80, "execution": 8, "iteration": 8}
+        scale = xr.DataArray([0.5, 1.0, 1.5, 2.0], dims="benchmark")
+
+        def noisier(times):
+            return (1 + scale * (times - 1)).assign_attrs(times.attrs)
+
+        pilot = noisier(perfarray.simulate(sizes=sizes, variances=self.VARIANCES, dims=dims, shared=shared, rng=3)["time"])
+        plan = plan_suite(pilot, costs=COSTS, budget=12_000).to_dataset()
+        counts = {str(level): int(n) for level, n in zip(plan["level"].values, plan["repetitions"].max("benchmark").values, strict=True)}
+        several = dims | {"experiment": 500}
+        runs = noisier(perfarray.simulate(sizes=counts, variances=self.VARIANCES, dims=several, shared=shared, rng=4)["time"])
+        assert len(np.unique(plan["repetitions"].sel(level="execution"))) > 1
+        logs = 0.0
+        for name in runs["benchmark"].values:
+            _, executions, iterations = plan["repetitions"].sel(benchmark=name).values.astype(int)
+            own = runs.sel(benchmark=name)[..., :executions, :iterations]
+            logs = logs + np.log(own.mean(["execution", "iteration"])) / 4
+        from scipy.stats import t
+
+        half = t.ppf(0.975, counts["binary"] - 1) * logs.std("binary", ddof=1) / math.sqrt(counts["binary"])
+        assert float(np.sqrt((half**2).mean())) == pytest.approx(plan["half_width"].item(), rel=0.1)
+        covered = (abs(logs.mean("binary")) <= half).mean().item()
+        assert 0.93 < covered < 0.97
+
+    def test_shared_builds_never_lose(self):
+        """One build for three benchmarks against builds for each with a third of the money: better, and equal at correlation 1."""
+        times = perfarray.simulate(
+            sizes={"binary": 40, "execution": 6}, variances={"binary": 4e-4, "execution": 4e-4}, dims={"benchmark": 3}, rng=5
+        )["time"]
+        costs = {"binary": 60.0, "execution": 1.0}
+        joint = [plan_suite(times, costs=costs, budget=20_000, correlation=part).to_dataset()["half_width"].item() for part in (0, 0.5, 1)]
+        own = [plan_suite(times[[b]], costs=costs, budget=20_000 / 3).to_dataset()["half_width"].item() for b in range(3)]
+        separate = math.sqrt(sum((width / 3) ** 2 for width in own))
+        assert joint[0] < 0.7 * separate
+        assert joint[1] < 0.9 * separate
+        assert joint[2] == pytest.approx(separate, rel=0.02)
