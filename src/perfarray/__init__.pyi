@@ -47,6 +47,9 @@ from .tables.frames import to_timings as to_timings
 from .timings.counts import counts as counts
 from .timings.counts import drop_warmup as drop_warmup
 from .timings.counts import merge_level as merge_level
+from .timings.notes import Note as Note
+from .timings.notes import PerfarrayWarning as PerfarrayWarning
+from .timings.notes import notes as notes
 from .timings.options import set_options as set_options
 from .variation.components import variance_components as variance_components
 from .variation.estimators import estimator_stability as estimator_stability

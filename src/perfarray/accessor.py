@@ -63,6 +63,7 @@ class TimingsAccessor(Accessor):
     mean_interval = Method(lambda: perfarray.mean_interval)
     merge_level = Method(lambda: perfarray.merge_level)
     normality = Method(lambda: perfarray.normality)
+    notes = Method(lambda: perfarray.notes)
     overall_speedup = Method(lambda: perfarray.overall_speedup)
     pairwise = Method(lambda: perfarray.pairwise)
     plan_repetitions = Method(lambda: perfarray.plan_repetitions)
@@ -95,6 +96,7 @@ class FrameAccessor(Accessor):
     """From a long table to labelled timings."""
 
     explain_variation = Method(lambda: perfarray.explain_variation)
+    notes = Method(lambda: perfarray.notes)
     to_timings = Method(lambda: perfarray.to_timings)
 
 

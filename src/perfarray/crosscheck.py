@@ -17,9 +17,12 @@ from perfarray.suites.hierarchical import hierarchical_performance_test
 from perfarray.suites.randomization import randomization_test
 from perfarray.suites.scores import score_ratio_interval
 from perfarray.timings.across import name_suites
+from perfarray.timings.metrics import over_metrics
+from perfarray.timings.notes import warn
+from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resampling import Rng
-from perfarray.timings.resolve import Data, Pair, over_metrics, resolve_pair, shared_levels
-from perfarray.timings.validation import check_confidence_level, check_count, warn
+from perfarray.timings.resolve import Data, shared_levels
+from perfarray.timings.validation import check_confidence_level, check_count
 
 UNANSWERED = "not asked"
 """The verdict of a method that does not speak of the suite, or not of single benchmarks."""

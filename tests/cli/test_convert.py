@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from test_cli import run
+from cli.test_compare import run
 
 import perfarray
 from perfarray.cli import convert as _cli_convert

@@ -145,14 +145,13 @@ def compare(
 @contextmanager
 def _gathered(said: list[str]) -> Iterator[None]:
     """Gather warnings, each once, as lines."""
-    from perfarray.timings.validation import ALSO
-
     with warnings.catch_warnings(record=True) as caught:
         warnings.filterwarnings("always", category=UserWarning)
         try:
             yield
         finally:
-            texts = [" ".join(part.split()) for warning in caught for part in str(warning.message).split(ALSO)]
+            parts = [getattr(warning.message, "notes", (warning.message,)) for warning in caught]
+            texts = [" ".join(str(getattr(part, "message", part)).split()) for note in parts for part in note]
             said += [text for text in dict.fromkeys(texts) if not SAID_IN_OWN_WORDS.match(text)]
 
 
@@ -161,7 +160,8 @@ def _read(places: dict[str, str], layout: str | None, format: str | None, files_
     import numpy as np
 
     from perfarray import read_archive
-    from perfarray.timings.validation import listed, warn
+    from perfarray.timings.notes import warn
+    from perfarray.timings.validation import listed
 
     times = read_archive(places, dim="version", layout=layout, format=format)
     if "file" not in times.dims or "{file}" in (layout or ""):

@@ -12,6 +12,8 @@ from perfarray.numerics.bootstrap_limits import least_units, limits_of, percenti
 from perfarray.numerics.bootstrap_samples import draw_sample, flattened, sample_bootstrap, spread
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply, is_chunked
+from perfarray.timings.metrics import over_metrics
+from perfarray.timings.notes import Note, check, noted
 from perfarray.timings.resampling import (
     BOOTSTRAP_METHODS,
     Resample,
@@ -19,13 +21,9 @@ from perfarray.timings.resampling import (
     Rng,
     cell_numbers,
     check_resampling,
-    few_replicates,
-    few_units,
-    resampling_notes,
 )
-from perfarray.timings.resolve import Data, Timings, over_metrics, resolve, shared_levels
-from perfarray.timings.units import single_units
-from perfarray.timings.validation import check_choice, check_confidence_level, warn
+from perfarray.timings.resolve import Data, Timings, resolve, shared_levels
+from perfarray.timings.validation import check_choice, check_confidence_level
 
 REPLICATE = "replicate"
 STATISTICS = ("mean", "median", "min")
@@ -124,7 +122,7 @@ def bootstrap_distribution(
     joint = _leading(data.levels, common) if BENCHMARK in data.array.dims else 0
     plan = check_resampling(data, resample, n_resamples, rng, joint=joint > 0 or paired is not None, compiled=statistic == "mean")
     draws = Draws(plan.drawn, plan.n_resamples, plan.key, plan.engine)
-    array, note, compared = data.array, "", [str(dim) for dim in data.array.dims if dim not in (*data.levels, BENCHMARK)]
+    array, note, compared = data.array, None, [str(dim) for dim in data.array.dims if dim not in (*data.levels, BENCHMARK)]
     if paired is not None:
         array, note = _matched_units(data, paired, compared)
     groups = cell_numbers([array], data.levels, apart=(BENCHMARK,) if joint else ())
@@ -147,11 +145,10 @@ def bootstrap_distribution(
     attrs |= ({"shared": " ".join(common)} if joint else {}) | ({"paired": paired} if paired else {})
     distribution = found["replicates"].assign_coords(observed=found["observed"], n=found["n"]).assign_attrs(attrs)
     distribution.name = str(data.array.name or "time")
-    warn(data.note, note)
-    return distribution.transpose(..., REPLICATE)
+    return noted(distribution.transpose(..., REPLICATE), *data.notes, note)
 
 
-def _matched_units(data: Timings, paired: str, compared: list[str]) -> tuple[xr.DataArray, str]:
+def _matched_units(data: Timings, paired: str, compared: list[str]) -> tuple[xr.DataArray, Note | None]:
     """Leave out the units that some label of the compared dims lacks, and say how many; a lazy array is not looked at."""
     check_choice(paired, "paired", data.levels[:1])
     if not compared:
@@ -161,7 +158,8 @@ def _matched_units(data: Timings, paired: str, compared: list[str]) -> tuple[xr.
     measured = data.array.notnull().any(data.levels[1:])
     matched = (measured | ~measured.any(paired)).all(compared)
     alone = 0 if is_chunked(data.array) else int((measured & ~matched).sum())
-    note = f"paired={paired!r}: {alone} units of one label have no partner and are left out" if alone else ""
+    text = f"paired={paired!r}: {alone} units of one label have no partner and are left out"
+    note = Note("no_partner", text, {"level": paired, "units": alone}) if alone else None
     return data.array.where(matched), note
 
 
@@ -278,13 +276,7 @@ def bootstrap_interval(
     result = apply(
         kernel, data.array, cell_numbers([data.array], data.levels), core=[data.levels, ()], outputs=_outputs(data.units), attrs=attrs
     )
-    warn(
-        data.note,
-        *single_units(result, data),
-        _not_surrounded(result),
-        *resampling_notes(result["n"], plan, method, level, mean=statistic == "mean"),
-    )
-    return result
+    return noted(result, *data.notes, data.selected, checks=("units", "surrounded", "resampling"))
 
 
 def _outputs(units: str) -> dict[str, Output]:
@@ -329,10 +321,7 @@ def _stored_interval(distribution: xr.DataArray, level: float, method: str, give
         kernel, distribution.drop_vars(["observed", "n"]), observed, n, core=[[REPLICATE], [], []],
         outputs=_outputs(str(distribution.attrs.get("units", "1"))), attrs=attrs,
     )  # fmt: skip
-    units = f"units ({distribution.attrs.get('unit', 'execution')})"
-    few = few_replicates(distribution.sizes[REPLICATE], method, level)
-    warn(few_units(result["n"], method, units, studentize=distribution.attrs.get("statistic") == "mean"), few)
-    return result
+    return noted(result, checks=("resampling",))
 
 
 def _check_observed(distribution: xr.DataArray, observed: xr.DataArray) -> None:
@@ -348,10 +337,9 @@ def _check_observed(distribution: xr.DataArray, observed: xr.DataArray) -> None:
         )
 
 
-def _not_surrounded(result: xr.Dataset) -> str:
-    """Say how many cells have units and no limits; a lazy result is not looked at."""
-    if is_chunked(result["n"]):
-        return ""
+@check("surrounded")
+def _not_surrounded(result: xr.Dataset) -> tuple[Note | None, ...]:
+    """Say how many cells have units and no limits."""
     unknown = int((np.isnan(result["upper"]) & (result["n"] > 2)).sum())
-    method = result.attrs["method"]
-    return f"{unknown} of {result['n'].size} cells have no {method} limits: the replicates do not surround the estimate" if unknown else ""
+    text = f"{unknown} of {result['n'].size} cells have no {result.attrs['method']} limits: the replicates do not surround the estimate"
+    return (Note("no_limits", text, {"cells": unknown, "of": result["n"].size}) if unknown else None,)

@@ -17,6 +17,9 @@ from perfarray.numerics.types import Floats
 from perfarray.numerics.verdicts import Rules, compare_units
 from perfarray.timings.across import UNMATCHED, check_across, name_suites
 from perfarray.timings.apply import Output, apply, data_label, is_chunked
+from perfarray.timings.metrics import over_metrics
+from perfarray.timings.notes import Note, noted
+from perfarray.timings.pairs import Pair, baseline_name, resolve_pair
 from perfarray.timings.resampling import (
     BOOTSTRAP_METHODS,
     Resample,
@@ -25,21 +28,9 @@ from perfarray.timings.resampling import (
     cell_numbers,
     check_no_resampling,
     check_resampling,
-    resampling_notes,
 )
-from perfarray.timings.resolve import (
-    Data,
-    Pair,
-    Timings,
-    baseline_name,
-    check_positive_values,
-    match_units,
-    over_metrics,
-    resolve_pair,
-    shared_levels,
-)
-from perfarray.timings.units import single_units
-from perfarray.timings.validation import check_choice, check_confidence_level, check_threshold, warn
+from perfarray.timings.resolve import Data, Timings, shared_levels
+from perfarray.timings.validation import check_choice, check_confidence_level, check_threshold
 
 UNITS_DIM = "_unit"
 
@@ -149,11 +140,7 @@ def compare(
     check_choice(correction, "correction", (None, "holm", "bh"))
     check_choice(band, "band", ("linear", "log"))
     level, margin = check_confidence_level(confidence_level), check_threshold(threshold)
-    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels)
-    for side in (pair.candidate, pair.baseline):
-        check_positive_values(side, "a comparison")
-    if paired is not None:
-        pair = match_units(pair, paired)
+    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive="a comparison")
     common = shared_levels(pair.candidate, shared)
     joint = pair.candidate.levels[0] in common
     rules = Rules(method, df, margin, level, correction, pair.candidate.better, paired is not None, joint, band)
@@ -173,18 +160,14 @@ def compare(
         kernel = functools.partial(compare_units, rules=rules)
         result = apply(kernel, new, old, core=[core, core], outputs=_outputs(across), coords=coords, attrs=attrs | {"df": df})
     result = _as_given(result, pair, across)
-    notes = [*pair.notes, *single_units(result, pair.candidate)]
-    if plan is not None:
-        most = level if is_chunked(result["n"]) else float(result["interval_level"].max())
-        notes += resampling_notes(result["n"], plan, method, most)
+    notes = [*pair.notes, pair.candidate.selected]
     if not (is_chunked(new) or is_chunked(old)):
         _name_unmatched(result, across)
-        notes.append(_note_incomplete(result, pair, new, old, across) if joint else "")
+        notes.append(_note_incomplete(result, pair, new, old, across) if joint else None)
     if across in result["estimate"].dims:
-        # An attribute says it, and no warning: who compares benchmark by benchmark has not asked for the suite row.
+        # An attribute says it, and no note: who compares benchmark by benchmark has not asked for the suite row.
         name_suites(result, pair.candidate, result["estimate"].notnull(), across)
-    warn(*notes)
-    return result
+    return noted(result, *notes, checks=("units",) if plan is None else ("units", "resampling"))
 
 
 def _by_redrawing(
@@ -283,13 +266,14 @@ def _name_unmatched(result: xr.Dataset, across: str) -> None:
         result.attrs[UNMATCHED] = ", ".join(names)
 
 
-def _note_incomplete(result: xr.Dataset, pair: Pair, new: xr.DataArray, old: xr.DataArray, across: str) -> str:
+def _note_incomplete(result: xr.Dataset, pair: Pair, new: xr.DataArray, old: xr.DataArray, across: str) -> Note | None:
     """Count the shared units that the suite row leaves out, in the attrs and in a note."""
     dropped = sum(_incomplete(side, across) for side in (new, old))
     if not dropped:
-        return ""
+        return None
     result.attrs["n_incomplete_units"] = dropped
-    return f"{dropped} shared units ({pair.candidate.levels[0]}) lack some benchmarks and are left out of the suite row"
+    text = f"{dropped} shared units ({pair.candidate.levels[0]}) lack some benchmarks and are left out of the suite row"
+    return Note("incomplete_units", text, {"units": dropped})
 
 
 def _incomplete(units: xr.DataArray, across: str) -> int:

@@ -13,6 +13,9 @@ from perfarray.numerics.intervals import BOUNDED, Interval, RatioSet, mean_limit
 from perfarray.numerics.levels import summarise_units, unit_means
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply
+from perfarray.timings.metrics import over_metrics
+from perfarray.timings.notes import noted
+from perfarray.timings.pairs import Pair, baseline_name, resolve_pair
 from perfarray.timings.resampling import (
     BOOTSTRAP_METHODS,
     Resample,
@@ -21,21 +24,9 @@ from perfarray.timings.resampling import (
     cell_numbers,
     check_no_resampling,
     check_resampling,
-    resampling_notes,
 )
-from perfarray.timings.resolve import (
-    Data,
-    Pair,
-    Timings,
-    baseline_name,
-    check_positive_values,
-    match_units,
-    over_metrics,
-    resolve,
-    resolve_pair,
-)
-from perfarray.timings.units import single_units
-from perfarray.timings.validation import check_choice, check_confidence_level, warn
+from perfarray.timings.resolve import Data, Timings, resolve
+from perfarray.timings.validation import check_choice, check_confidence_level
 
 MEAN_METHODS = ("t", "normal")
 RATIO_METHODS = ("fieller", "delta", "log_delta")
@@ -126,8 +117,7 @@ def mean_interval(
         outputs=_mean_outputs(data.units),
         attrs=data.describe() | {"result": "mean_interval", "method": method, "confidence_level": level},
     )
-    warn(data.note, *single_units(result, data))
-    return result
+    return noted(result, *data.notes, data.selected, checks=("units",))
 
 
 def _mean_outputs(units: str) -> dict[str, Output]:
@@ -155,8 +145,7 @@ def _bootstrap_mean(data: Timings, plan: Resampling, method: str, level: float) 
         outputs=_mean_outputs(data.units),
         attrs=data.describe() | {"result": "mean_interval", "method": method, "confidence_level": level} | plan.describe(),
     )
-    warn(data.note, *single_units(result, data), *resampling_notes(result["n"], plan, method, level))
-    return result
+    return noted(result, *data.notes, data.selected, checks=("units", "resampling"))
 
 
 def _known(limits: Interval, n: Floats, least: int = 2) -> tuple[Floats, Floats]:
@@ -250,17 +239,13 @@ def ratio_interval(
     check_choice(method, "method", RATIO_METHODS + BOOTSTRAP_METHODS)
     check_choice(df, "df", DF_RULES)
     level = check_confidence_level(confidence_level)
-    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels)
-    if method in ("log_delta", "studentized"):
-        for side in (pair.candidate, pair.baseline):
-            check_positive_values(side, f"the log of a ratio (method={method!r})")
-    if paired is not None:
-        pair = match_units(pair, paired)
+    positive = f"the log of a ratio (method={method!r})" if method in ("log_delta", "studentized") else ""
+    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive=positive)
     attrs = pair.describe() | {"result": "ratio_interval", "method": method, "confidence_level": level, "baseline": baseline_name(baseline)}
     attrs |= {"paired": paired} if paired else {}
     if method in BOOTSTRAP_METHODS:
         plan = check_resampling(pair.candidate, resample, n_resamples, rng, joint=paired is not None)
-        return _bootstrap_ratio(pair, plan, method, level, attrs)
+        return _bootstrap_ratio(pair, plan, method, level, paired is not None, attrs)
     check_no_resampling(method, resample)
     nest = pair.candidate.levels
 
@@ -278,26 +263,24 @@ def ratio_interval(
         outputs=ratio_outputs(),
         attrs=attrs | {"df": df},
     )
-    warn(*pair.notes, *single_units(result, pair.candidate))
-    return result
+    return noted(result, *pair.notes, pair.candidate.selected, checks=("units",))
 
 
-def _bootstrap_ratio(pair: Pair, plan: Resampling, method: str, level: float, attrs: dict[str, Hashable]) -> xr.Dataset:
+def _bootstrap_ratio(pair: Pair, plan: Resampling, method: str, level: float, paired: bool, attrs: dict[str, Hashable]) -> xr.Dataset:
     """Return the interval of a ratio by redrawing both systems."""
     nest = pair.candidate.levels
     draws = Draws(plan.drawn, plan.n_resamples, plan.key, plan.engine)
 
     def kernel(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:
         sides = [spread(flattened(side, len(nest), plan.flat), cells.shape, len(draws.drawn)) for side in (new, old)]
-        found, drawn = ratio_bootstrap(Pairing(sides[0], sides[1], cells, "paired" in attrs), draws, method)
+        found, drawn = ratio_bootstrap(Pairing(sides[0], sides[1], cells, paired), draws, method)
         n = drawn.ratio.n
         limits = _known(limits_of(found, level), n, least_units(method))
         return drawn.ratio.estimate, *limits, np.full(n.shape, np.nan), n, np.full(n.shape, BOUNDED, dtype=object)
 
     sides = [pair.candidate.array, pair.baseline.array]
     result = apply(kernel, *sides, cell_numbers(sides, nest), core=[nest, nest, ()], outputs=ratio_outputs(), attrs=attrs | plan.describe())
-    warn(*pair.notes, *single_units(result, pair.candidate), *resampling_notes(result["n"], plan, method, level))
-    return result
+    return noted(result, *pair.notes, pair.candidate.selected, checks=("units", "resampling"))
 
 
 def ratio_outputs() -> dict[str, Output]:

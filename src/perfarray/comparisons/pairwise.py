@@ -1,8 +1,5 @@
 """Every label against every other."""
 
-import re
-import warnings
-from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -11,9 +8,11 @@ import xarray as xr
 from perfarray.comparisons.compare import compare
 from perfarray.conventions import BENCHMARK
 from perfarray.numerics.verdicts import INCONCLUSIVE
+from perfarray.timings.metrics import over_metrics
+from perfarray.timings.notes import collecting, noted, once
 from perfarray.timings.resampling import Resample, Rng
-from perfarray.timings.resolve import Data, over_metrics, resolve
-from perfarray.timings.validation import ALSO, check_dim, listed, warn
+from perfarray.timings.resolve import Data, check_dim, resolve
+from perfarray.timings.validation import listed
 
 
 @over_metrics
@@ -83,20 +82,15 @@ def pairwise(
     keywords |= {"resample": resample, "n_resamples": n_resamples, "rng": rng}
     keywords |= {"correction": correction, "across": across, "shared": shared, "paired": paired, "metric": metric}
     results: list[xr.Dataset] = []
-    messages: dict[str, str] = {}
-    for label in labels:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+    with collecting() as said:
+        for label in labels:
             answer = compare(times, label, dim=dim, **keywords)
-        # The same sentence with other counts, one per baseline, is said once, as it was said first.
-        parts = [part for warning in caught for part in str(warning.message).split(ALSO)]
-        messages = {re.sub(r"\d+", "#", part): part for part in parts} | messages
-        results.append(answer.reindex({dim: array[dim].values}, fill_value=_blanks(answer)))
-    warn(*messages.values())
+            results.append(answer.reindex({dim: array[dim].values}, fill_value=_blanks(answer)))
     along = xr.IndexVariable("baseline", np.array([str(label) if isinstance(label, str) else label for label in labels], dtype=object))
     joined = xr.concat(results, along, combine_attrs="drop_conflicts", coords="minimal", compat="override", join="exact")
-    attrs: dict[str, Hashable] = {**joined.attrs, "result": "pairwise"}
-    return joined.assign_attrs(attrs).transpose(..., "baseline")
+    joined = joined.assign_attrs(result="pairwise")
+    # The same sentence with other counts, one per baseline, is said once.
+    return noted(joined.transpose(..., "baseline"), *once(said))
 
 
 def _blanks(answer: xr.Dataset) -> dict[str, object]:

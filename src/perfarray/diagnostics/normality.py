@@ -9,9 +9,11 @@ from perfarray.numerics.levels import one_value_per_unit
 from perfarray.numerics.normality import LEAST, shapiro_wilk
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply, is_chunked
-from perfarray.timings.resolve import Data, over_metrics, resolve
+from perfarray.timings.metrics import over_metrics
+from perfarray.timings.notes import warn
+from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.units import describe_unit, unit_place
-from perfarray.timings.validation import check_between, check_choice, check_count, warn
+from perfarray.timings.validation import check_between, check_choice, check_count
 
 STATISTICS = ("mean", "median")
 
@@ -107,7 +109,7 @@ def normality(
     cells = [dim for dim in result["pvalue"].dims if dim != "group_size"]
     share = result["rejected"].where(result["pvalue"].notnull()).mean(cells)
     result["share_rejected"] = share.assign_attrs(units="1", long_name="share of the samples that were tested")
-    warn(data.note, _untested(result))
+    warn(*data.notes, _untested(result))
     return result
 
 

@@ -16,10 +16,11 @@ from perfarray.numerics.bootstrap import evaluate
 from perfarray.numerics.levels import one_value_per_unit
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply
-from perfarray.timings.resolve import Data, check_positive_values, resolve
+from perfarray.timings.notes import warn
+from perfarray.timings.resolve import Data, check_dim, check_positive_values, resolve
 from perfarray.timings.results import Result
 from perfarray.timings.units import describe_unit, unit_place
-from perfarray.timings.validation import check_choice, check_count, check_dim, check_names, listed, warn
+from perfarray.timings.validation import check_choice, check_count, check_names, listed
 
 COMPONENT = "principal_component"
 STATISTICS = ("median", "mean", "min", "geometric")
@@ -367,7 +368,7 @@ def _table(
 
     table = apply(kernel, data.array, core=[data.levels], outputs={"value": Output((), data.units)})["value"].compute()
     attrs = describe_unit(data, place) | {"statistic": statistic, "units": data.units, "better": data.better}
-    return table.drop_attrs().assign_attrs(attrs), data.note
+    return table.drop_attrs().assign_attrs(attrs), "; ".join(note.message for note in data.notes)
 
 
 def _field(times: Data, metric: str | None) -> xr.DataArray | None:

@@ -17,9 +17,10 @@ from perfarray.numerics.nested_anova import nested_anova
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.suites.distributions import relative_variation
 from perfarray.tables.descriptions import hardware, software
+from perfarray.timings.notes import warn
 from perfarray.timings.resampling import Rng
 from perfarray.timings.resolve import Data, Timings, resolve
-from perfarray.timings.validation import check_choice, check_count, check_names, listed, warn
+from perfarray.timings.validation import check_choice, check_count, check_names, listed
 
 RESPONSES: Final = ("performance", "relative_variation", "variation")
 LEVEL_VARIATION: Final = "_variation"
@@ -175,7 +176,7 @@ def machine_table(
     columns, unparsed = _described(rows, labels, n_flags)
     found = pd.concat([labels, table, pd.DataFrame(columns, index=table.index)], axis=1)
     found.attrs = _attrs(array, table, unparsed) | ({"unmatched": ", ".join(notes.benchmarks)} if notes.benchmarks else {})
-    warn(data.note if data else "", notes.text)
+    warn(*(data.notes if data else ()), notes.text)
     return found
 
 

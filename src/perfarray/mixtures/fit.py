@@ -13,10 +13,12 @@ from perfarray.mixtures.numerics.fit import EQUAL, MOST_COMPONENTS, UNEQUAL, Fit
 from perfarray.mixtures.numerics.scale import AUTO, LOG, PLAIN, fit_on_scale
 from perfarray.numerics.types import Floats, Mask
 from perfarray.timings.apply import Output, apply, is_chunked
+from perfarray.timings.metrics import over_metrics
+from perfarray.timings.notes import warn
 from perfarray.timings.options import engine
-from perfarray.timings.resolve import Data, over_metrics, resolve
+from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.units import describe_value, value_place
-from perfarray.timings.validation import check_choice, check_count, check_names, check_number, warn
+from perfarray.timings.validation import check_choice, check_count, check_names, check_number
 
 __all__ = ["GaussianMixture", "fit_mixture"]
 
@@ -184,7 +186,7 @@ def _fitted(
         | ({"n_components": forced} if forced is not None else {}),
     )
     result = _trimmed(result)
-    warn(data.note, _troubles(result))
+    warn(*data.notes, _troubles(result))
     return result
 
 

@@ -13,12 +13,14 @@ from perfarray.mixtures.numerics.goodness_of_fit import Refit, calibrated_fit
 from perfarray.mixtures.numerics.scale import PLAIN, Scaled
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply, is_chunked
+from perfarray.timings.metrics import over_metrics
+from perfarray.timings.notes import warn
 from perfarray.timings.options import engine
 from perfarray.timings.resampling import Rng, cell_numbers, key_of
-from perfarray.timings.resolve import Data, over_metrics, resolve
+from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.results import Result
 from perfarray.timings.units import describe_value, value_place
-from perfarray.timings.validation import check_between, check_count, check_number, warn
+from perfarray.timings.validation import check_between, check_count, check_number
 
 
 @over_metrics
@@ -161,7 +163,7 @@ def goodness_of_fit(
     )
     if bar is not None:
         bar.close()
-    warn(data.note, _untested(result, parameters))
+    warn(*data.notes, _untested(result, parameters))
     return result
 
 

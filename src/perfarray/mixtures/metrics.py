@@ -13,10 +13,13 @@ from perfarray.mixtures.systems import Plan, of_one, of_pair
 from perfarray.numerics.levels import mean_of_measured, unit_means
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply, is_chunked
+from perfarray.timings.metrics import over_metrics
+from perfarray.timings.notes import warn
+from perfarray.timings.pairs import Pair
 from perfarray.timings.resampling import Rng, cell_numbers, few_replicates
-from perfarray.timings.resolve import Data, Pair, Timings, over_metrics, resolve
+from perfarray.timings.resolve import Data, Timings, check_dim, resolve
 from perfarray.timings.results import Result
-from perfarray.timings.validation import check_choice, check_dim, check_number, warn
+from perfarray.timings.validation import check_choice, check_number
 
 TIES = ("strict", "half")
 LEVEL = "level"
@@ -302,7 +305,7 @@ def prob_fastest(
         kernel, data.array, cells, core=[(dim, *plan.levels), ()], outputs=outputs,
         coords={dim: data.array[dim].values.tolist()}, attrs=attrs,
     )  # fmt: skip
-    warn(data.note, _few(result["n"], plan, percentiles=plan.method == "mixture"))
+    warn(*data.notes, _few(result["n"], plan, percentiles=plan.method == "mixture"))
     return result
 
 
@@ -382,7 +385,7 @@ def variability_level(
     cells = cell_numbers([data.array], plan.levels)
     attrs = plan.attrs | {"result": "variability_level"}
     result = apply(kernel, data.array, cells, core=[plan.levels, ()], outputs=outputs, attrs=attrs)
-    warn(data.note, _few(result["n"], plan, percentiles=True) if n_resamples else "")
+    warn(*data.notes, _few(result["n"], plan, percentiles=True) if n_resamples else "")
     return result
 
 
@@ -405,7 +408,7 @@ def _modes_by_level(data: Timings) -> xr.Dataset:
     outputs = {"estimate": Output((LEVEL,), "1", long_name="modes"), "n": Output((LEVEL,), "1", long_name="values fitted")}
     attrs = data.describe() | {"result": "variability_level", "method": "mixture"}
     result = apply(kernel, data.array, core=[data.levels], outputs=outputs, coords={LEVEL: list(data.levels)}, attrs=attrs)
-    warn(data.note)
+    warn(*data.notes)
     return result
 
 
@@ -445,5 +448,5 @@ def _few(n: xr.DataArray, plan: Plan, *, percentiles: bool) -> str:
         said.append(f"{single} of {n.size} cells rest on one {units}: their limits are NaN, since one unit shows no spread")
     if few and percentiles and plan.drawing.n_resamples:
         said.append(f"{few} of {n.size} cells rest on fewer than {FEW} units ({units}): their limits are too narrow")
-    many = few_replicates(plan.drawing.n_resamples, "percentile", plan.drawing.confidence_level) if plan.drawing.n_resamples else ""
-    return "; ".join([*said, *([many] if many else [])])
+    many = few_replicates(plan.drawing.n_resamples, "percentile", plan.drawing.confidence_level) if plan.drawing.n_resamples else None
+    return "; ".join([*said, *([many.message] if many else [])])

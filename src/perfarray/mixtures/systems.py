@@ -11,8 +11,9 @@ from perfarray.mixtures.numerics import metrics as mixture
 from perfarray.mixtures.numerics.empirical import Drawing
 from perfarray.numerics.levels import values_by_unit
 from perfarray.numerics.types import Floats
+from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resampling import Rng, key_of
-from perfarray.timings.resolve import Pair, Timings, match_units, resolve, resolve_pair
+from perfarray.timings.resolve import Timings, resolve
 from perfarray.timings.results import Result
 from perfarray.timings.units import describe_value, value_place
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count
@@ -72,9 +73,7 @@ def of_pair(
     elif isinstance(baseline, Result):
         raise ValueError("timings are compared with timings, and the baseline is a mixture; fit both, or give timings twice")
     else:
-        pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels)
-        if paired is not None:
-            pair = match_units(pair, paired)
+        pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired)
     plan = _plan(pair.candidate, isinstance(times, Result), method, paired, confidence_level, n_resamples, rng, value)
     described = {
         key: text for key, text in pair.describe().items() if key not in plan.attrs and not (plan.given and key in ("levels", "unit"))

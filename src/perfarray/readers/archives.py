@@ -16,7 +16,8 @@ from perfarray.readers.layout import parse_layout
 from perfarray.readers.opening import FileError, Source
 from perfarray.readers.recognising import formats, known_names, not_recognised, read_table, recognise
 from perfarray.tables.build import Table, build
-from perfarray.timings.validation import check_choice, listed, warn
+from perfarray.timings.notes import warn
+from perfarray.timings.validation import check_choice, listed
 
 BATCH = 256
 """Files handed to dask at once: after them the progress bar moves. Its processes start anew for every batch, so it is not small."""

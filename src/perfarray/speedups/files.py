@@ -17,7 +17,8 @@ from perfarray.speedups.numerics.protocols import JOINT, NO_ANSWER, UNAVAILABLE
 from perfarray.speedups.proportion import accelerated_proportion, required_benchmarks
 from perfarray.speedups.protocols import overall_speedup, speedup, speedup_test
 from perfarray.tables.build import build
-from perfarray.timings.validation import check_between, check_choice, check_confidence_level, listed, warn
+from perfarray.timings.notes import warn
+from perfarray.timings.validation import check_between, check_choice, check_confidence_level, listed
 
 STATISTICS = ("min", "mean", "median")
 WEIGHTS = ("custom", "equal", "fraction")

@@ -9,7 +9,8 @@ from perfarray.conventions import BENCHMARK
 from perfarray.numerics.types import Floats
 from perfarray.speedups.numerics.proportion import benchmarks_needed, proportion_limits
 from perfarray.timings.apply import Output, apply
-from perfarray.timings.validation import check_between, check_choice, check_confidence_level, check_dim, check_number
+from perfarray.timings.resolve import check_dim
+from perfarray.timings.validation import check_between, check_choice, check_confidence_level, check_number
 
 METHODS = ("wilson", "exact", "wald")
 

@@ -12,9 +12,12 @@ from perfarray.numerics.types import Floats
 from perfarray.speedups.numerics.protocols import STEPS, describe_mean, describe_median
 from perfarray.speedups.numerics.tests import YES, conclude, mean_steps, mean_verdict, median, median_steps, median_verdict, overall
 from perfarray.timings.apply import Output, apply, is_chunked
-from perfarray.timings.resolve import Data, Pair, cell_names, over_metrics, resolve_pair
+from perfarray.timings.metrics import over_metrics
+from perfarray.timings.notes import warn
+from perfarray.timings.pairs import Pair, resolve_pair
+from perfarray.timings.resolve import Data, cell_names, check_dim
 from perfarray.timings.units import unit_place
-from perfarray.timings.validation import check_choice, check_confidence_level, check_dim, listed, warn
+from perfarray.timings.validation import check_choice, check_confidence_level, listed
 
 STATISTICS = ("mean", "median", "min")
 TESTED = ("mean", "median")

@@ -23,11 +23,13 @@ from perfarray.suites.numerics.exact_quantiles import Quantiles, points_of, quan
 from perfarray.suites.numerics.relative_variation import FEW, drawn_spread, exact_spread
 from perfarray.timings.across import UNMATCHED, check_across, common_benchmarks, left_out_of_all, name_suites
 from perfarray.timings.apply import Output, apply, is_chunked
+from perfarray.timings.metrics import over_metrics
+from perfarray.timings.notes import warn
 from perfarray.timings.options import engine
 from perfarray.timings.resampling import Rng, cell_numbers, key_of
-from perfarray.timings.resolve import Data, Timings, check_positive_values, over_metrics, resolve, shared_levels
+from perfarray.timings.resolve import Data, Timings, check_dim, check_positive_values, resolve, shared_levels
 from perfarray.timings.units import describe_value, value_place
-from perfarray.timings.validation import check_choice, check_count, check_dim, warn
+from perfarray.timings.validation import check_choice, check_count
 
 MEANS = ("geometric", "harmonic", "arithmetic")
 STATISTICS = ("median", "mean", "min", "geometric")
@@ -160,7 +162,7 @@ def score_distribution(
     attrs = question.describe("score_distribution") | _drawn(drawing) | {"units": question.data.units}
     scores = found["score"].assign_coords(suite_score=found["suite_score"]).assign_attrs(attrs)
     scores.name = str(question.data.array.name or "time")
-    warn(question.data.note, question.suites(scores), question.note())
+    warn(*question.data.notes, question.suites(scores), question.note())
     return scores.transpose(..., REPLICATE)
 
 
@@ -265,7 +267,7 @@ def five_number_summary(
     outputs = {name: Output((), question.data.units) for name in names} | {"n": Output((), "1", long_name="independent units")}
     attrs = question.describe("five_number_summary") | {"method": method} | (_drawn(drawing) if method == "monte_carlo" else {})
     result = _apply(kernel, question, outputs, {}).assign_attrs(attrs)
-    warn(question.data.note, question.suites(result), question.note(), _single_runs(result["n"], "shows no spread"))
+    warn(*question.data.notes, question.suites(result), question.note(), _single_runs(result["n"], "shows no spread"))
     return result
 
 
@@ -377,7 +379,7 @@ def relative_variation(
     attrs = question.describe("relative_variation") | {"method": method, "statistic": statistic}
     attrs |= _drawn(drawing) if method == "monte_carlo" else {}
     result = _apply(kernel, question, outputs, {}).assign_attrs(attrs)
-    notes = [question.data.note, question.data.selected, question.suites(result), question.note()]
+    notes = [*question.data.notes, question.data.selected, question.suites(result), question.note()]
     warn(*notes, _single_runs(result["n"], "has no spread: theirs is NaN"))
     return result
 

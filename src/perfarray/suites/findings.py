@@ -5,8 +5,8 @@ import xarray as xr
 from perfarray.suites.numerics.ratios import Score
 from perfarray.timings.across import count_empty, name_suites, name_unmatched
 from perfarray.timings.apply import is_chunked
+from perfarray.timings.pairs import Pair
 from perfarray.timings.resampling import few_replicates, few_units
-from perfarray.timings.resolve import Pair
 
 
 def finish(

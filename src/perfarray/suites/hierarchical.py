@@ -10,10 +10,13 @@ from perfarray.numerics.suite import match_sides, smallest_number
 from perfarray.numerics.types import Floats
 from perfarray.suites.findings import finish
 from perfarray.suites.numerics.hierarchical import ZEROS, hierarchical_test
-from perfarray.timings.across import describe_suites, over_suites, place_of_units, positive_pair
+from perfarray.timings.across import describe_suites, over_suites, place_of_units
 from perfarray.timings.apply import Output
-from perfarray.timings.resolve import Data, over_metrics
-from perfarray.timings.validation import check_between, check_choice, check_confidence_level, warn
+from perfarray.timings.metrics import over_metrics
+from perfarray.timings.notes import warn
+from perfarray.timings.pairs import resolve_pair
+from perfarray.timings.resolve import Data
+from perfarray.timings.validation import check_between, check_choice, check_confidence_level
 
 RANKED = "is the candidate better in most benchmarks, by ranks"
 
@@ -93,7 +96,7 @@ def hierarchical_performance_test(
     """
     check_choice(zeros, "zeros", ZEROS)
     level, share = check_confidence_level(confidence_level), check_between(alpha, "alpha", 0.0, 1.0, example="0.05")
-    pair = positive_pair(times, baseline, dim=dim, metric=metric, levels=levels)
+    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, positive="a ratio of suite scores")
     place = place_of_units(pair, unit)
     lower_is_better = pair.candidate.better == "lower"
 

@@ -10,11 +10,14 @@ from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.suite import MEANS, STATISTICS, match_sides, smallest_number
 from perfarray.numerics.types import Floats
 from perfarray.suites.numerics.randomization import Exchange, randomization
-from perfarray.timings.across import count_empty, describe_suites, name_suites, name_unmatched, over_suites, place_of_units, positive_pair
+from perfarray.timings.across import count_empty, describe_suites, name_suites, name_unmatched, over_suites, place_of_units
 from perfarray.timings.apply import Output, is_chunked
+from perfarray.timings.metrics import over_metrics
+from perfarray.timings.notes import warn
+from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resampling import Rng, key_of
-from perfarray.timings.resolve import Data, Pair, over_metrics, shared_levels
-from perfarray.timings.validation import check_choice, check_count, warn
+from perfarray.timings.resolve import Data, shared_levels
+from perfarray.timings.validation import check_choice, check_count
 
 METHODS = ("monte_carlo", "exact")
 ALTERNATIVES = ("two-sided", "less", "greater")
@@ -125,7 +128,7 @@ def randomization_test(
     check_choice(statistic, "statistic", STATISTICS)
     check_choice(alternative, "alternative", ALTERNATIVES)
     check_choice(method, "method", METHODS)
-    pair = positive_pair(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired)
+    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, positive="a ratio of suite scores", paired=paired)
     place = place_of_units(pair, unit, paired)
     common = shared_levels(pair.candidate, shared)
     joint = set(pair.candidate.levels[: place + 1]) <= set(common)

@@ -11,11 +11,14 @@ from perfarray.numerics.suite import MEANS, STATISTICS, Sides, match_sides, smal
 from perfarray.numerics.types import Floats
 from perfarray.suites.numerics import required_runs as numerics
 from perfarray.suites.numerics.ratios import Score
-from perfarray.timings.across import count_empty, describe_suites, name_suites, name_unmatched, over_suites, place_of_units, positive_pair
+from perfarray.timings.across import count_empty, describe_suites, name_suites, name_unmatched, over_suites, place_of_units
 from perfarray.timings.apply import Output, is_chunked
+from perfarray.timings.metrics import over_metrics
+from perfarray.timings.notes import warn
+from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.resampling import Rng, key_of
-from perfarray.timings.resolve import Data, over_metrics, shared_levels
-from perfarray.timings.validation import check_choice, check_confidence_level, check_count, check_number, warn
+from perfarray.timings.resolve import Data, shared_levels
+from perfarray.timings.validation import check_choice, check_confidence_level, check_count, check_number
 
 METHODS = ("t", "percentile", "basic", "bca")
 RUNS = "runs"
@@ -105,7 +108,7 @@ def required_runs(
     level, first, wanted = check_confidence_level(confidence_level), check_count(start, "start", 2), check_number(width, "width")
     if wanted <= 0:
         raise ValueError(f"width={width!r}: give the width of the interval that is wanted, a positive number such as 0.02")
-    pair = positive_pair(times, baseline, dim=dim, metric=metric, levels=levels)
+    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, positive="a ratio of suite scores")
     place = place_of_units(pair, unit)
     common = shared_levels(pair.candidate, shared)
     joint = set(pair.candidate.levels[: place + 1]) <= set(common)

@@ -24,13 +24,15 @@ from perfarray.timings.across import (
     name_suites,
     over_suites,
     place_of_units,
-    positive_pair,
 )
 from perfarray.timings.apply import Output, apply, is_chunked
+from perfarray.timings.metrics import over_metrics
+from perfarray.timings.notes import warn
+from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.resampling import Rng, key_of
-from perfarray.timings.resolve import Data, check_positive_values, over_metrics, resolve, shared_levels
+from perfarray.timings.resolve import Data, check_positive_values, resolve, shared_levels
 from perfarray.timings.units import describe_unit, unit_place
-from perfarray.timings.validation import check_choice, check_confidence_level, check_count, warn
+from perfarray.timings.validation import check_choice, check_confidence_level, check_count
 
 METHODS = ("t", "percentile", "basic", "bca")
 ALTERNATIVES = ("two-sided", "less", "greater")
@@ -121,7 +123,7 @@ def suite_score(
         attrs=attrs | ({UNMATCHED: ", ".join(unmatched)} if unmatched else {}),
     )
     empty = "" if is_chunked(kept) else count_empty(result["estimate"].isnull(), "no measured value")
-    warn(data.note, name_suites(result, data, kept, across), left_out_of_all(unmatched, kept.size, across), empty)
+    warn(*data.notes, name_suites(result, data, kept, across), left_out_of_all(unmatched, kept.size, across), empty)
     return result
 
 
@@ -236,7 +238,7 @@ def score_ratio_interval(
     level = check_confidence_level(confidence_level)
     if method == "t" and not random_benchmarks and statistic in ("median", "min"):
         raise ValueError(f"method='t' has no standard error of a {statistic}; use statistic='mean' or 'geometric', or method='percentile'")
-    pair = positive_pair(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired)
+    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, positive="a ratio of suite scores", paired=paired)
     place = place_of_units(pair, unit, paired)
     common = shared_levels(pair.candidate, shared)
     joint = set(pair.candidate.levels[: place + 1]) <= set(common)

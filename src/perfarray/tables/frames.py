@@ -12,8 +12,9 @@ import xarray as xr
 from perfarray.conventions import COMPARED, HIGHER, ITERATION, LEVELS, LOWER, MARKS, METRIC, TIME, UNKNOWN, seconds_factor
 from perfarray.numerics.types import Integers, Mask
 from perfarray.tables.build import Column, Metric, Table, build, column_of, in_seconds, number_within, row_in_parent
+from perfarray.timings.notes import warn
 from perfarray.timings.resolve import Data
-from perfarray.timings.validation import check_choice, check_names, listed, warn
+from perfarray.timings.validation import check_choice, check_names, listed
 
 
 def to_timings(

@@ -9,8 +9,10 @@ import xarray as xr
 from perfarray.numerics.suite import suite_units
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply, is_chunked
+from perfarray.timings.notes import Note
+from perfarray.timings.pairs import Pair, baseline_name
 from perfarray.timings.resampling import cell_numbers
-from perfarray.timings.resolve import Data, Pair, Timings, baseline_name, check_positive_values, match_units, resolve_pair
+from perfarray.timings.resolve import Timings
 from perfarray.timings.units import unit_place
 from perfarray.timings.validation import listed
 
@@ -51,24 +53,12 @@ def common_benchmarks(data: Timings, across: str) -> tuple[xr.DataArray, tuple[s
     return kept, unmatched
 
 
-def left_out_of_all(unmatched: tuple[str, ...], number: int, across: str) -> str:
+def left_out_of_all(unmatched: tuple[str, ...], number: int, across: str) -> Note | None:
     """Name the benchmarks that are left out of every cell."""
     if not unmatched:
-        return ""
-    return (
-        f"{len(unmatched)} of {number} labels of {across!r} were not measured in every cell and are left out of all, so that all cells "
-        f"have the same suite: {listed(unmatched)}"
-    )
-
-
-def positive_pair(
-    times: Data, baseline: object, *, dim: str | None, metric: Any, levels: str | tuple[str, ...] | None, paired: str | None = None
-) -> Pair:
-    """Return both systems, their values positive, their units side by side where they are paired."""
-    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels)
-    for side in (pair.candidate, pair.baseline):
-        check_positive_values(side, "a ratio of suite scores")
-    return pair if paired is None else match_units(pair, paired)
+        return None
+    text = f"{len(unmatched)} of {number} labels of {across!r} were not measured in every cell and are left out of all, so that all cells "
+    return Note("unmatched", f"{text}have the same suite: {listed(unmatched)}", {"labels": list(unmatched), "dim": across})
 
 
 def place_of_units(pair: Pair, unit: str | None, paired: str | None = None) -> int:
@@ -102,13 +92,13 @@ def over_suites(
     return apply(unfolded, *sides, cells, core=core, outputs=outputs, coords=labels, attrs=attrs)
 
 
-def name_unmatched(result: xr.Dataset, matched: xr.DataArray, across: str) -> str:
+def name_unmatched(result: xr.Dataset, matched: xr.DataArray, across: str) -> Note | None:
     """Name in the attrs, and in the note that is returned, the benchmarks that some pair lacks; lazy ones are not looked at.
 
     Pairs without any data lack nothing: they are counted apart.
     """
     if is_chunked(matched):
-        return ""
+        return None
     pairs = np.moveaxis(matched.values, matched.get_axis_num(across), -1).reshape(-1, matched.sizes[across])
     lacking = matched[across].values[~pairs[pairs.any(axis=1)].all(axis=0)]
     said = [name for name in str(result.attrs.get(UNMATCHED, "")).split(", ") if name]
@@ -116,19 +106,20 @@ def name_unmatched(result: xr.Dataset, matched: xr.DataArray, across: str) -> st
     if names:
         result.attrs[UNMATCHED] = ", ".join(names)
     if not len(lacking):
-        return ""
+        return None
     missing = f"{len(lacking)} of {matched.sizes[across]} along {across!r} are missing in some cells: {listed(lacking)}"
-    return f"{missing}; each ratio is over the benchmarks measured on both sides"
+    text = f"{missing}; each ratio is over the benchmarks measured on both sides"
+    return Note("unmatched", text, {"labels": [str(label) for label in lacking], "dim": across})
 
 
-def name_suites(result: xr.Dataset | xr.DataArray, data: Timings, counted: xr.DataArray, across: str) -> str:
+def name_suites(result: xr.Dataset | xr.DataArray, data: Timings, counted: xr.DataArray, across: str) -> Note | None:
     """Name in the attrs, and in the note that is returned, the suites that one mean is taken over, where they are several.
 
     `counted` says which benchmarks count, in every cell or in all; where it is lazy, all do.
     """
     suite = data.array.coords.get(SUITE)
     if suite is None or suite.dims != (across,):
-        return ""
+        return None
     labels = np.array([str(label) for label in suite.values], dtype=object)
     mask = np.ones((1, len(labels)), dtype=bool)
     if not is_chunked(counted):
@@ -138,12 +129,14 @@ def name_suites(result: xr.Dataset | xr.DataArray, data: Timings, counted: xr.Da
     several = has.sum(axis=0) > 1
     mixed = [name for name, own in zip(names, has, strict=True) if (own & several).any()]
     if not mixed:
-        return ""
+        return None
     result.attrs["suites"] = ", ".join(mixed)
-    return f'one mean is taken over the benchmarks of {len(mixed)} suites ({listed(mixed)}); times.groupby("suite") gives each its own'
+    text = f'one mean is taken over the benchmarks of {len(mixed)} suites ({listed(mixed)}); times.groupby("suite") gives each its own'
+    return Note("several_suites", text, {"suites": mixed})
 
 
-def count_empty(empty: xr.DataArray | np.ndarray, what: str) -> str:
+def count_empty(empty: xr.DataArray | np.ndarray, what: str) -> Note | None:
     """Say how many cells have nothing to go by."""
     number = int(empty.sum())
-    return f"{number} of {empty.size} cells have {what}; their answers are NaN" if number else ""
+    text = f"{number} of {empty.size} cells have {what}; their answers are NaN"
+    return Note("no_value", text, {"cells": number, "of": empty.size}) if number else None

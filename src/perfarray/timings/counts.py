@@ -6,8 +6,10 @@ import xarray as xr
 from perfarray.conventions import ITERATION, LEVELS, MARKS
 from perfarray.numerics.levels import count_repetitions
 from perfarray.timings.apply import LEVEL, Output, apply, is_chunked
-from perfarray.timings.resolve import Data, as_mark, over_metrics, resolve
-from perfarray.timings.validation import check_count, check_dim, check_levels, warn
+from perfarray.timings.metrics import over_metrics
+from perfarray.timings.notes import warn
+from perfarray.timings.resolve import Data, as_mark, check_dim, check_levels, resolve
+from perfarray.timings.validation import check_count
 
 
 @over_metrics
@@ -48,7 +50,7 @@ def counts(times: Data, *, levels: str | tuple[str, ...] | None = None, metric: 
         "maximum": "most repetitions inside one parent",
         "total": "repetitions with data",
     }
-    warn(data.note)
+    warn(*data.notes)
     outputs = {name: Output((LEVEL,), "1", float, text) for name, text in described.items()}
     return apply(
         lambda values: count_repetitions(values, len(data.levels)),

@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.timings.apply import is_chunked
+from perfarray.timings.notes import Note, check
 from perfarray.timings.options import engine
 from perfarray.timings.resolve import Timings
 from perfarray.timings.validation import check_count, check_names, listed
@@ -109,31 +110,38 @@ def cell_numbers(arrays: Sequence[xr.DataArray], levels: Sequence[str], apart: s
     return numbers.chunk() if lazy else numbers
 
 
-def resampling_notes(n: xr.DataArray, plan: Resampling, method: str, largest_level: float, *, mean: bool = True) -> tuple[str, ...]:
-    """Say where there are too few units for the method, or too few replicates for the confidence level; lazy results are not looked at."""
-    units = "values" if plan.flat else f"units ({plan.levels[0]})"
-    return few_units(n, method, units, studentize=mean), few_replicates(plan.n_resamples, method, largest_level)
+@check("resampling")
+def resampling_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
+    """Say where there are too few units for the method, or too few replicates for the confidence level."""
+    attrs = result.attrs
+    method, unit = str(attrs["method"]), "values" if attrs["resample"] == "flat" else f"units ({attrs['unit']})"
+    level = float(result["interval_level"].max()) if "interval_level" in result else float(attrs["confidence_level"])
+    mean = attrs.get("statistic", "mean") == "mean"
+    return few_units(result["n"], method, unit, studentize=mean), few_replicates(int(attrs["n_resamples"]), method, level)
 
 
-def few_replicates(number: int, method: str, level: float) -> str:
+def few_replicates(number: int, method: str, level: float) -> Note | None:
     """Say when the limits at a level would be the extreme replicates."""
     tail = 1 - level if method == "studentized" else (1 - level) / 2
     needed = int(np.ceil(1 / tail - 1e-9)) - 1
     if number >= needed:
-        return ""
+        return None
     limits = f"limits at {100 * level:.4g} %"
-    return f"n_resamples={number} is too few for {limits}: they are the extreme replicates; {needed} or more are needed"
+    text = f"n_resamples={number} is too few for {limits}: they are the extreme replicates; {needed} or more are needed"
+    return Note("few_replicates", text, {"n_resamples": number, "needed": needed})
 
 
-def few_units(n: xr.DataArray, method: str, units: str, *, studentize: bool) -> str:
+def few_units(n: xr.DataArray, method: str, units: str, *, studentize: bool) -> Note | None:
     """Count the cells with too few units for a method; `studentize` says whether that method is a remedy."""
     if is_chunked(n):
-        return ""
-    if method == "studentized":
-        few = int((n == 2).sum())
-        return f"{few} of {n.size} cells rest on two {units}: method='studentized' needs three, their limits are NaN" if few else ""
-    few = int(((n > 1) & (n < FEW)).sum())
+        return None
+    studentized = method == "studentized"
+    few = int((n == 2).sum()) if studentized else int(((n > 1) & (n < FEW)).sum())
     if not few:
-        return ""
-    remedy = "; method='studentized' is not" if studentize else ""
-    return f"{few} of {n.size} cells rest on fewer than {FEW} {units}: {method} limits are too narrow (84 to 93 % at 5 to 10 units){remedy}"
+        return None
+    if studentized:
+        text = f"{few} of {n.size} cells rest on two {units}: method='studentized' needs three, their limits are NaN"
+    else:
+        text = f"{few} of {n.size} cells rest on fewer than {FEW} {units}: {method} limits are too narrow (84 to 93 % at 5 to 10 units)"
+        text += "; method='studentized' is not" if studentize else ""
+    return Note("few_units", text, {"cells": few, "of": n.size})

@@ -1,15 +1,15 @@
-"""What a timings object is: the metric it is asked about, its levels, its marked values, and the baseline beside it."""
+"""What a timings object is: the metric it is asked about, its levels, its marked values."""
 
-import functools
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import LEVELS, LOWER, MARKS, METRIC, TIME, UNKNOWN
+from perfarray.conventions import LEVELS, LOWER, MARKS, METRIC, TIME
 from perfarray.timings.apply import is_chunked
-from perfarray.timings.validation import check_choice, check_dim, check_label, check_levels, check_names, find_dim, listed
+from perfarray.timings.notes import Note
+from perfarray.timings.validation import check_names, listed
 
 Data = xr.DataArray | xr.Dataset
 P = ParamSpec("P")
@@ -22,8 +22,8 @@ class Timings(NamedTuple):
     array: xr.DataArray
     levels: tuple[str, ...]
     left_out: dict[str, int]
-    note: str = ""
-    selected: str = ""
+    notes: tuple[Note, ...] = ()
+    selected: Note | None = None
     uncounted: tuple[str, ...] = ()
 
     @property
@@ -45,70 +45,6 @@ class Timings(NamedTuple):
         }
         attrs |= {f"n_{mark}": number for mark, number in self.left_out.items()}
         return attrs | ({"left_out": " ".join(self.uncounted)} if self.uncounted else {})
-
-
-class Pair(NamedTuple):
-    """Two systems with the same labels on every dim that is not a level."""
-
-    candidate: Timings
-    baseline: Timings
-    dim: str | None
-    unmatched: tuple[str, ...]
-    notes: tuple[str, ...]
-
-    def describe(self) -> dict[str, Hashable]:
-        """Attrs of a comparison."""
-        attrs = self.candidate.describe()
-        for mark, number in self.baseline.left_out.items():
-            attrs[f"n_{mark}"] = number + int(cast(int, attrs.get(f"n_{mark}", 0)))
-        uncounted = dict.fromkeys((*self.candidate.uncounted, *self.baseline.uncounted))
-        attrs |= {"left_out": " ".join(uncounted)} if uncounted else {}
-        if self.dim is not None:
-            attrs["dim"] = self.dim
-        attrs["better"] = self.candidate.better
-        if self.unmatched:
-            attrs["unmatched"] = ", ".join(self.unmatched)
-        return attrs
-
-
-def over_metrics(function: Callable[P, R]) -> Callable[P, R]:
-    """Let `metric=` name several metrics: one result each, along a dim `metric` with coordinates units and better."""
-
-    @functools.wraps(function)
-    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
-        metric = kwargs.get(METRIC)
-        if metric is None or isinstance(metric, str):
-            return function(*args, **kwargs)
-        names = check_names(cast(Sequence[str], metric), METRIC)
-        times = args[0]
-        results = []
-        for name in names:
-            chosen = [_only(argument, name) for argument in args]
-            others = {key: _only(value, name) for key, value in kwargs.items()}
-            results.append(function(*chosen, **{**others, METRIC: name}))
-        return cast(R, _beside(cast(list[xr.Dataset], results), [choose_metric(cast(Data, times), name) for name in names], names))
-
-    return wrapper
-
-
-def _beside(results: list[xr.Dataset], arrays: list[xr.DataArray], names: tuple[str, ...]) -> xr.Dataset:
-    """Put results along a new dim `metric`; a cell that one metric lacks is NaN, False or `unknown`."""
-    blanks: dict[Hashable, Any] = {name: np.nan for result in results for name in result.variables}
-    for name, variable in results[0].data_vars.items():
-        if variable.dtype.kind in "Ob":
-            blanks[name] = UNKNOWN if variable.dtype == object else False
-    along = xr.IndexVariable(METRIC, np.array(names, dtype=object))
-    joined: xr.Dataset = xr.concat(
-        results, along, join="outer", fill_value=blanks, combine_attrs="drop_conflicts", coords="minimal", compat="override"
-    )
-    for key, default in (("units", "1"), ("better", LOWER)):
-        joined = joined.assign_coords({key: (METRIC, np.array([array.attrs.get(key, default) for array in arrays], dtype=object))})
-    return joined
-
-
-def _only(times: Any, metric: str) -> Any:
-    """Return a Dataset with one metric alone, so that cells other metrics fill are not reported as empty."""
-    return times[[metric]] if isinstance(times, xr.Dataset) and metric in times else times
 
 
 def metrics_of(times: xr.Dataset) -> list[str]:
@@ -157,21 +93,22 @@ def choose_metric(times: Data, metric: str | Sequence[str] | None, levels: Seque
     return array
 
 
-def _hidden_cells(times: xr.Dataset, array: xr.DataArray) -> str:
+def _hidden_cells(times: xr.Dataset, array: xr.DataArray) -> tuple[Note, ...]:
     """Name the cells that are empty in the chosen metric and hold values in another, if there are any."""
     others = [name for name in metrics_of(times) if name != array.name]
     levels = [dim for dim in array.dims if dim in LEVELS]
     if not others or is_chunked(array):
-        return ""
+        return ()
     empty = ~array.notnull().any(levels)
     if not empty.any():
-        return ""
+        return ()
     for name in others:
         hidden = empty & times[name].notnull().any([dim for dim in times[name].dims if dim in LEVELS])
         if hidden.any():
             cells = cell_names(hidden)
-            return f"{len(cells)} cells have no {array.name!r} but have {name!r} (choose it with metric=): {listed(cells, 5)}"
-    return ""
+            text = f"{len(cells)} cells have no {array.name!r} but have {name!r} (choose it with metric=): {listed(cells, 5)}"
+            return (Note("other_metric", text, {"cells": len(cells), "metric": name}),)
+    return ()
 
 
 def cell_names(where: xr.DataArray) -> list[str]:
@@ -191,7 +128,7 @@ def resolve(times: Data, metric: str | Sequence[str] | None = None, levels: str 
     if array.dtype.kind != "f":
         array = array.astype(float)
     nest = check_levels(array, levels)
-    hidden = _hidden_cells(times, array) if isinstance(times, xr.Dataset) else ""
+    hidden = _hidden_cells(times, array) if isinstance(times, xr.Dataset) else ()
     left_out, uncounted = {}, []
     for mark in MARKS:
         if mark in array.coords:
@@ -204,16 +141,17 @@ def resolve(times: Data, metric: str | Sequence[str] | None = None, levels: str 
             if number:
                 left_out[mark] = number
                 array = array.where(~marked).assign_attrs(array.attrs)
-    return Timings(array, nest, left_out, hidden, _selected_unit(array, nest) if levels is None else "", tuple(uncounted))
+    return Timings(array, nest, left_out, hidden, _selected_unit(array, nest) if levels is None else None, tuple(uncounted))
 
 
-def _selected_unit(array: xr.DataArray, nest: tuple[str, ...]) -> str:
+def _selected_unit(array: xr.DataArray, nest: tuple[str, ...]) -> Note | None:
     """Say that one unit of an outer level was selected: what lies inside it is then taken as independent."""
     above = LEVELS[: LEVELS.index(nest[0])] if nest[0] in LEVELS else ()
     outer = [name for name in above if name in array.coords and array.coords[name].ndim == 0]
     if not outer:
-        return ""
-    return f"one {outer[0]} was selected, so its {nest[0]}s are taken as independent units; select with a list to keep the level"
+        return None
+    text = f"one {outer[0]} was selected, so its {nest[0]}s are taken as independent units; select with a list to keep the level"
+    return Note("selected_unit", text, {"level": outer[0], "unit": nest[0]})
 
 
 def as_mark(coordinate: xr.DataArray) -> xr.DataArray:
@@ -221,98 +159,6 @@ def as_mark(coordinate: xr.DataArray) -> xr.DataArray:
     if coordinate.dtype == bool:
         return coordinate
     return coordinate.notnull() & coordinate.fillna(False).astype(bool)
-
-
-def resolve_pair(
-    times: Data,
-    baseline: object,
-    *,
-    dim: str | None,
-    metric: str | Sequence[str] | None,
-    levels: str | Sequence[str] | None,
-) -> Pair:
-    """Split `times` at the label `baseline`, or match it with another timings object, by label on dims that are not levels."""
-    candidate = resolve(times, metric, levels)
-    if isinstance(baseline, xr.DataArray | xr.Dataset):
-        other = resolve(baseline, _same_metric(baseline, metric, candidate), candidate.levels)
-        return _pair_of_objects(candidate, other, dim)
-    array, nest, left_out, note, selected, uncounted = candidate
-    if dim is None:
-        dim = find_dim(array, baseline, nest)
-    else:
-        check_dim(array, dim)
-        if dim in nest:
-            raise ValueError(f"dim {dim!r} is a level of the nest {nest}; a comparison is over a dim that is not a level")
-        check_label(array, dim, baseline)
-    is_baseline = np.array([label == baseline for label in array[dim].values.tolist()])
-    if is_baseline.sum() > 1:
-        raise ValueError(f"label {baseline!r} occurs {is_baseline.sum()} times along {dim!r}; labels must be unique")
-    if is_baseline.all():
-        raise ValueError(f"nothing to compare with: {baseline!r} is the only label along {dim!r}")
-    old = array.isel({dim: int(np.flatnonzero(is_baseline)[0])}, drop=True)
-    new = array.isel({dim: np.flatnonzero(~is_baseline)})
-    return Pair(Timings(new, nest, left_out, note, selected, uncounted), Timings(_bare(old), nest, {}), dim, (), (note,))
-
-
-def _same_metric(baseline: Data, metric: str | Sequence[str] | None, candidate: Timings) -> str | Sequence[str] | None:
-    """Return the metric to take from the baseline: the one the data were asked about, where it has it."""
-    if isinstance(baseline, xr.DataArray):
-        return None
-    name = str(candidate.array.name)
-    return metric if metric is not None else name if name in baseline.data_vars else None
-
-
-def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> Pair:
-    """Match two objects by label; what is on one side only is left out and named."""
-    if candidate.units != baseline.units:
-        raise ValueError(f"units differ: the data are in {candidate.units!r}, the baseline in {baseline.units!r}; convert one of them")
-    if candidate.better != baseline.better:
-        raise ValueError(f"better differs: {candidate.better!r} in the data, {baseline.better!r} in the baseline")
-    new, old = candidate.array, _bare(baseline.array)
-    unmatched: list[str] = []
-    for name in [name for name in new.dims if name in old.dims and name not in candidate.levels]:
-        here, there = new[name].values.tolist(), old[name].values.tolist()
-        known, present = set(there), set(here)
-        both = [label for label in here if label in known]
-        if not both:
-            raise ValueError(f"the data and the baseline have no label in common along {name!r}: {listed(here)} against {listed(there)}")
-        missing = [f"{label} (no baseline)" for label in here if label not in known]
-        missing += [f"{label} (baseline only)" for label in there if label not in present]
-        if missing:
-            unmatched += missing
-            new, old = new.sel({name: both}), old.sel({name: both})
-        elif here != there:
-            old = old.sel({name: here})
-    missing_labels = f"{len(unmatched)} labels are on one side only and are left out: {listed(unmatched)}" if unmatched else ""
-    names = tuple(text.rpartition(" (")[0] for text in unmatched)
-    return Pair(candidate._replace(array=new), baseline._replace(array=old), dim, names, (candidate.note, baseline.note, missing_labels))
-
-
-def _bare(array: xr.DataArray) -> xr.DataArray:
-    """Drop the coordinates that are not labels: those of the baseline do not describe the answer."""
-    return array.reset_coords([name for name in array.coords if name not in array.dims], drop=True)
-
-
-def match_units(pair: Pair, paired: str) -> Pair:
-    """Bring the outermost units of both systems side by side: by label where both have labels, else by position."""
-    check_choice(paired, "paired", pair.candidate.levels[:1])
-    new, old = pair.candidate.array, pair.baseline.array
-    here, there = new[paired].values.tolist(), old[paired].values.tolist()
-    if here != there:
-        known = set(there)
-        both = [label for label in here if label in known]
-        if not both:
-            raise ValueError(f"paired={paired!r}: the two systems have no {paired} in common")
-        alone = len(here) + len(there) - 2 * len(both)
-        note = f"paired={paired!r}: {alone} units of one system have no partner and are left out" if alone else ""
-        new, old = new.sel({paired: both}), old.sel({paired: both})
-        pair = pair._replace(notes=(*pair.notes, note))
-    return pair._replace(candidate=pair.candidate._replace(array=new), baseline=pair.baseline._replace(array=old))
-
-
-def baseline_name(baseline: object) -> str:
-    """Return what the attrs say of the baseline."""
-    return "other timings" if isinstance(baseline, xr.DataArray | xr.Dataset) else str(baseline)
 
 
 def shared_levels(times: Timings, shared: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -349,3 +195,29 @@ def check_positive_values(times: Timings, needs: str) -> None:
         f"{needs} needs positive values; {array.name or 'the data'} has {int(bad.sum())} that are zero, negative or infinite, the first "
         f"({float(values[tuple(where)]):g}) at {place}; mark failed runs as failed, or remove them"
     )
+
+
+def check_levels(array: xr.DataArray | xr.Dataset, levels: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Return the nest, outermost first: the levels asked for, or those present in the usual order."""
+    if levels is None:
+        found = tuple(level for level in LEVELS if level in array.dims)
+        if not found:
+            raise ValueError(
+                f"no repetition level: the array has dims {tuple(array.dims)}, and none of them is one of {LEVELS}; "
+                "name the dims whose values are repetitions with levels="
+            )
+        return found
+    asked = check_names(levels, "levels")
+    for level in asked:
+        check_dim(array, level, "level")
+    usual = [level for level in LEVELS if level in asked]
+    if usual != [level for level in asked if level in LEVELS]:
+        raise ValueError(f"levels={asked} turns the nest inside out: levels go from the outside in, {tuple(usual)}")
+    return asked
+
+
+def check_dim(array: xr.DataArray | xr.Dataset, dim: object, what: str = "dim") -> str:
+    """Return `dim` if the array has it; the message lists those it has."""
+    if not isinstance(dim, str) or dim not in array.dims:
+        raise ValueError(f"{what} {dim!r} not found; the array has dims {tuple(array.dims)}")
+    return dim

@@ -2,11 +2,11 @@
 
 from collections.abc import Hashable
 
-import numpy as np
 import xarray as xr
 
 from perfarray.conventions import EXECUTION
-from perfarray.timings.apply import is_chunked
+from perfarray.numerics.types import Mask
+from perfarray.timings.notes import Note, check
 from perfarray.timings.resolve import Timings, cell_names
 from perfarray.timings.validation import check_choice, listed
 
@@ -55,27 +55,29 @@ def _place(data: Timings, level: str, argument: str) -> int:
     return data.levels.index(level)
 
 
-def single_units(result: xr.Dataset, data: Timings) -> tuple[str, ...]:
-    """Say which cells rest on one unit, on none, or on units that do not differ, and what can be done; a lazy result is not looked at."""
-    notes = [data.selected]
-    if is_chunked(result.variables["n"]):
-        return tuple(notes)
+@check("units")
+def units_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
+    """Say which cells rest on one unit, on none, or on units that do not differ, and what can be done."""
     n, lower, upper = (result.variables[name].values for name in ("n", "lower", "upper"))
+    found: list[Note | None] = []
     single, empty, constant = n == 1, n == 0, (lower == upper) & (n > 1)
     if single.any():
-        outermost, inner = data.levels[0], data.levels[1:]
-        inside = f'merge_level("{outermost}") or levels={inner!r} take the repetitions inside it as independent, if they are'
+        outermost, *inner = str(result.attrs["levels"]).split()
+        inside = f'merge_level("{outermost}") or levels={tuple(inner)!r} take the repetitions inside it as independent, if they are'
         remedy = inside if inner else "measure more of them"
-        notes.append(f"{_cells(result, single)} rest on one {outermost}: their limits are NaN, since one unit shows no spread; {remedy}")
+        text = f"{{cells}} rest on one {outermost}: their limits are NaN, since one unit shows no spread; {remedy}"
+        found.append(cells_note("single_unit", text, result["n"], single))
     if empty.any():
-        notes.append(f"{_cells(result, empty)} have no measured value; their answers are NaN")
+        found.append(cells_note("no_value", "{cells} have no measured value; their answers are NaN", result["n"], empty))
     if constant.any():
-        notes.append(f"{_cells(result, constant)} show no spread at all: their limits are the estimate, as sure as the values are exact")
-    return tuple(notes)
+        text = "{cells} show no spread at all: their limits are the estimate, as sure as the values are exact"
+        found.append(cells_note("no_spread", text, result["n"], constant))
+    return tuple(found)
 
 
-def _cells(result: xr.Dataset, where: np.ndarray) -> str:
-    """Write how many cells are meant; a few of several are named."""
+def cells_note(code: str, text: str, like: xr.DataArray, where: Mask) -> Note:
+    """Return a note on some cells of a result; `{cells}` in the text becomes how many are meant, and the names of a few of several."""
     count = int(where.sum())
-    names = listed(cell_names(result["n"].copy(data=where))) if where.ndim and count < where.size and count <= 3 else ""
-    return f"{count} of {where.size} cells{f' ({names})' if names else ''}"
+    names = cell_names(like.copy(data=where)) if where.ndim and count < where.size and count <= 3 else []
+    cells = f"{count} of {where.size} cells{f' ({listed(names)})' if names else ''}"
+    return Note(code, text.replace("{cells}", cells), {"cells": count, "of": where.size, "names": names})

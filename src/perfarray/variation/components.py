@@ -9,8 +9,10 @@ from perfarray.conventions import square_units
 from perfarray.numerics.nested_anova import Components, nested_anova
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import LEVEL, Output, apply, is_chunked
-from perfarray.timings.resolve import Data, over_metrics, resolve
-from perfarray.timings.validation import check_choice, check_confidence_level, warn
+from perfarray.timings.metrics import over_metrics
+from perfarray.timings.notes import warn
+from perfarray.timings.resolve import Data, resolve
+from perfarray.timings.validation import check_choice, check_confidence_level
 from perfarray.variation.numerics.component_intervals import anova_limits
 from perfarray.variation.numerics.reml import nested_reml
 
@@ -137,7 +139,7 @@ def variance_components(
         | {"result": "variance_components", "method": method, "negative": negative}
         | {"confidence_level": confidence, "interval_method": INTERVALS[method]},
     )
-    warn(data.note, *_too_little(result, data.levels), _not_found(result, method))
+    warn(*data.notes, *_too_little(result, data.levels), _not_found(result, method))
     return result
 
 

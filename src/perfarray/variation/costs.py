@@ -8,7 +8,9 @@ import pandas as pd
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK, SECONDS
-from perfarray.timings.resolve import Data, Timings, baseline_name, match_units, resolve, resolve_pair
+from perfarray.timings.notes import Note
+from perfarray.timings.pairs import baseline_name, resolve_pair
+from perfarray.timings.resolve import Data, Timings, resolve
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count, check_number, listed
 
 PRICE = "_price"
@@ -57,7 +59,7 @@ class Systems(NamedTuple):
 
     sides: tuple[Timings, ...]
     attrs: dict[str, Hashable]
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     chosen: dict[str, object]
 
     def prices(self, asked: Asked) -> list[xr.DataArray]:
@@ -79,11 +81,9 @@ def systems(times: Data, baseline: object, asked: Asked, metric: str | Sequence[
         if paired is not None:
             raise ValueError(f"paired={paired!r} matches the units of two systems; name the baseline too")
         own = resolve(times, metric, asked.levels)
-        return Systems((own,), own.describe(), (own.note,), {})
-    pair = resolve_pair(times, baseline, dim=asked.dim, metric=metric, levels=asked.levels)
+        return Systems((own,), own.describe(), own.notes, {})
+    pair = resolve_pair(times, baseline, dim=asked.dim, metric=metric, levels=asked.levels, paired=paired)
     by_label = pair.dim is not None and not isinstance(baseline, xr.DataArray | xr.Dataset)
-    if paired is not None:
-        pair = match_units(pair, paired)
     return Systems((pair.candidate, pair.baseline), pair.describe(), pair.notes, {str(pair.dim): baseline} if by_label else {})
 
 

@@ -9,9 +9,11 @@ import xarray as xr
 from perfarray.numerics.levels import values_by_unit
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply, is_chunked
-from perfarray.timings.resolve import Data, Timings, over_metrics, resolve
+from perfarray.timings.metrics import over_metrics
+from perfarray.timings.notes import warn
+from perfarray.timings.resolve import Data, Timings, resolve
 from perfarray.timings.units import describe_value, value_place
-from perfarray.timings.validation import check_choice, check_count, check_names, check_number, listed, warn
+from perfarray.timings.validation import check_choice, check_count, check_names, check_number, listed
 from perfarray.variation.numerics.estimators import ESTIMATORS, estimate_of_runs, size_that_separates, stability_of_estimators
 
 ODD_SIZES = (1, 3, 5, 7, 9, 11, 13, 15, 17, 19)
@@ -79,7 +81,7 @@ def run_estimate(
         outputs={"estimate": Output((), data.units, long_name=f"{statistic} of the runs"), "n": Output((), "1", long_name="runs")},
         attrs=describe_value(data, place) | {"result": "run_estimate", "statistic": statistic},
     )
-    warn(data.note)
+    warn(*data.notes)
     return result
 
 
@@ -188,7 +190,7 @@ def estimator_stability(
         coords={"group_size": sizes, "statistic": list(names)},
         attrs=describe_value(data, place) | {"result": "estimator_stability", "difference": apart, "deviations": multiple},
     )
-    warn(data.note, _too_few(result, sizes))
+    warn(*data.notes, _too_few(result, sizes))
     return result
 
 

@@ -11,8 +11,10 @@ from perfarray.numerics.levels import count_repetitions
 from perfarray.numerics.nested_anova import nested_anova
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import LEVEL, Output, apply, is_chunked
-from perfarray.timings.resolve import Data, Timings, over_metrics
-from perfarray.timings.validation import check_choice, warn
+from perfarray.timings.metrics import over_metrics
+from perfarray.timings.notes import warn
+from perfarray.timings.resolve import Data, Timings
+from perfarray.timings.validation import check_choice
 from perfarray.variation.costs import BUDGET_FACTOR, FACTORS, FEW, ITERATIONS, PRICE, Asked, advice_on, check_asked, systems
 from perfarray.variation.numerics.allocation import half_width_of, price, variance_of_mean
 from perfarray.variation.numerics.pilot import component_limits, units_to_add

@@ -22,7 +22,8 @@ from perfarray.numerics.types import Integers
 from perfarray.readers.opening import Source
 from perfarray.readers.spec.system import enabled, gigabytes, number, said, suite_name
 from perfarray.tables.build import Column, Descriptor, Metric, Table, column_of, constant_column, row_in_parent
-from perfarray.timings.validation import listed, warn
+from perfarray.timings.notes import warn
+from perfarray.timings.validation import listed
 
 NAME = "spec_text"
 

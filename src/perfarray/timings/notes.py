@@ -1,0 +1,200 @@
+"""What a result has to say beside its numbers: notes are data, gathered in one place and told once, as one warning."""
+
+import json
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+NOTES = "notes"
+"""The attr that keeps the notes of a result, as JSON."""
+
+UNCHECKED = "unchecked"
+"""The attr that names what could not be counted because the result was lazy."""
+
+Told = TypeVar("Told", xr.Dataset, xr.DataArray, pd.DataFrame)
+Check = Callable[[xr.Dataset], "tuple[Note | None, ...]"]
+
+_CHECKS: dict[str, Check] = {}
+_COLLECTOR: ContextVar["list[Note] | None"] = ContextVar("collector", default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One thing a result has to say.
+
+    Parameters
+    ----------
+    code : str
+        What kind of thing it is, for programs: `single_unit`, `few_units`, `unmatched`, ...
+    message : str
+        The sentence, for people.
+    values : mapping
+        The numbers and names in the sentence: int, float, str, or lists of them.
+
+    Examples
+    --------
+    >>> Note("single_unit", "1 of 2 cells rests on one execution", {"cells": 1, "of": 2}).code
+    'single_unit'
+    """
+
+    code: str
+    message: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+
+class PerfarrayWarning(UserWarning):
+    """The one warning of a call; `notes` holds what it says, as data.
+
+    Parameters
+    ----------
+    *notes : Note
+        What there is to say.
+
+    Attributes
+    ----------
+    notes : tuple of Note
+        Each with `code`, `message` and `values`.
+
+    Examples
+    --------
+    >>> warning = PerfarrayWarning(Note("single_unit", "one cell rests on one execution"))
+    >>> str(warning), warning.notes[0].code
+    ('one cell rests on one execution', 'single_unit')
+    """
+
+    def __init__(self, *notes: Note) -> None:
+        super().__init__(*notes)
+        self.notes = notes
+
+    def __str__(self) -> str:
+        return "\n".join(note.message for note in self.notes)
+
+
+def tell(*notes: Note | None) -> tuple[Note, ...]:
+    """Emit notes as one warning that points at the line of the first caller outside this package; return them without repeats.
+
+    Inside `collecting` nothing is emitted: the notes are handed to the caller who collects.
+    """
+    said = tuple({(note.code, note.message): note for note in notes if note is not None}.values())
+    collector = _COLLECTOR.get()
+    if collector is not None:
+        collector += said
+    elif said:
+        depth, frame = 1, sys._getframe(0)
+        while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == "perfarray":
+            frame, depth = frame.f_back, depth + 1
+        warnings.warn(PerfarrayWarning(*said), stacklevel=depth)
+    return said
+
+
+def warn(*messages: "Note | str | None") -> None:
+    """Tell sentences that are not notes yet."""
+    tell(*(Note("note", message) if isinstance(message, str) else message for message in messages if message))
+
+
+def noted(result: Told, *notes: Note | None, checks: tuple[str, ...] = ()) -> Told:
+    """Tell notes and keep them in the attr `notes`; run the `checks` that count in the result, or put them off where it is lazy.
+
+    Parameters
+    ----------
+    result : Dataset, DataArray or DataFrame
+        Changed in its attrs, and returned.
+    *notes : Note or None
+        What there is to say; None says nothing.
+    checks : tuple of str
+        Names of registered checks.
+    """
+    found = list(notes)
+    if checks and isinstance(result, xr.Dataset):
+        if is_lazy(result):
+            result.attrs[UNCHECKED] = " ".join(checks)
+        else:
+            found += _run(result, checks)
+    said = tell(*found)
+    if said:
+        result.attrs[NOTES] = to_json(said)
+    return result
+
+
+def check(name: str) -> Callable[[Check], Check]:
+    """Register a function that counts in a computed result and returns notes: `noted` and `notes` call it by name."""
+
+    def register(function: Check) -> Check:
+        _CHECKS[name] = function
+        return function
+
+    return register
+
+
+def _run(result: xr.Dataset, checks: tuple[str, ...]) -> list[Note]:
+    """Return what the named checks find in a computed result."""
+    return [note for name in checks if name in _CHECKS for note in _CHECKS[name](result) if note is not None]
+
+
+def is_lazy(result: xr.Dataset) -> bool:
+    """Return whether any variable of a result is still to be computed."""
+    return any(not isinstance(variable.data, np.ndarray) for variable in result.data_vars.values() if variable.dtype != object)
+
+
+@contextmanager
+def collecting() -> Iterator[list[Note]]:
+    """Gather the notes of all calls inside the block instead of emitting them."""
+    gathered: list[Note] = []
+    token = _COLLECTOR.set(gathered)
+    try:
+        yield gathered
+    finally:
+        _COLLECTOR.reset(token)
+
+
+def once(notes: list[Note]) -> list[Note]:
+    """Return the first note of every code: the same sentence with other numbers is said once."""
+    return list({note.code: note for note in reversed(notes)}.values())[::-1]
+
+
+def to_json(notes: tuple[Note, ...]) -> str:
+    """Write notes for an attr."""
+    rows = [{"code": note.code, "message": note.message, "values": dict(note.values)} for note in notes]
+    return json.dumps(rows, default=lambda value: value.item() if hasattr(value, "item") else str(value))
+
+
+def notes(result: xr.Dataset | xr.DataArray | pd.DataFrame) -> tuple[Note, ...]:
+    """Return what a result has to say beside its numbers.
+
+    Parameters
+    ----------
+    result : Dataset, DataArray or DataFrame
+        What a function of this package returned. Of a lazy result, what has to be counted is there after computing
+        (`result.compute().perf.notes()`).
+
+    Returns
+    -------
+    tuple of Note
+        Each with `code`, `message` and `values`; empty where there is nothing to say.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import perfarray
+    >>> times = perfarray.from_samples({"old": [10.0], "new": [9.0]})
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     verdict = times.perf.compare("old")
+    >>> [note.code for note in verdict.perf.notes()]
+    ['single_unit']
+    """
+    rows = json.loads(str(result.attrs.get(NOTES, "[]")))
+    kept = [Note(row["code"], row["message"], row["values"]) for row in rows]
+    checks = tuple(str(result.attrs.get(UNCHECKED, "")).split())
+    if checks and isinstance(result, xr.Dataset) and not is_lazy(result):
+        from perfarray.timings import units as units  # registers the checks, which may not be loaded for a result from a file
+
+        kept += [note for note in _run(result, checks) if note not in kept]
+    return tuple(kept)

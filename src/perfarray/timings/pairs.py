@@ -1,0 +1,166 @@
+"""Two systems side by side: a label and its baseline, or two timings objects, matched by label."""
+
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple, cast
+
+import numpy as np
+import xarray as xr
+
+from perfarray.timings.notes import Note
+from perfarray.timings.resolve import Data, Timings, check_dim, check_positive_values, resolve
+from perfarray.timings.validation import check_choice, listed
+
+
+class Pair(NamedTuple):
+    """Two systems with the same labels on every dim that is not a level."""
+
+    candidate: Timings
+    baseline: Timings
+    dim: str | None
+    unmatched: tuple[str, ...]
+    notes: tuple[Note, ...]
+
+    def describe(self) -> dict[str, Hashable]:
+        """Attrs of a comparison."""
+        attrs = self.candidate.describe()
+        for mark, number in self.baseline.left_out.items():
+            attrs[f"n_{mark}"] = number + int(cast(int, attrs.get(f"n_{mark}", 0)))
+        uncounted = dict.fromkeys((*self.candidate.uncounted, *self.baseline.uncounted))
+        attrs |= {"left_out": " ".join(uncounted)} if uncounted else {}
+        if self.dim is not None:
+            attrs["dim"] = self.dim
+        attrs["better"] = self.candidate.better
+        if self.unmatched:
+            attrs["unmatched"] = ", ".join(self.unmatched)
+        return attrs
+
+
+def resolve_pair(
+    times: Data,
+    baseline: object,
+    *,
+    dim: str | None,
+    metric: str | Sequence[str] | None,
+    levels: str | Sequence[str] | None,
+    paired: str | None = None,
+    positive: str = "",
+) -> Pair:
+    """Split `times` at the label `baseline`, or match it with another timings object, by label on dims that are not levels.
+
+    `paired` brings the units of the outermost level side by side; `positive` says what needs positive values.
+    """
+    candidate = resolve(times, metric, levels)
+    if isinstance(baseline, xr.DataArray | xr.Dataset):
+        other = resolve(baseline, _same_metric(baseline, metric, candidate), candidate.levels)
+        pair = _pair_of_objects(candidate, other, dim)
+    else:
+        pair = _split(candidate, baseline, dim)
+    if positive:
+        for side in (pair.candidate, pair.baseline):
+            check_positive_values(side, positive)
+    return pair if paired is None else match_units(pair, paired)
+
+
+def _split(candidate: Timings, baseline: object, dim: str | None) -> Pair:
+    """Take the baseline's label out of the dim that is compared."""
+    array, nest = candidate.array, candidate.levels
+    if dim is None:
+        dim = find_dim(array, baseline, nest)
+    else:
+        check_dim(array, dim)
+        if dim in nest:
+            raise ValueError(f"dim {dim!r} is a level of the nest {nest}; a comparison is over a dim that is not a level")
+        check_label(array, dim, baseline)
+    is_baseline = np.array([label == baseline for label in array[dim].values.tolist()])
+    if is_baseline.sum() > 1:
+        raise ValueError(f"label {baseline!r} occurs {is_baseline.sum()} times along {dim!r}; labels must be unique")
+    if is_baseline.all():
+        raise ValueError(f"nothing to compare with: {baseline!r} is the only label along {dim!r}")
+    old = array.isel({dim: int(np.flatnonzero(is_baseline)[0])}, drop=True)
+    new = array.isel({dim: np.flatnonzero(~is_baseline)})
+    return Pair(candidate._replace(array=new), Timings(_bare(old), nest, {}), dim, (), candidate.notes)
+
+
+def _same_metric(baseline: Data, metric: str | Sequence[str] | None, candidate: Timings) -> str | Sequence[str] | None:
+    """Return the metric to take from the baseline: the one the data were asked about, where it has it."""
+    if isinstance(baseline, xr.DataArray):
+        return None
+    name = str(candidate.array.name)
+    return metric if metric is not None else name if name in baseline.data_vars else None
+
+
+def find_dim(array: xr.DataArray, label: object, levels: Sequence[str]) -> str:
+    """Return the one dim that is not a level and holds `label`."""
+    dims = [str(dim) for dim in array.dims if dim not in levels]
+    holders = [dim for dim in dims if label in array[dim].values.tolist()]
+    if len(holders) == 1:
+        return holders[0]
+    if holders:
+        raise ValueError(f"label {label!r} is found along several dims ({listed(holders)}); say which with dim=")
+    described = "; ".join(f"{dim}: {listed(array[dim].values.tolist())}" for dim in dims) or "none"
+    raise ValueError(f"label {label!r} not found along any dim that is not a level; those dims and labels are {described}")
+
+
+def check_label(array: xr.DataArray, dim: str, label: object) -> None:
+    """Raise unless `label` is a label of `dim`; the message lists those that are."""
+    labels = array[dim].values.tolist()
+    if label not in labels:
+        raise ValueError(f"label {label!r} not found along {dim!r}; its labels are {listed(labels)}")
+
+
+def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> Pair:
+    """Match two objects by label; what is on one side only is left out and named."""
+    if candidate.units != baseline.units:
+        raise ValueError(f"units differ: the data are in {candidate.units!r}, the baseline in {baseline.units!r}; convert one of them")
+    if candidate.better != baseline.better:
+        raise ValueError(f"better differs: {candidate.better!r} in the data, {baseline.better!r} in the baseline")
+    new, old = candidate.array, _bare(baseline.array)
+    unmatched: list[tuple[str, str]] = []
+    for name in [name for name in new.dims if name in old.dims and name not in candidate.levels]:
+        here, there = new[name].values.tolist(), old[name].values.tolist()
+        known, present = set(there), set(here)
+        both = [label for label in here if label in known]
+        if not both:
+            raise ValueError(f"the data and the baseline have no label in common along {name!r}: {listed(here)} against {listed(there)}")
+        missing = [(str(label), "no baseline") for label in here if label not in known]
+        missing += [(str(label), "baseline only") for label in there if label not in present]
+        if missing:
+            unmatched += missing
+            new, old = new.sel({name: both}), old.sel({name: both})
+        elif here != there:
+            old = old.sel({name: here})
+    notes = (*candidate.notes, *baseline.notes)
+    if unmatched:
+        shown = listed(f"{label} ({side})" for label, side in unmatched)
+        text = f"{len(unmatched)} labels are on one side only and are left out: {shown}"
+        notes = (*notes, Note("unmatched", text, {"labels": [label for label, _ in unmatched]}))
+    names = tuple(label for label, _ in unmatched)
+    return Pair(candidate._replace(array=new), baseline._replace(array=old), dim, names, notes)
+
+
+def _bare(array: xr.DataArray) -> xr.DataArray:
+    """Drop the coordinates that are not labels: those of the baseline do not describe the answer."""
+    return array.reset_coords([name for name in array.coords if name not in array.dims], drop=True)
+
+
+def match_units(pair: Pair, paired: str) -> Pair:
+    """Bring the outermost units of both systems side by side: by label where both have labels, else by position."""
+    check_choice(paired, "paired", pair.candidate.levels[:1])
+    new, old = pair.candidate.array, pair.baseline.array
+    here, there = new[paired].values.tolist(), old[paired].values.tolist()
+    if here != there:
+        known = set(there)
+        both = [label for label in here if label in known]
+        if not both:
+            raise ValueError(f"paired={paired!r}: the two systems have no {paired} in common")
+        alone = len(here) + len(there) - 2 * len(both)
+        new, old = new.sel({paired: both}), old.sel({paired: both})
+        if alone:
+            text = f"paired={paired!r}: {alone} units of one system have no partner and are left out"
+            pair = pair._replace(notes=(*pair.notes, Note("no_partner", text, {"level": paired, "units": alone})))
+    return pair._replace(candidate=pair.candidate._replace(array=new), baseline=pair.baseline._replace(array=old))
+
+
+def baseline_name(baseline: object) -> str:
+    """Return what the attrs say of the baseline."""
+    return "other timings" if isinstance(baseline, xr.DataArray | xr.Dataset) else str(baseline)
