@@ -1,22 +1,36 @@
-"""Where the material shared with the tests lies, when it is there; and how hypothesis draws.
+"""Reference numbers and archives for tests; how hypothesis draws; a switch that turns skips into failures.
 
-The same examples are drawn in every run, so that a run says something about the change and not about luck. To look for more, run
+The same examples are drawn in every run, so that a run says something about the change and not about luck: few of them where people
+wait for the answer, many where PERFARRAY_EXAMPLES=many says so (`.ci/run` does). To look for more, run
 `pytest --hypothesis-profile=default` (with `--hypothesis-seed=N` to repeat what was found).
+
+PERFARRAY_REQUIRE_ALL=1 makes a skipped test fail: where the archives and every extra are there, nothing may be skipped.
 """
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-settings.register_profile("fixed", derandomize=True, database=None)
-settings.load_profile("fixed")
+from shared_material import SHARED
 
-SHARED = Path(os.environ.get("PERFARRAY_SHARED", Path(__file__).parents[2] / "shared"))
+settings.register_profile("few", derandomize=True, database=None, max_examples=25)
+settings.register_profile("many", derandomize=True, database=None, max_examples=200)
+settings.load_profile(os.environ.get("PERFARRAY_EXAMPLES", "few"))
+
+GOLDEN = Path(__file__).parent / "golden"
+REQUIRE_ALL = os.environ.get("PERFARRAY_REQUIRE_ALL", "") not in {"", "0"}
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
+def golden():
+    """Return a function that reads reference numbers by the name of their file in tests/golden."""
+    return lambda name: json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="session")
 def shared():
     """Return a function that finds a file or folder of the shared material, or skips."""
 
@@ -27,3 +41,23 @@ def shared():
         return path
 
     return find
+
+
+def refuse_skips(report):
+    """Return the report, as a failure where it is a skip that the switch does not allow."""
+    if REQUIRE_ALL and report.skipped and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.outcome, report.longrepr = "failed", f"skipped where nothing may be skipped (PERFARRAY_REQUIRE_ALL): {reason}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport():
+    """Skipped tests."""
+    return refuse_skips((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report():
+    """Skipped modules."""
+    return refuse_skips((yield))

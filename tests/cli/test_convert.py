@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import xarray as xr
-from cli.test_compare import run
 
 import perfarray
+from cli.test_compare import run
 from perfarray.cli import convert as _cli_convert
 from readers.files_of_our_own import small_suite, write
 

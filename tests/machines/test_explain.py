@@ -1,7 +1,5 @@
 """What explains variation: truth that was put in is found, nothing where there is nothing; bad tables; every message."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -211,9 +209,9 @@ CROSSED = [
 
 
 @pytest.mark.parametrize(("name", "formula", "random"), CROSSED)
-def test_crossed_effects_agree_with_lme4(shared, name, formula, random):
+def test_crossed_effects_agree_with_lme4(golden, name, formula, random):
     """Fixed and random effects, nested and crossed, as lme4 has them by REML."""
-    cases = json.loads(shared("oracle", "03_varcomp_crossed.json").read_text())["cases"]
+    cases = golden("varcomp_crossed")["cases"]
     case = next(case for case in cases if case["name"] == name)
     table = pd.DataFrame(case["input"])
     formula = "y ~ C(machine)" if "machine fixed" in name else formula

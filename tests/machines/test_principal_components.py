@@ -1,7 +1,5 @@
 """Principal components of machines by benchmarks: the paper's tables, R, gaps, repetitions, clusters, bad input."""
 
-import json
-
 import numpy as np
 import pytest
 import xarray as xr
@@ -54,9 +52,9 @@ def test_section_11(medians):
 
 @pytest.mark.parametrize("case", [0, 1, 2])
 @pytest.mark.parametrize("scale", [False, True])
-def test_oracle(shared, case, scale):
+def test_oracle(golden, case, scale):
     """R's prcomp, up to the sign of a component; components without variance have no direction."""
-    given = json.loads(shared("oracle", "06_pca.json").read_text())["cases"][case]
+    given = golden("pca")["cases"][case]
     output = given["output"]["scaled" if scale else "unscaled"]
     table = xr.DataArray(np.array(given["input"]["X"], float), dims=("machine", "benchmark"))
     found = table.assign_coords({dim: range(size) for dim, size in table.sizes.items()}).perf.principal_components(scale=scale).to_dataset()

@@ -1,7 +1,5 @@
 """Mixtures of runs with labels: the paper's example, one object for many cells, what is refused."""
 
-import json
-
 import numpy as np
 import pytest
 import xarray as xr
@@ -10,9 +8,9 @@ import perfarray
 
 
 @pytest.fixture
-def ammp(shared):
+def ammp(golden):
     """Return the runs of ammp-C2 (appendix A), and what the paper prints of them."""
-    case = json.loads(shared("oracle", "04_mclust.json").read_text())["cases"][0]
+    case = golden("mclust")["cases"][0]
     return perfarray.from_samples({"ammp": case["input"]["x"]}, dim="benchmark"), case["paper"]
 
 

@@ -1,7 +1,5 @@
 """The test of a fit: the distance, its calibration, and what is refused."""
 
-import json
-
 import numpy as np
 import pytest
 import xarray as xr
@@ -27,9 +25,9 @@ def distances(values):
     return ks_distance(values, None, Mixture(fits.weights, fits.means, fits.deviations)), fits
 
 
-def test_given_samples_give_mclusts_distances(shared):
+def test_given_samples_give_mclusts_distances(golden):
     """For samples that are given, distances, share and critical value are those of R and mclust."""
-    for case in json.loads(shared("oracle", "04_ksfit.json").read_text())["fixed"]:
+    for case in golden("ksfit")["fixed"]:
         observed, _ = distances(np.array(case["input"]["x"])[None])
         drawn, fits = distances(np.array(case["input"]["bootstrap_samples"]))
         theirs = case["output"]
@@ -40,9 +38,9 @@ def test_given_samples_give_mclusts_distances(shared):
         assert np.sort(drawn)[critical_place(len(drawn), 0.05)] == pytest.approx(theirs["critical_value_5pct"], abs=1e-8)
 
 
-def test_the_p_value_is_that_of_many_draws(shared):
+def test_the_p_value_is_that_of_many_draws(golden):
     """With own random numbers p lies within three standard errors of R's, whole and undersampled; the paper's 0.205 is one such draw."""
-    oracle = json.loads(shared("oracle", "04_ksfit.json").read_text())
+    oracle = golden("ksfit")
     times = perfarray.from_samples({"ammp": oracle["fixed"][0]["input"]["x"]}, dim="benchmark")
     for name, share in (("ammp reselect K each time", 1.0), ("ammp reselect, 0.9 undersampling", 0.9)):
         theirs = oracle["monte_carlo"][name]

@@ -1,6 +1,5 @@
 """The bootstrap's formulas: replicates and limits from R, exact variances, SciPy, by hand, both engines."""
 
-import json
 import tracemalloc
 from itertools import product
 
@@ -25,10 +24,6 @@ from perfarray.numerics.levels import unit_means
 SCHEMES = {"RRR": (1, 1, 1), "RRN": (1, 1, 0), "RNN": (1, 0, 0), "NNR": (0, 0, 1), "NRR": (0, 1, 1)}
 
 
-def cases_of(path):
-    return json.loads(path.read_text())["cases"]
-
-
 def exact_variance(values, drawn):
     """Return the variance of the bootstrap mean of balanced data: at each level drawn, the plug-in variance inside what is above it.
 
@@ -44,9 +39,9 @@ def exact_variance(values, drawn):
     return total
 
 
-def test_replicates_of_r_from_its_indices(shared):
-    """oracle/05_hierarchical_bootstrap: replicate means and ratios from given indices, to 1e-12."""
-    for case in cases_of(shared("oracle", "05_hierarchical_bootstrap.json")):
+def test_replicates_of_r_from_its_indices(golden):
+    """golden/hierarchical_bootstrap: replicate means and ratios from given indices, to 1e-12."""
+    for case in golden("hierarchical_bootstrap")["cases"]:
         found = {}
         for side in ("old", "new"):
             values = np.array(case["input"][side], dtype=float)
@@ -59,11 +54,11 @@ def test_replicates_of_r_from_its_indices(shared):
 
 @pytest.mark.parametrize("engine", ["numpy", "numba"])
 @pytest.mark.parametrize("scheme", [*SCHEMES, "flat"])
-def test_exact_bootstrap_variances(shared, scheme, engine):
+def test_exact_bootstrap_variances(golden, scheme, engine):
     """The oracle's and the closed form agree; replicates meet both within five Monte Carlo standard errors, the mean too."""
     if engine == "numba":
         pytest.importorskip("numba")
-    for case in cases_of(shared("oracle", "05_hierarchical_bootstrap.json")):
+    for case in golden("hierarchical_bootstrap")["cases"]:
         for side in ("old", "new"):
             values = np.array(case["input"][side], dtype=float)
             drawn = SCHEMES.get(scheme, (1,))
@@ -198,9 +193,9 @@ def test_bca_is_fair_to_ties():
     assert np.isnan(limits_of(lowest, 0.95, ties=0)).all()
 
 
-def test_limits_of_boot(shared):
-    """oracle/05_boot_intervals: percentile, basic and BCa at 90, 95 and 99 %, z0 and acceleration of R's boot, to 1e-9."""
-    for case in cases_of(shared("oracle", "05_boot_intervals.json")):
+def test_limits_of_boot(golden):
+    """golden/boot_intervals: percentile, basic and BCa at 90, 95 and 99 %, z0 and acceleration of R's boot, to 1e-9."""
+    for case in golden("boot_intervals")["cases"]:
         output, replicates = case["output"], np.array(case["input"]["replicates"])
         estimate, influence = np.array(output["t0"]), np.array(output["influence_jackknife"])
         for wanted in output["intervals"]:
@@ -212,10 +207,10 @@ def test_limits_of_boot(shared):
                     np.testing.assert_allclose(found.acceleration, output["acceleration_jackknife"], rtol=1e-9)
 
 
-def test_studentized_of_boot(shared):
+def test_studentized_of_boot(golden):
     """boot's equal-tailed studentized limits from our quantiles of its t values, to 1e-9 (ours are symmetric)."""
     checked = 0
-    for case in cases_of(shared("oracle", "05_boot_intervals.json")):
+    for case in golden("boot_intervals")["cases"]:
         variances = case["input"].get("replicate_variances")
         if variances is None:
             continue
@@ -282,9 +277,9 @@ def test_quantiles_by_hand():
     assert np.isnan(quantile(np.full(3, np.nan), 0.5))
 
 
-def test_influence_of_a_ratio(shared):
+def test_influence_of_a_ratio(golden):
     """The jackknife influence of both samples is R's, to 1e-9."""
-    case = cases_of(shared("oracle", "05_boot_intervals.json"))[0]
+    case = golden("boot_intervals")["cases"][0]
     new, old = np.array(case["input"]["a"]), np.array(case["input"]["b"])
     _, drawn = ratio_bootstrap(Pairing(new, old, np.array(0), False), Draws((True,), 20, (1, 2)), "bca")
     influence = [influence_of(drawn.ratio.estimate, part) for part in drawn.left_out]

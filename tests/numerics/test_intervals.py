@@ -1,7 +1,5 @@
 """Fieller's sets and their rivals: published, from R, dual to their tests, degenerate."""
 
-import json
-
 import numpy as np
 import pytest
 from scipy import optimize, stats
@@ -16,9 +14,9 @@ def limits_of(new, old, level, method="fieller", df="satterthwaite"):
     return ratio_limits(ratio, ratio_df(ratio, df), level, method)
 
 
-def test_fieller_of_r(shared):
-    """oracle/05_fieller: three df rules, both delta methods, bounded and not, to 1e-10."""
-    cases = json.loads(shared("oracle", "05_fieller.json").read_text())["cases"]
+def test_fieller_of_r(golden):
+    """golden/fieller: three df rules, both delta methods, bounded and not, to 1e-10."""
+    cases = golden("fieller")["cases"]
     rules = {"welch_plugin_df": "satterthwaite", "kalibera_df_min_minus_1": "conservative", "normal": "normal"}
     kinds = set()
     for case in cases:
@@ -40,12 +38,12 @@ def test_fieller_of_r(shared):
     assert kinds == {"bounded", "exclusive", "unbounded"}
 
 
-def test_ratio_of_kalibera_and_jones(shared):
-    """oracle/02: t with n - 1 df and normal, at three confidence levels, to 1e-9; the paper prints 0.1 and 1.7 for table V."""
+def test_ratio_of_kalibera_and_jones(golden):
+    """golden/kj_*: t with n - 1 df and normal, at three confidence levels, to 1e-9; the paper prints 0.1 and 1.7 for table V."""
     levels = {"c90": 0.90, "c95": 0.95, "c99": 0.99}
     checked = 0
-    for file in ("02_kj_worked_examples.json", "02_kj_synthetic.json"):
-        for case in json.loads(shared("oracle", file).read_text())["cases"]:
+    for file in ("kj_worked_examples", "kj_synthetic"):
+        for case in golden(file)["cases"]:
             if not case["input"].get("new"):
                 continue
             new, old = (np.array(case["input"][name], dtype=float) for name in ("new", "data"))

@@ -1,7 +1,6 @@
 """Nested analysis of variance: worked by hand, published, from R, simulated, degenerate."""
 
 import itertools
-import json
 
 import numpy as np
 import pandas as pd
@@ -83,9 +82,9 @@ def test_general_formulas_agree_with_the_short_ones_on_balanced_data():
         np.testing.assert_allclose(getattr(general, name), getattr(short, name), rtol=1e-12, err_msg=name)
 
 
-def test_anova_of_r(shared):
-    """oracle/03_varcomp_nested: eleven designs, balanced and not, to 1e-9."""
-    cases = json.loads(shared("oracle", "03_varcomp_nested.json").read_text())["cases"]
+def test_anova_of_r(golden):
+    """golden/varcomp_nested: eleven designs, balanced and not, to 1e-9."""
+    cases = golden("varcomp_nested")["cases"]
     for case in cases:
         data = case["input"]
         frame = pd.DataFrame({"time": data["y"], **{name: data[name] for name in data["factors_high_to_low"]}})
@@ -96,10 +95,10 @@ def test_anova_of_r(shared):
         np.testing.assert_allclose(times.perf.variance_components()["variance"], expected, rtol=1e-9, err_msg=case["name"])
 
 
-@pytest.mark.parametrize("file", ["02_kj_worked_examples.json", "02_kj_synthetic.json"])
-def test_components_of_r(shared, file):
-    """oracle/02: S^2 and T^2 to 1e-9, the grand mean and its standard error."""
-    for case in json.loads(shared("oracle", file).read_text())["cases"]:
+@pytest.mark.parametrize("file", ["kj_worked_examples", "kj_synthetic"])
+def test_components_of_r(golden, file):
+    """golden/kj_*: S^2 and T^2 to 1e-9, the grand mean and its standard error."""
+    for case in golden(file)["cases"]:
         values = np.array(case["input"]["data"], dtype=float)
         found, wanted = nested_anova(values, values.ndim), case["output"]
         np.testing.assert_allclose(found.variance[::-1], wanted["T2"], rtol=1e-9, err_msg=case["name"])

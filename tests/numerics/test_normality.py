@@ -1,7 +1,5 @@
 """Shapiro-Wilk: R's and SciPy's numbers, and samples it has no answer for."""
 
-import json
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -24,9 +22,9 @@ def quantiles(shape, n):
     return np.round(SHAPES[shape]((np.arange(1, n + 1) - offset) / (n + 1 - 2 * offset)), 8)
 
 
-def test_shapiro_wilk_is_shapiro_test(shared):
+def test_shapiro_wilk_is_shapiro_test(golden):
     """W and p are those of R for 3 to 5000 values of five shapes, and for small samples with ties."""
-    grid = json.loads(shared("oracle", "07_tests_grid.json").read_text())
+    grid = golden("tests_grid")
     cases = [(quantiles(case["shape"], case["n"]), case) for case in grid["shapiro_deterministic"]["cases"]]
     cases += [(np.array(case["x"]), case) for case in grid["shapiro_small"]]
     for sample, expected in cases:

@@ -4,17 +4,8 @@ import bz2
 import gzip
 import json
 import lzma
-import os
-from pathlib import Path
-
-import pytest
 
 PACK = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
-
-SHARED = Path(os.environ.get("PERFARRAY_SHARED", Path(__file__).resolve().parents[3] / "shared"))
-ARCHIVES = SHARED / "data" / "archives"
-
-needs_archives = pytest.mark.skipif(not ARCHIVES.is_dir(), reason=f"the archives of genuine files are not in {ARCHIVES}")
 
 
 def write(path, content):

@@ -8,7 +8,7 @@ import pytest
 import perfarray
 from perfarray.readers.opening import FileError, Source
 from perfarray.readers.recognising import formats, recognise
-from readers.files_of_our_own import ARCHIVES, needs_archives
+from shared_material import ARCHIVES, needs_archives
 
 OURS = ("pyperf", "jmh")
 

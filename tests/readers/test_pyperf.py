@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import perfarray
-from readers.files_of_our_own import ARCHIVES, CALIBRATION, bench, needs_archives, run, small_suite, suite, write
+from readers.files_of_our_own import CALIBRATION, bench, run, small_suite, suite, write
+from shared_material import ARCHIVES, needs_archives
 
 
 def read(tmp_path, content, name="file.json"):

@@ -1,6 +1,5 @@
 """The tool's configuration in, the tool's four files out; and the same files as timings."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -56,9 +55,9 @@ def test_the_tools_own_output(shared, tmp_path, monkeypatch):
     assert result["significant"].sel(statistic=["mean", "median"]).all()
 
 
-def test_the_four_benchmarks_of_the_paper(shared, tmp_path):
+def test_the_four_benchmarks_of_the_paper(golden, tmp_path):
     """Section 6.3: table, gains, proportions, the number of benchmarks, and three warnings."""
-    data = json.loads(shared("oracle", "01_speedup_software_example.json").read_text())
+    data = golden("speedup_software_example")
     rows = [
         write_samples(tmp_path, one["name"], one["input"]["x_initial"], one["input"]["y_optimised"]) + "," for one in data["benchmarks"]
     ]

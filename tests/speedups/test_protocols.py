@@ -1,6 +1,5 @@
 """The Speedup-Test on labelled timings: levels, units, baselines, warnings, the whole suite, the proportion."""
 
-import json
 import re
 
 import numpy as np
@@ -33,9 +32,9 @@ def suite():
 
 
 @pytest.fixture
-def cases(shared):
-    files = ("01_speedup_software_example.json", "01_speedup_protocol_synthetic.json")
-    return [one for name in files for one in json.loads(shared("oracle", name).read_text())["benchmarks"]]
+def cases(golden):
+    files = ("speedup_software_example", "speedup_protocol_synthetic")
+    return [one for name in files for one in golden(name)["benchmarks"]]
 
 
 @pytest.mark.parametrize("statistic", ["mean", "median"])
@@ -225,9 +224,9 @@ def test_neither_units_nor_order_matter(factor, order):
 class TestOverall:
     """Weighted sums of times, before and after."""
 
-    def test_the_four_benchmarks(self, shared):
+    def test_the_four_benchmarks(self, golden):
         """Gains and speedups of section 6.3 for every statistic and weight, within 1e-12."""
-        data = json.loads(shared("oracle", "01_speedup_software_example.json").read_text())
+        data = golden("speedup_software_example")
         rows = [(one["name"], "old", value) for one in data["benchmarks"] for value in one["input"]["x_initial"]]
         rows += [(one["name"], "new", value) for one in data["benchmarks"] for value in one["input"]["y_optimised"]]
         import pandas as pd

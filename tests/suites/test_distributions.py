@@ -1,6 +1,5 @@
 """Scores of a suite: brute force, the oracle, all paths agree, matched suites, shared units, bad input."""
 
-import json
 import warnings
 from itertools import product
 
@@ -49,9 +48,9 @@ def test_exact_numbers_are_those_of_all_scores(mean):
 
 
 @pytest.mark.parametrize("case", [0, 1])
-def test_oracle(shared, case):
+def test_oracle(golden, case):
     """R's enumeration: extremes, median, first quartile between its hinge and the score below, and the mean and SD of scores."""
-    given = json.loads(shared("oracle", "06_ci_and_empirical.json").read_text())["empirical_distribution"][case]
+    given = golden("ci_and_empirical")["empirical_distribution"][case]
     times, output = suite(given["input"]["X"]), given["output"]
     found = times.perf.five_number_summary(method="exact")
     hinges = output["fivenum_hinges"]

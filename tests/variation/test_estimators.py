@@ -1,7 +1,5 @@
 """One number for a run time, and how stable it is."""
 
-import json
-
 import numpy as np
 import pytest
 import xarray as xr
@@ -18,9 +16,9 @@ def sample(*runs: float) -> xr.Dataset:
 
 
 @pytest.mark.parametrize("case", range(4))
-def test_oracle(shared, case):
+def test_oracle(golden, case):
     """The means and relative standard deviations over rotating groups are R's."""
-    oracle = json.loads(shared("oracle", "08_min_estimator.json").read_text())["cases"][case]
+    oracle = golden("min_estimator")["cases"][case]
     times = sample(*oracle["input"]["observations_in_order"])
     sizes = [output["k"] for output in oracle["output"]]
     found = times.perf.estimator_stability(group_sizes=sizes).squeeze("benchmark")

@@ -1,7 +1,6 @@
 """Metrics of runs against counting every pair and every combination, against R, and their laws."""
 
 import itertools
-import json
 
 import numpy as np
 import pytest
@@ -79,9 +78,9 @@ def test_own_difference_leaves_out_pairs_inside_a_unit(units):
 
 
 @pytest.mark.parametrize("case", range(5))
-def test_oracle_pairs(shared, case):
+def test_oracle_pairs(golden, case):
     """Differences and probabilities of pairs are R's."""
-    pair = json.loads(shared("oracle", "04_varcore_metrics.json").read_text())["pairs"][case]
+    pair = golden("varcore_metrics")["pairs"][case]
     systems = [np.array(pair["input"][name], float)[:, None] for name in "xy"]
     expected = pair["output"]
     assert_allclose(value(systems, difference), expected["I1_nonparam"], rtol=1e-10)
@@ -91,9 +90,9 @@ def test_oracle_pairs(shared, case):
 
 
 @pytest.mark.parametrize("case", range(4))
-def test_oracle_sets(shared, case):
+def test_oracle_sets(golden, case):
     """Probabilities of being the least of three to five are R's."""
-    several = json.loads(shared("oracle", "04_varcore_metrics.json").read_text())["multi"][case]
+    several = golden("varcore_metrics")["multi"][case]
     systems = [np.array(runs, float)[:, None] for runs in several["input"]["samples"]]
     for ties, name in ((False, "I3_nonparam_strict"), (True, "I3_nonparam_ties_shared")):
         assert_allclose(value(systems, least(ties), each=True), several["output"][name], rtol=1e-10)

@@ -1,7 +1,5 @@
 """EM against mclust, brute force and laws; nothing that comes in makes it fail."""
 
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -18,9 +16,9 @@ NAMES = {"E": "equal", "V": "unequal", "X": "equal"}
 
 
 @pytest.fixture
-def mclust(shared):
+def mclust(golden):
     """Return the cases fitted by mclust."""
-    return json.loads(shared("oracle", "04_mclust.json").read_text())["cases"]
+    return golden("mclust")["cases"]
 
 
 def fit(sample, number, model, **options):

@@ -1,7 +1,5 @@
 """Densities, quantiles and modes of mixtures against closed forms, mclust and brute force."""
 
-import json
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -34,9 +32,9 @@ def test_one_component_is_the_normal_distribution():
     assert np.allclose(quantiles(own, np.array([0.0, 0.1, 1.0])), normal.ppf([0.0, 0.1, 1.0]))
 
 
-def test_what_mclust_says(shared):
+def test_what_mclust_says(golden):
     """Distribution, density, quantiles, modes and classes of the fits mclust selected."""
-    for case in json.loads(shared("oracle", "04_mclust.json").read_text())["cases"]:
+    for case in golden("mclust")["cases"]:
         for theirs in (case["output"]["default"], case["output"]["converged"]):
             number = len(np.atleast_1d(theirs["mean"]))
             own = mixture(theirs["pro"], theirs["mean"], np.broadcast_to(theirs["sd"], number))

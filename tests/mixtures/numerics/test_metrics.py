@@ -1,7 +1,5 @@
 """Metrics of mixtures against R, against integrals and samples, and at points."""
 
-import json
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -28,18 +26,18 @@ def point(value: float) -> Mixture:
 
 
 @pytest.mark.parametrize("case", range(5))
-def test_oracle_pairs(shared, case):
+def test_oracle_pairs(golden, case):
     """Equations 7 and 10 with R's parameters."""
-    pair = json.loads(shared("oracle", "04_varcore_metrics.json").read_text())["pairs"][case]
+    pair = golden("varcore_metrics")["pairs"][case]
     x, y = (of_oracle(pair["input"][f"mixture_{name}"]) for name in "xy")
     assert_allclose(difference(x, y), pair["output"]["I1_param"], rtol=1e-10)
     assert_allclose([less(x, y, shift) for shift in pair["input"]["shifts"]], pair["output"]["I2_param"], rtol=1e-10)
 
 
 @pytest.mark.parametrize("case", range(4))
-def test_oracle_sets(shared, case):
+def test_oracle_sets(golden, case):
     """Equation 13 with R's parameters; the probabilities sum to 1."""
-    several = json.loads(shared("oracle", "04_varcore_metrics.json").read_text())["multi"][case]
+    several = golden("varcore_metrics")["multi"][case]
     found = least(beside([of_oracle(printed) for printed in several["input"]["mixtures"]]))
     assert_allclose(found, several["output"]["I3_param"], rtol=1e-9)
     assert_allclose(found.sum(), 1.0, atol=1e-12)

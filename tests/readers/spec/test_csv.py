@@ -5,7 +5,8 @@ import pytest
 
 import perfarray
 from perfarray.readers.opening import FileError
-from readers.files_of_our_own import ARCHIVES, SPEC_HARDWARE, needs_archives, spec_pair, spec_result, write
+from readers.files_of_our_own import SPEC_HARDWARE, spec_pair, spec_result, write
+from shared_material import ARCHIVES, needs_archives
 
 RATE = [
     *(spec_pair("400.alpha", 24, base, peak, k) for k, (base, peak) in enumerate([(10.5, 9.5), (11.5, 9.6), (12.5, 9.7)], 1)),

@@ -5,7 +5,8 @@ import pytest
 
 import perfarray
 from perfarray.readers.opening import FileError
-from readers.files_of_our_own import ARCHIVES, needs_archives, write
+from readers.files_of_our_own import write
+from shared_material import ARCHIVES, needs_archives
 
 HEAD = 'Benchmark,"Hardware Vendor",System,Result,Baseline,"Cores","Processor MHz","1st Level Cache",Memory,"HW Avail"'
 ROWS = [

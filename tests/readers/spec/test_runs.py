@@ -8,7 +8,8 @@ import pytest
 import perfarray
 from perfarray.readers.opening import FileError, Source
 from perfarray.readers.recognising import recognise
-from readers.files_of_our_own import ARCHIVES, needs_archives, write
+from readers.files_of_our_own import write
+from shared_material import ARCHIVES, needs_archives
 
 HEADED = "benchmark,time,ratio\n500.alpha_r,344,4.63\n503.gamma_r,211,12.42\nint_rate,555,7.58\n"
 

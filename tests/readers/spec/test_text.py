@@ -8,7 +8,8 @@ import pytest
 import perfarray
 from perfarray.readers.opening import FileError, Source
 from perfarray.readers.recognising import formats, read_table, recognise
-from readers.files_of_our_own import ARCHIVES, SPEC_SYSTEM, needs_archives, spec_report, spec_rows, write
+from readers.files_of_our_own import SPEC_SYSTEM, spec_report, spec_rows, write
+from shared_material import ARCHIVES, needs_archives
 
 TWO = [*spec_rows(), *spec_rows("502.beta_r", ("97.4", "98.1", "97.4"))]
 NAME = "Some_Box-7.5_O3_001.txt"

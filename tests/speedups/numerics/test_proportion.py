@@ -1,7 +1,5 @@
 """Intervals of a proportion against R, and the definition of the exact one."""
 
-import json
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -12,10 +10,10 @@ R_NAMES = {"wilson": "ci_wilson_continuity", "exact": "ci_clopper_pearson", "wal
 
 
 @pytest.mark.parametrize("method", R_NAMES)
-def test_intervals_are_those_of_r(shared, method):
+def test_intervals_are_those_of_r(golden, method):
     """prop.test, binom.test and the plain formula, for the paper's examples and its four benchmarks."""
-    paper = json.loads(shared("oracle", "01_speedup_paper_examples.json").read_text())
-    software = json.loads(shared("oracle", "01_speedup_software_example.json").read_text())
+    paper = golden("speedup_paper_examples")
+    software = golden("speedup_software_example")
     cases = [paper["example3"]["ci90"], paper["example3"]["ci50"], paper["example4"]["recomputed"], *software["proportion"].values()]
     for case in cases:
         found = proportion_limits(case["a"], case["b"], case["level"], method)

@@ -1,6 +1,5 @@
 """Mann-Whitney and Kolmogorov-Smirnov: R's numbers, enumeration, and laws."""
 
-import json
 from itertools import combinations
 
 import numpy as np
@@ -16,8 +15,8 @@ SERIES_OF_R = 6e-6
 
 
 @pytest.fixture
-def grid(shared):
-    return json.loads(shared("oracle", "07_tests_grid.json").read_text())["cases"]
+def grid(golden):
+    return golden("tests_grid")["cases"]
 
 
 def samples(case):

@@ -1,7 +1,5 @@
 """The protocols on arrays: R's p-values, verdicts and searches of every case, and the parts by other means."""
 
-import json
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -24,10 +22,10 @@ VERDICTS = {"mean": mean_verdict, "median": median_verdict}
 
 
 @pytest.fixture
-def benchmarks(shared):
+def benchmarks(golden):
     """The four benchmarks of section 6.3 and the thirteen made to reach every branch."""
-    files = ("01_speedup_software_example.json", "01_speedup_protocol_synthetic.json")
-    return [one for name in files for one in json.loads(shared("oracle", name).read_text())["benchmarks"]]
+    files = ("speedup_software_example", "speedup_protocol_synthetic")
+    return [one for name in files for one in golden(name)["benchmarks"]]
 
 
 def padded(samples):

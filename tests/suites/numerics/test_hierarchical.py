@@ -1,7 +1,5 @@
 """The hierarchical performance test: numbers from R, SciPy's exact laws, and the speedup by hand."""
 
-import json
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -17,9 +15,9 @@ from perfarray.suites.numerics.hierarchical import (
 RULES = {"drop": "wilcoxon", "pratt": "pratt", "split": "split"}
 
 
-def test_both_steps_are_r_s(shared):
+def test_both_steps_are_r_s(golden):
     """Exact rank sums given the ties, differences kept, signed ranks under three rules for zeros."""
-    for case in json.loads(shared("oracle", "06_hpt.json").read_text())["cases"]:
+    for case in golden("hpt")["cases"]:
         rows = [[np.array(row, dtype=float) for row in case["input"][side]] for side in "AB"]
         first, second = case["output"]["step1"], case["output"]["step2_after_zeroing"]
         found = [rank_sum_pvalue(a, b) for a, b in zip(*rows, strict=True)]

@@ -1,6 +1,5 @@
 """The randomization test: every exchange counted in R, brute force, and the nominal error rate."""
 
-import json
 from itertools import product
 
 import numpy as np
@@ -43,9 +42,9 @@ def ratio(new, old, how):
     return scores[0] / scores[1]
 
 
-def test_counts_are_r_s(shared):
+def test_counts_are_r_s(golden):
     """All exchanges of seven data sets by five statistics: the counts are those of R."""
-    for case in json.loads(shared("oracle", "06_randomization_test.json").read_text())["cases"]:
+    for case in golden("randomization_test")["cases"]:
         new, old = (np.array(case["input"][side], dtype=float) for side in "AB")
         for name, (mean, statistic) in STATISTICS.items():
             expected, found = case["output"][name], counted(new, old, Exchange(mean, statistic, False, False))

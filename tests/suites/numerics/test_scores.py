@@ -1,6 +1,5 @@
 """Scores of a suite and their ratio: closed forms, brute force, numbers from R, simulated truth."""
 
-import json
 from itertools import product
 
 import numpy as np
@@ -83,9 +82,9 @@ def test_other_means_have_the_standard_error_of_simulation(mean):
         assert np.sqrt((found.standard_error**2).mean()) == pytest.approx(np.log(found.estimate).std(), rel=0.03)
 
 
-def test_t_over_benchmarks_is_r_s(shared):
+def test_t_over_benchmarks_is_r_s(golden):
     """Random benchmarks, geometric mean of ratios of medians: R's paired t interval on log ratios."""
-    cases = json.loads(shared("oracle", "06_ci_and_empirical.json").read_text())["log_t"]
+    cases = golden("ci_and_empirical")["log_t"]
     for case in cases:
         new, old = (np.array(case["input"][side], dtype=float)[None] for side in "AB")
         expected = case["output"]
@@ -96,9 +95,9 @@ def test_t_over_benchmarks_is_r_s(shared):
         assert found.pvalue[0] == pytest.approx(expected["p_two_sided"], rel=1e-8)
 
 
-def test_bootstrap_moments_are_r_s(shared):
+def test_bootstrap_moments_are_r_s(golden):
     """Redrawing within systems and benchmarks: mean and variance of the log ratio, within Monte Carlo error."""
-    case = json.loads(shared("oracle", "06_ci_and_empirical.json").read_text())["bootstrap_moments"][0]
+    case = golden("ci_and_empirical")["bootstrap_moments"][0]
     new, old = (np.array(case["input"][side], dtype=float)[None] for side in "AB")
     score, draws = PLAIN._replace(statistic="geometric"), Draws((True,), 40_000, (1, 2))
     sides = match_sides(new, old, shared=False, paired=False)
@@ -109,9 +108,9 @@ def test_bootstrap_moments_are_r_s(shared):
     assert logs.var() == pytest.approx(expected["var_log"], rel=0.03)
 
 
-def test_printed_t_intervals_are_paired_t_intervals(shared):
+def test_printed_t_intervals_are_paired_t_intervals(golden):
     """Tables 6 and 8 of Irving et al.: every printed interval is symmetric about the printed ratio on the log scale."""
-    printed = json.loads(shared("oracle", "06_ci_and_empirical.json").read_text())["paper_t_intervals"]
+    printed = golden("ci_and_empirical")["paper_t_intervals"]
     for gm, lower, upper in zip(printed["gm"], printed["lower"], printed["upper"], strict=True):
         assert np.sqrt(lower * upper) == pytest.approx(gm, abs=0.0011)
 

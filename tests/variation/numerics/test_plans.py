@@ -1,7 +1,6 @@
 """Counts of a nest: equation 14 against hand, paper and oracle; whole plans against brute force; laws."""
 
 import itertools
-import json
 import math
 
 import numpy as np
@@ -21,13 +20,13 @@ FFT = {"variance": np.array([16.3611, 44.4197777777778, 21.16]), "cost": np.arra
 
 
 @pytest.fixture
-def worked(shared):
-    return json.loads(shared("oracle", "02_kj_worked_examples.json").read_text())
+def worked(golden):
+    return golden("kj_worked_examples")
 
 
 @pytest.fixture
-def table8(shared):
-    return json.loads(shared("oracle", "02_kj_table8.json").read_text())
+def table8(golden):
+    return golden("kj_table8")
 
 
 def default_half_width(variance, budget, cost):
@@ -90,9 +89,9 @@ class TestPaper:
         assert rounded == pytest.approx(worked["with_paper_rounding"]["n1_from_rounded_T"], rel=1e-12)
         assert math.ceil(rounded) == 18
 
-    def test_synthetic_oracle(self, shared):
+    def test_synthetic_oracle(self, golden):
         """Equation 14 from data, two to four levels."""
-        cases = json.loads(shared("oracle", "02_kj_synthetic.json").read_text())["cases"]
+        cases = golden("kj_synthetic")["cases"]
         planned = [case for case in cases if case["output"].get("plan")]
         assert len(planned) == 3
         for case in planned:

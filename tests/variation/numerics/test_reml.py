@@ -1,7 +1,6 @@
 """REML and ML of nested repetitions: against dense matrices, published numbers, R, statsmodels, simulated truth; degenerate cells."""
 
 import itertools
-import json
 import warnings
 
 import numpy as np
@@ -172,9 +171,9 @@ def test_published_fit_and_profile_of_dyestuff():
     assert_allclose(restricted.criterion, 319.6543, atol=1e-4)
 
 
-def oracle_cases(shared):
+def oracle_cases(golden):
     """Yield name, values (levels outermost first) and what R found."""
-    for case in json.loads(shared("oracle", "03_varcomp_nested.json").read_text())["cases"]:
+    for case in golden("varcomp_nested")["cases"]:
         data = case["input"]
         frame = pd.DataFrame({"time": data["y"], **{name: data[name] for name in data["factors_high_to_low"]}})
         names = {"binary": "A", "execution": "B"} if "B" in data else {"execution": "A"}
@@ -183,9 +182,9 @@ def oracle_cases(shared):
 
 
 @pytest.mark.parametrize("method", ["REML", "ML"])
-def test_lme4_of_r(shared, method):
-    """oracle/03_varcomp_nested: criterion 1e-6, variances 1e-4 (zero: 1e-4 of the total), intercept and SE 1e-5, df 1e-3."""
-    for name, values, output in oracle_cases(shared):
+def test_lme4_of_r(golden, method):
+    """golden/varcomp_nested: criterion 1e-6, variances 1e-4 (zero: 1e-4 of the total), intercept and SE 1e-5, df 1e-3."""
+    for name, values, output in oracle_cases(golden):
         found, wanted = fit(values, method == "REML"), output[f"lme4_{method}"]
         expected = np.array([wanted["variances"][key] for key in ("A", "A:B", "Residual") if key in wanted["variances"]])
         assert_allclose(found.criterion, wanted["criterion"], atol=1e-6, rtol=0, err_msg=name)
