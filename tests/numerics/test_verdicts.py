@@ -6,7 +6,14 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from perfarray.numerics.intervals import ratio_df, ratio_of
-from perfarray.numerics.verdicts import Rules, adjust, band_tests, compare_units, interval_level
+from perfarray.numerics.ratio_tests import band_tests, evidence_of_units
+from perfarray.numerics.verdicts import Rules, adjust, interval_level, judge
+
+
+def compare_units(new, old, rules):
+    """Compare by unit means."""
+    return judge(evidence_of_units(new, old, rules), rules)
+
 
 PLAIN = Rules("fieller", "satterthwaite", 0.0, 0.95, None, "lower", paired=False, shared=False)
 

@@ -10,12 +10,12 @@ from perfarray.conventions import BENCHMARK
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.bootstrap_limits import least_units, limits_of, percentile_family
 from perfarray.numerics.bootstrap_samples import draw_sample, flattened, sample_bootstrap, spread
+from perfarray.numerics.intervals import BOOTSTRAP_METHODS
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply, is_chunked
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, noted
 from perfarray.timings.resampling import (
-    BOOTSTRAP_METHODS,
     Resample,
     Resampling,
     Rng,

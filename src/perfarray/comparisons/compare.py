@@ -1,38 +1,15 @@
 """Is it faster: verdicts for every benchmark and for the suite."""
 
-import functools
-from collections.abc import Hashable
-from typing import Any
-
-import numpy as np
 import xarray as xr
 
-from perfarray.comparisons.intervals import DF_RULES, RATIO_METHODS, ratio_outputs
+from perfarray.comparisons.engines import compute
+from perfarray.comparisons.findings import describe
+from perfarray.comparisons.request import Request
 from perfarray.conventions import BENCHMARK
-from perfarray.numerics.bootstrap import Draws
-from perfarray.numerics.bootstrap_samples import Pairing, flattened, spread
-from perfarray.numerics.bootstrap_verdicts import compare_draws
-from perfarray.numerics.levels import unit_means
-from perfarray.numerics.types import Floats
-from perfarray.numerics.verdicts import Rules, compare_units
-from perfarray.timings.across import UNMATCHED, check_across, name_suites
-from perfarray.timings.apply import Output, apply, data_label, is_chunked
 from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import Note, noted
-from perfarray.timings.pairs import Pair, baseline_name, resolve_pair
-from perfarray.timings.resampling import (
-    BOOTSTRAP_METHODS,
-    Resample,
-    Resampling,
-    Rng,
-    cell_numbers,
-    check_no_resampling,
-    check_resampling,
-)
-from perfarray.timings.resolve import Data, Timings, shared_levels
-from perfarray.timings.validation import check_choice, check_confidence_level, check_threshold
-
-UNITS_DIM = "_unit"
+from perfarray.timings.pairs import baseline_name, resolve_pair
+from perfarray.timings.resampling import Resample, Rng
+from perfarray.timings.resolve import Data
 
 
 @over_metrics
@@ -135,150 +112,22 @@ def compare(
     >>> verdict["verdict"].item(), round(verdict["estimate"].item(), 3), round(verdict["upper"].item(), 3)
     ('faster', 0.9, 0.914)
     """
-    check_choice(method, "method", RATIO_METHODS + BOOTSTRAP_METHODS)
-    check_choice(df, "df", DF_RULES)
-    check_choice(correction, "correction", (None, "holm", "bh"))
-    check_choice(band, "band", ("linear", "log"))
-    level, margin = check_confidence_level(confidence_level), check_threshold(threshold)
-    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive="a comparison")
-    common = shared_levels(pair.candidate, shared)
-    joint = pair.candidate.levels[0] in common
-    rules = Rules(method, df, margin, level, correction, pair.candidate.better, paired is not None, joint, band)
-    attrs = pair.describe() | {"result": "compare", "method": method, "confidence_level": level, "threshold": margin, "band": band}
-    attrs |= {"correction": correction or "none", "baseline": baseline_name(baseline)}
-    attrs |= {"benchmarks": f"shared: {' '.join(common)}" if rules.shared else "independent (assumed)"}
-    attrs |= {"paired": paired} if paired else {}
-    new, old = (_units(side, across) for side in (pair.candidate, pair.baseline))
-    plan = None
-    if method in BOOTSTRAP_METHODS:
-        plan = check_resampling(pair.candidate, resample, n_resamples, rng, joint=joint or paired is not None)
-        result = _by_redrawing(pair, across, rules, plan, common, attrs)
-    else:
-        check_no_resampling(method, resample)
-        core = [across, UNITS_DIM]
-        coords = {across: new[across].values.tolist()}
-        kernel = functools.partial(compare_units, rules=rules)
-        result = apply(kernel, new, old, core=[core, core], outputs=_outputs(across), coords=coords, attrs=attrs | {"df": df})
-    result = _as_given(result, pair, across)
-    notes = [*pair.notes, pair.candidate.selected]
-    if not (is_chunked(new) or is_chunked(old)):
-        _name_unmatched(result, across)
-        notes.append(_note_incomplete(result, pair, new, old, across) if joint else None)
-    if across in result["estimate"].dims:
-        # An attribute says it, and no note: who compares benchmark by benchmark has not asked for the suite row.
-        name_suites(result, pair.candidate, result["estimate"].notnull(), across)
-    return noted(result, *notes, checks=("units",) if plan is None else ("units", "resampling"))
+    return compare_systems(times, baseline, Request(
+        dim=dim, levels=levels, threshold=threshold, band=band, confidence_level=confidence_level, method=method, df=df, resample=resample,
+        n_resamples=n_resamples, rng=rng, correction=correction, across=across, shared=shared, paired=paired, metric=metric,
+    ))  # fmt: skip
 
 
-def _by_redrawing(
-    pair: Pair, across: str, rules: Rules, plan: Resampling, common: tuple[str, ...], attrs: dict[str, Hashable]
-) -> xr.Dataset:
-    """Compare by the bootstrap, which needs all timings and not unit means alone."""
-    nest = pair.candidate.levels
-    check_across(across, nest)
-    draws = Draws(plan.drawn, plan.n_resamples, plan.key, plan.engine)
-    joint = next((number for number, name in enumerate(nest) if name not in common), len(nest))
-    sides = [side.array if across in side.array.dims else _with_dim(side.array, across) for side in (pair.candidate, pair.baseline)]
-    if any(is_chunked(side) for side in sides):
-        sides = [side.chunk({across: -1}) for side in sides]
-
-    def kernel(new: Floats, old: Floats, cells: Any, groups: Any) -> tuple[np.ndarray, ...]:
-        values = [spread(flattened(side, len(nest), plan.flat), cells.shape, len(draws.drawn)) for side in (new, old)]
-        pairing = Pairing(values[0], values[1], cells, rules.paired)
-        return compare_draws(pairing, np.broadcast_to(groups, cells.shape[:-1]), rules, draws, joint)
-
-    cells, groups = (cell_numbers(sides, nest, apart) for apart in (None, across))
-    core = [[across, *nest], [across, *nest], [across], []]
-    coords = {across: sides[0][across].values.tolist()}
-    return apply(kernel, *sides, cells, groups, core=core, outputs=_outputs(across), coords=coords, attrs=attrs | plan.describe())
-
-
-def _with_dim(array: xr.DataArray, across: str) -> xr.DataArray:
-    """Give a single benchmark the dim of the suite."""
-    return array.expand_dims({across: 1}).assign_coords({across: [0]})
-
-
-def _units(side: Timings, across: str) -> xr.DataArray:
-    """Average the lower levels: one value per outermost unit, on a dim of its own; a single benchmark gets the dim `across`."""
-    array, nest = side.array, side.levels
-    check_across(across, nest)
-    coords = {UNITS_DIM: array[nest[0]].values}
-    averaged = apply(
-        lambda values: (unit_means(values, len(nest)),),
-        array,
-        core=[nest],
-        outputs={"_mean": Output((UNITS_DIM,))},
-        coords=coords,
-    )["_mean"].drop_vars(UNITS_DIM)
-    if across not in averaged.dims:
-        averaged = _with_dim(averaged, across)
-    return averaged.chunk({across: -1, UNITS_DIM: -1}) if is_chunked(averaged) else averaged
-
-
-def _outputs(across: str) -> dict[str, Output]:
-    """Return the variables of a comparison, in the order of `numerics.comparison.Comparison`."""
-    ratio = {name: output._replace(dims=(across,)) for name, output in ratio_outputs().items()}
-    rows = {
-        "pvalue": Output((across,), "1"),
-        "pvalue_adjusted": Output((across,), "1"),
-        "pvalue_equivalent": Output((across,), "1"),
-        "interval_level": Output((across,), "1", long_name="confidence level of the interval"),
-        "verdict": Output((across,), "", object),
-    }
-    suite = {
-        "suite_estimate": Output((), "1", long_name="geometric mean of candidate / baseline"),
-        "suite_lower": Output((), "1"),
-        "suite_upper": Output((), "1"),
-        "suite_df": Output((), "1"),
-        "suite_n": Output((), "1", long_name="independent units on the smaller side"),
-        "suite_benchmarks": Output((), "1", long_name="benchmarks measured on both sides"),
-        "suite_verdict": Output((), "", object),
-    }
-    return ratio | rows | suite
-
-
-def _as_given(result: xr.Dataset, pair: Pair, across: str) -> xr.Dataset:
-    """Put dims in the order of the data and give back the coordinates of the dim averaged over; drop it where it was not there."""
-    array = pair.candidate.array
-    if across not in array.dims:
-        return result.isel({across: 0}, drop=True)
-    kept = {
-        name: coordinate
-        for name, coordinate in array.coords.items()
-        if across in coordinate.dims and not set(coordinate.dims) & set(pair.candidate.levels)
-    }
-    if across not in array.coords:
-        result = result.drop_vars(across)
-    dims = [*(dim for dim in array.dims if dim in result.dims), *(dim for dim in result.dims if dim not in array.dims)]
-    labels = {data_label(name, result.data_vars): c.variable for name, c in kept.items() if set(c.dims) <= set(result.dims)}
-    return result.assign_coords(labels).transpose(*dims)
-
-
-def _name_unmatched(result: xr.Dataset, across: str) -> None:
-    """Name in the attrs the benchmarks that some candidate or the baseline lacks."""
-    estimate = result["estimate"]
-    if across not in estimate.dims:
-        return
-    absent = np.isnan(estimate.values).any(axis=tuple(i for i, dim in enumerate(estimate.dims) if dim != across))
-    said = [name for name in str(result.attrs.get(UNMATCHED, "")).split(", ") if name]
-    names = dict.fromkeys([*said, *(str(label) for label in result[across].values[absent])])
-    if names:
-        result.attrs[UNMATCHED] = ", ".join(names)
-
-
-def _note_incomplete(result: xr.Dataset, pair: Pair, new: xr.DataArray, old: xr.DataArray, across: str) -> Note | None:
-    """Count the shared units that the suite row leaves out, in the attrs and in a note."""
-    dropped = sum(_incomplete(side, across) for side in (new, old))
-    if not dropped:
-        return None
-    result.attrs["n_incomplete_units"] = dropped
-    text = f"{dropped} shared units ({pair.candidate.levels[0]}) lack some benchmarks and are left out of the suite row"
-    return Note("incomplete_units", text, {"units": dropped})
-
-
-def _incomplete(units: xr.DataArray, across: str) -> int:
-    """Count the units with some of the benchmarks that were measured at all, but not all of them."""
-    measured = units.notnull()
-    wanted = measured.any(UNITS_DIM)
-    some, every = (measured & wanted).any(across), (measured | ~wanted).all(across)
-    return int((some & ~every).sum())
+def compare_systems(times: Data, baseline: object, request: Request) -> xr.Dataset:
+    """Resolve two systems, compute, and describe what was found."""
+    pair = resolve_pair(
+        times,
+        baseline,
+        dim=request.dim,
+        metric=request.metric,
+        levels=request.levels,
+        paired=request.paired,
+        shared=request.shared,
+        positive="a comparison",
+    )
+    return describe(compute(pair, request), pair, request, baseline_name(baseline))

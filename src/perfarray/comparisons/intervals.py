@@ -9,7 +9,20 @@ import xarray as xr
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.bootstrap_limits import least_units, limits_of
 from perfarray.numerics.bootstrap_samples import Pairing, flattened, ratio_bootstrap, sample_bootstrap, spread
-from perfarray.numerics.intervals import BOUNDED, Interval, RatioSet, mean_limits, ratio_df, ratio_limits, ratio_of
+from perfarray.numerics.intervals import (
+    BOOTSTRAP_METHODS,
+    BOUNDED,
+    DF_RULES,
+    MEAN_METHODS,
+    METHODS,
+    RATIO_METHODS,
+    Interval,
+    known_limits,
+    mean_limits,
+    ratio_df,
+    ratio_limits,
+    ratio_of,
+)
 from perfarray.numerics.levels import summarise_units, unit_means
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply
@@ -17,7 +30,6 @@ from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import noted
 from perfarray.timings.pairs import Pair, baseline_name, resolve_pair
 from perfarray.timings.resampling import (
-    BOOTSTRAP_METHODS,
     Resample,
     Resampling,
     Rng,
@@ -27,10 +39,6 @@ from perfarray.timings.resampling import (
 )
 from perfarray.timings.resolve import Data, Timings, resolve
 from perfarray.timings.validation import check_choice, check_confidence_level
-
-MEAN_METHODS = ("t", "normal")
-RATIO_METHODS = ("fieller", "delta", "log_delta")
-DF_RULES = ("satterthwaite", "conservative", "normal")
 
 
 @over_metrics
@@ -239,7 +247,7 @@ def ratio_interval(
     check_choice(method, "method", RATIO_METHODS + BOOTSTRAP_METHODS)
     check_choice(df, "df", DF_RULES)
     level = check_confidence_level(confidence_level)
-    positive = f"the log of a ratio (method={method!r})" if method in ("log_delta", "studentized") else ""
+    positive = f"the log of a ratio (method={method!r})" if METHODS[method].logs else ""
     pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive=positive)
     attrs = pair.describe() | {"result": "ratio_interval", "method": method, "confidence_level": level, "baseline": baseline_name(baseline)}
     attrs |= {"paired": paired} if paired else {}
@@ -252,7 +260,7 @@ def ratio_interval(
     def kernel(new: Floats, old: Floats) -> tuple[np.ndarray, ...]:
         ratio = ratio_of(unit_means(new, len(nest)), unit_means(old, len(nest)), paired is not None)
         freedom = ratio_df(ratio, df)
-        found = known_set(ratio_limits(ratio, freedom, level, method), freedom)
+        found = known_limits(ratio_limits(ratio, freedom, level, method), freedom)
         return ratio.estimate, found.lower, found.upper, freedom, ratio.n, found.kind
 
     result = apply(
@@ -293,13 +301,3 @@ def ratio_outputs() -> dict[str, Output]:
         "n": Output((), "1", long_name="independent units on the smaller side"),
         "kind": Output((), "", object, "kind of confidence set"),
     }
-
-
-def known_set(found: RatioSet, df: Floats) -> RatioSet:
-    """Return the set, with NaN limits where fewer than two units stand behind it."""
-    known = ~np.isnan(df)
-    return RatioSet(
-        np.where(known, found.lower, np.nan),
-        np.where(known, found.upper, np.nan),
-        np.where(known, found.kind, "bounded"),
-    )

@@ -1,11 +1,10 @@
 """Every label against every other."""
 
-from typing import Any
-
 import numpy as np
 import xarray as xr
 
-from perfarray.comparisons.compare import compare
+from perfarray.comparisons.compare import compare_systems
+from perfarray.comparisons.request import Request
 from perfarray.conventions import BENCHMARK
 from perfarray.numerics.verdicts import INCONCLUSIVE
 from perfarray.timings.metrics import over_metrics
@@ -69,22 +68,15 @@ def pairwise(
     labels = array[dim].values.tolist()
     if len(labels) < 2:
         raise ValueError(f"nothing to compare: dim {dim!r} has the labels {listed(labels)}")
-    keywords: dict[str, Any] = {
-        "levels": levels,
-        "threshold": threshold,
-        "band": band,
-        "confidence_level": confidence_level,
-        "method": method,
-        "df": df,
-    }
-    if isinstance(rng, int | np.integer):
-        rng = np.random.default_rng(rng)
-    keywords |= {"resample": resample, "n_resamples": n_resamples, "rng": rng}
-    keywords |= {"correction": correction, "across": across, "shared": shared, "paired": paired, "metric": metric}
+    request = Request(
+        dim=dim, levels=levels, threshold=threshold, band=band, confidence_level=confidence_level, method=method, df=df, resample=resample,
+        n_resamples=n_resamples, rng=np.random.default_rng(rng) if isinstance(rng, int | np.integer) else rng, correction=correction,
+        across=across, shared=shared, paired=paired, metric=metric,
+    )  # fmt: skip
     results: list[xr.Dataset] = []
     with collecting() as said:
         for label in labels:
-            answer = compare(times, label, dim=dim, **keywords)
+            answer = compare_systems(times, label, request)
             results.append(answer.reindex({dim: array[dim].values}, fill_value=_blanks(answer)))
     along = xr.IndexVariable("baseline", np.array([str(label) if isinstance(label, str) else label for label in labels], dtype=object))
     joined = xr.concat(results, along, combine_attrs="drop_conflicts", coords="minimal", compat="override", join="exact")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perfarray.numerics.intervals import Interval
+from perfarray.numerics.intervals import METHODS, Interval
 from perfarray.numerics.types import Floats
 
 SAME = 1e-13
@@ -16,8 +16,8 @@ SAME = 1e-13
 
 
 def least_units(method: str) -> int:
-    """Return how many units limits need: a studentized replicate of two units has no standard error, or the mean of the data."""
-    return 3 if method == "studentized" else 2
+    """Return how many units limits need."""
+    return METHODS[method].least_units
 
 
 class Bootstrap(NamedTuple):

@@ -10,6 +10,31 @@ import numpy as np
 from perfarray.numerics.levels import UnitSummary, summarise_units
 from perfarray.numerics.types import Floats, Texts
 
+
+class IntervalMethod(NamedTuple):
+    """How an interval of a ratio is had: whether it redraws, whether it takes logs, and how many units it needs."""
+
+    draws: bool
+    logs: bool
+    least_units: int
+
+
+METHODS = {
+    "fieller": IntervalMethod(False, False, 2),
+    "delta": IntervalMethod(False, False, 2),
+    "log_delta": IntervalMethod(False, True, 2),
+    "percentile": IntervalMethod(True, False, 2),
+    "basic": IntervalMethod(True, False, 2),
+    "bca": IntervalMethod(True, False, 2),
+    "studentized": IntervalMethod(True, True, 3),  # a replicate of two units has no standard error, or the mean of the data
+}
+"""Every method of an interval of a ratio, said once."""
+
+RATIO_METHODS = tuple(name for name, method in METHODS.items() if not method.draws)
+BOOTSTRAP_METHODS = tuple(name for name, method in METHODS.items() if method.draws)
+MEAN_METHODS = ("t", "normal")
+DF_RULES = ("satterthwaite", "conservative", "normal")
+
 BOUNDED, EXCLUSIVE, UNBOUNDED = "bounded", "exclusive", "unbounded"
 
 
@@ -118,6 +143,16 @@ def ratio_limits(ratio: Ratio, df: Floats, confidence_level: float | Floats, met
     with np.errstate(over="ignore", invalid="ignore"):
         lower, upper = (estimate * np.exp(-half), estimate * np.exp(half)) if method == "log_delta" else (estimate - half, estimate + half)
     return RatioSet(lower, upper, np.full(estimate.shape, BOUNDED, dtype=object))
+
+
+def known_limits(found: RatioSet, df: Floats) -> RatioSet:
+    """Return the set, with NaN limits where fewer than two units stand behind it."""
+    known = ~np.isnan(df)
+    return RatioSet(
+        np.where(known, found.lower, np.nan),
+        np.where(known, found.upper, np.nan),
+        np.where(known, found.kind, BOUNDED),
+    )
 
 
 def fieller(ratio: Ratio, quantile: Floats) -> RatioSet:

@@ -1,14 +1,37 @@
-"""Verdicts with a threshold, corrected for many benchmarks, and the suite's geometric mean ratio."""
+"""The one rule of verdicts: engines give limits and p-values, and what follows from them is decided here.
 
+Faster or slower if twice the smaller p of "not below" and "not above" the band is at most alpha after correction, else equivalent if the
+p of "outside the band" is at most alpha / 2 after correction, else inconclusive. A set that is not an interval decides nothing.
+"""
+
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from perfarray.numerics.intervals import BOUNDED, Ratio, ratio_df, ratio_limits, ratio_of, ratio_statistic, t_probability, t_quantile
-from perfarray.numerics.levels import UnitSummary, summarise_units
+from perfarray.numerics.intervals import BOUNDED, RatioSet
 from perfarray.numerics.types import Floats, Mask, Texts
 
 FASTER, SLOWER, EQUIVALENT, INCONCLUSIVE = "faster", "slower", "equivalent", "inconclusive"
+
+
+class Rules(NamedTuple):
+    """How to compare: what the caller of `compare` chose."""
+
+    method: str
+    df: str
+    threshold: float
+    confidence_level: float
+    correction: str | None
+    better: str
+    paired: bool
+    shared: bool
+    band: str = "linear"
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The band of ratios that do not matter: 1 -+ threshold, or 1 / (1 + threshold) to 1 + threshold."""
+        return 1 / (1 + self.threshold) if self.band == "log" else 1 - self.threshold, 1 + self.threshold
 
 
 class Tests(NamedTuple):
@@ -22,6 +45,28 @@ class Tests(NamedTuple):
     def two_sided(self) -> Floats:
         """Twice the smaller p of the outside tests, at most 1."""
         return np.minimum(1.0, 2.0 * np.minimum(self.below, self.above))
+
+
+class SuiteRatio(NamedTuple):
+    """The geometric mean ratio of a suite: its limits, their degrees of freedom, the units and the benchmarks behind it."""
+
+    estimate: Floats
+    lower: Floats
+    upper: Floats
+    df: Floats
+    n: Floats
+    benchmarks: Floats
+
+
+class Evidence(NamedTuple):
+    """What an engine knows of the ratios along the benchmarks, and of the suite's: all that a verdict needs."""
+
+    estimate: Floats
+    df: Floats
+    n: Floats
+    tests: Tests
+    limits: Callable[[Floats], RatioSet]  # of a confidence level per ratio; NaN where too few units stand behind them
+    suite: SuiteRatio
 
 
 class Comparison(NamedTuple):
@@ -47,69 +92,35 @@ class Comparison(NamedTuple):
     suite_verdict: Texts
 
 
-class Rules(NamedTuple):
-    """How to compare: what the caller of `compare` chose."""
-
-    method: str
-    df: str
-    threshold: float
-    confidence_level: float
-    correction: str | None
-    better: str
-    paired: bool
-    shared: bool
-    band: str = "linear"
-
-    @property
-    def limits(self) -> tuple[float, float]:
-        """The band of ratios that do not matter: 1 -+ threshold, or 1 / (1 + threshold) to 1 + threshold."""
-        return 1 / (1 + self.threshold) if self.band == "log" else 1 - self.threshold, 1 + self.threshold
-
-
-def compare_units(new: Floats, old: Floats, rules: Rules) -> Comparison:
-    """Compare unit means (..., benchmarks, units) of two systems.
-
-    Decide faster or slower if 2 min(p) <= alpha after correction, else equivalent if p_equivalent <= alpha / 2 after correction, else
-    inconclusive. A set that is not an interval decides nothing.
-    """
+def judge(evidence: Evidence, rules: Rules) -> Comparison:
+    """Turn what an engine found into verdicts, and into intervals at the levels that belong to them."""
     alpha = 1 - rules.confidence_level
-    ratio = ratio_of(new, old, rules.paired)
-    df = ratio_df(ratio, rules.df)
-    tests = band_tests(ratio, df, rules.method, rules.limits)
+    tests, suite = evidence.tests, evidence.suite
     outside, inside = adjust(tests.two_sided, rules.correction), adjust(tests.inside, rules.correction)
     level = interval_level(tests.two_sided, outside, alpha, rules.correction)
-    limits = ratio_limits(ratio, df, level, rules.method)
+    limits = evidence.limits(level)
     verdict = decide(tests, outside <= alpha, inside <= alpha / 2, rules.better)
     verdict[limits.kind != BOUNDED] = INCONCLUSIVE
-    known = ~np.isnan(df)
-    kind = limits.kind
-    kind[~known] = BOUNDED
-    suite = _suite(new, old, ratio, rules)
     return Comparison(
-        ratio.estimate,
-        np.where(known, limits.lower, np.nan),
-        np.where(known, limits.upper, np.nan),
-        df,
-        ratio.n,
-        kind,
-        tests.two_sided,
-        outside,
-        tests.inside,
-        level,
-        verdict,
-        *suite,
+        estimate=evidence.estimate,
+        lower=limits.lower,
+        upper=limits.upper,
+        df=evidence.df,
+        n=evidence.n,
+        kind=limits.kind,
+        pvalue=tests.two_sided,
+        pvalue_adjusted=outside,
+        pvalue_equivalent=tests.inside,
+        interval_level=level,
+        verdict=verdict,
+        suite_estimate=suite.estimate,
+        suite_lower=suite.lower,
+        suite_upper=suite.upper,
+        suite_df=suite.df,
+        suite_n=suite.n,
+        suite_benchmarks=suite.benchmarks,
+        suite_verdict=decide_by_limits(suite, rules),
     )
-
-
-def band_tests(ratio: Ratio, df: Floats, method: str, limits: tuple[float, float]) -> Tests:
-    """Test the ratio against both limits of the band, from both sides."""
-    low, high = (ratio_statistic(ratio, value, method) for value in limits)
-    below, above = t_probability(low, df), t_probability(-high, df)
-    inside = np.maximum(t_probability(-low, df), t_probability(high, df))
-    with np.errstate(invalid="ignore"):
-        within = (ratio.estimate >= limits[0]) & (ratio.estimate <= limits[1])
-    certain = (ratio.numerator.variance == 0) & (ratio.denominator.variance == 0) & within
-    return Tests(below, above, np.where(certain, 0.0, inside))
 
 
 def decide(tests: Tests, outside: Mask, inside: Mask, better: str) -> Texts:
@@ -119,6 +130,18 @@ def decide(tests: Tests, outside: Mask, inside: Mask, better: str) -> Texts:
     verdict[inside] = EQUIVALENT
     verdict[outside & (tests.below < tests.above)] = below_is
     verdict[outside & (tests.below >= tests.above)] = above_is
+    return verdict
+
+
+def decide_by_limits(suite: SuiteRatio, rules: Rules) -> Texts:
+    """Return the verdict of an interval: outside the band, inside it, or neither."""
+    verdict = np.full(suite.estimate.shape, INCONCLUSIVE, dtype=object)
+    low, high = rules.limits
+    below_is, above_is = (FASTER, SLOWER) if rules.better == "lower" else (SLOWER, FASTER)
+    with np.errstate(invalid="ignore"):
+        verdict[(suite.lower >= low) & (suite.upper <= high)] = EQUIVALENT
+        verdict[suite.upper < low] = below_is
+        verdict[suite.lower > high] = above_is
     return verdict
 
 
@@ -150,82 +173,3 @@ def interval_level(pvalues: Floats, adjusted: Floats, alpha: float, correction: 
     members = np.maximum(np.sum(~np.isnan(pvalues), axis=-1, keepdims=True), 1)
     rejected = np.maximum(np.sum(adjusted <= alpha, axis=-1, keepdims=True), 1) if correction == "bh" else 1
     return np.broadcast_to(1 - rejected * alpha / members, pvalues.shape).copy()
-
-
-def _suite(new: Floats, old: Floats, ratio: Ratio, rules: Rules) -> tuple[np.ndarray, ...]:
-    """Return estimate, limits, df, n, benchmarks and verdict of the geometric mean ratio over the benchmarks both sides measured."""
-    estimate = ratio.estimate
-    with np.errstate(invalid="ignore"):
-        matched = ~np.isnan(estimate) & (estimate > 0)
-    count = matched.sum(axis=-1).astype(float)
-    log, variance, df, n = (_joint if rules.shared or rules.paired else _independent)(new, old, ratio, matched, rules)
-    df = np.where(n > 1, np.inf if rules.df == "normal" else np.where(rules.df == "conservative", n - 1, df), np.nan)
-    half = t_quantile((1 + rules.confidence_level) / 2, df) * np.sqrt(variance)
-    lower, upper = np.exp(log - half), np.exp(log + half)
-    verdict = np.full(log.shape, INCONCLUSIVE, dtype=object)
-    low, high = rules.limits
-    with np.errstate(invalid="ignore"):
-        verdict[(lower >= low) & (upper <= high)] = EQUIVALENT
-        verdict[upper < low] = FASTER if rules.better == "lower" else SLOWER
-        verdict[lower > high] = SLOWER if rules.better == "lower" else FASTER
-    return np.exp(log), lower, upper, df, n, count, verdict
-
-
-def _independent(new: Floats, old: Floats, ratio: Ratio, matched: Mask, rules: Rules) -> tuple[Floats, Floats, Floats, Floats]:
-    """Benchmarks assumed independent: variances of the log means add (METHODS: SE^2 = B^-2 sum of s^2 / (m ybar^2))."""
-    del new, old, rules
-    count = matched.sum(axis=-1)
-    parts = []
-    for side in (ratio.numerator, ratio.denominator):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            parts.append((np.where(matched, side.variance / side.mean**2, 0.0), np.where(matched, side.n - 1, 1.0)))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        log = np.where(matched, np.log(ratio.estimate), 0.0).sum(axis=-1) / count
-        total = sum(v.sum(axis=-1) for v, _ in parts)
-        df = total**2 / sum((v**2 / m).sum(axis=-1) for v, m in parts)
-        df = np.where(total == 0, sum(m.sum(axis=-1) for _, m in parts), df)
-    n = np.where(matched, ratio.n, np.inf).min(axis=-1, initial=np.inf)
-    return log, np.asarray(total) / np.maximum(count, 1) ** 2, df, np.where(np.isinf(n), 0.0, n)
-
-
-def _joint(new: Floats, old: Floats, ratio: Ratio, matched: Mask, rules: Rules) -> tuple[Floats, Floats, Floats, Floats]:
-    """Units shared by the benchmarks: inference on Z_j, the mean over benchmarks of log(unit mean); a unit with a gap has no Z_j."""
-    sides = [_log_scores(side, matched) for side in (new, old)]
-    if rules.paired and rules.shared:
-        difference = summarise_units(sides[0] - sides[1])
-        return difference.mean, difference.variance, difference.n - 1, difference.n
-    if rules.paired:
-        return _paired_independent(new, old, ratio, matched)
-    a, b = (summarise_units(side) for side in sides)
-    return a.mean - b.mean, a.variance + b.variance, _welch(a, b), np.minimum(a.n, b.n)
-
-
-def _log_scores(units: Floats, matched: Mask) -> Floats:
-    """Return Z (..., units) of unit means (..., benchmarks, units) over the matched benchmarks."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.where(matched[..., None], np.log(units), 0.0)
-        return np.asarray(logs.sum(axis=-2) / matched.sum(axis=-1)[..., None])
-
-
-def _paired_independent(new: Floats, old: Floats, ratio: Ratio, matched: Mask) -> tuple[Floats, Floats, Floats, Floats]:
-    """Pairs inside each benchmark, benchmarks assumed independent: variances of the mean paired log ratios add."""
-    del ratio
-    with np.errstate(divide="ignore", invalid="ignore"):
-        pairs = summarise_units(np.log(new) - np.log(old))
-    count = matched.sum(axis=-1)
-    variance = np.where(matched, pairs.variance, 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        log = np.where(matched, pairs.mean, 0.0).sum(axis=-1) / count
-        total = variance.sum(axis=-1)
-        df = total**2 / np.where(matched, variance**2 / (pairs.n - 1), 0.0).sum(axis=-1)
-        df = np.where(total == 0, np.where(matched, pairs.n - 1, 0.0).sum(axis=-1), df)
-    n = np.where(matched, pairs.n, np.inf).min(axis=-1, initial=np.inf)
-    return log, total / np.maximum(count, 1) ** 2, df, np.where(np.isinf(n), 0.0, n)
-
-
-def _welch(a: UnitSummary, b: UnitSummary) -> Floats:
-    """Return Welch and Satterthwaite's df of a difference of two means."""
-    total = a.variance + b.variance
-    with np.errstate(divide="ignore", invalid="ignore"):
-        df = total**2 / (a.variance**2 / (a.n - 1) + b.variance**2 / (b.n - 1))
-    return np.where(total == 0, a.n + b.n - 2, df)

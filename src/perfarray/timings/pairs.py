@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.timings.notes import Note
-from perfarray.timings.resolve import Data, Timings, check_dim, check_positive_values, resolve
+from perfarray.timings.resolve import Data, Timings, check_dim, check_positive_values, resolve, shared_levels
 from perfarray.timings.validation import check_choice, listed
 
 
@@ -19,6 +19,12 @@ class Pair(NamedTuple):
     dim: str | None
     unmatched: tuple[str, ...]
     notes: tuple[Note, ...]
+    shared: tuple[str, ...] = ()
+
+    @property
+    def jointly(self) -> bool:
+        """Whether the benchmarks share their independent units."""
+        return self.candidate.levels[0] in self.shared
 
     def describe(self) -> dict[str, Hashable]:
         """Attrs of a comparison."""
@@ -43,11 +49,13 @@ def resolve_pair(
     metric: str | Sequence[str] | None,
     levels: str | Sequence[str] | None,
     paired: str | None = None,
+    shared: str | Sequence[str] | None = None,
     positive: str = "",
 ) -> Pair:
     """Split `times` at the label `baseline`, or match it with another timings object, by label on dims that are not levels.
 
-    `paired` brings the units of the outermost level side by side; `positive` says what needs positive values.
+    `paired` brings the units of the outermost level side by side; `shared` names the levels whose units serve every benchmark;
+    `positive` says what needs positive values.
     """
     candidate = resolve(times, metric, levels)
     if isinstance(baseline, xr.DataArray | xr.Dataset):
@@ -58,6 +66,7 @@ def resolve_pair(
     if positive:
         for side in (pair.candidate, pair.baseline):
             check_positive_values(side, positive)
+    pair = pair._replace(shared=shared_levels(pair.candidate, shared))
     return pair if paired is None else match_units(pair, paired)
 
 

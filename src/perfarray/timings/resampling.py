@@ -6,13 +6,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
+from perfarray.numerics.intervals import BOOTSTRAP_METHODS
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.notes import Note, check
 from perfarray.timings.options import engine
 from perfarray.timings.resolve import Timings
 from perfarray.timings.validation import check_count, check_names, listed
-
-BOOTSTRAP_METHODS = ("percentile", "basic", "bca", "studentized")
 
 FEW = 30
 """Units below which percentile and BCa intervals are too narrow to be used."""

@@ -1,0 +1,126 @@
+"""The two engines of a comparison: formulas of unit means, and redrawn timings. Both give evidence; one rule decides."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from perfarray.comparisons.intervals import ratio_outputs
+from perfarray.comparisons.request import Request
+from perfarray.numerics.bootstrap import Draws
+from perfarray.numerics.bootstrap_samples import Pairing, flattened, spread
+from perfarray.numerics.bootstrap_tests import evidence_of_draws
+from perfarray.numerics.levels import unit_means
+from perfarray.numerics.ratio_tests import evidence_of_units
+from perfarray.numerics.types import Floats
+from perfarray.numerics.verdicts import Comparison, judge
+from perfarray.timings.across import check_across
+from perfarray.timings.apply import Output, apply, is_chunked
+from perfarray.timings.pairs import Pair
+from perfarray.timings.resampling import cell_numbers, check_resampling
+from perfarray.timings.resolve import Timings
+
+UNITS_DIM = "_unit"
+
+
+class Computed(NamedTuple):
+    """Verdicts along the dim of the suite, and how many shared units the suite leaves out for want of some benchmark (0 of lazy ones)."""
+
+    result: xr.Dataset
+    incomplete: int
+
+
+def compute(pair: Pair, request: Request) -> Computed:
+    """Let the engine of the method give evidence, and decide."""
+    means = [_means(side, request.across) for side in (pair.candidate, pair.baseline)]
+    counted = pair.jointly and not any(is_chunked(side) for side in means)
+    incomplete = sum(_incomplete(side, request.across) for side in means) if counted else 0
+    return Computed(_by_redrawing(pair, request) if request.draws else _by_means(pair, means, request), incomplete)
+
+
+def _means(side: Timings, across: str) -> xr.DataArray:
+    """Average the lower levels: one value per outermost unit, on a dim of its own, along the benchmarks."""
+    nest = side.levels
+    check_across(across, nest)
+    found = apply(
+        lambda values: (unit_means(values, len(nest)),),
+        side.array,
+        core=[nest],
+        outputs={"_mean": Output((UNITS_DIM,))},
+        coords={UNITS_DIM: side.array[nest[0]].values},
+    )["_mean"].drop_vars(UNITS_DIM)
+    if across not in found.dims:
+        found = _with_dim(found, across)
+    return found.chunk({across: -1, UNITS_DIM: -1}) if is_chunked(found) else found
+
+
+def _with_dim(array: xr.DataArray, across: str) -> xr.DataArray:
+    """Give a single benchmark the dim of the suite."""
+    return array.expand_dims({across: 1}).assign_coords({across: [0]})
+
+
+def _by_means(pair: Pair, means: list[xr.DataArray], request: Request) -> xr.Dataset:
+    """Compare by formulas of unit means."""
+    rules = request.rules(pair.candidate.better, pair.jointly)
+    core = [request.across, UNITS_DIM]
+
+    def kernel(new: Floats, old: Floats) -> Comparison:
+        return judge(evidence_of_units(new, old, rules), rules)
+
+    coords = {request.across: means[0][request.across].values.tolist()}
+    result = apply(kernel, *means, core=[core, core], outputs=_outputs(request.across), coords=coords)
+    return result.assign_attrs(df=request.df)
+
+
+def _by_redrawing(pair: Pair, request: Request) -> xr.Dataset:
+    """Compare by the bootstrap, which needs all timings and not unit means alone."""
+    across, nest = request.across, pair.candidate.levels
+    plan = check_resampling(
+        pair.candidate, request.resample, request.n_resamples, request.rng, joint=pair.jointly or request.paired is not None
+    )
+    rules, draws = request.rules(pair.candidate.better, pair.jointly), Draws(plan.drawn, plan.n_resamples, plan.key, plan.engine)
+    joint = next((number for number, name in enumerate(nest) if name not in pair.shared), len(nest))
+    sides = [side.array if across in side.array.dims else _with_dim(side.array, across) for side in (pair.candidate, pair.baseline)]
+    if any(is_chunked(side) for side in sides):
+        sides = [side.chunk({across: -1}) for side in sides]
+
+    def kernel(new: Floats, old: Floats, cells: Any, groups: Any) -> Comparison:
+        values = [spread(flattened(side, len(nest), plan.flat), cells.shape, len(draws.drawn)) for side in (new, old)]
+        pairing = Pairing(values[0], values[1], cells, rules.paired)
+        return judge(evidence_of_draws(pairing, np.broadcast_to(groups, cells.shape[:-1]), rules, draws, joint), rules)
+
+    cells, groups = (cell_numbers(sides, nest, apart) for apart in (None, across))
+    core = [[across, *nest], [across, *nest], [across], []]
+    coords = {across: sides[0][across].values.tolist()}
+    result = apply(kernel, *sides, cells, groups, core=core, outputs=_outputs(across), coords=coords)
+    return result.assign_attrs(plan.describe())
+
+
+def _outputs(across: str) -> dict[str, Output]:
+    """Return the variables of a comparison, in the order of `numerics.verdicts.Comparison`."""
+    ratio = {name: output._replace(dims=(across,)) for name, output in ratio_outputs().items()}
+    rows = {
+        "pvalue": Output((across,), "1"),
+        "pvalue_adjusted": Output((across,), "1"),
+        "pvalue_equivalent": Output((across,), "1"),
+        "interval_level": Output((across,), "1", long_name="confidence level of the interval"),
+        "verdict": Output((across,), "", object),
+    }
+    suite = {
+        "suite_estimate": Output((), "1", long_name="geometric mean of candidate / baseline"),
+        "suite_lower": Output((), "1"),
+        "suite_upper": Output((), "1"),
+        "suite_df": Output((), "1"),
+        "suite_n": Output((), "1", long_name="independent units on the smaller side"),
+        "suite_benchmarks": Output((), "1", long_name="benchmarks measured on both sides"),
+        "suite_verdict": Output((), "", object),
+    }
+    return ratio | rows | suite
+
+
+def _incomplete(means: xr.DataArray, across: str) -> int:
+    """Count the units with some of the benchmarks that were measured at all, but not all of them."""
+    measured = means.notnull()
+    wanted = measured.any(UNITS_DIM)
+    some, every = (measured & wanted).any(across), (measured | ~wanted).all(across)
+    return int((some & ~every).sum())

@@ -1,0 +1,56 @@
+"""What is asked of a comparison, in one frozen object that travels where the timings go."""
+
+from dataclasses import dataclass
+
+from perfarray.numerics.intervals import BOOTSTRAP_METHODS, DF_RULES, METHODS, RATIO_METHODS
+from perfarray.numerics.verdicts import Rules
+from perfarray.timings.resampling import Resample, Rng, check_no_resampling
+from perfarray.timings.validation import check_choice, check_confidence_level, check_threshold
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """The arguments of `compare`, checked.
+
+    Raises
+    ------
+    ValueError
+        When a choice is unknown or out of range.
+    """
+
+    dim: str | None
+    levels: str | tuple[str, ...] | None
+    threshold: float
+    band: str
+    confidence_level: float
+    method: str
+    df: str
+    resample: Resample
+    n_resamples: int
+    rng: Rng
+    correction: str | None
+    across: str
+    shared: str | tuple[str, ...] | None
+    paired: str | None
+    metric: str | list[str] | None
+
+    def __post_init__(self) -> None:
+        check_choice(self.method, "method", RATIO_METHODS + BOOTSTRAP_METHODS)
+        check_choice(self.df, "df", DF_RULES)
+        check_choice(self.correction, "correction", (None, "holm", "bh"))
+        check_choice(self.band, "band", ("linear", "log"))
+        object.__setattr__(self, "confidence_level", check_confidence_level(self.confidence_level))
+        object.__setattr__(self, "threshold", check_threshold(self.threshold))
+        if not self.draws:
+            check_no_resampling(self.method, self.resample)
+
+    @property
+    def draws(self) -> bool:
+        """Whether the method redraws the timings."""
+        return METHODS[self.method].draws
+
+    def rules(self, better: str, shared: bool) -> Rules:
+        """Return what the formulas have to know."""
+        return Rules(
+            self.method, self.df, self.threshold, self.confidence_level, self.correction, better, self.paired is not None, shared, self.band
+        )
