@@ -6,14 +6,8 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from perfarray.numerics.intervals import ratio_df, ratio_of
-from perfarray.numerics.ratio_tests import band_tests, evidence_of_units
-from perfarray.numerics.verdicts import Rules, adjust, interval_level, judge
-
-
-def compare_units(new, old, rules):
-    """Compare by unit means."""
-    return judge(evidence_of_units(new, old, rules), rules)
-
+from perfarray.numerics.ratio_tests import band_tests, compare_units
+from perfarray.numerics.verdicts import Rules, adjust, interval_level
 
 PLAIN = Rules("fieller", "satterthwaite", 0.0, 0.95, None, "lower", paired=False, shared=False)
 
@@ -59,7 +53,7 @@ def test_without_correction_the_verdict_is_the_interval_rule(method, threshold):
     """Faster: wholly below the band; slower: wholly above; equivalent: wholly inside; else inconclusive."""
     rng = np.random.default_rng(1)
     new, old = samples(rng, rng.uniform(0.9, 1.1, 400), spread=0.03)
-    found = compare_units(new, old, PLAIN._replace(method=method, threshold=threshold))
+    found = compare_units(new, old, rules=PLAIN._replace(method=method, threshold=threshold))
     low, high = 1 - threshold, 1 + threshold
     expected = np.full(400, "inconclusive", dtype=object)
     expected[(found.lower >= low) & (found.upper <= high)] = "equivalent"
@@ -68,7 +62,7 @@ def test_without_correction_the_verdict_is_the_interval_rule(method, threshold):
     assert (found.verdict == expected).all()
     wanted = {"faster", "slower", "inconclusive"} | ({"equivalent"} if threshold else set())
     assert set(expected) == wanted
-    mirrored = compare_units(new, old, PLAIN._replace(method=method, threshold=threshold, better="higher"))
+    mirrored = compare_units(new, old, rules=PLAIN._replace(method=method, threshold=threshold, better="higher"))
     swap = {"faster": "slower", "slower": "faster"}
     assert [swap.get(verdict, verdict) for verdict in mirrored.verdict] == list(found.verdict)
 
@@ -79,7 +73,7 @@ def test_corrected_verdicts_follow_the_adjusted_p_values():
     new, old = samples(rng, np.r_[np.full(10, 0.95), np.full(10, 1.0), np.full(5, 1.04)], spread=0.015)
     for correction, name in (("holm", "holm"), ("bh", "fdr_bh")):
         rules = PLAIN._replace(threshold=0.02, correction=correction)
-        found = compare_units(new, old, rules)
+        found = compare_units(new, old, rules=rules)
         ratio = ratio_of(new, old, paired=False)
         tests = band_tests(ratio, ratio_df(ratio, "satterthwaite"), "fieller", (0.98, 1.02))
         outside = multipletests(tests.two_sided, method=name)[1] <= 0.05
@@ -94,8 +88,8 @@ def test_a_log_band_is_symmetric():
     new, old = samples(rng, rng.uniform(0.85, 1.15, 300), spread=0.03)
     rules = PLAIN._replace(threshold=0.1, band="log", method="log_delta")
     swap = {"faster": "slower", "slower": "faster"}
-    back = [swap.get(verdict, verdict) for verdict in compare_units(old, new, rules).verdict]
-    forth = compare_units(new, old, rules)
+    back = [swap.get(verdict, verdict) for verdict in compare_units(old, new, rules=rules).verdict]
+    forth = compare_units(new, old, rules=rules)
     assert back == list(forth.verdict)
     assert ((forth.upper < 1 / 1.1) == (forth.verdict == "faster")).all()
 
@@ -104,7 +98,7 @@ def test_the_two_sided_p_value_is_welch_s():
     """At a threshold of 0 and a ratio near 1 the p-value is close to Welch's t test, which differs in its df only."""
     rng = np.random.default_rng(3)
     new, old = samples(rng, [1.01], units=30)
-    found = compare_units(new, old, PLAIN)
+    found = compare_units(new, old, rules=PLAIN)
     welch = stats.ttest_ind(new[0], old[0], equal_var=False).pvalue
     np.testing.assert_allclose(found.pvalue, welch, rtol=0.02)
 
@@ -112,7 +106,7 @@ def test_the_two_sided_p_value_is_welch_s():
 def test_sets_that_are_no_interval_decide_nothing():
     """An exclusive or unbounded set is inconclusive, whatever its p-values."""
     new, old = np.array([[5.0, 6.0, 7.0]]), np.array([[0.01, 2.0, 0.3]])
-    found = compare_units(new, old, PLAIN)
+    found = compare_units(new, old, rules=PLAIN)
     assert found.kind[0] != "bounded"
     assert found.verdict[0] == "inconclusive"
 
@@ -121,7 +115,7 @@ def test_constant_and_single_units():
     """Constant equal samples are equivalent, constant different ones decided; one unit is inconclusive with NaN limits."""
     new = np.array([[2.0, 2.0, 2.0], [1.0, 1.0, 1.0], [1.0, np.nan, np.nan]])
     old = np.array([[2.0, 2.0, 2.0], [2.0, 2.0, 2.0], [1.0, 1.0, 1.1]])
-    found = compare_units(new, old, PLAIN)
+    found = compare_units(new, old, rules=PLAIN)
     assert found.verdict.tolist() == ["equivalent", "faster", "inconclusive"]
     assert np.isnan(found.lower[2])
     assert found.n.tolist() == [3, 3, 1]
@@ -132,7 +126,7 @@ def test_suite_row_by_hand():
     """The geometric mean of the ratios, SE^2 = B^-2 sum s^2/(m ybar^2), Satterthwaite df."""
     rng = np.random.default_rng(4)
     new, old = samples(rng, [0.9, 1.0, 1.2])
-    found = compare_units(new, old, PLAIN)
+    found = compare_units(new, old, rules=PLAIN)
     np.testing.assert_allclose(found.suite_estimate, stats.gmean(new.mean(axis=1) / old.mean(axis=1)), rtol=1e-12)
     terms = np.r_[new.var(axis=1, ddof=1) / 6 / new.mean(axis=1) ** 2, old.var(axis=1, ddof=1) / 7 / old.mean(axis=1) ** 2]
     df = terms.sum() ** 2 / (terms**2 / np.repeat([5, 6], 3)).sum()
@@ -148,7 +142,7 @@ def test_shared_suite_row_is_welch_on_the_units_scores():
     rng = np.random.default_rng(5)
     new, old = samples(rng, [0.9, 1.0, 1.2])
     new[1, 2] = np.nan
-    found = compare_units(new, old, PLAIN._replace(shared=True))
+    found = compare_units(new, old, rules=PLAIN._replace(shared=True))
     z_new, z_old = np.log(new).mean(axis=0), np.log(old).mean(axis=0)
     welch = stats.ttest_ind(z_new, z_old, equal_var=False, nan_policy="omit").confidence_interval()
     np.testing.assert_allclose(np.log([found.suite_lower, found.suite_upper]), [welch.low, welch.high], rtol=1e-9)
@@ -160,7 +154,7 @@ def test_paired_and_shared_suite_row_is_a_paired_t():
     rng = np.random.default_rng(6)
     session = rng.normal(1, 0.1, (3, 8))
     old, new = session, 0.97 * session * rng.normal(1, 0.01, (3, 8))
-    found = compare_units(new, old, PLAIN._replace(shared=True, paired=True))
+    found = compare_units(new, old, rules=PLAIN._replace(shared=True, paired=True))
     expected = stats.ttest_1samp(np.log(new).mean(axis=0) - np.log(old).mean(axis=0), 0).confidence_interval()
     np.testing.assert_allclose(np.log([found.suite_lower, found.suite_upper]), [expected.low, expected.high], rtol=1e-9)
 
@@ -170,7 +164,7 @@ def test_paired_suite_row_adds_the_benchmarks_variances():
     rng = np.random.default_rng(7)
     session = rng.normal(1, 0.1, (3, 8))
     new = 0.97 * session * rng.normal(1, 0.01, (3, 8))
-    found = compare_units(new, session, PLAIN._replace(paired=True))
+    found = compare_units(new, session, rules=PLAIN._replace(paired=True))
     logs = np.log(new) - np.log(session)
     variance = stats.sem(logs, axis=1) ** 2
     df = variance.sum() ** 2 / (variance**2 / 7).sum()
@@ -185,7 +179,7 @@ def test_unmatched_benchmarks_never_enter_the_suite_row():
     new[1] = np.nan
     for shared in (False, True):
         rules = PLAIN._replace(shared=shared)
-        found, without = compare_units(new, old, rules), compare_units(new[[0, 2]], old[[0, 2]], rules)
+        found, without = compare_units(new, old, rules=rules), compare_units(new[[0, 2]], old[[0, 2]], rules=rules)
         for name in ("suite_estimate", "suite_lower", "suite_upper", "suite_df", "suite_n", "suite_benchmarks"):
             np.testing.assert_allclose(getattr(found, name), getattr(without, name), rtol=1e-12, err_msg=name)
 

@@ -7,7 +7,7 @@ from perfarray.comparisons.findings import describe
 from perfarray.comparisons.request import Request
 from perfarray.conventions import BENCHMARK
 from perfarray.timings.metrics import over_metrics
-from perfarray.timings.pairs import baseline_name, resolve_pair
+from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.resampling import Resample, Rng
 from perfarray.timings.resolve import Data
 
@@ -130,4 +130,4 @@ def compare_systems(times: Data, baseline: object, request: Request) -> xr.Datas
         shared=request.shared,
         positive="a comparison",
     )
-    return describe(compute(pair, request), pair, request, baseline_name(baseline))
+    return describe(compute(pair, request), pair, request)

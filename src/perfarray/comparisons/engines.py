@@ -1,19 +1,17 @@
 """The two engines of a comparison: formulas of unit means, and redrawn timings. Both give evidence; one rule decides."""
 
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
-import numpy as np
 import xarray as xr
 
 from perfarray.comparisons.intervals import ratio_outputs
 from perfarray.comparisons.request import Request
 from perfarray.numerics.bootstrap import Draws
-from perfarray.numerics.bootstrap_samples import Pairing, flattened, spread
-from perfarray.numerics.bootstrap_tests import evidence_of_draws
+from perfarray.numerics.bootstrap_tests import compare_draws
 from perfarray.numerics.levels import unit_means
-from perfarray.numerics.ratio_tests import evidence_of_units
-from perfarray.numerics.types import Floats
-from perfarray.numerics.verdicts import Comparison, judge
+from perfarray.numerics.ratio_tests import compare_units
+from perfarray.numerics.verdicts import Rules
 from perfarray.timings.across import check_across
 from perfarray.timings.apply import Output, apply, is_chunked
 from perfarray.timings.pairs import Pair
@@ -35,7 +33,9 @@ def compute(pair: Pair, request: Request) -> Computed:
     means = [_means(side, request.across) for side in (pair.candidate, pair.baseline)]
     counted = pair.jointly and not any(is_chunked(side) for side in means)
     incomplete = sum(_incomplete(side, request.across) for side in means) if counted else 0
-    return Computed(_by_redrawing(pair, request) if request.draws else _by_means(pair, means, request), incomplete)
+    rules = request.rules(pair.candidate.better, pair.jointly)
+    result = _by_redrawing(pair, request, rules) if request.draws else _by_means(means, request.across, rules)
+    return Computed(result, incomplete)
 
 
 def _means(side: Timings, across: str) -> xr.DataArray:
@@ -59,41 +59,34 @@ def _with_dim(array: xr.DataArray, across: str) -> xr.DataArray:
     return array.expand_dims({across: 1}).assign_coords({across: [0]})
 
 
-def _by_means(pair: Pair, means: list[xr.DataArray], request: Request) -> xr.Dataset:
+def _by_means(means: list[xr.DataArray], across: str, rules: Rules) -> xr.Dataset:
     """Compare by formulas of unit means."""
-    rules = request.rules(pair.candidate.better, pair.jointly)
-    core = [request.across, UNITS_DIM]
-
-    def kernel(new: Floats, old: Floats) -> Comparison:
-        return judge(evidence_of_units(new, old, rules), rules)
-
-    coords = {request.across: means[0][request.across].values.tolist()}
-    result = apply(kernel, *means, core=[core, core], outputs=_outputs(request.across), coords=coords)
-    return result.assign_attrs(df=request.df)
+    core, coords = [across, UNITS_DIM], {across: means[0][across].values.tolist()}
+    return apply(
+        partial(compare_units, rules=rules), *means, core=[core, core], outputs=_outputs(across), coords=coords, attrs={"df": rules.df}
+    )
 
 
-def _by_redrawing(pair: Pair, request: Request) -> xr.Dataset:
+def _by_redrawing(pair: Pair, request: Request, rules: Rules) -> xr.Dataset:
     """Compare by the bootstrap, which needs all timings and not unit means alone."""
     across, nest = request.across, pair.candidate.levels
-    plan = check_resampling(
-        pair.candidate, request.resample, request.n_resamples, request.rng, joint=pair.jointly or request.paired is not None
-    )
-    rules, draws = request.rules(pair.candidate.better, pair.jointly), Draws(plan.drawn, plan.n_resamples, plan.key, plan.engine)
-    joint = next((number for number, name in enumerate(nest) if name not in pair.shared), len(nest))
     sides = [side.array if across in side.array.dims else _with_dim(side.array, across) for side in (pair.candidate, pair.baseline)]
     if any(is_chunked(side) for side in sides):
         sides = [side.chunk({across: -1}) for side in sides]
-
-    def kernel(new: Floats, old: Floats, cells: Any, groups: Any) -> Comparison:
-        values = [spread(flattened(side, len(nest), plan.flat), cells.shape, len(draws.drawn)) for side in (new, old)]
-        pairing = Pairing(values[0], values[1], cells, rules.paired)
-        return judge(evidence_of_draws(pairing, np.broadcast_to(groups, cells.shape[:-1]), rules, draws, joint), rules)
-
+    plan = check_resampling(pair.candidate, request.resample, request.n_resamples, request.rng, joint=rules.shared or rules.paired)
     cells, groups = (cell_numbers(sides, nest, apart) for apart in (None, across))
-    core = [[across, *nest], [across, *nest], [across], []]
-    coords = {across: sides[0][across].values.tolist()}
-    result = apply(kernel, *sides, cells, groups, core=core, outputs=_outputs(across), coords=coords)
-    return result.assign_attrs(plan.describe())
+    joint = next((number for number, name in enumerate(nest) if name not in pair.shared), len(nest))
+    draws = Draws(plan.drawn, plan.n_resamples, plan.key, plan.engine)
+    return apply(
+        partial(compare_draws, rules=rules, draws=draws, joint=joint, flat=plan.flat),
+        *sides,
+        cells,
+        groups,
+        core=[[across, *nest], [across, *nest], [across], []],
+        outputs=_outputs(across),
+        coords={across: sides[0][across].values.tolist()},
+        attrs=plan.describe(),
+    )
 
 
 def _outputs(across: str) -> dict[str, Output]:

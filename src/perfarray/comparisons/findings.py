@@ -11,12 +11,12 @@ from perfarray.timings.notes import Note, noted
 from perfarray.timings.pairs import Pair
 
 
-def describe(computed: Computed, pair: Pair, request: Request, baseline: str) -> xr.Dataset:
+def describe(computed: Computed, pair: Pair, request: Request) -> xr.Dataset:
     """Return the result as the data were given, with what there is to say of it."""
     across, nest = request.across, pair.candidate.levels
     result = _as_given(computed.result, pair, across)
     attrs = pair.describe() | {"result": "compare", "method": request.method, "confidence_level": request.confidence_level}
-    attrs |= {"threshold": request.threshold, "band": request.band, "correction": request.correction or "none", "baseline": baseline}
+    attrs |= {"threshold": request.threshold, "band": request.band, "correction": request.correction or "none"}
     attrs |= {"benchmarks": f"shared: {' '.join(pair.shared)}" if pair.jointly else "independent (assumed)"}
     attrs |= {"paired": request.paired} if request.paired else {}
     result.attrs = attrs | result.attrs

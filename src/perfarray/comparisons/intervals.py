@@ -28,7 +28,7 @@ from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import noted
-from perfarray.timings.pairs import Pair, baseline_name, resolve_pair
+from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resampling import (
     Resample,
     Resampling,
@@ -249,7 +249,7 @@ def ratio_interval(
     level = check_confidence_level(confidence_level)
     positive = f"the log of a ratio (method={method!r})" if METHODS[method].logs else ""
     pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive=positive)
-    attrs = pair.describe() | {"result": "ratio_interval", "method": method, "confidence_level": level, "baseline": baseline_name(baseline)}
+    attrs = pair.describe() | {"result": "ratio_interval", "method": method, "confidence_level": level}
     attrs |= {"paired": paired} if paired else {}
     if method in BOOTSTRAP_METHODS:
         plan = check_resampling(pair.candidate, resample, n_resamples, rng, joint=paired is not None)

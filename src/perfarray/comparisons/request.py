@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from perfarray.numerics.intervals import BOOTSTRAP_METHODS, DF_RULES, METHODS, RATIO_METHODS
-from perfarray.numerics.verdicts import Rules
 from perfarray.timings.resampling import Resample, Rng, check_no_resampling
 from perfarray.timings.validation import check_choice, check_confidence_level, check_threshold
 
@@ -48,9 +47,3 @@ class Request:
     def draws(self) -> bool:
         """Whether the method redraws the timings."""
         return METHODS[self.method].draws
-
-    def rules(self, better: str, shared: bool) -> Rules:
-        """Return what the formulas have to know."""
-        return Rules(
-            self.method, self.df, self.threshold, self.confidence_level, self.correction, better, self.paired is not None, shared, self.band
-        )

@@ -15,7 +15,8 @@ from perfarray.machines.models import Fit, Kind, boosted, is_number, linear
 from perfarray.machines.numerics.influence import same_columns
 from perfarray.machines.table import FLAG, LEVEL_VARIANCE, LEVEL_VARIATION, MEASURED, NOISE, RESPONSES, UNPARSED
 from perfarray.numerics.types import Floats, Mask
-from perfarray.timings.validation import check_names, listed
+from perfarray.timings.resolve import check_names
+from perfarray.timings.validation import listed
 
 SETS: Final = ("environment", "flags")
 LEAST: Final = 6

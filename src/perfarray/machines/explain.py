@@ -14,9 +14,9 @@ from perfarray.machines.models import Answer, Kind, coefficients
 from perfarray.machines.table import LEVEL_VARIANCE, LEVEL_VARIATION, RESPONSES, machine_table
 from perfarray.timings.notes import warn
 from perfarray.timings.resampling import Rng, key_of
-from perfarray.timings.resolve import Data, resolve
+from perfarray.timings.resolve import Data, check_names, resolve
 from perfarray.timings.results import Result
-from perfarray.timings.validation import check_between, check_choice, check_confidence_level, check_count, check_names, listed
+from perfarray.timings.validation import check_between, check_choice, check_confidence_level, check_count, listed
 
 MODELS: Final = ("boosting", "ols", "gamma", "mixed")
 EVERY_LEVEL: Final = "levels"

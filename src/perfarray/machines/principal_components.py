@@ -17,10 +17,10 @@ from perfarray.numerics.levels import one_value_per_unit
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply
 from perfarray.timings.notes import warn
-from perfarray.timings.resolve import Data, check_dim, check_positive_values, resolve
+from perfarray.timings.resolve import Data, check_dim, check_names, check_positive_values, resolve
 from perfarray.timings.results import Result
 from perfarray.timings.units import describe_unit, unit_place
-from perfarray.timings.validation import check_choice, check_count, check_names, listed
+from perfarray.timings.validation import check_choice, check_count, listed
 
 COMPONENT = "principal_component"
 STATISTICS = ("median", "mean", "min", "geometric")

@@ -19,8 +19,8 @@ from perfarray.suites.distributions import relative_variation
 from perfarray.tables.descriptions import hardware, software
 from perfarray.timings.notes import warn
 from perfarray.timings.resampling import Rng
-from perfarray.timings.resolve import Data, Timings, resolve
-from perfarray.timings.validation import check_choice, check_count, check_names, listed
+from perfarray.timings.resolve import Data, Timings, check_names, resolve
+from perfarray.timings.validation import check_choice, check_count, listed
 
 RESPONSES: Final = ("performance", "relative_variation", "variation")
 LEVEL_VARIATION: Final = "_variation"

@@ -16,9 +16,9 @@ from perfarray.timings.apply import Output, apply, is_chunked
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import warn
 from perfarray.timings.options import engine
-from perfarray.timings.resolve import Data, resolve
+from perfarray.timings.resolve import Data, check_names, resolve
 from perfarray.timings.units import describe_value, value_place
-from perfarray.timings.validation import check_choice, check_count, check_names, check_number
+from perfarray.timings.validation import check_choice, check_count, check_number
 
 __all__ = ["GaussianMixture", "fit_mixture"]
 

@@ -4,15 +4,29 @@ import numpy as np
 
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.bootstrap_limits import Bootstrap, least_units, limits_of, one_sided
-from perfarray.numerics.bootstrap_samples import Pairing, ratio_bootstrap, shared_suite_bootstrap, suite_bootstrap
+from perfarray.numerics.bootstrap_samples import Pairing, flattened, ratio_bootstrap, shared_suite_bootstrap, spread, suite_bootstrap
 from perfarray.numerics.intervals import BOUNDED, Ratio, RatioSet
 from perfarray.numerics.ratio_tests import certainly_inside
 from perfarray.numerics.types import Floats, Integers, Mask
-from perfarray.numerics.verdicts import Evidence, Rules, SuiteRatio, Tests
+from perfarray.numerics.verdicts import Comparison, Evidence, Rules, SuiteRatio, Tests, judge
+
+
+def compare_draws(
+    new: Floats, old: Floats, cells: Integers, groups: Integers, *, rules: Rules, draws: Draws, joint: int, flat: bool
+) -> Comparison:
+    """Compare timings (..., benchmarks, n_L, ..., n_1) of two systems by redrawing them, and decide.
+
+    `cells` (..., benchmarks) and `groups` (...) say where random numbers come from; `joint` levels are shared by the benchmarks; `flat`
+    ignores the nest.
+    """
+    levels = new.ndim - cells.ndim
+    values = [spread(flattened(side, levels, flat), cells.shape, len(draws.drawn)) for side in (new, old)]
+    pair = Pairing(values[0], values[1], cells, rules.paired)
+    return judge(evidence_of_draws(pair, np.broadcast_to(groups, cells.shape[:-1]), rules, draws, joint), rules)
 
 
 def evidence_of_draws(pair: Pairing, groups: Integers, rules: Rules, draws: Draws, joint: int) -> Evidence:
-    """Compare timings (..., benchmarks, n_L, ..., n_1) of two systems by redrawing them; `joint` levels are shared by the benchmarks."""
+    """Return what redrawn timings of two systems say; `joint` levels are shared by the benchmarks."""
     found, drawn = ratio_bootstrap(pair, draws, rules.method)
     ratio = drawn.ratio
     known = ratio.n >= least_units(rules.method)

@@ -15,11 +15,16 @@ from perfarray.numerics.intervals import (
 )
 from perfarray.numerics.levels import UnitSummary, summarise_units
 from perfarray.numerics.types import Floats, Mask
-from perfarray.numerics.verdicts import Evidence, Rules, SuiteRatio, Tests
+from perfarray.numerics.verdicts import Comparison, Evidence, Rules, SuiteRatio, Tests, judge
+
+
+def compare_units(new: Floats, old: Floats, *, rules: Rules) -> Comparison:
+    """Compare unit means (..., benchmarks, units) of two systems, and decide."""
+    return judge(evidence_of_units(new, old, rules), rules)
 
 
 def evidence_of_units(new: Floats, old: Floats, rules: Rules) -> Evidence:
-    """Compare unit means (..., benchmarks, units) of two systems."""
+    """Return what unit means (..., benchmarks, units) of two systems say."""
     ratio = ratio_of(new, old, rules.paired)
     df = ratio_df(ratio, rules.df)
     tests = band_tests(ratio, df, rules.method, rules.limits)

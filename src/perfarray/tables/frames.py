@@ -13,8 +13,8 @@ from perfarray.conventions import COMPARED, HIGHER, ITERATION, LEVELS, LOWER, MA
 from perfarray.numerics.types import Integers, Mask
 from perfarray.tables.build import Column, Metric, Table, build, column_of, in_seconds, number_within, row_in_parent
 from perfarray.timings.notes import warn
-from perfarray.timings.resolve import Data
-from perfarray.timings.validation import check_choice, check_names, listed
+from perfarray.timings.resolve import Data, check_names
+from perfarray.timings.validation import check_choice, listed
 
 
 def to_timings(

@@ -9,8 +9,7 @@ import xarray as xr
 
 from perfarray.conventions import LOWER, METRIC, UNKNOWN
 from perfarray.timings.notes import collecting, noted
-from perfarray.timings.resolve import Data, choose_metric
-from perfarray.timings.validation import check_names
+from perfarray.timings.resolve import Data, check_names, choose_metric
 
 P = ParamSpec("P")
 R = TypeVar("R")

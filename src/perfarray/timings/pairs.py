@@ -1,14 +1,15 @@
 """Two systems side by side: a label and its baseline, or two timings objects, matched by label."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple, cast
 
 import numpy as np
 import xarray as xr
 
 from perfarray.timings.notes import Note
-from perfarray.timings.resolve import Data, Timings, check_dim, check_positive_values, resolve, shared_levels
-from perfarray.timings.validation import check_choice, listed
+from perfarray.timings.resolve import Data, Timings, resolve
+from perfarray.timings.validation import listed
 
 
 class Pair(NamedTuple):
@@ -19,26 +20,21 @@ class Pair(NamedTuple):
     dim: str | None
     unmatched: tuple[str, ...]
     notes: tuple[Note, ...]
-    shared: tuple[str, ...] = ()
+    attrs: Mapping[str, Hashable] = MappingProxyType({})
+
+    @property
+    def shared(self) -> tuple[str, ...]:
+        """The levels whose units serve every benchmark."""
+        return self.candidate.shared
 
     @property
     def jointly(self) -> bool:
         """Whether the benchmarks share their independent units."""
-        return self.candidate.levels[0] in self.shared
+        return self.candidate.levels[0] in self.candidate.shared
 
     def describe(self) -> dict[str, Hashable]:
-        """Attrs of a comparison."""
-        attrs = self.candidate.describe()
-        for mark, number in self.baseline.left_out.items():
-            attrs[f"n_{mark}"] = number + int(cast(int, attrs.get(f"n_{mark}", 0)))
-        uncounted = dict.fromkeys((*self.candidate.uncounted, *self.baseline.uncounted))
-        attrs |= {"left_out": " ".join(uncounted)} if uncounted else {}
-        if self.dim is not None:
-            attrs["dim"] = self.dim
-        attrs["better"] = self.candidate.better
-        if self.unmatched:
-            attrs["unmatched"] = ", ".join(self.unmatched)
-        return attrs
+        """Return the attrs of a comparison."""
+        return dict(self.attrs)
 
 
 def resolve_pair(
@@ -54,32 +50,34 @@ def resolve_pair(
 ) -> Pair:
     """Split `times` at the label `baseline`, or match it with another timings object, by label on dims that are not levels.
 
-    `paired` brings the units of the outermost level side by side; `shared` names the levels whose units serve every benchmark;
-    `positive` says what needs positive values.
+    `paired` brings the units of the outermost level side by side; `shared` and `positive` are those of `resolve`.
     """
-    candidate = resolve(times, metric, levels)
+    candidate = resolve(times, metric, levels, shared=shared, positive=positive)
     if isinstance(baseline, xr.DataArray | xr.Dataset):
-        other = resolve(baseline, _same_metric(baseline, metric, candidate), candidate.levels)
+        other = resolve(baseline, _same_metric(baseline, metric, candidate), candidate.levels, positive=positive)
         pair = _pair_of_objects(candidate, other, dim)
     else:
         pair = _split(candidate, baseline, dim)
-    if positive:
-        for side in (pair.candidate, pair.baseline):
-            check_positive_values(side, positive)
-    pair = pair._replace(shared=shared_levels(pair.candidate, shared))
-    return pair if paired is None else match_units(pair, paired)
+    pair = pair if paired is None else match_units(pair, paired)
+    return pair._replace(attrs=_describe(pair, baseline))
+
+
+def _describe(pair: Pair, baseline: object) -> dict[str, Hashable]:
+    """Return what the attrs of a comparison say of its two sides."""
+    attrs = pair.candidate.describe()
+    for mark, number in pair.baseline.left_out.items():
+        attrs[f"n_{mark}"] = number + int(cast(int, attrs.get(f"n_{mark}", 0)))
+    uncounted = dict.fromkeys((*pair.candidate.uncounted, *pair.baseline.uncounted))
+    attrs |= {"left_out": " ".join(uncounted)} if uncounted else {}
+    attrs |= {"dim": pair.dim} if pair.dim is not None else {}
+    attrs |= {"better": pair.candidate.better, "baseline": baseline_name(baseline)}
+    return attrs | ({"unmatched": ", ".join(pair.unmatched)} if pair.unmatched else {})
 
 
 def _split(candidate: Timings, baseline: object, dim: str | None) -> Pair:
     """Take the baseline's label out of the dim that is compared."""
     array, nest = candidate.array, candidate.levels
-    if dim is None:
-        dim = find_dim(array, baseline, nest)
-    else:
-        check_dim(array, dim)
-        if dim in nest:
-            raise ValueError(f"dim {dim!r} is a level of the nest {nest}; a comparison is over a dim that is not a level")
-        check_label(array, dim, baseline)
+    dim = find_dim(array, baseline, nest) if dim is None else _dim_with(array, dim, baseline, nest)
     is_baseline = np.array([label == baseline for label in array[dim].values.tolist()])
     if is_baseline.sum() > 1:
         raise ValueError(f"label {baseline!r} occurs {is_baseline.sum()} times along {dim!r}; labels must be unique")
@@ -88,6 +86,18 @@ def _split(candidate: Timings, baseline: object, dim: str | None) -> Pair:
     old = array.isel({dim: int(np.flatnonzero(is_baseline)[0])}, drop=True)
     new = array.isel({dim: np.flatnonzero(~is_baseline)})
     return Pair(candidate._replace(array=new), Timings(_bare(old), nest, {}), dim, (), candidate.notes)
+
+
+def _dim_with(array: xr.DataArray, dim: str, label: object, nest: Sequence[str]) -> str:
+    """Return a dim that was named, if it is no level and holds the label."""
+    if dim not in array.dims:
+        raise ValueError(f"dim {dim!r} not found; the array has dims {array.dims}")
+    if dim in nest:
+        raise ValueError(f"dim {dim!r} is a level of the nest {nest}; a comparison is over a dim that is not a level")
+    labels = array[dim].values.tolist()
+    if label not in labels:
+        raise ValueError(f"label {label!r} not found along {dim!r}; its labels are {listed(labels)}")
+    return dim
 
 
 def _same_metric(baseline: Data, metric: str | Sequence[str] | None, candidate: Timings) -> str | Sequence[str] | None:
@@ -108,13 +118,6 @@ def find_dim(array: xr.DataArray, label: object, levels: Sequence[str]) -> str:
         raise ValueError(f"label {label!r} is found along several dims ({listed(holders)}); say which with dim=")
     described = "; ".join(f"{dim}: {listed(array[dim].values.tolist())}" for dim in dims) or "none"
     raise ValueError(f"label {label!r} not found along any dim that is not a level; those dims and labels are {described}")
-
-
-def check_label(array: xr.DataArray, dim: str, label: object) -> None:
-    """Raise unless `label` is a label of `dim`; the message lists those that are."""
-    labels = array[dim].values.tolist()
-    if label not in labels:
-        raise ValueError(f"label {label!r} not found along {dim!r}; its labels are {listed(labels)}")
 
 
 def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> Pair:
@@ -154,7 +157,8 @@ def _bare(array: xr.DataArray) -> xr.DataArray:
 
 def match_units(pair: Pair, paired: str) -> Pair:
     """Bring the outermost units of both systems side by side: by label where both have labels, else by position."""
-    check_choice(paired, "paired", pair.candidate.levels[:1])
+    if paired != pair.candidate.levels[0]:
+        raise ValueError(f"paired={paired!r} is not known; choose one of {listed(pair.candidate.levels[:1])}")
     new, old = pair.candidate.array, pair.baseline.array
     here, there = new[paired].values.tolist(), old[paired].values.tolist()
     if here != there:

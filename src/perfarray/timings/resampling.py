@@ -10,8 +10,8 @@ from perfarray.numerics.intervals import BOOTSTRAP_METHODS
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.notes import Note, check
 from perfarray.timings.options import engine
-from perfarray.timings.resolve import Timings
-from perfarray.timings.validation import check_count, check_names, listed
+from perfarray.timings.resolve import Timings, check_names
+from perfarray.timings.validation import check_count, listed
 
 FEW = 30
 """Units below which percentile and BCa intervals are too narrow to be used."""

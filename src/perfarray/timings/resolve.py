@@ -1,7 +1,7 @@
 """What a timings object is: the metric it is asked about, its levels, its marked values."""
 
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple, ParamSpec, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -9,11 +9,9 @@ import xarray as xr
 from perfarray.conventions import LEVELS, LOWER, MARKS, METRIC, TIME
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.notes import Note
-from perfarray.timings.validation import check_names, listed
+from perfarray.timings.validation import listed
 
 Data = xr.DataArray | xr.Dataset
-P = ParamSpec("P")
-R = TypeVar("R")
 
 
 class Timings(NamedTuple):
@@ -25,6 +23,7 @@ class Timings(NamedTuple):
     notes: tuple[Note, ...] = ()
     selected: Note | None = None
     uncounted: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
 
     @property
     def units(self) -> str:
@@ -117,10 +116,18 @@ def cell_names(where: xr.DataArray) -> list[str]:
     return [", ".join(str(values[i]) for values, i in zip(labels, index, strict=True)) for index in np.argwhere(where.values)]
 
 
-def resolve(times: Data, metric: str | Sequence[str] | None = None, levels: str | Sequence[str] | None = None) -> Timings:
+def resolve(
+    times: Data,
+    metric: str | Sequence[str] | None = None,
+    levels: str | Sequence[str] | None = None,
+    *,
+    shared: str | Sequence[str] | None = None,
+    positive: str = "",
+) -> Timings:
     """Choose the metric and the nest, and leave out (as NaN) what is marked as warm-up, censored, failed or copied.
 
     The numbers of positions left out are counted by mark; marks that are lazy are left out too, and named without being counted.
+    `shared` names the levels whose units serve every benchmark; `positive` says what needs positive values.
     """
     array = choose_metric(times, metric, levels)
     if array.dtype.kind not in "iuf":
@@ -141,11 +148,15 @@ def resolve(times: Data, metric: str | Sequence[str] | None = None, levels: str 
             if number:
                 left_out[mark] = number
                 array = array.where(~marked).assign_attrs(array.attrs)
-    return Timings(array, nest, left_out, hidden, _selected_unit(array, nest) if levels is None else None, tuple(uncounted))
+    selected = _selected_unit(array, nest) if levels is None else None
+    found = Timings(array, nest, left_out, hidden, selected, tuple(uncounted))
+    if positive:
+        check_positive_values(found, positive)
+    return found._replace(shared=shared_levels(found, shared))
 
 
 def _selected_unit(array: xr.DataArray, nest: tuple[str, ...]) -> Note | None:
-    """Say that one unit of an outer level was selected: what lies inside it is then taken as independent."""
+    """Return the note that one unit of an outer level was selected: what lies inside it is then taken as independent."""
     above = LEVELS[: LEVELS.index(nest[0])] if nest[0] in LEVELS else ()
     outer = [name for name in above if name in array.coords and array.coords[name].ndim == 0]
     if not outer:
@@ -164,8 +175,8 @@ def as_mark(coordinate: xr.DataArray) -> xr.DataArray:
 def shared_levels(times: Timings, shared: str | Sequence[str] | None) -> tuple[str, ...]:
     """Return the levels whose units are the same for every benchmark: `shared=`, else what the data say, else none."""
     if shared is None:
-        said = str(times.array.attrs.get("shared_levels", "")).split()
-        return tuple(level for level in said if level in times.levels)
+        named = str(times.array.attrs.get("shared_levels", "")).split()
+        return tuple(level for level in named if level in times.levels)
     if shared == () or shared == "":
         return ()
     names = check_names(shared, "shared")
@@ -221,3 +232,13 @@ def check_dim(array: xr.DataArray | xr.Dataset, dim: object, what: str = "dim") 
     if not isinstance(dim, str) or dim not in array.dims:
         raise ValueError(f"{what} {dim!r} not found; the array has dims {tuple(array.dims)}")
     return dim
+
+
+def check_names(names: str | Sequence[str], argument: str) -> tuple[str, ...]:
+    """Return one name or several as a tuple without repeats."""
+    found = (names,) if isinstance(names, str) else tuple(names)
+    if not found or not all(isinstance(name, str) for name in found):
+        raise ValueError(f"{argument}={names!r}: give a name or a tuple of names")
+    if len(set(found)) != len(found):
+        raise ValueError(f"{argument}={names!r} names something twice")
+    return found

@@ -55,13 +55,3 @@ def check_count(value: Any, name: str, least: int = 1) -> int:
     if isinstance(value, bool) or int(check_number(value, name)) != value or value < least:
         raise ValueError(f"{name}={value!r}: give a whole number of at least {least}")
     return int(value)
-
-
-def check_names(names: str | Sequence[str], argument: str) -> tuple[str, ...]:
-    """Return one name or several as a tuple without repeats."""
-    found = (names,) if isinstance(names, str) else tuple(names)
-    if not found or not all(isinstance(name, str) for name in found):
-        raise ValueError(f"{argument}={names!r}: give a name or a tuple of names")
-    if len(set(found)) != len(found):
-        raise ValueError(f"{argument}={names!r} names something twice")
-    return found

@@ -11,9 +11,9 @@ from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply, is_chunked
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import warn
-from perfarray.timings.resolve import Data, Timings, resolve
+from perfarray.timings.resolve import Data, Timings, check_names, resolve
 from perfarray.timings.units import describe_value, value_place
-from perfarray.timings.validation import check_choice, check_count, check_names, check_number, listed
+from perfarray.timings.validation import check_choice, check_count, check_number, listed
 from perfarray.variation.numerics.estimators import ESTIMATORS, estimate_of_runs, size_that_separates, stability_of_estimators
 
 ODD_SIZES = (1, 3, 5, 7, 9, 11, 13, 15, 17, 19)

@@ -11,8 +11,8 @@ from perfarray.numerics.types import Floats
 from perfarray.timings.apply import LEVEL, Output, apply, is_chunked
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import warn
-from perfarray.timings.resolve import Data, Timings, check_dim, check_positive_values, shared_levels
-from perfarray.timings.validation import check_choice, check_names, check_number, listed
+from perfarray.timings.resolve import Data, Timings, check_dim, check_names, check_positive_values, shared_levels
+from perfarray.timings.validation import check_choice, check_number, listed
 from perfarray.variation.costs import BUDGET_FACTOR, FACTORS, FEW, PRICE, Asked, Systems, advice_on, check_asked, systems
 from perfarray.variation.numerics.allocation import ROUNDING
 from perfarray.variation.numerics.suite_pilot import Sharing, SuitePilot, paired_pilot, pilot_limits, suite_pilot, units_to_add
