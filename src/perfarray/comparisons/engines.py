@@ -33,7 +33,17 @@ def compute(pair: Pair, request: Request) -> Computed:
     means = [_means(side, request.across) for side in (pair.candidate, pair.baseline)]
     counted = pair.jointly and not any(is_chunked(side) for side in means)
     incomplete = sum(_incomplete(side, request.across) for side in means) if counted else 0
-    rules = request.rules(pair.candidate.better, pair.jointly)
+    rules = Rules(
+        method=request.method,
+        df=request.df,
+        threshold=request.threshold,
+        confidence_level=request.confidence_level,
+        correction=request.correction,
+        better=pair.candidate.better,
+        paired=request.paired is not None,
+        shared=pair.jointly,
+        band=request.band,
+    )
     result = _by_redrawing(pair, request, rules) if request.draws else _by_means(means, request.across, rules)
     return Computed(result, incomplete)
 
@@ -61,9 +71,13 @@ def _with_dim(array: xr.DataArray, across: str) -> xr.DataArray:
 
 def _by_means(means: list[xr.DataArray], across: str, rules: Rules) -> xr.Dataset:
     """Compare by formulas of unit means."""
-    core, coords = [across, UNITS_DIM], {across: means[0][across].values.tolist()}
     return apply(
-        partial(compare_units, rules=rules), *means, core=[core, core], outputs=_outputs(across), coords=coords, attrs={"df": rules.df}
+        partial(compare_units, rules=rules),
+        *means,
+        core=[[across, UNITS_DIM], [across, UNITS_DIM]],
+        outputs=_outputs(across),
+        coords={across: means[0][across].values.tolist()},
+        attrs={"df": rules.df},
     )
 
 
