@@ -38,7 +38,9 @@ def test_caches(text, expected):
         ("24x Vendor M321 64 GB 2 rank 4800", Memory(1536.0, 24.0, 64.0, 4800.0)),
         ("2 GB (2x1GB Maker DDR2-667 CL5)", Memory(2.0, 2.0, 1.0, 667.0)),
         ("4 TB (8*4GB DDR2-400 DIMMS per 2 core module)", Memory(4096.0, None, 4.0, 400.0)),
+        ("16 x 32 GB DDR4", Memory(512.0, 16.0, 32.0, None)),
         ("1x Not Specified", Memory()),
+        ("9" * 400 + " GB", Memory()),
     ],
 )
 def test_memories(text, expected):
@@ -57,9 +59,9 @@ def test_disks():
 def test_clocks_and_counts():
     """MHz whatever the unit; 0 is not a count."""
     assert [clock(text) for text in ("2.4 GHz", "2400 MHz", "2400", "3.2", "0", "fast")] == [2400.0, 2400.0, 2400.0, 3200.0, None, None]
-    assert counts("384 cores, 16 chips, 2 threads/core") == Counts(384.0, 16.0, None, 2.0)
-    assert counts("1 core, 1 chip, 1 core/chip") == Counts(1.0, 1.0, 1.0, None)
-    assert counts("could not determine") == Counts()
+    assert counts("384 cores, 16 chips, 2 threads/core") == Counts(384, 16, None, 2)
+    assert counts("1 core, 1 chip, 1 core/chip") == Counts(1, 1, 1, None)
+    assert counts("-1 cores, 0 chips, (?) threads/core") == counts("could not determine") == Counts()
 
 
 def test_dates():

@@ -1,7 +1,7 @@
 """One row per machine: how fast it is, how much it varies, and what it is made of, as typed columns."""
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -16,7 +16,8 @@ from perfarray.numerics.levels import one_value_per_unit
 from perfarray.numerics.nested_anova import nested_anova
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.suites.distributions import relative_variation
-from perfarray.tables.descriptions import hardware, software
+from perfarray.tables.descriptions.readings import READINGS, read_each, read_texts
+from perfarray.tables.descriptions.software import flags
 from perfarray.timings.notes import warn
 from perfarray.timings.resampling import Rng
 from perfarray.timings.resolve import Data, Timings, check_names, resolve
@@ -42,36 +43,6 @@ NOISE: Final = "_noise"
 """Beside it, `execution_variance_noise`: what the levels below add to the variance of means of executions, and was taken off."""
 
 ROW: Final = "row"
-
-CACHES: Final = {"kb": "{}_kb", "instruction_kb": "{}_instruction_kb", "data_kb": "{}_data_kb", "per": "{}_per"}
-PRODUCT: Final = {"family": "{}", "version": "{}_version"}
-MEMORY: Final = {"gb": "memory_gb", "sticks": "memory_sticks", "stick_gb": "memory_stick_gb", "speed": "memory_speed"}
-DISK: Final = {"gb": "disk_gb", "disks": "disks", "rpm": "disk_rpm", "solid_state": "disk_solid_state"}
-COUNTS: Final = {name: name for name in hardware.Counts._fields}
-
-
-class Reading(NamedTuple):
-    """How a kind of text is read, and which columns its parts become; `{}` is the name of the text without `_cache`."""
-
-    parse: Callable[[str], Any]
-    columns: Mapping[str, str]
-
-
-READINGS: Final[Mapping[str, Reading]] = {
-    **{f"{name}_cache": Reading(hardware.cache, CACHES) for name in ("l1", "l2", "l3", "other")},
-    "memory": Reading(hardware.memory, MEMORY),
-    **dict.fromkeys(("disk", "disk_subsystem", "storage"), Reading(hardware.disk, DISK)),
-    **dict.fromkeys(("cpus_enabled", "enabled"), Reading(hardware.counts, COUNTS)),
-    **dict.fromkeys(("cpu_mhz", "cpu_max_mhz"), Reading(hardware.clock, {"": "{}"})),
-    **dict.fromkeys(
-        ("hardware_available", "software_available", "date_tested", "published", "updated", "date"), Reading(software.year, {"": "{}"})
-    ),
-    **dict.fromkeys(("os", "operating_system"), Reading(software.operating_system, PRODUCT)),
-    "compiler": Reading(software.compiler, PRODUCT),
-    "file_system": Reading(software.file_system, {"": "{}"}),
-    "auto_parallel": Reading(software.yes_or_no, {"": "{}"}),
-}
-"""The texts that are read, by the name of the coordinate; other texts are categories."""
 
 FLAGS: Final = ("flags", "base_flags", "peak_flags", "compiler_flags", "jvm_args")
 """Coordinates and dims that hold flags."""
@@ -326,8 +297,9 @@ def _described(rows: xr.DataArray, labels: pd.DataFrame, n_flags: int) -> tuple[
         if name in FLAGS:
             columns |= _flag_columns(values, n_flags)
         elif name in READINGS and values.dtype.kind in "OUS":
-            read, failed = _read(name, values, columns)
-            columns |= {key: value for key, value in read.items() if key not in labels}
+            read, failed = read_texts(name, values.tolist())
+            typed = {key: _typed(np.array(own, dtype=object)) for key, own in read.items() if key not in labels}
+            columns |= {key: _filled(column, described.get(key)) for key, column in typed.items()}
             if any(failed):
                 columns[f"{name}{UNPARSED}"] = failed
                 unparsed[name] = sum(1 for text in failed if text)
@@ -336,31 +308,12 @@ def _described(rows: xr.DataArray, labels: pd.DataFrame, n_flags: int) -> tuple[
     return columns, unparsed
 
 
-def _read(name: str, values: npt.NDArray[Any], taken: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return the columns read from texts (numbers already known stay), and the texts from which nothing could be read."""
-    reading = READINGS[name]
-    stem = name.removesuffix("_cache")
-    said = [None if value in (UNKNOWN, "", None) or value != value else str(value) for value in values.tolist()]
-    answers = [None if text is None else reading.parse(text) for text in said]
-    failed = [text if text is not None and _empty(answer) else "" for text, answer in zip(said, answers, strict=True)]
-    columns = {}
-    for part, template in reading.columns.items():
-        target = template.format(stem)
-        own = [getattr(answer, part) if part and answer is not None else answer for answer in answers]
-        if any(value is not None for value in own) or part in ("", "family", "kb", "gb"):
-            columns[target] = _filled(_typed(np.array(own, dtype=object)), taken.get(target))
-    return columns, failed
-
-
-def _filled(column: Any, before: Any) -> Any:
-    """Fill the gaps of a column of numbers with what was known before."""
-    numbers = isinstance(before, np.ndarray) and before.dtype.kind == "f" and isinstance(column, np.ndarray) and column.dtype.kind == "f"
-    return np.where(np.isnan(before), column, before) if numbers else column
-
-
-def _empty(answer: Any) -> bool:
-    """Say whether nothing could be read."""
-    return answer is None or (isinstance(answer, tuple) and all(part is None for part in answer))
+def _filled(column: Any, stated: Any) -> Any:
+    """Return numbers as they are stated, with their gaps filled by a column that was read; the column where no numbers are stated."""
+    if not isinstance(stated, np.ndarray) or stated.dtype.kind not in "iuf":
+        return column
+    known = stated.astype(float)
+    return np.where(np.isnan(known), column, known) if isinstance(column, np.ndarray) and column.dtype.kind == "f" else known
 
 
 def _typed(values: npt.NDArray[Any]) -> Any:
@@ -379,10 +332,10 @@ def _typed(values: npt.NDArray[Any]) -> Any:
 
 def _flag_columns(values: npt.NDArray[Any], n_flags: int) -> dict[str, Mask]:
     """Return the commonest flags, in order of how often they occur, as True and False."""
-    given = [software.flags(str(text)) if text not in (UNKNOWN, None) else () for text in values.tolist()]
-    number = Counter(flag for flags in given for flag in flags)
+    given = [own or () for own in read_each(flags, values.tolist())]
+    number = Counter(flag for own in given for flag in own)
     chosen = sorted(number, key=lambda flag: (-number[flag], flag))[:n_flags]
-    return {f"{FLAG}{flag}": np.array([flag in flags for flags in given]) for flag in chosen}
+    return {f"{FLAG}{flag}": np.array([flag in own for own in given]) for flag in chosen}
 
 
 def _attrs(array: xr.DataArray, table: pd.DataFrame, unparsed: Counter[str]) -> dict[Hashable, Any]:

@@ -14,8 +14,9 @@ import numpy as np
 
 from perfarray.conventions import BENCHMARK, EXECUTION, HIGHER, MACHINE, METRIC, TIME, UNKNOWN
 from perfarray.readers.opening import Source
-from perfarray.readers.spec.system import enabled, gigabytes, kilobytes, number, said, suite_name
+from perfarray.readers.spec.system import number, suite_name
 from perfarray.tables.build import Column, Descriptor, Metric, Table, column_of, constant_column
+from perfarray.tables.descriptions.readings import machine_numbers, stated
 
 NAME = "spec_csv"
 
@@ -89,7 +90,11 @@ FIELDS = {
 }
 """Fields of the blocks, 2006 and 2017; of several `Other` the first is the cache."""
 
-NUMBERS = ("cpu_mhz", "cpu_max_mhz")
+CLOCKS = ("cpu_mhz", "cpu_max_mhz")
+"""Texts that are numbers and nothing else."""
+
+NUMBERS = (*CLOCKS, "enabled", "l1_cache", "l2_cache", "l3_cache", "memory")
+"""Texts that are read as numbers too."""
 
 Line = tuple[int, list[str]]
 
@@ -214,11 +219,9 @@ def _about(lines: Sequence[Line], runs: Sequence[Run]) -> tuple[dict[str, Any], 
         name = FIELDS.get((block, field)) if block else ABOUT.get(field)
         if name is not None:
             texts.setdefault(name, text)
-    known: dict[str, Any] = {name: said(text) or UNKNOWN for name, text in texts.items() if name not in NUMBERS}
-    known |= {name: number(texts.get(name, "")) for name in NUMBERS}
-    known |= enabled(texts.get("enabled", ""))
-    known |= {f"{level}_kb": kilobytes(known.get(f"{level}_cache")) for level in ("l2", "l3")}
-    known["memory_gb"] = gigabytes(known.get("memory"))
+    said = {name: stated(text) for name, text in texts.items()}
+    known: dict[str, Any] = {name: text or UNKNOWN for name, text in said.items() if name not in CLOCKS}
+    known |= machine_numbers({name: said.get(name) for name in NUMBERS})
     return known, suite_name(score, 1 if copies == {1.0} else None)
 
 

@@ -20,8 +20,9 @@ import numpy as np
 from perfarray.conventions import BENCHMARK, EXECUTION, HIGHER, MACHINE, METRIC, TIME, UNKNOWN
 from perfarray.numerics.types import Integers
 from perfarray.readers.opening import Source
-from perfarray.readers.spec.system import enabled, gigabytes, number, said, suite_name
+from perfarray.readers.spec.system import number, suite_name
 from perfarray.tables.build import Column, Descriptor, Metric, Table, column_of, constant_column, row_in_parent
+from perfarray.tables.descriptions.readings import machine_numbers, stated
 from perfarray.timings.notes import warn
 from perfarray.timings.validation import listed
 
@@ -252,18 +253,11 @@ def _clocks(counters: str) -> list[float]:
 @lru_cache(maxsize=4096)
 def _system(info: str) -> dict[str, Any]:
     """Return the System Info as typed descriptors; no report of this kind says the size of the caches."""
-    fields = dict(SYSTEM.findall(info))
-    name = said(re.sub(r"\((?:R|TM)\)", "", fields.get("CPU Name", "")))
+    fields = {field: stated(text) for field, text in SYSTEM.findall(info)}
+    name = stated(re.sub(r"\((?:R|TM)\)", "", fields.get("CPU Name") or ""))
     cpu, _, clock = name.partition(" CPU @ ") if name else (None, "", "")
-    gigahertz = number(clock.removesuffix("GHz"))
-    counts = enabled(fields.get("Enabled", ""))
-    return {
-        "cpu": cpu or UNKNOWN,
-        "cpu_mhz": 1e3 * gigahertz if gigahertz else None,
-        **{what: counts[what] for what in ("cores", "chips", "threads_per_core")},
-        "l3_kb": None,
-        "memory_gb": gigabytes(said(fields.get("Memory", ""))),
-    }
+    numbers = machine_numbers({"cpu_mhz": clock, "enabled": fields.get("Enabled"), "l3_cache": None, "memory": fields.get("Memory")})
+    return {"cpu": cpu or UNKNOWN} | {name: value for name, value in numbers.items() if name != "cores_per_chip"}
 
 
 class Cells(NamedTuple):

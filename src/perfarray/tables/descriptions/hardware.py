@@ -1,42 +1,44 @@
-"""What archives write about hardware, as numbers: one parser for each kind of text (those of software are in `descriptors_software`).
+"""What archives write about hardware, as numbers: one parser for each kind of text.
 
 A parser returns a NamedTuple; None stands for what the text does not say. A text of which nothing could be read gives None throughout.
-Sizes are in kB of 1,024 bytes and in GB of 1,024 kB squared.
+Sizes are in kB of 1,024 bytes and in GB of 1,024 kB squared. Digits are those of ASCII.
 """
 
 import re
-from functools import lru_cache
 from typing import NamedTuple
 
 KILOBYTES = {"K": 1.0, "M": 1024.0, "G": 1024.0**2, "T": 1024.0**3}
 NOTHING = frozenset({"none", "n/a", "no"})
 """What stands where a part is not there: its size is 0."""
 
-SIZE = r"(\d+(?:\.\d+)?)\s*([KMGT])i?B"
-CACHE_PART = re.compile(rf"{SIZE}\s*(I\s*\+\s*D\b|I\b|D\b)?", re.I)
-MICRO_OPS = re.compile(r"\d+\s*K\s*micro-?ops", re.I)
-SHARED = re.compile(r",[^,;]*\bshared\b[^,;]*", re.I)
-SCOPE = re.compile(r"\bper\s+(?:entire\s+)?(core|chip|module|system)", re.I)
+SIZE = r"(?<![\d.])(\d{1,15}(?:\.\d+)?)\s*([KMGT])i?B"
+FLAGS = re.I | re.A
+CACHE_PART = re.compile(rf"{SIZE}\s*(I\s*\+\s*D\b|I\b|D\b)?", FLAGS)
+MICRO_OPS = re.compile(r"\d+\s*K\s*micro-?ops", FLAGS)
+SHARED = re.compile(r",[^,;]*\bshared\b[^,;]*", FLAGS)
+SCOPE = re.compile(r"\bper\s+(?:entire\s+)?(core|chip|module|system)", FLAGS)
 
-TOTAL = re.compile(SIZE, re.I)
-MODULES = re.compile(rf"(\d+)\s*[x*×]\s*{SIZE}", re.I)
-NAMED_MODULES = re.compile(rf"^(\d+)x\s.*?{SIZE}\b(?:.*?\brank\s+(\d{{3,5}}))?", re.I)
-RUNNING = re.compile(r"running at (\d{3,5})\s*MHz", re.I)
-RATED = re.compile(r"\b(?:DDR|PC)(\d?)L?[- ](\d{3,5})", re.I)
-PLAIN_SPEED = re.compile(r"\b(\d{3,5})\s*(?:MHz|MT/s)", re.I)
+TOTAL = re.compile(SIZE, FLAGS)
+MODULES = re.compile(rf"(?<!\d)(\d{{1,6}})\s*[x*×]\s*{SIZE}", FLAGS)
+NAMED_MODULES = re.compile(rf"^(\d{{1,6}})x\s.*?{SIZE}\b(?:.*?\brank\s+(\d{{3,5}}))?", FLAGS)
+RUNNING = re.compile(r"running at (\d{3,5})\s*MHz", FLAGS)
+RATED = re.compile(r"\b(?:DDR|PC)(\d?)L?[- ](\d{3,5})", FLAGS)
+PLAIN_SPEED = re.compile(r"\b(\d{3,5})\s*(?:MHz|MT/s)", FLAGS)
 FASTEST = {"": 400, "1": 400, "2": 1066, "3": 2133, "4": 5000, "5": 10_000}
 """Transfers per second, in millions, that no module of a generation exceeds: a larger number is its bandwidth in MB/s, 8 bytes each."""
 
-SPIN = re.compile(r"(\d{1,3}(?:\.\d+)?)\s*K\s*RPM|(\d{4,5})\s*RPM", re.I)
-SOLID = re.compile(r"\b(?:SSD|NVMe|solid[- ]state|flash)\b", re.I)
+SPIN = re.compile(r"(\d{1,3}(?:\.\d+)?)\s*K\s*RPM|(\d{4,5})\s*RPM", FLAGS)
+SOLID = re.compile(r"\b(?:SSD|NVMe|solid[- ]state|flash)\b", FLAGS)
 
-CLOCK = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([GM]Hz)?", re.I)
+CLOCK = re.compile(r"^\s*(\d{1,15}(?:\.\d+)?)(?!\d)\s*([GM]Hz)?", FLAGS)
 COUNTS = {
-    "cores": re.compile(r"(\d+) cores?\b(?!/)", re.I),
-    "chips": re.compile(r"(\d+) chips?\b", re.I),
-    "cores_per_chip": re.compile(r"(\d+) cores?/chip", re.I),
-    "threads_per_core": re.compile(r"(\d+) threads?/core", re.I),
+    "cores": re.compile(r"(-?\d+) cores?\b(?!/)", FLAGS),
+    "chips": re.compile(r"(-?\d+) chips?\b", FLAGS),
+    "cores_per_chip": re.compile(r"(-?\d+) cores?/chip", FLAGS),
+    "threads_per_core": re.compile(r"(-?\d+) threads?/core", FLAGS),
 }
+MOST = 2**31
+"""No machine has as many cores, chips or threads."""
 
 
 class Cache(NamedTuple):
@@ -72,13 +74,12 @@ class Disk(NamedTuple):
 class Counts(NamedTuple):
     """Cores, chips and threads that were enabled."""
 
-    cores: float | None = None
-    chips: float | None = None
-    cores_per_chip: float | None = None
-    threads_per_core: float | None = None
+    cores: int | None = None
+    chips: int | None = None
+    cores_per_chip: int | None = None
+    threads_per_core: int | None = None
 
 
-@lru_cache(maxsize=8192)
 def cache(text: str) -> Cache:
     """Read the size of a cache.
 
@@ -114,7 +115,6 @@ def cache(text: str) -> Cache:
     return Cache(total, parts.get("I", (None,))[0], parts.get("D", (None,))[0], scopes.pop() if len(scopes) == 1 else None)
 
 
-@lru_cache(maxsize=8192)
 def memory(text: str) -> Memory:
     """Read the size, modules and speed of a memory.
 
@@ -177,7 +177,6 @@ def _gigabytes(number: str, unit: str) -> float:
     return float(number) * KILOBYTES[unit.upper()] / KILOBYTES["G"]
 
 
-@lru_cache(maxsize=8192)
 def disk(text: str) -> Disk:
     """Read the size, number and kind of the disks.
 
@@ -207,7 +206,6 @@ def disk(text: str) -> Disk:
     return Disk(count * size, count, rpm, False if rpm else solid)
 
 
-@lru_cache(maxsize=8192)
 def clock(text: str) -> float | None:
     """Read a clock in MHz; a number without unit is in MHz if it is 100 or more, else in GHz.
 
@@ -233,9 +231,8 @@ def clock(text: str) -> float | None:
     return number * 1000 if gigahertz else number
 
 
-@lru_cache(maxsize=8192)
 def counts(text: str) -> Counts:
-    """Count cores, chips and threads in a text.
+    """Count cores, chips and threads in a text; 0, -1 and question marks are not counts.
 
     Parameters
     ----------
@@ -249,7 +246,7 @@ def counts(text: str) -> Counts:
     Examples
     --------
     >>> counts("12 cores, 2 chips, 6 cores/chip, 2 threads/core")
-    Counts(cores=12.0, chips=2.0, cores_per_chip=6.0, threads_per_core=2.0)
+    Counts(cores=12, chips=2, cores_per_chip=6, threads_per_core=2)
     """
-    matches = {name: pattern.search(text) for name, pattern in COUNTS.items()}
-    return Counts(**{name: float(match[1]) if match and int(match[1]) else None for name, match in matches.items()})
+    found = ((name, pattern.search(text)) for name, pattern in COUNTS.items())
+    return Counts(**{name: int(match[1]) for name, match in found if match and 0 < float(match[1]) < MOST})

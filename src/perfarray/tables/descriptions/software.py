@@ -1,16 +1,15 @@
 """What archives write about software, as values: dates, systems, compilers, file systems, answers and flags.
 
-As in `descriptors`, None stands for what a text does not say.
+As in `hardware`, None stands for what a text does not say.
 """
 
 import re
-from functools import lru_cache
 from typing import NamedTuple
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-MONTH_YEAR = re.compile(r"\b([A-Za-z]{3})[a-z]*\.?[-\s,]+(?:\d{1,2}[-,\s]+)?(\d{4})\b")
-ISO_DATE = re.compile(r"\b(\d{4})-(\d{1,2})(?:-\d{1,2})?\b")
-SLASHED = re.compile(r"\b(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})\b")
+MONTH_YEAR = re.compile(r"\b([A-Za-z]{3})[a-z]*\.?[-\s,]+(?:\d{1,2}[-,\s]+)?(\d{4})\b", re.A)
+ISO_DATE = re.compile(r"\b(\d{4})-(\d{1,2})(?:-\d{1,2})?\b", re.A)
+SLASHED = re.compile(r"\b(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})\b", re.A)
 
 SYSTEMS = (
     ("SUSE", r"su\s?se|sles"),
@@ -45,10 +44,10 @@ COMPILERS = (
 FILE_SYSTEMS = re.compile(
     r"\b(ext[234]|reiserfs|reiser|ntfs|btrfs|xfs|zfs|ufs|vxfs|jfs2?|nfs(?:v\d)?|tmpfs|apfs|hfs\+?|fat32|gpfs|lustre)", re.I
 )
-NUMBER = re.compile(r"(\d+)(?:\.(\d+))?")
+NUMBER = re.compile(r"(\d+)(?:\.(\d+))?", re.A)
 SERVICE_PACK = re.compile(r"\bsp\s?(\d)\b", re.I)
 WIDTH = re.compile(r"\b(?:IA-?32|(?:Intel )?64|32)\b[- ]?(?:bit)?", re.I)
-WRITTEN_VERSION = re.compile(r"\bv(?:ersion)?[\s:]*(\d+)(?:\.(\d+))?", re.I)
+WRITTEN_VERSION = re.compile(r"\bv(?:ersion)?[\s:]*(\d+)(?:\.(\d+))?", re.I | re.A)
 
 
 class Product(NamedTuple):
@@ -58,7 +57,6 @@ class Product(NamedTuple):
     version: float | None = None
 
 
-@lru_cache(maxsize=8192)
 def year(text: str) -> float | None:
     """Read a date as a year and the twelfths of it that had passed: May 2012 is 2012.333.
 
@@ -93,7 +91,6 @@ def _decimal(full: int, month: int) -> float | None:
     return full + (month - 1) / 12 if 1 <= month <= 12 else None
 
 
-@lru_cache(maxsize=8192)
 def operating_system(text: str) -> Product:
     """Read the family and version of an operating system; a service pack counts as the second part of the version.
 
@@ -124,7 +121,6 @@ def operating_system(text: str) -> Product:
     return Product(family, _version(number))
 
 
-@lru_cache(maxsize=8192)
 def compiler(text: str) -> Product:
     """Read the family and version of the first compiler that a text names.
 
@@ -163,7 +159,6 @@ def _version(match: re.Match[str] | None) -> float | None:
     return float(f"{match[1]}.{match[2] or 0}") if match else None
 
 
-@lru_cache(maxsize=8192)
 def file_system(text: str) -> str | None:
     """Read the name of a file system, in small letters; the first if several are named.
 
@@ -205,7 +200,6 @@ def yes_or_no(text: str) -> bool | None:
     return {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}.get(text.strip().lower())
 
 
-@lru_cache(maxsize=8192)
 def flags(text: str) -> tuple[str, ...]:
     """Split what was given to a compiler into flags, each once, in the order given.
 

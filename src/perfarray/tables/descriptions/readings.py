@@ -1,0 +1,134 @@
+"""Which texts are read, and what their parts are called: the one way from what archives write about a machine to typed columns."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from perfarray.conventions import UNKNOWN
+from perfarray.tables.descriptions import hardware, software
+
+SILENT: Final = frozenset({"", "-", "--", "Multiple", "Not Applicable", UNKNOWN})
+"""What stands where a report says nothing."""
+
+
+class Reading(NamedTuple):
+    """How a kind of text is read, and which columns its parts become; `{}` is the name of the text without `_cache`."""
+
+    parse: Callable[[str], Any]
+    columns: Mapping[str, str]
+
+
+CACHES: Final = {"kb": "{}_kb", "instruction_kb": "{}_instruction_kb", "data_kb": "{}_data_kb", "per": "{}_per"}
+MEMORY: Final = {"gb": "memory_gb", "sticks": "memory_sticks", "stick_gb": "memory_stick_gb", "speed": "memory_speed"}
+DISK: Final = {"gb": "disk_gb", "disks": "disks", "rpm": "disk_rpm", "solid_state": "disk_solid_state"}
+COUNTS: Final = {name: name for name in hardware.Counts._fields}
+PRODUCT: Final = {"family": "{}", "version": "{}_version"}
+ITSELF: Final = {"": "{}"}
+
+READINGS: Final[Mapping[str, Reading]] = {
+    **{f"{name}_cache": Reading(hardware.cache, CACHES) for name in ("l1", "l2", "l3", "other")},
+    "memory": Reading(hardware.memory, MEMORY),
+    **dict.fromkeys(("disk", "disk_subsystem", "storage"), Reading(hardware.disk, DISK)),
+    **dict.fromkeys(("cpus_enabled", "enabled"), Reading(hardware.counts, COUNTS)),
+    **dict.fromkeys(("cpu_mhz", "cpu_max_mhz"), Reading(hardware.clock, ITSELF)),
+    **dict.fromkeys(
+        ("hardware_available", "software_available", "date_tested", "published", "updated", "date"), Reading(software.year, ITSELF)
+    ),
+    **dict.fromkeys(("os", "operating_system"), Reading(software.operating_system, PRODUCT)),
+    "compiler": Reading(software.compiler, PRODUCT),
+    "file_system": Reading(software.file_system, ITSELF),
+    "auto_parallel": Reading(software.yes_or_no, ITSELF),
+}
+"""The texts that are read, by the name of the coordinate; other texts are categories."""
+
+PLAIN: Final = frozenset({"kb", "gb", *COUNTS, ""})
+"""Parts a machine is described by even where its text does not say them."""
+
+TOLD_APART: Final = frozenset({"instruction_kb", "data_kb"})
+"""Parts a machine is described by where its text says them."""
+
+
+def stated(text: str) -> str | None:
+    """Return a text with single blanks, or None where it says nothing."""
+    plain = " ".join(text.split())
+    return None if plain in SILENT else plain
+
+
+def read_each(parse: Callable[[str], Any], texts: Iterable[Any]) -> list[Any]:
+    """Return what a parser makes of each text, None for what says nothing; texts that are alike are read once."""
+    codes, distinct = pd.factorize(np.array([None if _silent(text) else str(text) for text in texts], dtype=object))
+    answers = [parse(text) for text in distinct]
+    return [answers[code] if code >= 0 else None for code in codes.tolist()]
+
+
+def read_texts(name: str, texts: Sequence[Any]) -> tuple[dict[str, list[Any]], list[str]]:
+    """Return the columns read from the texts of one descriptor, and the texts from which nothing could be read.
+
+    Parameters
+    ----------
+    name : str
+        One of `READINGS`.
+    texts : sequence
+        Texts; None, NaN, the empty text and `unknown` say nothing.
+
+    Returns
+    -------
+    tuple of dict and list
+        Column to values, None where a text does not say; the texts in question, "" for the others.
+
+    Examples
+    --------
+    >>> read_texts("memory", ["16 x 32 GB DDR4", "a lot"])[0]["memory_gb"], read_texts("os", ["Plan 9"])[1]
+    ([512.0, None], ['Plan 9'])
+    """
+    reading, stem = READINGS[name], name.removesuffix("_cache")
+    answers = read_each(reading.parse, texts)
+    unparsed = [str(text) if _empty(answer) and not _silent(text) else "" for text, answer in zip(texts, answers, strict=True)]
+    columns = {}
+    for part, template in reading.columns.items():
+        own = [getattr(answer, part) if part and answer is not None else answer for answer in answers]
+        if part in ("", "family", "kb", "gb") or any(value is not None for value in own):
+            columns[template.format(stem)] = own
+    return columns, unparsed
+
+
+def machine_numbers(texts: Mapping[str, str | None]) -> dict[str, Any]:
+    """Return what the texts about one machine say as numbers, under the names a machine table gives them.
+
+    Parameters
+    ----------
+    texts : mapping
+        Name of the descriptor, one of `READINGS`, to what a report says; None where it says nothing.
+
+    Returns
+    -------
+    dict
+        Sizes of caches in kB (instructions and data apart where they are said apart), of memory in GB, clocks in MHz, counts of cores;
+        None for what is not said.
+
+    Examples
+    --------
+    >>> machine_numbers({"l1_cache": "32 KB I + 32 KB D on chip per core", "memory": "16 x 32 GB DDR4"})
+    {'l1_kb': 64.0, 'l1_instruction_kb': 32.0, 'l1_data_kb': 32.0, 'memory_gb': 512.0}
+    """
+    numbers = {}
+    for name, text in texts.items():
+        reading, stem = READINGS[name], name.removesuffix("_cache")
+        answer = reading.parse(text or "")
+        for part, template in reading.columns.items():
+            value = getattr(answer, part) if part else answer
+            if part in PLAIN or (part in TOLD_APART and value):
+                numbers[template.format(stem)] = value
+    return numbers
+
+
+def _empty(answer: Any) -> bool:
+    """Return whether nothing could be read."""
+    return answer is None or (isinstance(answer, tuple) and all(part is None for part in answer))
+
+
+def _silent(text: Any) -> bool:
+    """Return whether nothing was written down: no text, `unknown`, None or NaN."""
+    return text is None or text != text or text in ("", UNKNOWN)
