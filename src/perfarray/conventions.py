@@ -21,6 +21,9 @@ UNKNOWN: Final = "unknown"
 """A descriptor nobody wrote down (never NaN: `groupby` would drop it silently)."""
 
 METRIC: Final = "metric"
+RNG_KEY: Final = "rng_key"
+"""The attr of results that draw: what `rng=` takes to have the same random numbers again."""
+
 TIME: Final = "time"
 THROUGHPUT: Final = "throughput"
 LOWER: Final = "lower"

@@ -1,0 +1,129 @@
+"""Streams of random whole numbers: for every cell, purpose and position always the same ones, whatever else is drawn, in whatever order.
+
+The words are those of NumPy's Philox, a generator whose counter can be set: to the position in the stream, the cell, and what the numbers
+serve. Setting it and taking some words costs less than 2 us, so that the words of many cells are gathered one by one, and all that
+follows is arithmetic on whole arrays.
+
+A number below `size` is the upper half of 32 bits times `size` (Lemire, "Fast random integer generation in an interval", 2019). The few
+whose lower half lies below 2^32 mod `size` are drawn again, from a stream of their own position: every number is exactly as likely as
+every other, and where a number stands in its stream does not depend on those before it. So the first R replicates of a longer run are
+those of a run of R, in blocks of any size.
+"""
+
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perfarray.numerics.types import Floats, Integers
+
+Words = npt.NDArray[np.uint64]
+Key = tuple[int, int]
+
+BOOTSTRAP, EXCHANGES, SCORES, RUNS, UNITS, BENCHMARKS, SAMPLES = (purpose << 40 for purpose in range(7))
+"""What numbers serve: one stream never serves two purposes. Smaller numbers added to a purpose tell streams of one purpose apart."""
+
+LOWER_HALF = 0 if sys.byteorder == "little" else 1
+"""Where the lower half of a word of 64 bits stands among its two halves."""
+
+
+class Streams:
+    """The random numbers of one call, by cell and stream.
+
+    Parameters
+    ----------
+    key : tuple of two int
+        What all streams of the call begin with.
+    """
+
+    __slots__ = ("_counter", "_philox", "_state", "key")
+
+    def __init__(self, key: Key) -> None:
+        self.key = key
+        self._philox = np.random.Philox(key=list(key))
+        self._state: Any = self._philox.state
+        self._counter: Words = self._state["state"]["counter"]
+
+    def words(self, cells: Iterable[int] | Integers | Words, stream: int, count: int, start: int = 0) -> Words:
+        """Return words `start` to `start + count` of the stream of every cell.
+
+        Parameters
+        ----------
+        cells : iterable of int, length n
+            The keys of the cells.
+        stream : int
+            A purpose, and what tells streams of one purpose apart.
+        count, start : int
+            How many words, and from which on.
+
+        Returns
+        -------
+        array of uint64, shape (n, count)
+        """
+        keys: list[int] = cells.tolist() if isinstance(cells, np.ndarray) else list(cells)
+        skipped = start % 4
+        found = np.empty((len(keys), count), np.uint64)
+        counter, philox, state = self._counter, self._philox, self._state
+        counter[0], counter[1], counter[3] = start // 4, 0, stream
+        # The one loop over cells: the counter is set, and the words are taken.
+        for row, key in zip(found, keys, strict=True):
+            counter[2] = key
+            philox.state = state
+            row[:] = philox.random_raw(skipped + count)[skipped:] if skipped else philox.random_raw(count)
+        return found
+
+    def bits(self, cells: Iterable[int] | Integers | Words, stream: int, count: int, start: int = 0) -> npt.NDArray[np.uint32]:
+        """Return the same counted in numbers of 32 bits, shape (n, count)."""
+        first = start // 2
+        words = self.words(cells, stream, (start + count + 1) // 2 - first, first)
+        halves: npt.NDArray[np.uint32] = words.astype("<u8", copy=False).view("<u4")
+        return halves[:, start % 2 : start % 2 + count]
+
+    def below(self, sizes: int | Integers, cells: Iterable[int] | Integers | Words, stream: int, count: int, start: int = 0) -> Integers:
+        """Return whole numbers below `sizes`, each exactly as likely as every other.
+
+        Parameters
+        ----------
+        sizes : int or array of int, shape (count,) or (n, count)
+            How many numbers there are to choose from, at most 2^32.
+        cells, stream, count, start :
+            As for `words`, counted in whole numbers.
+
+        Returns
+        -------
+        array of int, shape (n, count)
+        """
+        keys: Any = cells if isinstance(cells, np.ndarray) else np.array(list(cells), dtype=np.uint64)
+        choices: Words = np.asarray(sizes, dtype=np.uint64)
+        found = self.bits(keys, stream, count, start) * choices
+        if found.size:
+            lower = found.view(np.uint32)[:, LOWER_HALF::2]
+            if lower.min() < choices.max():  # some may have to be drawn again: less than one in 2^32 / size
+                self._draw_again(found, lower, choices, keys, stream, start)
+        found >>= np.uint64(32)
+        return found.view(np.int64)
+
+    def _draw_again(self, found: Words, lower: Any, sizes: Words, cells: Any, stream: int, start: int) -> None:
+        """Replace the products whose lower half is refused, each by the first accepted of a stream of its own position."""
+        everywhere = np.broadcast_to(sizes, found.shape)
+        refused = lower < everywhere
+        refused[refused] = lower[refused] < np.uint64(1 << 32) % everywhere[refused]
+        counter, philox, state = self._counter, self._philox, self._state
+        for row, column in np.argwhere(refused).tolist():
+            size = int(everywhere[row, column])
+            counter[:] = 0, start + column + 1, int(cells[row]), stream
+            philox.state = state
+            product = 0
+            while product & 0xFFFFFFFF < (1 << 32) % size:
+                product = (int(philox.random_raw()) >> 32) * size
+            found[row, column] = product
+
+    def uniform(self, cells: Iterable[int] | Integers | Words, stream: int, count: int, start: int = 0) -> Floats:
+        """Return multiples of 2^-53 in [0, 1), each as likely as every other, shape (n, count)."""
+        return np.asarray((self.words(cells, stream, count, start) >> np.uint64(11)) * 2.0**-53)
+
+    def generator(self, cell: int, stream: int) -> np.random.Generator:
+        """Return a generator at the beginning of a stream: for what is drawn from other laws than whole numbers."""
+        return np.random.Generator(np.random.Philox(key=list(self.key), counter=[0, 0, int(cell), stream]))

@@ -1,0 +1,101 @@
+"""Where random numbers come from: one key for a call, and a key for every cell, made of the labels of the cell."""
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import xarray as xr
+
+from perfarray.conventions import COMPARED, RNG_KEY
+from perfarray.timings.apply import is_chunked
+
+Rng = int | str | np.random.Generator | None
+"""A seed, the `rng_key` of an earlier result, a generator, or None for numbers that were never drawn before."""
+
+Keys = npt.NDArray[np.uint64]
+
+DIGITS = 32
+"""Hexadecimal digits of a key of 128 bits."""
+
+
+def key_of(rng: Rng) -> tuple[int, int]:
+    """Draw the one key that all streams of a call begin with, or read one that was drawn before."""
+    if isinstance(rng, str) and len(rng) == DIGITS and set(rng) <= set("0123456789abcdef"):
+        return int(rng[: DIGITS // 2], 16), int(rng[DIGITS // 2 :], 16)
+    whole = isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0
+    if isinstance(rng, str) or not (rng is None or isinstance(rng, np.random.Generator) or whole):
+        raise ValueError(
+            f"rng={rng!r}: give a whole number that is not negative, a numpy.random.Generator, the {RNG_KEY!r} of a result, or None"
+        )
+    first, second = np.random.default_rng(rng).integers(0, 2**64, 2, dtype=np.uint64).tolist()
+    return first, second
+
+
+def describe_key(key: tuple[int, int]) -> dict[str, Hashable]:
+    """Return the attr that lets an answer be had again with `rng=`."""
+    return {RNG_KEY: f"{key[0]:016x}{key[1]:016x}"}
+
+
+def cell_keys(arrays: Sequence[xr.DataArray], levels: Sequence[str], apart: str | Sequence[str] | None = None) -> xr.DataArray:
+    """Return a key for every cell of some arrays: what its streams of random numbers hang on.
+
+    It is made of the labels of the cell (positions along dims without labels), whatever other labels there are, in whatever order of
+    labels or dims. What is compared may be selected: a scalar coordinate `benchmark` counts as the label it is.
+
+    Parameters
+    ----------
+    arrays : sequence of DataArray
+        Their dims are broadcast.
+    levels : sequence of str
+        Dims that are not cells'.
+    apart : str or sequence of str, optional
+        Other dims, whose labels do not count: those of groups that are drawn jointly.
+
+    Returns
+    -------
+    DataArray of uint64
+        Over the dims of all arrays but `levels` and `apart`; chunked like them.
+    """
+    left_out = {*levels, *((apart,) if isinstance(apart, str) else apart or ())}
+    lazy = any(is_chunked(array) for array in arrays)
+    keys: Any = xr.Variable((), np.zeros((), np.uint64))
+    coords: dict[Hashable, Any] = {}
+    dims = sorted({str(dim) for array in arrays for dim in array.dims} - left_out)
+    for dim in dims:
+        labelled = [array for array in arrays if dim in array.coords and dim in array.dims]
+        own = (labelled or [array for array in arrays if dim in array.dims])[0]
+        coords |= {dim: own.coords[dim].variable} if labelled else {}
+        labels = xr.Variable((dim,), _hashed(dim, own[dim].values))
+        keys = keys + (labels.chunk({dim: _chunks(arrays, dim)}) if lazy else labels)
+    for name in {*COMPARED} - left_out - {*dims}:
+        scalars = [array.coords[name] for array in arrays if name in array.coords and not array.coords[name].ndim]
+        keys = keys + _hashed(name, scalars[0].values[None])[0] if scalars else keys
+    return xr.DataArray(keys.chunk() if lazy else keys, coords)
+
+
+def _chunks(arrays: Sequence[xr.DataArray], dim: str) -> Any:
+    """Return the chunks of the lazy array that has a dim; one where none has."""
+    return next((array.variable.chunksizes[dim] for array in arrays if is_chunked(array) and dim in array.dims), -1)
+
+
+def _hashed(dim: str, labels: Any) -> Keys:
+    """Return what the labels of a dim add to the keys of cells: mixed (by SplitMix64), so that sums over dims tell cells apart."""
+    words: Keys = label_hashes(labels) ^ label_hashes(np.array([dim], dtype=object))
+    if len(pd.unique(words)) < len(words):  # the second cell of a label is not the first
+        words = words + np.asarray(pd.Series(words).groupby(words).cumcount(), np.uint64)
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))
+
+
+def label_hashes(labels: npt.NDArray[Any]) -> Keys:
+    """Return 64 bits for every label, the same in every process: whole numbers and text by what they are, others by type and text."""
+    if labels.dtype.kind in "mM":
+        labels = labels.astype(f"{labels.dtype.kind}8[ns]").view(np.int64)
+    items = labels.tolist()
+    if labels.dtype.kind in "iu" or all(type(item) is int and abs(item) < 1 << 63 for item in items):
+        return pd.util.hash_array(labels.astype(np.int64))
+    texts = [item if isinstance(item, str) else f"{type(item).__name__}:{item}" for item in items]
+    return pd.util.hash_array(np.array(texts, dtype=object), categorize=False)

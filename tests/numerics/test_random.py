@@ -1,0 +1,75 @@
+"""Streams of whole random numbers: uniform, independent of what else is drawn, and the same for ever."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from perfarray.numerics.random import BOOTSTRAP, SCORES, Streams
+
+KEY = (1, 2)
+CELLS = np.array([5, 2**63 + 7, 0], dtype=np.uint64)
+
+
+@pytest.mark.parametrize("start", [0, 1, 3, 4, 9])
+def test_a_stream_is_cut_anywhere(start):
+    """Words, halves and whole numbers from a place on are those of the whole stream from that place on."""
+    streams = Streams(KEY)
+    for draw in (streams.words, streams.bits, streams.uniform, lambda *place: streams.below(30, *place)):
+        whole = draw(CELLS, SCORES, 50)
+        np.testing.assert_array_equal(draw(CELLS, SCORES, 11, start), whole[:, start : start + 11])
+        np.testing.assert_array_equal(draw(CELLS[1:2], SCORES, 50), whole[1:2])
+
+
+def test_words_are_those_of_numpy():
+    """Philox with the counter set: what `numpy.random.Philox` gives, for ever."""
+    expected = np.random.Philox(key=[1, 2], counter=[0, 0, 5, SCORES]).random_raw(9)
+    np.testing.assert_array_equal(Streams(KEY).words([5], SCORES, 9)[0], expected)
+    assert Streams(KEY).words([5], BOOTSTRAP + 3, 1)[0, 0] == np.random.Philox(key=[1, 2], counter=[0, 0, 5, 3]).random_raw()
+    assert Streams(KEY).generator(5, SCORES).bit_generator.random_raw() == expected[0]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 20, 27, 252, 256, 900, 16_384, 70_000, 3 << 30])
+def test_whole_numbers_are_uniform(size):
+    """Every whole number below the size comes as often as every other, also beside its neighbour (chi-squared at 1 in 10,000)."""
+    found = Streams(KEY).below(size, CELLS, SCORES, 100_000).ravel()
+    assert 0 <= found.min() <= found.max() < size
+    if size == 1:
+        return
+    for parts in (min(size, 256), min(size, 16)):
+        share = np.diff(np.ceil(np.arange(parts + 1) * size / parts)) / size
+        kinds = found * parts // size
+        assert stats.chisquare(np.bincount(kinds, minlength=parts), share * len(found)).pvalue > 1e-4
+    pairs = np.bincount(kinds[:-1:2] * parts + kinds[1::2], minlength=parts**2)
+    assert stats.chisquare(pairs, np.outer(share, share).ravel() * (len(found) // 2)).pvalue > 1e-4
+
+
+def test_what_is_refused_is_drawn_again_in_its_place():
+    """Of 3 * 2^30 choices a quarter of the numbers is refused: the others stay where they are, and no third is favoured."""
+    streams, size = Streams(KEY), 3 << 30
+    bits = streams.bits(CELLS, SCORES, 30_000).astype(object)
+    refused = (bits * size) % 2**32 < 2**32 % size
+    assert refused.mean() == pytest.approx(0.25, abs=0.01)
+    found = streams.below(size, CELLS, SCORES, 30_000)
+    np.testing.assert_array_equal(found[~refused], ((bits * size) >> 32)[~refused].astype(int))
+    assert (found[refused] != ((bits * size) >> 32)[refused].astype(int)).mean() > 0.99
+    assert stats.chisquare(np.bincount(found.ravel() >> 30)).pvalue > 1e-4
+    np.testing.assert_array_equal(streams.below(size, CELLS[:1], SCORES, 10, 77), found[:1, 77:87])
+
+
+def test_every_number_has_a_size_of_its_own():
+    """Sizes by position, or by cell and position: each number is below its own."""
+    sizes = np.array([1, 2, 3, 1000])
+    streams = Streams(KEY)
+    by_position = streams.below(np.tile(sizes, 25_000), CELLS, SCORES, 100_000).reshape(3, -1, 4)
+    assert (by_position.max(axis=(0, 1)) == sizes - 1).all()
+    alone = streams.below(1000, CELLS, SCORES, 100_000).reshape(3, -1, 4)
+    np.testing.assert_array_equal(by_position[..., 3], alone[..., 3])
+    by_cell = streams.below(np.array([[7], [8], [9]]), CELLS, SCORES, 1000)
+    assert by_cell.max(axis=1).tolist() == [6, 7, 8]
+
+
+def test_uniform_numbers():
+    """Between 0 and 1, flat."""
+    found = Streams(KEY).uniform(CELLS, SCORES, 10_000)
+    assert 0 <= found.min() < found.max() < 1
+    assert stats.kstest(found.ravel(), "uniform").pvalue > 1e-4
