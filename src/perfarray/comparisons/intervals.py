@@ -1,43 +1,32 @@
 """How sure: intervals of a mean and of a ratio of means that rest on independent units."""
 
-from collections.abc import Hashable
-from typing import Any
+from functools import partial
 
-import numpy as np
 import xarray as xr
 
 from perfarray.numerics.bootstrap import Draws
-from perfarray.numerics.bootstrap_limits import least_units, limits_of
-from perfarray.numerics.bootstrap_samples import Pairing, flattened, ratio_bootstrap, sample_bootstrap, spread
+from perfarray.numerics.bootstrap_intervals import mean_by_draws, ratio_by_draws
 from perfarray.numerics.intervals import (
     BOOTSTRAP_METHODS,
-    BOUNDED,
     DF_RULES,
     MEAN_METHODS,
     METHODS,
     RATIO_METHODS,
-    Interval,
-    known_limits,
-    mean_limits,
-    ratio_df,
-    ratio_limits,
-    ratio_of,
+    mean_by_units,
+    ratio_by_units,
 )
-from perfarray.numerics.levels import summarise_units, unit_means
-from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import noted
-from perfarray.timings.pairs import Pair, resolve_pair
+from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.resampling import (
     Resample,
-    Resampling,
     Rng,
     cell_numbers,
     check_no_resampling,
     check_resampling,
 )
-from perfarray.timings.resolve import Data, Timings, resolve
+from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.validation import check_choice, check_confidence_level
 
 
@@ -109,23 +98,23 @@ def mean_interval(
     check_choice(method, "method", MEAN_METHODS + BOOTSTRAP_METHODS)
     level = check_confidence_level(confidence_level)
     data = resolve(times, metric, levels)
-    if method in BOOTSTRAP_METHODS:
-        return _bootstrap_mean(data, check_resampling(data, resample, n_resamples, rng), method, level)
-    check_no_resampling(method, resample)
-
-    def kernel(values: Floats) -> tuple[Floats, ...]:
-        summary = summarise_units(unit_means(values, len(data.levels)))
-        limits, df = mean_limits(summary, level, method)
-        return summary.mean, *_known(limits, summary.n), np.sqrt(summary.variance), df, summary.n
-
+    attrs = data.describe() | {"result": "mean_interval", "method": method, "confidence_level": level}
+    if method not in BOOTSTRAP_METHODS:
+        check_no_resampling(method, resample)
+        kernel = partial(mean_by_units, levels=len(data.levels), method=method, level=level)
+        result = apply(kernel, data.array, core=[data.levels], outputs=_mean_outputs(data.units), attrs=attrs)
+        return noted(result, *data.notes, data.selected, checks=("units",))
+    plan = check_resampling(data, resample, n_resamples, rng)
+    draws = Draws(plan.drawn, plan.n_resamples, plan.key, plan.engine)
     result = apply(
-        kernel,
+        partial(mean_by_draws, draws=draws, flat=plan.flat, method=method, level=level),
         data.array,
-        core=[data.levels],
+        cell_numbers([data.array], data.levels),
+        core=[data.levels, ()],
         outputs=_mean_outputs(data.units),
-        attrs=data.describe() | {"result": "mean_interval", "method": method, "confidence_level": level},
+        attrs=attrs | plan.describe(),
     )
-    return noted(result, *data.notes, data.selected, checks=("units",))
+    return noted(result, *data.notes, data.selected, checks=("units", "resampling"))
 
 
 def _mean_outputs(units: str) -> dict[str, Output]:
@@ -134,31 +123,6 @@ def _mean_outputs(units: str) -> dict[str, Output]:
         "estimate": Output((), units), "lower": Output((), units), "upper": Output((), units),
         "standard_error": Output((), units), "df": Output((), "1"), "n": Output((), "1", long_name="independent units"),
     }  # fmt: skip
-
-
-def _bootstrap_mean(data: Timings, plan: Resampling, method: str, level: float) -> xr.Dataset:
-    """Return the interval of a mean by redrawing."""
-    draws = Draws(plan.drawn, plan.n_resamples, plan.key, plan.engine)
-
-    def kernel(values: Floats, cells: Any) -> tuple[Floats, ...]:
-        found, sample = sample_bootstrap(flattened(values, len(data.levels), plan.flat), cells, draws, "mean", method)
-        limits = _known(limits_of(found, level), sample.n, least_units(method))
-        return sample.estimate, *limits, sample.standard_error, np.full(sample.n.shape, np.nan), sample.n
-
-    result = apply(
-        kernel,
-        data.array,
-        cell_numbers([data.array], data.levels),
-        core=[data.levels, ()],
-        outputs=_mean_outputs(data.units),
-        attrs=data.describe() | {"result": "mean_interval", "method": method, "confidence_level": level} | plan.describe(),
-    )
-    return noted(result, *data.notes, data.selected, checks=("units", "resampling"))
-
-
-def _known(limits: Interval, n: Floats, least: int = 2) -> tuple[Floats, Floats]:
-    """Return the limits, NaN where fewer units stand behind them than they need."""
-    return np.where(n >= least, limits.lower, np.nan), np.where(n >= least, limits.upper, np.nan)
 
 
 @over_metrics
@@ -251,43 +215,22 @@ def ratio_interval(
     pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive=positive)
     attrs = pair.describe() | {"result": "ratio_interval", "method": method, "confidence_level": level}
     attrs |= {"paired": paired} if paired else {}
-    if method in BOOTSTRAP_METHODS:
-        plan = check_resampling(pair.candidate, resample, n_resamples, rng, joint=paired is not None)
-        return _bootstrap_ratio(pair, plan, method, level, paired is not None, attrs)
-    check_no_resampling(method, resample)
-    nest = pair.candidate.levels
-
-    def kernel(new: Floats, old: Floats) -> tuple[np.ndarray, ...]:
-        ratio = ratio_of(unit_means(new, len(nest)), unit_means(old, len(nest)), paired is not None)
-        freedom = ratio_df(ratio, df)
-        found = known_limits(ratio_limits(ratio, freedom, level, method), freedom)
-        return ratio.estimate, found.lower, found.upper, freedom, ratio.n, found.kind
-
-    result = apply(
-        kernel,
-        pair.candidate.array,
-        pair.baseline.array,
-        core=[nest, nest],
-        outputs=ratio_outputs(),
-        attrs=attrs | {"df": df},
-    )
-    return noted(result, *pair.notes, pair.candidate.selected, checks=("units",))
-
-
-def _bootstrap_ratio(pair: Pair, plan: Resampling, method: str, level: float, paired: bool, attrs: dict[str, Hashable]) -> xr.Dataset:
-    """Return the interval of a ratio by redrawing both systems."""
-    nest = pair.candidate.levels
+    sides, nest, pairs = [pair.candidate.array, pair.baseline.array], pair.candidate.levels, paired is not None
+    if method not in BOOTSTRAP_METHODS:
+        check_no_resampling(method, resample)
+        kernel = partial(ratio_by_units, levels=len(nest), paired=pairs, method=method, df_rule=df, level=level)
+        result = apply(kernel, *sides, core=[nest, nest], outputs=ratio_outputs(), attrs=attrs | {"df": df})
+        return noted(result, *pair.notes, pair.candidate.selected, checks=("units",))
+    plan = check_resampling(pair.candidate, resample, n_resamples, rng, joint=pairs)
     draws = Draws(plan.drawn, plan.n_resamples, plan.key, plan.engine)
-
-    def kernel(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:
-        sides = [spread(flattened(side, len(nest), plan.flat), cells.shape, len(draws.drawn)) for side in (new, old)]
-        found, drawn = ratio_bootstrap(Pairing(sides[0], sides[1], cells, paired), draws, method)
-        n = drawn.ratio.n
-        limits = _known(limits_of(found, level), n, least_units(method))
-        return drawn.ratio.estimate, *limits, np.full(n.shape, np.nan), n, np.full(n.shape, BOUNDED, dtype=object)
-
-    sides = [pair.candidate.array, pair.baseline.array]
-    result = apply(kernel, *sides, cell_numbers(sides, nest), core=[nest, nest, ()], outputs=ratio_outputs(), attrs=attrs | plan.describe())
+    result = apply(
+        partial(ratio_by_draws, levels=len(nest), draws=draws, flat=plan.flat, paired=pairs, method=method, level=level),
+        *sides,
+        cell_numbers(sides, nest),
+        core=[nest, nest, ()],
+        outputs=ratio_outputs(),
+        attrs=attrs | plan.describe(),
+    )
     return noted(result, *pair.notes, pair.candidate.selected, checks=("units", "resampling"))
 
 

@@ -6,12 +6,16 @@ import xarray as xr
 from perfarray.comparisons.compare import compare_systems
 from perfarray.comparisons.request import Request
 from perfarray.conventions import BENCHMARK
+from perfarray.numerics.intervals import BOUNDED
 from perfarray.numerics.verdicts import INCONCLUSIVE
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import collecting, noted, once
 from perfarray.timings.resampling import Resample, Rng
-from perfarray.timings.resolve import Data, check_dim, resolve
+from perfarray.timings.resolve import Data
 from perfarray.timings.validation import listed
+
+ITSELF = {"kind": BOUNDED, "verdict": INCONCLUSIVE, "suite_verdict": INCONCLUSIVE}
+"""What stands where a label meets itself; numbers are NaN."""
 
 
 @over_metrics
@@ -63,9 +67,9 @@ def pairwise(
     >>> table.sel(version="c", baseline="a").item(), table.sel(version="a", baseline="b").item()
     (4.0, 0.5)
     """
-    array = resolve(times, metric, levels).array
-    check_dim(array, dim)
-    labels = array[dim].values.tolist()
+    if dim not in times.dims:
+        raise ValueError(f"dim {dim!r} not found; the array has dims {tuple(times.dims)}")
+    labels = times[dim].values.tolist()
     if len(labels) < 2:
         raise ValueError(f"nothing to compare: dim {dim!r} has the labels {listed(labels)}")
     request = Request(
@@ -77,15 +81,9 @@ def pairwise(
     with collecting() as said:
         for label in labels:
             answer = compare_systems(times, label, request)
-            results.append(answer.reindex({dim: array[dim].values}, fill_value=_blanks(answer)))
+            results.append(answer.reindex({dim: times[dim].values}, fill_value=ITSELF))
     along = xr.IndexVariable("baseline", np.array([str(label) if isinstance(label, str) else label for label in labels], dtype=object))
     joined = xr.concat(results, along, combine_attrs="drop_conflicts", coords="minimal", compat="override", join="exact")
     joined = joined.assign_attrs(result="pairwise")
     # The same sentence with other counts, one per baseline, is said once.
     return noted(joined.transpose(..., "baseline"), *once(said))
-
-
-def _blanks(answer: xr.Dataset) -> dict[str, object]:
-    """Return what stands where a label meets itself."""
-    text = {"kind": "bounded", "verdict": INCONCLUSIVE, "suite_verdict": INCONCLUSIVE}
-    return {str(name): text.get(str(name), np.nan) for name in answer.variables if name not in answer.dims}

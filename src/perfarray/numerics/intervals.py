@@ -3,11 +3,12 @@
 Fieller's theorem is equation 12 of Kalibera and Jones (2012), where the whole numerator is divided by OY^2 - t^2 OS^2 / n.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from perfarray.numerics.levels import UnitSummary, summarise_units
+from perfarray.numerics.levels import UnitSummary, summarise_units, unit_means
 from perfarray.numerics.types import Floats, Texts
 
 
@@ -89,6 +90,24 @@ def t_probability(statistic: Floats, df: Floats) -> Floats:
 
     finite = stdtr(np.where(np.isfinite(df), df, 1.0), statistic)
     return np.where(np.isposinf(df), ndtr(statistic), np.where(np.isnan(df), np.nan, finite))
+
+
+def mean_by_units(values: Floats, *, levels: int, method: str, level: float) -> tuple[Floats, ...]:
+    """Return estimate, limits, standard error, df and n of means of timings (..., n_L, ..., n_1)."""
+    units = summarise_units(unit_means(values, levels))
+    limits, df = mean_limits(units, level, method)
+    lower, upper = (np.where(units.n >= 2, limit, np.nan) for limit in limits)
+    return units.mean, lower, upper, np.sqrt(units.variance), df, units.n
+
+
+def ratio_by_units(
+    new: Floats, old: Floats, *, levels: int, paired: bool, method: str, df_rule: str, level: float
+) -> tuple[npt.NDArray[Any], ...]:
+    """Return estimate, limits, df, n and kind of the ratio of the means of timings (..., n_L, ..., n_1)."""
+    ratio = ratio_of(unit_means(new, levels), unit_means(old, levels), paired)
+    df = ratio_df(ratio, df_rule)
+    found = known_limits(ratio_limits(ratio, df, level, method), df)
+    return ratio.estimate, found.lower, found.upper, df, ratio.n, found.kind
 
 
 def mean_limits(units: UnitSummary, confidence_level: float, method: str) -> tuple[Interval, Floats]:
