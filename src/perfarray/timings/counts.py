@@ -7,7 +7,7 @@ from perfarray.conventions import ITERATION, LEVELS, MARKS
 from perfarray.numerics.levels import count_repetitions
 from perfarray.timings.apply import LEVEL, Output, apply, is_chunked
 from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import warn
+from perfarray.timings.notes import noted
 from perfarray.timings.resolve import Data, as_mark, check_dim, check_levels, resolve
 from perfarray.timings.validation import check_count
 
@@ -50,9 +50,8 @@ def counts(times: Data, *, levels: str | tuple[str, ...] | None = None, metric: 
         "maximum": "most repetitions inside one parent",
         "total": "repetitions with data",
     }
-    warn(*data.notes)
     outputs = {name: Output((LEVEL,), "1", float, text) for name, text in described.items()}
-    return apply(
+    result = apply(
         lambda values: count_repetitions(values, len(data.levels)),
         data.array,
         core=[data.levels],
@@ -60,6 +59,7 @@ def counts(times: Data, *, levels: str | tuple[str, ...] | None = None, metric: 
         coords={LEVEL: list(data.levels)},
         attrs=data.describe() | {"result": "counts"},
     )
+    return noted(result, *data.notes)
 
 
 def merge_level(times: Data, level: str) -> Data:

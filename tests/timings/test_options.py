@@ -1,0 +1,82 @@
+"""Options: a plain call is the process's, a block its thread's or task's, a lazy result keeps what it was built with."""
+
+import asyncio
+import threading
+
+import pytest
+
+import perfarray
+from perfarray.timings.options import engine
+
+pytest.importorskip("numba")
+
+
+@pytest.fixture(autouse=True)
+def _numpy_afterwards():
+    """Leave the process as it was."""
+    yield
+    perfarray.set_options(engine="numpy")
+
+
+def test_a_plain_call_holds_for_every_thread():
+    """The process's option is seen where no block is open."""
+    perfarray.set_options(engine="numba")
+    seen = []
+    thread = threading.Thread(target=lambda: seen.append(engine()))
+    thread.start()
+    thread.join()
+    assert seen == ["numba"] == [engine()]
+
+
+def test_two_threads_with_blocks_see_their_own_engine():
+    """Blocks that overlap in time do not disturb each other, nor the process."""
+    barrier, seen = threading.Barrier(2, timeout=20), {}
+
+    def work(name):
+        with perfarray.set_options(engine=name):
+            barrier.wait()
+            seen[name] = engine()
+            barrier.wait()
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in ("numpy", "numba")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == {"numpy": "numpy", "numba": "numba"}
+    assert engine() == "numpy"
+
+
+def test_two_tasks_with_blocks_see_their_own_engine():
+    """So with tasks of one thread."""
+
+    async def work(name):
+        with perfarray.set_options(engine=name):
+            await asyncio.sleep(0)
+            return engine()
+
+    async def both():
+        return await asyncio.gather(work("numba"), work("numpy"))
+
+    assert asyncio.run(both()) == ["numba", "numpy"]
+
+
+def test_blocks_nest_and_end_where_they_began():
+    """The inner block wins inside, the outer one after it, the plain call after both."""
+    perfarray.set_options(engine="numba")
+    with perfarray.set_options(engine="numpy"):
+        with perfarray.set_options(engine="numba"):
+            assert engine() == "numba"
+        assert engine() == "numpy"
+    assert engine() == "numba"
+
+
+def test_a_lazy_result_keeps_its_engine():
+    """Computed later, outside the block, it is what it said it would be."""
+    pytest.importorskip("dask")
+    times = perfarray.simulate(sizes={"execution": 4, "iteration": 3}, variances={"execution": 1e-2, "iteration": 1e-2}, rng=1).chunk()
+    with perfarray.set_options(engine="numba"):
+        lazy = times.perf.bootstrap_distribution(n_resamples=20, resample="all", rng=1)
+        direct = times.compute().perf.bootstrap_distribution(n_resamples=20, resample="all", rng=1)
+    assert lazy.attrs["engine"] == direct.attrs["engine"] == "numba"
+    assert lazy.compute().equals(direct)
