@@ -305,3 +305,15 @@ def test_two_objects_without_other_dims():
     new, old = (perfarray.simulate(**how, rng=seed) for seed in (1, 2))
     assert new.perf.score_ratio_interval(old)["estimate"].dims == ()
     assert new.perf.hierarchical_performance_test(old)["confidence"].dims == ()
+
+
+def test_what_was_left_out_is_data(suite):
+    """Notes have a code and the labels; a lazy result tells after computing what can be seen in it."""
+    times = suite["time"].where(~((suite["benchmark"] == "zip") & (suite["version"] == "v2"))).assign_attrs(suite["time"].attrs)
+    with pytest.warns(perfarray.PerfarrayWarning):
+        found = times.perf.score_ratio_interval("v1")
+    assert [(note.code, note.values["labels"]) for note in found.perf.notes()] == [("unmatched", ["zip"])]
+    pytest.importorskip("dask")
+    lazy = suite.isel(execution=[0]).chunk({"machine": 1}).perf.score_ratio_interval("v1")
+    assert lazy.perf.notes() == ()
+    assert [(note.code, note.values["cells"]) for note in lazy.compute().perf.notes()] == [("single_unit", 4)]

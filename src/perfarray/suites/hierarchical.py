@@ -5,16 +5,13 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import BENCHMARK
+from perfarray.conventions import BENCHMARK, LOWER
 from perfarray.numerics.suite import match_sides, smallest_number
 from perfarray.numerics.types import Floats
-from perfarray.suites.findings import finish
+from perfarray.suites.matching import Request, count, counted, describe_two, over_suites, resolve_systems
 from perfarray.suites.numerics.hierarchical import ZEROS, hierarchical_test
-from perfarray.timings.across import describe_suites, over_suites, place_of_units
 from perfarray.timings.apply import Output
 from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import warn
-from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.resolve import Data
 from perfarray.timings.validation import check_between, check_choice, check_confidence_level
 
@@ -35,16 +32,12 @@ def hierarchical_performance_test(
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Say how surely a candidate is better over a suite, and by which factor at least, by ranks alone.
+    """Test by ranks alone how surely a candidate is better over a suite, and by which factor at least.
 
     Parameters
     ----------
-    times : DataArray or Dataset
-        Timings; dims that are neither levels nor `across` broadcast.
-    baseline : label, DataArray or Dataset
-        A label of `dim`, or other timings, matched by label on dims that are not levels.
-    dim : str, optional
-        The dim compared; default: the one dim, not a level, that holds the label.
+    times, baseline, dim, across, unit, levels, metric : optional
+        As for `score_ratio_interval`.
     alpha : float
         Of the rank-sum test of each benchmark.
     confidence_level : float
@@ -52,14 +45,6 @@ def hierarchical_performance_test(
     zeros : {"drop", "pratt", "split"}
         What the signed-rank test does with benchmarks that show no difference: leave them out, rank them and leave them out, or give half
         of their ranks to either side (p as with "pratt").
-    across : str
-        The dim of the suite.
-    unit : str, optional
-        The level whose repetitions are independent, lower levels averaged first; default: the outermost.
-    levels : str or tuple of str, optional
-        The nest from the outside in; default: the repetition dims present.
-    metric : str or list of str, optional
-        Variable(s) of a Dataset.
 
     Returns
     -------
@@ -96,30 +81,23 @@ def hierarchical_performance_test(
     """
     check_choice(zeros, "zeros", ZEROS)
     level, share = check_confidence_level(confidence_level), check_between(alpha, "alpha", 0.0, 1.0, example="0.05")
-    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, positive="a ratio of suite scores")
-    place = place_of_units(pair, unit)
-    lower_is_better = pair.candidate.better == "lower"
+    request = Request(dim=dim, metric=metric, levels=levels, across=across, unit=unit, shared=())
+    systems = resolve_systems(times, baseline, request)
+    lower_is_better = systems.pair.candidate.better == LOWER
 
     def kernel(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:
         del cells
         sides = match_sides(new, old, shared=False, paired=False)
         larger, smaller = (sides.old, sides.new) if lower_is_better else (sides.new, sides.old)
         found = hierarchical_test(larger, smaller, share, level, zeros)
-        benchmarks = sides.matched.sum(axis=-1).astype(float)
-        n = smallest_number(sides)
-        return found.confidence, 1 - found.confidence, found.speedup, n, benchmarks, sides.incomplete.astype(float), sides.matched
+        return found.confidence, 1 - found.confidence, found.speedup, smallest_number(sides), *count(sides)
 
-    attrs = describe_suites(pair, place, baseline, across) | {"result": "hierarchical_performance_test", "method": "hpt", "alpha": share}
-    attrs |= {"confidence_level": level, "zeros": zeros, "benchmarks": "independent (assumed)", "question": RANKED}
     outputs = {
         "confidence": Output((), "1", long_name="confidence that the candidate is better"),
         "pvalue": Output((), "1"),
         "speedup": Output((), "1", long_name="factor by which the candidate is better at least"),
         "n": Output((), "1", long_name="independent units on the smaller side"),
-        "suite_benchmarks": Output((), "1", long_name="benchmarks measured on both sides"),
-        "_incomplete": Output((), "1"),
-        "_matched": Output((across,), "", bool),
     }
-    result, notes = finish(over_suites(pair, place, across, kernel, outputs, attrs, {}), pair, across)
-    warn(*notes)
-    return result
+    found = over_suites(kernel, systems, outputs | counted(across))
+    attrs = {"result": "hierarchical_performance_test", "method": "hpt", "alpha": share, "confidence_level": level, "zeros": zeros}
+    return describe_two(found, systems, attrs | {"question": RANKED}, checks=("suite_benchmarks",))

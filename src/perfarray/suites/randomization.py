@@ -1,5 +1,6 @@
 """Are two systems alike over a suite: the randomization test, which exchanges whole units."""
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -9,14 +10,12 @@ from perfarray.conventions import BENCHMARK
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.suite import MEANS, STATISTICS, match_sides, smallest_number
 from perfarray.numerics.types import Floats
+from perfarray.suites.matching import Request, count, counted, describe_two, over_suites, resolve_systems
 from perfarray.suites.numerics.randomization import Exchange, randomization
-from perfarray.timings.across import count_empty, describe_suites, name_suites, name_unmatched, over_suites, place_of_units
-from perfarray.timings.apply import Output, is_chunked
+from perfarray.timings.apply import Output
 from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import warn
-from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resampling import Rng, key_of
-from perfarray.timings.resolve import Data, shared_levels
+from perfarray.timings.resolve import Data
 from perfarray.timings.validation import check_choice, check_count
 
 METHODS = ("monte_carlo", "exact")
@@ -53,14 +52,8 @@ def randomization_test(
 
     Parameters
     ----------
-    times : DataArray or Dataset
-        Timings; dims that are neither levels nor `across` broadcast.
-    baseline : label, DataArray or Dataset
-        A label of `dim`, or other timings, matched by label on dims that are not levels (repetitions are never aligned).
-    dim : str, optional
-        The dim compared; default: the one dim, not a level, that holds the label.
-    mean : {"geometric", "harmonic", "arithmetic"}
-        Over the benchmarks.
+    times, baseline, dim, mean, across, unit, levels, metric : optional
+        As for `score_ratio_interval`; repetitions of `unit` are exchanged.
     statistic : {"geometric", "mean", "median", "min"}
         Of the runs of one benchmark: one value per unit.
     alternative : {"two-sided", "less", "greater"}
@@ -71,21 +64,10 @@ def randomization_test(
         Random exchanges, or every one there is (at most a million).
     plus_one : bool
         p = (b + 1) / (n_resamples + 1), which is never zero; False gives the paper's b / n_resamples. Not for "exact".
-    across : str
-        The dim of the suite.
-    unit : str, optional
-        The level whose repetitions are exchanged, lower levels averaged first; default: the outermost.
-    levels : str or tuple of str, optional
-        The nest from the outside in; default: the repetition dims present.
-    shared : str or tuple of str, optional
-        Levels whose label is the same unit for every benchmark (one build serves the suite): exchanged for all benchmarks together.
-        Default: `attrs["shared_levels"]`, else none, and the attr `benchmarks` of the result says that independence was assumed.
-    paired : str, optional
-        The outermost level, when its units match between the two systems: exchanged within the pair.
+    shared, paired : optional
+        As for `score_ratio_interval`: shared units are exchanged for all benchmarks together, paired ones within the pair.
     rng : int, numpy.random.Generator, optional
         Seed; the same seed gives the same p-value for any order of dims, chunks and number of threads.
-    metric : str or list of str, optional
-        Variable(s) of a Dataset.
 
     Returns
     -------
@@ -128,51 +110,25 @@ def randomization_test(
     check_choice(statistic, "statistic", STATISTICS)
     check_choice(alternative, "alternative", ALTERNATIVES)
     check_choice(method, "method", METHODS)
-    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, positive="a ratio of suite scores", paired=paired)
-    place = place_of_units(pair, unit, paired)
-    common = shared_levels(pair.candidate, shared)
-    joint = set(pair.candidate.levels[: place + 1]) <= set(common)
-    how = Exchange(mean, statistic, joint, paired is not None)
     draws = Draws((True,), check_count(n_resamples, "n_resamples"), key_of(rng)) if method == "monte_carlo" else None
+    request = Request(dim=dim, metric=metric, levels=levels, across=across, unit=unit, shared=shared, paired=paired)
+    systems = resolve_systems(times, baseline, request)
+    how = Exchange(mean, statistic, systems.shared, paired is not None)
 
     def kernel(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:
-        sides = match_sides(new, old, shared=joint, paired=how.paired)
+        sides = match_sides(new, old, shared=how.shared, paired=how.paired)
         found = randomization(sides, cells, how, alternative, draws, plus_one)
-        return *found, smallest_number(sides), sides.matched.sum(axis=-1).astype(float), sides.incomplete.astype(float), sides.matched
+        return *found, smallest_number(sides), *count(sides)
 
-    attrs = describe_suites(pair, place, baseline, across) | {"result": "randomization_test", "method": method}
-    attrs |= {"mean": mean, "statistic": statistic, "alternative": alternative, "question": QUESTION}
-    attrs |= {"benchmarks": f"shared: {' '.join(common)}" if joint else "independent (assumed)"}
-    attrs |= {"n_resamples": draws.n_resamples, "plus_one": int(plus_one)} if draws is not None else {}
-    attrs |= {"paired": paired} if paired else {}
-    result, notes = _reported(over_suites(pair, place, across, kernel, _outputs(across), attrs, {}), pair, across)
-    warn(*notes)
-    return result
-
-
-def _outputs(across: str) -> dict[str, Output]:
-    """Return the variables of the result."""
-    return {
+    outputs = {
         "statistic": Output((), "1", long_name="candidate / baseline"),
         "pvalue": Output((), "1"),
         "smallest_pvalue": Output((), "1", long_name="p-value of a ratio that no other exchange reaches"),
         "n_exchanges": Output((), "1", long_name="exchanges counted"),
         "n": Output((), "1", long_name="independent units on the smaller side"),
-        "suite_benchmarks": Output((), "1", long_name="benchmarks measured on both sides"),
-        "_incomplete": Output((), "1"),
-        "_matched": Output((across,), "", bool),
     }
-
-
-def _reported(found: xr.Dataset, pair: Pair, across: str) -> tuple[xr.Dataset, list[str]]:
-    """Take out what is only reported, and say what there is to say; a lazy result is not looked at."""
-    result = found.drop_vars(["_matched", "_incomplete"]).drop_vars(across, errors="ignore")
-    notes = [*pair.notes, pair.candidate.selected, name_suites(result, pair.candidate, found["_matched"], across)]
-    notes.append(name_unmatched(result, found["_matched"], across))
-    if is_chunked(found["n"]):
-        return result, notes
-    left_out = int(found["_incomplete"].values.sum())
-    if left_out:
-        result.attrs["n_incomplete_units"] = left_out
-        notes.append(f"{left_out} shared units ({result.attrs['unit']}) lack some benchmarks and are left out")
-    return result, [*notes, count_empty(found["n"].values == 0, "no benchmark measured on both sides")]
+    found = over_suites(kernel, systems, outputs | counted(across))
+    attrs: dict[str, Hashable] = {"result": "randomization_test", "method": method, "question": QUESTION}
+    attrs |= {"mean": mean, "statistic": statistic, "alternative": alternative}
+    attrs |= {"n_resamples": draws.n_resamples, "plus_one": int(plus_one)} if draws is not None else {}
+    return describe_two(found, systems, attrs, checks=("suite_benchmarks",))

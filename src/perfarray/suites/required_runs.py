@@ -1,5 +1,6 @@
 """How many runs does a suite need: the fewest whose interval of the score ratio is as narrow as asked."""
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -9,15 +10,14 @@ from perfarray.conventions import BENCHMARK
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.suite import MEANS, STATISTICS, Sides, match_sides, smallest_number, smallest_numbers
 from perfarray.numerics.types import Floats
+from perfarray.suites.matching import Request, TwoSystems, count_empty, describe_two, over_suites, resolve_systems
 from perfarray.suites.numerics import required_runs as numerics
 from perfarray.suites.numerics.ratios import Score
-from perfarray.timings.across import count_empty, describe_suites, name_suites, name_unmatched, over_suites, place_of_units
 from perfarray.timings.apply import Output, is_chunked
 from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import warn
-from perfarray.timings.pairs import resolve_pair
+from perfarray.timings.notes import Note, check
 from perfarray.timings.resampling import Rng, key_of
-from perfarray.timings.resolve import Data, shared_levels
+from perfarray.timings.resolve import Data
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count, check_number
 
 METHODS = ("t", "percentile", "basic", "bca")
@@ -46,27 +46,21 @@ def required_runs(
     rng: Rng = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Say how many runs of every benchmark make the interval of the score ratio as narrow as asked.
+    """Find how many runs of every benchmark make the interval of the score ratio as narrow as asked.
 
     The first runs of both sides are taken, then one more of each at a time, until the interval is no wider than `width`. The side and the
     benchmark with fewest runs end this; runs that others have beyond that are not used, and a warning says so.
 
     Parameters
     ----------
-    times : DataArray or Dataset
-        Timings of a pilot; dims that are neither levels nor `across` broadcast.
-    baseline : label, DataArray or Dataset
-        A label of `dim`, or other timings, matched by label on dims that are not levels.
-    dim : str, optional
-        The dim compared; default: the one dim, not a level, that holds the label.
+    times, baseline, dim, metric : optional
+        As for `score_ratio_interval`; the timings are those of a pilot.
     width : float
         Upper minus lower limit of the ratio that is wanted: 0.02 for 2 % of the baseline.
     start : int
         Runs to begin with, at least 2.
     mean, statistic, confidence_level, method, n_resamples, across, unit, levels, shared, rng : optional
         As for `score_ratio_interval`; a run is a unit.
-    metric : str or list of str, optional
-        Variable(s) of a Dataset.
 
     Returns
     -------
@@ -108,40 +102,44 @@ def required_runs(
     level, first, wanted = check_confidence_level(confidence_level), check_count(start, "start", 2), check_number(width, "width")
     if wanted <= 0:
         raise ValueError(f"width={width!r}: give the width of the interval that is wanted, a positive number such as 0.02")
-    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, positive="a ratio of suite scores")
-    place = place_of_units(pair, unit)
-    common = shared_levels(pair.candidate, shared)
-    joint = set(pair.candidate.levels[: place + 1]) <= set(common)
-    score = Score(mean, statistic, joint, False, False, level, "two-sided")
     draws = None if method == "t" else Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng))
-    nest = pair.candidate.levels
-    most = min(int(np.prod([side.array.sizes[name] for name in nest[: place + 1]])) for side in (pair.candidate, pair.baseline))
-    if most < first:
-        raise ValueError(f"start={first} runs, and the data have {most} units ({nest[place]}) a side; lower start=, or measure more")
+    request = Request(dim=dim, metric=metric, levels=levels, across=across, unit=unit, shared=shared)
+    systems = resolve_systems(times, baseline, request)
+    score = Score(mean, statistic, systems.shared, False, False, level, "two-sided")
+    most = _most(systems, first)
 
     def kernel(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:
-        found = numerics.required_runs(new, old, cells, score, draws, method, wanted, first)
-        sides = match_sides(new, old, shared=joint, paired=False)
+        sides = match_sides(new, old, shared=score.shared, paired=False)
+        found = numerics.required_runs(sides, cells, score, draws, method, width=wanted, start=first)
         numbers = smallest_numbers(sides)
-        return *found, *numbers, _remarks(found, np.minimum(*numbers), first), _unused(sides), sides.matched
+        remarks = _remarks(found, np.minimum(*numbers), first)
+        return *found, *numbers, remarks, _unused(sides), sides.incomplete.astype(float), sides.matched
 
-    attrs = describe_suites(pair, place, baseline, across) | {"result": "required_runs", "method": method, "question": QUESTION}
-    attrs |= {"mean": mean, "statistic": score.within, "confidence_level": level, "width": wanted, "start": first}
-    attrs |= {"benchmarks": f"shared: {' '.join(common)}" if joint else "independent (assumed)"}
+    found = over_suites(kernel, systems, _outputs(across), {RUNS: range(first, most + 1)})
+    attrs: dict[str, Hashable] = {
+        "result": "required_runs",
+        "method": method,
+        "question": QUESTION,
+        "mean": mean,
+        "statistic": score.within,
+    }
+    attrs |= {"confidence_level": level, "width": wanted, "start": first}
     attrs |= {"n_resamples": draws.n_resamples} if draws is not None else {}
-    found = over_suites(pair, place, across, kernel, _outputs(across), attrs, {RUNS: range(first, most + 1)})
-    result = found.drop_vars(["_matched", "_unused"]).drop_vars(across, errors="ignore")
-    matched = found["_matched"]
-    notes = [*pair.notes, pair.candidate.selected, name_suites(result, pair.candidate, matched, across)]
-    notes.append(name_unmatched(result, matched, across))
-    if not is_chunked(matched):
-        notes += [_unequal(result, found["_unused"], first), count_empty(~matched.any(across), "no benchmark measured on both sides")]
-    warn(*notes)
-    return result
+    return describe_two(found.drop_vars("_unused"), systems, attrs, _note_unused(found), checks=("start", "pilot"))
+
+
+def _most(systems: TwoSystems, start: int) -> int:
+    """Return how many runs the smaller side has room for; raise where that is less than the search begins with."""
+    nest, place = systems.pair.candidate.levels, systems.place
+    sides = (systems.pair.candidate, systems.pair.baseline)
+    most = min(int(np.prod([side.array.sizes[name] for name in nest[: place + 1]])) for side in sides)
+    if most < start:
+        raise ValueError(f"start={start} runs, and the data have {most} units ({nest[place]}) a side; lower start=, or measure more")
+    return most
 
 
 def _remarks(found: numerics.RequiredRuns, n: Floats, first: int) -> np.ndarray:
-    """Say of every suite why no number of its runs is enough; "" where one is."""
+    """Return for every suite why no number of its runs is enough; "" where one is."""
     remarks = np.full(n.shape, "", dtype=object)
     # Text is made cell by cell, where there is something to say.
     for cell in np.flatnonzero(np.isnan(found.required)):
@@ -154,8 +152,8 @@ def _remarks(found: numerics.RequiredRuns, n: Floats, first: int) -> np.ndarray:
         elif not len(widths):
             remarks[cell] = "the runs show no interval"
         else:
-            said = "ten million runs would not do either" if np.isnan(further) else f"{further:.0f} would do, if they vary as these do"
-            remarks[cell] = f"with all {runs} runs the interval is {widths[-1]:.3g} wide; {said}"
+            promise = "ten million runs would not do either" if np.isnan(further) else f"{further:.0f} would do, if they vary as these do"
+            remarks[cell] = f"with all {runs} runs the interval is {widths[-1]:.3g} wide; {promise}"
     return remarks
 
 
@@ -166,26 +164,37 @@ def _unused(sides: Sides) -> Floats:
     return np.asarray(sum(number.sum(axis=-1) - used for number in numbers))
 
 
-def _unequal(result: xr.Dataset, unused: xr.DataArray, first: int) -> str:
-    """Say that some runs are not looked at, and how many a side there are."""
-    n_candidate, n_baseline = result["n_candidate"], result["n_baseline"]
-    fewest = np.minimum(n_candidate, n_baseline)
-    cells, short = int((unused > 0).sum()), int(((fewest > 0) & (fewest < first)).sum())
-    notes = []
-    if cells:
-        sides = f"{_numbers(n_candidate)} (candidate) and {_numbers(n_baseline)} (baseline)"
-        where = f"in {cells} of {unused.size} cells " if unused.size > 1 else ""
-        taken = f"as many are taken of every benchmark and side, and the fewest are {sides}"
-        notes.append(f"{where}{int(unused.sum())} runs are not used: {taken}")
-    if short:
-        notes.append(f"{short} of {unused.size} cells have fewer than start={first} runs of some benchmark; their answers are NaN")
-    return "; ".join(notes)
+def _note_unused(found: xr.Dataset) -> Note | None:
+    """Say that some runs are not looked at, and how many a side there are; a lazy result is not looked at."""
+    unused = found["_unused"]
+    if is_chunked(unused) or not (unused > 0).any():
+        return None
+    cells, runs = int((unused > 0).sum()), int(unused.sum())
+    sides = f"{_numbers(found['n_candidate'])} (candidate) and {_numbers(found['n_baseline'])} (baseline)"
+    where = f"in {cells} of {unused.size} cells " if unused.size > 1 else ""
+    taken = f"as many are taken of every benchmark and side, and the fewest are {sides}"
+    return Note("unused_runs", f"{where}{runs} runs are not used: {taken}", {"cells": cells, "of": unused.size, "runs": runs})
 
 
 def _numbers(n: xr.DataArray) -> str:
     """Write one number of runs, or the least and the largest."""
     low, high = int(n.min()), int(n.max())
     return str(low) if low == high else f"{low} to {high}"
+
+
+@check("start")
+def fewer_than_start(result: xr.Dataset) -> tuple[Note | None, ...]:
+    """Count the cells with too few runs to begin with."""
+    fewest, start = np.minimum(result["n_candidate"], result["n_baseline"]), int(result.attrs["start"])
+    short = int(((fewest > 0) & (fewest < start)).sum())
+    text = f"{short} of {fewest.size} cells have fewer than start={start} runs of some benchmark; their answers are NaN"
+    return (Note("fewer_than_start", text, {"cells": short, "of": fewest.size, "start": start}) if short else None,)
+
+
+@check("pilot")
+def without_pilot(result: xr.Dataset) -> tuple[Note | None, ...]:
+    """Count the cells in which no benchmark was measured on both sides."""
+    return (count_empty(result["n_candidate"] == 0, "no benchmark measured on both sides"),)
 
 
 def _outputs(across: str) -> dict[str, Output]:
@@ -201,5 +210,6 @@ def _outputs(across: str) -> dict[str, Output]:
         "n_baseline": Output((), "1", long_name="runs of the baseline's benchmark that has fewest"),
         "remark": Output((), "", object, "why no number of the runs is enough"),
         "_unused": Output((), "1"),
+        "_incomplete": Output((), "1"),
         "_matched": Output((across,), "", bool),
     }

@@ -1,4 +1,4 @@
-"""A whole suite of benchmarks: its score, how far two scores are apart, and the hierarchical performance test."""
+"""A whole suite of benchmarks in one number: its score, and the ratio of two scores with limits."""
 
 from collections.abc import Callable
 from functools import partial
@@ -11,26 +11,25 @@ from perfarray.conventions import BENCHMARK
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.suite import MEANS, STATISTICS, match_sides, run_statistic, suite_mean, suite_units
 from perfarray.numerics.types import Floats, Mask
-from perfarray.suites.findings import finish
-from perfarray.suites.numerics.ratios import Score, ScoreRatio, bootstrap_interval, draw_scores, t_interval
-from perfarray.timings.across import (
-    UNMATCHED,
+from perfarray.suites.matching import (
     Kernel,
+    Request,
     along,
-    common_benchmarks,
+    count,
     count_empty,
-    describe_suites,
-    left_out_of_all,
-    name_suites,
+    counted,
+    describe_one,
+    describe_two,
+    match_cells,
     over_suites,
-    place_of_units,
+    resolve_systems,
 )
-from perfarray.timings.apply import Output, apply, is_chunked
+from perfarray.suites.numerics.ratios import Score, ScoreRatio, bootstrap_interval, draw_scores, t_interval, two_sided_level
+from perfarray.timings.apply import Output, apply
 from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import warn
-from perfarray.timings.pairs import resolve_pair
-from perfarray.timings.resampling import Rng, key_of
-from perfarray.timings.resolve import Data, check_positive_values, resolve, shared_levels
+from perfarray.timings.notes import Note, check
+from perfarray.timings.resampling import Rng, few_replicates, few_units, key_of
+from perfarray.timings.resolve import Data, check_positive_values, resolve
 from perfarray.timings.units import describe_unit, unit_place
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count
 
@@ -38,6 +37,7 @@ METHODS = ("t", "percentile", "basic", "bca")
 ALTERNATIVES = ("two-sided", "less", "greater")
 
 FIXED = "by how much do the scores of these very benchmarks differ"
+SAMPLE = "a sample"
 SAMPLED = "by how much would scores differ for programs like these: the benchmarks are a sample"
 
 
@@ -104,27 +104,23 @@ def suite_score(
     place = unit_place(data, unit)
     if mean != "arithmetic" or statistic == "geometric":
         check_positive_values(data, f"a {mean} mean" if mean != "arithmetic" else "a geometric mean")
-    kept, unmatched = common_benchmarks(data, across)
-    number = len(data.levels)
+    system, depth = match_cells(data, across), len(data.levels)
 
     def kernel(values: Floats, kept: Mask) -> tuple[Floats]:
-        own = values.compress(kept.reshape(-1), axis=-number - 1)
-        units = suite_units(own, own.shape[: -number - 1], number, place)
-        return (suite_mean(run_statistic(units, statistic).reshape(own.shape[:-number]), mean),)
+        own = values.compress(kept.reshape(-1), axis=-depth - 1)
+        units = suite_units(own, own.shape[: -depth - 1], depth, place)
+        return (suite_mean(run_statistic(units, statistic).reshape(own.shape[:-depth]), mean),)
 
-    attrs = describe_unit(data, place) | {"result": "suite_score", "mean": mean, "statistic": statistic, "across": across}
-    attrs |= {} if is_chunked(kept) else {"n_benchmarks": int(kept.sum())}
-    result = apply(
-        kernel,
-        along(data, across),
-        kept,
-        core=[[across, *data.levels], [across]],
-        outputs={"estimate": Output((), data.units, long_name=f"{mean} mean over {across}")},
-        attrs=attrs | ({UNMATCHED: ", ".join(unmatched)} if unmatched else {}),
-    )
-    empty = "" if is_chunked(kept) else count_empty(result["estimate"].isnull(), "no measured value")
-    warn(*data.notes, name_suites(result, data, kept, across), left_out_of_all(unmatched, kept.size, across), empty)
-    return result
+    outputs = {"estimate": Output((), data.units, long_name=f"{mean} mean over {across}")}
+    found = apply(kernel, along(data, across), system.kept, core=[[across, *data.levels], [across]], outputs=outputs)
+    attrs = describe_unit(data, place) | {"result": "suite_score", "mean": mean, "statistic": statistic}
+    return describe_one(found, system, attrs, checks=("suite_score",))
+
+
+@check("suite_score")
+def without_score(result: xr.Dataset) -> tuple[Note | None, ...]:
+    """Count the cells without any value."""
+    return (count_empty(result["estimate"].isnull(), "no measured value"),)
 
 
 @over_metrics
@@ -238,28 +234,42 @@ def score_ratio_interval(
     level = check_confidence_level(confidence_level)
     if method == "t" and not random_benchmarks and statistic in ("median", "min"):
         raise ValueError(f"method='t' has no standard error of a {statistic}; use statistic='mean' or 'geometric', or method='percentile'")
-    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, positive="a ratio of suite scores", paired=paired)
-    place = place_of_units(pair, unit, paired)
-    common = shared_levels(pair.candidate, shared)
-    joint = set(pair.candidate.levels[: place + 1]) <= set(common)
-    score = Score(mean, statistic, joint, paired is not None, bool(random_benchmarks), level, alternative)
-    attrs = describe_suites(pair, place, baseline, across) | {"result": "score_ratio_interval", "method": method, "confidence_level": level}
-    attrs |= {"mean": mean, "statistic": score.within, "alternative": alternative, "question": SAMPLED if random_benchmarks else FIXED}
-    attrs |= {"benchmarks": "a sample" if random_benchmarks else f"shared: {' '.join(common)}" if joint else "independent (assumed)"}
-    draws = None
-    if method != "t":
-        draws = Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng))
-        attrs |= {"n_resamples": draws.n_resamples, "engine": draws.engine}
-    kernel = _ratio_kernel(score, draws, method, sensitivity)
-    attrs |= {"paired": paired} if paired else {}
-    found = over_suites(pair, place, across, kernel, _ratio_outputs(across, sensitivity), attrs, {})
-    result, notes = finish(found, pair, across, draws=draws is not None, score=score)
-    warn(*notes)
-    return result
+    draws = None if method == "t" else Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng))
+    request = Request(dim=dim, metric=metric, levels=levels, across=across, unit=unit, shared=shared, paired=paired)
+    systems = resolve_systems(times, baseline, request)
+    score = Score(mean, statistic, systems.shared, paired is not None, bool(random_benchmarks), level, alternative)
+    found = over_suites(_ratio_kernel(score, draws, method, sensitivity), systems, _ratio_outputs(across, sensitivity))
+    attrs = {"result": "score_ratio_interval", "method": method, "confidence_level": level, "mean": mean, "statistic": score.within}
+    attrs |= {"alternative": alternative, "question": SAMPLED if random_benchmarks else FIXED}
+    attrs |= {"benchmarks": SAMPLE} if random_benchmarks else {}
+    attrs |= {"n_resamples": draws.n_resamples, "engine": draws.engine} if draws is not None else {}
+    return describe_two(found, systems, attrs, checks=("suite_limits", "suite_benchmarks", *(("suite_replicates",) if draws else ())))
+
+
+@check("suite_limits")
+def without_limits(result: xr.Dataset) -> tuple[Note | None, ...]:
+    """Count the cells that rest on one unit."""
+    single, number = int((result["n"] == 1).sum()), result["n"].size
+    text = f"{single} of {number} cells rest on one {_unit(result)}: their limits are NaN, since one shows no spread; measure more of them"
+    return (Note("single_unit", text, {"cells": single, "of": number}) if single else None,)
+
+
+@check("suite_replicates")
+def too_few(result: xr.Dataset) -> tuple[Note | None, ...]:
+    """Say where there are too few units for the bootstrap, or too few replicates for the confidence level."""
+    attrs = result.attrs
+    level = two_sided_level(float(attrs["confidence_level"]), str(attrs["alternative"]))
+    few = few_units(result["n"], str(attrs["method"]), f"units ({_unit(result)})", studentize=False)
+    return few, few_replicates(int(attrs["n_resamples"]), str(attrs["method"]), level)
+
+
+def _unit(result: xr.Dataset) -> str:
+    """Return what an answer rests on: units, or benchmarks where those are the sample."""
+    return str(result.attrs["across"] if result.attrs["benchmarks"] == SAMPLE else result.attrs["unit"])
 
 
 def _ratio_outputs(across: str, sensitivity: bool) -> dict[str, Output]:
-    """Return the variables of the ratio of two scores, in the order of `numerics.score_ratio.ScoreRatio`."""
+    """Return the variables of the ratio of two scores, in the order of `numerics.ratios.ScoreRatio`."""
     outputs = {
         "estimate": Output((), "1", long_name="candidate / baseline"),
         "lower": Output((), "1"),
@@ -268,12 +278,9 @@ def _ratio_outputs(across: str, sensitivity: bool) -> dict[str, Output]:
         "df": Output((), "1"),
         "pvalue": Output((), "1"),
         "n": Output((), "1", long_name="independent units the answer rests on"),
-        "suite_benchmarks": Output((), "1", long_name="benchmarks measured on both sides"),
-        "_incomplete": Output((), "1"),
-        "_matched": Output((across,), "", bool),
     }
     without = {f"{name}_without": Output((across,), "1") for name in ("estimate", "lower", "upper")}
-    return outputs | (without if sensitivity else {})
+    return outputs | counted(across) | (without if sensitivity else {})
 
 
 def _ratio_kernel(score: Score, draws: Draws | None, method: str, sensitivity: bool) -> Kernel:
@@ -292,8 +299,7 @@ def _ratio_kernel(score: Score, draws: Draws | None, method: str, sensitivity: b
                 parts.append((*interval(drawn.sides.matched), *others))
             joined = [np.concatenate(field) for field in zip(*parts, strict=True)]
             whole, less = ScoreRatio(*joined[:7]), tuple(joined[7:])
-        benchmarks = sides.matched.sum(axis=-1).astype(float)
-        return *whole, benchmarks, sides.incomplete.astype(float), sides.matched, *less
+        return *whole, *count(sides), *less
 
     return kernel
 

@@ -43,32 +43,31 @@ def test_pairs_agree_with_brute_force(seed, benchmarks, runs, tied):
     np.testing.assert_array_equal(found.lower, found.upper)
 
 
-@given(seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=20, deadline=None)
-def test_search_agrees_with_listing(seed):
-    """Where few pairs may be listed, the interval shrinks onto the same sums."""
-    rows = np.random.default_rng(seed).lognormal(0, 0.3, (9, 3))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exact_quantiles, "PAIRS", 30)
-        found = quantiles_of_sum(points(rows), ONE, QUARTERS)
-    np.testing.assert_allclose(found.values, by_definition(all_sums(rows)), rtol=1e-12)
-
-
-@pytest.mark.parametrize("near", [1e-9, 1e-2, 10.0])
 @pytest.mark.parametrize("decimals", [1, 15])
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=10, deadline=None)
-def test_thinned_search_only_says_where_to_begin(near, decimals, seed):
-    """However near the answer for thinned sums is taken to be, with ties or not, the quartiles are those of all sums."""
+@settings(max_examples=20, deadline=None)
+def test_many_sums_agree_with_listing(decimals, seed):
+    """19,683 sums, with ties or not: the quartiles are those of all sums."""
     rows = np.random.default_rng(seed).lognormal(0, 0.3, (9, 3)).round(decimals)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exact_quantiles, "PAIRS", 30)
-        patch.setattr(exact_quantiles, "THINNED", 60)
-        patch.setattr(exact_quantiles, "EVERY", 5)
-        patch.setattr(exact_quantiles, "NEEDLES", 7)
-        patch.setattr(exact_quantiles, "NEAR", (near, 3 * near))
-        found = quantiles_of_sum(points(rows), ONE, QUARTERS)
+    found = quantiles_of_sum(points(rows), ONE, QUARTERS)
     np.testing.assert_allclose(found.values, by_definition(all_sums(rows)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("decimals", [2, 15])
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=5, deadline=None)
+def test_counted_pairs_lie_on_both_sides_of_a_quarter(decimals, seed):
+    """17 benchmarks with 3 runs: pairs of sums of two halves, counted, are fewer than p below the lower bound, and p at the upper."""
+    rows = np.random.default_rng(seed).lognormal(0, 0.02, (17, 3)).round(decimals)
+    found = quantiles_of_sum(points(rows), ONE, QUARTERS)
+    short, long = all_sums(rows[:8]), all_sums(rows[8:])
+    for number, quarter in enumerate(QUARTERS):
+        below = np.searchsorted(long, found.lower[number] - short - 1e-12).sum()
+        reached = np.searchsorted(long, found.upper[number] - short + 1e-12, side="right").sum()
+        assert below < quarter * 3**17 <= reached
+    ranges = np.ptp(rows, axis=1).sum()
+    assert ((found.upper - found.lower) < 5e-6 * ranges).all()
+    assert ((found.lower <= found.values) & (found.values <= found.upper)).all()
 
 
 @pytest.mark.parametrize("number", [4, 8, 12])
@@ -86,7 +85,7 @@ def test_grid_holds_its_bound(seed, scale):
     rows = np.random.default_rng(seed).normal(3, scale, (6, 4))
     exact = by_definition(all_sums(rows))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exact_quantiles, "HALF", 1)
+        patch.setattr(exact_quantiles, "LISTED", 1)
         patch.setattr(exact_quantiles, "POINTS", 200)
         found = quantiles_of_sum(points(rows), ONE, QUARTERS)
     assert (found.lower <= exact).all()
@@ -95,8 +94,8 @@ def test_grid_holds_its_bound(seed, scale):
     np.testing.assert_allclose(found.upper - found.lower, 6 * step, rtol=1e-9)
 
 
-def test_grid_counts_beyond_64_bits():
-    """24 benchmarks of 9 values have 8e22 combinations: counted in Python's integers, and nearly normal."""
+def test_lattice_weighs_more_than_64_bits_can_count():
+    """24 benchmarks of 9 values have 8e22 combinations: weighed by their shares, and nearly normal."""
     rows = np.random.default_rng(3).normal(size=(24, 9))
     found = quantiles_of_sum(points(rows), ONE, QUARTERS)
     centre, deviation = rows.mean(axis=1).sum(), np.sqrt(rows.var(axis=1).sum())
@@ -123,3 +122,31 @@ def test_shared_units_make_a_mixture():
     parts = [[points_of(np.array([[1.0], [2.0]]))], [points_of(np.array([[10.0], [20.0], [30.0], [40.0]]))]]
     found = quantiles_of_sum(parts, [Fraction(1, 3), Fraction(2, 3)], QUARTERS)
     assert found.values.tolist() == [2.0, 10.0, 30.0]
+
+
+@pytest.mark.parametrize("whole", [1, 2**53])
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=20, deadline=None)
+def test_lattice_bounds_hold_for_mixtures(whole, seed):
+    """Units of unequal share and values that count unequally: what the list gives lies between the bounds, by counts or by shares."""
+    rng = np.random.default_rng(seed)
+    runs = [rng.normal(place, 1, (4, 5)) for place in (0, 2)]
+    parts = [[(np.sort(row), rng.integers(1, 4, 5)) for row in rows] for rows in runs]
+    shares = [Fraction(1, 3), Fraction(2, 3)]
+    listed = quantiles_of_sum(parts, shares, QUARTERS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exact_quantiles, "LISTED", 1)
+        patch.setattr(exact_quantiles, "POINTS", 400)
+        patch.setattr(exact_quantiles, "WHOLE", whole)
+        found = quantiles_of_sum(parts, shares, QUARTERS)
+    assert (found.lower <= listed.values).all()
+    assert (listed.values <= found.upper).all()
+
+
+def test_large_counts_are_added_without_rounding():
+    """Counts beyond 64 bits: where F is a quarter exactly, that sum is the quartile."""
+    parts = [[(np.arange(2.0) * 2**place, np.array([10**12, 10**12])) for place in range(8)]]
+    found = quantiles_of_sum(parts, ONE, QUARTERS)
+    np.testing.assert_array_equal(found.values, [63, 127, 191])
+    parts = [[(np.arange(2.0), np.array([10**12, 3 * 10**12])), *[(np.zeros(1), np.array([10**12]))] * 4]]
+    np.testing.assert_array_equal(quantiles_of_sum(parts, ONE, QUARTERS).values, [0, 1, 1])

@@ -43,7 +43,7 @@ class Score(NamedTuple):
     @property
     def tails(self) -> float:
         """The level of the two-sided interval whose limits are asked for: both of them, or one."""
-        return self.confidence_level if self.alternative == "two-sided" else 2 * self.confidence_level - 1
+        return two_sided_level(self.confidence_level, self.alternative)
 
 
 class ScoreRatio(NamedTuple):
@@ -56,6 +56,11 @@ class ScoreRatio(NamedTuple):
     df: Floats
     pvalue: Floats
     n: Floats
+
+
+def two_sided_level(confidence_level: float, alternative: str) -> float:
+    """Return the level of the two-sided interval that has the limits of the one asked for."""
+    return confidence_level if alternative == "two-sided" else 2 * confidence_level - 1
 
 
 def log_ratio(sides: Sides, matched: Mask, score: Score) -> Floats:

@@ -6,7 +6,7 @@ import numpy as np
 
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.intervals import t_quantile
-from perfarray.numerics.suite import Sides, match_sides, smallest_number
+from perfarray.numerics.suite import Sides, smallest_number
 from perfarray.numerics.types import Floats, Integers
 from perfarray.suites.numerics.ratios import Score, ScoreRatio, bootstrap_interval, draw_scores, t_interval
 
@@ -45,14 +45,14 @@ def ratio_intervals(sides: Sides, cells: Integers, score: Score, draws: Draws | 
 
 
 def required_runs(
-    new: Floats, old: Floats, cells: Integers, score: Score, draws: Draws | None, method: str, width: float, start: int
+    sides: Sides, cells: Integers, score: Score, draws: Draws | None, method: str, *, width: float, start: int
 ) -> RequiredRuns:
     """Look for the fewest runs whose interval is no wider than `width`.
 
     Parameters
     ----------
-    new, old : arrays, shape (suites, benchmarks, units)
-        One value per unit.
+    sides : Sides
+        Units (suites, benchmarks, units) of both systems.
     cells : array of int, shape (suites,)
         The number of every suite: what its random numbers hang on.
     score : Score
@@ -72,9 +72,8 @@ def required_runs(
         `required` is NaN where the data do not suffice; `extrapolated` is then the number at which the interval of all runs, shrunk by
         the square root of the runs and with their t, is narrow enough.
     """
-    sides = match_sides(new, old, shared=score.shared, paired=score.paired)
     available = smallest_number(sides)
-    runs = np.arange(start, min(new.shape[-1], old.shape[-1]) + 1)
+    runs = np.arange(start, min(sides.new.shape[-1], sides.old.shape[-1]) + 1)
     found = np.full((4, *available.shape, len(runs)), np.nan)
     # Each number of runs has an interval of its own.
     for place, number in enumerate(runs):

@@ -1,0 +1,212 @@
+"""Which benchmarks count: of one system those that every cell has, of two those measured on both sides; and what is said of the others."""
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import xarray as xr
+
+from perfarray.numerics.suite import Sides, suite_units
+from perfarray.numerics.types import Floats
+from perfarray.timings.across import UNMATCHED, check_across, name_suites
+from perfarray.timings.apply import Output, apply, is_chunked
+from perfarray.timings.notes import Note, check, noted
+from perfarray.timings.pairs import Pair, baseline_name, resolve_pair
+from perfarray.timings.resampling import cell_numbers
+from perfarray.timings.resolve import Data, Timings, shared_levels
+from perfarray.timings.units import unit_place
+from perfarray.timings.validation import listed
+
+Result = TypeVar("Result", xr.Dataset, xr.DataArray)
+Kernel = Callable[[Floats, Floats, Any], tuple[np.ndarray, ...]]
+
+INDEPENDENT = "independent (assumed)"
+"""What the attr `benchmarks` says where no level is known to be shared."""
+
+
+class OneSystem(NamedTuple):
+    """The suite of one system: which benchmarks every cell has, and the names of the others."""
+
+    data: Timings
+    across: str
+    kept: xr.DataArray
+    unmatched: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Which units of which benchmarks of two systems are compared: what the caller of a comparison chose."""
+
+    dim: str | None
+    metric: str | list[str] | None
+    levels: str | tuple[str, ...] | None
+    across: str
+    unit: str | None
+    shared: str | tuple[str, ...] | None = None
+    paired: str | None = None
+
+
+class TwoSystems(NamedTuple):
+    """The suites of two systems, side by side: the place of the units in the nest, and whether benchmarks share them."""
+
+    pair: Pair
+    baseline: str
+    across: str
+    place: int
+    common: tuple[str, ...]
+    paired: str | None
+
+    @property
+    def shared(self) -> bool:
+        """Whether a unit is the same for every benchmark."""
+        return set(self.pair.candidate.levels[: self.place + 1]) <= set(self.common)
+
+    @property
+    def benchmarks(self) -> str:
+        """What the attrs say of the benchmarks."""
+        return f"shared: {' '.join(self.common)}" if self.shared else INDEPENDENT
+
+
+def match_cells(data: Timings, across: str) -> OneSystem:
+    """Find the benchmarks that every cell has; cells without any value do not count."""
+    array = along(data, across)
+    present = array.notnull().any(data.levels).reset_coords(drop=True)
+    others = [dim for dim in present.dims if dim != across]
+    kept = (present | ~present.any(across)).all(others)
+    if is_chunked(kept):
+        return OneSystem(data, across, kept.chunk({across: -1}), ())
+    if not kept.any() and bool(present.any()):
+        raise ValueError(
+            f"no label of {across!r} was measured in every cell, so no suite is the same for all; select cells that have benchmarks in "
+            f"common (dims {tuple(str(dim) for dim in others)})"
+        )
+    return OneSystem(data, across, kept, tuple(str(label) for label in kept[across].values[~kept.values]))
+
+
+def describe_one(
+    result: Result, system: OneSystem, attrs: dict[str, Hashable], *notes: Note | None, checks: tuple[str, ...] = ()
+) -> Result:
+    """Write the attrs of a result on one system's suite, and what there is to say of it."""
+    attrs |= {"across": system.across} | ({} if is_chunked(system.kept) else {"n_benchmarks": int(system.kept.sum())})
+    result = result.assign_attrs(attrs | _unmatched(system.unmatched))
+    suites = name_suites(result, system.data, system.kept, system.across)
+    return noted(result, *system.data.notes, *notes, suites, _left_out(system), checks=checks)
+
+
+def resolve_systems(times: Data, baseline: object, request: Request) -> TwoSystems:
+    """Choose metric, nest and units, and bring both systems side by side."""
+    pair = resolve_pair(
+        times,
+        baseline,
+        dim=request.dim,
+        metric=request.metric,
+        levels=request.levels,
+        positive="a ratio of suite scores",
+        paired=request.paired,
+    )
+    place = unit_place(pair.candidate, request.unit)
+    if request.paired is not None and place:
+        given = f"paired={request.paired!r} matches the outermost units, and unit={request.unit!r} takes others as independent"
+        raise ValueError(f"{given}; give one of them")
+    common = shared_levels(pair.candidate, request.shared)
+    return TwoSystems(pair, baseline_name(baseline), request.across, place, common, request.paired)
+
+
+def over_suites(kernel: Kernel, systems: TwoSystems, outputs: dict[str, Output], coords: dict[str, Any] | None = None) -> xr.Dataset:
+    """Give a formula the units (suites, benchmarks, units) of both systems and the numbers of the suites, and label what it returns."""
+    across, levels = systems.across, systems.pair.candidate.levels
+    sides = [along(side, across) for side in (systems.pair.candidate, systems.pair.baseline)]
+
+    def unfolded(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:
+        units = [suite_units(side, cells.shape, len(levels), systems.place) for side in (new, old)]
+        found = kernel(units[0], units[1], cells.ravel())
+        return tuple(part.reshape((*cells.shape, *part.shape[1:])) for part in found)
+
+    core = [[across, *levels], [across, *levels], []]
+    labels = (coords or {}) | {across: sides[0][across].values.tolist()}
+    return apply(unfolded, *sides, cell_numbers(sides, levels, across), core=core, outputs=outputs, coords=labels)
+
+
+def counted(across: str) -> dict[str, Output]:
+    """Return the variables that `count` gives; those that begin with an underscore are taken out when the result is described."""
+    benchmarks = Output((), "1", long_name="benchmarks measured on both sides")
+    return {"suite_benchmarks": benchmarks, "_incomplete": Output((), "1"), "_matched": Output((across,), "", bool)}
+
+
+def count(sides: Sides) -> tuple[np.ndarray, ...]:
+    """Return how many benchmarks count, how many shared units lack one, and which benchmarks count."""
+    return sides.matched.sum(axis=-1).astype(float), sides.incomplete.astype(float), sides.matched
+
+
+def describe_two(
+    found: xr.Dataset, systems: TwoSystems, attrs: dict[str, Hashable], *notes: Note | None, checks: tuple[str, ...] = ()
+) -> xr.Dataset:
+    """Write the attrs of a comparison, and what there is to say of it; of a lazy result, what can be said without computing."""
+    pair, across, matched = systems.pair, systems.across, found["_matched"]
+    result = found.drop_vars(["_matched", "_incomplete"])
+    if not any(across in variable.dims for variable in result.data_vars.values()):
+        result = result.drop_vars(across, errors="ignore")
+    unit = pair.candidate.levels[systems.place]
+    attrs = pair.describe() | {"unit": unit, "across": across, "baseline": systems.baseline, "benchmarks": systems.benchmarks} | attrs
+    attrs |= {"paired": systems.paired} if systems.paired else {}
+    lacking = [] if is_chunked(matched) else _lacking(matched, across)
+    result = result.assign_attrs(attrs | _unmatched((*pair.unmatched, *map(str, lacking))))
+    suites = name_suites(result, pair.candidate, matched, across)
+    left_out = 0 if is_chunked(matched) else int(found["_incomplete"].sum())
+    incomplete = None
+    if left_out:
+        result.attrs["n_incomplete_units"] = left_out
+        text = f"{left_out} shared units ({unit}) lack some benchmarks and are left out"
+        incomplete = Note("incomplete_units", text, {"units": left_out})
+    missing = _missing(lacking, matched.sizes[across], across)
+    return noted(result, *pair.notes, pair.candidate.selected, suites, missing, incomplete, *notes, checks=checks)
+
+
+def along(side: Timings, across: str) -> xr.DataArray:
+    """Return the timings with the dim of the suite in one chunk; a single benchmark gets one."""
+    check_across(across, side.levels)
+    array = side.array if across in side.array.dims else side.array.expand_dims({across: 1})
+    return array.chunk({across: -1}) if is_chunked(array) else array
+
+
+def _unmatched(labels: tuple[str, ...]) -> dict[str, Hashable]:
+    """Return the attr that names, for people, the benchmarks that do not count everywhere."""
+    return {UNMATCHED: ", ".join(dict.fromkeys(labels))} if labels else {}
+
+
+def _left_out(system: OneSystem) -> Note | None:
+    """Name the benchmarks that are left out of every cell."""
+    labels, number, across = system.unmatched, system.kept.size, system.across
+    if not labels:
+        return None
+    text = f"{len(labels)} of {number} labels of {across!r} were not measured in every cell and are left out of all, so that all cells "
+    return Note("unmatched", f"{text}have the same suite: {listed(labels)}", {"labels": list(labels), "dim": across})
+
+
+def _lacking(matched: xr.DataArray, across: str) -> list[Hashable]:
+    """Return the benchmarks that some pair lacks; pairs without any data lack nothing: they are counted apart."""
+    pairs = np.moveaxis(matched.values, matched.get_axis_num(across), -1).reshape(-1, matched.sizes[across])
+    return list(matched[across].values[~pairs[pairs.any(axis=1)].all(axis=0)].tolist())
+
+
+def _missing(labels: list[Hashable], number: int, across: str) -> Note | None:
+    """Name the benchmarks that some pair lacks."""
+    if not labels:
+        return None
+    text = f"{len(labels)} of {number} along {across!r} are missing in some cells: {listed(labels)}"
+    text += "; each ratio is over the benchmarks measured on both sides"
+    return Note("unmatched", text, {"labels": [str(label) for label in labels], "dim": across})
+
+
+def count_empty(empty: xr.DataArray, what: str) -> Note | None:
+    """Say how many cells have nothing to go by."""
+    number = int(empty.sum())
+    text = f"{number} of {empty.size} cells have {what}; their answers are NaN"
+    return Note("no_value", text, {"cells": number, "of": empty.size}) if number else None
+
+
+@check("suite_benchmarks")
+def without_benchmarks(result: xr.Dataset) -> tuple[Note | None, ...]:
+    """Count the cells in which no benchmark was measured on both sides."""
+    return (count_empty(result["suite_benchmarks"] == 0, "no benchmark measured on both sides"),)

@@ -1,0 +1,88 @@
+"""The runs of one system that a score is drawn from: what a run is, which units all benchmarks share, how often is drawn."""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from perfarray.numerics.types import Floats, Integers
+from perfarray.suites.matching import INDEPENDENT, OneSystem, match_cells
+from perfarray.suites.numerics.distributions import Drawing, Suite, arrange
+from perfarray.timings.apply import Output, apply
+from perfarray.timings.options import engine
+from perfarray.timings.resampling import Rng, cell_numbers, key_of
+from perfarray.timings.resolve import Data, check_dim, check_positive_values, resolve, shared_levels
+from perfarray.timings.units import describe_value, value_place
+from perfarray.timings.validation import check_choice, check_count
+
+MEANS = ("geometric", "harmonic", "arithmetic")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What the caller of a distribution chose, whatever is made of the scores."""
+
+    metric: str | Sequence[str] | None
+    levels: str | Sequence[str] | None
+    across: str
+    mean: str
+    value: str | None
+    shared: str | Sequence[str] | None
+    n_resamples: int
+    rng: Rng
+
+
+class Runs(NamedTuple):
+    """The suite of one system, the place of its runs in the nest, the levels that all benchmarks share, and what is drawn."""
+
+    system: OneSystem
+    place: int
+    common: tuple[str, ...]
+    drawing: Drawing
+
+    def describe(self, *, drawn: bool) -> dict[str, Hashable]:
+        """Return the attrs of the result."""
+        benchmarks = f"shared: {' '.join(self.common)}" if self.common else INDEPENDENT
+        attrs = describe_value(self.system.data, self.place) | {"mean": self.drawing.mean, "benchmarks": benchmarks}
+        return attrs | ({"n_resamples": self.drawing.n_resamples, "engine": self.drawing.engine} if drawn else {})
+
+
+def resolve_runs(times: Data, request: Request) -> Runs:
+    """Check what was given, and match the suites of all cells."""
+    check_choice(request.mean, "mean", MEANS)
+    data = resolve(times, request.metric, request.levels)
+    system = match_cells(data, request.across)
+    check_dim(data.array, request.across, "across")
+    if request.mean != "arithmetic":
+        check_positive_values(data, f"mean={request.mean!r}")
+    drawing = Drawing(check_count(request.n_resamples, "n_resamples", 2), request.mean, key_of(request.rng), engine())
+    return Runs(system, value_place(data, request.value), shared_levels(data, request.shared), drawing)
+
+
+def over_cells(
+    kernel: Callable[[Suite, Integers], tuple[Floats, ...]],
+    runs: Runs,
+    outputs: dict[str, Output],
+    coords: dict[str, Any] | None = None,
+    *,
+    most: int | None = None,
+) -> xr.Dataset:
+    """Give a formula the runs of the matched benchmarks and the numbers of the cells; `most` levels are drawn together, if given."""
+    data, across = runs.system.data, runs.system.across
+    depth = len(data.levels)
+    joint = next((number for number, level in enumerate(data.levels) if level not in runs.common), depth)
+
+    def arranged(values: Floats, cells: Any, kept: Any) -> tuple[Floats, ...]:
+        chosen = values.compress(kept.reshape(-1), axis=values.ndim - depth - 1)
+        if runs.drawing.mean != "arithmetic":
+            # Data in memory were refused; a lazy cell with such a value has no score.
+            axes = tuple(range(chosen.ndim - depth - 1, chosen.ndim))
+            chosen = np.where((chosen <= 0).any(axis=axes, keepdims=True), np.nan, chosen)
+        found = kernel(arrange(chosen, depth, runs.place, joint if most is None else min(joint, most)), cells.ravel())
+        return tuple(part.reshape((*values.shape[: -depth - 1], *part.shape[1:])) for part in found)
+
+    numbers = cell_numbers([data.array], (*data.levels, across))
+    core = [(across, *data.levels), (), (across,)]
+    return apply(arranged, data.array, numbers, runs.system.kept, core=core, outputs=outputs, coords=coords)
