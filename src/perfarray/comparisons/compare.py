@@ -33,7 +33,7 @@ def compare(
     paired: str | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    r"""Say of every benchmark whether each candidate is faster than the baseline, by how much and how surely; and of the suite.
+    r"""Compare every candidate with the baseline: is it faster, by how much, how surely; for each benchmark and for the suite.
 
     Parameters
     ----------

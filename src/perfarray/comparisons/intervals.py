@@ -81,7 +81,7 @@ def mean_interval(
     Notes
     -----
     One unit gives NaN limits. No interval of bounded width covers a mean whatever the distribution: few units of a skewed
-    distribution cover less than asked (METHODS: 84 to 98 % at a nominal 95).
+    distribution cover less than asked (84 to 98 % at a nominal 95).
 
     References
     ----------

@@ -251,7 +251,7 @@ def _ragged(cells: Floats) -> _Nest:
 
 
 def _equal_counts(children: Integers) -> Mask:
-    """Say of every cell whether all parents that have children, of (cells, parents), have as many: padding with NaN is no imbalance."""
+    """Return for every cell whether all parents that have children, of (cells, parents), have as many: padding with NaN is no imbalance."""
     most = children.max(axis=1)
     return np.asarray(((children == 0) | (children == most[:, None])).all(axis=1) & (most > 0))
 

@@ -132,7 +132,7 @@ def _coordinates(arrays: Sequence[xr.DataArray], used: set[str], coords: Mapping
 
 
 def is_chunked(array: xr.DataArray | xr.Variable) -> bool:
-    """Say whether an array is lazy (`array.chunks` tells the same ten times slower)."""
+    """Return whether an array is lazy (`array.chunks` tells the same ten times slower)."""
     return not isinstance(array.data, np.ndarray)
 
 

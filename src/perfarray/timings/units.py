@@ -57,7 +57,7 @@ def _place(data: Timings, level: str, argument: str) -> int:
 
 @check("units")
 def units_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Say which cells rest on one unit, on none, or on units that do not differ, and what can be done."""
+    """Name the cells that rest on one unit, on none, or on units that do not differ, and what can be done."""
     n, lower, upper = (result.variables[name].values for name in ("n", "lower", "upper"))
     found: list[Note | None] = []
     single, empty, constant = n == 1, n == 0, (lower == upper) & (n > 1)
