@@ -1,56 +1,27 @@
 """The public names: what `perfarray` offers, and that a method is its function."""
 
 import inspect
+import pydoc
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray as xr
 
 import perfarray
-from perfarray.accessor import FrameAccessor, TimingsAccessor
+from perfarray.accessor import FrameAccessor, Method, Picture, PlotAccessor, TimingsAccessor
 
-METHODS = [
-    "accelerated_proportion",
-    "agreement",
-    "biplot",
-    "bootstrap_distribution",
-    "bootstrap_interval",
-    "cluster_machines",
-    "compare",
-    "counts",
-    "drop_warmup",
-    "estimator_stability",
-    "explain_variation",
-    "fit_mixture",
-    "five_number_summary",
-    "goodness_of_fit",
-    "hierarchical_performance_test",
-    "machine_table",
-    "mean_difference",
-    "mean_interval",
-    "merge_level",
-    "normality",
-    "overall_speedup",
-    "pairwise",
-    "plan_repetitions",
-    "plan_suite",
-    "principal_components",
-    "prob_faster",
-    "prob_fastest",
-    "randomization_test",
-    "ratio_interval",
-    "relative_variation",
-    "required_runs",
-    "run_estimate",
-    "score_distribution",
-    "score_ratio_interval",
-    "speedup",
-    "speedup_test",
-    "suite_score",
-    "to_frame",
-    "variability_level",
-    "variance_components",
-]
+TIMES = xr.DataArray(np.ones((2, 3)), dims=("execution", "iteration"))
+
+
+def lines(accessor, kind):
+    """Return the names that an accessor declares in a line each."""
+    return sorted(name for name, value in vars(accessor).items() if isinstance(value, kind))
+
+
+METHODS = lines(TimingsAccessor, Method)
+PICTURES = lines(PlotAccessor, Picture)
 
 
 def test_every_public_name_loads():
@@ -61,6 +32,12 @@ def test_every_public_name_loads():
         documented = getattr(perfarray, name).__doc__
         assert ">>>" in documented, name
         assert "Parameters" in documented, name
+
+
+def test_every_public_name_is_on_the_api_page():
+    """Once."""
+    page = (Path(__file__).parents[1] / "docs" / "api.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"^\.\. auto(?:function|class):: (\w+)$", page, re.M)) == perfarray.__all__
 
 
 def test_unknown_names_raise_attribute_error():
@@ -74,21 +51,69 @@ def test_dir_lists_lazy_names():
     assert set(perfarray.__all__) <= set(dir(perfarray))
 
 
+def test_every_function_of_timings_is_a_method():
+    """What takes a labelled array or a table first is a line of an accessor, under its own name."""
+    functions = [name for name in perfarray.__all__ if inspect.isfunction(getattr(perfarray, name))]
+    first = {name: str(next(iter(inspect.signature(getattr(perfarray, name)).parameters.values()))) for name in functions}
+    takes = {name for name, parameter in first.items() if "xarray" in parameter or "pandas" in parameter}
+    assert takes == {*METHODS, *lines(FrameAccessor, Method)}
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_method_is_its_function(name):
-    """An accessor method has the function's docstring, and its signature without the data."""
-    function = getattr(perfarray, name)
-    times = xr.DataArray(np.ones((2, 3)), dims=("execution", "iteration"))
-    method = getattr(times.perf, name)
+    """An accessor method has the function's docstring, and its signature without the data; help shows both."""
+    function, method = getattr(perfarray, name), getattr(TIMES.perf, name)
     assert method.__doc__ == function.__doc__
     parameters = list(inspect.signature(function).parameters.values())
     assert list(inspect.signature(method).parameters.values()) == parameters[1:]
+    assert inspect.signature(method).return_annotation == inspect.signature(function).return_annotation
     assert getattr(TimingsAccessor, name) is function
+    shown = pydoc.plain(pydoc.render_doc(method))
+    assert all(parameter.name in shown for parameter in parameters[1:])
+    assert inspect.getdoc(function).splitlines()[0] in shown
 
 
-def test_frame_method_is_its_function():
-    """to_timings as well."""
-    assert FrameAccessor.to_timings is perfarray.to_timings
+@pytest.mark.parametrize("name", PICTURES)
+def test_picture_takes_what_its_function_takes(name):
+    """A picture has the signature of the function whose result it draws, and `ax`; its docstring holds the function's."""
+    function, method = PlotAccessor.__dict__[name]._load(), getattr(TIMES.perf.plot, name)
+    taken = dict(inspect.signature(method).parameters)
+    assert taken.pop("ax").kind is inspect.Parameter.KEYWORD_ONLY
+    assert list(taken.values()) == list(inspect.signature(function).parameters.values())[1:]
+    assert function.__doc__ in method.__doc__
+    assert "ax" in pydoc.plain(pydoc.render_doc(method))
+
+
+def test_frame_methods_are_their_functions():
+    """A long table has its own."""
+    for name in lines(FrameAccessor, Method):
+        assert getattr(FrameAccessor, name) is getattr(perfarray, name)
+
+
+def test_accessor_keeps_the_object_and_nothing_else():
+    """Nothing that an earlier call computed can reach a later one."""
+    kept = TIMES.perf
+    kept.counts()
+    assert vars(kept) == {"_object": TIMES} or list(vars(kept)) == ["_object"]
+    assert list(vars(kept.plot)) == ["_object"]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("times.perf.comp", "compare"),
+        ("times.perf.plot.inter", "intervals"),
+        ('times.perf.compare("old", thres', "threshold="),
+        ('times.perf.plot.intervals("old", a', "ax="),
+    ],
+)
+def test_ipython_completes_names_and_arguments(text, wanted):
+    """Completion in IPython, with jedi as it comes, knows methods, pictures, and the arguments of both."""
+    completer = pytest.importorskip("IPython.core.completer", reason="IPython is not installed (2026-11-22)")
+    pytest.importorskip("jedi", reason="jedi is not installed (2026-11-22)")
+    with completer.provisionalcompleter():
+        found = completer.IPCompleter(namespace={"times": TIMES}).completions(text, len(text))
+        assert wanted in {one.text for one in found}
 
 
 def test_arguments_after_the_data_are_keywords():

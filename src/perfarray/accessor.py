@@ -1,14 +1,17 @@
 """The `.perf` accessor on DataArray, Dataset and DataFrame: it keeps the object and forwards; every answer is a function's."""
 
+import inspect
 from collections.abc import Callable
-from importlib import import_module
 from types import MethodType
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 import pandas as pd
 import xarray as xr
 
 import perfarray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -29,6 +32,67 @@ class Method(Generic[P, R]):
     def __get__(self, accessor: "Accessor | None", owner: type) -> Callable[..., R]:
         function = self._load()
         return function if accessor is None else MethodType(function, accessor._object)
+
+
+class Picture(Generic[P]):
+    """A function of the package whose result is drawn: same signature, and `ax` (which mypy learns from the plugin); returns the Axes.
+
+    Parameters
+    ----------
+    load : callable
+        Returns the function.
+    summary : str
+        What is computed and drawn.
+    picture : str
+        What draws, one of `perfarray.plots`; default: what draws the results of this function.
+    runs : bool
+        Whether the picture takes the timings as well.
+    **choices
+        What else the picture is given.
+    """
+
+    def __init__(
+        self,
+        load: Callable[[], Callable[Concatenate[Any, P], Any]],
+        summary: str,
+        picture: str = "draw",
+        *,
+        runs: bool = False,
+        **choices: Any,
+    ) -> None:
+        self._load, self._summary, self._picture, self._runs, self._choices = load, summary, picture, runs, choices
+
+    @overload
+    def __get__(self, accessor: None, owner: type) -> "Callable[Concatenate[Any, P], Axes]": ...
+
+    @overload
+    def __get__(self, accessor: "Accessor", owner: type) -> "Callable[P, Axes]": ...
+
+    def __get__(self, accessor: "Accessor | None", owner: type) -> "Callable[..., Axes]":
+        function = self._load()
+
+        def draw(data: Any, /, *args: Any, ax: "Axes | None" = None, **keywords: Any) -> "Axes":
+            from perfarray import plots
+            from perfarray.timings.resolve import resolve
+            from perfarray.timings.results import Result
+
+            result = function(data, *args, **keywords)
+            runs = {"times": resolve(data, keywords.get("metric"), keywords.get("levels")).array} if self._runs else {}
+            picture: Callable[..., Axes] = getattr(plots, self._picture)
+            return picture(result.dataset if isinstance(result, Result) else result, ax=ax, **runs, **self._choices)
+
+        draw.__doc__ = f"{self._summary}; `ax` is where, all else is for `{function.__name__}`.\n\n    {function.__doc__}"
+        draw.__signature__ = _with_ax(function, draw)  # type: ignore[attr-defined]
+        return draw if accessor is None else MethodType(draw, accessor._object)
+
+
+def _with_ax(function: Callable[..., Any], draw: "Callable[..., Axes]") -> inspect.Signature:
+    """Return the signature of a function with `ax` behind its keywords, and what a picture returns."""
+    signature, drawing = inspect.signature(function), inspect.signature(draw)
+    parameters = list(signature.parameters.values())
+    place = len(parameters) - (parameters[-1].kind is inspect.Parameter.VAR_KEYWORD)
+    parameters.insert(place, drawing.parameters["ax"])
+    return signature.replace(parameters=parameters, return_annotation=drawing.return_annotation)
 
 
 class Accessor:
@@ -101,9 +165,20 @@ class FrameAccessor(Accessor):
 
 
 class PlotAccessor(Accessor):
-    """Pictures: each computes with the topic's own keywords, draws, and returns the Axes."""
+    """Pictures: called, it draws a result; each method computes with the topic's own keywords, draws, and returns the Axes."""
 
-    def __call__(self, **keywords: Any) -> Any:
+    biplot = Method(lambda: perfarray.biplot)
+    cdf_fit = Picture(lambda: perfarray.fit_mixture, "Fit a mixture to one cell; draw its distribution and its runs'", "cdf_fit", runs=True)
+    distribution = Picture(lambda: perfarray.bootstrap_distribution, "Redraw the experiment and draw the replicates' distribution")
+    five_numbers = Picture(lambda: perfarray.five_number_summary, "Draw box plots of the suite's score")
+    influence = Picture(lambda: perfarray.explain_variation, "Explain the variation and draw what each predictor contributes")
+    intervals = Picture(lambda: perfarray.compare, "Compare with a baseline and draw the forest plot of ratios")
+    mixture = Picture(lambda: perfarray.fit_mixture, "Fit a mixture to one cell and draw it over its runs", "mixture", runs=True)
+    plan = Picture(lambda: perfarray.plan_repetitions, "Plan the repetitions and draw half-width against cost")
+    scree = Picture(lambda: perfarray.principal_components, "Draw the variance that each component explains", kind="scree")
+    variance_components = Picture(lambda: perfarray.variance_components, "Draw each level's share of the variance")
+
+    def __call__(self, **keywords: Any) -> "Axes":
         """Draw a result; its attr `result` says what it is.
 
         Parameters
@@ -120,60 +195,44 @@ class PlotAccessor(Accessor):
         ValueError
             When the object is not a result with a picture.
         """
-        return import_module("perfarray.plots").draw(self._object, **keywords)
+        from perfarray import plots
 
-    def biplot(self, *, ax: Any = None, **keywords: Any) -> Any:
-        """Draw machines and benchmarks in the plane of the first two principal components; keywords are those of `biplot`."""
-        return TimingsAccessor(self._object).biplot(ax=ax, **keywords)
+        return plots.draw(self._object, **keywords)
 
-    def cdf_fit(self, *, ax: Any = None, **keywords: Any) -> Any:
-        """Fit a mixture to one cell and draw its distribution over that of the runs; keywords are those of `fit_mixture`."""
-        return self._fitted("cdf_fit", ax, keywords)
+    def run_sequence(self, *, metric: str | None = None, **keywords: Any) -> "Axes":
+        """Draw measurements in the order they were taken, one line per execution; warm-up is marked.
 
-    def distribution(self, *, ax: Any = None, **keywords: Any) -> Any:
-        """Redraw the experiment and draw the replicates' distribution; keywords are those of `bootstrap_distribution`."""
-        return PlotAccessor(TimingsAccessor(self._object).bootstrap_distribution(**keywords))(ax=ax)
+        Parameters
+        ----------
+        metric : str, optional
+            Variable of a Dataset.
+        **keywords
+            `ax`, and `max_lines`: of more executions, that many are drawn.
 
-    def five_numbers(self, *, ax: Any = None, **keywords: Any) -> Any:
-        """Draw box plots of the suite's score; keywords are those of `five_number_summary`."""
-        return PlotAccessor(TimingsAccessor(self._object).five_number_summary(**keywords))(ax=ax)
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from perfarray import plots
+        from perfarray.timings.resolve import choose_metric
 
-    def influence(self, *, ax: Any = None, **keywords: Any) -> Any:
-        """Explain the variation and draw what each predictor contributes; keywords are those of `explain_variation`."""
-        return TimingsAccessor(self._object).explain_variation(**keywords).plot(ax=ax)
+        return plots.run_sequence(choose_metric(self._object, metric), **keywords)
 
-    def intervals(self, baseline: object, *, ax: Any = None, **keywords: Any) -> Any:
-        """Compare with a baseline and draw the forest plot of ratios; keywords are those of `compare`."""
-        return PlotAccessor(TimingsAccessor(self._object).compare(baseline, **keywords))(ax=ax)
+    def violin(self, *, metric: str | None = None, **keywords: Any) -> "Axes":
+        """Draw a violin of the runs of every cell, side by side.
 
-    def mixture(self, *, ax: Any = None, **keywords: Any) -> Any:
-        """Fit a mixture to one cell and draw it over its runs; keywords are those of `fit_mixture`."""
-        return self._fitted("mixture", ax, keywords)
+        Parameters
+        ----------
+        metric : str, optional
+            Variable of a Dataset.
+        **keywords
+            `ax`, and `relative`: whether runs are divided by their median.
 
-    def plan(self, baseline: object = None, *, ax: Any = None, **keywords: Any) -> Any:
-        """Plan the repetitions and draw half-width against cost; keywords are those of `plan_repetitions`."""
-        return TimingsAccessor(self._object).plan_repetitions(baseline, **keywords).plot(ax=ax)
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from perfarray import plots
+        from perfarray.timings.resolve import resolve
 
-    def run_sequence(self, *, ax: Any = None, metric: str | None = None, **keywords: Any) -> Any:
-        """Draw measurements in the order they were taken, one line per execution; warm-up is marked."""
-        array = import_module("perfarray.timings.resolve").choose_metric(self._object, metric)
-        return import_module("perfarray.plots").run_sequence(array, ax=ax, **keywords)
-
-    def scree(self, *, ax: Any = None, **keywords: Any) -> Any:
-        """Draw the share of variance each principal component explains; keywords are those of `principal_components`."""
-        return TimingsAccessor(self._object).principal_components(**keywords).plot(ax=ax, kind="scree")
-
-    def variance_components(self, *, ax: Any = None, **keywords: Any) -> Any:
-        """Estimate the variance components and draw each level's share; keywords are those of `variance_components`."""
-        return PlotAccessor(TimingsAccessor(self._object).variance_components(**keywords))(ax=ax)
-
-    def violin(self, *, ax: Any = None, metric: str | None = None, relative: bool | None = None) -> Any:
-        """Draw a violin of the runs of every cell, side by side; `relative` ones are divided by their median."""
-        array = import_module("perfarray.timings.resolve").resolve(self._object, metric).array
-        return import_module("perfarray.plots").violin(array, ax=ax, relative=relative)
-
-    def _fitted(self, picture: str, ax: Any, keywords: dict[str, Any]) -> Any:
-        """Fit a mixture and draw it with the runs it was fitted to."""
-        fit = TimingsAccessor(self._object).fit_mixture(**keywords).to_dataset()
-        data = import_module("perfarray.timings.resolve").resolve(self._object, keywords.get("metric"), keywords.get("levels"))
-        return getattr(import_module("perfarray.plots"), picture)(fit, times=data.array, ax=ax)
+        return plots.violin(resolve(self._object, metric).array, **keywords)

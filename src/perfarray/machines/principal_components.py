@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,9 @@ from perfarray.timings.resolve import Data, check_dim, check_names, check_positi
 from perfarray.timings.results import Result
 from perfarray.timings.units import describe_unit, unit_place
 from perfarray.timings.validation import check_choice, check_count, listed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 COMPONENT = "principal_component"
 STATISTICS = ("median", "mean", "min", "geometric")
@@ -208,9 +211,9 @@ def biplot(
     unit: str | None = None,
     levels: str | Sequence[str] | None = None,
     metric: str | None = None,
-    ax: Any = None,
+    ax: "Axes | None" = None,
     **keywords: Any,
-) -> Any:
+) -> "Axes":
     """Draw machines as points and benchmarks as arrows along the first two principal components.
 
     Parameters

@@ -1,9 +1,12 @@
 """The base of the few results that are more than a Dataset: frozen, read by name, with a picture and a view in notebooks."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import xarray as xr
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -27,7 +30,7 @@ class Result:
         """
         return self.dataset
 
-    def plot(self, **keywords: Any) -> Any:
+    def plot(self, **keywords: Any) -> "Axes":
         """Draw the result.
 
         Parameters
@@ -39,7 +42,8 @@ class Result:
         -------
         matplotlib.axes.Axes
         """
-        return self.dataset.perf.plot(**keywords)
+        ax: Axes = self.dataset.perf.plot(**keywords)
+        return ax
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}\n{self.dataset!r}"

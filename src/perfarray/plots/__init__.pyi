@@ -1,0 +1,24 @@
+"""The pictures, each said once: the loader reads this file, and so do type checkers."""
+
+from .comparisons.distribution import distribution as distribution
+from .comparisons.intervals import mean_intervals as mean_intervals
+from .comparisons.intervals import ratio_intervals as ratio_intervals
+from .comparisons.intervals import score_ratios as score_ratios
+from .crosscheck import agreement as agreement
+from .diagnostics import run_sequence as run_sequence
+from .machines.explained import explained as explained
+from .machines.principal_components import principal_components as principal_components
+from .mixtures import cdf_fit as cdf_fit
+from .mixtures import mixture as mixture
+from .mixtures import violin as violin
+from .pictures import PICTURES as PICTURES
+from .pictures import draw as draw
+from .speedups import protocol as protocol
+from .suites.distributions import five_numbers as five_numbers
+from .suites.distributions import score_densities as score_densities
+from .suites.randomization import randomization as randomization
+from .suites.required_runs import required_runs as required_runs
+from .variation.components import variance_components as variance_components
+from .variation.plan import plan as plan
+
+__all__: list[str]

@@ -1,0 +1,86 @@
+"""Which picture draws which result; a picture is loaded when it is drawn."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+import xarray as xr
+
+from perfarray import plots
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+PICTURES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "agreement": "agreement",
+        "bootstrap_distribution": "distribution",
+        "bootstrap_interval": "mean_intervals",
+        "compare": "ratio_intervals",
+        "explain_variation": "explained",
+        "five_number_summary": "five_numbers",
+        "fit_mixture": "mixture",
+        "mean_interval": "mean_intervals",
+        "mixture": "mixture",
+        "pairwise": "ratio_intervals",
+        "plan_repetitions": "plan",
+        "plan_suite": "plan",
+        "principal_components": "principal_components",
+        "randomization_test": "randomization",
+        "ratio_interval": "ratio_intervals",
+        "required_runs": "required_runs",
+        "score_distribution": "score_densities",
+        "score_ratio_interval": "score_ratios",
+        "speedup_test": "protocol",
+        "variance_components": "variance_components",
+    }
+)
+"""By the function whose result it is, the picture that draws it."""
+
+
+def draw(result: xr.Dataset | xr.DataArray, ax: "Axes | None" = None, **keywords: Any) -> "Axes":
+    """Draw a result; its attr `result` says which picture.
+
+    Parameters
+    ----------
+    result : Dataset or DataArray
+        What one of the functions in `PICTURES` returned, or a selection of it.
+    ax : Axes, optional
+        Where to draw; default: a new figure, as high as its rows need.
+    **keywords
+        What the picture takes.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    ValueError
+        When the object is not a result, or is one without a picture.
+    ImportError
+        When matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> import matplotlib.pyplot as plt
+    >>> import perfarray
+    >>> times = perfarray.from_samples({"old": [10.0, 10.1, 9.9], "new": [9.0, 9.1, 8.9]})
+    >>> ax = draw(times.perf.compare("old", threshold=0.02))
+    >>> ax.get_title(loc="left")
+    'new compared with old'
+    >>> plt.close(ax.figure)
+    """
+    if isinstance(result, xr.Dataset) and "result" not in result.attrs:
+        stored = [array for array in result.data_vars.values() if "result" in array.attrs]  # an array result that came from a file
+        result = stored[0] if len(stored) == 1 else result
+    name = result.attrs.get("result")
+    if not isinstance(name, str) or name not in PICTURES:
+        came = "an object without the attr 'result'" if name is None else f"a result of {name!r}"
+        raise ValueError(
+            f"no picture for {came}; there is one for the results of {', '.join(sorted(PICTURES))}"
+            " (timings are drawn by plot.run_sequence(), plot.variance_components() and plot.intervals(baseline))"
+        )
+    picture: Callable[..., Axes] = getattr(plots, PICTURES[name])
+    return picture(result, ax=ax, **keywords)

@@ -1,0 +1,83 @@
+"""What mypy knows of `.perf` with the plugin that the package ships."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import perfarray
+
+pytest.importorskip("mypy", reason="mypy is not installed: no types are checked (2026-11-22)")
+
+SNIPPET = """
+import pandas as pd
+import xarray as xr
+
+def use(array: xr.DataArray, times: xr.Dataset, frame: pd.DataFrame, series: pd.Series, tree: xr.DataTree) -> None:
+    reveal_type(array.perf.compare)                                  # method of a DataArray
+    reveal_type(times.perf.compare)                                  # method of a Dataset
+    reveal_type(frame.perf.to_timings)                               # method of a DataFrame
+    reveal_type(times.perf.compare("old"))                           # answer
+    reveal_type(times.perf.fit_mixture())                            # mixture
+    reveal_type(frame.perf.to_timings())                             # timings
+    reveal_type(times.perf.plot.intervals)                           # picture
+    reveal_type(array.perf.plot())                                   # picture of a result
+    reveal_type(array.perf.plot.violin(relative=True))               # picture of timings
+    reveal_type(tree.perf)                                           # no accessor
+    array.perf.comparre("old")                                       # typo on a DataArray
+    times.perf.comparre("old")                                       # typo on a Dataset
+    frame.perf.compare("old")                                        # not on a DataFrame
+    times.perf.plot.interval("old")                                  # typo in a picture
+    times.perf.compare("old", thresold=0.02)                         # typo in an argument
+    times.perf.compare("old", threshold="2 %")                       # a text for a number
+    times.perf.plot.intervals("old", thresold=0.02)                  # typo in an argument of a picture
+    times.perf.plot.intervals("old", threshold=0.02, ax=None)        # right
+"""
+
+SIGNATURE = r"def \(baseline: object, \*, dim: str \| None =, .*threshold: float =, .*metric: str \| list\[str\] \| None ="
+
+EXPECTED = {
+    "method of a DataArray": SIGNATURE + r"\) -> xarray\.core\.dataset\.Dataset",
+    "method of a Dataset": SIGNATURE + r"\) -> xarray\.core\.dataset\.Dataset",
+    "method of a DataFrame": r"def \(\*, value: .*\) -> xarray\.core\.dataset\.Dataset",
+    "answer": r'type is "xarray\.core\.dataset\.Dataset"',
+    "mixture": r'type is "perfarray\.mixtures\.model\.GaussianMixture"',
+    "timings": r'type is "xarray\.core\.dataset\.Dataset"',
+    "picture": SIGNATURE + r", ax: matplotlib\.axes\._axes\.Axes \| None =\) -> matplotlib\.axes\._axes\.Axes",
+    "picture of a result": r'type is "matplotlib\.axes\._axes\.Axes"',
+    "picture of timings": r'type is "matplotlib\.axes\._axes\.Axes"',
+    "no accessor": 'type is "Any"',
+    "typo on a DataArray": '"TimingsAccessor" has no attribute "comparre"',
+    "typo on a Dataset": '"TimingsAccessor" has no attribute "comparre"',
+    "not on a DataFrame": '"FrameAccessor" has no attribute "compare"',
+    "typo in a picture": '"PlotAccessor" has no attribute "interval"',
+    "typo in an argument": 'Unexpected keyword argument "thresold"',
+    "a text for a number": 'Argument "threshold" has incompatible type "str"; expected "float"',
+    "typo in an argument of a picture": 'Unexpected keyword argument "thresold"',
+    "right": "",
+}
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory):
+    """What mypy says of each line of the snippet, in one run."""
+    folder, home = tmp_path_factory.mktemp("mypy"), Path(perfarray.__file__).parents[1]
+    (folder / "snippet.py").write_text(SNIPPET)
+    (folder / "mypy.ini").write_text("[mypy]\nstrict = true\nplugins = perfarray.typing_plugin\n")
+    paths = {"PYTHONPATH": str(home)} | ({} if home.name == "site-packages" else {"MYPYPATH": str(home)})
+    command = [sys.executable, "-m", "mypy", "--config-file", "mypy.ini", "--cache-dir", "cache", "snippet.py"]
+    done = subprocess.run(command, cwd=folder, env=os.environ | paths, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stdout + done.stderr  # there are mistakes in the snippet, and nothing else
+    lines = [line.rpartition("# ")[2] for line in SNIPPET.split("\n")]
+    return [(lines[int(number) - 1], message) for number, message in re.findall(r"snippet\.py:(\d+): (.*)", done.stdout)]
+
+
+@pytest.mark.parametrize("line", EXPECTED)
+def test_mypy_knows_the_accessor(line, said):
+    """It reveals signatures and types of answers, for every kind of object, and rejects what is not there."""
+    found = [message for place, message in said if place == line]
+    assert len(found) == bool(EXPECTED[line]), said
+    assert all(re.search(EXPECTED[line], message) for message in found), found
