@@ -141,7 +141,7 @@ def _run(result: xr.Dataset, checks: tuple[str, ...]) -> list[Note]:
 
 def is_lazy(result: xr.Dataset) -> bool:
     """Return whether any variable of a result is still to be computed."""
-    return any(not isinstance(variable.data, np.ndarray) for variable in result.data_vars.values() if variable.dtype != object)
+    return any(not isinstance(result.variables[name].data, np.ndarray) for name in result.data_vars)
 
 
 @contextmanager
