@@ -11,11 +11,11 @@ from .crosscheck import agreement as agreement
 from .datasets import dataset_path as dataset_path
 from .datasets import load_dataset as load_dataset
 from .diagnostics.normality import normality as normality
+from .machines.biplots import biplot as biplot
+from .machines.clusters import cluster_machines as cluster_machines
 from .machines.explain import VariabilityModel as VariabilityModel
 from .machines.explain import explain_variation as explain_variation
 from .machines.principal_components import Biplot as Biplot
-from .machines.principal_components import biplot as biplot
-from .machines.principal_components import cluster_machines as cluster_machines
 from .machines.principal_components import principal_components as principal_components
 from .machines.table import machine_table as machine_table
 from .mixtures.fit import fit_mixture as fit_mixture

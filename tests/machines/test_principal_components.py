@@ -207,7 +207,7 @@ class TestFurtherDims:
     def test_each_cell_has_its_own_samples(self):
         """The answer of a cell is that of the cell alone; a sample it lacks is NaN, a cell with too little data too, in one warning."""
         table = self.table()
-        with pytest.warns(UserWarning, match="1 of 3 cells along 'compiler' have too little data and are NaN; 1 cells leave out") as caught:
+        with pytest.warns(UserWarning, match="1 of 3 cells along 'compiler' have too little data and are NaN\n1 cells leave out") as caught:
             found = table.perf.principal_components().to_dataset()
         assert len(caught) == 1
         assert found["machine"].values.tolist() == list("zyxw")

@@ -1,25 +1,27 @@
 """How well a model does on rows it did not see, and what each predictor carries there."""
 
+from collections.abc import Hashable
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from perfarray.conventions import MACHINE
-from perfarray.machines.columns import Question
-from perfarray.machines.models import Answer, Fit, is_number
+from perfarray.machines.columns import is_number, is_text
+from perfarray.machines.models import Fit, Predict
 from perfarray.machines.numerics.influence import LEAST_UNITS, correlation_interval, influence_of, split_rows
 from perfarray.machines.numerics.noise_ceiling import noise_ceiling
-from perfarray.machines.table import MEASURED
+from perfarray.machines.problem import Problem
+from perfarray.machines.roles import roles_of
 from perfarray.numerics.types import Floats, Integers, Mask
+from perfarray.timings.notes import Note
 from perfarray.timings.validation import check_count, listed
 
 REPEATS, ROWS_PERMUTED = 5, 10_000
 """How often each predictor is permuted, over all splits, and rows in all: where many are tested, once is enough."""
 
-ROWS_ANSWERED: Final = 5_000
-"""Integers that a model is asked for at once: more do not stay in the processor's cache."""
+ROWS_PREDICTED: Final = 5_000
+"""Rows that a model predicts at once: more do not stay in the processor's cache."""
 
 SHOWN, GRID, AVERAGED = 8, 12, 100
 """Predictors with a partial dependence, points of each, rows averaged over."""
@@ -33,33 +35,46 @@ class Holdout(NamedTuple):
     splits: int
 
 
+class Evaluation(NamedTuple):
+    """Variables and attrs of the result, the fit to all rows, and what there is to say of the test."""
+
+    variables: dict[str, Any]
+    attrs: dict[Hashable, Any]
+    fit: Fit
+    notes: tuple[Note, ...]
+
+
 class _Tested(NamedTuple):
-    """Along the tests: which row, in which split, what was predicted, what permuting each predictor added; which rows were copies."""
+    """Along the tests: which row, in which split, what was predicted, what permuting each predictor added; then rows of the tests.
+
+    `copies` have predictors that all occur in a row fitted, `unanswered` no prediction.
+    """
 
     row: Integers
     split: Integers
     predicted: Floats
     losses: Floats
     copies: Integers
+    unanswered: Integers
 
 
-def evaluate(question: Question, test: Holdout, confidence_level: float, rng: np.random.Generator) -> tuple[dict[str, Any], Fit, str]:
-    """Fit without the test rows and look at those; then fit to all; also return what is to be said of the test."""
-    rows, target, predictors = question.rows, question.target, question.predictors
-    tested = _tested(question, test, rng)
+def evaluate(problem: Problem, test: Holdout, confidence_level: float, rng: np.random.Generator) -> Evaluation:
+    """Fit without the test rows and look at those; then fit to all."""
+    rows, target, predictors = problem.rows, problem.target, problem.predictors
+    tested = _tested(problem, test, rng)
     answered = np.unique(tested.row)
-    if question.groups is not None:
-        units: npt.NDArray[Any] | None = question.groups[tested.row]
-    else:
-        units = tested.row if len(answered) < len(tested.row) else None
-    own = tested.row if units is None else units
+    own = tested.row if problem.groups is None else problem.groups[tested.row]
+    independent = problem.groups is None and len(answered) == len(tested.row)
     within = None if test.folds else tested.split
     roles = 1 if test.folds is None and test.splits == 1 else 2
-    correlation = correlation_interval(target[tested.row], tested.predicted, units, confidence_level, within, roles)
+    measured = target[tested.row]
+    correlation = correlation_interval(measured, tested.predicted, None if independent else own, confidence_level, within, roles)
     variance = float(target[answered].var()) if len(answered) else np.nan
     influence = influence_of(tested.losses, variance, own, confidence_level)
     times = np.bincount(tested.row, minlength=len(rows))[answered]
     predicted = np.bincount(tested.row, weights=tested.predicted, minlength=len(rows))[answered] / times
+    fit = problem.fit(rows, target)
+    names = rows[MACHINE].astype(str).to_numpy()[answered] if MACHINE in rows else answered.astype(str)
     variables: dict[str, Any] = {
         "influence": ("predictor", influence.percent, {"units": "percent"}),
         "permutation_influence": ("predictor", influence.increase, {"units": "1"}),
@@ -70,102 +85,107 @@ def evaluate(question: Question, test: Holdout, confidence_level: float, rng: np
         "correlation": ((), correlation.estimate, {"units": "1"}),
         "correlation_lower": ((), correlation.lower, {"units": "1"}),
         "correlation_upper": ((), correlation.upper, {"units": "1"}),
-        "noise_ceiling": ((), _ceiling(question), {"units": "1"}),
+        "noise_ceiling": ((), _ceiling(problem), {"units": "1"}),
+        **_dependence(fit.predict, rows, [predictors[n] for n in np.argsort(-influence.percent, kind="stable")[:SHOWN]]),
+        **_variances(fit.result),
+        "predictor": np.array(predictors, dtype=object),
+        "row": names.astype(object),
     }
-    fit = question.fit(rows, target)
-    variables |= _dependence(fit.answer, rows, [predictors[n] for n in np.argsort(-influence.percent, kind="stable")[:SHOWN]])
-    variables |= _variances(fit.result)
-    alike = [name for name, known in zip(predictors, np.isfinite(influence.increase), strict=True) if not known]
-    names = rows[MACHINE].astype(str).to_numpy()[answered] if MACHINE in rows else answered.astype(str)
-    variables |= {"predictor": np.array(predictors, dtype=object), "row": names.astype(object)}
+    constant = [name for name, known in zip(predictors, np.isfinite(influence.increase), strict=True) if not known]
     number = len(np.unique(own))
-    better = bool(correlation.lower > 0)
-    question.attrs.update(
-        n=len(rows), n_test=len(answered), n_test_units=number, n_test_copies=len(tested.copies), better_than_mean=int(better)
-    )
-    return variables, fit, _said(number, question.groups is not None, alike) if predictors else ""
+    attrs: dict[Hashable, Any] = {
+        "n": len(rows),
+        "n_unanswered": len(tested.unanswered),
+        "n_test": len(answered),
+        "n_test_units": number,
+        "n_test_copies": len(tested.copies),
+        "better_than_mean": int(correlation.lower > 0),
+    }
+    return Evaluation(variables, attrs, fit, _notes(number, problem.groups is not None, constant) if predictors else ())
 
 
-def _said(number: int, grouped: bool, alike: list[str]) -> str:
-    """Say that too little was tested for limits, or for an influence."""
-    said = []
+def _notes(number: int, grouped: bool, constant: list[str]) -> tuple[Note, ...]:
+    """Return notes where too little was tested for limits, or for an influence."""
+    notes = []
     if number < LEAST_UNITS:
         what = "groups" if grouped else "rows"
-        said.append(f"{number} {what} were tested, too few to tell an influence from chance (it takes {LEAST_UNITS}): its limits are NaN")
-    if alike:
-        said.append(f"{listed(alike)} are the same throughout each test: permuting them says nothing, and their influence is not known")
-    return "; ".join(said)
+        text = f"{number} {what} were tested, too few to tell an influence from chance (it takes {LEAST_UNITS}): its limits are NaN"
+        notes.append(Note("few_test_units", text, {"units": number, "needed": LEAST_UNITS}))
+    if constant:
+        text = f"{listed(constant)} are the same throughout each test: permuting them says nothing, and their influence is not known"
+        notes.append(Note("constant_in_tests", text, {"predictors": constant}))
+    return tuple(notes)
 
 
-def _tested(question: Question, test: Holdout, rng: np.random.Generator) -> _Tested:
+def _tested(problem: Problem, test: Holdout, rng: np.random.Generator) -> _Tested:
     """Predict the rows of each split by a fit that did not see them, and permute the predictors there."""
-    rows, target, predictors, groups = question.rows, question.target, question.predictors, question.groups
+    rows, target, predictors, groups = problem.rows, problem.target, problem.predictors, problem.groups
     if test.folds is not None:
         check_count(test.folds, "folds", 2)
         if test.folds > len(rows):
             raise ValueError(f"folds={test.folds} of {len(rows)} rows: give {len(rows)} or fewer")
-    if groups is not None and len(np.unique(groups)) < (test.folds or 2):
-        raise ValueError(f"groups= has {len(np.unique(groups))} labels in {len(rows)} rows; a test needs {test.folds or 2} or more")
+    if groups is not None and problem.units < (test.folds or 2):
+        raise ValueError(f"groups= has {problem.units} labels in {len(rows)} rows; a test needs {test.folds or 2} or more")
     parts = split_rows(len(rows), groups, test.share, test.folds, rng, test.splits) if predictors else []
-    found = [_Tested(*(np.empty(0, dtype=np.intp),) * 2, np.empty(0), np.empty((len(predictors), 0)), np.empty(0, dtype=np.intp))]
-    unanswered: set[int] = set()
+    nothing = np.empty(0, dtype=np.intp)
+    found = [_Tested(nothing, nothing, np.empty(0), np.empty((len(predictors), 0)), nothing, nothing)]
     for number, chosen in enumerate(parts):
         seen = np.setdiff1d(np.arange(len(rows)), chosen)
-        trained = question.fit(rows.iloc[seen].reset_index(drop=True), target[seen])
+        trained = problem.fit(rows.iloc[seen].reset_index(drop=True), target[seen])
         copies = chosen[_copies(rows[predictors], chosen, seen)]
-        predicted = trained.answer(rows.iloc[chosen].reset_index(drop=True))
+        predicted = trained.predict(rows.iloc[chosen].reset_index(drop=True))
         known = np.isfinite(predicted)
-        unanswered.update(chosen[~known].tolist())
-        # Integers with labels that the fit did not see would pass them on to others.
+        unanswered = chosen[~known]
+        # Rows with labels that the fit did not see would pass them on to others.
         chosen, predicted = chosen[known], predicted[known]
         part = rows.iloc[chosen].reset_index(drop=True)
         repeats = int(np.clip(ROWS_PERMUTED // max(len(part), 1), 1, REPEATS if test.folds else max(1, REPEATS // test.splits)))
-        losses = _permuted(trained.answer, part, target[chosen], predicted, predictors, repeats, rng)
-        found.append(_Tested(chosen, np.full(len(chosen), number), predicted, losses, copies))
-    question.attrs["n_unanswered"] = len(unanswered)
-    row, split, predicted, losses, copies = (np.concatenate(part, axis=-1) for part in zip(*found, strict=True))
-    return _Tested(row, split, predicted, losses, np.unique(copies))
+        losses = _permuted(trained.predict, part, target[chosen], predicted, predictors, repeats, rng)
+        found.append(_Tested(chosen, np.full(len(chosen), number), predicted, losses, copies, unanswered))
+    row, split, predicted, losses, copies, unanswered = (np.concatenate(part, axis=-1) for part in zip(*found, strict=True))
+    return _Tested(row, split, predicted, losses, np.unique(copies), np.unique(unanswered))
 
 
 def _permuted(
-    answer: Answer, part: pd.DataFrame, measured: Floats, predicted: Floats, predictors: list[str], repeats: int, rng: np.random.Generator
+    predict: Predict, part: pd.DataFrame, measured: Floats, predicted: Floats, predictors: list[str], repeats: int, rng: np.random.Generator
 ) -> Floats:
     """Return what permuting each predictor adds to the squared error of each row; NaN where it is the same in all of them."""
     orders = np.concatenate([rng.permutation(len(part)) for _ in range(repeats)])
     repeated = part.iloc[np.tile(np.arange(len(part)), repeats)].reset_index(drop=True)
     found = np.empty((len(predictors), len(part)))
-    together = max(1, ROWS_ANSWERED // max(len(repeated), 1))
-    # Predictors in blocks, each block one question to the model: a question has a price of its own.
-    for start in range(0, len(predictors), together):
-        names = predictors[start : start + together]
-        asked = pd.concat([repeated.assign(**{name: part[name].iloc[orders].array}) for name in names], ignore_index=True)
-        after = answer(asked).reshape(len(names), repeats, len(part))
+    at_once = max(1, ROWS_PREDICTED // max(len(repeated), 1))
+    # Predictors in blocks, each block one call of the model: a call has a price of its own.
+    for start in range(0, len(predictors), at_once):
+        names = predictors[start : start + at_once]
+        block = pd.concat([repeated.assign(**{name: part[name].iloc[orders].array}) for name in names], ignore_index=True)
+        after = predict(block).reshape(len(names), repeats, len(part))
         found[start : start + len(names)] = ((measured - after) ** 2).mean(axis=1) - (measured - predicted) ** 2
     found[[part[name].nunique(dropna=False) < 2 for name in predictors]] = np.nan
     return found
 
 
 def _copies(described: pd.DataFrame, test: Integers, seen: Integers) -> Mask:
-    """Say which test rows have predictors that all occur in one of the rows fitted."""
+    """Return which test rows have predictors that all occur in one of the rows fitted."""
     marks = pd.util.hash_pandas_object(described.astype(str), index=False).to_numpy()
     return np.isin(marks[test], marks[seen])
 
 
-def _ceiling(question: Question) -> float:
+def _ceiling(problem: Problem) -> float:
     """Return the noise ceiling of a log of relative variation, whatever its base."""
-    response = str(question.attrs["response"])
-    if response not in ("relative_variation", "variation") or MEASURED[-1] not in question.rows:
+    response = str(problem.attrs["response"])
+    noise = roles_of(problem.rows).log_noise.get(response)
+    if noise is None:
         return float("nan")
-    values = question.rows[response].to_numpy(dtype=float)
+    values = problem.rows[response].to_numpy(dtype=float)
     if (values <= 0).any():
         return float("nan")
     logs = np.log(values)
-    if abs(np.corrcoef(logs, question.target)[0, 1]) < 1 - 1e-9:
+    if abs(np.corrcoef(logs, problem.target)[0, 1]) < 1 - 1e-9:
         return float("nan")
-    return noise_ceiling(logs, question.rows[MEASURED[-1]].to_numpy(dtype=float))
+    return noise_ceiling(logs, problem.rows[noise].to_numpy(dtype=float))
 
 
-def _dependence(answer: Answer, rows: pd.DataFrame, names: list[str]) -> dict[str, Any]:
+def _dependence(predict: Predict, rows: pd.DataFrame, names: list[str]) -> dict[str, Any]:
     """Return the average prediction at values of the most influential predictors, all else as it is in the rows."""
     some = rows.iloc[np.unique(np.linspace(0, len(rows) - 1, min(AVERAGED, len(rows))).astype(int))].reset_index(drop=True)
     at = np.full((len(names), GRID), "", dtype=object)
@@ -178,10 +198,10 @@ def _dependence(answer: Answer, rows: pd.DataFrame, names: list[str]) -> dict[st
             value[number, : len(points)] = points
             points = points.astype(bool) if column.dtype == bool else points
         else:
-            points = column.astype(str).value_counts().index[:GRID].tolist()
-        at[number, : len(points)] = [str(point) if isinstance(point, str | np.bool_) else f"{float(point):g}" for point in points]
+            points = (column.astype(str) if is_text(column) else column).value_counts().index[:GRID].tolist()
+        at[number, : len(points)] = [f"{point:g}" if isinstance(point, float) else str(point) for point in points]
         repeated = some.iloc[np.tile(np.arange(len(some)), len(points))].reset_index(drop=True)
-        answers = answer(repeated.assign(**{name: np.repeat(points, len(some))})).reshape(len(points), len(some))
+        answers = predict(repeated.assign(**{name: np.repeat(points, len(some))})).reshape(len(points), len(some))
         known = np.isfinite(answers).any(axis=1)
         found[number, np.flatnonzero(known)] = np.nanmean(answers[known], axis=1)
     return {

@@ -8,11 +8,15 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from perfarray.machines.columns import LEAST, Question, by_columns, by_formula, check_columns, chosen, names_in
+from perfarray.machines.columns import check_columns
 from perfarray.machines.evaluation import Holdout, evaluate
-from perfarray.machines.models import Answer, Kind, coefficients
-from perfarray.machines.table import LEVEL_VARIANCE, LEVEL_VARIATION, RESPONSES, machine_table
-from perfarray.timings.notes import warn
+from perfarray.machines.formulas import names_in, read_formula
+from perfarray.machines.models import ModelChoice, Predict, coefficients
+from perfarray.machines.problem import LEAST, by_columns, by_formula
+from perfarray.machines.roles import computable_responses, roles_of, variance_of
+from perfarray.machines.single_values import single_values
+from perfarray.machines.table import machine_table
+from perfarray.timings.notes import Note, collecting, noted
 from perfarray.timings.resampling import Rng, key_of
 from perfarray.timings.resolve import Data, check_names, resolve
 from perfarray.timings.results import Result
@@ -51,7 +55,7 @@ class VariabilityModel(Result):
     """
 
     result: Any
-    answer: Answer
+    answer: Predict
 
     @property
     def influence(self) -> pd.Series:
@@ -220,33 +224,37 @@ def explain_variation(
     (2.0, 1.0)
     """
     chance = np.random.default_rng(list(key_of(rng)))
-    kind = _kind(model, formula, groups, random, reml, int(chance.integers(2**31)))
+    choice = _choice(model, formula, groups, random, reml, int(chance.integers(2**31)))
     check_confidence_level(confidence_level)
     share = check_between(test_size, "test_size", 0.0, 1.0, example="0.3")
     if splits is not None and folds is not None:
         raise ValueError(f"splits={splits} and folds={folds}: rows are split at random so many times, or into folds; give one of them")
     if splits is not None:
         check_count(splits, "splits")
-    every = response == EVERY_LEVEL or (formula is not None and names_in(formula.partition("~")[0]) == [EVERY_LEVEL])
+    responses = [response] if formula is None else names_in([read_formula(formula).left])
+    every = responses == [EVERY_LEVEL]
     if every and model != "gamma":
         raise ValueError(
             f"response='levels' needs model='gamma', which takes variances that are estimated as zero or less; model={model!r} came"
         )
-    table = _table(table_or_times, response, formula, metric, every)
-    check_columns(table, [name for effect in kind.effects for name in effect.split(":")] + ([groups] if groups else []))
+    with collecting() as of_table:
+        table = _table(table_or_times, responses, metric)
+    check_columns(table, [name for effect in choice.effects for name in effect.split(":")] + ([groups] if groups else []))
     if every:
-        return _levels(table, predictors, formula, kind, confidence_level)
-    question = _question(table, response, predictors, formula, log and model != "gamma", kind)
-    usual = int(np.clip(ROWS_SPLIT // len(question.rows), 1, MOST_SPLITS))
-    test = Holdout(share, folds, usual if splits is None else splits)
-    variables, fit, note = evaluate(question, test, confidence_level, chance)
-    variables |= coefficients(fit.result, kind, question.groups, confidence_level)
-    attrs = {"result": "explain_variation", "model": model, "confidence_level": confidence_level} | question.attrs
-    warn(*question.notes, fit.note, note)
-    return VariabilityModel(dataset=xr.Dataset(variables, attrs=attrs), result=fit.result, answer=fit.answer)
+        return _levels(table, predictors, formula, choice, confidence_level, of_table)
+    if formula is not None:
+        problem = by_formula(table, formula, choice)
+    else:
+        problem = by_columns(table, response, predictors, log and model != "gamma", choice)
+    usual = int(np.clip(ROWS_SPLIT // len(problem.rows), 1, MOST_SPLITS))
+    found = evaluate(problem, Holdout(share, folds, usual if splits is None else splits), confidence_level, chance)
+    variables = found.variables | coefficients(found.fit.result, choice, problem.groups, confidence_level)
+    attrs = {"result": "explain_variation", "model": model, "confidence_level": confidence_level} | problem.attrs | found.attrs
+    dataset = noted(xr.Dataset(variables, attrs=attrs), *of_table, *problem.notes, *found.fit.notes, *found.notes)
+    return VariabilityModel(dataset=dataset, result=found.fit.result, answer=found.fit.predict)
 
 
-def _kind(model: str, formula: str | None, groups: str | None, random: str | Sequence[str], reml: bool, seed: int) -> Kind:
+def _choice(model: str, formula: str | None, groups: str | None, random: str | Sequence[str], reml: bool, seed: int) -> ModelChoice:
     """Check that the choices fit each other."""
     check_choice(model, "model", MODELS)
     effects = check_names(random, "random") if random else ()
@@ -258,64 +266,54 @@ def _kind(model: str, formula: str | None, groups: str | None, random: str | Seq
         )
     if effects and model != "mixed":
         raise ValueError(f"random={listed(effects)} is for model='mixed'")
-    return Kind(model, groups, effects, reml, seed)
-
-
-def _question(
-    table: pd.DataFrame, response: str, predictors: str | Sequence[str] | None, formula: str | None, log: bool, kind: Kind
-) -> Question:
-    """Ask by a formula, or by columns."""
-    if formula is not None:
-        return by_formula(table, formula, kind)
-    return by_columns(table, response, chosen(table, predictors, kind), log, kind)
+    return ModelChoice(model, groups, effects, reml, seed)
 
 
 def _levels(
-    table: pd.DataFrame, predictors: str | Sequence[str] | None, formula: str | None, kind: Kind, confidence_level: float
+    table: pd.DataFrame,
+    predictors: str | Sequence[str] | None,
+    formula: str | None,
+    choice: ModelChoice,
+    confidence_level: float,
+    of_table: list[Note],
 ) -> VariabilityModel:
     """Explain the mean and the variance of each level, one after the other, by the same predictors."""
-    variances = [str(name) for name in table if str(name).endswith(LEVEL_VARIANCE) and table[name].notna().any()]
+    variances = [name for name in roles_of(table).variances if table[name].notna().any()]
     if not variances:
         raise ValueError(
             "response='levels' needs timings with two or more repetitions of a level, or a table with columns such as "
             f"'execution_variance': ask for them with response= of machine_table; the table has {listed(table.columns, 40)}"
         )
     responses = [name for name in ("performance", *variances) if name in table]
-    results, parts, said = {}, [], []
+    results, parts, notes = {}, [], of_table
     for name in responses:
-        right = None if formula is None else f"{name} ~ {formula.partition('~')[2]}"
         try:
-            question = _question(table, name, predictors, right, False, kind)
-            said += question.notes
-            fit = question.fit(question.rows, question.target)
+            if formula is not None:
+                problem = by_formula(table, f"{name} ~ {formula.partition('~')[2]}", choice)
+            else:
+                problem = by_columns(table, name, predictors, False, choice)
+            fit = problem.fit(problem.rows, problem.target)
         except ValueError as error:  # one level in trouble is none for the others
-            said.append(f"{name}: {error}")
+            notes.append(Note("no_model", f"{name}: {error}", {"response": name}))
             continue
-        if fit.note:
-            said.append(f"{name}: {fit.note}")
+        notes += [Note(one.code, f"{name}: {one.message}", {**one.values, "response": name}) for one in (*problem.notes, *fit.notes)]
         results[name] = fit.result
-        found = coefficients(fit.result, kind, question.groups, confidence_level)
-        parts.append(xr.Dataset(found | {"n": ((), _units(question), {"units": "1"})}).assign_coords({RESPONSE: name}))
+        found = coefficients(fit.result, choice, problem.groups, confidence_level)
+        parts.append(xr.Dataset(found | {"n": ((), problem.units, {"units": "1"})}).assign_coords({RESPONSE: name}))
     if not parts:
-        raise ValueError("; ".join(said))
+        raise ValueError("\n".join(note.message for note in notes))
     dataset = xr.concat(parts, RESPONSE, join="outer").reindex({RESPONSE: np.array(responses, dtype=object)})
     dataset.attrs = {
         "result": "explain_variation",
-        "model": kind.model,
+        "model": choice.model,
         "confidence_level": confidence_level,
         RESPONSE: EVERY_LEVEL,
         "log": 0,
     }
-    warn(*said)
-    return VariabilityModel(dataset=dataset, result=results, answer=lambda rows: np.full(len(rows), np.nan))
+    return VariabilityModel(dataset=noted(dataset, *notes), result=results, answer=lambda rows: np.full(len(rows), np.nan))
 
 
-def _units(question: Question) -> int:
-    """Return the number of independent rows or groups."""
-    return len(question.rows) if question.groups is None else len(np.unique(question.groups))
-
-
-def _table(given: Any, response: str, formula: str | None, metric: str | None, every: bool) -> pd.DataFrame:
+def _table(given: Any, responses: list[str], metric: str | None) -> pd.DataFrame:
     """Return the table, made of timings where those were given."""
     if isinstance(given, pd.DataFrame):
         if metric is not None:
@@ -326,12 +324,10 @@ def _table(given: Any, response: str, formula: str | None, metric: str | None, e
                 f"columns {listed(table.columns[table.columns.duplicated()].unique())} occur twice; give each a name of its own"
             )
     elif isinstance(given, xr.DataArray | xr.Dataset):
-        if every:
-            asked = [f"{level}{LEVEL_VARIANCE}" for level in resolve(given, metric).levels]
-        else:
-            named = names_in(formula.partition("~")[0]) if formula is not None else [response]
-            asked = [name for name in named if name in RESPONSES or name.endswith((LEVEL_VARIATION, LEVEL_VARIANCE))]
-        table = machine_table(given, response=tuple(dict.fromkeys(["performance", *asked])), metric=metric)
+        levels = resolve(given, metric).levels if single_values(given, metric) is None else ()
+        wanted = map(variance_of, levels) if responses == [EVERY_LEVEL] else responses
+        computed = [name for name in wanted if name in computable_responses(levels)]
+        table = machine_table(given, response=tuple(dict.fromkeys(["performance", *computed])), metric=metric)
     else:
         raise TypeError(f"expected a table of machines or timings, got {type(given).__name__}")
     if len(table) < LEAST:

@@ -1,18 +1,18 @@
 """The models that explain a response by columns of a table: boosted trees, least squares, gamma and mixed models."""
 
-import re
 import warnings
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from perfarray.machines.columns import is_number, is_text
 from perfarray.machines.numerics.jackknife_covariance import jackknife_covariance
 from perfarray.machines.numerics.log_linear import log_linear
-from perfarray.numerics.types import Floats, Mask
+from perfarray.numerics.types import Floats, Integers, Mask
+from perfarray.timings.notes import Note
 from perfarray.timings.validation import listed
 
 CATEGORIES: Final = 200
@@ -22,24 +22,30 @@ OTHER: Final = "other"
 SMALL: Final = 1000
 """Rows below which trees learn in fewer and larger steps: their fits take as long as they have steps."""
 
-CLASSES = re.compile(r"""\bC\(\s*(?:Q\(\s*["'](.+?)["']\s*\)|([A-Za-z_]\w*))""")
-"""A column in a formula whose values are labels."""
-
 ALIASED: Final = 1e-8
 """Singular value, of columns of length 1, below which they are linear combinations of each other."""
 
-Answer = Callable[[pd.DataFrame], Floats]
+Predict = Callable[[pd.DataFrame], Floats]
 
 
 class Fit(NamedTuple):
-    """The fitted object, what predicts from it, and what it had to say."""
+    """The fitted object, what predicts from it, and what there is to say of it."""
 
     result: Any
-    answer: Answer
-    note: str
+    predict: Predict
+    notes: tuple[Note, ...] = ()
 
 
-class Kind(NamedTuple):
+class Terms(NamedTuple):
+    """What stands right of `~`: the columns it is computed from, those of them that are labels, and the column of a variance's noise."""
+
+    right: str
+    predictors: list[str]
+    classes: set[str]
+    noise: str | None
+
+
+class ModelChoice(NamedTuple):
     """Which model, with which random effects."""
 
     model: str
@@ -47,11 +53,6 @@ class Kind(NamedTuple):
     effects: tuple[str, ...]
     reml: bool
     seed: int
-
-
-def is_number(column: pd.Series) -> bool:
-    """Say whether a column holds numbers, or True and False."""
-    return bool(pd.api.types.is_numeric_dtype(column))
 
 
 def boosted(rows: pd.DataFrame, target: Floats, predictors: list[str], seed: int) -> Fit:
@@ -92,40 +93,45 @@ def boosted(rows: pd.DataFrame, target: Floats, predictors: list[str], seed: int
     with limited(limits=1, user_api="openmp"):
         trees.fit(prepared(rows), target)
 
-    def answer(table: pd.DataFrame) -> Floats:
+    def predict(table: pd.DataFrame) -> Floats:
         with limited(limits=1, user_api="openmp"):
             return np.asarray(trees.predict(prepared(table)), dtype=float)
 
-    return Fit(trees, answer, "")
+    return Fit(trees, predict)
 
 
-def linear(rows: pd.DataFrame, target: Floats, right: str, predictors: list[str], kind: Kind, noise: str) -> Fit:
-    """Fit a linear, gamma or mixed model; rows with labels the fit did not see have no prediction.
-
-    `right` are the terms right of `~`; `noise` is the column, if there is one, of what was taken off a variance.
-    """
+def linear(rows: pd.DataFrame, target: Floats, *, terms: Terms, choice: ModelChoice) -> Fit:
+    """Fit a linear, gamma or mixed model; rows with labels the fit did not see have no prediction."""
+    right, predictors, classes, noise = terms
     models = import_module("statsmodels.formula.api")
-    texts = [name for name in predictors if not is_number(rows[name])]
+    texts = [name for name in predictors if is_text(rows[name]) or (name in classes and not is_number(rows[name]))]
     rows = rows.assign(**{name: rows[name].astype(str) for name in texts}, _response=target)
-    labels = {name: set(rows[name]) for name in (*texts, *(quoted or plain for quoted, plain in CLASSES.findall(right))) if name in rows}
     formula = f"_response ~ {right}"
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        if kind.model == "ols":
-            result = models.ols(formula, rows).fit()
-        elif kind.model == "mixed":
-            result = _mixed(models, formula, rows, kind).fit(reml=kind.reml, method=["bfgs", "lbfgs"], maxiter=500, gtol=1e-8)
-        else:
-            result = _gamma(models, formula, rows, rows[noise].to_numpy(dtype=float) if noise in rows else np.zeros(len(rows)))
-    notes = [f"statsmodels says: {caught[-1].message}"] if kind.model == "mixed" and not result.converged and caught else []
+        try:
+            if choice.model == "ols":
+                result = models.ols(formula, rows).fit()
+            elif choice.model == "mixed":
+                result = _mixed(models, formula, rows, choice).fit(reml=choice.reml, method=["bfgs", "lbfgs"], maxiter=500, gtol=1e-8)
+            else:
+                result = _gamma(models, formula, rows, np.zeros(len(rows)) if noise is None else rows[noise].to_numpy(dtype=float))
+        except import_module("patsy").PatsyError as error:
+            raise ValueError(f"the terms {right!r} cannot be computed of {len(rows)} of the rows alone: {error}") from error
+    notes = []
+    if choice.model == "mixed" and not result.converged and caught:
+        notes.append(Note("not_converged", f"statsmodels says: {caught[-1].message}", {"message": str(caught[-1].message)}))
     aliased = [name for name, lost in zip(result.model.exog_names, _aliased(result.model.exog), strict=True) if lost]
     if aliased:
-        notes.append(
+        text = (
             f"the terms {listed(aliased)} are linear combinations of each other: they have no coefficients of their own (NaN), and "
             "influence divides between them at will"
         )
+        notes.append(Note("aliased_terms", text, {"terms": aliased}))
+    labels = {name: set(rows[name]) for name in predictors if name in texts or name in classes}
+    options = {"which": "linear"} if choice.model == "gamma" else {}
 
-    def answer(table: pd.DataFrame) -> Floats:
+    def predict(table: pd.DataFrame) -> Floats:
         ready = table[predictors].assign(**{name: table[name].astype(str) for name in texts}).reset_index(drop=True)
         known = ready.notna().all(axis=1).to_numpy(copy=True)
         for name, seen in labels.items():
@@ -133,13 +139,22 @@ def linear(rows: pd.DataFrame, target: Floats, right: str, predictors: list[str]
         found = np.full(len(ready), np.nan)
         if known.any():
             with np.errstate(invalid="ignore", divide="ignore"):
-                if kind.model == "gamma":
-                    found[known] = np.exp(np.asarray(result.predict(ready[known], which="linear"), dtype=float))
-                else:
-                    found[known] = np.asarray(result.predict(ready[known]), dtype=float)
+                found[known] = _each_predicted(lambda part: result.predict(part, **options), ready[known])
+                found = np.exp(found) if choice.model == "gamma" else found
         return found
 
-    return Fit(result, answer, "; ".join(notes))
+    return Fit(result, predict, tuple(notes))
+
+
+def _each_predicted(predict: Callable[[pd.DataFrame], Any], rows: pd.DataFrame) -> Floats:
+    """Predict all rows at once; where the formula fails, halves of them, so that a row it cannot take has NaN and the others a number."""
+    try:
+        return np.asarray(predict(rows), dtype=float)
+    except Exception:  # a formula is code: whatever it raises
+        if len(rows) == 1:
+            return np.array([np.nan])
+    half = len(rows) // 2
+    return np.concatenate([_each_predicted(predict, rows.iloc[:half]), _each_predicted(predict, rows.iloc[half:])])
 
 
 def _gamma(models: Any, formula: str, rows: pd.DataFrame, noise: Floats) -> Any:
@@ -179,12 +194,12 @@ def _gamma(models: Any, formula: str, rows: pd.DataFrame, noise: Floats) -> Any:
     return model.fit(start_params=found, maxiter=1)
 
 
-def _mixed(models: Any, formula: str, rows: pd.DataFrame, kind: Kind) -> Any:
+def _mixed(models: Any, formula: str, rows: pd.DataFrame, choice: ModelChoice) -> Any:
     """Return a mixed model: one random effect, or several crossed ones as variance components of a single group."""
-    if not kind.effects:
-        return models.mixedlm(formula, rows, groups=rows[kind.groups].astype(str))
-    joined = {f"_effect_{n}": _joined(rows, effect) for n, effect in enumerate(kind.effects)}
-    parts = {effect: f"0 + C({name})" for effect, name in zip(kind.effects, joined, strict=True)}
+    if not choice.effects:
+        return models.mixedlm(formula, rows, groups=rows[choice.groups].astype(str))
+    joined = {f"_effect_{n}": _joined(rows, effect) for n, effect in enumerate(choice.effects)}
+    parts = {effect: f"0 + C({name})" for effect, name in zip(choice.effects, joined, strict=True)}
     return models.mixedlm(formula, rows.assign(**joined), groups=np.ones(len(rows)), re_formula="0", vc_formula=parts)
 
 
@@ -194,28 +209,28 @@ def _joined(rows: pd.DataFrame, effect: str) -> pd.Series:
 
 
 def _aliased(design: Floats) -> Mask:
-    """Say which columns are linear combinations of others, so that nothing tells their coefficients."""
+    """Return which columns are linear combinations of others, so that nothing determines their coefficients."""
     length = np.linalg.norm(design, axis=0)
     _, size, directions = np.linalg.svd(np.linalg.qr(design / np.where(length > 0, length, 1.0), mode="r"))
     free = np.concatenate([size, np.zeros(design.shape[1] - len(size))]) < ALIASED
     return np.asarray((np.abs(directions[free]) > ALIASED).any(axis=0))
 
 
-def coefficients(result: Any, kind: Kind, groups: npt.NDArray[Any] | None, confidence_level: float) -> dict[str, Any]:
+def coefficients(result: Any, choice: ModelChoice, groups: Integers | None, confidence_level: float) -> dict[str, Any]:
     """Return coefficients with limits and p-values: from leaving out rows or groups; those of a mixed model are statsmodels'."""
-    if kind.model == "boosting":
+    if choice.model == "boosting":
         return {}
     from scipy.special import stdtr, stdtrit
 
-    estimate = np.asarray(result.fe_params if kind.model == "mixed" else result.params, dtype=float)
+    estimate = np.asarray(result.fe_params if choice.model == "mixed" else result.params, dtype=float)
     design = np.asarray(result.model.exog)
-    if kind.model == "mixed":
+    if choice.model == "mixed":
         error, df = np.asarray(result.bse_fe, dtype=float), np.inf
     else:
         fitted = np.asarray(result.fittedvalues)
         residuals = result.model.endog - fitted
-        units = np.arange(len(design)) if groups is None else np.unique(groups, return_inverse=True)[1]
-        if kind.model == "ols":
+        units = np.arange(len(design)) if groups is None else groups
+        if choice.model == "ols":
             covariance = jackknife_covariance(design, residuals, units)
         else:
             variance, measured = np.exp(design @ estimate), result.model.endog

@@ -1,6 +1,5 @@
 """One row per machine: how fast it is, how much it varies, and what it is made of, as typed columns."""
 
-from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -10,42 +9,31 @@ import pandas as pd
 import xarray as xr
 
 from perfarray.conventions import LEVELS, MACHINE, METRIC, UNKNOWN
+from perfarray.machines.descriptors import UNPARSED, Described, described
 from perfarray.machines.numerics.noise_ceiling import log_spread_noise, spread_of_redrawn
 from perfarray.machines.numerics.principal_components import complete_part
+from perfarray.machines.roles import (
+    COUNTS,
+    LOG_NOISE,
+    ROLES,
+    Roles,
+    computable_responses,
+    computed_roles,
+    noise_of,
+    variance_of,
+    variation_of,
+)
+from perfarray.machines.single_values import single_values
 from perfarray.numerics.levels import one_value_per_unit
 from perfarray.numerics.nested_anova import nested_anova
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.suites.distributions import relative_variation
-from perfarray.tables.descriptions.readings import READINGS, read_each, read_texts
-from perfarray.tables.descriptions.software import flags
-from perfarray.timings.notes import warn
+from perfarray.timings.notes import Note, collecting, noted
 from perfarray.timings.resampling import Rng
 from perfarray.timings.resolve import Data, Timings, check_names, resolve
 from perfarray.timings.validation import check_choice, check_count, listed
 
-RESPONSES: Final = ("performance", "relative_variation", "variation")
-LEVEL_VARIATION: Final = "_variation"
-"""A response named after a level: `execution_variation` is the standard deviation between executions, relative to the mean."""
-
-LEVEL_VARIANCE: Final = "_variance"
-"""Its square as estimated without bias, which may be negative: what a model of variances needs."""
-
-MEASURED: Final = ("n_runs", "n_benchmarks", "relative_variation_noise")
-"""Columns that say how well the responses are known."""
-
-FLAG: Final = "flag "
-"""What the names of columns of flags begin with."""
-
-UNPARSED: Final = "_unparsed"
-"""What the names of columns end with that hold the texts nothing could be read from."""
-
-NOISE: Final = "_noise"
-"""Beside it, `execution_variance_noise`: what the levels below add to the variance of means of executions, and was taken off."""
-
 ROW: Final = "row"
-
-FLAGS: Final = ("flags", "base_flags", "peak_flags", "compiler_flags", "jvm_args")
-"""Coordinates and dims that hold flags."""
 
 
 def machine_table(
@@ -98,7 +86,8 @@ def machine_table(
         flags are columns `flag -O3` of True and False.
 
         A text from which nothing could be read stays in a column `<name>_unparsed`. Attrs: `n_unparsed`, all of them, and `unparsed`, how
-        many by name; `n_zero_variation`, rows whose runs are all alike (by rounding); `unmatched`, benchmarks that were left out.
+        many by name; `n_zero_variation`, rows whose runs are all alike (by rounding); `unmatched`, benchmarks that were left out; `roles`,
+        which columns are responses, counts, noise, labels, flags or unread texts (JSON): all others describe machines.
 
     Raises
     ------
@@ -130,47 +119,39 @@ def machine_table(
     'l1_cache: 1'
     """
     check_count(n_flags, "n_flags", 0)
-    asked = check_names(response, "response")
-    field = _field(times, metric) if levels is None else None
-    data = resolve(times, metric, levels) if field is None else None
-    known = (*RESPONSES, *(f"{level}{part}" for level in (data.levels if data else ()) for part in (LEVEL_VARIATION, LEVEL_VARIANCE)))
-    for name in asked:
-        check_choice(name, "response", known)
-    array = data.array if data is not None else field
+    wanted = check_names(response, "response")
+    scores = single_values(times, metric) if levels is None else None
+    data = resolve(times, metric, levels) if scores is None else None
+    nest = data.levels if data is not None else ()
+    for name in wanted:
+        check_choice(name, "response", computable_responses(nest))
+    array = data.array if data is not None else scores
     assert array is not None  # one of the two was made
-    rows, labels = _rows(array.compute(), data.levels if data else (), across)
-    if data is None:
-        table, notes = _scores(rows, across, mean, asked)
-    else:
-        options = {"statistic": statistic, "mean": mean, "method": method, "n_resamples": n_resamples, "rng": rng}
-        table, notes = _responses(rows, data, across, asked, options)
-    columns, unparsed = _described(rows, labels, n_flags)
-    found = pd.concat([labels, table, pd.DataFrame(columns, index=table.index)], axis=1)
-    found.attrs = _attrs(array, table, unparsed) | ({"unmatched": ", ".join(notes.benchmarks)} if notes.benchmarks else {})
-    warn(*(data.notes if data else ()), notes.text)
-    return found
+    rows, labels = _rows(array.compute(), nest, across)
+    with collecting() as inner:
+        if data is None:
+            computed = _scores(rows, across, mean, wanted)
+        else:
+            options = {"statistic": statistic, "mean": mean, "method": method, "n_resamples": n_resamples, "rng": rng}
+            computed = _responses(rows, data, across, wanted, options)
+    coordinates = {str(name): coord.values for name, coord in rows.coords.items() if coord.dims == (ROW,)}
+    found = described(coordinates, labels, n_flags)
+    table = pd.concat([labels, computed.table, pd.DataFrame(found.columns, index=computed.table.index)], axis=1)
+    roles = computed_roles(wanted, nest)._replace(
+        labels=tuple(str(name) for name in table if name in (MACHINE, "file", *LEVELS)),
+        unparsed=tuple(f"{name}{UNPARSED}" for name in found.unparsed),
+        flags=found.flags,
+    )
+    table.attrs = _attrs(array, computed, found, roles)
+    return noted(table, *(data.notes if data else ()), *inner, *computed.notes)
 
 
-class _Notes(NamedTuple):
-    """Benchmarks left out of all rows, and what is to be said."""
+class _Computed(NamedTuple):
+    """Columns of responses and of what they rest on, the benchmarks that were left out of all rows, and what there is to say."""
 
-    benchmarks: tuple[str, ...] = ()
-    text: str = ""
-
-
-def _field(times: Data, metric: str | None) -> xr.DataArray | None:
-    """Return the variable that holds one value per machine, where there is no repetition dim; None where there is one."""
-    if any(dim in LEVELS for dim in times.dims):
-        return None
-    if isinstance(times, xr.DataArray):
-        return times if metric is None else None
-    numbers = [str(name) for name, variable in times.data_vars.items() if variable.dtype.kind in "iuf"]
-    wanted = metric if metric is not None else times.attrs.get(METRIC)
-    if wanted is None and len(numbers) == 1:
-        wanted = numbers[0]
-    if wanted not in numbers:
-        raise ValueError(f"which variable holds the values? Say so with metric=; the Dataset has the numbers {listed(numbers)}")
-    return times[str(wanted)]
+    table: pd.DataFrame
+    left_out: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 def _rows(array: xr.DataArray, levels: Sequence[str], across: str) -> tuple[xr.DataArray, pd.DataFrame]:
@@ -189,22 +170,23 @@ def _rows(array: xr.DataArray, levels: Sequence[str], across: str) -> tuple[xr.D
     return rows.transpose(ROW, *inner), pd.DataFrame(labels)
 
 
-def _scores(rows: xr.DataArray, across: str, mean: str, asked: tuple[str, ...]) -> tuple[pd.DataFrame, _Notes]:
+def _scores(rows: xr.DataArray, across: str, mean: str, wanted: tuple[str, ...]) -> _Computed:
     """Return performance from one value per machine (and benchmark); how it varies is not known."""
     values = rows.values.reshape(rows.sizes[ROW], -1)
-    notes, benchmarks = _Notes(), 1
+    suite, benchmarks = None, 1
     if across in rows.dims:
-        kept, columns, notes = _matched(~np.isnan(values), rows[across].values)
-        usable = np.where(kept[:, None], values, np.nan)[:, columns]
+        suite = _same_suite(~np.isnan(values), rows[across].values)
+        usable = np.where(suite.rows[:, None], values, np.nan)[:, suite.columns]
         if mean != "arithmetic" and (usable <= 0).any():
             raise ValueError(
                 f"mean={mean!r} needs positive values; {int((usable <= 0).sum())} scores are zero or negative: zeros that mean "
                 "'not measured' must be NaN"
             )
-        values, benchmarks = _MEANS[mean](usable)[:, None], int(columns.sum())
-    columns_of = {name: values[:, 0] if name == "performance" else np.full(len(values), np.nan) for name in asked}
-    counts = {"n_runs": np.ones(len(values), dtype=int), "n_benchmarks": np.full(len(values), benchmarks)}
-    return pd.DataFrame(columns_of | counts), notes
+        values, benchmarks = _MEANS[mean](usable)[:, None], int(suite.columns.sum())
+    columns = {name: values[:, 0] if name == "performance" else np.full(len(values), np.nan) for name in wanted}
+    counts = np.ones(len(values), dtype=int), np.full(len(values), benchmarks)
+    table = pd.DataFrame(columns | dict(zip(COUNTS, counts, strict=True)))
+    return _Computed(table) if suite is None else _Computed(table, suite.left_out, suite.notes)
 
 
 _MEANS: Final = {
@@ -215,39 +197,50 @@ _MEANS: Final = {
 """Means over the benchmarks of each row."""
 
 
-def _matched(measured: Mask, benchmarks: Any) -> tuple[Mask, Mask, _Notes]:
-    """Return which rows and benchmarks are the same suite for all."""
+class _Suite(NamedTuple):
+    """Which rows and benchmarks are the same suite for all, the benchmarks that are not, and what there is to say of it."""
+
+    rows: Mask
+    columns: Mask
+    left_out: tuple[str, ...]
+    notes: tuple[Note, ...]
+
+
+def _same_suite(measured: Mask, benchmarks: Any) -> _Suite:
+    """Find the rows and benchmarks that leave no gap."""
     rows, columns = complete_part(measured)
     left_out = tuple(str(name) for name in benchmarks[~columns])
-    said = []
+    notes = []
     if left_out:
-        said.append(f"{len(left_out)} of {len(columns)} benchmarks are left out, so that all rows have the same suite: {listed(left_out)}")
+        text = f"{len(left_out)} of {len(columns)} benchmarks are left out, so that all rows have the same suite: {listed(left_out)}"
+        notes.append(Note("benchmarks_left_out", text, {"benchmarks": list(left_out), "of": len(columns)}))
     if not rows.all():
-        said.append(f"{int((~rows).sum())} of {len(rows)} rows lack benchmarks of the suite and have no response")
-    return rows, columns, _Notes(left_out, "; ".join(said))
+        lacking = int((~rows).sum())
+        text = f"{lacking} of {len(rows)} rows lack benchmarks of the suite and have no response"
+        notes.append(Note("incomplete_rows", text, {"rows": lacking, "of": len(rows)}))
+    return _Suite(rows, columns, left_out, tuple(notes))
 
 
-def _responses(
-    rows: xr.DataArray, data: Timings, across: str, asked: tuple[str, ...], options: dict[str, Any]
-) -> tuple[pd.DataFrame, _Notes]:
+def _responses(rows: xr.DataArray, data: Timings, across: str, wanted: tuple[str, ...], options: dict[str, Any]) -> _Computed:
     """Return responses and how well they are known, one row each."""
     array = rows.reset_coords(drop=True)
     if across not in array.dims:
         array = array.expand_dims({across: ["all"]})
     array = array.transpose(ROW, across, *data.levels)
-    kept, columns, notes = _matched(array.notnull().any(data.levels).values, array[across].values)
+    kept, columns, left_out, notes = _same_suite(array.notnull().any(data.levels).values, array[across].values)
     suite = array.isel({ROW: np.flatnonzero(kept), across: np.flatnonzero(columns)}).assign_attrs(array.attrs)
     found = relative_variation(suite, across=across, levels=data.levels, **options)
     score, relative = found["performance"].values, found["relative_variation"].values
     runs = found["n"].values.astype(int)
     computed = {"performance": score, "relative_variation": relative, "variation": score * relative}
     computed |= _by_level(suite.values, data.levels)
-    beside = [f"{name}{NOISE}" for name in asked if name.endswith(LEVEL_VARIANCE)]
-    placed = {name: _placed(computed[name], kept) for name in (*asked, *beside)}
-    placed |= {"n_runs": _placed(runs, kept, 0), "n_benchmarks": _placed(np.full(len(runs), int(columns.sum())), kept, 0)}
-    if "relative_variation" in asked or "variation" in asked:
-        placed["relative_variation_noise"] = _placed(_noise(suite.values, data.levels, runs, options["statistic"]), kept)
-    return pd.DataFrame(placed), notes
+    roles = computed_roles(wanted, data.levels)
+    placed = {name: _placed(computed[name], kept) for name in (*wanted, *roles.noise.values())}
+    for name, numbers in zip(COUNTS, (runs, np.full(len(runs), int(columns.sum()))), strict=True):
+        placed[name] = _placed(numbers, kept, 0)
+    if roles.log_noise:
+        placed[LOG_NOISE] = _placed(_noise(suite.values, data.levels, runs, options["statistic"]), kept)
+    return _Computed(pd.DataFrame(placed), left_out, notes)
 
 
 def _placed(values: npt.NDArray[Any], kept: Mask, blank: float = np.nan) -> npt.NDArray[Any]:
@@ -265,9 +258,9 @@ def _by_level(values: Floats, levels: tuple[str, ...]) -> dict[str, Floats]:
     noise = _mean_of_known((found.level_variance - found.variance) / squared)
     columns = {}
     for number, level in enumerate(levels):
-        columns[f"{level}{LEVEL_VARIANCE}"] = variance[:, number]
-        columns[f"{level}{LEVEL_VARIANCE}{NOISE}"] = noise[:, number]
-        columns[f"{level}{LEVEL_VARIATION}"] = np.sqrt(np.maximum(variance[:, number], 0.0))
+        columns[variance_of(level)] = variance[:, number]
+        columns[noise_of(variance_of(level))] = noise[:, number]
+        columns[variation_of(level)] = np.sqrt(np.maximum(variance[:, number], 0.0))
     return columns
 
 
@@ -288,66 +281,19 @@ def _noise(values: Floats, levels: tuple[str, ...], runs: Integers, statistic: s
     return noise
 
 
-def _described(rows: xr.DataArray, labels: pd.DataFrame, n_flags: int) -> tuple[dict[str, Any], Counter[str]]:
-    """Return descriptors as typed columns, and how many texts of each could not be read."""
-    columns: dict[str, Any] = {}
-    unparsed: Counter[str] = Counter()
-    described = {str(name): coord.values for name, coord in rows.coords.items() if coord.dims == (ROW,)}
-    for name, values in described.items():
-        if name in FLAGS:
-            columns |= _flag_columns(values, n_flags)
-        elif name in READINGS and values.dtype.kind in "OUS":
-            read, failed = read_texts(name, values.tolist())
-            typed = {key: _typed(np.array(own, dtype=object)) for key, own in read.items() if key not in labels}
-            columns |= {key: _filled(column, described.get(key)) for key, column in typed.items()}
-            if any(failed):
-                columns[f"{name}{UNPARSED}"] = failed
-                unparsed[name] = sum(1 for text in failed if text)
-        elif name not in labels:
-            columns.setdefault(name, _typed(values))
-    return columns, unparsed
-
-
-def _filled(column: Any, stated: Any) -> Any:
-    """Return numbers as they are stated, with their gaps filled by a column that was read; the column where no numbers are stated."""
-    if not isinstance(stated, np.ndarray) or stated.dtype.kind not in "iuf":
-        return column
-    known = stated.astype(float)
-    return np.where(np.isnan(known), column, known) if isinstance(column, np.ndarray) and column.dtype.kind == "f" else known
-
-
-def _typed(values: npt.NDArray[Any]) -> Any:
-    """Return numbers as float, answers as True and False where all are known, all else as categories with `unknown`."""
-    if values.dtype.kind in "iufb":
-        return values
-    stated = [value for value in values.tolist() if value is not None and value != UNKNOWN and value == value]
-    if stated and all(isinstance(value, bool) for value in stated):
-        if len(stated) == len(values):
-            return values.astype(bool)
-        return pd.Categorical([UNKNOWN if value is None else {True: "yes", False: "no"}.get(value, UNKNOWN) for value in values.tolist()])
-    if stated and all(isinstance(value, int | float) for value in stated):
-        return np.array([float(value) if isinstance(value, int | float) else np.nan for value in values.tolist()])
-    return pd.Categorical([UNKNOWN if value is None or value != value else str(value) for value in values.tolist()])
-
-
-def _flag_columns(values: npt.NDArray[Any], n_flags: int) -> dict[str, Mask]:
-    """Return the commonest flags, in order of how often they occur, as True and False."""
-    given = [own or () for own in read_each(flags, values.tolist())]
-    number = Counter(flag for own in given for flag in own)
-    chosen = sorted(number, key=lambda flag: (-number[flag], flag))[:n_flags]
-    return {f"{FLAG}{flag}": np.array([flag in own for own in given]) for flag in chosen}
-
-
-def _attrs(array: xr.DataArray, table: pd.DataFrame, unparsed: Counter[str]) -> dict[Hashable, Any]:
+def _attrs(array: xr.DataArray, computed: _Computed, found: Described, roles: Roles) -> dict[Hashable, Any]:
     """Return the attrs of the table."""
     attrs: dict[Hashable, Any] = {
         "result": "machine_table",
         METRIC: str(array.name or "time"),
         "units": str(array.attrs.get("units", "1")),
         "better": str(array.attrs.get("better", "lower")),
-        "n_unparsed": sum(unparsed.values()),
-        "unparsed": ", ".join(f"{name}: {count}" for name, count in sorted(unparsed.items())),
+        "n_unparsed": sum(found.unparsed.values()),
+        "unparsed": ", ".join(f"{name}: {count}" for name, count in sorted(found.unparsed.items())),
+        ROLES: roles.to_attr(),
     }
-    if "relative_variation" in table:
-        attrs["n_zero_variation"] = int((table["relative_variation"] == 0).sum())
+    if "relative_variation" in roles.responses:
+        attrs["n_zero_variation"] = int((computed.table["relative_variation"] == 0).sum())
+    if computed.left_out:
+        attrs["unmatched"] = ", ".join(computed.left_out)
     return attrs

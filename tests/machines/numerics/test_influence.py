@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from perfarray.machines.numerics.influence import correlation_interval, influence_of, same_columns, split_rows
+from perfarray.machines.numerics.influence import correlation_interval, influence_of, split_rows
 from perfarray.machines.numerics.noise_ceiling import log_spread_noise, noise_ceiling, spread_of_redrawn
 
 
@@ -111,12 +111,6 @@ def test_coverage_where_rows_are_fitted_and_tested_in_turn(correlation, splits, 
     assert held[:, 1].mean() > least - 2 * error
     if not correlation:
         assert held[:, 0].mean() < 0.95 - 2 * error
-
-
-def test_copies_are_found():
-    """Equal numbers, or labels that occur together, are copies; a monotone function is not."""
-    x = np.array([1.0, 2.0, 4.0])
-    assert same_columns([x, np.log(x), x.copy(), np.array(["a", "b", "c"]), np.array(["x", "y", "z"])]) == [0, 1, 0, 3, 3]
 
 
 def test_spread_of_redrawn_medians():

@@ -1,15 +1,13 @@
 """How well a prediction does on rows it has not seen, and how much of that each predictor carries."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from perfarray.numerics.types import Floats, Integers
 
 LEAST_UNITS = 6
-"""Integers or groups that were tested, below which nothing is said about whether an influence is more than chance."""
+"""Rows or groups that were tested, below which nothing is said about whether an influence is more than chance."""
 
 
 class Correlation(NamedTuple):
@@ -30,7 +28,7 @@ class Influence(NamedTuple):
 
 
 def split_rows(
-    number: int, groups: npt.NDArray[Any] | None, test_size: float, folds: int | None, rng: np.random.Generator, splits: int = 1
+    number: int, groups: Integers | None, test_size: float, folds: int | None, rng: np.random.Generator, splits: int = 1
 ) -> list[Integers]:
     """Draw the rows to test on: a share of them, once or several times, or `folds` parts that cover all; rows of a group stay together.
 
@@ -83,9 +81,9 @@ def _share(codes: Integers, sizes: Integers, wanted: float, rng: np.random.Gener
 def correlation_interval(
     measured: Floats,
     predicted: Floats,
-    units: npt.NDArray[Any] | None,
+    units: Integers | None,
     confidence_level: float,
-    splits: npt.NDArray[Any] | None = None,
+    splits: Integers | None = None,
     roles: int = 1,
 ) -> Correlation:
     """Return Pearson's correlation of what was measured and predicted, with an interval on Fisher's scale.
@@ -155,7 +153,7 @@ def _within(sums: Floats, floors: tuple[float, float]) -> Floats:
     return np.asarray(np.where(varies, xy / np.sqrt(np.where(varies, xx * yy, 1.0)), np.nan))
 
 
-def influence_of(losses: Floats, variance: float, units: npt.NDArray[Any], confidence_level: float) -> Influence:
+def influence_of(losses: Floats, variance: float, units: Integers, confidence_level: float) -> Influence:
     """Return influence from what permuting each predictor adds to the squared error of every row tested.
 
     Parameters
@@ -180,39 +178,19 @@ def influence_of(losses: Floats, variance: float, units: npt.NDArray[Any], confi
     if not losses.size:
         nothing = np.full(len(losses), np.nan)
         return Influence(np.zeros(len(losses)), nothing, nothing, nothing)
-    told = np.isfinite(losses)
-    values = told.sum(axis=-1)
-    mean = np.where(values > 0, np.where(told, losses, 0.0).sum(axis=-1) / np.maximum(values, 1), np.nan)
+    known = np.isfinite(losses)
+    values = known.sum(axis=-1)
+    mean = np.where(values > 0, np.where(known, losses, 0.0).sum(axis=-1) / np.maximum(values, 1), np.nan)
     positive = np.maximum(np.nan_to_num(mean), 0.0)
     total = positive.sum()
     percent = 100 * positive / total if total > 0 else np.zeros_like(positive)
     codes = np.unique(units, return_inverse=True)[1]
     shape = len(losses), int(codes.max(initial=-1)) + 1
     places = (np.arange(len(losses))[:, None] * shape[1] + codes).ravel()
-    apart = np.where(told, losses - mean[:, None], 0.0).ravel()
+    apart = np.where(known, losses - mean[:, None], 0.0).ravel()
     sums = np.bincount(places, weights=apart, minlength=shape[0] * shape[1]).reshape(shape)
-    number = (np.bincount(places, weights=told.ravel(), minlength=shape[0] * shape[1]).reshape(shape) > 0).sum(axis=-1)
+    number = (np.bincount(places, weights=known.ravel(), minlength=shape[0] * shape[1]).reshape(shape) > 0).sum(axis=-1)
     error = np.sqrt((sums**2).sum(axis=-1) * number / np.maximum(number - 1, 1)) / np.maximum(values, 1)
     half = np.where(number >= LEAST_UNITS, t.ppf((1 + confidence_level) / 2, np.maximum(number - 1, 1)) * error, np.nan)
     scale = variance if variance > 0 else np.nan
     return Influence(percent, mean / scale, (mean - half) / scale, (mean + half) / scale)
-
-
-def same_columns(columns: Sequence[npt.NDArray[Any]]) -> list[int]:
-    """Return for each column the number of the first that holds the same in every row (itself, if none before does).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> same_columns([np.array([1, 2]), np.array([2, 1]), np.array([1, 2])])
-    [0, 1, 0]
-    """
-    seen: dict[bytes, int] = {}
-    return [seen.setdefault(_content(column), number) for number, column in enumerate(columns)]
-
-
-def _content(column: npt.NDArray[Any]) -> bytes:
-    """Return what tells columns apart: numbers themselves, other labels by where each occurs."""
-    if column.dtype.kind in "iufb":
-        return column.astype(float).tobytes()
-    return b"labels" + np.unique(column.astype(str), return_inverse=True)[1].astype(np.int32).tobytes()

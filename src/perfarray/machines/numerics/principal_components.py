@@ -48,6 +48,15 @@ def principal_axes(table: Floats, *, scale: bool) -> Components:
     return Components(left * singular[..., None, :] * signs, loadings * signs, variances, ratios, centres, divisors)
 
 
+def correlations(values: Floats) -> Floats:
+    """Return Pearson's correlations between the columns of tables; NaN where one is constant."""
+    centred = values - values.mean(axis=-2, keepdims=True)
+    length = np.sqrt((centred**2).sum(axis=-2))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        unit = centred / np.where(length > 0, length, np.nan)[..., None, :]
+    return np.asarray(np.clip(np.swapaxes(unit, -1, -2) @ unit, -1.0, 1.0))
+
+
 def complete_part(measured: Mask) -> tuple[Mask, Mask]:
     """Return samples and features to keep so that no gap is left.
 

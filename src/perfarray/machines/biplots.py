@@ -1,0 +1,63 @@
+"""Machines and benchmarks in one picture."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from perfarray.machines.principal_components import principal_components
+from perfarray.timings.resolve import Data
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def biplot(
+    times: Data,
+    /,
+    *,
+    samples: str = "machine",
+    features: str = "benchmark",
+    statistic: str = "median",
+    scale: bool = False,
+    impute: str | None = None,
+    unit: str | None = None,
+    levels: str | Sequence[str] | None = None,
+    metric: str | None = None,
+    ax: "Axes | None" = None,
+    **keywords: Any,
+) -> "Axes":
+    """Draw machines as points and benchmarks as arrows along the first two principal components.
+
+    Parameters
+    ----------
+    times : DataArray or Dataset
+        As for `principal_components`.
+    samples, features, statistic, scale, impute, unit, levels, metric : optional
+        As for `principal_components`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default: a new figure.
+    **keywords
+        What the picture takes: `kind`, `components`.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ValueError
+        As `principal_components`.
+    ImportError
+        When matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import numpy as np, xarray as xr, perfarray
+    >>> table = xr.DataArray(np.eye(3), dims=("machine", "benchmark"), coords={"machine": [1, 2, 3], "benchmark": ["a", "b", "c"]})
+    >>> ax = table.perf.biplot()
+    >>> ax.get_xlabel()
+    'principal component 1 (50 % of the variance)'
+    """
+    found = principal_components(
+        times, samples=samples, features=features, statistic=statistic, scale=scale, impute=impute, unit=unit, levels=levels, metric=metric
+    )
+    return found.plot(ax=ax, **keywords)

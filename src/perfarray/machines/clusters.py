@@ -1,0 +1,95 @@
+"""Which machines behave alike: groups by the distances between their scores on the principal components."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+
+from perfarray.machines.numerics.principal_components import cluster_labels
+from perfarray.machines.principal_components import COMPONENT, coordinates_along, principal_components
+from perfarray.numerics.types import Floats
+from perfarray.timings.apply import Output, apply
+from perfarray.timings.resolve import Data
+from perfarray.timings.validation import check_choice, check_count
+
+LINKAGES = ("ward", "average", "complete", "single", "weighted", "centroid", "median")
+
+
+def cluster_machines(
+    times: Data,
+    n_clusters: int,
+    *,
+    method: str = "ward",
+    samples: str = "machine",
+    features: str = "benchmark",
+    statistic: str = "median",
+    scale: bool = False,
+    n_components: int | None = None,
+    impute: str | None = None,
+    unit: str | None = None,
+    levels: str | Sequence[str] | None = None,
+    metric: str | None = None,
+) -> xr.DataArray:
+    """Group machines that behave alike, by the distances between their scores on the principal components.
+
+    Parameters
+    ----------
+    times : DataArray or Dataset
+        As for `principal_components`.
+    n_clusters : int
+        How many groups.
+    method : {"ward", "average", "complete", "single", "weighted", "centroid", "median"}
+        How SciPy's hierarchy joins groups (`scipy.cluster.hierarchy.linkage`).
+    samples, features, statistic, scale, impute, unit, levels, metric : optional
+        As for `principal_components`.
+    n_components : int, optional
+        How many components distances are taken from; default: all, which are the distances between the machines themselves.
+
+    Returns
+    -------
+    DataArray
+        Cluster of every sample, 1, 2, ... in the order of the samples. Samples left out because of gaps are named in the attr
+        `dropped_samples`; where further dims make several analyses, they are NaN.
+
+    Raises
+    ------
+    ValueError
+        As `principal_components`; more clusters than samples.
+
+    References
+    ----------
+    S. Irving et al., "Computer comparisons in the presence of performance variation", 2018, section 11.
+
+    Examples
+    --------
+    >>> import xarray as xr, perfarray
+    >>> table = xr.DataArray([[1.0, 2.0], [1.1, 2.1], [9.0, 8.0]], dims=("machine", "benchmark"), coords={"machine": ["x", "y", "z"]})
+    >>> table.perf.cluster_machines(2).values.tolist()
+    [1, 1, 2]
+    """
+    check_choice(method, "method", LINKAGES)
+    number = check_count(n_clusters, "n_clusters")
+    found = principal_components(
+        times, samples=samples, features=features, statistic=statistic, scale=scale, n_components=n_components, impute=impute, unit=unit,
+        levels=levels, metric=metric,
+    ).to_dataset()  # fmt: skip
+    score = found["score"]
+    if number > score.sizes[samples]:
+        raise ValueError(f"n_clusters={n_clusters}: there are {score.sizes[samples]} labels of {samples!r} to group")
+    gaps = bool(score.isnull().any())
+
+    def kernel(scores: Floats) -> tuple[np.ndarray, ...]:
+        cells = scores.reshape(-1, *scores.shape[-2:])
+        labels = np.full(cells.shape[:-1], np.nan)
+        # SciPy's hierarchy takes one set of points at a time; samples and components that a cell lacks are NaN.
+        for cell, own in zip(cells, labels, strict=True):
+            here = ~np.isnan(cell).all(axis=-1)
+            if here.sum() >= number:
+                own[here] = cluster_labels(np.nan_to_num(cell[here]), number, method)
+        return ((labels if gaps else labels.astype(int)).reshape(scores.shape[:-1]),)
+
+    labels = score[samples].values
+    outputs = {"cluster": Output((samples,), "1", float if gaps else int)}
+    attrs = found.attrs | {"result": "cluster_machines", "method": method, "n_clusters": number}
+    clusters = apply(kernel, score, core=[(samples, COMPONENT)], outputs=outputs, coords={samples: labels.tolist()})["cluster"]
+    return clusters.assign_coords(coordinates_along(score, samples)).assign_attrs(attrs)

@@ -1,0 +1,82 @@
+"""Descriptions of machines as typed columns: numbers, True and False, categories."""
+
+from collections import Counter
+from collections.abc import Container, Mapping
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from perfarray.conventions import UNKNOWN
+from perfarray.numerics.types import Mask
+from perfarray.tables.descriptions.readings import READINGS, read_each, read_texts
+from perfarray.tables.descriptions.software import flags
+
+FLAG: Final = "flag "
+"""What the names of columns of flags begin with."""
+
+UNPARSED: Final = "_unparsed"
+"""What the names of columns end with that hold the texts nothing could be read from."""
+
+FLAGS: Final = ("flags", "base_flags", "peak_flags", "compiler_flags", "jvm_args")
+"""Coordinates and dims that hold flags."""
+
+
+class Described(NamedTuple):
+    """Descriptors as columns, the names of those of flags, and how many texts of each descriptor could not be read."""
+
+    columns: dict[str, Any]
+    flags: tuple[str, ...]
+    unparsed: Counter[str]
+
+
+def described(coordinates: Mapping[str, npt.NDArray[Any]], labels: Container[str], n_flags: int) -> Described:
+    """Read descriptors, of which each has a value for every row; those that label the rows have a column already."""
+    columns: dict[str, Any] = {}
+    of_flags: dict[str, Mask] = {}
+    unparsed: Counter[str] = Counter()
+    for name, values in coordinates.items():
+        if name in FLAGS:
+            of_flags |= _flag_columns(values, n_flags)
+            columns |= of_flags
+        elif name in READINGS and values.dtype.kind in "OUS":
+            read, failed = read_texts(name, values.tolist())
+            typed = {key: _typed(np.array(own, dtype=object)) for key, own in read.items() if key not in labels}
+            columns |= {key: _filled(column, coordinates.get(key)) for key, column in typed.items()}
+            if any(failed):
+                columns[f"{name}{UNPARSED}"] = failed
+                unparsed[name] = sum(1 for text in failed if text)
+        elif name not in labels:
+            columns.setdefault(name, _typed(values))
+    return Described(columns, tuple(of_flags), unparsed)
+
+
+def _filled(column: Any, stated: Any) -> Any:
+    """Return numbers as they are stated, with their gaps filled by a column that was read; the column where no numbers are stated."""
+    if not isinstance(stated, np.ndarray) or stated.dtype.kind not in "iuf":
+        return column
+    known = stated.astype(float)
+    return np.where(np.isnan(known), column, known) if isinstance(column, np.ndarray) and column.dtype.kind == "f" else known
+
+
+def _typed(values: npt.NDArray[Any]) -> Any:
+    """Return numbers as float, answers as True and False where all are known, all else as categories with `unknown`."""
+    if values.dtype.kind in "iufb":
+        return values
+    stated = [value for value in values.tolist() if value is not None and value != UNKNOWN and value == value]
+    if stated and all(isinstance(value, bool) for value in stated):
+        if len(stated) == len(values):
+            return values.astype(bool)
+        return pd.Categorical([UNKNOWN if value is None else {True: "yes", False: "no"}.get(value, UNKNOWN) for value in values.tolist()])
+    if stated and all(isinstance(value, int | float) for value in stated):
+        return np.array([float(value) if isinstance(value, int | float) else np.nan for value in values.tolist()])
+    return pd.Categorical([UNKNOWN if value is None or value != value else str(value) for value in values.tolist()])
+
+
+def _flag_columns(values: npt.NDArray[Any], n_flags: int) -> dict[str, Mask]:
+    """Return the commonest flags, in order of how often they occur, as True and False."""
+    given = [own or () for own in read_each(flags, values.tolist())]
+    number = Counter(flag for own in given for flag in own)
+    chosen = sorted(number, key=lambda flag: (-number[flag], flag))[:n_flags]
+    return {f"{FLAG}{flag}": np.array([flag in own for own in given]) for flag in chosen}

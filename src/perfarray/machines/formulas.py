@@ -1,0 +1,135 @@
+"""Model formulas, read by patsy, the engine with which statsmodels fits them: terms, and the columns each of them is computed from."""
+
+import ast
+import builtins
+from collections.abc import Container, Iterable, Iterator
+from importlib import import_module
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from perfarray.numerics.types import Floats
+
+LOGS: Final = ("log", "log2", "log10")
+
+
+class Formula(NamedTuple):
+    """A formula in two parts: the code left of `~`, and patsy's terms right of it."""
+
+    text: str
+    left: str
+    terms: tuple[Any, ...]
+
+    def right(self) -> str:
+        """Write the terms as patsy does: `(a + b)**2` is `a + b + a:b`."""
+        return str(import_module("patsy").ModelDesc([], self.terms).describe()).removeprefix("~ ")
+
+    def codes(self) -> list[str]:
+        """Return the Python code of every factor of the terms."""
+        return [code for term in self.terms for code in codes_of(term)]
+
+    def without(self, columns: Container[str]) -> "Formula":
+        """Return the formula without the terms that are computed from certain columns."""
+        return self._replace(terms=tuple(term for term in self.terms if not any(name in columns for name in names_in(codes_of(term)))))
+
+
+def read_formula(text: str) -> Formula:
+    """Read a formula.
+
+    Raises
+    ------
+    ValueError
+        Where there is no `~`, no response, or patsy cannot read it.
+    """
+    left, tilde, _ = text.partition("~")
+    if not tilde:
+        raise ValueError(f"formula={text!r} has no '~'; write response ~ predictors")
+    patsy = import_module("patsy")
+    try:
+        described = patsy.ModelDesc.from_formula(text)
+        formula = Formula(text, left.strip(), tuple(described.rhs_termlist))
+        named = names_in([formula.left, *formula.codes()]) if described.lhs_termlist else []
+    except (patsy.PatsyError, SyntaxError) as error:
+        raise ValueError(f"formula={text!r} cannot be read: {error}") from error
+    if not named or not names_in([formula.left]):
+        raise ValueError(f"formula={text!r} names no response left of '~'")
+    return formula
+
+
+def codes_of(term: Any) -> list[str]:
+    """Return the Python code of every factor of a term."""
+    return [str(factor.name()) for factor in term.factors]
+
+
+def names_in(codes: Iterable[str]) -> list[str]:
+    """Return the names that code is computed from, in the order of writing, each once: quoted by Q, or neither called nor its own.
+
+    Examples
+    --------
+    >>> names_in(["np.log(cores)", "C(os, Treatment(reference='linux'))", "bs(clock, df=4)", 'Q("flag -O3")'])
+    ['np', 'cores', 'os', 'clock', 'flag -O3']
+    """
+    found: dict[str, None] = {}
+    for nodes in _nodes(codes):
+        called = {node.func for node in nodes if isinstance(node, ast.Call)}
+        own = {node.arg for node in nodes if isinstance(node, ast.arg)}
+        own |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        names = [(node.lineno, node.col_offset, _name(node)) for node in nodes if node not in called]
+        found |= dict.fromkeys(name for _, _, name in sorted(names, key=lambda place: place[:2]) if name is not None and name not in own)
+    return list(found)
+
+
+def columns_in(codes: Iterable[str], table: pd.DataFrame) -> list[str]:
+    """Return the columns that code is computed from, also those that the table lacks; the engine's own names are none."""
+    known = {"np", *dir(builtins), *import_module("patsy.builtins").__all__}
+    return [name for name in names_in(codes) if name in table or name not in known]
+
+
+def logged_in(codes: Iterable[str]) -> set[str]:
+    """Return the names of which code takes the log."""
+    calls = [node for nodes in _nodes(codes) for node in nodes if isinstance(node, ast.Call) and len(node.args) == 1]
+    return {
+        name for call in calls if ast.unparse(call.func).rpartition(".")[2] in LOGS and (name := _name(call.args[0])) is not None
+    }  # fmt: skip
+
+
+def classes_in(codes: Iterable[str]) -> set[str]:
+    """Return the names whose values code takes for labels: the first argument of C."""
+    calls = [node for nodes in _nodes(codes) for node in nodes if isinstance(node, ast.Call) and node.args]
+    return {name for call in calls if ast.unparse(call.func) == "C" and (name := _name(call.args[0])) is not None}
+
+
+def evaluate_formula(formula: Formula, rows: pd.DataFrame) -> Floats:
+    """Return the left side of a formula, of rows that all of it can be computed of.
+
+    Raises
+    ------
+    ValueError
+        What cannot be computed, and why; or of how many rows there is no number.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        try:
+            model = import_module("statsmodels.formula.api").ols(f"{formula.left} ~ {formula.right()}", rows)
+        except Exception as error:  # a formula is code: whatever it raises
+            raise ValueError(f"formula={formula.text!r} cannot be computed: {error}") from error
+    found = np.asarray(model.endog, dtype=float)
+    lost = len(rows) - int((np.isfinite(found) & np.isfinite(model.exog).all(axis=1)).sum())
+    if lost:
+        raise ValueError(f"formula={formula.text!r} has no number for {lost} of {len(rows)} rows, such as the log of zero: leave those out")
+    return found
+
+
+def _nodes(codes: Iterable[str]) -> Iterator[list[ast.expr | ast.arg]]:
+    """Parse expressions; a quoted column is one node."""
+    for code in codes:
+        yield [node for node in ast.walk(ast.parse(code, mode="eval")) if isinstance(node, ast.expr | ast.arg)]
+
+
+def _name(node: ast.AST) -> str | None:
+    """Return the name that a node stands for, plain or quoted by Q."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "Q" and len(node.args) == 1 and isinstance(node.args[0], ast.Constant):
+        return str(node.args[0].value)
+    return None

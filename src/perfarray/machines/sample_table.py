@@ -1,0 +1,106 @@
+"""One number for each sample and feature: repetitions summarised, gaps left out or filled."""
+
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from perfarray.conventions import METRIC
+from perfarray.machines.numerics.principal_components import complete_part
+from perfarray.machines.single_values import single_values
+from perfarray.numerics.bootstrap import evaluate
+from perfarray.numerics.levels import one_value_per_unit
+from perfarray.numerics.types import Floats
+from perfarray.timings.apply import Output, apply
+from perfarray.timings.notes import Note
+from perfarray.timings.resolve import Data, check_dim, check_names, check_positive_values, resolve
+from perfarray.timings.units import describe_unit, unit_place
+from perfarray.timings.validation import listed
+
+
+class TooFew(ValueError):
+    """A table of which too little is left without gaps."""
+
+
+def sample_table(
+    times: Data,
+    samples: str,
+    features: str,
+    statistic: str,
+    unit: str | None,
+    levels: str | Sequence[str] | None,
+    metric: str | None,
+) -> tuple[xr.DataArray, tuple[Note, ...]]:
+    """Return one number per sample and feature, in memory, with the attrs of a result; and what there is to say."""
+    if samples == features:
+        raise ValueError(f"samples={samples!r} and features={features!r} are the same dim; name two")
+    scores = single_values(times, metric) if levels is None else None
+    if scores is not None:
+        if unit is not None:
+            raise ValueError(f"unit={unit!r} was given for data without a repetition dim (dims {tuple(scores.dims)})")
+        _check_dims(scores, samples, features)
+        kept = {key: scores.attrs[key] for key in ("units", "better") if key in scores.attrs}
+        return scores.astype(float).compute().assign_attrs({METRIC: str(scores.name or "score")} | kept), ()
+    data = resolve(times, metric, levels)
+    _check_dims(data.array, samples, features)
+    if statistic == "geometric":
+        check_positive_values(data, "statistic='geometric'")
+    place = unit_place(data, unit)
+    depth = len(data.levels)
+
+    def kernel(values: Floats) -> tuple[Floats, ...]:
+        sample = one_value_per_unit(values, depth, place)
+        rows = sample.reshape(-1, sample.shape[-1])
+        found = np.exp(evaluate(np.log(rows), "mean")) if statistic == "geometric" else evaluate(rows, statistic)
+        return (found.reshape(sample.shape[:-1]),)
+
+    table = apply(kernel, data.array, core=[data.levels], outputs={"value": Output((), data.units)})["value"].compute()
+    attrs = describe_unit(data, place) | {"statistic": statistic, "units": data.units, "better": data.better}
+    return table.drop_attrs().assign_attrs(attrs), data.notes
+
+
+def _check_dims(array: xr.DataArray, samples: str, features: str) -> None:
+    """Raise unless the array has both dims."""
+    check_names((samples, features), "samples, features")
+    check_dim(array, samples, "samples")
+    check_dim(array, features, "features")
+
+
+class Complete(NamedTuple):
+    """A table without gaps, attrs that say what became of them, and what there is to say."""
+
+    table: xr.DataArray
+    attrs: dict[str, Hashable]
+    notes: tuple[Note, ...]
+
+
+def without_gaps(table: xr.DataArray, samples: str, features: str, impute: str | None) -> Complete:
+    """Leave out or fill what was not measured."""
+    finite = (table.notnull() & (abs(table) != np.inf)).transpose(samples, features)
+    if impute == "mean":
+        rows, columns = (finite.any(dim).values for dim in (features, samples))
+    else:
+        rows, columns = complete_part(finite.values)
+    places = {samples: np.flatnonzero(rows), features: np.flatnonzero(columns)}
+    kept, there = table.isel(places), finite.isel(places)
+    if kept.sizes[samples] < 2 or kept.sizes[features] < 1:
+        raise TooFew(
+            f"{kept.sizes[samples]} labels of {samples!r} and {kept.sizes[features]} of {features!r} are left without gaps, of "
+            f"{table.sizes[samples]} and {table.sizes[features]}; two and one are needed: measure more, select, or give impute='mean'"
+        )
+    attrs: dict[str, Hashable] = {"impute": impute or "none"}
+    notes = []
+    for name, dim, keep in (("dropped_samples", samples, rows), ("dropped_features", features, columns)):
+        dropped = [str(label) for label in table[dim].values[~keep]]
+        if dropped:
+            attrs[name] = ", ".join(dropped)
+            text = f"{len(dropped)} of {len(keep)} labels of {dim!r} are left out for lack of values: {listed(dropped)}"
+            notes.append(Note(name, text, {"dim": dim, "labels": dropped, "of": len(keep)}))
+    filled = int((~there).sum())
+    if filled:
+        attrs["n_imputed"] = filled
+        text = f"{filled} of {kept.size} values were not measured and are replaced by the mean of their {features}"
+        notes.append(Note("imputed", text, {"values": filled, "of": kept.size}))
+        kept = kept.where(there, kept.where(there).mean(samples)).assign_attrs(kept.attrs)
+    return Complete(kept, attrs, tuple(notes))

@@ -1,0 +1,22 @@
+"""Scores without repetitions, as in dumps of published results: one value per cell."""
+
+import xarray as xr
+
+from perfarray.conventions import LEVELS, METRIC
+from perfarray.timings.resolve import Data
+from perfarray.timings.validation import listed
+
+
+def single_values(times: Data, metric: str | None) -> xr.DataArray | None:
+    """Return the variable that holds one value per cell, where there is no repetition dim; None where there is one."""
+    if any(dim in LEVELS for dim in getattr(times, "dims", LEVELS)):
+        return None
+    if isinstance(times, xr.DataArray):
+        return times if metric is None else None
+    numbers = [str(name) for name, variable in times.data_vars.items() if variable.dtype.kind in "iuf"]
+    wanted = metric if metric is not None else times.attrs.get(METRIC)
+    if wanted in numbers:
+        return times[str(wanted)]
+    if metric is None and len(numbers) == 1:
+        return times[numbers[0]]
+    raise ValueError(f"which variable holds the values? Say so with metric=; the Dataset has the numbers {listed(numbers)}")
