@@ -28,10 +28,10 @@ from .mixtures.model import GaussianMixture as GaussianMixture
 from .readers.archives import read as read
 from .readers.archives import read_archive as read_archive
 from .speedups.files import speedup_report as speedup_report
+from .speedups.observed import overall_speedup as overall_speedup
+from .speedups.observed import speedup as speedup
 from .speedups.proportion import accelerated_proportion as accelerated_proportion
 from .speedups.proportion import required_benchmarks as required_benchmarks
-from .speedups.protocols import overall_speedup as overall_speedup
-from .speedups.protocols import speedup as speedup
 from .speedups.protocols import speedup_test as speedup_test
 from .suites.distributions import five_number_summary as five_number_summary
 from .suites.distributions import relative_variation as relative_variation

@@ -187,7 +187,9 @@ def test_lazy_is_the_same(suite):
     pytest.importorskip("dask")
     lazy = suite.chunk(benchmark=2).perf.speedup_test("old", statistic="median")
     assert lazy["pvalue"].chunks is not None
-    xr.testing.assert_identical(lazy.compute(), suite.perf.speedup_test("old", statistic="median"))
+    computed = lazy.compute()
+    assert computed.attrs.pop("unchecked") == "one_side single_units"
+    xr.testing.assert_identical(computed, suite.perf.speedup_test("old", statistic="median"))
     xr.testing.assert_allclose(suite.chunk(benchmark=2).perf.speedup("old"), suite.perf.speedup("old"))
 
 

@@ -1,4 +1,4 @@
-"""Reports made of several topics: the Speedup-Test's, from its configuration to its four files."""
+"""The Speedup-Test's report, from its configuration to its four files."""
 
 import os
 import time
@@ -13,11 +13,13 @@ import xarray as xr
 from perfarray.conventions import BENCHMARK, EXECUTION, TIME, VERSION
 from perfarray.readers.opening import Source
 from perfarray.readers.speedup_test import SAMPLES, Entry, entries, table_of_entries
-from perfarray.speedups.numerics.protocols import JOINT, NO_ANSWER, UNAVAILABLE
+from perfarray.speedups.numerics.protocols import NO_ANSWER, UNAVAILABLE
+from perfarray.speedups.observed import overall_speedup, speedup
 from perfarray.speedups.proportion import accelerated_proportion, required_benchmarks
-from perfarray.speedups.protocols import overall_speedup, speedup, speedup_test
+from perfarray.speedups.protocols import tested
 from perfarray.tables.build import build
-from perfarray.timings.notes import warn
+from perfarray.timings.notes import Note, collecting, noted
+from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.validation import check_between, check_choice, check_confidence_level, listed
 
 STATISTICS = ("min", "mean", "median")
@@ -110,7 +112,8 @@ def speedup_report(
     benchmarks = entries(Source(path))
     times = _timings(benchmarks, path)
     illegal = weights == "custom" and not (np.all(times["weight"] >= 0) and times["weight"].sum() > 0)
-    result = _analyse(times, confidence_level, "equal" if illegal else weights, precision)
+    with collecting() as notes:
+        result, warned = _analyse(times, confidence_level, "equal" if illegal else weights, precision)
     shown = path.as_posix() if path.is_absolute() else f"{path.parent.as_posix()}/{path.name}"
     prefix = str(config_csv if output is None else output)
     _write(
@@ -118,14 +121,19 @@ def speedup_report(
         [
             _out_lines(result, benchmarks),
             _report_lines(result, shown, confidence_level, precision),
-            _warning_lines(result, benchmarks, shown),
+            _warning_lines(warned, benchmarks, shown),
             _error_lines(illegal, began),
         ],
     )
-    unread = [complaint for one in benchmarks for complaint in _complaints(one)]
-    warn(f"{len(unread)} sample files cannot be read, and their benchmarks are left out: {listed(unread, 3)}" if unread else "")
     every = np.array([one.name for one in benchmarks], dtype=object)
-    return _with_all(result, every).assign_attrs(files=prefix)
+    return noted(_with_all(result, every).assign_attrs(files=prefix), *notes, _unread(benchmarks))
+
+
+def _unread(benchmarks: Sequence[Entry]) -> Note | None:
+    """Name the sample files that cannot be read."""
+    unread = [complaint for one in benchmarks for complaint in _complaints(one)]
+    text = f"{len(unread)} sample files cannot be read, and their benchmarks are left out: {listed(unread, 3)}"
+    return Note("unreadable", text, {"files": [file for one in benchmarks for file in one.unreadable]}) if unread else None
 
 
 def _with_all(result: xr.Dataset, names: Any) -> xr.Dataset:
@@ -152,18 +160,23 @@ def _complaints(benchmark: Entry) -> list[str]:
     return [f"File '{file}' is not readable" for file in benchmark.unreadable]
 
 
-def _analyse(times: xr.DataArray, confidence_level: float | None, weights: str, precision: float) -> xr.Dataset:
-    """Compute everything the files tell, for the benchmarks that have both samples."""
+def _analyse(
+    times: xr.DataArray, confidence_level: float | None, weights: str, precision: float
+) -> tuple[xr.Dataset, dict[str, list[str]]]:
+    """Compute everything the files tell, for the benchmarks that have both samples; and the warnings of each of them."""
     level = DEFAULT_LEVEL if confidence_level is None else confidence_level
+    pair = resolve_pair(times, SAMPLES[0], dim=VERSION, metric=None, levels=None)
     parts = []
+    warned: Warned = {str(name): [] for name in times[BENCHMARK].values}
     for statistic in STATISTICS:
         observed = speedup(times, SAMPLES[0], dim=VERSION, statistic=statistic).squeeze(VERSION, drop=True)
         total = overall_speedup(times, SAMPLES[0], dim=VERSION, statistic=statistic, weights=weights).squeeze(VERSION, drop=True)
         part = {"speedup": observed["estimate"], "weight": _weight(times, weights, statistic)}
         part |= {f"overall_{name}": total[name] for name in ("speedup", "gain")}
         if statistic != "min":
-            tested = speedup_test(times, SAMPLES[0], dim=VERSION, statistic=statistic, confidence_level=confidence_level)
-            one = tested.squeeze(VERSION, drop=True)
+            one = noted(tested(pair, None, statistic, confidence_level), checks=("one_side", "single_units")).squeeze(VERSION, drop=True)
+            for name, applies in zip(warned, one["warned"].transpose(BENCHMARK, "warning").values, strict=True):
+                warned[name] += one["warning"].values[applies].tolist()
             part |= {name: one[name] for name in TESTED if name in one}
             accelerated = overall_speedup(
                 times, SAMPLES[0], dim=VERSION, statistic=statistic, weights=weights, significant=one["significant"]
@@ -180,7 +193,7 @@ def _analyse(times: xr.DataArray, confidence_level: float | None, weights: str, 
     result: xr.Dataset = xr.concat(
         parts, along, fill_value=fill, combine_attrs="override", coords="minimal", compat="override", join="exact"
     )
-    return result.transpose(BENCHMARK, "statistic").assign_attrs(result="speedup_report", weights=weights)
+    return result.transpose(BENCHMARK, "statistic").assign_attrs(result="speedup_report", weights=weights), warned
 
 
 def _weight(times: xr.DataArray, weights: str, statistic: str) -> xr.DataArray:
@@ -260,18 +273,15 @@ def _report_lines(result: xr.Dataset, shown: str, confidence_level: float | None
     return lines
 
 
-def _warning_lines(result: xr.Dataset, benchmarks: Sequence[Entry], shown: str) -> list[str]:
+def _warning_lines(warned: Warned, benchmarks: Sequence[Entry], shown: str) -> list[str]:
     """Return the warnings of every benchmark that has some, and their number."""
     lines = [f"Warnings regarding analysis of {shown} "]
     number = 0
     for one in benchmarks:
-        said = [*_complaints(one), UNAVAILABLE]
-        if not one.unreadable:
-            texts = result["warnings"].sel({BENCHMARK: one.name}).values.tolist()
-            said = [warning for text in texts for warning in text.split(JOINT) if warning]
-        if said:
-            lines += [f"{one.name} :", *(f"\t{warning}" for warning in said)]
-        number += len(said)
+        own = [*_complaints(one), UNAVAILABLE] if one.unreadable else warned[one.name]
+        if own:
+            lines += [f"{one.name} :", *(f"\t{warning}" for warning in own)]
+        number += len(own)
     return [*lines, f"{number} warning(s)."]
 
 

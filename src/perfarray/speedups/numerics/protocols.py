@@ -1,5 +1,6 @@
 """What the Speedup-Test did, in words: the outcome of every step, the original tool's warnings, a sentence for a paper."""
 
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -38,8 +39,25 @@ ALL_EQUAL = "All values of both samples are equal: the test of the medians has n
 """Ours, where the tool only says that it cannot conclude."""
 
 
+WARNINGS = {
+    "mean": (
+        UNAVAILABLE,
+        *(text.format(number, "the Student's t-test", "mean") for number in (1, 2) for text in (UNTESTED, TOO_SMALL, NOT_NORMAL)),
+        NOT_FOUND.format("mean"),
+    ),
+    "median": (
+        UNAVAILABLE,
+        *(TOO_SMALL.format(number, "the Wilcoxon-Mann-Whitney's test", "median") for number in (1, 2)),
+        NOT_SHIFTED,
+        ALL_EQUAL,
+        NOT_FOUND.format("median"),
+    ),
+}
+"""What each protocol may warn of, in the order in which it does."""
+
+
 class Protocol(NamedTuple):
-    """The last test, its p-value, warnings and a sentence; along the steps their p-values and outcomes."""
+    """The last test, its p-value, warnings and a sentence; along the steps their p-values and outcomes; which of `WARNINGS` apply."""
 
     test: Texts
     pvalue: Floats
@@ -47,10 +65,11 @@ class Protocol(NamedTuple):
     sentence: Texts
     step_pvalue: Floats
     step_outcome: Texts
+    warned: Mask
 
 
 def describe_mean(steps: MeanSteps, found: Outcome) -> Protocol:
-    """Say which way the protocol for the mean went."""
+    """Describe the way through the protocol for the mean went."""
     risk = _followed(found.risk)
     normality = [
         _conditions(p, n, risk, ("normal", "not normal, large sample", "not normal, small sample"))
@@ -62,20 +81,19 @@ def describe_mean(steps: MeanSteps, found: Outcome) -> Protocol:
     pvalue = np.where(reached, mean_pvalue(steps, risk), np.nan)
     pvalues = [steps.normal_x, steps.normal_y, np.where(reached, steps.equal_variances, np.nan), pvalue]
     test = np.where(reached, np.where(equal, STUDENT, WELCH), NO_ANSWER).astype(object)
-    warned = [*_mean_warnings(steps, risk), (found.not_found, NOT_FOUND.format("mean"))]
-    return _protocol(steps, found, test, pvalue, warned, pvalues, outcomes)
+    return _protocol(steps, found, (test, pvalue), _mean_warnings(steps, risk), (pvalues, outcomes))
 
 
 def describe_median(steps: MedianSteps, found: Outcome) -> Protocol:
-    """Say which way the protocol for the median went."""
+    """Describe the way through the protocol for the median went."""
     risk = _followed(found.risk)
     smaller = np.minimum(steps.n, steps.m)
     shape = _conditions(steps.same_shape, smaller, risk, ("a shift", "not a shift, large samples", "not a shift, small sample"))
     reached = found.verdict != CANNOT_CONCLUDE
     pvalue = np.where(reached, steps.mann_whitney, np.nan)
     test = np.where(reached, MANN_WHITNEY, NO_ANSWER).astype(object)
-    warned = [*_median_warnings(steps, risk), (found.not_found, NOT_FOUND.format("median"))]
-    return _protocol(steps, found, test, pvalue, warned, [steps.same_shape, pvalue], [shape, _last(found)])
+    outcomes = [shape, _last(found)]
+    return _protocol(steps, found, (test, pvalue), _median_warnings(steps, risk), ([steps.same_shape, pvalue], outcomes))
 
 
 def _followed(risk: Floats) -> Floats:
@@ -84,61 +102,49 @@ def _followed(risk: Floats) -> Floats:
 
 
 def _conditions(pvalue: Floats, n: Floats, risk: Floats, words: tuple[str, str, str]) -> Texts:
-    """Say whether a condition was accepted, rejected for large samples, or rejected for small ones."""
+    """Return in words whether a condition was accepted, rejected for large samples, or rejected for small ones."""
     cases = [n == 0, np.isnan(pvalue), pvalue > risk, n >= LARGE]
     return np.select(cases, [NOT_REACHED, "no answer", *words[:2]], words[2]).astype(object)
 
 
 def _last(found: Outcome) -> Texts:
-    """Say what the last step found."""
+    """Return in words what the last step found."""
     words = np.where(found.verdict == YES, "significant", "not significant")
     return np.where(found.verdict == CANNOT_CONCLUDE, NOT_REACHED, words).astype(object)
 
 
-def _mean_warnings(steps: MeanSteps, risk: Floats) -> list[tuple[Mask, str]]:
-    """Return where each warning about the mean applies."""
-    warned = []
-    for number, p, n in ((1, steps.normal_x, steps.n), (2, steps.normal_y, steps.m)):
-        small = TOO_SMALL.format(number, "the Student's t-test", "mean")
-        warned.append((np.isnan(p), UNTESTED.format(number)))
-        warned.append(((p <= risk) & (n < LARGE), small))
-        warned.append(((p <= risk) & (n >= LARGE), NOT_NORMAL.format(number)))
-    return warned
+def _mean_warnings(steps: MeanSteps, risk: Floats) -> list[Mask]:
+    """Return where the warnings of the mean's tests apply."""
+    sides = ((steps.normal_x, steps.n), (steps.normal_y, steps.m))
+    return [where for p, n in sides for where in (np.isnan(p), (p <= risk) & (n < LARGE), (p <= risk) & (n >= LARGE))]
 
 
-def _median_warnings(steps: MedianSteps, risk: Floats) -> list[tuple[Mask, str]]:
-    """Return where each warning about the median applies."""
+def _median_warnings(steps: MedianSteps, risk: Floats) -> list[Mask]:
+    """Return where the warnings of the median's tests apply."""
     rejected = steps.same_shape <= risk
-    warned = [
-        (rejected & (n < LARGE), TOO_SMALL.format(number, "the Wilcoxon-Mann-Whitney's test", "median"))
-        for number, n in ((1, steps.n), (2, steps.m))
-    ]
-    warned.append((rejected & (steps.n >= LARGE) & (steps.m >= LARGE), NOT_SHIFTED))
-    return [*warned, (np.isnan(steps.mann_whitney), ALL_EQUAL)]
+    small = [rejected & (n < LARGE) for n in (steps.n, steps.m)]
+    return [*small, rejected & (steps.n >= LARGE) & (steps.m >= LARGE), np.isnan(steps.mann_whitney)]
 
 
 def _protocol(
     steps: MeanSteps | MedianSteps,
     found: Outcome,
-    test: Texts,
-    pvalue: Floats,
-    warned: list[tuple[Mask, str]],
-    pvalues: list[Floats],
-    outcomes: list[Texts],
+    last: tuple[Texts, Floats],
+    warned: list[Mask],
+    along: tuple[list[Floats], list[Texts]],
 ) -> Protocol:
     """Put the words of both protocols together; a benchmark without a sample has one warning only."""
+    statistic = "mean" if isinstance(steps, MeanSteps) else "median"
     absent = (steps.n == 0) | (steps.m == 0)
-    warnings = np.full(absent.shape, "", dtype=object)
-    for where, text in [(absent, UNAVAILABLE), *((where & ~absent, text) for where, text in warned)]:
-        warnings = np.where(where, np.where(warnings == "", text, warnings + JOINT + text), warnings)
-    step_pvalue, step_outcome = np.stack(pvalues, axis=-1), np.stack(outcomes, axis=-1)
-    names = STEPS["mean" if isinstance(steps, MeanSteps) else "median"]
-    sentences = np.empty(absent.shape, dtype=object)
+    applies = np.stack([absent, *(where & ~absent for where in (*warned, found.not_found))], axis=-1)
+    step_pvalue, step_outcome = (np.stack(parts, axis=-1) for parts in along)
+    warnings, sentences = np.empty(absent.shape, dtype=object), np.empty(absent.shape, dtype=object)
     for cell in np.ndindex(*absent.shape):  # text is written one cell at a time
+        warnings[cell] = JOINT.join(compress(WARNINGS[statistic], applies[cell]))
         sizes = int(steps.n[cell]), int(steps.m[cell])
-        told = [*zip(names, step_pvalue[cell].tolist(), step_outcome[cell].tolist(), strict=True)]
-        sentences[cell] = _sentence(sizes, float(found.risk[cell]), told, str(test[cell]))
-    return Protocol(test, pvalue, warnings, sentences, step_pvalue, step_outcome)
+        told = [*zip(STEPS[statistic], step_pvalue[cell].tolist(), step_outcome[cell].tolist(), strict=True)]
+        sentences[cell] = _sentence(sizes, float(found.risk[cell]), told, str(last[0][cell]))
+    return Protocol(*last, warnings, sentences, step_pvalue, step_outcome, applies)
 
 
 TESTS = {
