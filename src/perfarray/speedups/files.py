@@ -43,6 +43,9 @@ REMARK = (
     "selected among a huge number of representative benchmarks."
 )
 
+Warned = dict[str, list[str]]
+"""What the tool warns of each benchmark."""
+
 
 def speedup_report(
     config_csv: str | PathLike[str],
@@ -160,9 +163,7 @@ def _complaints(benchmark: Entry) -> list[str]:
     return [f"File '{file}' is not readable" for file in benchmark.unreadable]
 
 
-def _analyse(
-    times: xr.DataArray, confidence_level: float | None, weights: str, precision: float
-) -> tuple[xr.Dataset, dict[str, list[str]]]:
+def _analyse(times: xr.DataArray, confidence_level: float | None, weights: str, precision: float) -> tuple[xr.Dataset, Warned]:
     """Compute everything the files tell, for the benchmarks that have both samples; and the warnings of each of them."""
     level = DEFAULT_LEVEL if confidence_level is None else confidence_level
     pair = resolve_pair(times, SAMPLES[0], dim=VERSION, metric=None, levels=None)

@@ -85,7 +85,7 @@ def speedup(
     sides = (result["baseline"], result["candidate"])
     one, two = sides if pair.candidate.better == LOWER else sides[::-1]
     estimate = (one / two).assign_attrs(units="1", long_name="times as fast as the baseline")
-    attrs = {**result.attrs, "result": "speedup", "baseline": name_of(baseline)}
+    attrs = {**result.attrs, "result": "speedup"}
     observed = xr.Dataset({"estimate": estimate, "n": result["n"]}, attrs=attrs)
     return noted(observed, *pair.notes, checks=("one_side",))
 
@@ -192,7 +192,7 @@ def overall_speedup(
     before, after = cells["baseline"], cells["candidate"]
     chosen = before > after if significant is None else along_cells(significant, before, (), "significant").astype(bool)
     attrs = {str(key): value for key, value in cells.attrs.items()}
-    attrs |= {"result": "overall_speedup", "baseline": name_of(baseline), "across": across}
+    attrs |= {"result": "overall_speedup", "across": across}
     attrs["weights"] = weights if isinstance(weights, str) else "custom"
 
     def kernel(old: Floats, new: Floats, weight: Floats, counted: np.ndarray) -> tuple[Floats, ...]:
@@ -251,13 +251,6 @@ def along_cells(values: xr.DataArray, array: xr.DataArray, levels: tuple[str, ..
             raise ValueError(f"{what} lies along the level {dim!r}; give one value per cell")
     labels = {dim: array[dim].values for dim in values.dims if dim in array.coords and dim in values.coords}
     return values.reindex(labels) if labels else values
-
-
-def name_of(baseline: object) -> str:
-    """Return what a result calls its baseline."""
-    if isinstance(baseline, xr.DataArray | xr.Dataset):
-        return str(getattr(baseline, "name", None) or "baseline")
-    return str(baseline)
 
 
 @check("one_side")

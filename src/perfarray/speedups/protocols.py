@@ -10,7 +10,7 @@ from perfarray.numerics.levels import mean_of_measured, one_value_per_unit
 from perfarray.numerics.types import Floats
 from perfarray.speedups.numerics.protocols import STEPS, WARNINGS, describe_mean, describe_median
 from perfarray.speedups.numerics.tests import YES, conclude, mean_steps, mean_verdict, median, median_steps, median_verdict
-from perfarray.speedups.observed import along_cells, name_of
+from perfarray.speedups.observed import along_cells
 from perfarray.timings.apply import Output, apply
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, noted
@@ -93,7 +93,7 @@ def speedup_test(
     0.98
     """
     pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels)
-    result = tested(pair, unit, statistic, confidence_level).drop_dims("warning").assign_attrs(baseline=name_of(baseline))
+    result = tested(pair, unit, statistic, confidence_level).drop_dims("warning")
     return noted(result, *pair.notes, checks=("one_side", "single_units"))
 
 
