@@ -8,9 +8,9 @@ import xarray as xr
 from perfarray.numerics.levels import one_value_per_unit
 from perfarray.numerics.normality import LEAST, shapiro_wilk
 from perfarray.numerics.types import Floats
-from perfarray.timings.apply import Output, apply, is_chunked
+from perfarray.timings.apply import Output, apply
 from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import warn
+from perfarray.timings.notes import Note, check, noted
 from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.units import describe_unit, unit_place
 from perfarray.timings.validation import check_between, check_choice, check_count
@@ -109,8 +109,7 @@ def normality(
     cells = [dim for dim in result["pvalue"].dims if dim != "group_size"]
     share = result["rejected"].where(result["pvalue"].notnull()).mean(cells)
     result["share_rejected"] = share.assign_attrs(units="1", long_name="share of the samples that were tested")
-    warn(*data.notes, _untested(result))
-    return result
+    return noted(result, *data.notes, checks=("untested",))
 
 
 def _of_groups(runs: Floats, size: int, statistic: str) -> Floats:
@@ -123,10 +122,10 @@ def _of_groups(runs: Floats, size: int, statistic: str) -> Floats:
     return np.asarray(groups.mean(axis=-1) if statistic == "mean" else np.median(groups, axis=-1))
 
 
-def _untested(result: xr.Dataset) -> str:
-    """Count the cells that could not be tested at any size; a lazy result is not looked at."""
-    if is_chunked(result.variables["pvalue"]):
-        return ""
+@check("untested")
+def untested_notes(result: xr.Dataset) -> tuple[Note, ...]:
+    """Count the cells that could not be tested at any size."""
     untested = result["pvalue"].isnull().all("group_size")
     number = int(untested.sum())
-    return f"{number} of {untested.size} cells were not tested: they have fewer than {LEAST} values, or equal ones" if number else ""
+    text = f"{number} of {untested.size} cells were not tested: they have fewer than {LEAST} values, or equal ones"
+    return (Note("not_tested", text, {"cells": number, "of": untested.size, "least": LEAST}),) if number else ()

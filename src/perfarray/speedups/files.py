@@ -68,7 +68,7 @@ def speedup_report(
     weights : {"custom", "equal", "fraction"}
         Those of the column Coef (equal ones, with a note, where it is incomplete); the same for all; shares of the first program's time.
     precision : float
-        The half-width for which the number of benchmarks needed is told.
+        The half-width for which the number of benchmarks needed is reported.
     output : path-like, optional
         What the names of the files begin with; default: the path of the configuration.
 

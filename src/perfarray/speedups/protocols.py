@@ -105,7 +105,7 @@ def tested(pair: Pair, unit: str | None, statistic: str, confidence_level: float
         _kernel(pair, statistic, place),
         pair.candidate.array,
         pair.baseline.array,
-        _levels_asked(pair, confidence_level),
+        _level_of_cells(pair, confidence_level),
         core=[nest, nest, ()],
         outputs=_outputs(statistic),
         coords={"step": list(STEPS[statistic]), "warning": list(WARNINGS[statistic])},
@@ -134,20 +134,20 @@ def _kernel(pair: Pair, statistic: str, place: int) -> Any:
         if statistic == "mean":
             tested = mean_steps(x, y)
             found = conclude(lambda risk: mean_verdict(tested, risk), np.broadcast_to(1 - level, tested.n.shape))
-            told, ratio = describe_mean(tested, found), _ratio(mean_of_measured(x), mean_of_measured(y), sign)
+            protocol, ratio = describe_mean(tested, found), _ratio(mean_of_measured(x), mean_of_measured(y), sign)
             more: tuple[Floats, ...] = ()
         else:
             shifted = median_steps(x, y)
             found = conclude(lambda risk: median_verdict(shifted, risk), np.broadcast_to(1 - level, shifted.n.shape))
-            told, ratio = describe_median(shifted, found), _ratio(median(x), median(y), sign)
+            protocol, ratio = describe_median(shifted, found), _ratio(median(x), median(y), sign)
             more = (shifted.prob_greater,)
         n, m = ((~np.isnan(side)).sum(axis=-1).astype(float) for side in (x, y))
         n, m = (np.broadcast_to(number, found.risk.shape) for number in (n, m))
         given = np.where(np.isnan(level), np.round(1 - found.risk, 2), level)
         reported = np.where((n > 0) & (m > 0), given, np.nan)
         searched = np.broadcast_to(np.isnan(level), found.risk.shape)
-        summary = (ratio, found.verdict == YES, reported, told.pvalue, told.test, told.warnings)
-        return *summary, *more, n, m, np.minimum(n, m), searched, told.sentence, told.step_pvalue, told.step_outcome, told.warned
+        summary = (ratio, found.verdict == YES, reported, protocol.pvalue, protocol.test, protocol.warnings)
+        return *summary, *more, n, m, np.minimum(n, m), searched, protocol.sentence, protocol.step_pvalue, protocol.step_outcome, protocol.warned
 
     return kernel
 
@@ -180,7 +180,7 @@ def _outputs(statistic: str) -> dict[str, Output]:
     }
 
 
-def _levels_asked(pair: Pair, given: float | xr.DataArray | None) -> xr.DataArray:
+def _level_of_cells(pair: Pair, given: float | xr.DataArray | None) -> xr.DataArray:
     """Return the level of every cell, NaN where it is searched for: its own, else the call's."""
     array = pair.candidate.array
     call = np.nan if given is None or isinstance(given, xr.DataArray) else check_confidence_level(given)

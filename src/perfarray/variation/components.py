@@ -7,10 +7,10 @@ import xarray as xr
 
 from perfarray.conventions import square_units
 from perfarray.numerics.nested_anova import Components, nested_anova
-from perfarray.numerics.types import Floats
-from perfarray.timings.apply import LEVEL, Output, apply, is_chunked
+from perfarray.numerics.types import Floats, Mask
+from perfarray.timings.apply import LEVEL, Output, apply
 from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import warn
+from perfarray.timings.notes import Note, check, noted
 from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.validation import check_choice, check_confidence_level
 from perfarray.variation.numerics.component_intervals import anova_limits
@@ -139,8 +139,7 @@ def variance_components(
         | {"result": "variance_components", "method": method, "negative": negative}
         | {"confidence_level": confidence, "interval_method": INTERVALS[method]},
     )
-    warn(*data.notes, *_too_little(result, data.levels), _not_found(result, method))
-    return result
+    return noted(result, *data.notes, checks=("components",))
 
 
 @lru_cache(maxsize=32)
@@ -194,33 +193,27 @@ def _relative(found: Components, variance: Floats, mean: Floats) -> tuple[np.nda
     return found.level_variance, relative, level_relative, found.repetitions, found.merged
 
 
-def _too_little(result: xr.Dataset, levels: tuple[str, ...]) -> tuple[str, ...]:
-    """Say how many cells hold nothing, or one outermost unit; a lazy result is not looked at."""
-    repetitions = result.variables["repetitions"]
-    if is_chunked(repetitions):
-        return ()
-    counts = repetitions.values
-    empty, single = int(np.isnan(counts[..., -1]).sum()), int((counts[..., 0] == 1).sum())
-    of = f"of {counts[..., 0].size} cells"
-    alone = f"{single} {of} rest on one {levels[0]}: its component and the standard error are NaN; measure more of them"
-    nothing = f"{empty} {of} have no measured value; their answers are NaN"
-    return alone if single else "", nothing if empty else ""
-
-
-def _not_found(result: xr.Dataset, method: str) -> str:
-    """Say in how many cells the likelihood's maximum, or where it falls off, was not found."""
-    if method == "anova" or is_chunked(result.variables["variance"]):
-        return ""
-    squares, variance, lower, upper = (result.variables[name].values for name in ("level_variance", "variance", "lower", "upper"))
-    lost = np.isnan(variance) & ~np.isnan(squares)
-    open_ended = (np.isnan(lower) | np.isnan(upper)) & ~np.isnan(variance)
-    cells = result.variables["mean"].size
-    notes = [
-        f"{int(missing.any(axis=-1).sum())} of {cells} cells: {what}"
-        for missing, what in (
-            (lost, "no maximum of the likelihood was found; their components are NaN (method='anova' has an answer)"),
-            (open_ended, "some limits of the profile likelihood were not found and are NaN"),
-        )
-        if missing.any()
+@check("components")
+def component_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
+    """Count the cells that hold nothing, or one outermost unit, and those where the likelihood's maximum or its limits were not found."""
+    counts, squares, variance = (result.variables[name].values for name in ("repetitions", "level_variance", "variance"))
+    single, empty = counts[..., 0] == 1, np.isnan(counts[..., -1])
+    outermost = str(result.attrs["levels"]).split()[0]
+    alone = f"{{}} of {{}} cells rest on one {outermost}: its component and the standard error are NaN; measure more of them"
+    found = [
+        _count("single_unit", alone, single),
+        _count("no_value", "{} of {} cells have no measured value; their answers are NaN", empty),
     ]
-    return "; ".join(notes)
+    if result.attrs["method"] == "anova":
+        return tuple(found)
+    lost = np.isnan(variance) & ~np.isnan(squares)
+    open_ended = (np.isnan(result.variables["lower"].values) | np.isnan(result.variables["upper"].values)) & ~np.isnan(variance)
+    nothing = "{} of {} cells: no maximum of the likelihood was found; their components are NaN (method='anova' has an answer)"
+    unlimited = "{} of {} cells: some limits of the profile likelihood were not found and are NaN"
+    return *found, _count("no_maximum", nothing, lost.any(axis=-1)), _count("no_limits", unlimited, open_ended.any(axis=-1))
+
+
+def _count(code: str, text: str, where: Mask) -> Note | None:
+    """Return a note on how many cells of how many are meant, or None where none is."""
+    number = int(where.sum())
+    return Note(code, text.format(number, where.size), {"cells": number, "of": where.size}) if number else None

@@ -8,9 +8,9 @@ import xarray as xr
 
 from perfarray.numerics.levels import values_by_unit
 from perfarray.numerics.types import Floats
-from perfarray.timings.apply import Output, apply, is_chunked
+from perfarray.timings.apply import Output, apply
 from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import warn
+from perfarray.timings.notes import Note, check, noted
 from perfarray.timings.resolve import Data, Timings, check_names, resolve
 from perfarray.timings.units import describe_value, value_place
 from perfarray.timings.validation import check_choice, check_count, check_number, listed
@@ -81,8 +81,7 @@ def run_estimate(
         outputs={"estimate": Output((), data.units, long_name=f"{statistic} of the runs"), "n": Output((), "1", long_name="runs")},
         attrs=describe_value(data, place) | {"result": "run_estimate", "statistic": statistic},
     )
-    warn(*data.notes)
-    return result
+    return noted(result, *data.notes)
 
 
 @over_metrics
@@ -99,7 +98,7 @@ def estimator_stability(
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Say how much an estimate of the run time varies between groups of few runs: the paper's tables 1 and 2 for your data.
+    """Show how much an estimate of the run time varies between groups of few runs: the paper's tables 1 and 2 for your data.
 
     For every group size k, all groups of k consecutive runs are taken, rotating round the end, and each gives one estimate.
 
@@ -190,8 +189,7 @@ def estimator_stability(
         coords={"group_size": sizes, "statistic": list(names)},
         attrs=describe_value(data, place) | {"result": "estimator_stability", "difference": apart, "deviations": multiple},
     )
-    warn(*data.notes, _too_few(result, sizes))
-    return result
+    return noted(result, *data.notes, checks=("few_runs",))
 
 
 def _by_load(data: Timings, load: xr.DataArray | str, bins: Sequence[float] | None) -> xr.DataArray:
@@ -213,10 +211,10 @@ def _by_load(data: Timings, load: xr.DataArray | str, bins: Sequence[float] | No
     return xr.concat(classes, dim=xr.IndexVariable(LOAD, labels)).assign_attrs(array.attrs)
 
 
-def _too_few(result: xr.Dataset, sizes: Sequence[int]) -> str:
-    """Count the cells that have fewer runs than the largest group; a lazy result is not looked at."""
-    if is_chunked(result.variables["n"]):
-        return ""
-    n = result["n"]
-    few = int((n < max(2, sizes[-1])).sum())
-    return f"{few} of {n.size} cells have fewer runs than the largest group ({sizes[-1]}): larger groups are NaN there" if few else ""
+@check("few_runs")
+def few_runs_notes(result: xr.Dataset) -> tuple[Note, ...]:
+    """Count the cells that have fewer runs than the largest group."""
+    n, most = result["n"].values, int(result["group_size"].values[-1])
+    few = int((n < max(2, most)).sum())
+    text = f"{few} of {n.size} cells have fewer runs than the largest group ({most}): larger groups are NaN there"
+    return (Note("few_runs", text, {"cells": few, "of": n.size, "group_size": most}),) if few else ()

@@ -97,7 +97,7 @@ def describe_median(steps: MedianSteps, found: Outcome) -> Protocol:
 
 
 def _followed(risk: Floats) -> Floats:
-    """Return the risk at which the protocol is told: where none was found, the highest, at which the search gave up."""
+    """Return the risk at which the protocol is described: where none was found, the highest, at which the search gave up."""
     return np.where(np.isnan(risk), HIGHEST_RISK, risk)
 
 
@@ -137,13 +137,13 @@ def _protocol(
     statistic = "mean" if isinstance(steps, MeanSteps) else "median"
     absent = (steps.n == 0) | (steps.m == 0)
     applies = np.stack([absent, *(where & ~absent for where in (*warned, found.not_found))], axis=-1)
-    step_pvalue, step_outcome = (np.stack(parts, axis=-1) for parts in along)
+    step_pvalue, step_outcome = np.stack(along[0], axis=-1), np.stack(along[1], axis=-1)
     warnings, sentences = np.empty(absent.shape, dtype=object), np.empty(absent.shape, dtype=object)
     for cell in np.ndindex(*absent.shape):  # text is written one cell at a time
         warnings[cell] = JOINT.join(compress(WARNINGS[statistic], applies[cell]))
         sizes = int(steps.n[cell]), int(steps.m[cell])
-        told = [*zip(STEPS[statistic], step_pvalue[cell].tolist(), step_outcome[cell].tolist(), strict=True)]
-        sentences[cell] = _sentence(sizes, float(found.risk[cell]), told, str(last[0][cell]))
+        taken = [*zip(STEPS[statistic], step_pvalue[cell].tolist(), step_outcome[cell].tolist(), strict=True)]
+        sentences[cell] = _sentence(sizes, float(found.risk[cell]), taken, str(last[0][cell]))
     return Protocol(*last, warnings, sentences, step_pvalue, step_outcome, applies)
 
 
@@ -155,14 +155,14 @@ TESTS = {
 }
 
 
-def _sentence(sizes: tuple[int, int], risk: float, told: list[tuple[str, float, str]], test: str) -> str:
+def _sentence(sizes: tuple[int, int], risk: float, taken: list[tuple[str, float, str]], test: str) -> str:
     """Tell one cell's way through the protocol."""
     begin = f"n = {sizes[0]} (baseline) and {sizes[1]} (candidate)"
     if 0 in sizes:
         return f"{begin}; nothing to compare"
     at = _followed(np.asarray(risk)).item()
-    parts = [f"{TESTS[name]}: p = {p:.3g}, {outcome}" for name, p, outcome in told[:-1] if outcome != NOT_REACHED]
-    _, p, outcome = told[-1]
+    parts = [f"{TESTS[name]}: p = {p:.3g}, {outcome}" for name, p, outcome in taken[:-1] if outcome != NOT_REACHED]
+    _, p, outcome = taken[-1]
     end = f"{test}, one-sided: p = {p:.3g}, {outcome}"
     if outcome == NOT_REACHED:
         end = "The conditions of the test do not hold, no conclusion"
