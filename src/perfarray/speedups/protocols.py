@@ -147,7 +147,18 @@ def _kernel(pair: Pair, statistic: str, place: int) -> Any:
         reported = np.where((n > 0) & (m > 0), given, np.nan)
         searched = np.broadcast_to(np.isnan(level), found.risk.shape)
         summary = (ratio, found.verdict == YES, reported, protocol.pvalue, protocol.test, protocol.warnings)
-        return *summary, *more, n, m, np.minimum(n, m), searched, protocol.sentence, protocol.step_pvalue, protocol.step_outcome, protocol.warned
+        return (
+            *summary,
+            *more,
+            n,
+            m,
+            np.minimum(n, m),
+            searched,
+            protocol.sentence,
+            protocol.step_pvalue,
+            protocol.step_outcome,
+            protocol.warned,
+        )
 
     return kernel
 

@@ -1,117 +1,21 @@
-"""What both planners are asked and told: the prices of a nest's levels, what may be spent or shall be reached, and who is compared."""
+"""What starting one more repetition of a level costs: prices given as numbers or arrays, with the labels of the timings."""
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK, SECONDS
-from perfarray.timings.notes import Note
-from perfarray.timings.pairs import baseline_name, resolve_pair
-from perfarray.timings.resolve import Data, Timings, resolve
-from perfarray.timings.validation import check_choice, check_confidence_level, check_count, check_number, listed
+from perfarray.timings.resolve import Timings
+from perfarray.timings.validation import check_choice, listed
 
 PRICE = "_price"
 """The dim prices lie along, outermost level first."""
 
-BUDGET_FACTOR = "budget_factor"
-FACTORS = tuple(2.0 ** (step / 2) for step in range(-6, 7))
-"""Multiples of a plan's cost at which a result says what half-width they give."""
-
 ITERATIONS = "iterations"
 COST_UNITS = (ITERATIONS, SECONDS)
-
-
-FEW = 5
-"""Counts below this are small, says section 6.1."""
-
-CHEAP = 0.1
-"""A share of the price that is small enough to advise spending it again."""
-
-
-class Asked(NamedTuple):
-    """What is asked of a plan, checked."""
-
-    dim: str | None
-    costs: Any
-    levels: str | tuple[str, ...] | None
-    budget: float | None
-    half_width: float | None
-    cost_units: str
-    min_units: int
-    confidence_level: float
-    negative: str
-
-    def describe(self, result: str, baseline: object) -> dict[str, Hashable]:
-        """Return what the attrs of a plan say of the question."""
-        attrs: dict[str, Hashable] = {"result": result, "confidence_level": self.confidence_level, "cost_units": self.cost_units}
-        attrs |= {"min_units": self.min_units, "negative": self.negative}
-        attrs |= {"budget": self.budget} if self.budget is not None else {"half_width_wanted": self.half_width}
-        if baseline is not None:
-            attrs["baseline"] = baseline_name(baseline)
-        return attrs
-
-
-class Systems(NamedTuple):
-    """The timings planned for, the candidate's before the baseline's, with what is to be said of them and the labels of a baseline."""
-
-    sides: tuple[Timings, ...]
-    attrs: dict[str, Hashable]
-    notes: tuple[Note, ...]
-    chosen: dict[str, object]
-
-    def prices(self, asked: Asked) -> list[xr.DataArray]:
-        """Return the prices of every system."""
-        return [prices(asked.costs, side, asked.cost_units, self.chosen if i else None) for i, side in enumerate(self.sides)]
-
-
-def check_asked(asked: Asked) -> Asked:
-    """Return what is asked of a plan as numbers of the right kind; raise where it is no question."""
-    check_choice(asked.negative, "negative", ("merge", "zero"))
-    budget, half_width = check_target(asked.budget, asked.half_width)
-    least, level = check_count(asked.min_units, "min_units", 2), check_confidence_level(asked.confidence_level)
-    return asked._replace(budget=budget, half_width=half_width, min_units=least, confidence_level=level)
-
-
-def systems(times: Data, baseline: object, asked: Asked, metric: str | Sequence[str] | None, paired: str | None = None) -> Systems:
-    """Resolve the timings, and those of a baseline beside them."""
-    if baseline is None:
-        if paired is not None:
-            raise ValueError(f"paired={paired!r} matches the units of two systems; name the baseline too")
-        own = resolve(times, metric, asked.levels)
-        return Systems((own,), own.describe(), own.notes, {})
-    pair = resolve_pair(times, baseline, dim=asked.dim, metric=metric, levels=asked.levels, paired=paired)
-    by_label = pair.dim is not None and not isinstance(baseline, xr.DataArray | xr.Dataset)
-    return Systems((pair.candidate, pair.baseline), pair.describe(), pair.notes, {str(pair.dim): baseline} if by_label else {})
-
-
-def advice_on(n: float, merged: Sequence[str], few: Sequence[str], cheap: tuple[str, float]) -> str:
-    """Say in words what section 6.1 advises beyond the numbers.
-
-    `merged` and `few` are remarks on counts of one and on small counts, `cheap` the lowest level and its share of the price.
-    """
-    remarks = [*merged, *few]
-    if cheap[1] <= CHEAP:
-        remarks.append(f"more at the level {cheap[0]} cost little: twice as many add {100 * cheap[1]:.1g} % to the price")
-    if n < 10:
-        remarks.append(f"the pilot's {n:.0f} units know the variation between them poorly: plan again when there are more")
-    return "; ".join(remarks)
-
-
-def check_target(budget: Any, half_width: Any) -> tuple[float | None, float | None]:
-    """Return the budget or the half-width wanted: exactly one of them, positive."""
-    if (budget is None) == (half_width is None):
-        came = "neither" if budget is None else "both"
-        raise ValueError(f"{came} of budget= and half_width= came; give one: what may be spent, or the relative half-width to reach")
-    if budget is not None:
-        if check_number(budget, "budget") <= 0:
-            raise ValueError(f"budget={budget!r}: give what may be spent, above zero")
-        return float(budget), None
-    if not 0 < check_number(half_width, "half_width") < 1:
-        raise ValueError(f"half_width={half_width!r} is out of range; give a relative half-width between 0 and 1, such as 0.01 for 1 %")
-    return None, float(half_width)
 
 
 def prices(costs: Any, times: Timings, cost_units: str, chosen: Mapping[str, object] | None = None) -> xr.DataArray:

@@ -9,17 +9,19 @@ import xarray as xr
 
 from perfarray.numerics.levels import count_repetitions
 from perfarray.numerics.nested_anova import nested_anova
-from perfarray.numerics.types import Floats
+from perfarray.numerics.types import Floats, Mask, Texts
 from perfarray.timings.apply import LEVEL, Output, apply, is_chunked
 from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import warn
-from perfarray.timings.resolve import Data, Timings
+from perfarray.timings.notes import Note, check, noted
+from perfarray.timings.resolve import Data
 from perfarray.timings.validation import check_choice
-from perfarray.variation.costs import BUDGET_FACTOR, FACTORS, FEW, ITERATIONS, PRICE, Asked, advice_on, check_asked, systems
+from perfarray.variation.advice import NO_PLAN, advice_on_nest
+from perfarray.variation.costs import ITERATIONS, PRICE
 from perfarray.variation.numerics.allocation import half_width_of, price, variance_of_mean
 from perfarray.variation.numerics.pilot import component_limits, units_to_add
 from perfarray.variation.numerics.plans import Plan, half_width_by_budget, plan_counts
 from perfarray.variation.repetition_plan import RepetitionPlan
+from perfarray.variation.request import BUDGET_FACTOR, FACTORS, Request, systems
 
 BY_BUDGET = {"half_width_by_budget": ", before rounding", "default_half_width_by_budget": ""}
 
@@ -40,7 +42,7 @@ def plan_repetitions(
     negative: str = "merge",
     metric: str | list[str] | None = None,
 ) -> RepetitionPlan:
-    r"""Say how many builds, executions and iterations to run: for the narrowest interval a budget buys, or the cheapest of a given width.
+    r"""Plan how many builds, executions and iterations to run: for the narrowest interval a budget buys, or the cheapest of a given width.
 
     Parameters
     ----------
@@ -120,20 +122,12 @@ def plan_repetitions(
     >>> plan["repetitions"].to_series().to_dict(), plan["cost"].item()
     ({'binary': 23.0, 'execution': 1.0, 'iteration': 15.0}, 575.0)
     """
-    asked = Asked(dim, costs, levels, budget, half_width, cost_units, min_units, confidence_level, negative)
-    return RepetitionPlan(dataset=_planned(times, baseline, asked=asked, variances=variances, metric=metric))
-
-
-class _Rules(NamedTuple):
-    """What is asked of every cell."""
-
-    levels: tuple[str, ...]
-    budget: float | None
-    half_width: float | None
-    min_units: int
-    confidence_level: float
-    negative: str
-    biased: bool
+    check_choice(variances, "variances", ("unbiased", "biased"))
+    request = Request(
+        dim=dim, costs=costs, levels=levels, budget=budget, half_width=half_width, cost_units=cost_units, min_units=min_units,
+        confidence_level=confidence_level, negative=negative, biased=variances == "biased",
+    )  # fmt: skip
+    return RepetitionPlan(dataset=_planned(times, baseline, request=request.checked(), metric=metric))
 
 
 class _Pilot(NamedTuple):
@@ -149,32 +143,25 @@ class _Pilot(NamedTuple):
 
 
 @over_metrics
-def _planned(times: Data, baseline: object, *, asked: Asked, variances: str, metric: str | list[str] | None) -> xr.Dataset:
-    """Check, plan every cell, and say what is amiss."""
-    check_choice(variances, "variances", ("unbiased", "biased"))
-    asked = check_asked(asked)
-    found = systems(times, baseline, asked, metric)
-    sides, dear, money = found.sides, found.prices(asked), asked.budget
-    nest = sides[0].levels
-    rules = _Rules(nest, money, asked.half_width, asked.min_units, asked.confidence_level, asked.negative, variances == "biased")
+def _planned(times: Data, baseline: object, *, request: Request, metric: str | list[str] | None) -> xr.Dataset:
+    """Plan every cell, and note what is amiss."""
+    found = systems(times, baseline, request, metric)
+    sides, dear, nest = found.sides, found.prices(request), found.sides[0].levels
     lazy = any(is_chunked(side.array) for side in sides)
-    if lazy and money is not None:
-        _check_affordable(asked.min_units * reduce(add, [part.sum(PRICE, skipna=False) for part in dear]), money, rules, asked.cost_units)
+    if lazy and request.budget is not None:
+        _check_affordable(request.min_units * reduce(add, [part.sum(PRICE, skipna=False) for part in dear]), request, nest[0])
     result = apply(
-        lambda *arrays: _plan_cells(arrays, rules),
+        lambda *arrays: _plan_cells(arrays, request, nest),
         *(side.array for side in sides),
         *dear,
         core=[*[nest] * len(sides), *[[PRICE]] * len(sides)],
-        outputs=_outputs(asked.cost_units),
+        outputs=_outputs(request.cost_units),
         coords={LEVEL: list(nest), BUDGET_FACTOR: FACTORS},
-        attrs=found.attrs | asked.describe("plan_repetitions", baseline) | {"variances": variances},
+        attrs=found.attrs | request.describe("plan_repetitions") | {"variances": "biased" if request.biased else "unbiased"},
     )
-    if lazy:
-        return result
-    if money is not None:
-        _check_affordable(result["least_budget"], money, rules, asked.cost_units)
-    warn(*found.notes, *_cells_in_trouble(result, sides[0]))
-    return result
+    if not lazy and request.budget is not None:
+        _check_affordable(result["least_budget"], request, nest[0])
+    return noted(result, *found.notes, checks=("plans",))
 
 
 def _outputs(cost_units: str) -> dict[str, Output]:
@@ -196,13 +183,13 @@ def _outputs(cost_units: str) -> dict[str, Output]:
     )
 
 
-def _plan_cells(arrays: tuple[Floats, ...], rules: _Rules) -> tuple[np.ndarray, ...]:
+def _plan_cells(arrays: tuple[Floats, ...], request: Request, levels: tuple[str, ...]) -> tuple[np.ndarray, ...]:
     """Estimate, plan, and set the plan beside the data at hand; with four arrays, the plan is for a ratio."""
     half = len(arrays) // 2
-    pilots = [_pilot(values, dear, rules) for values, dear in zip(arrays[:half], arrays[half:], strict=True)]
-    pilot = pilots[0] if half == 1 else _together(*pilots)
-    width, money, level = rules.half_width, rules.budget, rules.confidence_level
-    plan = plan_counts(pilot.variance, pilot.cost, budget=money, half_width=width, min_units=rules.min_units, confidence_level=level)
+    pilots = [_pilot(values, dear, request) for values, dear in zip(arrays[:half], arrays[half:], strict=True)]
+    pilot = pilots[0] if half == 1 else _of_ratio(*pilots)
+    width, money, level = request.half_width, request.budget, request.confidence_level
+    plan = plan_counts(pilot.variance, pilot.cost, budget=money, half_width=width, min_units=request.min_units, confidence_level=level)
     seen = np.maximum(np.nan_to_num(pilot.variance), 0.0)
     merged = np.isnan(pilot.variance)
     merged[..., 0] = False
@@ -218,23 +205,23 @@ def _plan_cells(arrays: tuple[Floats, ...], rules: _Rules) -> tuple[np.ndarray, 
     with np.errstate(invalid="ignore"):
         already = pilot.total / np.concatenate([np.ones_like(pilot.n)[..., None], pilot.total[..., :-1]], axis=-1)
     budgets = plan.cost[..., None] * np.array(FACTORS)
-    curves = half_width_by_budget(pilot.variance, pilot.cost, budgets, min_units=rules.min_units, confidence_level=level)
+    curves = half_width_by_budget(pilot.variance, pilot.cost, budgets, min_units=request.min_units, confidence_level=level)
     promised = np.where(np.isnan(units), np.nan, added.half_width)
     least = np.where(pilot.n > 0, plan.least_budget, np.nan)
     return (
         plan.repetitions, plan.unrounded, merged, already, more, plan.cost, least, plan.half_width, *limits, promised,
-        plan.default_half_width, *curves, pilot.n, _advice(plan, pilot, merged, rules),
+        plan.default_half_width, *curves, pilot.n, _advice(plan, pilot, merged, levels),
     )  # fmt: skip
 
 
-def _pilot(values: Floats, dear: Floats, rules: _Rules) -> _Pilot:
+def _pilot(values: Floats, dear: Floats, request: Request) -> _Pilot:
     """Estimate one system's components relative to its mean."""
-    levels = len(rules.levels)
-    found = nested_anova(values, levels, "keep" if rules.biased else rules.negative)
+    levels = dear.shape[-1]
+    found = nested_anova(values, levels, "keep" if request.biased else request.negative)
     total = count_repetitions(values, levels).total
     with np.errstate(divide="ignore", invalid="ignore"):
         squared = np.where(found.mean == 0, np.nan, found.mean**2)[..., None]
-        variance = (found.level_variance if rules.biased else found.variance) / squared
+        variance = (found.level_variance if request.biased else found.variance) / squared
         spread = found.level_variance[..., 0] / squared[..., 0]
     dear = np.broadcast_to(dear, variance.shape)
     cost = np.concatenate([dear[..., :-1], np.where(np.isnan(dear[..., -1:]), found.mean[..., None], dear[..., -1:])], axis=-1)
@@ -242,7 +229,7 @@ def _pilot(values: Floats, dear: Floats, rules: _Rules) -> _Pilot:
     return _Pilot(variance, cost, total, spread, variance[..., 0], np.where(n > 1, n - 1, np.nan), n)
 
 
-def _together(new: _Pilot, old: _Pilot) -> _Pilot:
+def _of_ratio(new: _Pilot, old: _Pilot) -> _Pilot:
     """Return what holds for the ratio: relative variances and prices add; a level is merged where it is in both systems."""
     variance = np.where(np.isnan(new.variance), old.variance, new.variance + np.nan_to_num(old.variance))
     variance[..., 0] = new.variance[..., 0] + old.variance[..., 0]
@@ -253,56 +240,42 @@ def _together(new: _Pilot, old: _Pilot) -> _Pilot:
     return _Pilot(variance, new.cost + old.cost, both, spread, variance[..., 0], df, np.minimum(new.n, old.n))
 
 
-def _advice(plan: Plan, pilot: _Pilot, merged: np.ndarray, rules: _Rules) -> np.ndarray:
-    """Say of every cell what section 6.1 advises beyond the numbers."""
+def _advice(plan: Plan, pilot: _Pilot, merged: Mask, levels: tuple[str, ...]) -> Texts:
+    """Return the advice on every cell's plan."""
     words = np.empty(plan.cost.shape, dtype=object)
     totals = np.cumprod(plan.repetitions, axis=-1) * pilot.cost
-    for cell in np.ndindex(*plan.cost.shape):
-        if np.isnan(plan.cost[cell]):
-            words[cell] = "no plan: the pilot has one unit, or no variation at any level"
-            continue
-        lowest = float(totals[cell][-1] / plan.cost[cell])
-        words[cell] = _remarks(plan.repetitions[cell], merged[cell], lowest, float(pilot.n[cell]), rules.levels)
+    for cell in np.ndindex(*plan.cost.shape):  # text is written one cell at a time
+        share = float(totals[cell][-1] / plan.cost[cell]) if len(levels) > 1 else 1.0
+        planned = not np.isnan(plan.cost[cell])
+        words[cell] = advice_on_nest(plan.repetitions[cell], merged[cell], share, float(pilot.n[cell]), levels) if planned else NO_PLAN
     return words
 
 
-def _remarks(counts: Floats, merged: np.ndarray, lowest: float, n: float, levels: tuple[str, ...]) -> str:
-    """Return the remarks on one plan."""
-    once, few = [], []
-    for level in range(1, len(levels)):
-        if merged[level]:
-            once.append(f"one {levels[level]} in each {levels[level - 1]}: the pilot shows no variation of its own between them")
-        elif counts[level] < FEW:
-            few.append(
-                f"a count of {counts[level]:.0f} per {levels[level - 1]} at the level {levels[level]} is little to see unusual behaviour by"
-            )
-    return advice_on(n, once, few, (levels[-1], lowest if len(levels) > 1 else 1.0))
-
-
-def _check_affordable(least: xr.DataArray, money: float, rules: _Rules, cost_units: str) -> None:
-    """Raise where the budget does not buy the fewest units; the message says what would."""
+def _check_affordable(least: xr.DataArray, request: Request, outermost: str) -> None:
+    """Raise where the budget does not buy the fewest units; the message names the budget that does."""
+    money = float(request.budget or 0.0)
     if not bool((least > money).any()):
         return
     dearest = least.isel(least.argmax(...)) if least.ndim else least
     labels = ", ".join(f"{dim}={dearest[dim].item()}" for dim in least.dims if dim in least.coords)
     raise ValueError(
-        f"budget={money:g} {cost_units} does not buy {rules.min_units} repetitions of {rules.levels[0]!r} with one of everything in each"
-        f"{f' ({labels})' if labels else ''}; the least budget is {float(dearest):.6g}, or lower min_units= (at least 2)"
+        f"budget={money:g} {request.cost_units} does not buy {request.min_units} repetitions of {outermost!r} with one of everything in "
+        f"each{f' ({labels})' if labels else ''}; the least budget is {float(dearest):.6g}, or lower min_units= (at least 2)"
     )
 
 
-def _cells_in_trouble(result: xr.Dataset, data: Timings) -> tuple[str, ...]:
+@check("plans")
+def plan_notes(result: xr.Dataset) -> tuple[Note, ...]:
     """Count the cells without a plan, by reason."""
-    n, cost = result["n"].values, result["cost"].values
-    empty, single = int((n == 0).sum()), int((n == 1).sum())
-    still = int((np.isnan(cost) & (n > 1)).sum())
-    of = f"of {n.size} cells"
-    outermost = data.levels[0]
-    return (
-        f"{empty} {of} have no plan: nothing was measured" if empty else "",
-        f"{single} {of} have no plan: they rest on one {outermost}, which shows no spread; measure a few, or name the levels inside it "
-        "with levels="
-        if single
-        else "",
-        f"{still} {of} have no plan: no variation at any level (look at the clock's resolution)" if still else "",
+    n, cost, outermost = result["n"].values, result["cost"].values, str(result.attrs["levels"]).split()[0]
+    remedy = "which shows no spread; measure a few, or name the levels inside it with levels="
+    reasons = (
+        ("no_value", n == 0, "nothing was measured"),
+        ("single_unit", n == 1, f"they rest on one {outermost}, {remedy}"),
+        ("no_variation", np.isnan(cost) & (n > 1), "no variation at any level (look at the clock's resolution)"),
+    )
+    return tuple(
+        Note(code, f"{where.sum()} of {n.size} cells have no plan: {reason}", {"cells": int(where.sum()), "of": n.size})
+        for code, where, reason in reasons
+        if where.any()
     )

@@ -1,0 +1,54 @@
+"""What section 6.1 of Kalibera and Jones (2012) advises of a plan, in words, beyond the numbers."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from perfarray.numerics.types import Floats, Mask
+from perfarray.timings.validation import listed
+
+NO_PLAN = "no plan: the pilot has one unit, or no variation at any level"
+
+FEW = 5
+"""Counts below this are small, says section 6.1."""
+
+CHEAP = 0.1
+"""A share of the price that is small enough to advise spending it again."""
+
+
+def advice_on_nest(counts: Floats, merged: Mask, share: float, n: float, levels: tuple[str, ...]) -> str:
+    """Return the remarks on the plan of one nest, whose lowest level takes this share of the price, from a pilot of n units."""
+    once, few = [], []
+    for level in range(1, len(levels)):
+        if merged[level]:
+            once.append(f"one {levels[level]} in each {levels[level - 1]}: the pilot shows no variation of its own between them")
+        elif counts[level] < FEW:
+            few.append(
+                f"a count of {counts[level]:.0f} per {levels[level - 1]} at the level {levels[level]} is little to see unusual behaviour by"
+            )
+    return _written([*once, *few], share, n, levels[-1])
+
+
+def advice_on_suite(counts: Floats, share: float, n: float, levels: tuple[str, ...], names: Sequence[str]) -> str:
+    """Return the remarks on the counts (systems, benchmarks, L) of a suite; benchmarks with the same remark are named together."""
+    once, few, labels = [], [], np.array(names)
+    for level in range(1, len(levels)):
+        own = counts[:, :, level]
+        single, small = labels[(own == 1).any(axis=0)], labels[((own > 1) & (own < FEW)).any(axis=0)]
+        if len(single):
+            once.append(f"one {levels[level]} in each {levels[level - 1]} is best for {listed(single, 3)}")
+        if len(small):
+            few.append(
+                f"counts below {FEW} per {levels[level - 1]} at the level {levels[level]} ({listed(small, 3)}) are little to see unusual "
+                "behaviour by"
+            )
+    return _written([*once, *few], share, n, levels[-1])
+
+
+def _written(remarks: list[str], share: float, n: float, lowest: str) -> str:
+    """Write the remarks on counts, then those on a cheap lowest level and on a small pilot."""
+    if share <= CHEAP:
+        remarks.append(f"more at the level {lowest} cost little: twice as many add {100 * share:.1g} % to the price")
+    if n < 10:
+        remarks.append(f"the pilot's {n:.0f} units know the variation between them poorly: plan again when there are more")
+    return "; ".join(remarks)

@@ -1,0 +1,93 @@
+"""What a plan is asked for, checked once, and the systems it is for."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
+
+import xarray as xr
+
+from perfarray.timings.notes import Note
+from perfarray.timings.pairs import resolve_pair
+from perfarray.timings.resolve import Data, Timings, resolve
+from perfarray.timings.validation import check_choice, check_confidence_level, check_count, check_number
+from perfarray.variation.costs import prices
+
+BUDGET_FACTOR = "budget_factor"
+FACTORS = tuple(2.0 ** (step / 2) for step in range(-6, 7))
+"""Multiples of a plan's cost at which a result says what half-width they give."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What both planners are asked for; their docstrings say what each choice means."""
+
+    dim: str | None
+    costs: Any
+    levels: str | tuple[str, ...] | None
+    budget: float | None
+    half_width: float | None
+    cost_units: str
+    min_units: int
+    confidence_level: float
+    negative: str
+    biased: bool = False
+    paired: str | None = None
+
+    def checked(self) -> Self:
+        """Return the request with numbers of the right kind.
+
+        Raises
+        ------
+        ValueError
+            A choice that is unknown or out of range, or not exactly one of budget and half-width.
+        """
+        check_choice(self.negative, "negative", ("merge", "zero"))
+        budget, half_width = _target(self.budget, self.half_width)
+        least, level = check_count(self.min_units, "min_units", 2), check_confidence_level(self.confidence_level)
+        return replace(self, budget=budget, half_width=half_width, min_units=least, confidence_level=level)
+
+    def describe(self, result: str) -> dict[str, Hashable]:
+        """Return what the attrs of a plan say of the request."""
+        attrs: dict[str, Hashable] = {"result": result, "confidence_level": self.confidence_level, "cost_units": self.cost_units}
+        attrs |= {"min_units": self.min_units, "negative": self.negative}
+        return attrs | ({"budget": self.budget} if self.budget is not None else {"half_width_wanted": self.half_width})
+
+
+class Systems(NamedTuple):
+    """The timings planned for, the candidate's before the baseline's, with the attrs, the notes and the labels of a baseline."""
+
+    sides: tuple[Timings, ...]
+    attrs: dict[str, Hashable]
+    notes: tuple[Note, ...]
+    chosen: dict[str, object]
+
+    def prices(self, request: Request) -> list[xr.DataArray]:
+        """Return the prices of every system."""
+        return [prices(request.costs, side, request.cost_units, self.chosen if i else None) for i, side in enumerate(self.sides)]
+
+
+def systems(times: Data, baseline: object, request: Request, metric: str | Sequence[str] | None, positive: str = "") -> Systems:
+    """Resolve the timings, and those of a baseline beside them; `positive` says what needs positive values."""
+    if baseline is None:
+        if request.paired is not None:
+            raise ValueError(f"paired={request.paired!r} matches the units of two systems; name the baseline too")
+        own = resolve(times, metric, request.levels, positive=positive)
+        return Systems((own,), own.describe(), own.notes, {})
+    dim, levels, paired = request.dim, request.levels, request.paired
+    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive=positive)
+    by_label = pair.dim is not None and not isinstance(baseline, xr.DataArray | xr.Dataset)
+    return Systems((pair.candidate, pair.baseline), pair.describe(), pair.notes, {str(pair.dim): baseline} if by_label else {})
+
+
+def _target(budget: Any, half_width: Any) -> tuple[float | None, float | None]:
+    """Return the budget or the half-width wanted: exactly one of them, positive."""
+    if (budget is None) == (half_width is None):
+        came = "neither" if budget is None else "both"
+        raise ValueError(f"{came} of budget= and half_width= came; give one: what may be spent, or the relative half-width to reach")
+    if budget is not None:
+        if check_number(budget, "budget") <= 0:
+            raise ValueError(f"budget={budget!r}: give what may be spent, above zero")
+        return float(budget), None
+    if not 0 < check_number(half_width, "half_width") < 1:
+        raise ValueError(f"half_width={half_width!r} is out of range; give a relative half-width between 0 and 1, such as 0.01 for 1 %")
+    return None, float(half_width)

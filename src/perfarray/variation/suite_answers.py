@@ -1,0 +1,160 @@
+"""The plans of suites as arrays: what each cell's pilot says, its whole counts, and what they cost and promise."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from perfarray.numerics.types import Floats, Mask
+from perfarray.variation.advice import advice_on_suite
+from perfarray.variation.numerics.allocation import ROUNDING
+from perfarray.variation.numerics.suite_pilot import Sharing, SuitePilot, paired_pilot, pilot_limits, suite_pilot, units_to_add
+from perfarray.variation.numerics.suite_plans import half_width_by_budget, least_price, one_level_half_width, plan_stars
+from perfarray.variation.numerics.suite_star import Star, continuous
+from perfarray.variation.request import FACTORS, Request
+
+NO_PLAN = "no plan: the pilot has one unit, no variation at any level, or too little to spend"
+
+
+class Rules(NamedTuple):
+    """What holds for every suite of a call: the request, the nest, each system's sharing, and the names of the benchmarks."""
+
+    request: Request
+    levels: tuple[str, ...]
+    sharing: tuple[Sharing, ...]
+    names: tuple[str, ...]
+
+
+class Answer(NamedTuple):
+    """The plan of one suite: counts (kinds, benchmarks, L), what the benchmarks are about, what the whole costs and promises, curves."""
+
+    counts: Floats
+    merged: Mask
+    seconds: Floats
+    cost: float
+    least_budget: float
+    half_width: float
+    half_width_lower: float
+    half_width_upper: float
+    more_half_width: float
+    default_half_width: float
+    n: float
+    by_budget: Floats
+    default_by_budget: Floats
+    advice: str
+
+
+def plan_suites(arrays: Sequence[Floats], rules: Rules) -> tuple[np.ndarray, ...]:
+    """Plan suite by suite: a plan is a search, and suites are few.
+
+    `arrays` are the timings (..., benchmarks, n_L, ..., n_1) of each system, then the prices (..., benchmarks, L) of each.
+    """
+    number, levels, benchmarks = len(arrays) // 2, len(rules.levels), len(rules.names)
+    inner = [levels + 1] * number + [2] * number
+    outer = np.broadcast_shapes(*(array.shape[: array.ndim - own] for array, own in zip(arrays, inner, strict=True)))
+    whole = [np.broadcast_to(array, (*outer, *array.shape[array.ndim - own :])) for array, own in zip(arrays, inner, strict=True)]
+    nothing = _no_plan(4 if number == 1 else 7, benchmarks, levels)
+    found = [np.full((*outer, *np.shape(part)), part, dtype=object if isinstance(part, str) else None) for part in nothing]
+    for cell in np.ndindex(*outer):
+        pilots = _pilots([array[cell] for array in whole[:number]], [array[cell] for array in whole[number:]], rules)
+        for into, part in zip(found, _plan_one(pilots, rules, nothing), strict=True):
+            into[cell] = part
+    return *np.moveaxis(found[0], -3, 0), *found[1:]
+
+
+def _no_plan(kinds: int, benchmarks: int, levels: int) -> Answer:
+    """Return the answer for a suite without a plan."""
+    counts, curve = np.full((kinds, benchmarks, levels), np.nan), np.full(len(FACTORS), np.nan)
+    merged, seconds = np.zeros((benchmarks, levels), dtype=bool), np.full(benchmarks, np.nan)
+    scalars = dict.fromkeys(Answer._fields[3:11], np.nan)
+    return Answer(counts=counts, merged=merged, seconds=seconds, by_budget=curve, default_by_budget=curve, advice=NO_PLAN, **scalars)
+
+
+def _pilots(values: list[Floats], dear: list[Floats], rules: Rules) -> list[SuitePilot]:
+    """Estimate the systems of one suite, or their pairs; a benchmark that one of them lacks is left out of both."""
+    if len(values) > 1:
+        absent = np.any([_unmeasured(own) for own in values], axis=0)
+        values = [np.where(absent.reshape(-1, *[1] * len(rules.levels)), np.nan, own) for own in values]
+    negative = rules.request.negative
+    if rules.request.paired is not None:
+        sharing = rules.sharing[0]._replace(seen=min(own.seen for own in rules.sharing))
+        return [paired_pilot(values[0], values[1], (dear[0], dear[1]), sharing, negative)]
+    return [suite_pilot(own, price, how, negative) for own, price, how in zip(values, dear, rules.sharing, strict=True)]
+
+
+def _unmeasured(values: Floats) -> np.ndarray:
+    """Return which benchmarks hold no value."""
+    return np.asarray(np.isnan(values).all(axis=tuple(range(1, values.ndim))))
+
+
+def _some_variation(stars: list[Star]) -> bool:
+    """Return whether there is anything to plan from."""
+    return all(not np.isnan(star.root) for star in stars) and sum(
+        star.root + star.inner[:, 0].sum() + star.variance.sum() for star in stars
+    ) > 0  # fmt: skip
+
+
+def _plan_one(pilots: list[SuitePilot], rules: Rules, nothing: Answer) -> Answer:
+    """Plan one suite; where there is nothing to plan from, only what is known."""
+    request, stars = rules.request, [pilot.star for pilot in pilots]
+    n = min(pilot.n for pilot in pilots)
+    if n < 2 or not _some_variation(stars):
+        return nothing._replace(n=n)
+    least_budget = least_price(stars, request.min_units)
+    if request.budget is not None and least_budget > request.budget:
+        return nothing._replace(n=n, least_budget=least_budget)
+    level, least = request.confidence_level, request.min_units
+    plan = plan_stars(stars, budget=request.budget, half_width=request.half_width, min_units=least, confidence_level=level)
+    smooth = continuous(stars, min(plan.units), budget=plan.cost)
+    more = units_to_add(pilots, plan, request.budget, request.half_width, level)
+    each, seconds = [], []
+    for pilot, own, *rest in zip(pilots, plan.counts, plan.units, smooth.root, smooth.lower, more.units, strict=True):
+        each.append(_counts(pilot, own, *rest))
+        below = np.cumprod(own, axis=1)[:, len(pilot.star.inner) :]
+        seconds.append(rest[0] * (below * pilot.star.cost).sum(axis=1))
+    # Two systems lie one after the other, as the rows of a pair do: by kind of count, system, benchmark and level.
+    counts = np.concatenate(each, axis=1).reshape(4, -1, *nothing.merged.shape)
+    merged = counts[1, 0] <= 1 + ROUNDING
+    merged[:, 0] = False
+    share = 1.0
+    if stars[0].cost.shape[1]:
+        last = [
+            units * (own.prod(axis=1) * star.cost[:, -1]).sum() for units, own, star in zip(plan.units, plan.counts, stars, strict=True)
+        ]
+        share = float(sum(last)) / plan.cost
+    low, high = pilot_limits(pilots, plan, level)
+    by_budget, default_by_budget = half_width_by_budget(stars, plan.cost * np.array(FACTORS), min_units=least, confidence_level=level)
+    return Answer(
+        counts=np.concatenate([counts[:, 0], *counts[[0, 2, 3], 1:].swapaxes(0, 1)]),
+        merged=merged,
+        seconds=np.concatenate(seconds).reshape(-1, len(rules.names)).sum(axis=0),
+        cost=plan.cost,
+        least_budget=least_budget,
+        half_width=plan.half_width,
+        half_width_lower=low,
+        half_width_upper=high,
+        more_half_width=more.half_width,
+        default_half_width=one_level_half_width(stars, plan.cost if request.budget is None else request.budget, level),
+        n=n,
+        by_budget=np.array(by_budget),
+        default_by_budget=np.array(default_by_budget),
+        advice=advice_on_suite(counts[0], share, n, rules.levels, rules.names),
+    )
+
+
+def _counts(pilot: SuitePilot, own: Floats, units: float, root: float, lower: Floats, added: float) -> Floats:
+    """Return (4, benchmarks, L) of one system: repetitions, the continuous ones, those of the pilot, and those still to be run."""
+    number = len(own)
+    totals = np.column_stack([np.full(number, root), lower])
+    with np.errstate(invalid="ignore"):
+        already = pilot.total / np.column_stack([np.ones(number), pilot.total[:, :-1]])
+    counts = np.stack(
+        [
+            np.column_stack([np.full(number, units), own]),
+            totals / np.column_stack([np.ones(number), totals[:, :-1]]),
+            already,
+            np.column_stack([np.full(number, added), own * (added > 0)]),
+        ]
+    )
+    counts[:, pilot.total[:, 0] == 0] = np.nan
+    return counts
