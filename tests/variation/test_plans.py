@@ -349,6 +349,24 @@ class TestSuite:
         assert plan["repetitions"].isel(level=0, benchmark=0) > plan["baseline_repetitions"].isel(level=0, benchmark=0)
         assert plan["cost"] <= 12_000
 
+    def test_metrics(self, pilot):
+        """Several metrics give a dim; one that is not in seconds needs the price of an iteration, and the message names it."""
+        both = pilot.assign(energy=pilot["time"] * 3)
+        both["energy"].attrs["units"] = "J"
+        plan = plan_suite(both, "old", costs=COSTS | {"iteration": 1.0}, budget=12_000, metric=["time", "energy"]).to_dataset()
+        assert plan["baseline_repetitions"].dims == ("metric", "benchmark", "version", "level")
+        np.testing.assert_array_equal(plan["repetitions"].sel(metric="time"), plan["repetitions"].sel(metric="energy"))
+        with pytest.raises(ValueError, match="energy is in 'J', not seconds; say in costs what one iteration takes"):
+            plan_suite(both, costs=COSTS, budget=6000, metric=["time", "energy"])
+
+    def test_notes_are_data(self, pilot):
+        """What the warning says lies in the plan, with its numbers, for programs."""
+        with pytest.warns(perfarray.PerfarrayWarning) as caught:
+            plan = plan_suite(pilot.isel(binary=[0]), costs=COSTS, budget=6000).to_dataset()
+        (note,) = plan.perf.notes()
+        assert (note.code, note.values["suites"], note.values["of"]) == ("single_unit", 2, 2)
+        assert caught[0].message.notes[0].message == note.message
+
     def test_correlation_may_be_assumed(self, pilot):
         """Builds that move together need more of them; without shared builds in the pilot independence is assumed and said."""
         alone = pilot["time"].copy()
