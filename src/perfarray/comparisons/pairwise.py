@@ -78,7 +78,7 @@ def pairwise(
         across=across, shared=shared, paired=paired, metric=metric,
     )  # fmt: skip
     results: list[xr.Dataset] = []
-    with collecting() as said:
+    with collecting() as gathered:
         for label in labels:
             answer = compare_systems(times, label, request)
             results.append(answer.reindex({dim: times[dim].values}, fill_value=ITSELF))
@@ -86,4 +86,4 @@ def pairwise(
     joined = xr.concat(results, along, combine_attrs="drop_conflicts", coords="minimal", compat="override", join="exact")
     joined = joined.assign_attrs(result="pairwise")
     # The same sentence with other counts, one per baseline, is said once.
-    return noted(joined.transpose(..., "baseline"), *once(said))
+    return noted(joined.transpose(..., "baseline"), *once(gathered))

@@ -164,7 +164,16 @@ def _balanced(cells: Floats) -> _Nest:
     n_top = np.full(count, float(cells.shape[1]))
     standard_error = np.sqrt(level_variance[:, 0] / n_top)
     n_top[np.isnan(means)] = np.nan
-    return _Nest(variance, level_variance, repetitions, np.array(means), standard_error, n_top, level_df, ~np.isnan(means))
+    return _Nest(
+        variance=variance,
+        level_variance=level_variance,
+        repetitions=repetitions,
+        mean=np.array(means),
+        standard_error=standard_error,
+        n=n_top,
+        level_df=level_df,
+        balanced=~np.isnan(means),
+    )
 
 
 def _within(groups: Floats) -> tuple[Floats, Floats]:
@@ -247,7 +256,16 @@ def _ragged(cells: Floats) -> _Nest:
         if column == 0:
             summary = summarise_units(means)
         means = grouped
-    return _Nest(variance, level_variance, repetitions, summary.mean, np.sqrt(summary.variance), summary.n, level_df, balanced)
+    return _Nest(
+        variance=variance,
+        level_variance=level_variance,
+        repetitions=repetitions,
+        mean=summary.mean,
+        standard_error=np.sqrt(summary.variance),
+        n=summary.n,
+        level_df=level_df,
+        balanced=balanced,
+    )
 
 
 def _equal_counts(children: Integers) -> Mask:

@@ -26,13 +26,13 @@ def over_metrics(function: Callable[P, R]) -> Callable[P, R]:
         names = check_names(cast(Sequence[str], metric), METRIC)
         times = args[0]
         results = []
-        with collecting() as said:
+        with collecting() as gathered:
             for name in names:
                 chosen = [_only(argument, name) for argument in args]
                 others = {key: _only(value, name) for key, value in kwargs.items()}
                 results.append(function(*chosen, **{**others, METRIC: name}))
         joined = _beside(cast(list[xr.Dataset], results), [choose_metric(cast(Data, times), name) for name in names], names)
-        return cast(R, noted(joined, *said))
+        return cast(R, noted(joined, *gathered))
 
     return wrapper
 

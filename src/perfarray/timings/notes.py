@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -83,16 +84,16 @@ def tell(*notes: Note | None) -> tuple[Note, ...]:
 
     Inside `collecting` nothing is emitted: the notes are handed to the caller who collects.
     """
-    said = tuple({(note.code, note.message): note for note in notes if note is not None}.values())
+    told = tuple({(note.code, note.message): note for note in notes if note is not None}.values())
     collector = _COLLECTOR.get()
     if collector is not None:
-        collector += said
-    elif said:
+        collector += told
+    elif told:
         depth, frame = 1, sys._getframe(0)
         while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == "perfarray":
             frame, depth = frame.f_back, depth + 1
-        warnings.warn(PerfarrayWarning(*said), stacklevel=depth)
-    return said
+        warnings.warn(PerfarrayWarning(*told), stacklevel=depth)
+    return told
 
 
 def warn(*messages: "Note | str | None") -> None:
@@ -118,10 +119,19 @@ def noted(result: Told, *notes: Note | None, checks: tuple[str, ...] = ()) -> To
             result.attrs[UNCHECKED] = " ".join(checks)
         else:
             found += _run(result, checks)
-    said = tell(*found)
-    if said:
-        result.attrs[NOTES] = to_json(said)
+    told = tell(*found)
+    if told:
+        result.attrs[NOTES] = to_json(told)
+    result.attrs.setdefault("perfarray_version", version())
     return result
+
+
+@cache
+def version() -> str:
+    """Return the version of the package."""
+    import perfarray
+
+    return perfarray.__version__
 
 
 def check(name: str) -> Callable[[Check], Check]:
