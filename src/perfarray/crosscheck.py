@@ -1,7 +1,7 @@
 """One comparison under every method of the package, side by side, each with the question it answers."""
 
-import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import comb
 from typing import Any, NamedTuple
 
@@ -18,8 +18,8 @@ from perfarray.suites.randomization import randomization_test
 from perfarray.suites.scores import score_ratio_interval
 from perfarray.timings.across import name_suites
 from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import warn
-from perfarray.timings.pairs import Pair, resolve_pair
+from perfarray.timings.notes import collecting, noted
+from perfarray.timings.pairs import baseline_name, resolve_pair
 from perfarray.timings.resampling import Rng
 from perfarray.timings.resolve import Data, shared_levels
 from perfarray.timings.validation import check_confidence_level, check_count
@@ -33,20 +33,24 @@ OWN_SUITE = "_suite"
 CONCLUSIVE, NO_EVIDENCE, NOT_APPLICABLE = "conclusive", "no evidence", "not applicable"
 """What came of a method: a verdict; it could have seen something and did not; these data cannot give it a verdict, whatever the truth."""
 
-ANSWERS = ("estimate", "lower", "upper", "pvalue", "verdict", "outcome", "remark")
+KINDS = (FASTER, SLOWER, EQUIVALENT, INCONCLUSIVE, NOT_APPLICABLE)
+"""What methods are grouped by where they differ, in this order."""
+
+ANSWERS = dict.fromkeys(("estimate", "lower", "upper", "pvalue"), np.nan) | {"verdict": UNANSWERED, "outcome": UNANSWERED, "remark": ""}
+"""What a method is asked for, and what stands where it was not asked."""
 
 TOO_FEW = "too few units for an interval"
 NOT_MEASURED = "not measured on both sides"
 UNPAIRED = "does not use that units are paired"
 
 
-class Call(NamedTuple):
-    """What was asked, once for all methods."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One comparison, the same for all methods: two systems with the same labels, and what the caller of `agreement` chose."""
 
     times: xr.DataArray
     baseline: xr.DataArray
-    pair: Pair
-    dim: str | None
+    better: str
     levels: tuple[str, ...]
     across: str
     shared: tuple[str, ...]
@@ -57,14 +61,24 @@ class Call(NamedTuple):
     rng: Rng
 
     @property
-    def both(self) -> dict[str, Any]:
-        """Keywords every method takes."""
-        return {"dim": self.dim, "levels": self.levels}
-
-    @property
     def alpha(self) -> float:
         """The risk of the tests: 0.1 for a level of 0.9, where 1 - 0.9 falls short of it by rounding."""
         return round(1 - self.confidence_level, 12)
+
+    @property
+    def joint(self) -> bool:
+        """Whether benchmarks share their independent units."""
+        return self.levels[0] in self.shared
+
+    @property
+    def unpaired(self) -> str:
+        """What a method has to remark that cannot use pairs; "" where there are none."""
+        return UNPAIRED if self.paired else ""
+
+    @property
+    def units(self) -> dict[str, Any]:
+        """Keywords of the methods that know shared and paired units."""
+        return {"levels": self.levels, "shared": self.shared, "paired": self.paired}
 
     @property
     def drawing(self) -> dict[str, Any]:
@@ -73,7 +87,7 @@ class Call(NamedTuple):
 
 
 class Method(NamedTuple):
-    """A name, the question it answers, and what gives its answers: those of every benchmark, and those of the suite.
+    """A name, the question it answers, and what gives its answers: of every benchmark, and of the suite; None where it has none.
 
     An answer holds `estimate`, `lower`, `upper`, `pvalue` as far as the method has them, `verdict`, `remark`, and `able`: whether these
     data could have given it a verdict at all; of a method that looks in one direction also `asked`: whether they point there.
@@ -81,7 +95,7 @@ class Method(NamedTuple):
 
     name: str
     question: str
-    answer: Callable[[Call], tuple[xr.Dataset | None, xr.Dataset | None]]
+    answer: Callable[[Request], tuple[xr.Dataset | None, xr.Dataset | None]]
 
 
 @over_metrics
@@ -100,7 +114,7 @@ def agreement(
     rng: Rng = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Put one comparison under every method of the package, and say where they differ.
+    """Compare two systems by every method of the package, side by side, and name where the methods differ.
 
     Methods differ because they answer different questions; and some cannot answer at all with few units. The result tells the two apart:
     a method that could not answer contradicts nobody. Choose the method by its question, before looking at the answers.
@@ -168,13 +182,11 @@ def agreement(
     ('faster', True)
     """
     pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels)
-    nest = pair.candidate.levels
-    call = Call(
+    request = Request(
         times=pair.candidate.array.compute(),
         baseline=pair.baseline.array.compute(),
-        pair=pair,
-        dim=None,
-        levels=nest,
+        better=pair.candidate.better,
+        levels=pair.candidate.levels,
         across=across,
         shared=shared_levels(pair.candidate, shared),
         paired=paired,
@@ -183,34 +195,27 @@ def agreement(
         n_resamples=check_count(n_resamples, "n_resamples", 2),
         rng=rng,
     )
-    answers = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # what a method warns of stands in its remark, or is said once below
-        for method in METHODS:
-            answers[method.name] = _labelled(method.answer(call), call)
-    result = _side_by_side(answers)
-    result["question"] = ("method", np.array([method.question for method in METHODS], dtype=object))
-    for prefix in ("", "suite_"):
-        result[f"{prefix}agree"], result[f"{prefix}differences"] = _differences(result[f"{prefix}verdict"], result[f"{prefix}outcome"])
-    attrs = pair.describe() | {"result": "agreement", "across": across, "confidence_level": call.confidence_level, "threshold": threshold}
-    attrs |= {"benchmarks": f"shared: {' '.join(call.shared)}" if nest[0] in call.shared else "independent (assumed)"}
-    attrs |= {"baseline": "other timings" if isinstance(baseline, xr.DataArray | xr.Dataset) else str(baseline)}
-    result = result.assign_attrs(attrs)
-    counted = call.times.notnull().any(nest) & call.baseline.notnull().any(nest)
-    mixed = name_suites(result, pair.candidate, counted, across) if across in counted.dims else ""
-    warn(*pair.notes, pair.candidate.selected, mixed)
-    return result
+    with collecting():  # what a method has to say stands in its remark, or is said once below
+        result = _side_by_side({method.name: _answers(method, request) for method in METHODS})
+    attrs = pair.describe() | {"result": "agreement", "across": across, "confidence_level": request.confidence_level}
+    attrs |= {"benchmarks": f"shared: {' '.join(request.shared)}" if request.joint else "independent (assumed)"}
+    result = result.assign_attrs(attrs | {"threshold": threshold, "baseline": baseline_name(baseline)})
+    suites = name_suites(result, pair.candidate, _counted(request), across) if across in result.dims else None
+    return noted(result, *pair.notes, pair.candidate.selected, suites)
 
 
-def _by_ratio(method: str) -> Callable[[Call], tuple[xr.Dataset, xr.Dataset]]:
+def _counted(request: Request) -> xr.DataArray:
+    """Return which cells were measured on both sides."""
+    return request.times.notnull().any(request.levels) & request.baseline.notnull().any(request.levels)
+
+
+def _by_ratio(method: str) -> Callable[[Request], tuple[xr.Dataset, xr.Dataset]]:
     """Return what answers by `compare` with one method."""
 
-    def answer(call: Call) -> tuple[xr.Dataset, xr.Dataset]:
-        drawing = call.drawing if method == "studentized" else {}
-        found = compare(
-            call.times, call.baseline, **call.both, method=method, threshold=call.threshold, confidence_level=call.confidence_level,
-            across=call.across, shared=call.shared, paired=call.paired, **drawing,
-        )  # fmt: skip
+    def answer(request: Request) -> tuple[xr.Dataset, xr.Dataset]:
+        options: dict[str, Any] = {"threshold": request.threshold, "confidence_level": request.confidence_level, "across": request.across}
+        options |= request.units | (request.drawing if method == "studentized" else {})
+        found = compare(request.times, request.baseline, method=method, **options)
         single = found[["estimate", "lower", "upper", "pvalue", "verdict"]]
         suite = xr.Dataset({name: found[f"suite_{name}"] for name in ("estimate", "lower", "upper", "verdict")})
         return _with_limits(single, TOO_FEW), _with_limits(suite, TOO_FEW)
@@ -218,102 +223,99 @@ def _by_ratio(method: str) -> Callable[[Call], tuple[xr.Dataset, xr.Dataset]]:
     return answer
 
 
-def _by_score(method: str, random_benchmarks: bool) -> Callable[[Call], tuple[None, xr.Dataset]]:
+def _by_score(method: str, random_benchmarks: bool) -> Callable[[Request], tuple[None, xr.Dataset]]:
     """Return what answers by the interval of the ratio of two scores."""
 
-    def answer(call: Call) -> tuple[None, xr.Dataset]:
-        found = score_ratio_interval(
-            call.times, call.baseline, **call.both, method=method, random_benchmarks=random_benchmarks, across=call.across,
-            shared=call.shared, paired=call.paired, confidence_level=call.confidence_level, **call.drawing,
-        )  # fmt: skip
+    def answer(request: Request) -> tuple[None, xr.Dataset]:
+        options: dict[str, Any] = {"confidence_level": request.confidence_level, "across": request.across} | request.units | request.drawing
+        found = score_ratio_interval(request.times, request.baseline, method=method, random_benchmarks=random_benchmarks, **options)
         few = "too few benchmarks for an interval" if random_benchmarks else TOO_FEW
-        return None, _with_limits(_with_verdict(found[["estimate", "lower", "upper", "pvalue"]], call), few)
+        return None, _with_limits(_with_verdict(found[["estimate", "lower", "upper", "pvalue"]], request), few)
 
     return answer
 
 
 def _with_limits(answer: xr.Dataset, few: str) -> xr.Dataset:
-    """Say where an interval could not be made, and why."""
+    """Add where an interval could be made, and why not elsewhere."""
     able = answer["lower"].notnull()
     return answer.assign(able=able, remark=xr.where(able, "", xr.where(answer["estimate"].isnull(), NOT_MEASURED, few)))
 
 
-def _by_exchange(call: Call) -> tuple[xr.Dataset, xr.Dataset]:
+def _by_exchange(request: Request) -> tuple[xr.Dataset, xr.Dataset]:
     """Answer by the randomization test, of every benchmark as a suite of its own and of the suite: exactly where that is no more work."""
-    options = {**call.both, "shared": call.shared, "paired": call.paired}
     answers = []
-    for across in (OWN_SUITE, call.across):
-        ways = _exchanges(call, paired=call.paired is not None)
+    for across in (OWN_SUITE, request.across):
+        ways = _exchanges(request, paired=request.paired is not None)
         if across in ways.dims:
             # Shared units change hands for all benchmarks at once, and no more of them than the benchmark with the fewest has.
-            joint = call.levels[0] in call.shared
-            ways = ways.where(ways > 1).min(across).fillna(1) if joint else ways.prod(across)
-        drawing = {"method": "exact"} if bool((ways <= call.n_resamples).all()) else call.drawing
-        found = randomization_test(call.times, call.baseline, across=across, **options, **drawing)
-        answer = _with_verdict(xr.Dataset({"estimate": found["statistic"], "pvalue": found["pvalue"]}), call)
-        answers.append(_within_reach(answer, found["smallest_pvalue"], call, f"so few units and {call.n_resamples} exchanges"))
+            ways = ways.where(ways > 1).min(across).fillna(1) if request.joint else ways.prod(across)
+        drawing = {"method": "exact"} if bool((ways <= request.n_resamples).all()) else request.drawing
+        found = randomization_test(request.times, request.baseline, across=across, **request.units, **drawing)
+        answer = _with_verdict(xr.Dataset({"estimate": found["statistic"], "pvalue": found["pvalue"]}), request)
+        answers.append(_within_reach(answer, found["smallest_pvalue"], request, f"so few units and {request.n_resamples} exchanges"))
     return answers[0], answers[1]
 
 
-def _exchanges(call: Call, *, paired: bool = False) -> xr.DataArray:
+def _exchanges(request: Request, *, paired: bool = False) -> xr.DataArray:
     """Return in how many ways the units of every benchmark can be exchanged, within pairs or at will; 1 where a side has none."""
-    sides = [side.notnull().any(call.levels[1:]).sum(call.levels[0]) for side in (call.times, call.baseline)]
+    sides = [side.notnull().any(request.levels[1:]).sum(request.levels[0]) for side in (request.times, request.baseline)]
     new, old = xr.broadcast(*sides)
     ways = [2.0 ** min(n, m) if paired else float(comb(n + m, n)) for n, m in zip(new.values.ravel(), old.values.ravel(), strict=True)]
     return new.copy(data=np.reshape(ways, new.shape))
 
 
-def _within_reach(answer: xr.Dataset, least: xr.DataArray, call: Call, why: str) -> xr.Dataset:
-    """Say where the smallest p that a test can give is too large for a verdict."""
-    unable = least > call.alpha
+def _within_reach(answer: xr.Dataset, least: xr.DataArray, request: Request, why: str) -> xr.Dataset:
+    """Add where the smallest p that a test can give is small enough for a verdict, and what it is elsewhere."""
+    unable = least > request.alpha
     texts = [f"with {why} its p cannot fall below {min(value, 1.0):.2g}" for value in least.values.ravel()]
     beyond = least.copy(data=np.array(texts, dtype=object).reshape(least.shape))
     missing = answer["pvalue"].isnull()
     return answer.assign(able=~unable & ~missing, remark=xr.where(missing, NOT_MEASURED, xr.where(unable, beyond, "")))
 
 
-def _by_protocol(statistic: str) -> Callable[[Call], tuple[xr.Dataset, None]]:
+def _by_protocol(statistic: str) -> Callable[[Request], tuple[xr.Dataset, None]]:
     """Return what answers by the Speedup-Test, which asks in one direction."""
 
-    def answer(call: Call) -> tuple[xr.Dataset, None]:
-        found = speedup_test(call.times, call.baseline, **call.both, statistic=statistic, confidence_level=call.confidence_level)
-        lower_is_better = call.pair.candidate.better == LOWER
+    def answer(request: Request) -> tuple[xr.Dataset, None]:
+        options: dict[str, Any] = {"levels": request.levels, "confidence_level": request.confidence_level}
+        found = speedup_test(request.times, request.baseline, statistic=statistic, **options)
+        lower_is_better = request.better == LOWER
         ratio = 1 / found["speedup"] if lower_is_better else found["speedup"]
         verdict = xr.where(found["significant"], FASTER, INCONCLUSIVE)
         parts = {"estimate": ratio, "pvalue": found["pvalue"], "verdict": verdict}
         answer = xr.Dataset({name: part.drop_attrs() for name, part in parts.items()})
-        least = 1 / _exchanges(call) if statistic == "median" else xr.zeros_like(ratio)  # t has no smallest p
-        answer = _within_reach(answer, least, call, "so few units").assign(asked=ratio <= 1 if lower_is_better else ratio >= 1)
-        said, stopped = found["warnings"], found["test"] == NO_ANSWER
-        answer = answer.assign(able=answer["able"] & ~stopped, remark=xr.where(said != "", said, answer["remark"]))
-        return _also(answer, UNPAIRED if call.paired else ""), None
+        least = 1 / _exchanges(request) if statistic == "median" else xr.zeros_like(ratio)  # t has no smallest p
+        answer = _within_reach(answer, least, request, "so few units")
+        stopped, text = found["test"] == NO_ANSWER, found["warnings"]
+        answer = answer.assign(able=answer["able"] & ~stopped, remark=xr.where(text != "", text, answer["remark"]))
+        answer["asked"] = ratio <= 1 if lower_is_better else ratio >= 1
+        return _add_remark(answer, request.unpaired), None
 
     return answer
 
 
-def _also(answer: xr.Dataset, text: str) -> xr.Dataset:
+def _add_remark(answer: xr.Dataset, text: str) -> xr.Dataset:
     """Add to the remarks what a method leaves aside in every cell."""
     remark = answer["remark"]
-    both = np.array(["; ".join(part for part in (said, text) if part) for said in remark.values.ravel()], dtype=object)
-    return answer.assign(remark=remark.copy(data=both.reshape(remark.shape)))
+    return answer.assign(remark=xr.where(remark == "", text, remark + f"; {text}")) if text else answer
 
 
-def _by_ranks(call: Call) -> tuple[None, xr.Dataset]:
+def _by_ranks(request: Request) -> tuple[None, xr.Dataset]:
     """Answer by the hierarchical performance test, asked in both directions."""
-    options = {**call.both, "across": call.across, "confidence_level": call.confidence_level}
-    better = hierarchical_performance_test(call.times, call.baseline, **options)
-    turned = HIGHER if call.pair.candidate.better == LOWER else LOWER
-    sides = [side.assign_attrs(better=turned) for side in (call.times, call.baseline)]
+    options: dict[str, Any] = {"levels": request.levels, "across": request.across, "confidence_level": request.confidence_level}
+    better = hierarchical_performance_test(request.times, request.baseline, **options)
+    turned = HIGHER if request.better == LOWER else LOWER
+    sides = [side.assign_attrs(better=turned) for side in (request.times, request.baseline)]
     worse = hierarchical_performance_test(sides[0], sides[1], **options)
-    sure = 1 - (1 - call.confidence_level) / 2
+    sure = 1 - (1 - request.confidence_level) / 2
     verdict = xr.where(better["confidence"] >= sure, FASTER, xr.where(worse["confidence"] >= sure, SLOWER, INCONCLUSIVE))
     pvalue = np.minimum(1.0, 2 * np.minimum(better["pvalue"], worse["pvalue"]))
-    testable = 2 / _exchanges(call) <= better.attrs["alpha"]  # where a rank-sum test can reject at all
-    number = testable.sum(call.across) if call.across in testable.dims else testable.astype(int)
+    testable = 2 / _exchanges(request) <= better.attrs["alpha"]  # where a rank-sum test can reject at all
+    number = testable.sum(request.across) if request.across in testable.dims else testable.astype(int)
     answer = xr.Dataset({"pvalue": pvalue, "verdict": verdict})
-    answer = _within_reach(answer, 2.0 ** (1 - number), call, "so few benchmarks that have enough units for a rank-sum test")
-    answer = _also(answer, UNPAIRED if call.paired else "")
-    return None, _also(answer, "takes benchmarks for independent" if call.levels[0] in call.shared else "")
+    answer = _within_reach(answer, 2.0 ** (1 - number), request, "so few benchmarks that have enough units for a rank-sum test")
+    answer = _add_remark(answer, request.unpaired)
+    return None, _add_remark(answer, "takes benchmarks for independent" if request.joint else "")
 
 
 METHODS = (
@@ -328,27 +330,24 @@ METHODS = (
 )
 
 
-def _with_verdict(answer: xr.Dataset, call: Call) -> xr.Dataset:
+def _with_verdict(answer: xr.Dataset, request: Request) -> xr.Dataset:
     """Add the verdict of a two-sided p-value and the side the estimate lies on."""
-    lower_is_better = call.pair.candidate.better == LOWER
-    improved = (answer["estimate"] < 1) if lower_is_better else (answer["estimate"] > 1)
-    sure = answer["pvalue"] <= call.alpha
+    improved = (answer["estimate"] < 1) if request.better == LOWER else (answer["estimate"] > 1)
+    sure = answer["pvalue"] <= request.alpha
     return answer.assign(verdict=xr.where(sure, xr.where(improved, FASTER, SLOWER), INCONCLUSIVE))
 
 
-def _labelled(answers: tuple[xr.Dataset | None, xr.Dataset | None], call: Call) -> xr.Dataset:
+def _answers(method: Method, request: Request) -> xr.Dataset:
     """Return the answers of one method under their names; what it was not asked is NaN, or says so."""
-    cells = [dim for dim in call.times.dims if dim not in call.levels]
+    single, suite = method.answer(request)
+    cells = request.times.isel(dict.fromkeys(request.levels, 0), drop=True)
+    whole = cells.isel({request.across: 0}, drop=True) if request.across in cells.dims else cells
     parts: dict[str, xr.DataArray] = {}
-    for prefix, answer, dims in (("", answers[0], cells), ("suite_", answers[1], [dim for dim in cells if dim != call.across])):
-        blank = call.times.isel({dim: 0 for dim in call.times.dims if dim not in dims}, drop=True)
-        texts = {"verdict": UNANSWERED, "outcome": UNANSWERED, "remark": ""}
-        answer = None if answer is None else _with_outcome(answer)
-        for name in ANSWERS:
-            if answer is not None and name in answer:
-                part = answer[name].astype(object) if name in texts else answer[name]
-            else:
-                part = xr.full_like(blank, texts.get(name, np.nan), dtype=object if name in texts else float)
+    for prefix, answer, like in (("", single, cells), ("suite_", suite, whole)):
+        found = xr.Dataset() if answer is None else _with_outcome(answer)
+        for name, nothing in ANSWERS.items():
+            kind = object if isinstance(nothing, str) else float
+            part = found.get(name, xr.full_like(like, nothing, dtype=kind)).astype(kind)
             parts[f"{prefix}{name}"] = part.reset_coords(drop=True).drop_attrs()
     return xr.Dataset(parts)
 
@@ -358,37 +357,32 @@ def _with_outcome(answer: xr.Dataset) -> xr.Dataset:
     answer = answer.assign(verdict=xr.where(answer["able"], answer["verdict"], INCONCLUSIVE))
     found = xr.where(answer["verdict"] == INCONCLUSIVE, NO_EVIDENCE, CONCLUSIVE)
     outcome = xr.where(answer["able"], found, NOT_APPLICABLE)
-    return answer.assign(outcome=xr.where(answer["asked"], outcome, UNANSWERED) if "asked" in answer else outcome)
+    return answer.assign(outcome=outcome.where(answer.get("asked", True), UNANSWERED))
 
 
 def _side_by_side(answers: dict[str, xr.Dataset]) -> xr.Dataset:
-    """Put the answers along `method`."""
+    """Put the answers along `method`, and beside them their questions and where they differ."""
     along = xr.IndexVariable("method", np.array(list(answers), dtype=object))
     result: xr.Dataset = xr.concat(list(answers.values()), along, join="outer", combine_attrs="drop", coords="minimal", compat="override")
     for name in result.data_vars:
         if result[name].dtype != object:
             result[name].attrs["units"] = "1"
+    result["question"] = ("method", np.array([method.question for method in METHODS], dtype=object))
+    for prefix in ("", "suite_"):
+        result[f"{prefix}agree"], result[f"{prefix}differences"] = _differences(result[f"{prefix}verdict"], result[f"{prefix}outcome"])
     return result
 
 
 def _differences(verdict: xr.DataArray, outcome: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
-    """Say of every cell whether all methods that apply give the same verdict; and who says what, where they do not."""
-    names = verdict["method"].values.tolist()
-
-    def told(verdicts: list[str], outcomes: list[str]) -> tuple[bool, str]:
-        said: dict[str, list[str]] = {}
-        for name, one, came in zip(names, verdicts, outcomes, strict=True):
-            if came != UNANSWERED:
-                said.setdefault(NOT_APPLICABLE if came == NOT_APPLICABLE else one, []).append(name)
-        given = [kind for kind in (FASTER, SLOWER, EQUIVALENT, INCONCLUSIVE) if kind in said]
-        if len(given) == 1:
-            return True, ""
-        shown = [*given, *(kind for kind in (NOT_APPLICABLE,) if kind in said)]
-        return False, "; ".join(f"{kind}: {', '.join(said[kind])}" for kind in shown)
-
-    rows = [np.moveaxis(part.values, part.get_axis_num("method"), -1).reshape(-1, len(names)).tolist() for part in (verdict, outcome)]
-    found = [told(*row) for row in zip(*rows, strict=True)]
-    cells = verdict.isel(method=0, drop=True)
-    agree = np.array([same for same, _ in found], dtype=bool).reshape(cells.shape)
-    text = np.array([text for _, text in found], dtype=object).reshape(cells.shape)
-    return cells.copy(data=agree), cells.copy(data=text)
+    """Return of every cell whether all methods that apply give the same verdict; and which give what, where they do not."""
+    kind = verdict.where(outcome != NOT_APPLICABLE, NOT_APPLICABLE).where(outcome != UNANSWERED, UNANSWERED)
+    names, cells = verdict["method"].values.tolist(), verdict.isel(method=0, drop=True)
+    rows = np.moveaxis(kind.values, kind.get_axis_num("method"), -1).reshape(-1, len(names)).tolist()
+    agree, texts = [], []
+    # Which methods share a verdict is text, made cell by cell.
+    for row in rows:
+        groups = {kind: [name for name, own in zip(names, row, strict=True) if own == kind] for kind in KINDS if kind in row}
+        agree.append(len(groups.keys() - {NOT_APPLICABLE}) == 1)
+        texts.append("" if agree[-1] else "; ".join(f"{kind}: {', '.join(group)}" for kind, group in groups.items()))
+    found = (np.array(agree, dtype=bool), np.array(texts, dtype=object))
+    return cells.copy(data=found[0].reshape(cells.shape)), cells.copy(data=found[1].reshape(cells.shape))

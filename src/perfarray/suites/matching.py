@@ -200,7 +200,7 @@ def _missing(labels: list[Hashable], number: int, across: str) -> Note | None:
 
 
 def count_empty(empty: xr.DataArray, what: str) -> Note | None:
-    """Say how many cells have nothing to go by."""
+    """Count the cells that have nothing to go by."""
     number = int(empty.sum())
     text = f"{number} of {empty.size} cells have {what}; their answers are NaN"
     return Note("no_value", text, {"cells": number, "of": empty.size}) if number else None

@@ -12,6 +12,7 @@ from perfarray.numerics.suite import MEANS, STATISTICS, match_sides, smallest_nu
 from perfarray.numerics.types import Floats
 from perfarray.suites.matching import Request, count, counted, describe_two, over_suites, resolve_systems
 from perfarray.suites.numerics.randomization import Exchange, randomization
+from perfarray.suites.scores import ALTERNATIVES
 from perfarray.timings.apply import Output
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.resampling import Rng, key_of
@@ -19,7 +20,6 @@ from perfarray.timings.resolve import Data
 from perfarray.timings.validation import check_choice, check_count
 
 METHODS = ("monte_carlo", "exact")
-ALTERNATIVES = ("two-sided", "less", "greater")
 
 QUESTION = "do the runs of both systems come from the same distribution in every benchmark; effects that cancel over the suite are not seen"
 

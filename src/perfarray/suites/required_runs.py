@@ -13,6 +13,7 @@ from perfarray.numerics.types import Floats
 from perfarray.suites.matching import Request, TwoSystems, count_empty, describe_two, over_suites, resolve_systems
 from perfarray.suites.numerics import required_runs as numerics
 from perfarray.suites.numerics.ratios import Score
+from perfarray.suites.scores import METHODS, check_standard_error
 from perfarray.timings.apply import Output, is_chunked
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check
@@ -20,7 +21,6 @@ from perfarray.timings.resampling import Rng, key_of
 from perfarray.timings.resolve import Data
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count, check_number
 
-METHODS = ("t", "percentile", "basic", "bca")
 RUNS = "runs"
 
 QUESTION = "how many runs of every benchmark, as many on both sides, make the interval of the ratio as narrow as asked"
@@ -97,8 +97,7 @@ def required_runs(
     """
     for value, name, choices in ((mean, "mean", MEANS), (statistic, "statistic", STATISTICS), (method, "method", METHODS)):
         check_choice(value, name, choices)
-    if method == "t" and statistic in ("median", "min"):
-        raise ValueError(f"method='t' has no standard error of a {statistic}; use statistic='mean' or 'geometric', or method='percentile'")
+    check_standard_error(method, statistic)
     level, first, wanted = check_confidence_level(confidence_level), check_count(start, "start", 2), check_number(width, "width")
     if wanted <= 0:
         raise ValueError(f"width={width!r}: give the width of the interval that is wanted, a positive number such as 0.02")
@@ -165,7 +164,7 @@ def _unused(sides: Sides) -> Floats:
 
 
 def _note_unused(found: xr.Dataset) -> Note | None:
-    """Say that some runs are not looked at, and how many a side there are; a lazy result is not looked at."""
+    """Count the runs that are not used, and those a side; a lazy result is not looked at."""
     unused = found["_unused"]
     if is_chunked(unused) or not (unused > 0).any():
         return None

@@ -232,8 +232,8 @@ def score_ratio_interval(
     check_choice(alternative, "alternative", ALTERNATIVES)
     check_choice(method, "method", METHODS)
     level = check_confidence_level(confidence_level)
-    if method == "t" and not random_benchmarks and statistic in ("median", "min"):
-        raise ValueError(f"method='t' has no standard error of a {statistic}; use statistic='mean' or 'geometric', or method='percentile'")
+    if not random_benchmarks:
+        check_standard_error(method, statistic)
     draws = None if method == "t" else Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng))
     request = Request(dim=dim, metric=metric, levels=levels, across=across, unit=unit, shared=shared, paired=paired)
     systems = resolve_systems(times, baseline, request)
@@ -256,7 +256,7 @@ def without_limits(result: xr.Dataset) -> tuple[Note | None, ...]:
 
 @check("suite_replicates")
 def too_few(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Say where there are too few units for the bootstrap, or too few replicates for the confidence level."""
+    """Return where there are too few units for the bootstrap, or too few replicates for the confidence level."""
     attrs = result.attrs
     level = two_sided_level(float(attrs["confidence_level"]), str(attrs["alternative"]))
     few = few_units(result["n"], str(attrs["method"]), f"units ({_unit(result)})", studentize=False)
@@ -266,6 +266,12 @@ def too_few(result: xr.Dataset) -> tuple[Note | None, ...]:
 def _unit(result: xr.Dataset) -> str:
     """Return what an answer rests on: units, or benchmarks where those are the sample."""
     return str(result.attrs["across"] if result.attrs["benchmarks"] == SAMPLE else result.attrs["unit"])
+
+
+def check_standard_error(method: str, statistic: str) -> None:
+    """Raise where a t interval is wanted of a statistic that has no standard error."""
+    if method == "t" and statistic in ("median", "min"):
+        raise ValueError(f"method='t' has no standard error of a {statistic}; use statistic='mean' or 'geometric', or method='percentile'")
 
 
 def _ratio_outputs(across: str, sensitivity: bool) -> dict[str, Output]:

@@ -140,7 +140,7 @@ def rank_sum_pvalues(x: Floats, y: Floats) -> Floats:
 
 
 def _has_ties(values: Floats) -> Mask:
-    """Say whether two measured values along the last axis are equal."""
+    """Return whether two measured values along the last axis are equal."""
     return np.asarray((np.diff(np.sort(values, axis=-1), axis=-1) == 0).any(axis=-1))
 
 
