@@ -19,9 +19,9 @@ from perfarray.suites.scores import score_ratio_interval
 from perfarray.timings.across import name_suites
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import collecting, noted
-from perfarray.timings.pairs import baseline_name, resolve_pair
+from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.resampling import Rng
-from perfarray.timings.resolve import Data, shared_levels
+from perfarray.timings.resolve import Data
 from perfarray.timings.validation import check_confidence_level, check_count
 
 UNANSWERED = "not asked"
@@ -181,14 +181,14 @@ def agreement(
     >>> found["suite_verdict"].to_series().to_dict()["fieller"], found["suite_agree"].item()
     ('faster', True)
     """
-    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels)
+    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, shared=shared)
     request = Request(
         times=pair.candidate.array.compute(),
         baseline=pair.baseline.array.compute(),
         better=pair.candidate.better,
         levels=pair.candidate.levels,
         across=across,
-        shared=shared_levels(pair.candidate, shared),
+        shared=pair.shared,
         paired=paired,
         threshold=threshold,
         confidence_level=check_confidence_level(confidence_level),
@@ -199,7 +199,7 @@ def agreement(
         result = _side_by_side({method.name: _answers(method, request) for method in METHODS})
     attrs = pair.describe() | {"result": "agreement", "across": across, "confidence_level": request.confidence_level}
     attrs |= {"benchmarks": f"shared: {' '.join(request.shared)}" if request.joint else "independent (assumed)"}
-    result = result.assign_attrs(attrs | {"threshold": threshold, "baseline": baseline_name(baseline)})
+    result = result.assign_attrs(attrs | {"threshold": threshold})
     suites = name_suites(result, pair.candidate, _counted(request), across) if across in result.dims else None
     return noted(result, *pair.notes, pair.candidate.selected, suites)
 

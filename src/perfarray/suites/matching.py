@@ -12,9 +12,9 @@ from perfarray.numerics.types import Floats
 from perfarray.timings.across import UNMATCHED, check_across, name_suites
 from perfarray.timings.apply import Output, apply, is_chunked
 from perfarray.timings.notes import Note, check, noted
-from perfarray.timings.pairs import Pair, baseline_name, resolve_pair
+from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resampling import cell_numbers
-from perfarray.timings.resolve import Data, Timings, shared_levels
+from perfarray.timings.resolve import Data, Timings
 from perfarray.timings.units import unit_place
 from perfarray.timings.validation import listed
 
@@ -51,21 +51,19 @@ class TwoSystems(NamedTuple):
     """The suites of two systems, side by side: the place of the units in the nest, and whether benchmarks share them."""
 
     pair: Pair
-    baseline: str
     across: str
     place: int
-    common: tuple[str, ...]
     paired: str | None
 
     @property
     def shared(self) -> bool:
         """Whether a unit is the same for every benchmark."""
-        return set(self.pair.candidate.levels[: self.place + 1]) <= set(self.common)
+        return set(self.pair.candidate.levels[: self.place + 1]) <= set(self.pair.shared)
 
     @property
     def benchmarks(self) -> str:
         """What the attrs say of the benchmarks."""
-        return f"shared: {' '.join(self.common)}" if self.shared else INDEPENDENT
+        return f"shared: {' '.join(self.pair.shared)}" if self.shared else INDEPENDENT
 
 
 def match_cells(data: Timings, across: str) -> OneSystem:
@@ -102,15 +100,15 @@ def resolve_systems(times: Data, baseline: object, request: Request) -> TwoSyste
         dim=request.dim,
         metric=request.metric,
         levels=request.levels,
-        positive="a ratio of suite scores",
         paired=request.paired,
+        shared=request.shared,
+        positive="a ratio of suite scores",
     )
     place = unit_place(pair.candidate, request.unit)
     if request.paired is not None and place:
         given = f"paired={request.paired!r} matches the outermost units, and unit={request.unit!r} takes others as independent"
         raise ValueError(f"{given}; give one of them")
-    common = shared_levels(pair.candidate, request.shared)
-    return TwoSystems(pair, baseline_name(baseline), request.across, place, common, request.paired)
+    return TwoSystems(pair, request.across, place, request.paired)
 
 
 def over_suites(kernel: Kernel, systems: TwoSystems, outputs: dict[str, Output], coords: dict[str, Any] | None = None) -> xr.Dataset:
@@ -148,7 +146,7 @@ def describe_two(
     if not any(across in variable.dims for variable in result.data_vars.values()):
         result = result.drop_vars(across, errors="ignore")
     unit = pair.candidate.levels[systems.place]
-    attrs = pair.describe() | {"unit": unit, "across": across, "baseline": systems.baseline, "benchmarks": systems.benchmarks} | attrs
+    attrs = pair.describe() | {"unit": unit, "across": across, "benchmarks": systems.benchmarks} | attrs
     attrs |= {"paired": systems.paired} if systems.paired else {}
     lacking = [] if is_chunked(matched) else _lacking(matched, across)
     result = result.assign_attrs(attrs | _unmatched((*pair.unmatched, *map(str, lacking))))

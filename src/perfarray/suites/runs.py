@@ -13,7 +13,7 @@ from perfarray.suites.numerics.distributions import Drawing, Suite, arrange
 from perfarray.timings.apply import Output, apply
 from perfarray.timings.options import engine
 from perfarray.timings.resampling import Rng, cell_numbers, key_of
-from perfarray.timings.resolve import Data, check_dim, check_positive_values, resolve, shared_levels
+from perfarray.timings.resolve import Data, check_dim, resolve
 from perfarray.timings.units import describe_value, value_place
 from perfarray.timings.validation import check_choice, check_count
 
@@ -35,30 +35,29 @@ class Request:
 
 
 class Runs(NamedTuple):
-    """The suite of one system, the place of its runs in the nest, the levels that all benchmarks share, and what is drawn."""
+    """The suite of one system, the place of its runs in the nest, and what is drawn."""
 
     system: OneSystem
     place: int
-    common: tuple[str, ...]
     drawing: Drawing
 
     def describe(self, *, drawn: bool) -> dict[str, Hashable]:
         """Return the attrs of the result."""
-        benchmarks = f"shared: {' '.join(self.common)}" if self.common else INDEPENDENT
-        attrs = describe_value(self.system.data, self.place) | {"mean": self.drawing.mean, "benchmarks": benchmarks}
+        data = self.system.data
+        benchmarks = f"shared: {' '.join(data.shared)}" if data.shared else INDEPENDENT
+        attrs = describe_value(data, self.place) | {"mean": self.drawing.mean, "benchmarks": benchmarks}
         return attrs | ({"n_resamples": self.drawing.n_resamples, "engine": self.drawing.engine} if drawn else {})
 
 
 def resolve_runs(times: Data, request: Request) -> Runs:
     """Check what was given, and match the suites of all cells."""
     check_choice(request.mean, "mean", MEANS)
-    data = resolve(times, request.metric, request.levels)
+    positive = "" if request.mean == "arithmetic" else f"mean={request.mean!r}"
+    data = resolve(times, request.metric, request.levels, shared=request.shared, positive=positive)
     system = match_cells(data, request.across)
     check_dim(data.array, request.across, "across")
-    if request.mean != "arithmetic":
-        check_positive_values(data, f"mean={request.mean!r}")
     drawing = Drawing(check_count(request.n_resamples, "n_resamples", 2), request.mean, key_of(request.rng), engine())
-    return Runs(system, value_place(data, request.value), shared_levels(data, request.shared), drawing)
+    return Runs(system, value_place(data, request.value), drawing)
 
 
 def over_cells(
@@ -72,7 +71,7 @@ def over_cells(
     """Give a formula the runs of the matched benchmarks and the numbers of the cells; `most` levels are drawn together, if given."""
     data, across = runs.system.data, runs.system.across
     depth = len(data.levels)
-    joint = next((number for number, level in enumerate(data.levels) if level not in runs.common), depth)
+    joint = next((number for number, level in enumerate(data.levels) if level not in data.shared), depth)
 
     def arranged(values: Floats, cells: Any, kept: Any) -> tuple[Floats, ...]:
         chosen = values.compress(kept.reshape(-1), axis=values.ndim - depth - 1)

@@ -29,7 +29,7 @@ from perfarray.timings.apply import Output, apply
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check
 from perfarray.timings.resampling import Rng, few_replicates, few_units, key_of
-from perfarray.timings.resolve import Data, check_positive_values, resolve
+from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.units import describe_unit, unit_place
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count
 
@@ -100,10 +100,9 @@ def suite_score(
     """
     check_choice(mean, "mean", MEANS)
     check_choice(statistic, "statistic", STATISTICS)
-    data = resolve(times, metric, levels)
+    positive = f"a {mean} mean" if mean != "arithmetic" else "a geometric mean" if statistic == "geometric" else ""
+    data = resolve(times, metric, levels, positive=positive)
     place = unit_place(data, unit)
-    if mean != "arithmetic" or statistic == "geometric":
-        check_positive_values(data, f"a {mean} mean" if mean != "arithmetic" else "a geometric mean")
     system, depth = match_cells(data, across), len(data.levels)
 
     def kernel(values: Floats, kept: Mask) -> tuple[Floats]:
