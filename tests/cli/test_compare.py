@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import perfarray
 from perfarray.cli import app as cli
-from perfarray.cli import tables as _cli_tables
+from perfarray.cli import comparison as words
 
 OLD = (1.00, 1.01, 0.99, 1.00, 1.02, 0.98)
 
@@ -390,18 +390,18 @@ class TestText:
     )
     def test_packages_are_named_once(self, texts, package):
         """Only what is a package is taken off the names."""
-        assert _cli_tables.package_of(texts) == package
+        assert words.package_of(texts) == package
 
     def test_a_limit_never_seems_to_lie_on_the_edge(self):
         """Digits are added until the reader sees on which side of the band a limit lies."""
         row = {"estimate": 0.98, "lower": 0.96, "upper": 0.99997, "verdict": "faster", "kind": "bounded"}
-        assert _cli_tables.sentence(row, {"threshold": 0.0}).startswith("0.98000x, 2.0 % faster")
-        assert "0.99997" in _cli_tables.sentence(row | {"verdict": "inconclusive"}, {"threshold": 0.0})
+        assert words.sentence(row, {"threshold": 0.0}).startswith("0.98000x, 2.0 % faster")
+        assert "0.99997" in words.sentence(row | {"verdict": "inconclusive"}, {"threshold": 0.0})
 
     def test_exclusive_sets_are_written_as_such(self):
         """Everything outside two limits."""
         row = {"estimate": 1.0, "lower": 0.5, "upper": 0.7, "verdict": "inconclusive", "kind": "exclusive"}
-        assert _cli_tables.sentence(row, {"threshold": 0.0}) == "1.000x (outside 0.500 to 0.700), inconclusive"
+        assert words.sentence(row, {"threshold": 0.0}) == "1.000x (outside 0.500 to 0.700), inconclusive"
 
     def test_brackets_and_colons_in_names_survive(self, tmp_path):
         """Names are text, not markup."""

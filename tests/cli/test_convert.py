@@ -6,7 +6,7 @@ import xarray as xr
 
 import perfarray
 from cli.test_compare import run
-from perfarray.cli import convert as _cli_convert
+from perfarray.cli import convert as writing
 from readers.files_of_our_own import small_suite, write
 
 KINDS = pytest.mark.parametrize("name", ["out.nc", "out.zarr"])
@@ -136,8 +136,8 @@ def test_levels_are_whole_in_every_chunk(tmp_path):
     times = perfarray.simulate(
         sizes={"execution": 40, "iteration": 100}, variances={"execution": 1e-4, "iteration": 1e-4}, dims={"machine": 600}, rng=1
     )
-    _cli_convert.write(times, tmp_path / "a.zarr")
-    _cli_convert.write(times, tmp_path / "a.nc")
+    writing.write(times, tmp_path / "a.zarr")
+    writing.write(times, tmp_path / "a.nc")
     for lazy in (xr.open_zarr(tmp_path / "a.zarr"), xr.open_dataset(tmp_path / "a.nc", engine="h5netcdf", chunks={})):
         assert lazy["time"].chunksizes["execution"] == (40,)
         assert lazy["time"].chunksizes["iteration"] == (100,)
@@ -151,7 +151,7 @@ def test_empty_cells_take_no_room(tmp_path, name):
     values = np.full((100, 20, 200), np.nan)
     values[::10, 0, 0] = 1.5
     times = xr.Dataset({"time": (("machine", "flags", "execution"), values)})
-    _cli_convert.write(times, tmp_path / name)
+    writing.write(times, tmp_path / name)
     files = [path for path in [tmp_path / name, *(tmp_path / name).rglob("*")] if path.is_file()]
     assert sum(path.stat().st_size for path in files) < values.nbytes / 50
 
@@ -160,7 +160,7 @@ def test_every_chunk_is_written(tmp_path):
     """Chunks without a single measured value are in the store too: one that is missing was lost."""
     zarr = pytest.importorskip("zarr")
     times = perfarray.simulate(sizes={"execution": 3}, variances={"execution": 1.0}, rng=1)
-    _cli_convert.write(times.where(False), tmp_path / "a.zarr")
+    writing.write(times.where(False), tmp_path / "a.zarr")
     stored = zarr.open_group(tmp_path / "a.zarr")["time"]
     assert stored.nchunks_initialized == stored.nchunks == 1
     assert np.isnan(stored.fill_value)
@@ -168,6 +168,6 @@ def test_every_chunk_is_written(tmp_path):
 
 def test_chunk_sizes():
     """Cells with more values than a chunk should have are not split."""
-    assert _cli_convert.chunk_sizes({"execution": 3000, "iteration": 3000}) == {"execution": 3000, "iteration": 3000}
-    assert _cli_convert.chunk_sizes({"benchmark": 2, "iteration": 2**20}) == {"benchmark": 1, "iteration": 2**20}
-    assert _cli_convert.chunk_sizes({"benchmark": 3}) == {"benchmark": 3}
+    assert writing.chunk_sizes({"execution": 3000, "iteration": 3000}) == {"execution": 3000, "iteration": 3000}
+    assert writing.chunk_sizes({"benchmark": 2, "iteration": 2**20}) == {"benchmark": 1, "iteration": 2**20}
+    assert writing.chunk_sizes({"benchmark": 3}) == {"benchmark": 3}

@@ -7,7 +7,8 @@ from typer.testing import CliRunner
 
 import perfarray
 from perfarray.cli import app as cli
-from perfarray.cli import plan as _cli_plan
+from perfarray.cli.plan import amount
+from perfarray.cli.plan_table import money
 
 
 @pytest.fixture(autouse=True)
@@ -187,7 +188,7 @@ class TestErrors:
 )
 def test_amounts(text, seconds):
     """Numbers with and without a unit."""
-    assert _cli_plan.amount(text, "s") == pytest.approx(seconds)
+    assert amount(text, "s") == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize(
@@ -195,4 +196,4 @@ def test_amounts(text, seconds):
 )
 def test_prices_in_words(cost, text):
     """Rounded down to the smaller unit."""
-    assert _cli_plan.money(cost, "s") == text
+    assert money(cost, "s") == text

@@ -1,22 +1,49 @@
-"""What `perfarray convert` writes: timings as netCDF or Zarr, in chunks whose levels are whole."""
+"""`perfarray convert`: timings as netCDF or Zarr, in chunks whose levels are whole."""
 
 import shutil
 import warnings
 from collections.abc import Hashable, Mapping
+from importlib import util
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
+import typer
 import xarray as xr
 
+import perfarray
+from perfarray.cli import options
+from perfarray.cli.problems import quoted, reporting
 from perfarray.conventions import LEVELS
-from perfarray.timings.validation import listed
 
 KINDS = {".nc": "netCDF", ".zarr": "Zarr"}
 """What is written, by the end of its name."""
 
 LARGEST = 2**20
 """Values in one chunk of a Zarr store, unless the levels of one cell have more."""
+
+
+def convert(
+    archive: Annotated[str, typer.Argument(help="A file, a folder or a quoted glob pattern.", show_default=False)],
+    output: Annotated[Path, typer.Argument(help="What to write: a name that ends in .nc (netCDF) or .zarr (Zarr 3).", show_default=False)],
+    layout: options.Layout = None,
+    format: options.Format = None,
+    on_error: Annotated[Literal["raise", "warn", "skip"], typer.Option(help="What a broken file does.")] = "raise",
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+    progress: Annotated[bool, typer.Option("--progress", help="Show a progress bar.")] = False,
+) -> None:
+    """Read an archive of result files and write it as one netCDF file or Zarr store, to be opened with xarray.
+
+    Exit code 0: it is written.
+    Exit code 2: it is not; a file cannot be read, the output exists or cannot be written, a wrong option.
+
+    Example: perfarray convert results/ results.zarr --layout "{machine}/{session}.json"
+    """
+    with reporting():
+        check_output(output, overwrite)
+        times = perfarray.read_archive(archive, layout=layout, format=format, on_error=on_error, progress=progress)
+        write(times, output)
+    typer.echo(summary(times, output))
 
 
 def check_output(output: Path, overwrite: bool) -> None:
@@ -28,7 +55,7 @@ def check_output(output: Path, overwrite: bool) -> None:
         With what would be right.
     """
     if output.suffix not in KINDS:
-        raise ValueError(f"{output}: the end of the name says what is written, and {output.suffix!r} is none of {listed(KINDS)}")
+        raise ValueError(f"{output}: the end of the name says what is written, and {output.suffix!r} is none of {quoted(list(KINDS), 2)}")
     if not output.parent.is_dir():
         raise ValueError(f"{output}: there is no folder {str(output.parent)!r} to write to")
     if not output.exists():
@@ -67,7 +94,7 @@ def write(times: xr.Dataset, output: Path) -> None:
 
 
 def summary(times: xr.Dataset, output: Path) -> str:
-    """Say in a line what was written."""
+    """Return in a line what was written."""
     measured = ", ".join(f"{int(times[name].count())} values of {name}" for name in times.data_vars)
     sizes = " x ".join(f"{size} {dim}" for dim, size in times.sizes.items())
     files = int(times.attrs["n_files"])
@@ -119,9 +146,7 @@ def chunk_sizes(sizes: Mapping[Hashable, int]) -> dict[Hashable, int]:
 
 def _installed(package: str) -> Any:
     """Return the name of a package that is installed."""
-    from importlib.util import find_spec
-
-    if find_spec(package) is None:
+    if util.find_spec(package) is None:
         raise ImportError(f"this needs {package}, which is not installed; install perfarray[io]")
     return package
 

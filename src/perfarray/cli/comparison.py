@@ -1,27 +1,17 @@
-"""What the command line prints: a comparison as rows, as a table, as text and as JSON; the shares of the variance; the counts."""
+"""A comparison in rows, as a table, and in words."""
 
-import json
 import math
-import os
-import sys
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
-from rich.box import SIMPLE
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from perfarray.conventions import BENCHMARK
-
-WIDTH = 120
-"""Columns of the output when it goes to no terminal and the environment's COLUMNS does not say."""
-
-WIDE = 100
-"""Columns from which on a change is shown with its interval."""
+from perfarray.cli.console import blank_table, percent, plural
+from perfarray.conventions import BENCHMARK, HIGHER, MARKS
 
 STYLES = {"faster": "green", "slower": "bold red", "equivalent": "cyan", "inconclusive": "yellow"}
 
@@ -45,20 +35,6 @@ class Comparison(NamedTuple):
     def unit(self) -> str:
         """What `n` counts."""
         return str(self.attrs["unit"])
-
-
-class _Console(Console):
-    """A console whose reader may leave (`| head`) without changing the exit code, which means something here."""
-
-    def on_broken_pipe(self) -> None:
-        self.quiet = True
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def console() -> Console:
-    """Return the console on stdout: as wide as the terminal, else as COLUMNS says, else 120."""
-    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH
-    return _Console(width=width, markup=False, emoji=False, highlight=False)
 
 
 def comparison(result: xr.Dataset, counted: xr.Dataset, dim: str, baseline: str) -> Comparison:
@@ -91,16 +67,6 @@ def _cells(result: xr.Dataset, dims: list[str], names: Iterable[str]) -> list[Ro
     return rows
 
 
-def plural(unit: str) -> str:
-    """Return the plural of a level."""
-    return unit[:-1] + "ies" if unit.endswith("y") else unit + "s"
-
-
-def percent(share: float) -> str:
-    """Write a share as a percentage."""
-    return f"{100 * share:.4g} %"
-
-
 def names(rows: Sequence[Row]) -> list[str]:
     """Name each row: its benchmark, and its label along every other dim that has more than one."""
     others = [dim for dim in _dims(rows) if dim != BENCHMARK and len({row[dim] for row in rows}) > 1]
@@ -130,7 +96,7 @@ def comparison_table(found: Comparison, wide: bool) -> Table:
     rows = found.named()
     levels = {row["interval_level"] for row in rows.values()}
     package = package_of(rows)
-    table = Table(box=SIMPLE, pad_edge=False, show_edge=False)
+    table = blank_table()
     table.add_column("benchmark", overflow="fold")
     table.add_column(f"{new}/{old}", justify="right", no_wrap=True)
     table.add_column(f"{percent(levels.pop())} interval" if len(levels) == 1 else "interval", justify="right", no_wrap=True)
@@ -197,10 +163,10 @@ def sentence(row: Row, attrs: Mapping[Hashable, Any]) -> str:
 
 
 def legend(found: Comparison) -> list[str]:
-    """Say what the columns mean, what the verdicts rest on and what was left out."""
+    """Write what the columns mean, what the verdicts rest on and what was left out."""
     attrs, (old, new) = found.attrs, found.labels
     threshold, levels = float(attrs["threshold"]), str(attrs["levels"]).split()
-    good = "above" if attrs["better"] == "higher" else "below"
+    good = "above" if attrs["better"] == HIGHER else "below"
     inside = f", each the mean of its {' and '.join(map(plural, levels[1:]))}" if levels[1:] else ""
     side = f"matched pairs of {plural(found.unit)}" if "paired" in attrs else f"independent {plural(found.unit)} on each side"
     band = f"{1 - threshold:.6g} to {1 + threshold:.6g}" if threshold else "1"
@@ -217,12 +183,12 @@ def legend(found: Comparison) -> list[str]:
         how = "each benchmark with its own " + plural(found.unit) + f", {attrs['benchmarks']}"
         how = how if "assumed" in str(attrs["benchmarks"]) else f"all benchmarks on the same {plural(found.unit)}, treated jointly"
         lines.append(f"suite: geometric mean of the ratios; {how}.")
-    left_out = [f"{attrs[f'n_{mark}']} {mark}" for mark in ("warmup", "censored", "failed", "copied") if f"n_{mark}" in attrs]
+    left_out = [f"{attrs[f'n_{mark}']} {mark}" for mark in MARKS if f"n_{mark}" in attrs]
     return lines + ([f"Left out as marked: {', '.join(left_out)} values."] if left_out else [])
 
 
 def _legend_of_correction(found: Comparison) -> list[str]:
-    """Say how many verdicts were asked for at once, and what was or can be done about it."""
+    """Write how many verdicts were asked for at once, and what was or can be done about it."""
     level, tests = float(found.attrs["confidence_level"]), sum(not math.isnan(row["lower"]) for row in found.named().values())
     if found.attrs["correction"] != "none":
         how = f"corrected for the number of benchmarks ({found.attrs['correction']})"
@@ -243,62 +209,3 @@ def lines_of_one_side(found: Comparison) -> list[str]:
             lines += [f"only in {label}, {len(absent)}:", *(f"    {name}" for name in absent)]
     neither = len(found.named(old=False, new=False))
     return lines + ([f"no {found.attrs['metric']} on either side: {neither}"] if neither else [])
-
-
-def variance_table(components: xr.Dataset) -> Table:
-    """Return each level's share of the variance of one measured value, and the total coefficient of variation."""
-    variance = components["variance"].clip(min=0).where(components["variance"].notnull())
-    total = variance.sum("level")
-    shares = (variance / total).transpose(..., "level")
-    variation = (total**0.5 / components["mean"]).transpose(*total.dims)
-    dims = list(map(str, total.dims))
-    table = Table(box=SIMPLE, pad_edge=False, show_edge=False)
-    for dim in dims:
-        table.add_column(dim, overflow="fold")
-    for level in components["level"].values.tolist():
-        table.add_column(level, justify="right")
-    table.add_column("variation", justify="right")
-    for index in np.ndindex(*total.shape):
-        labels = [str(total[dim].values[i]) for dim, i in zip(dims, index, strict=True)]
-        own = ["-" if math.isnan(share) else f"{100 * share:.0f} %" for share in shares.values[index]]
-        table.add_row(*labels, *own, f"{100 * variation.values[index]:.1f} %")
-    return table
-
-
-def counts_table(counted: xr.Dataset) -> Table:
-    """Return what was measured, level by level: repetitions inside one parent, and in one cell."""
-    table = Table(box=SIMPLE, pad_edge=False, show_edge=False)
-    table.add_column("level")
-    table.add_column("repetitions", justify="right")
-    table.add_column("of every")
-    table.add_column("in all per cell", justify="right")
-    parent = ", ".join(str(dim) for dim in counted["total"].dims if dim != "level")
-    for level in counted["level"].values.tolist():
-        one = counted.sel(level=level)
-        table.add_row(level, _range(one["minimum"], one["maximum"]), parent, _range(one["total"], one["total"]))
-        parent = level
-    return table
-
-
-def _range(low: xr.DataArray, high: xr.DataArray) -> str:
-    """Write the smallest and the largest count, or the one that all have."""
-    least, most = int(low.min()), int(high.max())
-    return f"{least}" if least == most else f"{least} to {most}"
-
-
-def as_json(content: Mapping[str, Any]) -> str:
-    """Write JSON that every parser reads: NaN is null, an infinite limit the text "inf" or "-inf"."""
-    return json.dumps(_plain(content), indent=2, allow_nan=False)
-
-
-def _plain(value: Any) -> Any:
-    """Return what JSON can hold."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    if isinstance(value, np.generic):
-        return _plain(value.item())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else str(value)
-    return value if isinstance(value, str | int | float | bool | None) else str(value)

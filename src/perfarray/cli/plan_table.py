@@ -1,0 +1,146 @@
+"""What a plan says: rows for JSON, a table of counts, sentences."""
+
+import math
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from rich.table import Table
+
+from perfarray.cli.console import blank_table, plural
+from perfarray.conventions import BENCHMARK, SECONDS
+
+
+def plan_rows(plan: xr.Dataset) -> list[dict[str, Any]]:
+    """Return one mapping per plan: its labels, and every variable, those along `level` or benchmarks as mappings of labels to numbers."""
+    cost = plan["cost"]
+    rows = []
+    for index in np.ndindex(*cost.shape):
+        place = dict(zip(cost.dims, index, strict=True))
+        labels = {str(dim): cost[dim].values[i] for dim, i in place.items()}
+        rows.append(labels | {str(name): _nested(variable) for name, variable in plan.isel(place).data_vars.items()})
+    return rows
+
+
+def _nested(array: xr.DataArray) -> Any:
+    """Return a number, or a mapping of labels to what lies there."""
+    if not array.ndim:
+        return array.values.item()
+    dim = array.dims[0]
+    return {str(label): _nested(array.isel({dim: i})) for i, label in enumerate(array[dim].values.tolist())}
+
+
+def plan_table(plan: xr.Dataset) -> Table:
+    """Return one row per cell: the counts of every level, the price, the half-width, and that of the one-level experiment."""
+    table = blank_table()
+    cells = _cells(plan, plan["repetitions"].isel(level=0))
+    levels = [str(level) for level in plan["level"].values]
+    suite = plan.attrs["result"] == "plan_suite"
+    baseline = "baseline_repetitions" in plan
+    table.add_column("benchmark" if suite or BENCHMARK in plan.dims else "", overflow="fold")
+    for level in levels:
+        table.add_column(plural(level), justify="right")
+    if baseline:
+        for level in levels:
+            table.add_column(f"{plan.attrs['baseline']}: {plural(level)}", justify="right")
+    for name in ("cost",) if suite else ("cost", "half-width", "one-level"):
+        table.add_column(name, justify="right")
+    for name, cell in cells:
+        counts = [_count(number) for number in cell["repetitions"].values]
+        counts += [_count(number) for number in cell["baseline_repetitions"].values] if baseline else []
+        numbers = [money(float(cell["seconds" if suite else "cost"]), str(plan.attrs["cost_units"]))]
+        numbers += [] if suite else [_percent(float(cell[which])) for which in ("half_width", "default_half_width")]
+        table.add_row(name, *counts, *numbers)
+    return table
+
+
+def _cells(plan: xr.Dataset, like: xr.DataArray) -> list[tuple[str, xr.Dataset]]:
+    """Return the cells of a plan with their labels; `like` has the dims that make cells."""
+    places = [dict(zip(like.dims, index, strict=True)) for index in np.ndindex(*like.shape)]
+    return [(_label(like, place), plan.isel(place)) for place in places]
+
+
+def _label(array: xr.DataArray, place: dict[Any, int]) -> str:
+    """Write the labels of a cell, along dims that have several."""
+    return ", ".join(str(array[dim].values[i]) for dim, i in place.items() if array.sizes[dim] > 1 or dim == BENCHMARK)
+
+
+def _count(number: float) -> str:
+    """Write a count, or a dash where there is no plan."""
+    return "-" if math.isnan(number) else f"{number:.0f}"
+
+
+def _builds_serve(plan: xr.Dataset) -> bool:
+    """Return whether builds could be shared: there are some, and several benchmarks."""
+    return BENCHMARK in plan.dims and "binary" in plan["level"].values
+
+
+def _percent(share: float) -> str:
+    """Write a relative half-width."""
+    return "-" if math.isnan(share) else f"{100 * share:.2g} %" if share < 0.995 else f"{100 * share:.0f} %"
+
+
+def money(cost: float, units: str) -> str:
+    """Write a price: `7 h 58 min`, `3 min 20 s`, `5340 iterations`."""
+    if math.isnan(cost):
+        return "-"
+    if units != SECONDS:
+        return f"{cost:.0f} {units}"
+    if cost < 60:
+        return f"{cost:.2g} s"
+    big, small, size, unit = ("h", "min", 3600.0, 60.0) if cost >= 3600 else ("min", "s", 60.0, 1.0)
+    whole, rest = divmod(math.floor(cost / unit), size / unit)
+    return f"{whole:.0f} {big} {rest:.0f} {small}" if rest else f"{whole:.0f} {big}"
+
+
+def sentences(plan: xr.Dataset) -> list[str]:
+    """Write what to run, what it costs and what it promises."""
+    units, level = str(plan.attrs["cost_units"]), 100 * float(plan.attrs["confidence_level"])
+    whose = f"ratio to {plan.attrs['baseline']}" if "baseline" in plan.attrs else "mean"
+    if plan.attrs["result"] == "plan_suite":
+        return [_suite_sentence(name, cell, units, level) for name, cell in _cells(plan, plan["cost"])]
+    cells = [(name, cell) for name, cell in _cells(plan, plan["repetitions"].isel(level=0)) if np.isfinite(float(cell["cost"]))]
+    if not cells:
+        return ["No plan: nothing shows any spread between units."]
+    if len(cells) == 1:
+        ((_, cell),) = cells
+        advice = str(cell["advice"].item())
+        known = (
+            f"Run {_in_words(cell)}: {money(float(cell['cost']), units)} for a half-width of {_percent(float(cell['half_width']))} of the "
+            f"{whose} ({level:g} %); running everything once in each {plan['level'].values[0]} would give "
+            f"{_percent(float(cell['default_half_width']))}."
+        )
+        return [known, *([advice[0].upper() + advice[1:] + "."] if advice else [])]
+    total = sum(float(cell["cost"]) for _, cell in cells)
+    name, widest = max(cells, key=lambda item: float(item[1]["half_width"]))
+    return [
+        f"Together {money(total, units)} for {len(cells)} plans; the widest half-width is that of {name}, "
+        f"{_percent(float(widest['half_width']))} of the {whose} ({level:g} %): {_in_words(widest)}.",
+        *(["If one build serves all benchmarks, --suite plans them together."] if _builds_serve(plan) else []),
+    ]
+
+
+def _suite_sentence(name: str, cell: xr.Dataset, units: str, level: float) -> str:
+    """Write what one suite's plan costs and promises."""
+    if math.isnan(float(cell["cost"])):
+        return f"No plan{f' for {name}' if name else ''}: too few units, or no variation."
+    unit = str(cell["level"].values[0])
+    count = float(cell["repetitions"].isel(level=0).max())
+    old = float(cell["baseline_repetitions"].isel(level=0).max()) if "baseline_repetitions" in cell else math.nan
+    other = "" if math.isnan(old) else f" ({old:.0f} of {cell.attrs['baseline']})"
+    advice = str(cell["advice"].item())
+    further = f" {advice[0].upper()}{advice[1:]}." if advice else ""
+    return (
+        f"{f'{name}: ' if name else ''}Make {count:.0f} {plural(unit)}{other} and run every benchmark on each as the table says: "
+        f"{money(float(cell['cost']), units)} for a half-width of {_percent(float(cell['half_width']))} of the suite's geometric mean "
+        f"({level:g} %); running everything once on each would give {_percent(float(cell['default_half_width']))}.{further}"
+    )
+
+
+def _in_words(cell: xr.Dataset) -> str:
+    """Write counts: `16 binaries, each of 29 executions, each of 4 iterations`."""
+    counts = [
+        f"{number:.0f} {level if number == 1 else plural(str(level))}"
+        for level, number in zip(cell["level"].values, cell["repetitions"].values, strict=True)
+    ]
+    return ", each of ".join(counts)

@@ -1,0 +1,69 @@
+"""What goes wrong, and what is warned of: lines on stderr, in the order they came, and an exit code that says so."""
+
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final
+
+import typer
+
+from perfarray.cli.console import print_json
+
+NOTHING_SLOWER: Final = 0
+SOMETHING_SLOWER: Final = 1
+NO_ANSWER: Final = 2
+
+PROBLEMS: Final = (ValueError, OSError, ImportError)
+"""What the library raises when data or arguments are at fault."""
+
+
+@contextmanager
+def reporting(empty: Mapping[str, Any] | None = None, *, own_words: tuple[str, ...] = ()) -> Iterator[list[str]]:
+    """Gather what the block warns of and print it on stderr, a line each; where it fails, print one line of error and exit with 2.
+
+    Parameters
+    ----------
+    empty : mapping, optional
+        An answer without rows, printed as JSON when there is none; default: nothing is printed on stdout.
+    own_words : tuple of str
+        Codes of notes that the command has a text of its own for.
+
+    Yields
+    ------
+    list of str
+        For sentences of the command's own; after the block it holds all that was printed.
+    """
+    sentences: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.filterwarnings("always", category=UserWarning)
+        try:
+            yield sentences
+            failed = None
+        except PROBLEMS as error:
+            failed = f"error: {_line(error)}"
+    told = [text for warning in caught for text in _texts(warning.message, own_words)]
+    sentences[:] = dict.fromkeys([*told, *sentences])
+    for text in sentences:
+        typer.echo(f"warning: {text}", err=True)
+    if failed is not None:
+        typer.echo(failed, err=True)
+        if empty is not None:
+            print_json(empty, sentences, NO_ANSWER, failed)
+        raise typer.Exit(NO_ANSWER)
+
+
+def _texts(warning: Warning | str, own_words: tuple[str, ...]) -> list[str]:
+    """Return the sentences of a warning: those of its notes, but for some, or its text."""
+    notes = getattr(warning, "notes", None)
+    return [_line(warning)] if notes is None else [_line(note.message) for note in notes if note.code not in own_words]
+
+
+def _line(text: object) -> str:
+    """Write a text in one line."""
+    return " ".join(str(text).split())
+
+
+def quoted(names: list[Any], most: int) -> str:
+    """Write a few names of many: `'a', 'b' and 3 more`."""
+    text = ", ".join(map(repr, names[:most]))
+    return f"{text} and {len(names) - most} more" if len(names) > most else text
