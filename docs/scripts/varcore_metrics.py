@@ -14,11 +14,10 @@ import numpy as np
 import pandas as pd
 from real_samples import samples
 
-from perfarray.mixtures.numerics import empirical
-from perfarray.mixtures.numerics import metrics as parametric
+from perfarray.mixtures.numerics import empirical, parametric
 from perfarray.mixtures.numerics.empirical import Drawing
-from perfarray.mixtures.numerics.fit import EQUAL, STOPPED, UNEQUAL, fit_mixtures
-from perfarray.mixtures.numerics.functions import Mixture, draw_row, modes
+from perfarray.mixtures.numerics.fit import STOPPED, FitRequest, fit_mixtures
+from perfarray.mixtures.numerics.normal import Mixture, draw, modes
 
 ONCE = Drawing(0, (1, 2), False, 0.95)
 MOST = 12
@@ -36,7 +35,7 @@ def random_mixture(rng: np.random.Generator) -> Mixture:
 
 def fit(values: np.ndarray) -> Mixture:
     """Fit samples (experiment, run)."""
-    found = fit_mixtures(values, None, range(1, 10), (EQUAL, UNEQUAL), tolerance=STOPPED)
+    found = fit_mixtures(values, None, FitRequest(tolerance=STOPPED))
     return Mixture(*found[:3])
 
 
@@ -52,7 +51,7 @@ def study(metric: str, systems: int, runs: int, frameworks: int, experiments: in
     for _ in range(frameworks):
         truths = [random_mixture(rng) for _ in range(systems)]
         truth = float(on_mixtures(truths))
-        drawn = [np.stack([draw_row(own, runs, rng) for _ in range(experiments)]) for own in truths]
+        drawn = [np.stack([draw(own, (runs,), rng) for _ in range(experiments)]) for own in truths]
         cells = np.arange(experiments)
         plain = empirical.resampled([own[..., None] for own in drawn], cells, on_runs, ONCE, each=metric == "I3").estimate
         found = {"empirical": plain[..., 0] if metric == "I3" else plain, "mixture": on_mixtures([fit(own) for own in drawn])}
@@ -68,7 +67,7 @@ def modes_found(runs: int, models: int, rng: np.random.Generator) -> pd.Series:
     """Return how often the number of modes is right, off by at most one, and not too large: table 4."""
     truths = [random_mixture(rng) for _ in range(models)]
     true = count(Mixture(*(np.stack(part) for part in zip(*truths, strict=True))))
-    found = count(fit(np.stack([draw_row(own, runs, rng) for own in truths])))
+    found = count(fit(np.stack([draw(own, (runs,), rng) for own in truths])))
     shares = {"exact": found == true, "off by at most 1": abs(found - true) <= 1, "not too many": found <= true}
     return pd.Series({name: 100 * right.mean() for name, right in shares.items()})
 

@@ -15,9 +15,8 @@ from interleaved import interleaved, ratio, report
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
-from perfarray.mixtures.numerics.fit import fit_mixtures
-from perfarray.mixtures.numerics.goodness_of_fit import Refit, calibrated_fit
-from perfarray.mixtures.numerics.scale import PLAIN
+from perfarray.mixtures.numerics.fit import FitRequest, fit_mixtures
+from perfarray.mixtures.numerics.goodness_of_fit import Calibration, calibrated_fit, fitted
 from perfarray.mixtures.numerics.start import quantile_classes
 
 SAMPLES, PART, NUMBERS, MODELS = 100, 5, range(1, 10), ("equal", "unequal")
@@ -64,7 +63,7 @@ def _start(sample: np.ndarray, number: int, model: str) -> dict:
 
 def ours(values: np.ndarray, engine: str, tolerance: float | None = 1e-5) -> None:
     """Fit all samples."""
-    fit_mixtures(values, None, NUMBERS, MODELS, tolerance=tolerance, engine=engine)
+    fit_mixtures(values, None, FitRequest(numbers=NUMBERS, models=MODELS, tolerance=tolerance, engine=engine))
 
 
 def worse(values: np.ndarray, same_start: bool) -> str:
@@ -73,7 +72,7 @@ def worse(values: np.ndarray, same_start: bool) -> str:
     count = compared = 0
     for place, number in enumerate(NUMBERS):
         for column, model in enumerate(MODELS):
-            fits = fit_mixtures(values, None, [number], [model])
+            fits = fit_mixtures(values, None, FitRequest(numbers=[number], models=[model]))
             known = np.isfinite(peer[:, place, column]) & np.isfinite(fits.loglik)
             compared += int(known.sum())
             count += int((fits.loglik < peer[:, place, column] - 1e-6 * np.abs(fits.loglik))[known].sum())
@@ -82,9 +81,9 @@ def worse(values: np.ndarray, same_start: bool) -> str:
 
 def refits(sample: np.ndarray, engine: str) -> None:
     """Test the fit of one sample with 200 refits."""
-    refit = Refit(NUMBERS, MODELS, 1e-5, False, engine, PLAIN)
-    options = {"n_resamples": REFITS, "undersample": 1.0, "resolution": None, "alpha": 0.05, "key": (1, 2)}
-    calibrated_fit(sample, None, refit.fit(sample, None), np.array([0]), refit, **options)
+    request = FitRequest(numbers=NUMBERS, models=MODELS, tolerance=1e-5, engine=engine)
+    calibration = Calibration(n_resamples=REFITS, undersample=1.0, resolution=None, alpha=0.05, key=(1, 2))
+    calibrated_fit(sample, None, fitted(sample, None, request), np.array([0]), request, calibration)
 
 
 def main() -> None:

@@ -5,11 +5,9 @@ import pytest
 import xarray as xr
 
 import perfarray
-from perfarray.mixtures.numerics.fit import fit_mixtures
-from perfarray.mixtures.numerics.functions import Mixture
+from perfarray.mixtures.numerics.fit import FitRequest, fit_mixtures
 from perfarray.mixtures.numerics.goodness_of_fit import critical_place, ks_distance
-
-BOTH = ("equal", "unequal")
+from perfarray.mixtures.numerics.normal import Mixture
 
 
 def two_modes(n=60, seed=1):
@@ -21,7 +19,7 @@ def two_modes(n=60, seed=1):
 
 def distances(values):
     """Fit samples as mclust does, and return their distances."""
-    fits = fit_mixtures(values, None, range(1, 10), BOTH, tolerance=1e-5)
+    fits = fit_mixtures(values, None, FitRequest(tolerance=1e-5))
     return ks_distance(values, None, Mixture(fits.weights, fits.means, fits.deviations)), fits
 
 
@@ -72,7 +70,17 @@ def test_the_same_seed_gives_the_same_numbers():
     whole = times.perf.goodness_of_fit(n_resamples=10, rng=1)
     xr.testing.assert_identical(whole, times.transpose("execution", "benchmark").perf.goodness_of_fit(n_resamples=10, rng=1))
     pytest.importorskip("dask")
-    xr.testing.assert_identical(whole, times.chunk({"benchmark": 1}).perf.goodness_of_fit(n_resamples=10, rng=1).compute())
+    lazy = times.chunk({"benchmark": 1}).perf.goodness_of_fit(n_resamples=10, rng=1).compute()
+    assert lazy.attrs.pop("unchecked") == "goodness_of_fit"
+    xr.testing.assert_identical(whole, lazy)
+
+
+def test_selecting_or_reordering_changes_no_p_value():
+    """A benchmark's draws are named by its label: alone, or in another order, p and the critical value are the same."""
+    times = two_modes(30)
+    whole = times.perf.goodness_of_fit(n_resamples=20, rng=1)
+    for some in (["skewed", "modes"], ["skewed"], "skewed"):
+        xr.testing.assert_equal(times.sel(benchmark=some).perf.goodness_of_fit(n_resamples=20, rng=1), whole.sel(benchmark=some))
 
 
 def test_a_given_mixture_is_the_one_tested():
@@ -99,7 +107,7 @@ def test_rounded_data_need_rounded_draws():
 def test_a_constant_sample_has_no_test():
     """It is its own distribution: the distance is 0, p NaN, and one warning says so."""
     times = perfarray.from_samples({"constant": [1.0, 1.0, 1.0], "two": [1.0, 2.0, 2.5]}, dim="benchmark")
-    with pytest.warns(UserWarning, match="1 of 2 cells are constant"):
+    with pytest.warns(UserWarning, match="1 of 2 cells .* are constant"):
         fit = times.perf.goodness_of_fit(n_resamples=5, rng=1)
     assert fit["statistic"].sel(benchmark="constant") == 0
     assert fit["pvalue"].isnull().values.tolist() == [True, False]
@@ -146,6 +154,8 @@ def test_what_has_no_test_is_said_apart():
     times = perfarray.from_samples({"zero": [0.0, 1.0, 2.0, 4.0], "constant": [2.0] * 4, "some": [1.0, 2.0, 3.0, 5.0]}, dim="benchmark")
     with pytest.warns(UserWarning, match="no logarithms"):
         fit = times.perf.fit_mixture(log=True, n_components=1)
-    with pytest.warns(UserWarning, match="1 of 3 cells have no mixture, and no test; 1 of 3 cells are constant and have no test"):
+    with pytest.warns(UserWarning, match="1 of 3 cells .* have no mixture, and no test") as said:
         found = times.perf.goodness_of_fit(fit, n_resamples=5, rng=1)
+    assert [note.values["names"] for note in said[0].message.notes] == [["zero"], ["constant"]]
+    assert [note.code for note in found.perf.notes()] == ["no_mixture", "constant"]
     assert found["pvalue"].isnull().values.tolist() == [True, True, False]

@@ -1,9 +1,11 @@
 """Metrics of single runs on labelled timings and mixtures."""
 
+import warnings
+
 import numpy as np
 import pytest
 import xarray as xr
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 import perfarray
 
@@ -103,9 +105,13 @@ def test_limits_surround_and_repeat(fitted):
     )
     lazy = fitted.chunk({"benchmark": 1}).perf.prob_fastest(dim="version", n_resamples=100, rng=3)
     assert lazy["lower"].chunks is not None
-    xr.testing.assert_identical(found, lazy.compute())
+    lazy = lazy.compute()
+    assert lazy.attrs.pop("unchecked") == "run_units"
+    xr.testing.assert_identical(found, lazy)
     pair = fitted.perf.mean_difference("a", n_resamples=100, rng=3)
-    xr.testing.assert_identical(pair, fitted.chunk({"benchmark": 1}).perf.mean_difference("a", n_resamples=100, rng=3).compute())
+    lazy = fitted.chunk({"benchmark": 1}).perf.mean_difference("a", n_resamples=100, rng=3).compute()
+    assert lazy.attrs.pop("unchecked") == "run_units run_percentiles"
+    xr.testing.assert_identical(pair, lazy)
 
 
 def test_fitted_limits(fitted):
@@ -201,3 +207,33 @@ def test_wrong_kinds(times):
         times.perf.prob_fastest(dim="execution")
     with pytest.raises(ValueError, match="by_level=True fits every level"):
         perfarray.variability_level(mixtures, by_level=True)
+
+
+def test_selecting_or_reordering_changes_no_seeded_number():
+    """A benchmark's limits are the same beside other benchmarks, in another order, alone; so are those of a system among others."""
+    rng = np.random.default_rng(2)
+    values = rng.normal(10, 1, (3, 3, 6))
+    coords = {"benchmark": ["fft", "sort", "lu"], "version": ["a", "b", "c"]}
+    times = xr.DataArray(values, dims=("benchmark", "version", "execution"), coords=coords, name="time")
+    calls = {
+        "prob_faster": {"baseline": "a"},
+        "mean_difference": {"baseline": "a"},
+        "prob_fastest": {"dim": "version"},
+    }
+    for name, keywords in calls.items():
+        for method, n_resamples in (("empirical", 60), ("mixture", 5)):
+            options = keywords | {"method": method, "n_resamples": n_resamples, "confidence_level": 0.5, "rng": 1}
+            with warnings.catch_warnings(action="ignore", category=perfarray.PerfarrayWarning):
+                whole = getattr(perfarray, name)(times, **options)
+                for some in (["lu", "fft"], ["sort"], "sort"):
+                    found = getattr(perfarray, name)(times.sel(benchmark=some), **options)
+                    for limit in ("lower", "upper"):
+                        assert_array_equal(found[limit], whole[limit].sel(benchmark=some).transpose(*found[limit].dims))
+                turned = getattr(perfarray, name)(times.sel(version=["c", "a", "b"]), **options)
+                assert_array_equal(turned["upper"].sel(version="b"), whole["upper"].sel(version="b"))
+
+
+def test_the_key_of_a_result_gives_it_again(times):
+    """The attr `rng_key` of an answer with no seed is one."""
+    first = times.perf.prob_faster("old", n_resamples=50)
+    xr.testing.assert_identical(first, times.perf.prob_faster("old", n_resamples=50, rng=first.attrs["rng_key"]))

@@ -9,18 +9,17 @@ import xarray as xr
 from perfarray.conventions import UNKNOWN
 from perfarray.mixtures.model import COMPONENT, GaussianMixture, parameter_outputs
 from perfarray.mixtures.numerics.em import FLOOR
-from perfarray.mixtures.numerics.fit import EQUAL, MOST_COMPONENTS, UNEQUAL, Fits, samples_of_cells
-from perfarray.mixtures.numerics.scale import AUTO, LOG, PLAIN, fit_on_scale
+from perfarray.mixtures.numerics.fit import AUTO, EQUAL, LOG, MOST_COMPONENTS, PLAIN, UNEQUAL, FitRequest, Fits, weighted_samples
+from perfarray.mixtures.numerics.scale import fit_on_scale
+from perfarray.numerics.levels import values_by_unit
 from perfarray.numerics.types import Floats, Mask
 from perfarray.timings.apply import Output, apply, is_chunked
 from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import warn
+from perfarray.timings.notes import Note, check, noted
 from perfarray.timings.options import engine
 from perfarray.timings.resolve import Data, check_names, resolve
-from perfarray.timings.units import describe_value, value_place
+from perfarray.timings.units import cells_note, describe_value, value_place
 from perfarray.timings.validation import check_choice, check_count, check_number
-
-__all__ = ["GaussianMixture", "fit_mixture"]
 
 MODELS = (EQUAL, UNEQUAL)
 
@@ -120,77 +119,66 @@ def fit_mixture(
     >>> fit["weight"].round(2).values.tolist(), fit["mean"].round(2).values.tolist(), fit["covariance"].item()
     ([0.6, 0.4], [1.0, 1.2], 'equal')
     """
-    return GaussianMixture(
-        dataset=_fitted(
-            times,
-            max_components=max_components,
-            n_components=n_components,
-            covariance=covariance,
-            tolerance=tolerance,
-            log=log,
-            value=value,
-            levels=levels,
-            metric=metric,
-        )
+    most = check_count(max_components, "max_components")
+    forced = None if n_components is None else check_count(n_components, "n_components")
+    request = FitRequest(
+        numbers=range(1, most + 1) if forced is None else [forced],
+        models=_models(covariance),
+        tolerance=None if tolerance is None else check_positive(tolerance, "tolerance", "a positive number such as 1e-5, or None"),
+        forced=forced is not None,
+        scale=_scale(log),
+        engine=engine(),
     )
+    return GaussianMixture(dataset=_fitted(times, request, value, levels, metric=metric))
 
 
 @over_metrics
 def _fitted(
-    times: Data,
-    *,
-    max_components: int,
-    n_components: int | None,
-    covariance: str | Sequence[str],
-    tolerance: float | None,
-    log: bool | str,
-    value: str | None,
-    levels: str | tuple[str, ...] | None,
-    metric: str | list[str] | None,
+    times: Data, request: FitRequest, value: str | None, levels: str | tuple[str, ...] | None, *, metric: str | list[str] | None
 ) -> xr.Dataset:
     """Fit every cell."""
-    most = check_count(max_components, "max_components")
-    forced = None if n_components is None else check_count(n_components, "n_components")
-    numbers = range(1, most + 1) if forced is None else [forced]
-    models = check_models(covariance)
-    limit = None if tolerance is None else check_number(tolerance, "tolerance")
-    if limit is not None and limit <= 0:
-        raise ValueError(f"tolerance={tolerance!r}: give a positive number such as 1e-5, or None for the maximum")
-    scale = _scale(log)
     data = resolve(times, metric, levels)
-    place = value_place(data, value)
-    compiled = engine()
+    place, most = value_place(data, value), max(request.numbers)
 
     def kernel(values: Floats) -> tuple[Any, ...]:
-        batch, sample, weights = samples_of_cells(values, len(data.levels), place)
-        found = fit_on_scale(sample, weights, numbers, models, scale=scale, tolerance=limit, forced=forced is not None, engine=compiled)
-        return tuple(part.reshape((*batch, *part.shape[1:])) for part in _named(*found))
+        runs = values_by_unit(values, len(data.levels), place)
+        found = _named(*fit_on_scale(*weighted_samples(runs), request))
+        return tuple(part.reshape((*runs.shape[:-2], *part.shape[1:])) for part in found)
 
-    result = apply(
-        kernel,
-        data.array,
-        core=[data.levels],
-        outputs=_outputs(data.units, scale),
-        coords={COMPONENT: range(1, max(numbers) + 1)},
-        attrs=describe_value(data, place)
-        | {
-            "result": "fit_mixture",
-            "units": data.units,
-            "variance_floor": FLOOR,
-            "models": " ".join(models),
-            "max_components": max(numbers),
-            "engine": compiled,
-            "scale": scale,
-        }
-        | ({"tolerance": limit} if limit is not None else {})
-        | ({"n_components": forced} if forced is not None else {}),
+    attrs = describe_value(data, place) | {"result": "fit_mixture", "units": data.units, "variance_floor": FLOOR}
+    attrs |= {"models": " ".join(request.models), "max_components": most, "engine": request.engine, "scale": request.scale}
+    attrs |= {"tolerance": request.tolerance} if request.tolerance is not None else {}
+    attrs |= {"n_components": most} if request.forced else {}
+    outputs, coords = _outputs(data.units, request.scale), {COMPONENT: range(1, most + 1)}
+    result = apply(kernel, data.array, core=[data.levels], outputs=outputs, coords=coords, attrs=attrs)
+    return noted(_trimmed(result), *data.notes, checks=("fit_mixture",))
+
+
+def request_of(mixture: xr.Dataset) -> FitRequest | None:
+    """Return how a mixture was fitted, as its attrs say; None for one that was made from its parameters."""
+    attrs = mixture.attrs
+    if attrs.get("result") != "fit_mixture":
+        return None
+    forced, tolerance = "n_components" in attrs, attrs.get("tolerance")
+    return FitRequest(
+        numbers=[int(attrs["n_components"])] if forced else range(1, int(attrs["max_components"]) + 1),
+        models=tuple(str(attrs["models"]).split()),
+        tolerance=None if tolerance is None else float(tolerance),
+        forced=forced,
+        scale=str(attrs["scale"]),
+        engine=engine(),
     )
-    result = _trimmed(result)
-    warn(*data.notes, _troubles(result))
-    return result
 
 
-def check_models(covariance: str | Sequence[str]) -> tuple[str, ...]:
+def check_positive(value: float, name: str, example: str = "a positive number") -> float:
+    """Return a positive number."""
+    number = check_number(value, name)
+    if number <= 0:
+        raise ValueError(f"{name}={value!r}: give {example}")
+    return number
+
+
+def _models(covariance: str | Sequence[str]) -> tuple[str, ...]:
     """Return the models to be tried, the one with equal variances first."""
     names = check_names(covariance, "covariance")
     for name in names:
@@ -236,17 +224,16 @@ def _trimmed(result: xr.Dataset) -> xr.Dataset:
     return result.isel({COMPONENT: slice(0, max(1, int(used)) if np.isfinite(used) else 1)})
 
 
-def _troubles(result: xr.Dataset) -> str:
-    """Count constant and floored cells and those EM could not finish; a lazy result is not looked at."""
-    if is_chunked(result.variables["n_components"]):
-        return ""
-    said = []
-    for number, text in (
-        (int(np.isposinf(result["loglik"]).sum()), "are constant: one component with standard deviation 0, nothing fitted"),
-        (int(result["floored"].sum()), "have a component at the variance floor (ties, or too few values for n_components)"),
-        (int((~result["converged"] & result["n_components"].notnull()).sum()), "have not converged"),
-        (int((result["n_components"].isnull() & (result["n"] > 0)).sum()), "have runs that are not positive, and no logarithms"),
-    ):
-        if number:
-            said.append(f"{number} of {result['n'].size} cells {text}")
-    return "; ".join(said)
+@check("fit_mixture")
+def fit_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
+    """Name the cells that are constant, floored, not converged, or without logarithms."""
+    n, unknown = result["n"], result["n_components"].isnull()
+    at_floor = "{cells} have a component at the variance floor (ties, or too few values for n_components)"
+    constant = "{cells} are constant: one component with standard deviation 0, nothing fitted"
+    without = "{cells} have runs that are not positive, and no logarithms"
+    return (
+        cells_note("constant", constant, n, np.isposinf(result["loglik"].values)),
+        cells_note("floored", at_floor, n, result["floored"].values),
+        cells_note("not_converged", "{cells} have not converged", n, (~result["converged"] & ~unknown).values),
+        cells_note("no_logarithms", without, n, (unknown & (n > 0)).values),
+    )

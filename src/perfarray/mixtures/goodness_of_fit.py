@@ -1,25 +1,28 @@
 """Whether a mixture of normal distributions describes the runs of a program."""
 
 from collections.abc import Hashable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
+from perfarray.mixtures.fit import check_positive, request_of
 from perfarray.mixtures.model import COMPONENT, PARAMETERS, scales
-from perfarray.mixtures.numerics.fit import EQUAL, MOST_COMPONENTS, STOPPED, UNEQUAL, samples_of_cells
-from perfarray.mixtures.numerics.functions import Mixture
-from perfarray.mixtures.numerics.goodness_of_fit import Refit, calibrated_fit
-from perfarray.mixtures.numerics.scale import PLAIN, Scaled
+from perfarray.mixtures.numerics.fit import STOPPED, FitRequest, weighted_samples
+from perfarray.mixtures.numerics.goodness_of_fit import Calibration, calibrated_fit, fitted
+from perfarray.mixtures.numerics.normal import Mixture
+from perfarray.mixtures.numerics.scale import Scaled
+from perfarray.numerics.levels import values_by_unit
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply, is_chunked
 from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import warn
+from perfarray.timings.notes import Note, check, noted
 from perfarray.timings.options import engine
-from perfarray.timings.resampling import Rng, cell_numbers, key_of
 from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.results import Result
-from perfarray.timings.units import describe_value, value_place
+from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of
+from perfarray.timings.units import cells_note, describe_value, value_place
 from perfarray.timings.validation import check_between, check_count, check_number
 
 
@@ -112,59 +115,62 @@ def goodness_of_fit(
     >>> [times.perf.goodness_of_fit(fit, n_resamples=50, rng=1)["pvalue"].item() < 0.05 for fit in fits]
     [False, True]
     """
-    number, risk = check_count(n_resamples, "n_resamples", 2), check_between(alpha, "alpha", 0.0, 1.0, example="0.05")
     share = check_number(undersample, "undersample")
     if not 0 < share <= 1:
         raise ValueError(f"undersample={undersample!r} is out of range; give a share of the runs above 0 and up to 1, such as 0.9")
-    step = None if resolution is None else _positive(resolution, "resolution")
-    limit = None if tolerance is None else _positive(tolerance, "tolerance")
+    calibration = Calibration(
+        n_resamples=check_count(n_resamples, "n_resamples", 2),
+        undersample=share,
+        resolution=None if resolution is None else check_positive(resolution, "resolution"),
+        alpha=check_between(alpha, "alpha", 0.0, 1.0, example="0.05"),
+        key=key_of(rng),
+    )
+    default = FitRequest(tolerance=None if tolerance is None else check_positive(tolerance, "tolerance"), engine=engine())
+    parameters, request = ([], default) if mixture is None else _given(mixture, default)
     data = resolve(times, metric, levels)
-    place, key = value_place(data, value), key_of(rng)
-    parameters = [] if mixture is None else _parameters(mixture)
-    refit = _refit(mixture, limit)
-    arrays = [data.array, cell_numbers([data.array], data.levels), *parameters]
+    place = value_place(data, value)
+    arrays = [data.array, cell_keys([data.array], data.levels), *parameters]
     bar = _progress_bar(arrays[1].size) if progress and not is_chunked(data.array) else None
 
     def kernel(values: Floats, cells: Any, *given: Any) -> tuple[Floats, ...]:
-        batch, sample, weights = samples_of_cells(values, len(data.levels), place)
-        own = _rows(batch, *given) if given else refit.fit(sample, weights)
-        places = np.broadcast_to(cells, batch).ravel()
-        found = calibrated_fit(
-            sample,
-            weights,
-            own,
-            places,
-            refit,
-            n_resamples=number,
-            undersample=share,
-            resolution=step,
-            alpha=risk,
-            key=key,
-            after_each=bar.update if bar is not None else None,
-        )
+        runs = values_by_unit(values, len(data.levels), place)
+        batch, (sample, weights) = runs.shape[:-2], weighted_samples(runs)
+        own = _rows(batch, *given) if given else fitted(sample, weights, request)
+        keys = np.broadcast_to(cells, batch).ravel()
+        found = calibrated_fit(sample, weights, own, keys, request, calibration, bar.update if bar is not None else None)
         n = (~np.isnan(sample)).sum(axis=-1).astype(float)
         return tuple(part.reshape(batch) for part in (*found, n))
 
-    attrs: dict[str, Hashable] = {"result": "goodness_of_fit", "alpha": risk, "n_resamples": number, "undersample": share}
-    attrs |= {"engine": refit.engine} | ({"resolution": step} if step is not None else {})
-    attrs |= {"tolerance": refit.tolerance} if refit.tolerance is not None else {}
-    result = apply(
-        kernel,
-        *arrays,
-        core=[data.levels, (), *([*[(COMPONENT,)] * 3, ()] if parameters else [])],
-        outputs={
-            "statistic": Output((), "1", long_name="Kolmogorov-Smirnov distance"),
-            "critical_value": Output((), "1", long_name=f"critical value at {risk:.3g}"),
-            "pvalue": Output((), "1"),
-            "pvalue_error": Output((), "1", long_name="Monte Carlo standard error of the p-value"),
-            "n": Output((), "1", long_name="runs"),
-        },
-        attrs=describe_value(data, place) | attrs,
-    )
+    core = [data.levels, (), *([*[(COMPONENT,)] * 3, ()] if parameters else [])]
+    attrs = describe_value(data, place) | {"result": "goodness_of_fit"} | _describe(request, calibration)
+    result = apply(kernel, *arrays, core=core, outputs=_outputs(calibration.alpha), attrs=attrs)
     if bar is not None:
         bar.close()
-    warn(*data.notes, _untested(result, parameters))
-    return result
+    return noted(result, *data.notes, checks=("goodness_of_fit",))
+
+
+def _outputs(alpha: float) -> dict[str, Output]:
+    """Return the variables of the result."""
+    return {
+        "statistic": Output((), "1", long_name="Kolmogorov-Smirnov distance"),
+        "critical_value": Output((), "1", long_name=f"critical value at {alpha:.3g}"),
+        "pvalue": Output((), "1"),
+        "pvalue_error": Output((), "1", long_name="Monte Carlo standard error of the p-value"),
+        "n": Output((), "1", long_name="runs"),
+    }
+
+
+def _describe(request: FitRequest, calibration: Calibration) -> dict[str, Hashable]:
+    """Return the attrs that say what was drawn, and how it was fitted."""
+    attrs: dict[str, Hashable] = {
+        "alpha": calibration.alpha,
+        "n_resamples": calibration.n_resamples,
+        "undersample": calibration.undersample,
+        "engine": request.engine,
+    }
+    attrs |= {"resolution": calibration.resolution} if calibration.resolution is not None else {}
+    attrs |= {"tolerance": request.tolerance} if request.tolerance is not None else {}
+    return attrs | describe_key(calibration.key)
 
 
 def _progress_bar(cells: int) -> Any:
@@ -174,14 +180,6 @@ def _progress_bar(cells: int) -> Any:
     return tqdm(total=cells, desc="testing fits", unit="cell")
 
 
-def _positive(value: float, name: str) -> float:
-    """Return a positive number."""
-    number = check_number(value, name)
-    if number <= 0:
-        raise ValueError(f"{name}={value!r} must be positive")
-    return number
-
-
 def _rows(batch: tuple[int, ...], *given: Any) -> Scaled:
     """Return given mixtures, one for each sample."""
     *parameters, log = given
@@ -189,38 +187,21 @@ def _rows(batch: tuple[int, ...], *given: Any) -> Scaled:
     return Scaled(Mixture(*parts), np.broadcast_to(log, batch).ravel())
 
 
-def _parameters(mixture: Result) -> list[xr.DataArray]:
-    """Return the parameters of a mixture, and their scale."""
+def _given(mixture: object, default: FitRequest) -> tuple[list[xr.DataArray], FitRequest]:
+    """Return the parameters of a mixture, with their scale, and how drawn samples are fitted: as the mixture was."""
     dataset = mixture.to_dataset() if isinstance(mixture, Result) else xr.Dataset()
     if not set(PARAMETERS) <= set(dataset.data_vars):
         raise ValueError(f"mixture is a {type(mixture).__name__}; give what fit_mixture or GaussianMixture.from_parameters returns")
-    return [part.reset_coords(drop=True) for part in (*(dataset[name] for name in PARAMETERS), scales(dataset))]
+    arrays = [part.reset_coords(drop=True) for part in (*(dataset[name] for name in PARAMETERS), scales(dataset))]
+    return arrays, request_of(dataset) or replace(default, scale=str(dataset.attrs["scale"]))
 
 
-def _refit(mixture: Result | None, tolerance: float | None) -> Refit:
-    """Say how drawn samples are fitted: as the mixture was."""
-    attrs = {} if mixture is None else mixture.to_dataset().attrs
-    scale = str(attrs.get("scale", PLAIN))
-    if "max_components" not in attrs:
-        return Refit(range(1, MOST_COMPONENTS + 1), (EQUAL, UNEQUAL), tolerance, False, engine(), scale)
-    forced = "n_components" in attrs
-    numbers = [int(attrs["n_components"])] if forced else range(1, int(attrs["max_components"]) + 1)
-    fitted = attrs.get("tolerance")
-    models, limit = tuple(str(attrs["models"]).split()), None if fitted is None else float(fitted)
-    return Refit(numbers, models, limit, forced, engine(), scale)
-
-
-def _untested(result: xr.Dataset, parameters: list[xr.DataArray]) -> str:
-    """Count the cells without a test; a lazy result is not looked at."""
-    if is_chunked(result.variables["n"]):
-        return ""
-    untested = result["pvalue"].isnull() & (result["n"] > 0)
-    bare = untested & ~(parameters[0] > 0).any(COMPONENT) if parameters else xr.zeros_like(untested)
-    said = []
-    for number, text in (
-        (int(bare.sum()), "have no mixture, and no test"),
-        (int((untested & ~bare).sum()), "are constant and have no test"),
-    ):
-        if number:
-            said.append(f"{number} of {result['n'].size} cells {text}")
-    return "; ".join(said)
+@check("goodness_of_fit")
+def untested_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
+    """Name the cells without a test: those without a mixture, which have no distance either, and constant ones."""
+    n, bare = result["n"], result["statistic"].isnull()
+    untested = result["pvalue"].isnull() & (n > 0)
+    return (
+        cells_note("no_mixture", "{cells} have no mixture, and no test", n, (untested & bare).values),
+        cells_note("constant", "{cells} are constant and have no test", n, (untested & ~bare).values),
+    )

@@ -1,33 +1,21 @@
-"""Single runs compared: how far apart two systems' runs are, which is faster, which of many is fastest, how many modes a system has."""
+"""Single runs compared: how far apart two systems' runs are, which is faster, which of many is fastest."""
 
-from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from perfarray.conventions import HIGHER
-from perfarray.mixtures.numerics import empirical
-from perfarray.mixtures.numerics import metrics as mixture
-from perfarray.mixtures.systems import Plan, of_one, of_pair
-from perfarray.numerics.levels import mean_of_measured, unit_means
+from perfarray.mixtures.numerics import empirical, parametric
+from perfarray.mixtures.systems import EMPIRICAL, Comparison, Request, Runs, resolve_systems, resolve_two_systems
 from perfarray.numerics.types import Floats
-from perfarray.timings.apply import Output, apply, is_chunked
+from perfarray.timings.apply import Output
 from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import warn
-from perfarray.timings.pairs import Pair
-from perfarray.timings.resampling import Rng, cell_numbers, few_replicates
-from perfarray.timings.resolve import Data, Timings, check_dim, resolve
-from perfarray.timings.results import Result
+from perfarray.timings.resolve import check_dim
+from perfarray.timings.streams import Rng, label_hashes
 from perfarray.timings.validation import check_choice, check_number
 
 TIES = ("strict", "half")
-LEVEL = "level"
-
-FEW = 10
-"""Units below which percentile limits cover clearly less than they say."""
-
-Runs = Data | Result
 
 
 @over_metrics
@@ -45,7 +33,7 @@ def mean_difference(
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Say how far apart a run of the candidate and a run of the baseline are on average, whichever is faster: E|X - Y|.
+    """Return how far apart a run of the candidate and a run of the baseline are on average, whichever is faster: E|X - Y|.
 
     Parameters
     ----------
@@ -104,24 +92,31 @@ def mean_difference(
     >>> found["estimate"].item(), found["baseline_difference"].item()
     (1.5, 2.0)
     """
-    pair, plan = of_pair(times, baseline, dim, method, paired, confidence_level, n_resamples, rng, value, levels, metric)
+    request = Request(
+        method=method, paired=paired, confidence_level=confidence_level, n_resamples=n_resamples,
+        rng=rng, value=value, levels=levels, metric=metric,
+    )  # fmt: skip
+    comparison = resolve_two_systems(times, baseline, dim, request)
 
     def kernel(new: Floats, old: Floats, cells: Any) -> tuple[Floats, ...]:
-        systems = plan.systems(new, old)
-        if plan.method == "empirical":
-            found, own = empirical.resampled(systems, cells, empirical.difference, plan.drawing), empirical.own_differences(systems[1])
+        systems = comparison.systems(new, old)
+        if comparison.method == EMPIRICAL:
+            found, own = (
+                empirical.resampled(systems, cells, empirical.difference, comparison.drawing),
+                empirical.own_differences(systems[1]),
+            )
         else:
-            mixture.check_scales(systems)
-            found = mixture.resampled(systems, cells, mixture.difference_on_scale, plan.drawing)
-            own = mixture.difference_on_scale([systems[1].own] * 2)
-        return *found, np.broadcast_to(own, cells.shape), _smaller(plan, systems, cells)
+            parametric.check_scales(systems)
+            found = parametric.resampled(systems, cells, parametric.difference_on_scale, comparison.drawing)
+            own = parametric.difference_on_scale([systems[1].own] * 2)
+        return *found, np.broadcast_to(own, cells.shape), np.minimum(*comparison.units(systems, cells))
 
-    units = pair.candidate.units
+    units = comparison.data.units
     outputs = _limits(units) | {
         "baseline_difference": Output((), units, long_name="mean difference of two runs of the baseline"),
         "n": Output((), "1", long_name="independent units on the smaller side"),
     }
-    return _compared(pair, plan, kernel, outputs, {"result": "mean_difference", "baseline": _name(baseline)}, True)
+    return comparison.compute(kernel, outputs, {"result": "mean_difference"}, ("run_units", "run_percentiles"))
 
 
 @over_metrics
@@ -141,7 +136,7 @@ def prob_faster(
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Say how likely a single run of the candidate is to be faster than a single run of the baseline: P[X < Y + shift].
+    """Return how likely a single run of the candidate is to be faster than a single run of the baseline: P[X < Y + shift].
 
     Parameters
     ----------
@@ -193,29 +188,25 @@ def prob_faster(
     """
     check_choice(ties, "ties", TIES)
     amount, half = check_number(shift, "shift"), 0.5 * (ties == "half")
-    pair, plan = of_pair(times, baseline, dim, method, paired, confidence_level, n_resamples, rng, value, levels, metric)
-    sign = -1.0 if pair.candidate.better == HIGHER else 1.0
+    request = Request(
+        method=method, paired=paired, confidence_level=confidence_level, n_resamples=n_resamples,
+        rng=rng, value=value, levels=levels, metric=metric,
+    )  # fmt: skip
+    comparison = resolve_two_systems(times, baseline, dim, request)
+    sign = -1.0 if comparison.data.better == HIGHER else 1.0
 
     def kernel(new: Floats, old: Floats, cells: Any) -> tuple[Floats, ...]:
-        systems, once = plan.systems(plan.signed(new, sign), plan.signed(old, sign)), plan.drawing._replace(n_resamples=0)
-        if plan.method == "empirical":
-            found = empirical.resampled(systems, cells, empirical.less(amount, half), plan.drawing, score=True)
-            strict, loose = (empirical.resampled(systems, cells, empirical.less(amount, tie), once).estimate for tie in (0.0, 1.0))
-        else:
-            mixture.check_scales(systems, amount)
-            new_fit, old_fit = (system.own.mixture for system in systems)
-            found = mixture.resampled(
-                systems, cells, lambda pair: mixture.less(pair[0].mixture, pair[1].mixture, amount, half), plan.drawing
-            )
-            strict, loose = (np.broadcast_to(mixture.less(new_fit, old_fit, amount, tie), cells.shape) for tie in (0.0, 1.0))
-        return *found, loose - strict, _smaller(plan, systems, cells)
+        systems = comparison.systems(comparison.signed(new, sign), comparison.signed(old, sign))
+        found, strict, loose = (
+            _less(comparison, systems, cells, amount, tie, limits) for tie, limits in ((half, True), (0.0, False), (1.0, False))
+        )
+        return *found, loose.estimate - strict.estimate, np.minimum(*comparison.units(systems, cells))
 
     outputs = _limits("1") | {
         "tied": Output((), "1", long_name="probability of a tie"),
         "n": Output((), "1", long_name="independent units on the smaller side"),
     }
-    attrs: dict[str, Hashable] = {"result": "prob_faster", "baseline": _name(baseline), "shift": amount, "ties": ties}
-    return _compared(pair, plan, kernel, outputs, attrs, plan.method == "mixture")
+    return comparison.compute(kernel, outputs, {"result": "prob_faster", "shift": amount, "ties": ties}, _checks(comparison))
 
 
 @over_metrics
@@ -233,7 +224,7 @@ def prob_fastest(
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Say for each of several systems how likely a single run of it is the fastest, when each runs once.
+    """Return for each of several systems how likely a single run of it is the fastest, when each runs once.
 
     Parameters
     ----------
@@ -273,180 +264,61 @@ def prob_fastest(
     ([0.5, 0.375, 0.0], 0.125)
     """
     check_choice(ties, "ties", TIES)
-    data, plan = of_one(times, method, paired, confidence_level, n_resamples, rng, value, levels, metric)
-    check_dim(data.array, dim)
-    if dim in plan.levels or data.array.sizes[dim] < 2:
-        raise ValueError(f"dim={dim!r}: give a dim with two or more systems that is not one of the levels {data.levels}")
-    share, sign = ties == "half", -1.0 if data.better == HIGHER else 1.0
+    request = Request(
+        method=method, paired=paired, confidence_level=confidence_level, n_resamples=n_resamples,
+        rng=rng, value=value, levels=levels, metric=metric,
+    )  # fmt: skip
+    comparison = resolve_systems(times, request)
+    array, nest = comparison.data.array, comparison.data.levels
+    check_dim(array, dim)
+    if dim in nest or array.sizes[dim] < 2:
+        raise ValueError(f"dim={dim!r}: give a dim with two or more systems that is not one of the levels {nest}")
+    # A system's stream is named by its label: selecting or reordering systems changes none of the others' numbers.
+    streams = (label_hashes(array[dim].values) & np.uint64(2**32 - 1)).tolist()
+    comparison = comparison._replace(drawing=comparison.drawing._replace(streams=tuple(streams)))
+    share, sign = ties == "half", -1.0 if comparison.data.better == HIGHER else 1.0
 
     def kernel(values: Floats, cells: Any) -> tuple[Floats, ...]:
-        along = np.moveaxis(plan.signed(values, sign), values.ndim - len(plan.levels) - 1, 0)
-        systems, once = plan.systems(*along), plan.drawing._replace(n_resamples=0)
-        if plan.method == "empirical":
-            found = empirical.resampled(systems, cells, empirical.least(share), plan.drawing, each=True, score=True)
-            strict = empirical.resampled(systems, cells, empirical.least(False), once, each=True).estimate
-        else:
-            mixture.check_scales(systems)
-            found = mixture.resampled(
-                systems, cells, lambda fits: mixture.least(mixture.beside([fit.mixture for fit in fits]), share), plan.drawing, each=True
-            )
-            strict = mixture.least(mixture.beside([system.own.mixture for system in systems]), False)
-        n = np.stack([plan.units(own, cells) for own in systems], axis=-1)
+        along = np.moveaxis(comparison.signed(values, sign), values.ndim - len(nest) - 1, 0)
+        systems = comparison.systems(*along)
+        found, strict = _least(comparison, systems, cells, share, True), _least(comparison, systems, cells, False, False).estimate
         known = ~np.isnan(strict).all(axis=-1)
-        return *found, np.where(known, np.clip(1 - np.nansum(strict, axis=-1), 0.0, 1.0), np.nan), n
+        tied = np.where(known, np.clip(1 - np.nansum(strict, axis=-1), 0.0, 1.0), np.nan)
+        return *found, tied, np.stack(comparison.units(systems, cells), axis=-1)
 
     outputs = _limits("1", (dim,)) | {
         "tied": Output((), "1", long_name="probability of a tie for the first place"),
         "n": Output((dim,), "1", long_name="independent units"),
     }
-    cells = cell_numbers([data.array], plan.levels, apart=dim)
-    attrs = plan.attrs | {"result": "prob_fastest", "dim": dim, "ties": ties, "better": data.better}
-    result = apply(
-        kernel, data.array, cells, core=[(dim, *plan.levels), ()], outputs=outputs,
-        coords={dim: data.array[dim].values.tolist()}, attrs=attrs,
-    )  # fmt: skip
-    warn(*data.notes, _few(result["n"], plan, percentiles=plan.method == "mixture"))
-    return result
+    attrs = {"result": "prob_fastest", "dim": dim, "ties": ties, "better": comparison.data.better}
+    return comparison.compute(kernel, outputs, attrs, _checks(comparison), along=dim)
 
 
-@over_metrics
-def variability_level(
-    times: Runs,
-    *,
-    by_level: bool = False,
-    confidence_level: float = 0.95,
-    n_resamples: int = 0,
-    rng: Rng = None,
-    value: str | None = None,
-    levels: str | tuple[str, ...] | None = None,
-    metric: str | list[str] | None = None,
-) -> xr.Dataset:
-    """Count the modes of the run times: the different values around which they gather, in the density of a fitted mixture.
-
-    Parameters
-    ----------
-    times : DataArray, Dataset or GaussianMixture
-        Timings; dims that are not levels broadcast. Or mixtures, such as `fit_mixture` gives.
-    by_level : bool
-        Ask where the modes live: for every level, the means of its repetitions, centred on the mean they lie inside (those of the
-        outermost as they are), are fitted on their own.
-    confidence_level : float
-        Between 0 and 1.
-    n_resamples : int
-        Samples drawn from the fit and fitted again, to see how stable the number is; 0 for none. Not by level.
-    rng, value, levels, metric : optional
-        As for `mean_difference`.
-
-    Returns
-    -------
-    Dataset
-        `estimate`, the number of modes; `lower`, `upper`, percentiles of the number over refitted samples, and `stability`, the share
-        of them with the same number (NaN where none are drawn); `n`, units. By level: `estimate` and `n` (values fitted) along `level`.
-
-    Raises
-    ------
-    ValueError
-        Unknown levels; `by_level` with a mixture or with n_resamples.
-
-    Notes
-    -----
-    From 20 runs on the number tends to be too small, where there are several modes: BIC prefers fewer components (section 6.5.6: exact in
-    45.5 % of samples of 30 runs and 63.9 % of 200). Below, it is too large: of samples of one normal mode it is 1 in 20 % at 5 runs, 38 %
-    at 10, 80 % at 20. By level, means of few repetitions blur what lies below, and deviations from the mean of few spread a mode: two
-    modes inside executions show as one or three where an execution has two or three iterations.
-
-    References
-    ----------
-    J. Worms, S. Touati, "Parametric and non-parametric statistics for program performance analysis and comparison", 2016, equation 14.
-
-    Examples
-    --------
-    >>> import numpy as np, perfarray
-    >>> rng = np.random.default_rng(1)
-    >>> runs = np.concatenate([rng.normal(1.0, 0.01, 60), rng.normal(1.2, 0.01, 40)])
-    >>> perfarray.from_samples({"old": runs}).perf.variability_level()["estimate"].values.tolist()
-    [2.0]
-    """
-    if by_level:
-        if isinstance(times, Result) or n_resamples:
-            raise ValueError("by_level=True fits every level of timings once: give timings, and no n_resamples")
-        return _modes_by_level(resolve(times, metric, levels))
-    data, plan = of_one(times, "mixture", None, confidence_level, n_resamples, rng, value, levels, metric)
-
-    def kernel(values: Floats, cells: Any) -> tuple[Floats, ...]:
-        (system,) = plan.systems(values)
-        found, stability = mixture.resampled_modes(system, cells, plan.drawing)
-        return *found, stability, plan.units(system, cells)
-
-    outputs = _limits("1") | {
-        "stability": Output((), "1", long_name="share of refitted samples with the same number of modes"),
-        "n": Output((), "1", long_name="independent units"),
-    }
-    cells = cell_numbers([data.array], plan.levels)
-    attrs = plan.attrs | {"result": "variability_level"}
-    result = apply(kernel, data.array, cells, core=[plan.levels, ()], outputs=outputs, attrs=attrs)
-    warn(*data.notes, _few(result["n"], plan, percentiles=True) if n_resamples else "")
-    return result
+def _less(comparison: Comparison, systems: list[Any], cells: Any, shift: float, ties: float, limits: bool) -> empirical.Limits:
+    """Return P[X < Y + shift] of two systems, with limits if asked for."""
+    drawing = comparison.drawing if limits else comparison.drawing._replace(n_resamples=0)
+    if comparison.method == EMPIRICAL:
+        return empirical.resampled(systems, cells, empirical.less(shift, ties), drawing, score=limits)
+    parametric.check_scales(systems, shift)
+    return parametric.resampled(systems, cells, lambda pair: parametric.less(pair[0].mixture, pair[1].mixture, shift, ties), drawing)
 
 
-def _modes_by_level(data: Timings) -> xr.Dataset:
-    """Fit the means of every level, centred on the mean they lie inside."""
-    number = len(data.levels)
+def _least(comparison: Comparison, systems: list[Any], cells: Any, ties: bool, limits: bool) -> empirical.Limits:
+    """Return the probability of every system to be the least, with limits if asked for."""
+    drawing = comparison.drawing if limits else comparison.drawing._replace(n_resamples=0)
+    if comparison.method == EMPIRICAL:
+        return empirical.resampled(systems, cells, empirical.least(ties), drawing, each=True, score=limits)
+    parametric.check_scales(systems)
+    return parametric.resampled(
+        systems, cells, lambda fits: parametric.least(parametric.beside([fit.mixture for fit in fits]), ties), drawing, each=True
+    )
 
-    def kernel(values: Floats) -> tuple[Floats, ...]:
-        found = []
-        for place in range(number):
-            means = unit_means(values, number - place)
-            if place:
-                alone = (~np.isnan(means)).sum(axis=-1, keepdims=True) < 2
-                means = np.where(alone, np.nan, means - mean_of_measured(means)[..., None])
-            by_unit = means.reshape(*values.shape[: values.ndim - number + 1], -1)
-            found.append((mixture.number_of_modes(by_unit), (~np.isnan(by_unit)).sum(axis=(-2, -1)).astype(float)))
-        modes, n = (np.stack(part, axis=-1) for part in zip(*found, strict=True))
-        return modes, n
 
-    outputs = {"estimate": Output((LEVEL,), "1", long_name="modes"), "n": Output((LEVEL,), "1", long_name="values fitted")}
-    attrs = data.describe() | {"result": "variability_level", "method": "mixture"}
-    result = apply(kernel, data.array, core=[data.levels], outputs=outputs, coords={LEVEL: list(data.levels)}, attrs=attrs)
-    warn(*data.notes)
-    return result
+def _checks(comparison: Comparison) -> tuple[str, ...]:
+    """Return what is to be checked of a probability: limits of runs are score limits, which few units do not make too narrow."""
+    return ("run_units",) if comparison.method == EMPIRICAL else ("run_units", "run_percentiles")
 
 
 def _limits(units: str, dims: tuple[str, ...] = ()) -> dict[str, Output]:
     """Return the variables every metric has."""
     return {name: Output(dims, units) for name in ("estimate", "lower", "upper")}
-
-
-def _compared(pair: Pair, plan: Plan, kernel: Any, outputs: dict[str, Output], attrs: dict[str, Hashable], percentiles: bool) -> xr.Dataset:
-    """Compute a metric of pairs, and say what there is to say."""
-    sides = [pair.candidate.array, pair.baseline.array]
-    core = [plan.levels, plan.levels, ()]
-    result = apply(kernel, *sides, cell_numbers(sides, plan.levels), core=core, outputs=outputs, attrs=plan.attrs | attrs)
-    warn(*pair.notes, _few(result["n"], plan, percentiles=percentiles))
-    return result
-
-
-def _name(baseline: object) -> str:
-    """Return what the attrs say of the baseline."""
-    return "other data" if isinstance(baseline, xr.DataArray | xr.Dataset | Result) else str(baseline)
-
-
-def _smaller(plan: Plan, systems: list[Any], cells: Any) -> Floats:
-    """Return the number of units on the smaller side."""
-    return np.minimum(*(plan.units(system, cells) for system in systems))
-
-
-def _few(n: xr.DataArray, plan: Plan, *, percentiles: bool) -> str:
-    """Count the cells whose limits are missing or too narrow; a lazy result is not looked at."""
-    if is_chunked(n):
-        return ""
-    units, said = plan.levels[0] if not plan.given else "run", []
-    empty, single, few = int((n == 0).sum()), int((n == 1).sum()), int(((n > 1) & (n < FEW)).sum())
-    if empty:
-        said.append(f"{empty} of {n.size} cells have no measured value on one side; their answers are NaN")
-    if single and plan.drawing.n_resamples:
-        said.append(f"{single} of {n.size} cells rest on one {units}: their limits are NaN, since one unit shows no spread")
-    if few and percentiles and plan.drawing.n_resamples:
-        said.append(f"{few} of {n.size} cells rest on fewer than {FEW} units ({units}): their limits are too narrow")
-    many = few_replicates(plan.drawing.n_resamples, "percentile", plan.drawing.confidence_level) if plan.drawing.n_resamples else None
-    return "; ".join([*said, *([many.message] if many else [])])

@@ -10,13 +10,16 @@ import xarray as xr
 
 from perfarray.conventions import EXECUTION
 from perfarray.mixtures.numerics import scale as scaled
-from perfarray.mixtures.numerics.functions import Mixture, in_order
+from perfarray.mixtures.numerics.fit import AUTO, PLAIN
+from perfarray.mixtures.numerics.fit import LOG as LOG_SCALE
+from perfarray.mixtures.numerics.normal import Mixture, in_order
 from perfarray.mixtures.numerics.scale import Scaled
+from perfarray.numerics.random import Streams
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply
-from perfarray.timings.resampling import Rng, cell_numbers, key_of
 from perfarray.timings.resolve import resolve
 from perfarray.timings.results import Result
+from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of
 from perfarray.timings.validation import check_count
 
 COMPONENT = "component"
@@ -86,7 +89,7 @@ class GaussianMixture(Result):
             raise ValueError(f"weights, means and standard_deviations have {', '.join(str(a.sizes[COMPONENT]) for a in arrays)} components")
         if units is None:
             units = str(arrays[1].attrs.get("units", "s"))
-        scale = scaled.LOG if log else scaled.PLAIN
+        scale = LOG_SCALE if log else PLAIN
         outputs = parameter_outputs(units, scale)
         dataset = apply(
             partial(_checked_parameters, bool(log)),
@@ -224,7 +227,7 @@ class GaussianMixture(Result):
         return self._computed(_number_of_modes, Output((), "1", long_name="modes"), "n_modes")
 
     def assign(self, times: Any) -> xr.DataArray:
-        """Say which component each value most probably comes from.
+        """Return the component each value most probably comes from.
 
         Parameters
         ----------
@@ -257,15 +260,15 @@ class GaussianMixture(Result):
         """
         number, key = check_count(n, "n"), key_of(rng)
         arrays, core = self._parameters()
-        cells = cell_numbers(arrays[:1], (COMPONENT,))
+        cells = cell_keys(arrays[:1], (COMPONENT,))
 
         def kernel(*parts: Any) -> tuple[Floats, ...]:
-            return (scaled.draw(_scaled(*parts[:4]), parts[4], number, key),)
+            return (scaled.draw(_scaled(*parts[:4]), number, parts[4], Streams(key)),)
 
         output = {"time": Output((EXECUTION,), self._units())}
         found = apply(kernel, *arrays, cells, core=[*core, ()], outputs=output, coords={EXECUTION: range(number)})["time"]
         found.name = str(self.dataset.attrs.get("metric", "time"))
-        return found
+        return found.assign_attrs(describe_key(key))
 
     def _units(self) -> str:
         """Return the unit of the data."""
@@ -305,7 +308,7 @@ def scales(dataset: xr.Dataset) -> xr.DataArray:
 
 def parameter_outputs(units: str, scale: str) -> dict[str, Output]:
     """Return the variables that describe a mixture: of the values ("plain"), of their logarithms ("log"), or of either ("auto")."""
-    own = {scaled.PLAIN: units, scaled.LOG: f"log({units})", scaled.AUTO: f"{units} or log({units})"}[scale]
+    own = {PLAIN: units, LOG_SCALE: f"log({units})", AUTO: f"{units} or log({units})"}[scale]
     return {
         "weight": Output((COMPONENT,), "1", long_name="share of the runs"),
         "mean": Output((COMPONENT,), own),

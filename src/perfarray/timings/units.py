@@ -75,9 +75,11 @@ def units_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     return tuple(found)
 
 
-def cells_note(code: str, text: str, like: xr.DataArray, where: Mask) -> Note:
-    """Return a note on some cells of a result; `{cells}` in the text becomes how many are meant, and the names of a few of several."""
+def cells_note(code: str, text: str, like: xr.DataArray, where: Mask) -> Note | None:
+    """Return a note on some cells of a result, if any; `{cells}` in the text becomes their number, and the names of a few of several."""
     count = int(where.sum())
+    if not count:
+        return None
     names = cell_names(like.copy(data=where)) if where.ndim and count < where.size and count <= 3 else []
     cells = f"{count} of {where.size} cells{f' ({listed(names)})' if names else ''}"
     return Note(code, text.replace("{cells}", cells), {"cells": count, "of": where.size, "names": names})

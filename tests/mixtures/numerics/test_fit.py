@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perfarray.mixtures.numerics import em as mixture_em
 from perfarray.mixtures.numerics import fit as mixture
+from perfarray.mixtures.numerics import pool
 from perfarray.mixtures.numerics.em import FLOOR
-from perfarray.mixtures.numerics.fit import fit_mixtures, samples_of_cells
+from perfarray.mixtures.numerics.fit import FitRequest, weighted_samples
 from perfarray.mixtures.numerics.start import quantile_classes
 
 BOTH = ("equal", "unequal")
@@ -19,6 +19,11 @@ NAMES = {"E": "equal", "V": "unequal", "X": "equal"}
 def mclust(golden):
     """Return the cases fitted by mclust."""
     return golden("mclust")["cases"]
+
+
+def fit_mixtures(values, weights, numbers, models, **options):
+    """Fit mixtures."""
+    return mixture.fit_mixtures(values, weights, FitRequest(numbers=numbers, models=models, **options))
 
 
 def fit(sample, number, model, **options):
@@ -220,17 +225,10 @@ def test_ties_get_a_finer_grid():
 def test_units_count_alike():
     """A unit with two runs and one with a single run have half the weight each; even units need no weights."""
     ragged = np.array([[[1.0, 2.0], [3.0, np.nan]]])
-    _, sample, weights = samples_of_cells(ragged, 2, 1)
+    sample, weights = weighted_samples(ragged)
     assert weights[0].tolist() == [0.75, 0.75, 1.5, 0.0]
     assert sample.shape == (1, 4)
-    assert samples_of_cells(np.ones((1, 2, 2)), 2, 1)[2] is None
-
-
-def test_the_compiled_engine_has_the_same_constants():
-    """Floor and limits are written twice, and are the same."""
-    compiled = pytest.importorskip("perfarray.mixtures.numerics.compiled", exc_type=ImportError)
-    for name in ("FLOOR", "TINY", "MOVED", "GAIN", "MOST_STEPS"):
-        assert getattr(compiled, name) == getattr(mixture_em, name)
+    assert weighted_samples(np.ones((1, 2, 2)))[1] is None
 
 
 def test_only_fits_that_may_win_go_on(monkeypatch):
@@ -249,7 +247,7 @@ def test_how_many_fits_go_on_together_does_not_matter(monkeypatch):
     for tolerance in (1e-5, None):
         found = []
         for active in (1, 2_000, 1 << 30):
-            monkeypatch.setattr(mixture_em, "ACTIVE", active)
+            monkeypatch.setattr(pool, "ACTIVE", active)
             found.append(fit_mixtures(rows, None, range(1, 5), BOTH, tolerance=tolerance))
         for other in found[1:]:
             assert (other.n_iterations == found[0].n_iterations).all()

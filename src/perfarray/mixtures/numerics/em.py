@@ -1,16 +1,13 @@
 """EM for mixtures of normal distributions, many samples at once: plain as mclust runs and stops it, and accelerated to the maximum."""
 
-import itertools
-from collections.abc import Callable, Sequence
-from functools import cached_property
+from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from perfarray.mixtures.numerics.start import quantile_classes
+from perfarray.mixtures.numerics.pool import Candidate, Pool, Run, Samples, Theta, run_pooled
+from perfarray.mixtures.numerics.start import parameters_of_classes, quantile_classes
 from perfarray.numerics.types import Floats, Integers, Mask
-
-Rows = Integers | Mask
 
 FLOOR = 1e-12
 """Least variance of a component, as a share of the sample's: a component there has collapsed on ties or on one value."""
@@ -27,12 +24,6 @@ GAIN = 1e-12
 MOST_STEPS = 20_000
 """Most steps of EM."""
 
-BLOCK = 1 << 16
-"""Values of the samples that are fitted together."""
-
-ACTIVE = 1 << 16
-"""Values times components of the fits of a pool that go on at a time: what stays in a cache. Where fits end, others begin."""
-
 TINY = 1e-280
 """Densities below this are computed again, relative to the nearest component."""
 
@@ -40,64 +31,6 @@ MOVED = float(np.sqrt(np.finfo(float).eps))
 """Squared distance of the weights from those of the next step, above which mclust takes that step for the fit it selects."""
 
 LOG_2PI = float(np.log(2 * np.pi))
-
-
-class Samples(NamedTuple):
-    """Samples of like size, ordered and standardised; places past a sample's end repeat its least value with weight 0."""
-
-    values: Floats
-    weights: Floats
-    n: Integers
-    total: Floats
-    center: Floats
-    scale: Floats
-    raw: Floats
-
-    def take(self, rows: Rows) -> "Samples":
-        """Return some of the samples."""
-        return Samples(*(part[rows] for part in cast(tuple[Any, ...], self)))
-
-    @property
-    def jacobian(self) -> Floats:
-        """What is taken off the log-likelihood to have it in the units of the data."""
-        return self.total * np.log(self.scale)
-
-
-class Theta(NamedTuple):
-    """Parameters of standardised samples, shape (sample, component); in a pool those of all fits one after the other."""
-
-    weights: Floats
-    means: Floats
-    variances: Floats
-
-    def take(self, rows: Rows) -> "Theta":
-        """Return some of the samples, or of the components of a pool."""
-        return Theta(*(part[rows] for part in self))
-
-    def put(self, rows: Integers, other: "Theta") -> None:
-        """Overwrite some of the samples, or of the components of a pool."""
-        for part, new in zip(self, other, strict=True):
-            part[rows] = new
-
-
-class Run(NamedTuple):
-    """What EM of one number of components and one model arrived at."""
-
-    theta: Theta
-    loglik: Floats
-    n_iterations: Integers
-    converged: Mask
-    floored: Mask
-
-    def take(self, rows: Rows) -> "Run":
-        """Return some of the samples."""
-        return Run(self.theta.take(rows), *(part[rows] for part in cast(tuple[Any, ...], self[1:])))
-
-    def put(self, rows: Integers, other: "Run") -> None:
-        """Overwrite some of the samples."""
-        self.theta.put(rows, other.theta)
-        for part, new in zip(self[1:], other[1:], strict=True):
-            cast(Any, part)[rows] = new
 
 
 class Task(NamedTuple):
@@ -108,27 +41,22 @@ class Task(NamedTuple):
     last: bool
 
 
-Candidate = tuple[int, bool]
-"""A number of components, and whether they have one variance."""
-
-
 def em(samples: Samples, candidates: Sequence[Candidate], task: Task, engine: str) -> list[Run]:
     """Run EM for every number of components and model asked for, on all samples."""
     size = len(samples.values)
     runs, starts = [], []
     for number, _ in candidates:
-        theta = Theta(*(np.full((size, number), np.nan) for _ in range(3)))
-        flags = np.zeros(size, bool), np.ones(size, bool)
-        runs.append(Run(theta, np.full(size, -np.inf), np.zeros(size, np.intp), *flags))
+        runs.append(_unfinished(Theta(*(np.full((size, number), np.nan) for _ in range(3))), size))
         starts.append(quantile_classes(samples.raw, samples.n, number))
     fitted = [np.flatnonzero((np.diff(own, axis=-1) > 0).all(axis=-1)) for own in starts]
-    if engine != "numpy":
-        for run, own, rows, (_, equal) in zip(runs, starts, fitted, candidates, strict=True):
-            run.put(rows, _em_compiled(samples.take(rows), own[rows], equal, task))
-        return runs
     for run, own, rows, (_, equal) in zip(runs, starts, fitted, candidates, strict=True):
-        run.theta.put(rows, _from_classes(samples.take(rows), own[rows], equal))
-    _together(samples, runs, fitted, candidates, lambda pool, run: _em_pool(pool, run, task))
+        run.floored[:] = True
+        if engine != "numpy":
+            run.put(rows, _em_compiled(samples.take(rows), own[rows], equal, task))
+        else:
+            run.theta.put(rows, Theta(*parameters_of_classes(*samples.take(rows)[:2], own[rows], equal)))
+    if engine == "numpy":
+        run_pooled(samples, runs, fitted, candidates, lambda pool, run: _em_pool(pool, run, task))
     return runs
 
 
@@ -137,7 +65,7 @@ def finish(
 ) -> None:
     """Bring some of the fits of every candidate, the rows `fitted`, to their maximum."""
     if engine == "numpy":
-        _together(samples, runs, fitted, candidates, lambda pool, run: _finished(pool, run, forced))
+        run_pooled(samples, runs, fitted, candidates, lambda pool, run: _finished(pool, run, forced))
         return
     for run, rows, (_, equal) in zip(runs, fitted, candidates, strict=True):
         run.put(rows, _finished_compiled(samples.take(rows), run.take(rows), equal, forced))
@@ -147,8 +75,7 @@ def _em_compiled(samples: Samples, starts: Integers, equal: bool, task: Task) ->
     """Let the compiled engine run EM."""
     from perfarray.mixtures.numerics.compiled import em_compiled
 
-    jacobian = samples.jacobian
-    theta, *found = em_compiled(samples.values, samples.weights, samples.n, samples.total, jacobian, starts, equal, *task)
+    theta, *found = em_compiled(samples, starts, equal, task)
     return Run(Theta(*theta), *found)
 
 
@@ -156,108 +83,8 @@ def _finished_compiled(samples: Samples, run: Run, equal: bool, forced: bool) ->
     """Let the compiled engine go on to the maximum."""
     from perfarray.mixtures.numerics.compiled import finish_compiled
 
-    jacobian = samples.jacobian
-    theta, loglik, steps, converged, floored = finish_compiled(
-        samples.values, samples.weights, samples.n, samples.total, jacobian, run.theta, equal, forced, (CALM, SETTLED)
-    )
+    theta, loglik, steps, converged, floored = finish_compiled(samples, run.theta, equal, forced)
     return Run(Theta(*theta), loglik, run.n_iterations + steps, converged, run.floored | floored)
-
-
-class Pool:
-    """Fits of samples of like size that EM runs together: one call of NumPy serves them all, whatever their number of components.
-
-    Components of all fits stand one after the other, and fits by their number of components, ascending: those of one number are a block.
-    """
-
-    def __init__(self, samples: Samples, rows: Integers, numbers: Integers, equal: Mask) -> None:
-        self.samples, self.rows, self.numbers, self.equal = samples, rows, numbers, equal
-        self.n, self.total, self.jacobian = samples.n[rows], samples.total[rows], samples.jacobian[rows]
-        self.firsts = np.cumsum(numbers) - numbers
-        self.owner = np.repeat(np.arange(len(numbers)), numbers)
-
-    def take(self, fits: Integers) -> "Pool":
-        """Return some of the fits."""
-        return Pool(self.samples, self.rows[fits], self.numbers[fits], self.equal[fits])
-
-    @cached_property
-    def values(self) -> Floats:
-        """Values of the sample of every fit, without what lies past the longest."""
-        return self.samples.values[self.rows, : self.n.max()]
-
-    @cached_property
-    def weights(self) -> Floats:
-        """What each value counts."""
-        return self.samples.weights[self.rows, : self.n.max()]
-
-    def places(self, fits: Integers) -> Integers:
-        """Return where the components of some of the fits stand."""
-        count = self.numbers[fits]
-        return np.asarray(np.repeat(self.firsts[fits] - np.cumsum(count) + count, count) + np.arange(count.sum()))
-
-    def refilled(self, fits: Integers, first: int) -> tuple[Integers, int]:
-        """Return the fits that go on, with as many of those from `first` on as there is room for, and the first of those left."""
-        load = self.load[fits].sum()
-        last = int(np.searchsorted(np.cumsum(self.load[first:]), ACTIVE - load, side="right")) + first
-        last = max(last, first + 1) if not len(fits) and first < len(self.load) else last
-        return np.concatenate([fits, np.arange(first, last)]), last
-
-    @cached_property
-    def load(self) -> Integers:
-        """Values times components of every fit."""
-        return np.asarray(self.n * self.numbers)
-
-    @cached_property
-    def blocks(self) -> list[tuple[slice, slice, int]]:
-        """Fits and components of every number of components, and that number."""
-        edges = [0, *(np.flatnonzero(np.diff(self.numbers)) + 1).tolist(), len(self.numbers)]
-        found = []
-        for first, last in itertools.pairwise(edges):
-            number, start = int(self.numbers[first]), int(self.firsts[first])
-            found.append((slice(first, last), slice(start, start + (last - first) * number), number))
-        return found
-
-    @cached_property
-    def room(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """What a step writes to, a row per component, and a row per fit: the next step writes over it."""
-        length = self.values.shape[-1]
-        deviations, squares, joint = (np.empty((len(self.owner), length)) for _ in range(3))
-        return deviations, squares, joint, np.empty((len(self.numbers), length))
-
-    def sums(self, part: Floats) -> Floats:
-        """Add up over the components of every fit."""
-        return np.asarray(np.add.reduceat(part, self.firsts))
-
-    def some(self, part: Mask) -> Mask:
-        """Say for every fit whether something holds for one of its components."""
-        return np.asarray(np.logical_or.reduceat(part, self.firsts))
-
-
-def _together(
-    samples: Samples,
-    runs: Sequence[Run],
-    fitted: Sequence[Integers],
-    candidates: Sequence[Candidate],
-    work: Callable[[Pool, Run], Run],
-) -> None:
-    """Make a pool of some rows of every candidate, do some work with it, and write down what it finds."""
-    order = sorted(range(len(candidates)), key=lambda place: candidates[place][0])
-    count = [len(fitted[place]) for place in order]
-    if not sum(count):
-        return
-    rows = np.concatenate([fitted[place] for place in order])
-    numbers = np.repeat([candidates[place][0] for place in order], count)
-    equal = np.repeat([candidates[place][1] for place in order], count)
-    given = [runs[place].take(fitted[place]) for place in order]
-    theta = Theta(*(np.concatenate([run.theta[part].ravel() for run in given]) for part in range(3)))
-    rest = (np.concatenate([cast(Any, run)[part] for run in given]) for part in range(1, 5))
-    found = work(Pool(samples, rows, numbers, equal), Run(theta, *rest))
-    fit = component = 0
-    for place in order:
-        some, number = fitted[place], candidates[place][0]
-        fits, components = slice(fit, fit + len(some)), slice(component, component + len(some) * number)
-        own = Theta(*(part[components].reshape(-1, number) for part in found.theta))
-        runs[place].put(some, Run(own, *(part[fits] for part in cast(tuple[Any, ...], found[1:]))))
-        fit, component = fits.stop, components.stop
 
 
 def _em_pool(pool: Pool, run: Run, task: Task) -> Run:
@@ -278,21 +105,6 @@ def _put(run: Run, pool: Pool, fits: Integers, other: Run) -> None:
     run.theta.put(pool.places(fits), other.theta)
     for part, new in zip(run[1:], other[1:], strict=True):
         cast(Any, part)[fits] = new
-
-
-def _from_classes(samples: Samples, starts: Integers, equal: bool) -> Theta:
-    """Return weights, means and variances of the classes EM starts from."""
-    size, length = samples.values.shape
-    number = starts.shape[-1] - 1
-    shares, means, squares = (np.empty((size, number)) for _ in range(3))
-    place = np.arange(length)
-    for own in range(number):
-        inside = np.where((place >= starts[:, own, None]) & (place < starts[:, own + 1, None]), samples.weights, 0.0)
-        shares[:, own] = inside.sum(axis=-1)
-        means[:, own] = (inside * samples.values).sum(axis=-1) / shares[:, own]
-        squares[:, own] = (inside * (samples.values - means[:, own, None]) ** 2).sum(axis=-1)
-    variances = np.broadcast_to((squares.sum(axis=-1) / samples.total)[:, None], squares.shape) if equal else squares / shares
-    return Theta(shares / samples.total[:, None], means, variances)
 
 
 def _step(pool: Pool, theta: Theta) -> tuple[Theta, Floats]:

@@ -5,13 +5,15 @@ metric of sorted runs is sums of weights up to places found by `searchsorted`: O
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
 
 from perfarray.numerics.bootstrap_limits import limits_of, percentile_family
-from perfarray.numerics.types import Floats
+from perfarray.numerics.random import UNITS, Streams
+from perfarray.numerics.types import Floats, Integers
 
 BLOCK = 1_000_000
 """Weights of replicates held at once."""
@@ -21,12 +23,17 @@ CELLS = 256
 
 
 class Drawing(NamedTuple):
-    """How often units are redrawn, from which key, whether they are the same for all systems, and the confidence level."""
+    """How often units are redrawn, from which key, whether for all systems alike, the confidence level, and the stream of each system."""
 
     n_resamples: int
     key: tuple[int, int]
     paired: bool
     confidence_level: float
+    streams: tuple[int, ...] = ()
+
+    def stream(self, place: int) -> int:
+        """Return the number of the stream of a system: its place, unless streams were named."""
+        return self.streams[place] if self.streams else place
 
 
 class Limits(NamedTuple):
@@ -41,7 +48,7 @@ class Sample(NamedTuple):
     """The runs of one cell in ascending order: values, the unit each belongs to, its share of that unit, and the number of units."""
 
     values: Floats
-    units: np.ndarray
+    units: Integers
     shares: Floats
     n_units: int
 
@@ -150,7 +157,7 @@ def least(ties: bool) -> Metric:
 
 
 def resampled(
-    runs: Sequence[Floats], cells: np.ndarray, metric: Metric, drawing: Drawing, *, each: bool = False, score: bool = False
+    runs: Sequence[Floats], cells: Integers, metric: Metric, drawing: Drawing, *, each: bool = False, score: bool = False
 ) -> Limits:
     """Compute a metric of every cell, and limits by redrawing units.
 
@@ -159,7 +166,7 @@ def resampled(
     runs : sequence of arrays, shape (..., units, runs)
         One array per system; NaN is not measured. With `each`, a system without runs is left out; otherwise the cell is NaN.
     cells : int array, shape (...)
-        Numbers of the cells, which name the streams.
+        Keys of the cells, which name the streams.
     metric : callable
         Takes the weighted runs of the systems, returns (replicate,), or (system, replicate) with `each`.
     drawing : Drawing
@@ -176,14 +183,15 @@ def resampled(
     """
     batch = cells.shape
     rows = [np.broadcast_to(own, (*batch, *own.shape[-2:])).reshape(-1, *own.shape[-2:]) for own in runs]
-    tail = (len(runs),) if each else ()
+    tail, streams = (len(runs),) if each else (), Streams(drawing.key)
     found = np.full((3, cells.size, *tail), np.nan)
     for start in range(0, cells.size, CELLS):
         block = range(start, min(start + CELLS, cells.size))
         replicates = np.full((len(block), *tail, drawing.n_resamples + 1), np.nan)
         # Cell by cell: each has values and a stream of its own.
         for place, cell in enumerate(block):
-            _of_cell(replicates[place], [own[cell] for own in rows], int(cells.flat[cell]), metric, drawing)
+            counts = partial(_counts, int(cells.flat[cell]), drawing, streams)
+            _of_cell(replicates[place], [own[cell] for own in rows], metric, counts, drawing.paired)
         own = slice(start, block.stop)
         if score:
             n = np.minimum.reduce([_present(part[own]) for part in rows])
@@ -227,9 +235,9 @@ def _present(runs: Floats) -> Floats:
     return np.where(n > 0, n, np.inf)
 
 
-def _of_cell(found: Floats, runs: list[Floats], cell: int, metric: Metric, drawing: Drawing) -> None:
+def _of_cell(found: Floats, runs: list[Floats], metric: Metric, counts_of: Callable[..., list[Integers]], paired: bool) -> None:
     """Fill in the metric of one cell (the first replicate is the data) where there are runs."""
-    if drawing.paired:
+    if paired:
         matched = np.logical_and.reduce([~np.isnan(own).all(axis=-1) for own in runs])
         runs = [own[matched] for own in runs]
     samples = [sample_of(own) for own in runs]
@@ -240,7 +248,7 @@ def _of_cell(found: Floats, runs: list[Floats], cell: int, metric: Metric, drawi
     kept = [sample for sample, is_there in zip(samples, chosen, strict=True) if is_there]
     single = min(sample.n_units for sample in kept) < 2
     total = 1 if single else found.shape[-1]
-    counts = _counts(samples, cell, total - 1, drawing)
+    counts = counts_of([max(sample.n_units, 1) for sample in samples], total - 1)
     step = max(1, BLOCK // sum(len(sample.values) for sample in kept))
     for start in range(0, total, step):
         own = slice(start, min(start + step, total))
@@ -252,16 +260,14 @@ def _of_cell(found: Floats, runs: list[Floats], cell: int, metric: Metric, drawi
         found[(chosen, own) if found.ndim == 2 else own] = metric(drawn)
 
 
-def _counts(samples: list[Sample], cell: int, number: int, drawing: Drawing) -> list[np.ndarray]:
+def _counts(cell: int, drawing: Drawing, streams: Streams, sizes: Sequence[int], number: int) -> list[Integers]:
     """Return how often each unit is drawn, for every system (replicate, unit); the first replicate has each once."""
-    found: list[np.ndarray] = []
-    for place, sample in enumerate(samples):
+    found: list[Integers] = []
+    for place, units in enumerate(sizes):
         if drawing.paired and found:
             found.append(found[0])
             continue
-        stream = np.random.Generator(np.random.Philox(key=list(drawing.key), counter=[0, 0, place, cell]))
-        units = max(sample.n_units, 1)
-        picks = stream.integers(0, units, (number, units)) + units * np.arange(number)[:, None]
-        drawn = np.bincount(picks.ravel(), minlength=number * units).reshape(number, units)
+        picks = streams.below(units, [cell], UNITS + drawing.stream(place), number * units).reshape(number, units)
+        drawn = np.bincount((picks + units * np.arange(number)[:, None]).ravel(), minlength=number * units).reshape(number, units)
         found.append(np.concatenate([np.ones((1, units), int), drawn]))
     return found

@@ -1,15 +1,20 @@
 """Mixtures of normal distributions fitted to many samples at once: EM for every number of components and both models, BIC."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from perfarray.mixtures.numerics.em import BLOCK, Run, Samples, Task, em, finish
-from perfarray.numerics.levels import unit_weights, values_by_unit
+from perfarray.mixtures.numerics.em import Task, em, finish
+from perfarray.mixtures.numerics.pool import Candidate, Run, Samples
+from perfarray.numerics.levels import unit_weights
 from perfarray.numerics.types import Floats, Integers, Mask
 
 EQUAL, UNEQUAL = "equal", "unequal"
+
+PLAIN, LOG, AUTO = "plain", "log", "auto"
+"""What is fitted: the values, their logarithms, or whichever BIC prefers."""
 
 MOST_COMPONENTS = 9
 """The most components tried unless more are asked for, as in mclust."""
@@ -24,8 +29,45 @@ Of 600 samples of 60 runs and up to four modes, another fit would have overtaken
 three times as long.
 """
 
+BLOCK = 1 << 16
+"""Values of the samples that are fitted together."""
+
 EVEN = 1e-12
 """Weights that differ from 1 by less do so by rounding."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitRequest:
+    """How mixtures are fitted.
+
+    Parameters
+    ----------
+    numbers : sequence of int
+        Numbers of components tried.
+    models : sequence of {"equal", "unequal"}
+        Whether the components have one variance, or each its own.
+    tolerance : float, optional
+        The relative change of the log-likelihood at which EM stops; default: at the maximum.
+    forced : bool
+        Whether fits with a component at the variance floor count where there are no others.
+    scale : {"plain", "log", "auto"}
+        What is fitted (`scale.fit_on_scale`).
+    engine : {"numpy", "numba"}
+        What runs EM.
+    """
+
+    numbers: Sequence[int] = range(1, MOST_COMPONENTS + 1)
+    models: Sequence[str] = (EQUAL, UNEQUAL)
+    tolerance: float | None = None
+    forced: bool = False
+    scale: str = PLAIN
+    engine: str = "numpy"
+
+    @property
+    def candidates(self) -> list[Candidate]:
+        """Every number of components with every model; one component has one variance."""
+        every = [(number, model) for number in self.numbers for model in (self.models[:1] if number == 1 else self.models)]
+        return [(number, model == EQUAL or number == 1) for number, model in every]
 
 
 class Fits(NamedTuple):
@@ -45,37 +87,19 @@ class Fits(NamedTuple):
     n_floored: Floats
 
 
-def samples_of_cells(values: Floats, levels: int, place: int) -> tuple[tuple[int, ...], Floats, Floats | None]:
-    """Return the shape of the cells, the runs of each, and what each run counts: units count alike, and None means that runs do.
+def weighted_samples(runs: Floats) -> tuple[Floats, Floats | None]:
+    """Return the runs of cells, shape (..., units, runs), as samples (sample, value), and what each run counts.
 
-    Parameters
-    ----------
-    values : array, shape (..., n_L, ..., n_1)
-        Measurements.
-    levels : int
-        The number of levels L.
-    place : int
-        The place in the nest of the level whose repetitions are runs.
+    Units count alike, and the weights of a sample sum to the number of its runs; None means that all runs count 1.
     """
-    runs = values_by_unit(values, levels, place)
-    shape = (int(np.prod(runs.shape[:-2])), runs.shape[-2] * runs.shape[-1])
-    sample = runs.reshape(shape)
+    sample = runs.reshape(-1, runs.shape[-2] * runs.shape[-1])
     measured = ~np.isnan(sample)
-    weights = np.nan_to_num(unit_weights(runs)).reshape(shape) * measured.sum(axis=-1, keepdims=True)
+    weights = np.nan_to_num(unit_weights(runs)).reshape(sample.shape) * measured.sum(axis=-1, keepdims=True)
     weights[np.abs(weights - 1) < EVEN] = 1.0
-    return runs.shape[:-2], sample, None if (weights[measured] == 1.0).all() else weights
+    return sample, None if (weights[measured] == 1.0).all() else weights
 
 
-def fit_mixtures(
-    values: Floats,
-    weights: Floats | None,
-    numbers: Sequence[int],
-    models: Sequence[str],
-    *,
-    tolerance: float | None = None,
-    forced: bool = False,
-    engine: str = "numpy",
-) -> Fits:
+def fit_mixtures(values: Floats, weights: Floats | None, request: FitRequest) -> Fits:
     """Fit mixtures of every number of components and every model, and keep the one with the largest BIC.
 
     Parameters
@@ -84,16 +108,8 @@ def fit_mixtures(
         NaN where not measured.
     weights : array, shape (sample, value), optional
         What each value counts; they sum to the number of values. Default: 1.
-    numbers : sequence of int
-        Numbers of components.
-    models : sequence of {"equal", "unequal"}
-        Whether the components have one variance, or each its own.
-    tolerance : float, optional
-        The relative change of the log-likelihood at which EM stops; default: at the maximum.
-    forced : bool
-        Whether fits with a component at the variance floor count where there are no others.
-    engine : {"numpy", "numba"}
-        What runs EM.
+    request : FitRequest
+        What is tried; values are fitted as they are, whatever its scale.
 
     Returns
     -------
@@ -101,7 +117,7 @@ def fit_mixtures(
         Means ascending; a sample without values has NaN.
     """
     size = len(values)
-    most = max(numbers)
+    most = max(request.numbers)
     found = _blank(size, most)
     count = (~np.isnan(values)).sum(axis=-1)
     ordered, shares = _ordered(values, weights)
@@ -111,21 +127,19 @@ def fit_mixtures(
     for block in _alike(rows, count):
         length = int(count[block].max())
         samples = _standardised(ordered[block, :length], shares[block, :length], count[block])
-        _fit_block(found, block, samples, numbers, models, tolerance, forced, engine)
-    if forced:
-        _fit_fewer(found, rows[np.isnan(found.n_components[rows])], values, weights, models, tolerance, engine)
+        _fit_block(found, block, samples, request)
+    if request.forced:
+        _fit_fewer(found, rows[np.isnan(found.n_components[rows])], values, weights, request)
     return found
 
 
-def _fit_fewer(
-    found: Fits, rows: Integers, values: Floats, weights: Floats | None, models: Sequence[str], tolerance: float | None, engine: str
-) -> None:
-    """Samples with fewer distinct values than components get as many components as they have distinct values."""
+def _fit_fewer(found: Fits, rows: Integers, values: Floats, weights: Floats | None, request: FitRequest) -> None:
+    """Fit samples with fewer distinct values than components: as many components as there are distinct values."""
     distinct = np.array([len(np.unique(row[~np.isnan(row)])) for row in values[rows]], int)
     for number in np.unique(distinct):
         some = rows[distinct == number]
         own = None if weights is None else weights[some]
-        fewer = fit_mixtures(values[some], own, [int(number)], models, tolerance=tolerance, forced=True, engine=engine)
+        fewer = fit_mixtures(values[some], own, replace(request, numbers=[int(number)]))
         found.weights[some] = 0.0
         for part, new in zip(found, fewer, strict=True):
             if part.ndim == 2:
@@ -154,7 +168,7 @@ def _ordered(values: Floats, weights: Floats | None) -> tuple[Floats, Floats]:
 
 
 def _fill_constant(found: Fits, rows: Integers, ordered: Floats, count: Integers) -> None:
-    """A constant sample is one component without variance: nothing is fitted, and its likelihood has no bound."""
+    """Write constant samples down as one component without variance: nothing is fitted, and their likelihood has no bound."""
     for part, number in ((found.weights, 1.0), (found.means, ordered[rows, :1]), (found.deviations, 0.0)):
         part[rows] = np.nan if part is not found.weights else 0.0
         part[rows, :1] = number
@@ -189,31 +203,15 @@ def _standardised(raw: Floats, weights: Floats, n: Integers) -> Samples:
     return Samples(deviations / scale[:, None], weights, n, total, center, scale, filled)
 
 
-def _fit_block(
-    found: Fits,
-    block: Integers,
-    samples: Samples,
-    numbers: Sequence[int],
-    models: Sequence[str],
-    tolerance: float | None,
-    forced: bool,
-    engine: str,
-) -> None:
+def _fit_block(found: Fits, block: Integers, samples: Samples, request: FitRequest) -> None:
     """Fit a block of samples, and keep the best fits; where two are equal, the first."""
-    log_n = np.log(samples.total)
-    jacobian = samples.jacobian
-    candidates = [(number, model == EQUAL or number == 1) for number in numbers for model in (models[:1] if number == 1 else models)]
+    candidates, tolerance = request.candidates, request.tolerance
     limit, last = STOPPED if tolerance is None else tolerance, tolerance is not None and len(candidates) > 1
-    runs = em(samples, candidates, Task(limit, forced, last), engine)
-
-    def bic_of(place: int) -> Floats:
-        number, equal = candidates[place]
-        bic = 2 * (runs[place].loglik - jacobian) - (2 * number if equal else 3 * number - 1) * log_n
-        return np.where(np.isfinite(bic) & (forced | ~runs[place].floored), bic, -np.inf)
-
+    runs = em(samples, candidates, Task(limit, request.forced, last), request.engine)
+    bics = _bics(samples, runs, candidates, request.forced)
     if tolerance is None:
-        _finish(samples, runs, candidates, np.stack([bic_of(place) for place in range(len(runs))]), forced, engine)
-    bics = np.stack([bic_of(place) for place in range(len(runs))])
+        _finish(samples, runs, bics, request)
+        bics = _bics(samples, runs, candidates, request.forced)
     floored = np.stack([run.floored for run in runs])
     found.n[block], found.n_floored[block] = samples.n, floored.sum(axis=0)
     # A fit at the floor is kept only where there is no other.
@@ -221,28 +219,37 @@ def _fit_block(
     chosen = competing.argmax(axis=0)
     for place, run in enumerate(runs):
         better = (chosen == place) & np.isfinite(competing[place])
-        _keep(found, block, better, samples, run, run.loglik - jacobian, bics[place], candidates[place][1])
+        found.equal[block[better]], found.bic[block[better]] = candidates[place][1], bics[place][better]
+        _keep(found, block[better], samples.take(better), run.take(better))
 
 
-def _finish(samples: Samples, runs: list[Run], candidates: Sequence[tuple[int, bool]], bics: Floats, forced: bool, engine: str) -> None:
+def _bics(samples: Samples, runs: Sequence[Run], candidates: Sequence[Candidate], forced: bool) -> Floats:
+    """Return the BIC of every fit, shape (candidate, sample); minus infinity for those that do not compete."""
+    log_n, jacobian = np.log(samples.total), samples.jacobian
+    found = []
+    for run, (number, equal) in zip(runs, candidates, strict=True):
+        bic = 2 * (run.loglik - jacobian) - (2 * number if equal else 3 * number - 1) * log_n
+        found.append(np.where(np.isfinite(bic) & (forced | ~run.floored), bic, -np.inf))
+    return np.stack(found)
+
+
+def _finish(samples: Samples, runs: list[Run], bics: Floats, request: FitRequest) -> None:
     """Bring the fits to their maximum whose BIC may still become the largest."""
+    candidates = request.candidates
     near = (bics >= bics.max(axis=0) - MARGIN) & np.isfinite(bics)
     fitted = [np.flatnonzero(own) if number > 1 else np.empty(0, np.intp) for own, (number, _) in zip(near, candidates, strict=True)]
-    finish(samples, runs, fitted, candidates, forced, engine)
+    finish(samples, runs, fitted, candidates, request.forced, request.engine)
 
 
-def _keep(found: Fits, block: Integers, better: Mask, samples: Samples, run: Run, loglik: Floats, bic: Floats, equal: bool) -> None:
+def _keep(found: Fits, rows: Integers, samples: Samples, run: Run) -> None:
     """Write fits down in the units of the data, means ascending."""
-    rows = block[better]
-    weights, means, variances = run.theta.take(better)
+    weights, means, variances = run.theta
     order = np.argsort(means, axis=-1, kind="stable")
     number = means.shape[-1]
-    center, scale = samples.center[better, None], samples.scale[better, None]
+    center, scale = samples.center[:, None], samples.scale[:, None]
     found.weights[rows], found.means[rows], found.deviations[rows] = 0.0, np.nan, np.nan
     found.weights[rows, :number] = np.take_along_axis(weights, order, axis=-1)
     found.means[rows, :number] = center + scale * np.take_along_axis(means, order, axis=-1)
     found.deviations[rows, :number] = scale * np.sqrt(np.take_along_axis(variances, order, axis=-1))
-    found.n_components[rows], found.equal[rows] = number, equal
-    found.loglik[rows], found.bic[rows] = loglik[better], bic[better]
-    found.n_iterations[rows], found.converged[rows] = run.n_iterations[better], run.converged[better]
-    found.floored[rows] = run.floored[better]
+    found.n_components[rows], found.loglik[rows] = number, run.loglik - samples.jacobian
+    found.n_iterations[rows], found.converged[rows], found.floored[rows] = run.n_iterations, run.converged, run.floored

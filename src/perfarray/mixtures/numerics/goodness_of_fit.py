@@ -1,34 +1,42 @@
 """Does a mixture describe a sample: Kolmogorov-Smirnov distance, calibrated by samples drawn from the mixture and fitted anew."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from perfarray.mixtures.numerics.functions import Mixture, distribution, draw_row
+from perfarray.mixtures.numerics.fit import FitRequest
+from perfarray.mixtures.numerics.normal import Mixture, distribution, draw
 from perfarray.mixtures.numerics.scale import Scaled, fit_on_scale, off_scale, on_scale
+from perfarray.numerics.random import SAMPLES, Streams
 from perfarray.numerics.types import Floats, Integers
 
 VALUES = 1 << 20
 """Values drawn at a time."""
 
 
-class Refit(NamedTuple):
-    """How the mixtures of drawn samples are fitted: as that of the data was."""
+class Calibration(NamedTuple):
+    """How a distance is calibrated.
 
-    numbers: Sequence[int]
-    models: Sequence[str]
-    tolerance: float | None
-    forced: bool
-    engine: str
-    scale: str
+    Parameters
+    ----------
+    n_resamples : int
+        Samples drawn from the mixture of every sample.
+    undersample : float
+        Their size as a share of the sample's.
+    resolution : float or None
+        What drawn values are rounded to.
+    alpha : float
+        The risk the critical value belongs to.
+    key : tuple of two int
+        What all streams begin with.
+    """
 
-    def fit(self, values: Floats, weights: Floats | None) -> Scaled:
-        """Fit samples, shape (sample, value)."""
-        fits, log = fit_on_scale(
-            values, weights, self.numbers, self.models, scale=self.scale, tolerance=self.tolerance, forced=self.forced, engine=self.engine
-        )
-        return Scaled(Mixture(fits.weights, fits.means, fits.deviations), log)
+    n_resamples: int
+    undersample: float
+    resolution: float | None
+    alpha: float
+    key: tuple[int, int]
 
 
 class Fitness(NamedTuple):
@@ -71,18 +79,19 @@ def ks_distance(values: Floats, weights: Floats | None, mixture: Mixture) -> Flo
     return np.where(np.isfinite(found), np.where(point, 0.0, found), np.nan)
 
 
+def fitted(values: Floats, weights: Floats | None, request: FitRequest) -> Scaled:
+    """Fit samples, shape (sample, value)."""
+    fits, log = fit_on_scale(values, weights, request)
+    return Scaled(Mixture(fits.weights, fits.means, fits.deviations), log)
+
+
 def calibrated_fit(
     values: Floats,
     weights: Floats | None,
     own: Scaled,
     cells: Integers,
-    refit: Refit,
-    *,
-    n_resamples: int,
-    undersample: float,
-    resolution: float | None,
-    alpha: float,
-    key: Sequence[int],
+    request: FitRequest,
+    calibration: Calibration,
     after_each: Callable[[], object] | None = None,
 ) -> Fitness:
     """Calibrate the distance of every sample by samples drawn from its mixture; K is chosen anew for each.
@@ -94,19 +103,11 @@ def calibrated_fit(
     own : Scaled
         Parameters of shape (sample, component). Logarithms keep the order of values: distances from a mixture of them are theirs.
     cells : int array, shape (sample,)
-        Numbers of the cells, which name the streams of random numbers.
-    refit : Refit
+        Keys of the cells, which name the streams of random numbers.
+    request : FitRequest
         How drawn samples are fitted.
-    n_resamples : int
-        Samples drawn for each.
-    undersample : float
-        Their size as a share of the sample's.
-    resolution : float or None
-        What drawn values are rounded to.
-    alpha : float
-        The risk the critical value belongs to.
-    key : sequence of int
-        What all streams begin with.
+    calibration : Calibration
+        How they are drawn.
     after_each : callable, optional
         Called when a sample is done.
     """
@@ -114,19 +115,19 @@ def calibrated_fit(
     n = (~np.isnan(values)).sum(axis=-1)
     found = Fitness(observed, *(np.full(len(values), np.nan) for _ in range(3)))
     testable = (mixture.deviations > 0).any(axis=-1) & (n > 0)
+    streams, number = Streams(calibration.key), calibration.n_resamples
     for row in range(len(values)):
         if testable[row]:
-            drawn_from = Scaled(Mixture(*(part[row : row + 1] for part in mixture)).rows(), own.log[row : row + 1])
-            size = max(1, int(np.floor(undersample * n[row] + 0.5)))
-            stream = np.random.Generator(np.random.Philox(key=list(key), counter=[0, 0, 0, int(cells[row])]))
-            blocks = _samples(drawn_from, n_resamples, size, resolution, stream)
-            drawn = np.concatenate([_distances(block, None, refit.fit(block, None)) for block in blocks])
-            found.critical_value[row] = np.sort(drawn)[critical_place(n_resamples, alpha)]
+            drawn_from = Scaled(Mixture(*(part[row] for part in mixture)), own.log[row])
+            generator = streams.generator(int(cells[row]), SAMPLES)
+            blocks = _samples(drawn_from, int(n[row]), calibration, generator)
+            drawn = np.concatenate([_distances(block, None, fitted(block, None, request)) for block in blocks])
+            found.critical_value[row] = np.sort(drawn)[critical_place(number, calibration.alpha)]
             exceed = float((drawn > observed[row]).sum())
-            found.pvalue[row] = exceed / n_resamples
+            found.pvalue[row] = exceed / number
             # Where none or all exceed, the error of p is that of one that does or does not.
-            inside = min(max(exceed, n_resamples / (n_resamples + 1)), n_resamples**2 / (n_resamples + 1)) / n_resamples
-            found.pvalue_error[row] = np.sqrt(inside * (1 - inside) / n_resamples)
+            inside = min(max(exceed, number / (number + 1)), number**2 / (number + 1)) / number
+            found.pvalue_error[row] = np.sqrt(inside * (1 - inside) / number)
         if after_each:
             after_each()
     return found
@@ -137,13 +138,12 @@ def critical_place(number: int, alpha: float) -> int:
     return max(0, int(np.floor(number * (1 - alpha) + 1e-9)) - 1)
 
 
-def _samples(own: Scaled, number: int, size: int, resolution: float | None, stream: np.random.Generator) -> Iterator[Floats]:
+def _samples(own: Scaled, n: int, calibration: Calibration, generator: np.random.Generator) -> Iterator[Floats]:
     """Draw samples, a block at a time, and round them to the grid of the data; what needs a logarithm does not become 0."""
-    row = Mixture(*(part[0] for part in own.mixture))
+    size, resolution = max(1, int(np.floor(calibration.undersample * n + 0.5))), calibration.resolution
     step = max(1, VALUES // size)
-    for start in range(0, number, step):
-        count = min(step, number - start)
-        values = off_scale(draw_row(row, count * size, stream).reshape(count, size), own.log)
+    for start in range(0, calibration.n_resamples, step):
+        values = off_scale(draw(own.mixture, (min(step, calibration.n_resamples - start), size), generator), own.log)
         if resolution is not None:
             values = np.round(values / resolution) * resolution
             values = np.where(own.log, np.maximum(values, resolution), values)

@@ -3,18 +3,15 @@
 Where Y = log X is a mixture of normals, X is one of lognormals, with the same weights: log E X = mu + sigma^2 / 2 for a component.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from perfarray.mixtures.numerics import functions as normal
-from perfarray.mixtures.numerics.fit import Fits, fit_mixtures
-from perfarray.mixtures.numerics.functions import Mixture
+from perfarray.mixtures.numerics import normal
+from perfarray.mixtures.numerics.fit import LOG, PLAIN, FitRequest, Fits, fit_mixtures
+from perfarray.mixtures.numerics.normal import Mixture
+from perfarray.numerics.random import SAMPLES, Streams
 from perfarray.numerics.types import Floats, Integers, Mask
-
-PLAIN, LOG, AUTO = "plain", "log", "auto"
-"""What is fitted: the values, their logarithms, or whichever BIC prefers."""
 
 CLEAR = 2.0
 """How much larger the BIC of logarithms must be: less is "not worth more than a bare mention" (Kass and Raftery 1995, section 3.2)."""
@@ -98,50 +95,37 @@ def moments(own: Scaled) -> tuple[Floats, Floats, Floats]:
     return weights, first, np.where(log, first**2 * np.expm1(np.where(log, deviations**2, 0.0)), deviations**2)
 
 
-def fit_on_scale(
-    values: Floats,
-    weights: Floats | None,
-    numbers: Sequence[int],
-    models: Sequence[str],
-    *,
-    scale: str,
-    tolerance: float | None = None,
-    forced: bool = False,
-    engine: str = "numpy",
-) -> tuple[Fits, Mask]:
-    """Fit mixtures to values, to their logarithms, or to whichever BIC prefers; say which of the two each fit is of.
+def fit_on_scale(values: Floats, weights: Floats | None, request: FitRequest) -> tuple[Fits, Mask]:
+    """Fit mixtures to values, to their logarithms, or to whichever BIC prefers; return which of the two each fit is of.
 
     Log-likelihoods and BIC are those of the values: a density of x is that of log x over x, so sum(log x) comes off. Samples with
     values that are not positive have no fit of logarithms. When the scale is to be chosen, values stay as they are where they are constant,
     or where the logarithms are not clearly better.
-
-    Parameters
-    ----------
-    values, weights, numbers, models, tolerance, forced, engine
-        As for `fit_mixtures`.
-    scale : {"plain", "log", "auto"}
-        What is fitted.
     """
-
-    def fit(sample: Floats) -> Fits:
-        return fit_mixtures(sample, weights, numbers, models, tolerance=tolerance, forced=forced, engine=engine)
-
-    if scale == PLAIN:
-        return fit(values), np.zeros(len(values), bool)
+    if request.scale == PLAIN:
+        return fit_mixtures(values, weights, request), np.zeros(len(values), bool)
     positive = np.asarray(~(values <= 0).any(axis=-1))
     logs = np.log(np.where(positive[:, None], values, np.nan))
-    found = fit(logs)
+    found = fit_mixtures(logs, weights, request)
     jacobian = np.nansum(logs if weights is None else weights * logs, axis=-1)
     n = np.where(positive, found.n, (~np.isnan(values)).sum(axis=-1))
     found = found._replace(loglik=found.loglik - jacobian, bic=found.bic - 2 * jacobian, n=n)
-    if scale == LOG:
+    if request.scale == LOG:
         return found, np.ones(len(values), bool)
-    plain = fit(values)
+    plain = fit_mixtures(values, weights, request)
     better = np.asarray(found.bic > plain.bic + CLEAR)
     pairs = zip(found, plain, strict=True)
     return Fits(*(np.where(better[:, None] if new.ndim == 2 else better, new, old) for new, old in pairs)), better
 
 
-def draw(own: Scaled, cells: Integers, number: int, key: Sequence[int]) -> Floats:
-    """Draw values from every mixture, each from the stream of its cell, shape (..., value); see `mixture_functions.draw`."""
-    return off_scale(normal.draw(own.mixture, cells, number, key), own.log[..., None])
+def draw(own: Scaled, number: int, cells: Integers, streams: Streams) -> Floats:
+    """Draw values from every mixture, each from the stream of its cell, shape (..., value); NaN where there is none."""
+    shape = own.log.shape
+    rows = own.mixture.rows()
+    known = np.asarray((rows.weights > 0).any(axis=-1))
+    found = np.full((len(known), number), np.nan)
+    # One cell at a time, since each has a stream of its own.
+    for row, cell in enumerate(np.broadcast_to(cells, shape).ravel().tolist()):
+        if known[row]:
+            found[row] = normal.draw(Mixture(*(part[row] for part in rows)), (number,), streams.generator(cell, SAMPLES))
+    return off_scale(found.reshape(*shape, number), own.log[..., None])

@@ -1,7 +1,6 @@
-"""Where EM begins: the classes of values between quantiles that mclust starts from in one dimension."""
+"""Where EM begins: the classes of values between quantiles that mclust starts from in one dimension, and their parameters."""
 
 import numpy as np
-import numpy.typing as npt
 
 from perfarray.numerics.types import Floats, Integers
 
@@ -30,7 +29,7 @@ def quantile_classes(ordered: Floats, n: Integers, number: int) -> Integers:
         The place of the first value of each class, and `n`: class k holds the values from `[k]` up to `[k + 1]`. A sample with fewer
         distinct values than classes, or a class without values, gets classes of about as many distinct values each.
     """
-    edges = _quantiles(ordered, n, np.arange(number + 1) * (1 / number))
+    edges = _quantiles(ordered, n, np.arange(number + 1.0) * (1 / number))
     distinct = (np.diff(edges, axis=-1) > 0).all(axis=-1)
     for row in np.flatnonzero(~distinct):
         edges[row] = _distinct_edges(ordered[row, : n[row]], number)
@@ -44,7 +43,23 @@ def quantile_classes(ordered: Floats, n: Integers, number: int) -> Integers:
     return starts
 
 
-def _quantiles(ordered: Floats, n: Integers, grid: npt.NDArray[np.floating]) -> Floats:
+def parameters_of_classes(values: Floats, weights: Floats, starts: Integers, equal: bool) -> tuple[Floats, Floats, Floats]:
+    """Return weights, means and variances of the classes of some samples, shape (sample, class); one variance where they are `equal`."""
+    size, length = values.shape
+    number = starts.shape[-1] - 1
+    shares, means, squares = (np.empty((size, number)) for _ in range(3))
+    total = weights.sum(axis=-1)
+    place = np.arange(length)
+    for own in range(number):
+        inside = np.where((place >= starts[:, own, None]) & (place < starts[:, own + 1, None]), weights, 0.0)
+        shares[:, own] = inside.sum(axis=-1)
+        means[:, own] = (inside * values).sum(axis=-1) / shares[:, own]
+        squares[:, own] = (inside * (values - means[:, own, None]) ** 2).sum(axis=-1)
+    variances = np.broadcast_to((squares.sum(axis=-1) / total)[:, None], squares.shape) if equal else squares / shares
+    return shares / total[:, None], means, variances
+
+
+def _quantiles(ordered: Floats, n: Integers, grid: Floats) -> Floats:
     """Return quantiles interpolated between order statistics (R's type 7), for samples of different size."""
     index = (n[:, None] - 1) * grid
     low = np.floor(index).astype(np.intp)
@@ -60,7 +75,7 @@ def _distinct_edges(sample: Floats, number: int) -> Floats:
     edges = sample[:1]
     if sample[-1] > sample[0]:
         for points in range(number + 2, FINEST * len(sample) + number):
-            edges = np.unique(_quantiles(sample[None], n, np.arange(points) * (1 / (points - 1)))[0])
+            edges = np.unique(_quantiles(sample[None], n, np.arange(float(points)) * (1 / (points - 1)))[0])
             if len(edges) > number:
                 break
     if len(edges) <= number:

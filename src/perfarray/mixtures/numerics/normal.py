@@ -3,16 +3,14 @@
 A component with weight 0, or NaN, is absent. One with standard deviation 0 is a point: a sample that was constant.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize.elementwise import find_root
 from scipy.special import ndtr, ndtri
 
 from perfarray.numerics.types import Floats, Integers
-
-STEPS = 200
-"""Most halvings and Newton steps of a quantile or mode; a bracket of doubles is used up far earlier."""
 
 REACH = np.concatenate([np.linspace(-6.0, -3.25, 12), np.linspace(-3.0, 3.0, 49), np.linspace(3.25, 6.0, 12)])
 """Where modes are looked for, in standard deviations of every component."""
@@ -31,10 +29,11 @@ class Mixture(NamedTuple):
     def rows(self) -> "Mixture":
         """Return the mixtures as rows, absent components with weight 0 and harmless numbers."""
         number = np.shape(self.weights)[-1]
-        weights, means, deviations = (np.array(np.broadcast_to(part, np.shape(self.weights)), float).reshape(-1, number) for part in self)
-        absent = ~(weights > 0)
-        weights[absent], means[absent], deviations[absent] = 0.0, 0.0, 1.0
-        return Mixture(weights, means, deviations)
+        return present(Mixture(*(np.broadcast_to(part, np.shape(self.weights)).reshape(-1, number) for part in self)))
+
+    def take(self, rows: Integers) -> "Mixture":
+        """Return some of the rows."""
+        return Mixture(*(part[rows] for part in self))
 
 
 def density(mixture: Mixture, x: Floats) -> Floats:
@@ -59,42 +58,31 @@ def distribution(mixture: Mixture, x: Floats) -> Floats:
 
 
 def quantiles(mixture: Mixture, probability: Floats) -> Floats:
-    """Return where the distribution reaches a probability, shape (...).
-
-    A quantile of the mixture lies between the least and the greatest of its components' quantiles: Newton steps inside that bracket,
-    halvings where a step would leave it.
-    """
-    score = ndtri(probability)
-    low, high = np.full(np.shape(_blank(mixture, score)), np.inf), np.full(np.shape(_blank(mixture, score)), -np.inf)
+    """Return where the distribution reaches a probability, shape (...): between the least and the greatest of its components' quantiles."""
+    unknown = _blank(mixture, ndtri(probability))
+    shape, number = unknown.shape, np.shape(mixture.weights)[-1]
+    rows = Mixture(*(np.broadcast_to(part, (*shape, number)) for part in mixture)).rows()
+    wanted = np.broadcast_to(probability, shape).ravel()
     with np.errstate(invalid="ignore"):
-        for weight, mean, deviation in _components(mixture):
-            own = np.where(deviation == 0, mean + 0 * probability, mean + deviation * score)
-            low = np.where(weight > 0, np.minimum(low, own), low)
-            high = np.where(weight > 0, np.maximum(high, own), high)
-    unknown = _blank(mixture, score)
-    with np.errstate(invalid="ignore"):
-        found = np.where(np.isnan(unknown), np.nan, np.where(low == high, low, 0.5 * (low + high)))
-    finite = np.isfinite(low) & np.isfinite(high) & ~np.isnan(unknown)
-    bounds = np.where(finite, low, 0.0), np.where(finite, high, 0.0)
-    return np.where(finite, _closed_in(mixture, probability, np.where(finite, found, 0.0), *bounds), found)
+        ends = np.where(rows.deviations == 0, rows.means, rows.means + rows.deviations * ndtri(wanted)[:, None])
+    low, high = (np.where(rows.weights > 0, ends, blank) for blank in (np.inf, -np.inf))
+    low, high = low.min(axis=-1), high.max(axis=-1)
+    found = np.where(np.isnan(unknown).ravel() | (low != high), np.nan, low)
+    open_ = np.flatnonzero(np.isfinite(low) & np.isfinite(high) & (low != high) & ~np.isnan(unknown).ravel())
+
+    def excess(x: Floats, place: Integers) -> Floats:
+        return distribution(rows.take(place), x) - wanted[place]
+
+    found[open_] = _root(excess, low[open_], high[open_], open_)
+    return found.reshape(shape)
 
 
-def _closed_in(mixture: Mixture, probability: Floats, found: Floats, low: Floats, high: Floats) -> Floats:
-    """Close brackets of a quantile in on it."""
-    for _ in range(STEPS):
-        open_ = high - low > 4 * np.spacing(np.maximum(np.abs(low), np.abs(high)))
-        if not open_.any():
-            break
-        error = distribution(mixture, found) - probability
-        low, high = np.where(open_ & (error <= 0), found, low), np.where(open_ & (error >= 0), found, high)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            step = found - error / density(mixture, found)
-        inside = (step > low) & (step < high)
-        following = np.where(inside, step, 0.5 * (low + high))
-        settled = np.abs(following - found) <= 2 * np.spacing(np.abs(found))
-        found = np.where(open_, following, found)
-        low, high = np.where(open_ & settled, found, low), np.where(open_ & settled, found, high)
-    return found
+def _root(function: Callable[[Floats, Integers], Floats], low: Floats, high: Floats, place: Integers) -> Floats:
+    """Close brackets in on a root; where the signs at their ends agree by rounding, the end nearer to it is the root."""
+    found = find_root(function, (low, high), args=(place,))
+    left, right = found.f_bracket
+    nearer = np.where(np.abs(left) <= np.abs(right), found.bracket[0], found.bracket[1])
+    return np.asarray(np.where(found.success, found.x, nearer))
 
 
 def modes(mixture: Mixture) -> Floats:
@@ -109,7 +97,7 @@ def modes(mixture: Mixture) -> Floats:
     known = np.flatnonzero((rows.weights > 0).any(axis=-1))
     for start in range(0, len(known), CELLS):
         block = known[start : start + CELLS]
-        found[block] = _modes_of_rows(Mixture(*(part[block] for part in rows)))
+        found[block] = _modes_of_rows(rows.take(block))
     return found.reshape(shape)
 
 
@@ -132,19 +120,9 @@ def _modes_of_rows(mixture: Mixture) -> Floats:
     order = np.arange(len(row)) - np.searchsorted(row, row)
     kept = order < weights.shape[-1]
     row, place, order = row[kept], place[kept], order[kept]
-    found[row, order] = _maximum(Mixture(weights[row], means[row], deviations[row]), grid[row, place], grid[row, place + 1])
+    brackets = grid[row, place], grid[row, place + 1]
+    found[row, order] = _root(lambda x, owner: _slope(mixture.take(owner), x[:, None])[:, 0], *brackets, row)
     return found
-
-
-def _maximum(mixture: Mixture, low: Floats, high: Floats) -> Floats:
-    """Halve brackets of a falling sign of the slope until they are used up."""
-    for _ in range(STEPS):
-        middle = 0.5 * (low + high)
-        if not ((middle > low) & (middle < high)).any():
-            break
-        slope = _slope(mixture, middle[:, None])[:, 0]
-        low, high = np.where(slope >= 0, middle, low), np.where(slope <= 0, middle, high)
-    return 0.5 * (low + high)
 
 
 def _slope(mixture: Mixture, x: Floats) -> Floats:
@@ -201,37 +179,18 @@ def _blank(mixture: Mixture, x: Floats) -> Floats:
     return np.where(known, 0.0, np.nan) + np.where(np.isnan(x), np.nan, 0.0)
 
 
-def draw(mixture: Mixture, cells: Integers, number: int, key: Sequence[int]) -> Floats:
-    """Draw values from every mixture, each from the stream of its cell, shape (..., value).
-
-    Parameters
-    ----------
-    mixture : Mixture
-        Parameters of shape (..., component).
-    cells : int array, shape (...)
-        Numbers of the cells, which name the streams.
-    number : int
-        Values per cell.
-    key : sequence of int
-        What all streams begin with.
-    """
-    shape = np.shape(mixture.weights)[:-1]
-    rows = mixture.rows()
-    known = np.asarray((rows.weights > 0).any(axis=-1))
-    found = np.full((len(known), number), np.nan)
-    # One cell at a time, since each has a stream of its own.
-    for row, cell in enumerate(np.broadcast_to(cells, shape).ravel().tolist()):
-        if known[row]:
-            stream = np.random.Generator(np.random.Philox(key=list(key), counter=[0, 0, 0, cell]))
-            found[row] = draw_row(Mixture(*(part[row] for part in rows)), number, stream)
-    return found.reshape(*shape, number)
+def draw(mixture: Mixture, shape: tuple[int, ...], generator: np.random.Generator) -> Floats:
+    """Draw values from one mixture, parameters of shape (component,)."""
+    weights, means, deviations = present(mixture)
+    edges = np.cumsum(weights)
+    chosen = np.searchsorted(edges / edges[-1], generator.random(shape), side="right")
+    return np.asarray(means[chosen] + deviations[chosen] * generator.standard_normal(shape))
 
 
-def draw_row(mixture: Mixture, number: int, stream: np.random.Generator) -> Floats:
-    """Draw values from one mixture."""
-    edges = np.cumsum(mixture.weights)
-    chosen = np.searchsorted(edges / edges[-1], stream.random(number), side="right")
-    return np.asarray(mixture.means[chosen] + mixture.deviations[chosen] * stream.standard_normal(number))
+def present(mixture: Mixture) -> Mixture:
+    """Return mixtures with weight 0 and harmless numbers where a component is absent."""
+    there = mixture.weights > 0
+    return Mixture(*(np.where(there, part, blank) for part, blank in zip(mixture, (0.0, 0.0, 1.0), strict=True)))
 
 
 def in_order(weights: Floats, means: Floats, deviations: Floats) -> Mixture:

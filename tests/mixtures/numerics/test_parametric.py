@@ -5,10 +5,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import quad
 
-from perfarray.mixtures.numerics import metrics as mixture_metrics
+from perfarray.mixtures.numerics import parametric
 from perfarray.mixtures.numerics.empirical import Drawing
-from perfarray.mixtures.numerics.functions import Mixture, density, distribution
-from perfarray.mixtures.numerics.metrics import beside, difference, fitted, least, less, number_of_modes, resampled, resampled_modes
+from perfarray.mixtures.numerics.normal import Mixture, density, distribution
+from perfarray.mixtures.numerics.parametric import beside, difference, fitted, least, less, number_of_modes, resampled, resampled_modes
 
 DRAWING = Drawing(19, (1, 2), False, 0.9)
 
@@ -88,7 +88,7 @@ def test_blocks_do_not_change_the_answer(monkeypatch):
     rng = np.random.default_rng(1)
     many = Mixture(rng.dirichlet([1, 1], (7, 3)), rng.normal(size=(7, 3, 2)), rng.uniform(0.1, 1, (7, 3, 2)))
     whole = least(many)
-    monkeypatch.setattr(mixture_metrics, "BLOCK", 1)
+    monkeypatch.setattr(parametric, "BLOCK", 1)
     assert_array_equal(least(many), whole)
 
 

@@ -10,16 +10,13 @@ import numpy as np
 from scipy.special import ndtr
 
 from perfarray.mixtures.numerics.empirical import Drawing, Limits, limits_from
-from perfarray.mixtures.numerics.fit import EQUAL, MOST_COMPONENTS, STOPPED, UNEQUAL, fit_mixtures
-from perfarray.mixtures.numerics.functions import Mixture, classes
+from perfarray.mixtures.numerics.fit import STOPPED, FitRequest, fit_mixtures, weighted_samples
+from perfarray.mixtures.numerics.normal import Mixture, classes, draw, present
 from perfarray.mixtures.numerics.scale import Scaled, modes, moments
-from perfarray.numerics.levels import unit_weights
-from perfarray.numerics.types import Floats
+from perfarray.numerics.random import SAMPLES, Streams
+from perfarray.numerics.types import Floats, Integers, Mask
 
 PARAMETERS = ("weight", "mean", "standard_deviation", "n", "log")
-
-NUMBERS = range(1, MOST_COMPONENTS + 1)
-"""Numbers of components tried."""
 
 EDGES = np.linspace(-8.0, 8.0, 11)
 """Where the panels of an integral end, in standard deviations of every component."""
@@ -75,7 +72,7 @@ def difference_of_logs(x: Mixture, y: Mixture) -> Floats:
     """
     pairs = _pairs(x, y)
     every = np.ones(np.broadcast_shapes(x.weights.shape[:-1], y.weights.shape[:-1]), bool)
-    (_, new, _), (_, old, _) = moments(Scaled(_present(x), every)), moments(Scaled(_present(y), every))
+    (_, new, _), (_, old, _) = moments(Scaled(present(x), every)), moments(Scaled(present(y), every))
     new, old = new[..., :, None], old[..., None, :]
     variances = [np.where(own.weights > 0, own.deviations, 0.0) ** 2 for own in (x, y)]
     spread = np.where(pairs.deviation > 0, pairs.deviation, 1.0)
@@ -112,16 +109,10 @@ def less(x: Mixture, y: Mixture, shift: float = 0.0, ties: float = 0.0) -> Float
 
 def _pairs(x: Mixture, y: Mixture) -> _Pairs:
     """Put the components of two mixtures against each other."""
-    new, old = _present(x), _present(y)
+    new, old = present(x), present(y)
     known = np.where((new.weights > 0).any(axis=-1) & (old.weights > 0).any(axis=-1), 1.0, np.nan)
     weight, gap = new.weights[..., :, None] * old.weights[..., None, :], new.means[..., :, None] - old.means[..., None, :]
     return _Pairs(weight, gap, np.hypot(new.deviations[..., :, None], old.deviations[..., None, :]), known)
-
-
-def _present(mixture: Mixture) -> Mixture:
-    """Return the mixture with harmless numbers where a component is absent."""
-    present = mixture.weights > 0
-    return Mixture(*(np.where(present, part, blank) for part, blank in zip(mixture, (0.0, 0.0, 1.0), strict=True)))
 
 
 def least(mixtures: Mixture, ties: bool = False) -> Floats:
@@ -140,7 +131,7 @@ def least(mixtures: Mixture, ties: bool = False) -> Floats:
         NaN for systems without components. The integral is split at 0, 1.6, ..., 8 standard deviations on both sides of every mean, so
         that no narrow component is missed.
     """
-    clean = _present(mixtures)
+    clean = present(mixtures)
     shape = clean.weights.shape
     rows = Mixture(*(part.reshape(-1, *shape[-2:]) for part in clean))
     found = np.empty((len(rows.weights), shape[-2]))
@@ -198,7 +189,7 @@ def _survival(mixtures: Mixture, system: int, x: Floats, reached: bool = False) 
     return found
 
 
-def _won_at(mixtures: Mixture, known: np.ndarray, system: int, place: Floats, ties: bool) -> Floats:
+def _won_at(mixtures: Mixture, known: Mask, system: int, place: Floats, ties: bool) -> Floats:
     """Return the probability that all other systems lie beyond a point of this one, ties broken by lot where asked; shape (cell,)."""
     others = [other for other in range(known.shape[1]) if other != system]
     x = place[:, None]
@@ -231,12 +222,8 @@ def _plain(mixture: Mixture) -> Scaled:
 
 def _fit(runs: Floats, tolerance: float | None = None) -> Mixture:
     """Fit mixtures of up to nine components to runs of shape (..., units, runs), and keep the one with the largest BIC."""
-    batch, size = runs.shape[:-2], runs.shape[-2] * runs.shape[-1]
-    sample, shares = runs.reshape(-1, size), unit_weights(runs).reshape(-1, size)
-    weights = np.nan_to_num(shares) * (~np.isnan(sample)).sum(axis=-1, keepdims=True)
-    even = bool((np.abs(weights[~np.isnan(sample)] - 1) < 1e-12).all())
-    found = fit_mixtures(sample, None if even else weights, NUMBERS, (EQUAL, UNEQUAL), tolerance=tolerance)
-    return Mixture(*(part.reshape(*batch, -1) for part in found[:3]))
+    found = fit_mixtures(*weighted_samples(runs), FitRequest(tolerance=tolerance))
+    return Mixture(*(part.reshape(*runs.shape[:-2], -1) for part in found[:3]))
 
 
 def beside(mixtures: Sequence[Mixture]) -> Mixture:
@@ -266,7 +253,7 @@ def _count(own: Scaled) -> Floats:
 
 
 def resampled(
-    systems: Sequence[System], cells: np.ndarray, metric: Callable[[Sequence[Scaled]], Floats], drawing: Drawing, *, each: bool = False
+    systems: Sequence[System], cells: Integers, metric: Callable[[Sequence[Scaled]], Floats], drawing: Drawing, *, each: bool = False
 ) -> Limits:
     """Compute a metric of mixtures, and percentile limits from samples drawn again and fitted again.
 
@@ -275,7 +262,7 @@ def resampled(
     systems : sequence of System
         Two or more, with cells that broadcast to those of the answer.
     cells : int array, shape (...)
-        Numbers of the cells, which name the streams.
+        Keys of the cells, which name the streams.
     metric : callable
         Takes one mixture (..., component) per system, on its scale, returns (...), or (..., system) with `each`.
     drawing : Drawing
@@ -303,7 +290,7 @@ def resampled(
     return limits_from(replicates, drawing.confidence_level)
 
 
-def resampled_modes(system: System, cells: np.ndarray, drawing: Drawing) -> tuple[Limits, Floats]:
+def resampled_modes(system: System, cells: Integers, drawing: Drawing) -> tuple[Limits, Floats]:
     """Count the modes of mixtures; return the count with percentile limits, and the share of refitted samples that agree with it."""
     replicates = np.full((*cells.shape, drawing.n_resamples + 1), np.nan)
     replicates[..., 0] = _count(system.own)
@@ -331,25 +318,16 @@ def _redrawn(system: System, cell: int, number: int, drawing: Drawing) -> Scaled
     """Draw samples of one cell and fit them on its scale, by EM that stops where mclust does; None where there are no two units."""
     if not system.n >= 2:
         return None
-    stream = np.random.Generator(np.random.Philox(key=list(drawing.key), counter=[0, 0, number, cell]))
-    runs = system.runs
-    mixture = system.own.mixture
+    generator = Streams(drawing.key).generator(cell, SAMPLES + drawing.stream(number))
+    runs, mixture = system.runs, system.own.mixture
     if runs is None or runs.shape[-1] == 1 or (~np.isnan(runs)).sum(axis=-1).max() == 1:
-        drawn = _drawn(mixture, (drawing.n_resamples, int(system.n), 1), stream)
+        drawn = draw(mixture, (drawing.n_resamples, int(system.n), 1), generator)
     else:
-        drawn = _smoothed(mixture, runs, drawing.n_resamples, stream)
+        drawn = _smoothed(mixture, runs, drawing.n_resamples, generator)
     return Scaled(_fit(drawn, STOPPED), np.full(drawing.n_resamples, system.own.log))
 
 
-def _drawn(mixture: Mixture, shape: tuple[int, ...], stream: np.random.Generator) -> Floats:
-    """Draw runs from one mixture."""
-    clean = _present(mixture)
-    edges = np.cumsum(clean.weights)
-    chosen = np.searchsorted(edges / edges[-1], stream.random(shape), side="right")
-    return np.asarray(clean.means[chosen] + clean.deviations[chosen] * stream.standard_normal(shape))
-
-
-def _smoothed(mixture: Mixture, runs: Floats, number: int, stream: np.random.Generator) -> Floats:
+def _smoothed(mixture: Mixture, runs: Floats, number: int, generator: np.random.Generator) -> Floats:
     """Redraw units, and spread their runs inside the component each comes from, whose variance stays what it is.
 
     The width is Silverman's for the component's share of the runs: ties made by redrawing would look like spikes.
@@ -357,10 +335,10 @@ def _smoothed(mixture: Mixture, runs: Floats, number: int, stream: np.random.Gen
     units = runs[~np.isnan(runs).all(axis=-1)]
     whole = Mixture(*(part[None, None] for part in mixture))
     component = np.nan_to_num(classes(whole, units), nan=1.0).astype(int) - 1
-    clean = _present(mixture)
+    clean = present(mixture)
     count = np.maximum(clean.weights * (~np.isnan(units)).sum(), 1.0)
     width = (4 / (3 * count)) ** 0.2
-    picks = stream.integers(0, len(units), (number, len(units)))
+    picks = generator.integers(0, len(units), (number, len(units)))
     values, own = units[picks], component[picks]
-    moved = values - clean.means[own] + width[own] * clean.deviations[own] * stream.standard_normal(values.shape)
+    moved = values - clean.means[own] + width[own] * clean.deviations[own] * generator.standard_normal(values.shape)
     return np.asarray(clean.means[own] + moved / np.sqrt(1 + width[own] ** 2))
