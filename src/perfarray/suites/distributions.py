@@ -100,13 +100,13 @@ def score_distribution(
     """
     request = Request(metric=metric, levels=levels, across=across, mean=mean, value=value, shared=shared, n_resamples=n_resamples, rng=rng)
     runs = resolve_runs(times, request)
-    units = runs.system.data.units
+    units, drawing = runs.system.data.units, runs.drawing
 
     def kernel(suite: Suite, cells: Integers) -> tuple[Floats, ...]:
-        return draw_scores(suite, cells, runs.drawing), central_score(suite, mean)
+        return draw_scores(suite, cells, drawing), central_score(suite, mean)
 
     outputs = {"score": Output((REPLICATE,), units), "suite_score": Output((), units)}
-    found = over_cells(kernel, runs, outputs, {REPLICATE: range(runs.drawing.n_resamples)})
+    found = over_cells(kernel, runs, outputs, {REPLICATE: range(drawing.n_resamples)})
     scores = found["score"].assign_coords(suite_score=found["suite_score"]).transpose(..., REPLICATE)
     scores.name = str(runs.system.data.array.name or "time")
     attrs = runs.describe(drawn=True) | {"result": "score_distribution", "units": units}
@@ -179,13 +179,14 @@ def five_number_summary(
     check_choice(method, "method", METHODS)
     request = Request(metric=metric, levels=levels, across=across, mean=mean, value=value, shared=shared, n_resamples=n_resamples, rng=rng)
     runs = resolve_runs(times, request)
+    drawing = runs.drawing
 
     def kernel(suite: Suite, cells: Integers) -> tuple[Floats, ...]:
         if method == "exact":
             *five, lower, upper = exact_numbers(suite, mean)
             others = [part for bounds in zip(lower, upper, strict=True) for part in bounds]
         else:
-            *five, deviation = summarise_scores(suite, cells, runs.drawing)
+            *five, deviation = summarise_scores(suite, cells, drawing)
             others = [deviation]
         return *five, five[4] - five[0], five[3] - five[1], *others, units_of(suite)
 
@@ -269,7 +270,7 @@ def relative_variation(
     check_choice(statistic, "statistic", STATISTICS)
     request = Request(metric=metric, levels=levels, across=across, mean=mean, value=value, shared=shared, n_resamples=n_resamples, rng=rng)
     runs = resolve_runs(times, request)
-    data = runs.system.data
+    data, drawing = runs.system.data, runs.drawing
     if statistic == "geometric":
         check_positive_values(data, "statistic='geometric'")
 
@@ -279,7 +280,7 @@ def relative_variation(
             performance, deviation = exact_spread(suite, statistic, mean)
             _check_closed_form(deviation, n, statistic, mean)
         else:
-            performance, deviation = drawn_spread(suite, cells, statistic, runs.drawing)
+            performance, deviation = drawn_spread(suite, cells, statistic, drawing)
         deviation = np.where(n > 1, deviation, np.nan)
         return performance, deviation, deviation / performance, n
 

@@ -113,11 +113,11 @@ def resolve_systems(times: Data, baseline: object, request: Request) -> TwoSyste
 
 def over_suites(kernel: Kernel, systems: TwoSystems, outputs: dict[str, Output], coords: dict[str, Any] | None = None) -> xr.Dataset:
     """Give a formula the units (suites, benchmarks, units) of both systems and the numbers of the suites, and label what it returns."""
-    across, levels = systems.across, systems.pair.candidate.levels
+    across, levels, place = systems.across, systems.pair.candidate.levels, systems.place
     sides = [along(side, across) for side in (systems.pair.candidate, systems.pair.baseline)]
 
     def unfolded(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:
-        units = [suite_units(side, cells.shape, len(levels), systems.place) for side in (new, old)]
+        units = [suite_units(side, cells.shape, len(levels), place) for side in (new, old)]
         found = kernel(units[0], units[1], cells.ravel())
         return tuple(part.reshape((*cells.shape, *part.shape[1:])) for part in found)
 

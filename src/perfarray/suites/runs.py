@@ -70,16 +70,17 @@ def over_cells(
 ) -> xr.Dataset:
     """Give a formula the runs of the matched benchmarks and the numbers of the cells; `most` levels are drawn together, if given."""
     data, across = runs.system.data, runs.system.across
-    depth = len(data.levels)
+    depth, place, mean = len(data.levels), runs.place, runs.drawing.mean
     joint = next((number for number, level in enumerate(data.levels) if level not in data.shared), depth)
+    joint = joint if most is None else min(joint, most)
 
     def arranged(values: Floats, cells: Any, kept: Any) -> tuple[Floats, ...]:
         chosen = values.compress(kept.reshape(-1), axis=values.ndim - depth - 1)
-        if runs.drawing.mean != "arithmetic":
+        if mean != "arithmetic":
             # Data in memory were refused; a lazy cell with such a value has no score.
             axes = tuple(range(chosen.ndim - depth - 1, chosen.ndim))
             chosen = np.where((chosen <= 0).any(axis=axes, keepdims=True), np.nan, chosen)
-        found = kernel(arrange(chosen, depth, runs.place, joint if most is None else min(joint, most)), cells.ravel())
+        found = kernel(arrange(chosen, depth, place, joint), cells.ravel())
         return tuple(part.reshape((*values.shape[: -depth - 1], *part.shape[1:])) for part in found)
 
     numbers = cell_numbers([data.array], (*data.levels, across))
