@@ -15,10 +15,12 @@ import pytest
 from hypothesis import settings
 
 from shared_material import SHARED
+from strategies import examples
 
-settings.register_profile("few", derandomize=True, database=None, max_examples=25)
-settings.register_profile("many", derandomize=True, database=None, max_examples=200)
-settings.load_profile(os.environ.get("PERFARRAY_EXAMPLES", "few"))
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # the processes of pytest-xdist share the cores already
+
+settings.register_profile("fixed", derandomize=True, database=None, max_examples=examples(100))
+settings.load_profile("fixed")
 
 GOLDEN = Path(__file__).parent / "golden"
 REQUIRE_ALL = os.environ.get("PERFARRAY_REQUIRE_ALL", "") not in {"", "0"}

@@ -1,10 +1,20 @@
-"""Timings of any shape for property tests."""
+"""Timings of any shape for property tests, and how many examples are drawn."""
+
+import os
 
 import numpy as np
 import xarray as xr
 from hypothesis import strategies as st
 
 from perfarray.conventions import LEVELS
+
+MANY = os.environ.get("PERFARRAY_EXAMPLES", "few") == "many"
+"""Whether many examples are drawn: `.ci/run` asks for them, people who wait for the answer do not."""
+
+
+def examples(number):
+    """Return how many examples a test of so many draws: a quarter while people wait, twice as many where PERFARRAY_EXAMPLES=many."""
+    return 2 * number if MANY else max(5, number // 4)
 
 
 @st.composite

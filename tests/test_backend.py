@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import perfarray
 from perfarray.backend import PerfarrayBackend
 from readers.files_of_our_own import bench, entry, run, small_suite, suite, write
+from strategies import examples
 
 NESTED = {"engine": "perfarray", "combine": "nested", "concat_dim": "version", "join": "outer", "coords": "different", "compat": "equals"}
 
@@ -186,7 +187,7 @@ class TestGuess:
         content=st.binary(max_size=300),
         start=st.sampled_from([b"", b"\x1f\x8b\x08", b"BZh9", b"\xfd7zXZ\x00", b'{"benchmarks": "runs"', b"["]),
     )
-    @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+    @settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
     def test_it_never_raises_on_any_content(self, tmp_path, content, start):
         """Whatever is in the file."""
         path = tmp_path / "a"

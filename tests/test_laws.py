@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import perfarray
 from perfarray.conventions import LEVELS
-from strategies import timings
+from strategies import examples, timings
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*cells.* (rest on one|have no measured value|show no spread):UserWarning")
 
@@ -24,7 +24,7 @@ METHODS = {
 }
 RELATIVE = {"ratio_interval", "compare", "pairwise", "counts"}
 
-law = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+law = settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 each_method = pytest.mark.parametrize("name", METHODS)
 
 

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 import perfarray
 from perfarray.conventions import LEVELS
-from strategies import timings
+from strategies import examples, timings
 
 METHODS = ("percentile", "basic", "bca", "studentized")
 OLD = [[[9, 11], [5, 6]], [[16, 13], [12, 8]], [[15, 7], [10, 14]]]
 NEW = [[[10, 12], [6, 7]], [[9, 1], [11, 4]], [[8, 5], [3, 2]]]
-law = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+law = settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 few = pytest.mark.filterwarnings("ignore:.*(cells|shared units):UserWarning")
 
 

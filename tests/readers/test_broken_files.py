@@ -21,6 +21,7 @@ from readers.files_of_our_own import (
     spec_rows,
     suite,
 )
+from strategies import examples
 
 FILES = {
     "pyperf.json": json.dumps(
@@ -64,7 +65,7 @@ def assert_read_or_named(tmp_path_factory, name, content, reading=perfarray.read
     assert message.startswith(str(path))
 
 
-common = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+common = settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -3,7 +3,7 @@
 import shutil
 import warnings
 from collections.abc import Hashable, Mapping
-from importlib import util
+from importlib import import_module, util
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -82,8 +82,9 @@ def write(times: xr.Dataset, output: Path) -> None:
         if output.suffix == ".nc":
             times.to_netcdf(partial, engine=_installed("h5netcdf"), encoding=netcdf_encoding(times))
         else:
-            _installed("zarr")
-            with warnings.catch_warnings():
+            zarr = import_module(_installed("zarr"))
+            with warnings.catch_warnings(), zarr.config.set({"array.write_empty_chunks": True}):
+                # Every chunk is written, so that one that is lost can be told from one that is empty.
                 # Xarray looks for consolidated metadata and warns where there is none; zarr warns that its format 3 does not know them yet.
                 warnings.filterwarnings("ignore", message="Consolidated metadata")
                 times.to_zarr(partial, zarr_format=3, consolidated=True, encoding=zarr_encoding(times))
@@ -111,9 +112,9 @@ def netcdf_encoding(times: xr.Dataset) -> dict[Hashable, dict[str, Any]]:
 
 
 def zarr_encoding(times: xr.Dataset) -> dict[Hashable, dict[str, Any]]:
-    """Return chunks for every large variable; every chunk is written, so that one that is lost can be told from one that is empty."""
+    """Return chunks for every variable with dims that is not a label."""
     return {
-        name: {"chunks": tuple(chunk_sizes(variable.sizes).values()), "write_empty_chunks": True}
+        name: {"chunks": tuple(chunk_sizes(variable.sizes).values())}
         for name, variable in times.variables.items()
         if variable.dims and name not in times.dims
     }

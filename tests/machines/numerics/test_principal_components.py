@@ -6,10 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perfarray.machines.numerics.principal_components import cluster_labels, complete_part, principal_axes
+from strategies import examples
 
 
 @given(seed=st.integers(0, 2**32 - 1), samples=st.integers(3, 8), features=st.integers(2, 6), scale=st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_components_rebuild_the_table(seed, samples, features, scale):
     """Scores times loadings, scaled and centred back, are the values; loadings have length one; the largest is positive."""
     table = np.random.default_rng(seed).normal(5, 2, (samples, features))

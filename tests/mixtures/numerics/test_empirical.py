@@ -10,13 +10,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from perfarray.mixtures.numerics.empirical import Drawing, difference, least, less, own_differences, resampled
 from perfarray.numerics.levels import unit_weights
+from strategies import examples
 
 NONE = Drawing(0, (1, 2), False, 0.95)
 REDRAWN = Drawing(200, (1, 2), False, 0.95)
 CELL = np.array(0)
 
 ragged = st.lists(st.lists(st.integers(0, 5).map(float), min_size=1, max_size=3), min_size=1, max_size=3)
-quick = settings(max_examples=30, deadline=None)
+quick = settings(max_examples=examples(30), deadline=None)
 
 
 def padded(units: list[list[float]]) -> np.ndarray:

@@ -10,6 +10,7 @@ from perfarray.mixtures.numerics import pool
 from perfarray.mixtures.numerics.em import FLOOR
 from perfarray.mixtures.numerics.fit import FitRequest, weighted_samples
 from perfarray.mixtures.numerics.start import quantile_classes
+from strategies import examples
 
 BOTH = ("equal", "unequal")
 NAMES = {"E": "equal", "V": "unequal", "X": "equal"}
@@ -180,7 +181,7 @@ def test_far_values_do_not_underflow(engine):
 
 
 @pytest.mark.parametrize("engine", ["numpy", "numba"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     values=st.lists(st.sampled_from([0.0, 1.0, 1.0 + 1e-9, 2.0, 5.0, 1e6]), min_size=1, max_size=8),
     number=st.integers(1, 4),

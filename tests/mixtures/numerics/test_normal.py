@@ -8,6 +8,7 @@ from scipy import stats
 from perfarray.mixtures.numerics.normal import Mixture, classes, density, distribution, modes, quantiles
 from perfarray.mixtures.numerics.scale import Scaled, draw
 from perfarray.numerics.random import Streams
+from strategies import examples
 
 
 def mixture(weights, means, deviations):
@@ -50,7 +51,7 @@ def test_what_mclust_says(golden):
             assert (classes(own, np.array(case["input"]["x"])) == theirs["classification"]).all()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(mixtures())
 def test_density_is_the_slope_of_the_distribution_and_quantiles_invert_it(own):
     """The three functions are of one distribution."""
@@ -63,7 +64,7 @@ def test_density_is_the_slope_of_the_distribution_and_quantiles_invert_it(own):
     assert np.allclose(density(own, x), slope, rtol=1e-6)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(mixtures())
 def test_modes_are_those_of_a_fine_grid(own):
     """Every local maximum that a fine grid shows is found, and no other."""

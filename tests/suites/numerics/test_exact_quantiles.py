@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from perfarray.suites.numerics import exact_quantiles
 from perfarray.suites.numerics.exact_quantiles import points_of, quantiles_of_sum
+from strategies import examples
 
 QUARTERS = [Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)]
 ONE = [Fraction(1)]
@@ -33,7 +34,7 @@ def points(rows):
 
 
 @given(seed=st.integers(0, 2**32 - 1), benchmarks=st.integers(1, 7), runs=st.integers(1, 4), tied=st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_pairs_agree_with_brute_force(seed, benchmarks, runs, tied):
     """Any suite, with ties or not: the quartiles are those of all sums."""
     rows = np.random.default_rng(seed).normal(0, 1, (benchmarks, runs))
@@ -45,7 +46,7 @@ def test_pairs_agree_with_brute_force(seed, benchmarks, runs, tied):
 
 @pytest.mark.parametrize("decimals", [1, 15])
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_many_sums_agree_with_listing(decimals, seed):
     """19,683 sums, with ties or not: the quartiles are those of all sums."""
     rows = np.random.default_rng(seed).lognormal(0, 0.3, (9, 3)).round(decimals)
@@ -55,7 +56,7 @@ def test_many_sums_agree_with_listing(decimals, seed):
 
 @pytest.mark.parametrize("decimals", [2, 15])
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=examples(5), deadline=None)
 def test_counted_pairs_lie_on_both_sides_of_a_quarter(decimals, seed):
     """17 benchmarks with 3 runs: pairs of sums of two halves, counted, are fewer than p below the lower bound, and p at the upper."""
     rows = np.random.default_rng(seed).lognormal(0, 0.02, (17, 3)).round(decimals)
@@ -79,7 +80,7 @@ def test_a_quarter_reached_exactly_is_not_passed(number):
 
 
 @given(seed=st.integers(0, 2**32 - 1), scale=st.sampled_from([1e-3, 0.05, 2.0]))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_grid_holds_its_bound(seed, scale):
     """The true quartile lies between the bounds, which are B h / 2 to each side, h the range over the number of steps."""
     rows = np.random.default_rng(seed).normal(3, scale, (6, 4))
@@ -126,7 +127,7 @@ def test_shared_units_make_a_mixture():
 
 @pytest.mark.parametrize("whole", [1, 2**53])
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_lattice_bounds_hold_for_mixtures(whole, seed):
     """Units of unequal share and values that count unequally: what the list gives lies between the bounds, by counts or by shares."""
     rng = np.random.default_rng(seed)

@@ -14,6 +14,7 @@ from perfarray.numerics.nested_anova import nested_anova
 from perfarray.variation.numerics.allocation import half_width_of, optimal_counts, pooled_rates, price, variance_of_mean
 from perfarray.variation.numerics.pilot import component_limits, units_to_add
 from perfarray.variation.numerics.plans import half_width_by_budget, plan_counts
+from strategies import examples
 
 FFT = {"variance": np.array([16.3611, 44.4197777777778, 21.16]), "cost": np.array([5343.0, 19.0, 1.0])}
 """Table VII, squared percent of the mean: T of compilation, execution, measurement; section 8.5's costs in measurements."""
@@ -254,7 +255,7 @@ def problems(draw):
 
 class TestLaws:
     @given(problem=problems(), spare=st.floats(1, 1e4))
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=examples(150), deadline=None)
     def test_a_budget_is_never_exceeded(self, problem, spare):
         """Whatever the prices; and the counts are whole, at least one, the outermost at least min_units."""
         variance, cost = problem
@@ -267,7 +268,7 @@ class TestLaws:
         assert plan.half_width <= plan.default_half_width * (1 + 1e-9)
 
     @given(problem=problems(), spare=st.floats(1, 1e3), more=st.floats(1, 3))
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=examples(150), deadline=None)
     def test_more_budget_never_gives_a_wider_interval(self, problem, spare, more):
         """To within the 0.5 % that rounding three and more levels may cost; exactly for one and two."""
         variance, cost = problem
@@ -276,7 +277,7 @@ class TestLaws:
         assert much <= little * (1 + (1e-9 if len(cost) <= 2 else 5e-3))
 
     @given(problem=problems(), width=st.floats(0.05, 20))
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=examples(100), deadline=None)
     def test_a_width_is_reached(self, problem, width):
         """The plan promises the width, and no more than the one-level experiment costs."""
         variance, cost = problem
@@ -286,7 +287,7 @@ class TestLaws:
         assert best[0] <= width * (1 + 1e-6)
 
     @given(problem=problems())
-    @settings(max_examples=50, deadline=None)
+    @settings(max_examples=examples(50), deadline=None)
     def test_units_of_price_do_not_matter(self, problem):
         """Seconds or iterations: prices and budget times 1024 give the same counts."""
         variance, cost = problem

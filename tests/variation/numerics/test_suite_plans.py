@@ -13,6 +13,7 @@ from perfarray.numerics.intervals import t_quantile
 from perfarray.variation.numerics.suite_pilot import Sharing, paired_pilot, pilot_limits, suite_pilot, units_to_add
 from perfarray.variation.numerics.suite_plans import best_low, least_price, plan_stars
 from perfarray.variation.numerics.suite_star import Star, continuous, price_inside, tree_rates, variance_inside
+from strategies import examples
 
 BUILD = np.array([0.02, 0.015])
 LOWER = np.array([[0.03, 0.02], [0.01, 0.08]])
@@ -129,7 +130,7 @@ class TestBruteForce:
         assert plan.half_width < 0.99 * corner
 
     @given(seed=st.integers(0, 10_000), factor=st.sampled_from([1 / 1024, 4.0, 1024.0]))
-    @settings(max_examples=15, deadline=None)
+    @settings(max_examples=examples(15), deadline=None)
     def test_units_of_price_and_variance_do_not_matter(self, seed, factor):
         """Prices and budget times a power of two, or components times one: the same counts."""
         own, budget = random_star(seed)
@@ -141,7 +142,7 @@ class TestBruteForce:
         np.testing.assert_array_equal(plan.counts[0], noisier.counts[0])
 
     @given(seed=st.integers(0, 10_000))
-    @settings(max_examples=15, deadline=None)
+    @settings(max_examples=examples(15), deadline=None)
     def test_a_width_is_reached_for_no_more_than_the_plan_that_gives_it(self, seed):
         """Planning for the half-width of a plan finds it, or a cheaper one; within 0.2 %."""
         own, budget = random_star(seed)
