@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import perfarray
-from perfarray.machines.formulas import classes_in, columns_in, logged_in, read_formula
+from perfarray.machines.formulas import LOGS, arguments_of, columns_in, read_formula
 
 
 @pytest.fixture
@@ -153,5 +153,5 @@ def test_names_of_functions_may_be_columns():
 def test_logs_and_labels():
     """Logs of a column, and columns taken for labels, are told from what only looks like them."""
     codes = read_formula("y ~ np.log(a) + np.log2(Q('b c')) + np.log1p(d) + np.log(e + 1) + C(f, Sum) + np.log(C(g))").codes()
-    assert logged_in(codes) == {"a", "b c"}
-    assert classes_in(codes) == {"f", "g"}
+    assert arguments_of(codes, LOGS) == {"a", "b c"}
+    assert arguments_of(codes, ("C",)) == {"f", "g"}

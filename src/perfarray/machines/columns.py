@@ -48,11 +48,8 @@ def chosen_columns(table: pd.DataFrame, predictors: str | Sequence[str] | None, 
         check_columns(table, names)
         return names
     roles = roles_of(table)
-    taken = roles.no_descriptors() | others
-    names = [str(name) for name in table if name not in taken]
-    if predictors is None:
-        return names
-    return [name for name in names if (name in roles.flags) == (predictors == "flags")]
+    usable = {None: (None, "flag"), "environment": (None,), "flags": ("flag",)}[predictors]
+    return [str(name) for name in table if roles.get(str(name)) in usable and name not in others]
 
 
 def useful_columns(rows: pd.DataFrame, names: list[str], *, trees: bool) -> list[str]:

@@ -12,7 +12,7 @@ from perfarray.machines.models import Fit, Predict
 from perfarray.machines.numerics.influence import LEAST_UNITS, correlation_interval, influence_of, split_rows
 from perfarray.machines.numerics.noise_ceiling import noise_ceiling
 from perfarray.machines.problem import Problem
-from perfarray.machines.roles import roles_of
+from perfarray.machines.roles import LOG_NOISE, roles_of
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import check_count, listed
@@ -173,8 +173,7 @@ def _copies(described: pd.DataFrame, test: Integers, seen: Integers) -> Mask:
 def _ceiling(problem: Problem) -> float:
     """Return the noise ceiling of a log of relative variation, whatever its base."""
     response = str(problem.attrs["response"])
-    noise = roles_of(problem.rows).log_noise.get(response)
-    if noise is None:
+    if response not in ("relative_variation", "variation") or roles_of(problem.rows).get(LOG_NOISE) != "log_noise":
         return float("nan")
     values = problem.rows[response].to_numpy(dtype=float)
     if (values <= 0).any():
@@ -182,7 +181,7 @@ def _ceiling(problem: Problem) -> float:
     logs = np.log(values)
     if abs(np.corrcoef(logs, problem.target)[0, 1]) < 1 - 1e-9:
         return float("nan")
-    return noise_ceiling(logs, problem.rows[noise].to_numpy(dtype=float))
+    return noise_ceiling(logs, problem.rows[LOG_NOISE].to_numpy(dtype=float))
 
 
 def _dependence(predict: Predict, rows: pd.DataFrame, names: list[str]) -> dict[str, Any]:

@@ -278,7 +278,7 @@ def _levels(
     of_table: list[Note],
 ) -> VariabilityModel:
     """Explain the mean and the variance of each level, one after the other, by the same predictors."""
-    variances = [name for name in roles_of(table).variances if table[name].notna().any()]
+    variances = [name for name, role in roles_of(table).items() if role == "variance" and table[name].notna().any()]
     if not variances:
         raise ValueError(
             "response='levels' needs timings with two or more repetitions of a level, or a table with columns such as "

@@ -12,6 +12,7 @@ import pandas as pd
 from perfarray.numerics.types import Floats
 
 LOGS: Final = ("log", "log2", "log10")
+"""Functions that need values above zero."""
 
 
 class Formula(NamedTuple):
@@ -86,18 +87,10 @@ def columns_in(codes: Iterable[str], table: pd.DataFrame) -> list[str]:
     return [name for name in names_in(codes) if name in table or name not in known]
 
 
-def logged_in(codes: Iterable[str]) -> set[str]:
-    """Return the names of which code takes the log."""
-    calls = [node for nodes in _nodes(codes) for node in nodes if isinstance(node, ast.Call) and len(node.args) == 1]
-    return {
-        name for call in calls if ast.unparse(call.func).rpartition(".")[2] in LOGS and (name := _name(call.args[0])) is not None
-    }  # fmt: skip
-
-
-def classes_in(codes: Iterable[str]) -> set[str]:
-    """Return the names whose values code takes for labels: the first argument of C."""
+def arguments_of(codes: Iterable[str], functions: Container[str]) -> set[str]:
+    """Return the names that are the first argument of certain functions, such as `log` of `np.log(cores)`."""
     calls = [node for nodes in _nodes(codes) for node in nodes if isinstance(node, ast.Call) and node.args]
-    return {name for call in calls if ast.unparse(call.func) == "C" and (name := _name(call.args[0])) is not None}
+    return {name for call in calls if ast.unparse(call.func).rpartition(".")[2] in functions and (name := _name(call.args[0])) is not None}
 
 
 def evaluate_formula(formula: Formula, rows: pd.DataFrame) -> Floats:

@@ -18,9 +18,9 @@ from perfarray.machines.columns import (
     term_of,
     useful_columns,
 )
-from perfarray.machines.formulas import classes_in, columns_in, evaluate_formula, logged_in, read_formula
+from perfarray.machines.formulas import LOGS, arguments_of, columns_in, evaluate_formula, read_formula
 from perfarray.machines.models import Fit, ModelChoice, Terms, boosted, linear
-from perfarray.machines.roles import roles_of
+from perfarray.machines.roles import noise_of, roles_of
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import listed
@@ -74,7 +74,7 @@ def by_columns(table: pd.DataFrame, response: str, predictors: str | Sequence[st
     else:
         right = " + ".join(term_of(rows, name) for name in kept) or "1"
         classes = {name for name in kept if not is_number(rows[name])}
-        fit = partial(linear, terms=Terms(right, kept, classes, roles_of(table).noise.get(response)), choice=choice)
+        fit = partial(linear, terms=Terms(right, kept, classes, _noise(table, response)), choice=choice)
     return Problem(rows, target, kept, fit, label_codes(rows, choice.groups), attrs, notes)
 
 
@@ -92,19 +92,24 @@ def by_formula(table: pd.DataFrame, text: str, choice: ModelChoice) -> Problem:
     response, *others = on_left
     check_response(table, response)
     predictors = columns_in(formula.codes(), table)
-    logged = logged_in([formula.left])
-    usable = _stated_rows(table, [*others, *predictors], (logged | logged_in(formula.codes())) - {response})
+    logged = arguments_of([formula.left], LOGS)
+    usable = _stated_rows(table, [*others, *predictors], (logged | arguments_of(formula.codes(), LOGS)) - {response})
     measured, attrs, notes = _with_response(table, response, table[response].to_numpy(dtype=float, na_value=np.nan), response in logged)
     attrs |= {"n_incomplete": int((measured & ~usable).sum()), "formula": f"{formula.left} ~ {formula.right()}"}
     attrs.update(response=response, log=0, left_out=", ".join(empty))
     rows = _enough(table[measured & usable].reset_index(drop=True), response, table.loc[measured, predictors])
     target = _varied(evaluate_formula(formula, rows), formula.left, bool(logged))
-    terms = Terms(formula.right(), predictors, classes_in(formula.codes()), roles_of(table).noise.get(response))
+    terms = Terms(formula.right(), predictors, arguments_of(formula.codes(), ("C",)), _noise(table, response))
     fit = partial(linear, terms=terms, choice=choice)
     if empty:
         left_out = f"{listed(empty)} are constant or empty: terms with them are left out of the formula"
         notes = (Note("constant_terms", left_out, {"columns": empty}), *notes)
     return Problem(rows, target, predictors, fit, label_codes(rows, choice.groups), attrs, notes)
+
+
+def _noise(table: pd.DataFrame, variance: str) -> str | None:
+    """Return the column of what was taken off a variance, if there is one."""
+    return name if roles_of(table).get(name := noise_of(variance)) == "noise" else None
 
 
 def _stated_rows(table: pd.DataFrame, names: Sequence[str], logged: set[str]) -> Mask:

@@ -9,8 +9,8 @@ import xarray as xr
 from perfarray.conventions import METRIC
 from perfarray.machines.numerics.principal_components import complete_part
 from perfarray.machines.single_values import single_values
-from perfarray.numerics.bootstrap import evaluate
 from perfarray.numerics.levels import one_value_per_unit
+from perfarray.numerics.suite import run_statistic
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply
 from perfarray.timings.notes import Note
@@ -50,10 +50,7 @@ def sample_table(
     depth = len(data.levels)
 
     def kernel(values: Floats) -> tuple[Floats, ...]:
-        sample = one_value_per_unit(values, depth, place)
-        rows = sample.reshape(-1, sample.shape[-1])
-        found = np.exp(evaluate(np.log(rows), "mean")) if statistic == "geometric" else evaluate(rows, statistic)
-        return (found.reshape(sample.shape[:-1]),)
+        return (run_statistic(one_value_per_unit(values, depth, place), statistic),)
 
     table = apply(kernel, data.array, core=[data.levels], outputs={"value": Output((), data.units)})["value"].compute()
     attrs = describe_unit(data, place) | {"statistic": statistic, "units": data.units, "better": data.better}

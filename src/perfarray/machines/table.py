@@ -1,22 +1,22 @@
 """One row per machine: how fast it is, how much it varies, and what it is made of, as typed columns."""
 
+import json
 from collections.abc import Hashable, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import LEVELS, MACHINE, METRIC, UNKNOWN
+from perfarray.conventions import MACHINE, METRIC, UNKNOWN
 from perfarray.machines.descriptors import UNPARSED, Described, described
 from perfarray.machines.numerics.noise_ceiling import log_spread_noise, spread_of_redrawn
 from perfarray.machines.numerics.principal_components import complete_part
 from perfarray.machines.roles import (
     COUNTS,
+    LABELS,
     LOG_NOISE,
     ROLES,
-    Roles,
     computable_responses,
     computed_roles,
     noise_of,
@@ -26,6 +26,7 @@ from perfarray.machines.roles import (
 from perfarray.machines.single_values import single_values
 from perfarray.numerics.levels import one_value_per_unit
 from perfarray.numerics.nested_anova import nested_anova
+from perfarray.numerics.suite import MEANS, suite_mean
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.suites.distributions import relative_variation
 from perfarray.timings.notes import Note, collecting, noted
@@ -137,12 +138,9 @@ def machine_table(
     coordinates = {str(name): coord.values for name, coord in rows.coords.items() if coord.dims == (ROW,)}
     found = described(coordinates, labels, n_flags)
     table = pd.concat([labels, computed.table, pd.DataFrame(found.columns, index=computed.table.index)], axis=1)
-    roles = computed_roles(wanted, nest)._replace(
-        labels=tuple(str(name) for name in table if name in (MACHINE, "file", *LEVELS)),
-        unparsed=tuple(f"{name}{UNPARSED}" for name in found.unparsed),
-        flags=found.flags,
-    )
-    table.attrs = _attrs(array, computed, found, roles)
+    roles = dict.fromkeys([name for name in table if name in LABELS], "label") | computed_roles(wanted, nest)
+    roles |= {f"{name}{UNPARSED}": "unparsed" for name in found.unparsed} | dict.fromkeys(found.flags, "flag")
+    table.attrs = _attrs(array, computed, found) | {ROLES: json.dumps(roles)}
     return noted(table, *(data.notes if data else ()), *inner, *computed.notes)
 
 
@@ -175,6 +173,7 @@ def _scores(rows: xr.DataArray, across: str, mean: str, wanted: tuple[str, ...])
     values = rows.values.reshape(rows.sizes[ROW], -1)
     suite, benchmarks = None, 1
     if across in rows.dims:
+        check_choice(mean, "mean", MEANS)
         suite = _same_suite(~np.isnan(values), rows[across].values)
         usable = np.where(suite.rows[:, None], values, np.nan)[:, suite.columns]
         if mean != "arithmetic" and (usable <= 0).any():
@@ -182,19 +181,11 @@ def _scores(rows: xr.DataArray, across: str, mean: str, wanted: tuple[str, ...])
                 f"mean={mean!r} needs positive values; {int((usable <= 0).sum())} scores are zero or negative: zeros that mean "
                 "'not measured' must be NaN"
             )
-        values, benchmarks = _MEANS[mean](usable)[:, None], int(suite.columns.sum())
+        values, benchmarks = suite_mean(usable, mean)[:, None], int(suite.columns.sum())
     columns = {name: values[:, 0] if name == "performance" else np.full(len(values), np.nan) for name in wanted}
     counts = np.ones(len(values), dtype=int), np.full(len(values), benchmarks)
     table = pd.DataFrame(columns | dict(zip(COUNTS, counts, strict=True)))
     return _Computed(table) if suite is None else _Computed(table, suite.left_out, suite.notes)
-
-
-_MEANS: Final = {
-    "geometric": lambda values: np.exp(np.log(values).mean(axis=1)),
-    "harmonic": lambda values: 1 / (1 / values).mean(axis=1),
-    "arithmetic": lambda values: values.mean(axis=1),
-}
-"""Means over the benchmarks of each row."""
 
 
 class _Suite(NamedTuple):
@@ -235,19 +226,12 @@ def _responses(rows: xr.DataArray, data: Timings, across: str, wanted: tuple[str
     computed = {"performance": score, "relative_variation": relative, "variation": score * relative}
     computed |= _by_level(suite.values, data.levels)
     roles = computed_roles(wanted, data.levels)
-    placed = {name: _placed(computed[name], kept) for name in (*wanted, *roles.noise.values())}
-    for name, numbers in zip(COUNTS, (runs, np.full(len(runs), int(columns.sum()))), strict=True):
-        placed[name] = _placed(numbers, kept, 0)
-    if roles.log_noise:
-        placed[LOG_NOISE] = _placed(_noise(suite.values, data.levels, runs, options["statistic"]), kept)
-    return _Computed(pd.DataFrame(placed), left_out, notes)
-
-
-def _placed(values: npt.NDArray[Any], kept: Mask, blank: float = np.nan) -> npt.NDArray[Any]:
-    """Put values at the rows that have some."""
-    placed = np.full(len(kept), blank, dtype=values.dtype)
-    placed[kept] = values
-    return placed
+    numbers = {name: computed[name] for name in (*wanted, *(name for name, role in roles.items() if role == "noise"))}
+    numbers |= dict(zip(COUNTS, (runs, np.full(len(runs), int(columns.sum()))), strict=True))
+    if LOG_NOISE in roles:
+        numbers[LOG_NOISE] = _noise(suite.values, data.levels, runs, options["statistic"])
+    table = pd.DataFrame(numbers, index=np.flatnonzero(kept)).reindex(range(len(kept)))
+    return _Computed(table.fillna(dict.fromkeys(COUNTS, 0)).astype(dict.fromkeys(COUNTS, int)), left_out, notes)
 
 
 def _by_level(values: Floats, levels: tuple[str, ...]) -> dict[str, Floats]:
@@ -281,7 +265,7 @@ def _noise(values: Floats, levels: tuple[str, ...], runs: Integers, statistic: s
     return noise
 
 
-def _attrs(array: xr.DataArray, computed: _Computed, found: Described, roles: Roles) -> dict[Hashable, Any]:
+def _attrs(array: xr.DataArray, computed: _Computed, found: Described) -> dict[Hashable, Any]:
     """Return the attrs of the table."""
     attrs: dict[Hashable, Any] = {
         "result": "machine_table",
@@ -290,9 +274,8 @@ def _attrs(array: xr.DataArray, computed: _Computed, found: Described, roles: Ro
         "better": str(array.attrs.get("better", "lower")),
         "n_unparsed": sum(found.unparsed.values()),
         "unparsed": ", ".join(f"{name}: {count}" for name, count in sorted(found.unparsed.items())),
-        ROLES: roles.to_attr(),
     }
-    if "relative_variation" in roles.responses:
+    if "relative_variation" in computed.table:
         attrs["n_zero_variation"] = int((computed.table["relative_variation"] == 0).sum())
     if computed.left_out:
         attrs["unmatched"] = ", ".join(computed.left_out)
