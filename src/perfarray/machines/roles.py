@@ -60,5 +60,6 @@ def roles_of(table: pd.DataFrame) -> dict[str, str]:
         roles = json.loads(written)
     else:
         roles = computed_roles(computable_responses(LEVELS), LEVELS) | dict.fromkeys(LABELS, "label")
-        roles |= {f"{name}{UNPARSED}": "unparsed" for name in READINGS} | {name: "flag" for name in map(str, table) if name.startswith(FLAG)}
+        roles |= {f"{name}{UNPARSED}": "unparsed" for name in READINGS}
+        roles |= {name: "flag" for name in map(str, table) if name.startswith(FLAG)}
     return {str(name): roles[name] for name in table if name in roles}
