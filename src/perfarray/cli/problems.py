@@ -41,8 +41,8 @@ def reporting(empty: Mapping[str, Any] | None = None, *, own_words: tuple[str, .
             failed = None
         except PROBLEMS as error:
             failed = f"error: {_line(error)}"
-    told = [text for warning in caught for text in _texts(warning.message, own_words)]
-    sentences[:] = dict.fromkeys([*told, *sentences])
+    warned = [text for warning in caught for text in _texts(warning.message, own_words)]
+    sentences[:] = dict.fromkeys([*warned, *sentences])
     for text in sentences:
         typer.echo(f"warning: {text}", err=True)
     if failed is not None:

@@ -1,4 +1,4 @@
-"""The pictures, each said once: the loader reads this file, and so do type checkers."""
+"""The pictures, each named once: the loader reads this file, and so do type checkers."""
 
 from .comparisons.distribution import distribution as distribution
 from .comparisons.intervals import mean_intervals as mean_intervals
@@ -8,9 +8,9 @@ from .crosscheck import agreement as agreement
 from .diagnostics import run_sequence as run_sequence
 from .machines.explained import explained as explained
 from .machines.principal_components import principal_components as principal_components
-from .mixtures import cdf_fit as cdf_fit
-from .mixtures import mixture as mixture
-from .mixtures import violin as violin
+from .mixtures.fits import cdf_fit as cdf_fit
+from .mixtures.fits import mixture as mixture
+from .mixtures.violin import violin as violin
 from .pictures import PICTURES as PICTURES
 from .pictures import draw as draw
 from .speedups import protocol as protocol

@@ -73,7 +73,7 @@ def agreement(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
     label_rows(ax, rows + suite)
     if suite:
         ax.axhline(suite[0].y - 0.5 - GAP / 2, color=DARK, linewidth=0.8)
-    beside_rows(ax, rows + suite, _told(result, rows) + _told(result, suite, "suite_"), "agree")
+    beside_rows(ax, rows + suite, _agreements(result, rows) + _agreements(result, suite, "suite_"), "agree")
     baseline = result.attrs.get("baseline", "the baseline")
     names = ", ".join(selection(result["agree"]))
     describe(ax, f"{names} compared with {baseline}, by method" if names else f"Compared with {baseline}, by method")
@@ -101,8 +101,8 @@ def _places(result: xr.Dataset, rows: list[Row], word: str, prefix: str = "") ->
     verdict, outcome = result[f"{prefix}verdict"], result[f"{prefix}outcome"]
     found = []
     for row in rows:
-        came, said = outcome.isel(row.cell).values, verdict.isel(row.cell).values
-        there = came == word if word == NOT_APPLICABLE else (said == word) & (came != NOT_APPLICABLE) & (came != NOT_ASKED)
+        outcomes, verdicts = outcome.isel(row.cell).values, verdict.isel(row.cell).values
+        there = outcomes == word if word == NOT_APPLICABLE else (verdicts == word) & ~np.isin(outcomes, (NOT_APPLICABLE, NOT_ASKED))
         found += [(column, row.y) for column in np.flatnonzero(there).tolist()]
     return found
 
@@ -113,11 +113,11 @@ def _draw(ax: "Axes", places: list[tuple[int, float]], label: str, **style: obje
         ax.plot(*np.array(places, dtype=float).T, linestyle="none", label=label, **style)  # type: ignore[arg-type]
 
 
-def _told(result: xr.Dataset, rows: list[Row], prefix: str = "") -> list[str]:
-    """Say of every row whether the methods that apply agree."""
-    told = []
+def _agreements(result: xr.Dataset, rows: list[Row], prefix: str = "") -> list[str]:
+    """Write for every row whether the methods that apply agree."""
+    words = []
     for row in rows:
         agree = bool(result[f"{prefix}agree"].isel(row.cell))
         able = not np.isin(result[f"{prefix}outcome"].isel(row.cell).values, (NOT_APPLICABLE, NOT_ASKED)).all()
-        told.append("yes" if agree else "no" if able else "–")
-    return told
+        words.append("yes" if agree else "no" if able else "–")
+    return words

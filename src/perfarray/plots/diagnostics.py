@@ -1,18 +1,15 @@
 """Measurements in the order they were taken."""
 
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 import xarray as xr
 
 from perfarray.conventions import LEVELS, MARKS, TIME
-from perfarray.plots.figure import GREY, NOTE_SIZE, axes_for, check_matplotlib, describe, number_format, selection, text_width
+from perfarray.plots.figure import GREY, NOTE_SIZE, Floats, Mask, axes_for, check_matplotlib, describe, number_format, selection, text_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-Values: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
-Mask: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 
 ALTERNATING: Final = ("#0072B2", "#D98200")
 """Colours of neighbouring outermost units."""
@@ -90,11 +87,11 @@ class Line(NamedTuple):
 
     label: str
     unit: int
-    values: Values
+    values: Floats
     marks: dict[str, Mask]
 
     @property
-    def counted(self) -> Values:
+    def counted(self) -> Floats:
         """The values answers use, NaN at the others."""
         return np.where(np.any([*self.marks.values()], axis=0), np.nan, self.values) if self.marks else self.values
 

@@ -5,15 +5,19 @@ from collections import Counter
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import product
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import xarray as xr
 
 from perfarray.conventions import LEVELS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Mask: TypeAlias = npt.NDArray[np.bool_]
 
 LABEL_SIZE: Final = 9
 NOTE_SIZE: Final = 8
@@ -42,7 +46,7 @@ WORD: Final = re.compile(r"[^\s_]+[\s_]*|[\s_]+")
 
 
 def check_matplotlib() -> None:
-    """Say what to install when matplotlib cannot be imported."""
+    """Raise where matplotlib cannot be imported, and name what to install."""
     try:
         import matplotlib.pyplot  # noqa: F401
     except ImportError as error:

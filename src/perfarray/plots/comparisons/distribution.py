@@ -100,7 +100,7 @@ def _only_distribution(result: xr.DataArray | xr.Dataset) -> xr.DataArray:
 
 
 def _far_apart(result: xr.DataArray) -> bool:
-    """Say whether the statistics of the cells are all positive and differ so much that one axis would squeeze histograms to lines."""
+    """Return whether the statistics of the cells are all positive and differ so much that one axis would squeeze histograms to lines."""
     if "observed" not in result.coords:
         return False
     observed = result["observed"].values[np.isfinite(result["observed"].values)]
@@ -139,8 +139,8 @@ def _describe(ax: "Axes", result: xr.DataArray, confidence_level: float, relativ
     written = number_format(str(attrs.get("units", "1")))
     ax.xaxis.set_major_formatter(lambda value, _: f"{round(value - 100, 6):+g} %" if relative else written(value))
     drawn = str(attrs.get("resample", "execution")).split()
-    said = "values redrawn, nest ignored" if drawn == ["flat"] else f"level{'s' * (len(drawn) > 1)} redrawn: {', '.join(drawn)}"
+    redrawn = "values redrawn, nest ignored" if drawn == ["flat"] else f"level{'s' * (len(drawn) > 1)} redrawn: {', '.join(drawn)}"
     number = result.sizes["replicate"]
     of = f"{attrs.get('statistic', 'statistic')} of {attrs.get('metric', 'time')}" + (", relative to the data's;\n" if relative else "; ")
-    ax.set_xlabel(f"{of}{said}; bar: {100 * confidence_level:g} % of {number} replicates")
+    ax.set_xlabel(f"{of}{redrawn}; bar: {100 * confidence_level:g} % of {number} replicates")
     describe(ax, ", ".join(["Bootstrap distribution", *selection(result.isel(replicate=0, drop=True))]))

@@ -141,7 +141,7 @@ def _with_sensitivity(result: xr.Dataset) -> xr.Dataset:
 
 
 def _score(result: xr.Dataset) -> str:
-    """Say what the ratio is of, and which side of 1 is good."""
+    """Write what the ratio is of, and which side of 1 is good."""
     return f"{result.attrs.get('mean', 'geometric')} mean of {_quantity(result)}"
 
 
@@ -256,12 +256,12 @@ def _set_suite_apart(ax: "Axes", suite: list[Row]) -> None:
 def _draw_reference(ax: "Axes", result: xr.Dataset) -> tuple[float, float]:
     """Draw the line of no change and the band that does not matter; return the ends of the band."""
     threshold = float(result.attrs.get("threshold", 0.0))
-    ends, said = (1 - threshold, 1 + threshold), f"within ±{100 * threshold:g} %"
+    ends, label = (1 - threshold, 1 + threshold), f"within ±{100 * threshold:g} %"
     if result.attrs.get("band") == "log":
-        ends, said = (1 / (1 + threshold), 1 + threshold), f"within a factor of {1 + threshold:g}"
+        ends, label = (1 / (1 + threshold), 1 + threshold), f"within a factor of {1 + threshold:g}"
     ax.axvline(1, color="black", linewidth=0.8, zorder=1)
     if threshold > 0:
-        ax.axvspan(*ends, color="#e4e4e4", linewidth=0, zorder=0, label=said)
+        ax.axvspan(*ends, color="#e4e4e4", linewidth=0, zorder=0, label=label)
     return ends
 
 
@@ -274,7 +274,7 @@ def _change(ratio: float) -> str:
 
 
 def _quantity(result: xr.Dataset) -> str:
-    """Say what the ratio is of, and which side of 1 is good."""
+    """Write what the ratio is of, and which side of 1 is good."""
     metric, better = str(result.attrs.get("metric", TIME)), result.attrs.get("better")
     word = "faster" if metric in (TIME, THROUGHPUT) else "better"
     hint = {LOWER: f" (<1 is {word})", HIGHER: f" (>1 is {word})"}.get(str(better), "")
@@ -282,7 +282,7 @@ def _quantity(result: xr.Dataset) -> str:
 
 
 def _confidence(result: xr.Dataset, intervals: list[Interval]) -> str:
-    """Say what the bars are, and why some points have none."""
+    """Write what the bars are, and why some points have none."""
     level = float(result.attrs.get("confidence_level", np.nan))
     known = "intervals" if np.isnan(level) else f"{100 * level:g} % confidence intervals"
     correction = result.attrs.get("correction", "none")

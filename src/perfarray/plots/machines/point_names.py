@@ -4,14 +4,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from perfarray.plots.figure import NOTE_SIZE, text_width
+from perfarray.plots.figure import NOTE_SIZE, Floats, text_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-Floats = npt.NDArray[np.float64]
 
 HEIGHT: Final = 10.0
 """Height of a name, in points of 1/72 inch, as all lengths here."""
@@ -141,7 +138,7 @@ def _first_free(
 
 
 def _covers(taken: Floats, box: tuple[float, ...]) -> bool:
-    """Say whether any of some boxes overlaps another."""
+    """Return whether any of some boxes overlaps another."""
     left, bottom, right, top = taken.T
     return bool(((left < box[2]) & (box[0] < right) & (bottom < box[3]) & (box[1] < top)).any())
 

@@ -87,15 +87,15 @@ def _one_analysis(result: xr.Dataset) -> tuple[xr.Dataset, int]:
     return chosen, int((sizes > 0).sum()) - 1
 
 
-def _biplot(result: xr.Dataset, ax: "Axes | None", components: tuple[int, int], said: list[str]) -> "Axes":
+def _biplot(result: xr.Dataset, ax: "Axes | None", components: tuple[int, int], chosen: list[str]) -> "Axes":
     """Draw points and arrows."""
     there = result["principal_component"].values.tolist()
     if len(components) != 2 or any(number not in there for number in components):
         raise ValueError(f"components={components!r}: give two of the principal components {there}")
     samples, features = str(result.attrs["samples"]), str(result.attrs["features"])
-    chosen = result.sel(principal_component=list(components))
-    scores = chosen["score"].transpose(samples, "principal_component").values
-    loadings = chosen["loading"].transpose(features, "principal_component").values
+    shown = result.sel(principal_component=list(components))
+    scores = shown["score"].transpose(samples, "principal_component").values
+    loadings = shown["loading"].transpose(features, "principal_component").values
     height = float(np.clip(SIDES[0] + 0.06 * (len(scores) + len(loadings) - 15), *SIDES))
     ax = axes_for(ax, (height + 1.0, height))
     farthest, longest = np.abs(scores).max(axis=0), np.abs(loadings).max(axis=0)
@@ -114,7 +114,7 @@ def _biplot(result: xr.Dataset, ax: "Axes | None", components: tuple[int, int], 
     for axis, number in zip((ax.xaxis, ax.yaxis), components, strict=True):
         share = 100 * float(result["explained_variance_ratio"].sel(principal_component=number))
         axis.set_label_text(f"principal component {number} ({share:.3g} % of the variance)")
-    describe(ax, ", ".join([f"{samples} and {features}: biplot", *said]))
+    describe(ax, ", ".join([f"{samples} and {features}: biplot", *chosen]))
     ax.autoscale_view()
     points, arrows = (shortened([str(label) for label in result[dim].values.tolist()], MOST) for dim in (samples, features))
     marks = [Mark(name, x, y, "black", arrow=False) for name, (x, y) in zip(points, scores.tolist(), strict=True)]
@@ -130,7 +130,7 @@ def _plain(number: float) -> str:
     return f"{number:.3g}" if 0.001 <= abs(number) < 1e5 else f"{number:.2e}"
 
 
-def _scree(result: xr.Dataset, ax: "Axes | None", said: list[str]) -> "Axes":
+def _scree(result: xr.Dataset, ax: "Axes | None", chosen: list[str]) -> "Axes":
     """Draw the share of the variance of every component, and their sum so far."""
     from matplotlib.ticker import MaxNLocator
 
@@ -143,5 +143,5 @@ def _scree(result: xr.Dataset, ax: "Axes | None", said: list[str]) -> "Axes":
     ax.set_ylim(0, 105)
     ax.set_xlabel("principal component")
     ax.set_ylabel("share of the variance, percent")
-    describe(ax, ", ".join(["Explained variance", *said]))
+    describe(ax, ", ".join(["Explained variance", *chosen]))
     return ax

@@ -111,9 +111,9 @@ def _draw_density(ax: "Axes", scores: xr.DataArray, colour: str, label: str, *, 
 
 
 def _score_label(attrs: dict[str, object], units: str) -> str:
-    """Say what the score is."""
-    said = f"{attrs.get('mean', 'geometric')} mean of {attrs.get('metric', 'time')} over {attrs.get('across', 'benchmark')}"
-    return said if units in ("", "1") else f"{said}, {units}"
+    """Write what the score is."""
+    score = f"{attrs.get('mean', 'geometric')} mean of {attrs.get('metric', 'time')} over {attrs.get('across', 'benchmark')}"
+    return score if units in ("", "1") else f"{score}, {units}"
 
 
 def five_numbers(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":

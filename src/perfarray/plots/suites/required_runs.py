@@ -53,7 +53,7 @@ def required_runs(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
         cell, colour = result.isel(place), COLOURS[number]
         shift = step * (number - (required.size - 1) / 2)
         name = ", ".join(str(required[dim].values[place[dim]]) for dim in required.dims if required.sizes[dim] > 1)
-        label = (name or "interval") + _promised(cell)
+        label = (name or "interval") + _further(cell)
         ax.vlines(runs + shift, cell["lower"].values, cell["upper"].values, color=colour, linewidth=2, label=label)
         wanted = float(cell["required"])
         if np.isfinite(wanted):
@@ -78,9 +78,9 @@ def _draw_no_change(ax: "Axes") -> None:
         ax.axhline(1.0, color=DARK, linewidth=0.8, zorder=0)
 
 
-def _promised(cell: xr.Dataset) -> str:
-    """Say of a cell whose runs do not suffice how many would, as far as that is known."""
+def _further(cell: xr.Dataset) -> str:
+    """Write how many runs would suffice for a cell whose runs do not, as far as that is known."""
     if np.isfinite(float(cell["required"])) or "extrapolated" not in cell:
         return ""
-    further = float(cell["extrapolated"])
-    return " (too few runs)" if np.isnan(further) else f" (too few runs; {further:.0f} would do)"
+    enough = float(cell["extrapolated"])
+    return " (too few runs)" if np.isnan(enough) else f" (too few runs; {enough:.0f} would do)"

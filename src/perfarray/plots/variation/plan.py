@@ -120,7 +120,7 @@ def _cells(result: xr.Dataset) -> list[tuple[str, xr.Dataset]]:
 
 
 def _title(result: xr.Dataset) -> str:
-    """Say what is planned."""
+    """Write what is planned."""
     what = "Precision of the suite's geometric mean" if result.attrs.get("result") == "plan_suite" else "Precision against cost"
     title = ", ".join([what, *selection(result)])
     return f"{title}, relative to {result.attrs['baseline']}" if "baseline" in result.attrs else title

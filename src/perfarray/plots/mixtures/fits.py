@@ -1,4 +1,4 @@
-"""Run times and the mixtures fitted to them: densities over histograms, distributions over steps, violins side by side."""
+"""Mixtures and the runs they were fitted to: densities over histograms, distributions over steps."""
 
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,15 +10,13 @@ from perfarray.plots.figure import (
     COLOURS,
     DARK,
     GREY,
-    LABEL_SIZE,
+    Floats,
     axes_for,
     check_matplotlib,
     describe,
-    label_text,
-    number_format,
     selection,
-    shortened,
 )
+from perfarray.plots.mixtures.runs import weighted_runs, write_places
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,15 +29,6 @@ REACH: Final = 4.0
 
 TALLEST: Final = 3.0
 """Height at which a narrow peak is cut, where there are runs, in heights of the tallest bar."""
-
-WIDTH: Final = 0.8
-"""Width of the widest violin, where neighbours are 1 apart."""
-
-ALIKE: Final = 5.0
-"""Ratio of the largest median to the least, above which violins are drawn relative to their medians."""
-
-CLOSE: Final = 0.005
-"""Share of its place that an axis spans, below which it shows differences: four digits would write the same number at every tick."""
 
 
 def mixture(result: xr.Dataset, ax: "Axes | None" = None, times: xr.DataArray | None = None, bins: int | str = "auto") -> "Axes":
@@ -153,7 +142,7 @@ def cdf_fit(result: xr.Dataset, ax: "Axes | None" = None, times: xr.DataArray | 
         raise ValueError("cdf_fit compares a mixture with its runs; give the timings with times=")
     ax = axes_for(ax, (7.5, 4.5))
 
-    def reached(x: np.ndarray) -> np.ndarray:
+    def reached(x: Floats) -> Floats:
         y, spread = _on_log(x, log)[:, None], np.where(deviations > 0, deviations, 1.0)
         each = np.where(deviations > 0, ndtr((y - means) / spread), y >= means)
         return np.asarray(each @ weights)
@@ -179,95 +168,6 @@ def cdf_fit(result: xr.Dataset, ax: "Axes | None" = None, times: xr.DataArray | 
     return ax
 
 
-def violin(times: xr.DataArray, ax: "Axes | None" = None, relative: bool | None = None) -> "Axes":
-    """Draw a violin for every configuration, side by side: a kernel density mirrored, quartiles as a bar, the median as a dot.
-
-    Parameters
-    ----------
-    times : DataArray
-        Timings; every dim that is not a repetition dim gives violins. Each outermost unit has equal weight.
-    ax : Axes, optional
-        Where to draw; default: a new figure, as wide as its violins need.
-    relative : bool, optional
-        Whether the runs of each configuration are divided by their median, which then stands under its name; default: where the largest
-        median is more than five times the least, so that the shapes of all can be seen.
-
-    Returns
-    -------
-    Axes
-        Densities are Gaussian kernel estimates by Scott's rule, between the least and the largest run; all violins are as wide.
-
-    Raises
-    ------
-    ImportError
-        When matplotlib is not installed.
-    ValueError
-        When there are no repetitions, or no cells.
-
-    Examples
-    --------
-    >>> import matplotlib; matplotlib.use("Agg")
-    >>> import matplotlib.pyplot as plt
-    >>> import perfarray
-    >>> times = perfarray.from_samples({"old": [1.0, 1.1, 1.4], "new": [0.8, 0.9, 1.2]})
-    >>> ax = violin(times["time"])
-    >>> [text.get_text() for text in ax.get_xticklabels()]
-    ['old', 'new']
-    >>> plt.close(ax.figure)
-    """
-    check_matplotlib()
-    levels: list[str] = [level for level in LEVELS if level in times.dims]
-    if not levels or not times.size:
-        raise ValueError(f"violins show repetitions; the array has the dims {dict(times.sizes)}, and needs one of {LEVELS}")
-    cells = times.isel(dict.fromkeys(levels, 0), drop=True)
-    shown = [dim for dim in cells.dims if cells.sizes[dim] > 1]
-    places = [dict(zip(cells.dims, index, strict=True)) for index in np.ndindex(*cells.shape)]
-    names = shortened([", ".join(label_text(str(dim), cells[dim].values[place[dim]]) for dim in shown) for place in places], 30)
-    ax = axes_for(ax, (max(4.0, 1.5 + 0.9 * len(places)), 4.5))
-    units, name = str(times.attrs.get("units", "1")), f"{times.name or 'time'}"
-    drawn = [_weighted(times.isel(place), levels) for place in places]
-    medians = np.array([_quantile(runs, shares, 0.5) for runs, shares in drawn])
-    if relative is None:
-        relative = bool(np.nanmin(medians, initial=np.inf) > 0 and np.nanmax(medians, initial=0) > ALIKE * np.nanmin(medians))
-    if relative:
-        drawn = [(runs / median, shares) for (runs, shares), median in zip(drawn, medians, strict=True)]
-        written = number_format(units)
-        names = [f"{label}\n{written(median)}".strip() for label, median in zip(names, medians, strict=True)]
-        units, name = "1", f"{name} / median"
-    for number, (runs, shares) in enumerate(drawn):
-        if runs.size:
-            _draw_violin(ax, number, runs, shares)
-    turned = max(len(line) for name in names for line in name.split("\n")) > 10 and len(names) > 1
-    ax.set_xticks(range(len(names)), names, fontsize=LABEL_SIZE, rotation=30 if turned else 0, ha="right" if turned else "center")
-    ax.set_xlim(-0.6, len(places) - 0.4)
-    _write_places(ax, "y", name, units)
-    describe(ax, ", ".join(["Runs", *selection(cells)]))
-    return ax
-
-
-def _draw_violin(ax: "Axes", number: int, runs: np.ndarray, shares: np.ndarray) -> None:
-    """Draw one violin; runs in ascending order."""
-    from scipy.stats import gaussian_kde
-
-    low, median, high = (_quantile(runs, shares, p) for p in (0.25, 0.5, 0.75))
-    if runs[-1] - runs[0] > 1e-9 * abs(runs[-1]):
-        y = np.linspace(runs[0], runs[-1], POINTS)
-        density = gaussian_kde(runs, weights=shares)(y)
-        half = 0.5 * WIDTH * density / density.max()
-        ax.fill_betweenx(y, number - half, number + half, color=COLOURS[1], edgecolor=COLOURS[0], linewidth=0.8, label="density")
-    else:
-        ax.hlines(median, number - 0.3, number + 0.3, color=COLOURS[0], linewidth=1.6, label="density")
-    ax.vlines(number, low, high, color=DARK, linewidth=5, label="quartiles", zorder=3)
-    ax.plot(number, median, "o", color="white", markeredgecolor=DARK, markersize=5, label="median", zorder=4)
-
-
-def _quantile(runs: np.ndarray, shares: np.ndarray, p: float) -> float:
-    """Return a quantile of runs in ascending order; NaN without runs."""
-    if not runs.size:
-        return float("nan")
-    return float(runs[min(int(np.searchsorted(np.cumsum(shares), p - 1e-12)), runs.size - 1)])
-
-
 def _one_cell(result: xr.Dataset) -> xr.Dataset:
     """Return the one cell of a result."""
     several = [str(dim) for dim in result["n_components"].dims if result.sizes[dim] > 1]
@@ -286,7 +186,7 @@ def _parameters(cell: xr.Dataset) -> tuple[Any, Any, Any, bool]:
     return weights, means, deviations, bool(cell["log"]) if "log" in cell else False
 
 
-def _on_log(x: np.ndarray, log: bool) -> np.ndarray:
+def _on_log(x: Floats, log: bool) -> Floats:
     """Return values, or their logarithms; those that have none become minus infinity."""
     if not log:
         return x
@@ -294,12 +194,12 @@ def _on_log(x: np.ndarray, log: bool) -> np.ndarray:
         return np.asarray(np.log(np.maximum(x, 0.0)))
 
 
-def _off_log(y: np.ndarray, log: bool) -> np.ndarray:
+def _off_log(y: Floats, log: bool) -> Floats:
     """Return the values whose logarithms are given, where they are."""
     return np.asarray(np.exp(y)) if log else y
 
 
-def _runs(times: xr.DataArray | None, cell: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
+def _runs(times: xr.DataArray | None, cell: xr.Dataset) -> tuple[Floats, Floats]:
     """Return the runs that were fitted, ascending, and their weights."""
     if times is None:
         return np.empty(0), np.empty(0)
@@ -313,21 +213,10 @@ def _runs(times: xr.DataArray | None, cell: xr.Dataset) -> tuple[np.ndarray, np.
     value = str(cell.attrs.get("value", levels[-1]))
     for level in reversed(levels[levels.index(value) + 1 :] if value in levels else []):
         own, levels = own.mean(level), [name for name in levels if name != level]
-    return _weighted(own, levels)
+    return weighted_runs(own, levels)
 
 
-def _weighted(own: xr.DataArray, levels: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the measured runs of one cell, ascending, and weights with which every outermost unit counts the same."""
-    values = own.transpose(*levels).values
-    units = values.reshape(len(values), -1)
-    measured = ~np.isnan(units)
-    inside = measured.sum(axis=1, keepdims=True)
-    shares = np.where(measured, 1.0 / np.maximum(inside, 1), 0.0) / max(int((inside > 0).sum()), 1)
-    order = np.argsort(units[measured], kind="stable")
-    return units[measured][order], shares[measured][order]
-
-
-def _places(means: np.ndarray, deviations: np.ndarray, runs: np.ndarray, log: bool) -> np.ndarray:
+def _places(means: Floats, deviations: Floats, runs: Floats, log: bool) -> Floats:
     """Return where curves are drawn: evenly, and densely where a component is narrow."""
     reach = REACH if not log else 0.75 * REACH
     ends = np.r_[_off_log(means - reach * deviations, log), _off_log(means + reach * deviations, log), runs]
@@ -338,7 +227,7 @@ def _places(means: np.ndarray, deviations: np.ndarray, runs: np.ndarray, log: bo
     return np.sort(places[(places >= even[0]) & (places <= even[-1])] if log else places)
 
 
-def _bell(x: np.ndarray, mean: float, deviation: float, log: bool) -> np.ndarray:
+def _bell(x: Floats, mean: float, deviation: float, log: bool) -> Floats:
     """Return a normal density, or a lognormal one."""
     bell = np.exp(-0.5 * ((_on_log(x, log) - mean) / deviation) ** 2) / (deviation * np.sqrt(2 * np.pi))
     return np.asarray(np.where(x > 0, bell / np.where(x > 0, x, 1.0), 0.0) if log else bell)
@@ -347,16 +236,5 @@ def _bell(x: np.ndarray, mean: float, deviation: float, log: bool) -> np.ndarray
 def _finish(ax: "Axes", cell: xr.Dataset, label: str) -> None:
     """Name the axes."""
     units = str(cell.attrs.get("units", cell["mean"].attrs.get("units", "1")))
-    _write_places(ax, "x", str(cell.attrs.get("metric", "time")), units)
+    write_places(ax, "x", str(cell.attrs.get("metric", "time")), units)
     ax.set_ylabel(label)
-
-
-def _write_places(ax: "Axes", which: str, name: str, units: str) -> None:
-    """Write numbers with units along an axis; where they hardly differ, their differences from a round number."""
-    axis, (low, high) = getattr(ax, f"{which}axis"), getattr(ax, f"get_{which}lim")()
-    written, from_where = number_format(units), 0.0
-    if 0 < high - low < CLOSE * abs(low + high) / 2:
-        from_where = float(f"{(low + high) / 2:.4g}")
-        name = f"{name}, from {written(from_where)}"
-    axis.set_major_formatter(lambda value, _: written(value - from_where))
-    axis.set_label_text(name)
