@@ -129,7 +129,7 @@ def test_one_cell_in_trouble_is_counted_in_one_warning(method):
 
 def test_a_maximum_that_is_not_found_is_counted(monkeypatch):
     """NaN, and the warning says in how many cells and what else there is."""
-    monkeypatch.setattr("perfarray.variation.numerics.scoring.MOST_STEPS", 1)
+    monkeypatch.setattr("perfarray.variation.numerics.maximum.MOST_STEPS", 1)
     with pytest.warns(UserWarning, match="3 of 3 cells: no maximum of the likelihood was found.*method='anova'"):
         found = timings(0.4).perf.variance_components(method="reml")
     assert found["variance"].isnull().all()
@@ -138,7 +138,7 @@ def test_a_maximum_that_is_not_found_is_counted(monkeypatch):
 
 def test_limits_that_are_not_found_are_counted(monkeypatch):
     """The components are there, the limits are NaN."""
-    monkeypatch.setattr("perfarray.variation.numerics.profile.MOST_STEPS", 1)
+    monkeypatch.setattr("perfarray.variation.numerics.maximum.MOST_CROSSINGS", 1)
     with pytest.warns(UserWarning, match="3 of 3 cells: some limits of the profile likelihood were not found and are NaN"):
         found = timings(0.4).perf.variance_components(method="reml")
     assert found["variance"].notnull().all()

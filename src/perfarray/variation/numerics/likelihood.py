@@ -112,9 +112,19 @@ def nested_statistics(cells: Floats) -> Statistics:
     entries = _entries(present, sizes, centred) if levels > 1 else ((), np.zeros(count), np.empty(0), np.empty(0), np.empty(0))
     tiers, reference, size_of, number, spread = entries
     return Statistics(
-        levels, values.astype(float), groups.astype(float), within / scale**2, log_sizes, origin, scale, reference, size_of, number,
-        spread, tiers,
-    )  # fmt: skip
+        levels=levels,
+        values=values.astype(float),
+        groups=groups.astype(float),
+        within=within / scale**2,
+        log_sizes=log_sizes,
+        origin=origin,
+        scale=scale,
+        reference=reference,
+        size=size_of,
+        number=number,
+        spread=spread,
+        tiers=tiers,
+    )
 
 
 def _cell_of(present: Mask) -> Integers:

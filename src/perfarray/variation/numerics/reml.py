@@ -13,8 +13,7 @@ from perfarray.numerics.levels import mean_of_measured
 from perfarray.numerics.nested_anova import Components, pool_levels
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.variation.numerics.likelihood import Statistics, nested_statistics
-from perfarray.variation.numerics.profile import profile_limits
-from perfarray.variation.numerics.scoring import Maximum, maximise, solve
+from perfarray.variation.numerics.maximum import Maximum, maximise, profile_limits, solve
 
 ENTRIES = 1 << 13
 """Values of the lowest groups worked on at once: memory is bounded, and the derivatives stay in a processor's cache."""

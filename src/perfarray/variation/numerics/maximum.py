@@ -1,17 +1,107 @@
-"""Profile-likelihood limits of variance components: where -2 log likelihood, maximised over the others, has risen by the chi-square cut."""
+"""Where the likelihood of nested repetitions is largest, and the limits where its profile has fallen by the chi-square cut.
+
+Components are zero or positive. Many cells step together, and so do all limits.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from perfarray.numerics.types import Floats, Integers, Mask
-from perfarray.variation.numerics.likelihood import Statistics
-from perfarray.variation.numerics.scoring import Maximum, maximise, solve
+from perfarray.variation.numerics.likelihood import Likelihood, Statistics, evaluate
 
-MOST_STEPS = 60
+NEAR = 0.1
+"""Newton's method is used where Fisher scoring expects to gain less than this in -2 log likelihood; further off it may be misled."""
+
+TOLERANCE = 1e-9
+"""A step that promises to gain less than this in -2 log likelihood is the last."""
+
+MOST_STEPS = 200
 
 CLOSE = 1e-6
-"""The cut is met to this in -2 log likelihood."""
+"""A profile's cut is met to this in -2 log likelihood."""
+
+MOST_CROSSINGS = 60
+
+
+class Maximum(NamedTuple):
+    """Where the likelihood is largest, per cell: the components (lowest level first, units of scale^2), and what it is like there."""
+
+    variance: Floats
+    likelihood: Likelihood
+    converged: Mask
+
+
+def maximise(data: Statistics, start: Floats, restricted: bool, held: Integers | None = None) -> Maximum:
+    """Maximise over the components from `start` (cells, L); one of them in each cell, `held`, may stay where it is."""
+    variance, held = start.copy(), np.full(len(start), -1) if held is None else held
+    found = Likelihood(*(np.array(part) for part in evaluate(data, variance, restricted)))
+    converged, active, part = np.zeros(len(variance), dtype=bool), np.arange(len(variance)), data
+    step, promise, last = _step(found, variance, held)
+    shrink = np.ones(len(variance))
+    for _ in range(MOST_STEPS):
+        value = found.value[active]
+        trial = _move(variance[active], shrink[:, None] * step)
+        there = evaluate(part, trial, restricted)
+        slack = 1e-11 * (1 + np.abs(value))
+        with np.errstate(invalid="ignore"):
+            better = there.value <= value - 1e-4 * shrink * promise + slack
+        done = (better & last) | (~better & (shrink < 1e-12))
+        for into, new in zip((variance, *found), (trial, *there), strict=True):
+            into[active[better]] = new[better]
+        if done.any():
+            converged[active[done]] = better[done]
+            left = np.flatnonzero(~done)
+            if not len(left):
+                break
+            part = part.take(left)
+            active, step, promise, last, better, shrink, held = (kept[left] for kept in (active, step, promise, last, better, shrink, held))
+        fresh = _step(Likelihood(*(whole[active] for whole in found)), variance[active], held)
+        step = np.where(better[:, None], fresh[0], step)
+        promise, last = np.where(better, fresh[1], promise), np.where(better, fresh[2], last)
+        shrink = np.where(better, 1.0, shrink / 4)
+    return Maximum(variance, found, converged)
+
+
+def _step(found: Likelihood, here: Floats, held: Integers) -> tuple[Floats, Floats, Mask]:
+    """Return a step per cell, what it promises to gain in -2 log likelihood, and whether it is the last."""
+    free = (here > 0) | (found.gradient < 0)
+    free &= held[:, None] != np.arange(free.shape[1])
+    step, gain = _solve(found.expected, found.gradient, free)
+    outward = (here <= 0) & (step < 0) & free
+    if outward.any():
+        step, gain = _solve(found.expected, found.gradient, free & ~outward)
+    newton, newton_gain = _solve(found.observed, found.gradient, free & ~outward)
+    good = (gain < NEAR) & (newton_gain > 0) & ~((here <= 0) & (newton < 0)).any(axis=1) & (newton_gain < 4 * gain)
+    step, gain = np.where(good[:, None], newton, step), np.where(good, newton_gain, gain)
+    return step, gain, (gain < TOLERANCE) & ~outward.any(axis=1)
+
+
+def _solve(matrix: Floats, gradient: Floats, free: Mask) -> tuple[Floats, Floats]:
+    """Return the step that solves matrix step = -gradient over the free components, and its promised gain; nothing else moves."""
+    both = free[:, :, None] & free[:, None, :]
+    right = np.where(free, -gradient, 0.0)
+    step = solve(np.where(both, matrix, np.eye(matrix.shape[-1])), right)
+    return step, np.asarray((right * step).sum(axis=1))
+
+
+def solve(system: Floats, right: Floats) -> Floats:
+    """Solve systems (cells, L, L) for right sides (cells, L), scaled by their diagonals; a singular one gives NaN."""
+    diagonal = np.sqrt(np.abs(np.diagonal(system, axis1=1, axis2=2)))
+    diagonal = np.where(diagonal > 0, diagonal, 1.0)
+    scaled = system / (diagonal[:, :, None] * diagonal[:, None, :])
+    try:
+        found = np.linalg.solve(scaled, (right / diagonal)[..., None])[..., 0]
+    except np.linalg.LinAlgError:
+        found = np.matmul(np.linalg.pinv(scaled), (right / diagonal)[..., None])[..., 0]
+    return found / diagonal
+
+
+def _move(here: Floats, step: Floats) -> Floats:
+    """Go along a step, no further than zero; the lowest level stays positive."""
+    there = np.maximum(here + step, 0.0)
+    there[:, 0] = np.maximum(there[:, 0], here[:, 0] / 10)
+    return there
 
 
 class Search(NamedTuple):
@@ -80,15 +170,15 @@ def _searches(data: Statistics, top: Maximum, upper: Mask, lower: Mask) -> Searc
     cell, component = pairs
     place = cell, component
     return Search(
-        cell,
-        component,
-        above,
-        top.variance[place],
-        top.variance[cell],
-        _slopes(top.likelihood.observed[cell], top.variance[cell], component),
-        top.likelihood.value[cell],
-        below[place],
-        np.sqrt(2 / df)[place] / 3,
+        cell=cell,
+        component=component,
+        above=above,
+        estimate=top.variance[place],
+        others=top.variance[cell],
+        slope=_slopes(top.likelihood.observed[cell], top.variance[cell], component),
+        least=top.likelihood.value[cell],
+        below=below[place],
+        width=np.sqrt(2 / df)[place] / 3,
     )
 
 
@@ -107,7 +197,7 @@ def _crossings(data: Statistics, search: Search, restricted: bool, cut: float) -
     others, limit = _follow(search.others, search.slope, t - search.estimate), np.full_like(t, np.nan)
     active = np.arange(len(t))
     part = data.take(search.cell)
-    for _ in range(MOST_STEPS):
+    for _ in range(MOST_CROSSINGS):
         if not len(active):
             break
         now, component = t[active], search.component[active]
@@ -137,8 +227,7 @@ def _slopes(observed: Floats, variance: Floats, component: Integers) -> Floats:
     rows = np.arange(len(component))
     free = variance > 0
     free[rows, component] = False
-    system = np.where(free[:, :, None] & free[:, None, :], observed, np.eye(variance.shape[1]))
-    return solve(system, np.where(free, -observed[rows, :, component], 0.0))
+    return _solve(observed, observed[rows, :, component], free)[0]
 
 
 def _follow(variance: Floats, slope: Floats, distance: Floats) -> Floats:
