@@ -7,9 +7,10 @@ possible; where x_j would fall below its parent's, the two are pooled (component
 Levels lie along the last axis, outermost first.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from perfarray.numerics.intervals import t_quantile
 from perfarray.numerics.types import Floats
@@ -30,7 +31,13 @@ class Task(NamedTuple):
 
     def quantile(self, n: Floats) -> Floats:
         """Return Student's t for n outermost units."""
-        return t_quantile(self.probability, n - 1)
+        return student_t(n, self.probability)
+
+
+def student_t(n: npt.ArrayLike, probability: float) -> Floats:
+    """Return Student's t for n outermost units, NaN where one is alone."""
+    n = np.asarray(n, dtype=float)
+    return t_quantile(probability, np.where(n > 1, n - 1, np.nan))
 
 
 def optimal_counts(variance: Floats, cost: Floats) -> Floats:
@@ -65,8 +72,7 @@ def variance_of_mean(repetitions: Floats, variance: Floats) -> Floats:
 
 def half_width_of(repetitions: Floats, variance: Floats, confidence_level: float) -> Floats:
     """Return the half-width that counts (..., L) promise: t with the outermost count less one degrees of freedom."""
-    n = repetitions[..., 0]
-    quantile = t_quantile((1 + confidence_level) / 2, np.where(n > 1, n - 1, np.nan))
+    quantile = student_t(repetitions[..., 0], (1 + confidence_level) / 2)
     return np.asarray(quantile * np.sqrt(variance_of_mean(repetitions, variance)))
 
 
@@ -74,8 +80,7 @@ def one_level_half_width(variance: Floats, cost: Floats, budget: Floats, confide
     """Return the half-width of the experiment that repeats the outermost level alone, one of everything in each, for the same budget."""
     with np.errstate(divide="ignore", invalid="ignore"):
         n = affordable(budget, np.ones_like(cost), cost)
-        quantile = t_quantile((1 + confidence_level) / 2, np.where(n > 1, n - 1, np.nan))
-        return np.asarray(quantile * np.sqrt(variance.sum(axis=-1) / n))
+        return np.asarray(student_t(n, (1 + confidence_level) / 2) * np.sqrt(variance.sum(axis=-1) / n))
 
 
 def best_top(task: Task) -> Floats:
@@ -120,29 +125,40 @@ def score(task: Task, n: Floats) -> Floats:
 
 
 def totals_for(task: Task, n: Floats) -> Floats:
-    """Return the continuous totals (cells, tops, L) for outermost counts (cells, tops): x_j = max(n, s sqrt(r_j)), s from the limit.
-
-    The price of the lower levels is the largest, over how many of them are held at n, of a line in s; their variance is the smallest of
-    lines in 1 / s: so s is the smallest of those lines' solutions.
-    """
+    """Return the continuous totals (cells, tops, L) for outermost counts (cells, tops); infinite where none meets the limit."""
     a, d = task.variance[:, None, 1:], task.cost[:, None, 1:]
-    root = np.sqrt(pooled_rates(task.variance[:, 1:], task.cost[:, 1:]))[:, None]
-    top = n[..., None]
-    held_cost, held_variance = (_running(part) for part in (d, a))
+    rates, top = pooled_rates(task.variance[:, 1:], task.cost[:, 1:])[:, None], n[..., None]
+    if task.by_budget:
+        lower = share_out(a, d, rates, top, budget=task.limit[:, None] - task.cost[:, :1] * n)
+    else:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            lower = share_out(a, d, rates, top, variance_wanted=(task.limit[:, None] / task.quantile(n)) ** 2 - task.variance[:, :1] / n)
+    return np.concatenate([top, lower], axis=-1)
+
+
+def share_out(variance: Floats, cost: Floats, rates: Floats, low: Floats, *, budget: Any = None, variance_wanted: Any = None) -> Floats:
+    """Return the totals x = max(low, s sqrt(rates)) along the last axis, where s spends the budget, or reaches the variance wanted.
+
+    The price is the largest, over how many of the totals are held at `low`, of a line in s; the variance is the smallest of lines in
+    1 / s: so s is the smallest of those lines' solutions. Infinite where no finite s reaches the variance.
+    """
+    a, d, root, low = np.broadcast_arrays(variance, cost, np.sqrt(rates), low)
     with np.errstate(divide="ignore", invalid="ignore"):
-        if task.by_budget:
-            left = (task.limit[:, None] - task.cost[:, :1] * n)[..., None] - top * held_cost
-            free = _remaining(d * root)
-            scale = np.where(free > 0, left / free, np.inf).min(axis=-1)
+        order = np.argsort(np.where(root > 0, low / root, np.inf), axis=-1, kind="stable")
+        if budget is not None:
+            free, fixed, limit = d * root, d * low, np.asarray(budget)
+        else:
+            free, fixed, limit = np.where(root > 0, a / root, 0.0), a / low, np.asarray(variance_wanted)
+        summed, held = (np.cumsum(np.take_along_axis(part, order, axis=-1), axis=-1) for part in (free, fixed))
+        whole_of_it = fixed.sum(axis=-1)
+        lines = (limit[..., None] - (whole_of_it[..., None] - held)) / summed
+        if budget is not None:
+            scale = np.where(summed > 0, lines, np.inf).min(axis=-1, initial=np.inf)
             scale = np.where(np.isfinite(scale), scale, 0.0)
         else:
-            wanted = (task.limit[:, None] / task.quantile(n)) ** 2 - task.variance[:, :1] / n
-            left = wanted[..., None] - held_variance / top
-            free = _remaining(np.where(root > 0, a / root, 0.0))
-            inverse = np.where(free > 0, left / free, np.where(left >= 0, np.inf, -np.inf)).max(axis=-1)
-            scale = np.where(wanted < 0, np.inf, np.where(inverse > 0, 1 / inverse, np.inf))
-        lower = np.maximum(top, np.where(root > 0, scale[..., None] * root, 0.0))
-    return np.concatenate([top, lower], axis=-1)
+            inverse = np.where(summed > 0, lines, -np.inf).max(axis=-1, initial=-np.inf)
+            scale = np.where(whole_of_it <= limit, 0.0, np.where(inverse > 0, 1 / inverse, np.inf))
+        return np.maximum(low, np.where(root > 0, scale[..., None] * root, 0.0))
 
 
 def ratios_of(totals: Floats) -> Floats:
@@ -164,16 +180,6 @@ def pooled_rates(variance: Floats, cost: Floats) -> Floats:
                 least = np.minimum(least, ratio)
             rates[..., j] = np.maximum(rates[..., j], least)
     return rates
-
-
-def _running(values: Floats) -> Floats:
-    """Return the sums of the first 0, 1, ..., all along the last axis."""
-    return np.concatenate([np.zeros((*values.shape[:-1], 1)), np.cumsum(values, axis=-1)], axis=-1)
-
-
-def _remaining(values: Floats) -> Floats:
-    """Return the sums of all but the first 0, 1, ..., all along the last axis; exactly zero where nothing is left."""
-    return _running(values[..., ::-1])[..., ::-1]
 
 
 def affordable(budget: Floats, each: Floats, cost: Floats) -> Floats:

@@ -55,7 +55,8 @@ def maximise(data: Statistics, start: Floats, restricted: bool, held: Integers |
             if not len(left):
                 break
             part = part.take(left)
-            active, step, promise, last, better, shrink, held = (kept[left] for kept in (active, step, promise, last, better, shrink, held))
+            active, last, better, held = active[left], last[left], better[left], held[left]
+            step, promise, shrink = step[left], promise[left], shrink[left]
         fresh = _step(Likelihood(*(whole[active] for whole in found)), variance[active], held)
         step = np.where(better[:, None], fresh[0], step)
         promise, last = np.where(better, fresh[1], promise), np.where(better, fresh[2], last)

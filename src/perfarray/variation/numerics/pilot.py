@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perfarray.numerics.intervals import t_quantile
 from perfarray.numerics.types import Floats
+from perfarray.variation.numerics.allocation import student_t
 
 
 def component_limits(variance: Floats, level_variance: Floats, df: Floats, confidence_level: float) -> tuple[Floats, Floats]:
@@ -38,7 +38,7 @@ def units_to_add(
         n = have + more
         with np.errstate(divide="ignore", invalid="ignore"):
             spread = np.sqrt(have * have_variance + more * unit_variance) / n
-            return t_quantile((1 + confidence_level) / 2, np.where(n > 1, n - 1, np.nan)) * spread
+            return student_t(n, (1 + confidence_level) / 2) * spread
 
     if affordable is not None:
         return More(affordable, promised(affordable))

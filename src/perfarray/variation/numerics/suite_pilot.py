@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perfarray.numerics.intervals import t_quantile
 from perfarray.numerics.levels import count_repetitions, unit_means
 from perfarray.numerics.nested_anova import nested_anova
 from perfarray.numerics.types import Floats
-from perfarray.variation.numerics.allocation import ROUNDING
+from perfarray.variation.numerics.allocation import ROUNDING, student_t
 from perfarray.variation.numerics.suite_plans import SuitePlan
 from perfarray.variation.numerics.suite_star import Star, price_inside, variance_inside
 
@@ -150,7 +149,7 @@ def pilot_limits(pilots: list[SuitePilot], plan: SuitePlan, confidence_level: fl
     inside = sum(variance_inside(pilot.star, own) / n for pilot, n, own in zip(pilots, plan.units, plan.counts, strict=True))
     df = sum(spread) ** 2 / sum(own**2 / pilot.df for own, pilot in zip(spread, pilots, strict=True)) if sum(spread) > 0 else np.nan
     tail = (1 - confidence_level) / 2
-    quantile = float(t_quantile(1 - tail, np.asarray(min(plan.units) - 1)))
+    quantile = float(student_t(min(plan.units), 1 - tail))
     low, high = (max(0.0, sum(spread) * df / float(chdtri(df, p)) - (sum(spread) - root)) for p in (tail, 1 - tail))
     return quantile * np.sqrt(low + inside), quantile * np.sqrt(high + inside)
 
@@ -179,7 +178,7 @@ def units_to_add(
 
     def promised(more: Floats) -> float:
         n = have + more
-        quantile = t_quantile((1 + confidence_level) / 2, np.asarray(n.min() - 1))
+        quantile = student_t(n.min(), (1 + confidence_level) / 2)
         return float(quantile * np.sqrt(((have * seen + more * new) / n**2).sum()))
 
     def enough(scale: float) -> bool:

@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perfarray.numerics.intervals import t_quantile
 from perfarray.numerics.types import Floats
-from perfarray.variation.numerics.allocation import ROUNDING
+from perfarray.variation.numerics.allocation import ROUNDING, student_t
 from perfarray.variation.numerics.suite_front import Front, unit_front
 from perfarray.variation.numerics.suite_star import Star, continuous, counts_inside, price_inside, variance_inside
 
@@ -46,13 +45,13 @@ class _Target(NamedTuple):
     min_units: int
     probability: float
 
-    def quantile(self, n: Floats) -> Floats:
+    def quantile(self, n: Floats | float) -> Floats:
         """Return Student's t for n units."""
-        return t_quantile(self.probability, np.asarray(n, dtype=float) - 1.0)
+        return student_t(n, self.probability)
 
     def variance(self, n: float) -> float:
         """Return the variance that n units may leave, where a half-width is to be reached."""
-        return float((self.half_width / self.quantile(np.asarray(n))) ** 2)
+        return float((self.half_width / self.quantile(n)) ** 2)
 
 
 def plan_stars(
@@ -96,14 +95,9 @@ def best_low(stars: list[Star], budget: float, min_units: int, probability: floa
     """Return the fewest shared units at which t times the standard error of the continuous plan is smallest."""
 
     def score(n: int) -> float:
-        return _t(n, probability) * math.sqrt(continuous(stars, n, budget=budget).variance)
+        return float(student_t(n, probability)) * math.sqrt(continuous(stars, n, budget=budget).variance)
 
     return _bottom(score, min_units, max(min_units, int(budget / _one_of_everything(stars))))
-
-
-def _t(n: float, probability: float) -> float:
-    """Return Student's t for n units."""
-    return float(t_quantile(probability, np.asarray(n - 1.0)))
 
 
 def _bottom(value: Callable[[int], float], low: int, high: int) -> int:
@@ -193,7 +187,7 @@ def whole_plan(stars: list[Star], units: list[float], counts: list[Floats], prob
     """Return a plan with what it costs and promises."""
     cost = sum(n * (star.root_cost + price_inside(star, own)) for star, n, own in zip(stars, units, counts, strict=True))
     noise = sum((star.root + variance_inside(star, own)) / n for star, n, own in zip(stars, units, counts, strict=True))
-    return SuitePlan(units, counts, float(cost), _t(min(units), probability) * math.sqrt(noise))
+    return SuitePlan(units, counts, float(cost), float(student_t(min(units), probability)) * math.sqrt(noise))
 
 
 def _merit(plan: SuitePlan, target: _Target) -> tuple[float, ...]:
@@ -219,7 +213,7 @@ def one_level_half_width(stars: list[Star], budget: float, confidence_level: flo
     if n < 2:
         return float("nan")
     total = sum(star.root + star.inner[:, 0].sum() + star.variance.sum() for star in stars)
-    return _t(n, (1 + confidence_level) / 2) * math.sqrt(total / n)
+    return float(student_t(n, (1 + confidence_level) / 2)) * math.sqrt(total / n)
 
 
 def half_width_by_budget(
@@ -233,5 +227,5 @@ def half_width_by_budget(
             best.append(float("nan"))
             continue
         low = best_low(stars, budget, min_units, probability)
-        best.append(_t(low, probability) * math.sqrt(continuous(stars, low, budget=budget).variance))
+        best.append(float(student_t(low, probability)) * math.sqrt(continuous(stars, low, budget=budget).variance))
     return best, [one_level_half_width(stars, budget, confidence_level) for budget in budgets.tolist()]

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perfarray.numerics.types import Floats
+from perfarray.variation.numerics.allocation import share_out
 
 NO_LEVELS = np.zeros((0, 2))
 
@@ -51,7 +52,7 @@ def continuous(stars: list[Star], low: float, *, budget: float | None = None, va
     """Return the totals that give the least variance for a budget, or the least price for a variance, none below `low`."""
     trees = [_nodes(star, rooted=True) for star in stars]
     a, d, r = (np.concatenate([tree[place] for tree in trees]) for place in (1, 2, 3))
-    x = _scaled(a, d, r, np.full(len(a), float(low)), budget, variance)
+    x = share_out(a, d, r, np.array(float(low)), budget=budget, variance_wanted=variance)
     roots, lower, start = [], [], 0
     for star, tree in zip(stars, trees, strict=True):
         own = x[start : start + len(tree.rate)]
@@ -68,7 +69,9 @@ def counts_inside(stars: list[Star], units: Floats, *, budget: float | None = No
     low = np.repeat(units, [len(tree.rate) for tree in trees])
     spent = sum(star.root_cost * n for star, n in zip(stars, units, strict=True))
     noise = sum(star.root / n for star, n in zip(stars, units, strict=True))
-    x = _scaled(a, d, r, low, None if budget is None else budget - spent, None if variance is None else variance - noise)
+    limit = {"variance_wanted": variance - noise} if variance is not None else {"budget": float(budget or 0.0) - spent}
+    x = share_out(a, d, r, low, **limit)
+    x = np.where(np.isfinite(x), x, low)
     found, start = [], 0
     for star, tree, n in zip(stars, trees, units, strict=True):
         totals = _by_benchmark(star, x[start : start + len(tree.rate)])
@@ -125,21 +128,3 @@ def _by_benchmark(star: Star, lower: Floats) -> Floats:
     inner = len(star.inner)
     shared = np.broadcast_to(lower[:inner], (len(star.variance), inner))
     return np.concatenate([shared, lower[inner:].reshape(star.variance.shape)], axis=1)
-
-
-def _scaled(a: Floats, d: Floats, r: Floats, low: Floats, budget: float | None, variance: float | None) -> Floats:
-    """Return x = max(low, s sqrt(r)): s spends the budget, or reaches the variance (see `allocation.totals_for`)."""
-    root = np.sqrt(r)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        order = np.argsort(np.where(root > 0, low / root, np.inf), kind="stable")
-        if budget is not None:
-            free = np.cumsum((d * root)[order])
-            held = (d * low).sum() - np.cumsum((d * low)[order])
-            scale = np.where(free > 0, (budget - held) / free, np.inf).min(initial=np.inf)
-        else:
-            free = np.cumsum(np.where(root > 0, a / root, 0.0)[order])
-            held = (a / low).sum() - np.cumsum((a / low)[order])
-            wanted = float(variance or 0.0)
-            inverse = np.where(free > 0, (wanted - held) / free, -np.inf).max(initial=-np.inf)
-            scale = 0.0 if (a / low).sum() <= wanted else 1 / inverse if inverse > 0 else np.inf
-        return np.maximum(low, np.where(root > 0, (scale if np.isfinite(scale) else 0.0) * root, 0.0))
