@@ -49,7 +49,12 @@ class TestWhatIsLeftOut:
         assert message.startswith("of 7 files, 2 are broken and left out: ")
         assert "cut.json: is not valid JSON" in message
         assert "nothing.json: benchmark 'a'" in message
-        assert "; 4 are of no known format" in message
+        assert "\nof 7 files, 4 are of no known format" in message
+        assert [(note.code, note.values["files"], note.values["of"]) for note in caught[0].message.notes] == [
+            ("broken_files", 2, 7),
+            ("unknown_format", 4, 7),
+        ]
+        assert times.perf.notes() == caught[0].message.notes
         assert times.attrs["n_files_broken"] == 2
 
     def test_broken_files_are_skipped(self, mixed):
@@ -92,15 +97,15 @@ class TestWhatIsLeftOut:
         for name in ("a", "b"):
             write(tmp_path / f"{name}.json", [entry(), entry()])
         write(tmp_path / "c.txt", "nothing")
-        with pytest.warns(UserWarning, match=r"of 3 files, 1 are.*a\.json: 1 benchmark names.*b\.json: 1 benchmark names") as caught:
+        with pytest.warns(UserWarning, match=r"(?s)of 3 files, 1 are.*a\.json: 1 benchmark names.*b\.json: 1 benchmark names") as caught:
             perfarray.read_archive(tmp_path)
         assert len(caught) == 1
 
     def test_many_notes_are_cut_short(self, tmp_path):
-        """Five are told, the rest are counted."""
+        """Five of a kind are told, the rest are counted."""
         for number in range(9):
             write(tmp_path / f"{number}.json", [entry(), entry()])
-        with pytest.warns(UserWarning, match=r"4\.json: .*; and 4 more$"):
+        with pytest.warns(UserWarning, match=r"4\.json: .*\nand 4 more of the kind 'repeated_names'$"):
             perfarray.read_archive(tmp_path)
 
 

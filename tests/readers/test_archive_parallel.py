@@ -76,7 +76,7 @@ def test_notes_come_in_order(tmp_path):
     """What readers notice is said in the order of the paths, in one warning."""
     for name in "dbca":
         write(tmp_path / f"{name}.json", [entry(), entry()])
-    with pytest.warns(UserWarning, match=r"a\.json: 1 .*b\.json: 1 .*c\.json: 1 .*d\.json: 1 ") as caught:
+    with pytest.warns(UserWarning, match=r"(?s)a\.json: 1 .*b\.json: 1 .*c\.json: 1 .*d\.json: 1 ") as caught:
         perfarray.read_archive([tmp_path / f"{name}.json" for name in "dbca"], chunks={})
     assert len(caught) == 1
 

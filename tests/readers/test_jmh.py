@@ -248,9 +248,9 @@ class TestArchives:
     [
         (entry(unit="parsecs"), "entry 0 has unit 'parsecs'; expected a time per operation"),
         (entry(primaryMetric={"score": 1.0, "scoreUnit": "ns/op"}), "entry 0: 'primaryMetric' has neither rawData nor rawDataHistogram"),
-        (entry(data=[[1.0, "fast"]]), "entry 0: a value of 'time' is 'fast', where a number was expected"),
-        (entry(data=[[1.0, None]]), "entry 0: a value of 'time' is None, where a number was expected"),
-        (entry(data=[[True]]), "has values that are not numbers"),
+        (entry(data=[[1.0, "fast"]]), "entry 0: value 1 of fork 0 of 'time' is 'fast'; expected a number above 0"),
+        (entry(data=[[1.0, None]]), "entry 0: value 1 of fork 0 of 'time' is None; expected a number above 0"),
+        (entry(data=[[True]]), "entry 0: value 0 of fork 0 of 'time' is True; expected a number above 0"),
         (entry(data=[[]]), "has entries and no values in any of them"),
         (entry(data=[3.0]), "began as jmh and does not go on as such"),
         (entry(params=["size"]), "began as jmh and does not go on as such"),

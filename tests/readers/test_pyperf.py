@@ -157,8 +157,8 @@ class TestOldVersions:
     ("content", "message"),
     [
         ({"version": "1.0", "benchmarks": []}, "'benchmarks' is an empty list"),
-        (suite(bench("a", run("fast"))), "a value is 'fast', where a number was expected"),
-        (suite(bench("a", run(True))), "a value is True, where a number was expected"),
+        (suite(bench("a", run("fast"))), "value 0 of execution 0 of 'a' is 'fast'; expected a number above 0"),
+        (suite(bench("a", run(True))), "value 0 of execution 0 of 'a' is True; expected a number above 0"),
         (suite(bench("a", run(1.0)), unit="furlong"), "unit 'furlong' is not one pyperf knows"),
         (suite(bench("a", {"values": 3.0})), "began as pyperf and does not go on as such"),
         (suite(bench("a", run(1.0)), cpu_count="many"), "began as pyperf and does not go on as such"),

@@ -102,9 +102,9 @@ def test_a_measurement_that_repeats_is_an_error(tmp_path):
 
 def test_what_is_no_number_is_named(tmp_path):
     """File, column and row."""
-    with pytest.raises(ValueError, match=r"runs\.csv: column 'time' holds 1 values that are not numbers, the first 'fast' in row 2 under"):
+    with pytest.raises(ValueError, match=r"runs\.csv: column 'time', row 2 under the header, is 'fast'; expected a number"):
         read(tmp_path, "benchmark,time\nfft,1\nfft,fast\n")
-    with pytest.raises(ValueError, match="column 'time' holds 1 values that are not numbers, the first 'True' in row 1"):
+    with pytest.raises(ValueError, match="column 'time', row 1 under the header, is True; expected a number"):
         read(tmp_path, "benchmark,time\nfft,True\n")
 
 

@@ -1,5 +1,6 @@
 """One file, or many: read each into a table, and build one Dataset of all."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
@@ -11,24 +12,31 @@ from uuid import uuid4
 import xarray as xr
 
 from perfarray.readers.finding import AnyPath, Found, find_files, shown
-from perfarray.readers.joining import check_place, combine, finished
-from perfarray.readers.layout import parse_layout
+from perfarray.readers.joining import check_place, combine
+from perfarray.readers.layout import Layout, read_layout
 from perfarray.readers.opening import FileError, Source
 from perfarray.readers.recognising import formats, known_names, not_recognised, read_table, recognise
-from perfarray.tables.build import Table, build
-from perfarray.timings.notes import warn
+from perfarray.tables.build import build
+from perfarray.tables.harmonise import finished
+from perfarray.tables.table import Table
+from perfarray.timings.notes import Note, noted
 from perfarray.timings.validation import check_choice, listed
+
+MOST = 5
+"""Notes of one kind that are kept, file by file."""
+
+NAMED = 20
+"""Files whose names such a note holds."""
 
 BATCH = 256
 """Files handed to dask at once: after them the progress bar moves. Its processes start anew for every batch, so it is not small."""
 
 
 class Attempt(NamedTuple):
-    """What came of one file: its place, its table (None: no reader recognises it), what is odd about it, what is wrong with it."""
+    """What came of one file: its place, its table (None: no reader recognises it), what is wrong with it."""
 
     placed: Found
     table: Table | None
-    notes: list[str]
     error: FileError | None
 
 
@@ -72,8 +80,7 @@ def read(path: AnyPath, *, format: str | None = None) -> xr.Dataset:
         dataset = build(finished([table])[0])
     except ValueError as error:
         raise source.error(str(error)) from error
-    _report(source.notes)
-    return dataset
+    return noted(dataset, *_shortened(table.notes))
 
 
 def read_archive(
@@ -128,8 +135,8 @@ def read_archive(
 
     Warns
     -----
-    UserWarning
-        Once, with counts: files of a folder that no reader recognises, and with `on_error="warn"` broken ones.
+    PerfarrayWarning
+        Once, with counts: files of a folder that no reader recognises, with `on_error="warn"` broken ones, and what is odd in a file.
 
     Examples
     --------
@@ -140,10 +147,10 @@ def read_archive(
     """
     check_choice(on_error, "on_error", ("raise", "warn", "skip"))
     found = [one for _, own in groupby(find_files(paths, dim, layout), _labels) for one in sorted(own, key=_path)]
-    tables, kept, skipped, broken, notes = [], [], [], [], []
-    for placed, table, said, error in _attempts(
-        found, partial(_attempt, layout=layout, dim=dim, format=format), progress, chunks is not None
-    ):
+    place = None if layout is None else read_layout(layout)
+    attempt = partial(_attempt, layout=place, dim=dim, format=format, answers={})
+    tables, kept, skipped, broken = [], [], [], []
+    for placed, table, error in _attempts(found, attempt, progress, chunks is not None):
         if error is not None:
             if on_error == "raise":
                 raise error
@@ -153,12 +160,15 @@ def read_archive(
         else:
             tables.append(table)
             kept.append(placed)
-            notes += said
     if not tables:
         raise ValueError(f"none of the {len(found)} files in {shown(paths)} could be read{_reasons(broken, skipped)}")
-    left_out = _left_out(skipped, broken if on_error == "warn" else [])
-    _report([f"of {len(found)} files, {left_out}"] if left_out else [], notes)
-    dataset = build(combine(tables, kept))
+    joined = combine(tables, kept)
+    dataset = noted(
+        build(joined),
+        _left_out("broken_files", len(found), broken if on_error == "warn" else []),
+        _left_out("unknown_format", len(found), skipped),
+        *_shortened(joined.notes),
+    )
     dataset.attrs |= {"n_files": len(tables), "n_files_skipped": len(skipped), "n_files_broken": len(broken)}
     # A token of its own: dask would read every value and text to make one up, at more than the price of reading the files.
     return dataset.chunk(chunks, token=uuid4().hex) if chunks is not None else dataset
@@ -204,17 +214,17 @@ def _progress_bar(files: int) -> Any:
     return tqdm(total=files, desc="reading", unit="file")
 
 
-def _attempt(one: Found, layout: str | None, dim: str, format: str | None) -> Attempt:
+def _attempt(one: Found, layout: Layout | None, dim: str, format: str | None, answers: dict[Any, Any]) -> Attempt:
     """Read one file of several; what is wrong with it is returned, so that the first in order is reported and not the first in time."""
-    source = Source(one.path)
+    source = Source(one.path, answers)
     try:
         table = _read(source, format, one.explicit)
         if table is not None:
             one = one._replace(labels=_labels_of(one, layout, dim, table))
             check_place(table, one)
     except FileError as error:
-        return Attempt(one, None, [], error)
-    return Attempt(one, table, source.notes, None)
+        return Attempt(one, None, error)
+    return Attempt(one, table, None)
 
 
 def _read(source: Source, format: str | None, explicit: bool) -> Table | None:
@@ -232,35 +242,44 @@ def _read(source: Source, format: str | None, explicit: bool) -> Table | None:
         return None
 
 
-def _labels_of(one: Found, layout: str | None, dim: str, table: Table) -> dict[str, Any]:
+def _labels_of(one: Found, layout: Layout | None, dim: str, table: Table) -> dict[str, Any]:
     """Return the labels a file's place gives it: none where the file says itself where it belongs."""
     if layout is None:
-        placed = dim == "file" and formats()[str(table.attrs["format"])].placed
+        placed = dim == "file" and formats()[table.format].placed
         return one.labels or ({} if placed else {dim: one.label})
-    parsed = parse_layout(layout, one.path.absolute().as_posix())
+    parsed = layout.labels(one.path.absolute().as_posix())
     if parsed is None:
-        raise FileError(f"{one.path}: its path does not match layout={layout!r}")
+        raise FileError(f"{one.path}: its path does not match layout={layout.text!r}")
     return one.labels | parsed
 
 
-def _left_out(skipped: Sequence[str], broken: Sequence[str]) -> str:
-    """Say which files are not in the result, and why."""
-    parts = []
-    if broken:
-        parts.append(f"{len(broken)} are broken and left out: {listed(broken, 5)}")
-    if skipped:
-        parts.append(f"{len(skipped)} are of no known format and left out: {listed(skipped, 5)}")
-    return "; ".join(parts)
+LEFT_OUT = {"broken_files": "are broken and left out", "unknown_format": "are of no known format and left out"}
+"""Why files are not in the result, by the code of the note."""
+
+
+def _reason(code: str, names: Sequence[str]) -> str:
+    """Return how many files are not in the result, why, and the first of them."""
+    return f"{len(names)} {LEFT_OUT[code]}: {listed(names, 5)}"
+
+
+def _left_out(code: str, files: int, names: Sequence[str]) -> Note | None:
+    """Note which of the files are not in the result."""
+    values = {"files": len(names), "of": files, "names": list(names[:NAMED])}
+    return Note(code, f"of {files} files, {_reason(code, names)}", values) if names else None
 
 
 def _reasons(broken: Sequence[str], skipped: Sequence[str]) -> str:
-    """Say why nothing could be read."""
-    known = f"; formats that are known: {known_names()}" if skipped else ""
-    return f": {_left_out(skipped, broken)}{known}"
+    """Return why nothing could be read, for a message."""
+    reasons = [_reason(code, names) for code, names in zip(LEFT_OUT, (broken, skipped), strict=True) if names]
+    known = [f"formats that are known: {known_names()}"] if skipped else []
+    return f": {'; '.join(reasons + known)}"
 
 
-def _report(*notes: Sequence[str]) -> None:
-    """Warn once of all that is odd."""
-    lines = [note for some in notes for note in some]
-    if lines:
-        warn("; ".join(lines[:5]) + (f"; and {len(lines) - 5} more" if len(lines) > 5 else ""))
+def _shortened(notes: Sequence[Note]) -> list[Note]:
+    """Return the first notes of each kind, and how many more there are of it."""
+    kept: list[Note] = []
+    for code, count in Counter(note.code for note in notes).items():
+        kept += [note for note in notes if note.code == code][:MOST]
+        if count > MOST:
+            kept.append(Note(code, f"and {count - MOST} more of the kind {code!r}", {"notes": count - MOST}))
+    return kept

@@ -5,20 +5,20 @@ benchmark x params x mode x threads; these settings are in its label and coordin
 the methods of a group) are variables of their own.
 """
 
-import re
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from perfarray.conventions import BENCHMARK, HIGHER, LOWER, METRIC, SECONDS, THROUGHPUT, TIME, UNKNOWN, seconds_factor
-from perfarray.numerics.types import Floats, Integers
-from perfarray.readers.joining import rename_labels
+from perfarray.conventions import BENCHMARK, HIGHER, LOWER, SECONDS, THROUGHPUT, TIME, UNKNOWN, seconds_factor
+from perfarray.numerics.types import Integers
 from perfarray.readers.names import RESERVED, number_or_text, unique_labels, variable_name
+from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source
-from perfarray.tables.build import Column, Descriptor, Metric, Table
+from perfarray.tables.harmonise import rename_labels
+from perfarray.tables.table import Column, Descriptor, Metric, Table, column_of
 
 NAME = "jmh"
 
@@ -38,8 +38,11 @@ TAKEN = RESERVED | {"benchmark_name", "mode", "threads", *DESCRIPTORS.values()}
 TIME_MODES = ("avgt", "sample", "ss")
 """Modes whose score is a time."""
 
-NUMBERS = {float, int, str}
-"""Types of values; text is for "NaN" and infinities, which JSON does not have."""
+NOT_MEASURED = ("NaN",)
+"""What stands for a value that is none: JSON has no such number, and it is written as text."""
+
+WITHOUT_LIMIT = ("+INF", "-INF", "Infinity", "-Infinity")
+"""What a profiler divided by nothing writes: no value either."""
 
 Entry = dict[str, Any]
 Forks = list[list[float]]
@@ -54,6 +57,21 @@ class Unit(NamedTuple):
     common: str
 
 
+class Parts(NamedTuple):
+    """What the label of an entry is made of: the name, its params, what may have to be named too, and what tells it from its like."""
+
+    name: str
+    params: tuple[str, ...]
+    mode: str
+    threads: Any
+    repeated: str = ""
+
+    def label(self, with_mode: bool, with_threads: bool) -> str:
+        """Return `name[params,mode,threads]`."""
+        parts = [*self.params, *([f"mode={self.mode}"] if with_mode else []), *([f"threads={self.threads}"] if with_threads else [])]
+        return f"{self.name}[{','.join(parts)}]{self.repeated}" if parts else f"{self.name}{self.repeated}"
+
+
 class Piece(NamedTuple):
     """The values of one metric of one entry."""
 
@@ -64,12 +82,12 @@ class Piece(NamedTuple):
 
 
 def started(head: str) -> bool:
-    """Say whether a broken file began as JMH JSON."""
+    """Return whether a broken file began as JMH JSON."""
     return head.lstrip().startswith("[") and '"benchmark"' in head and ('"mode"' in head or '"jmhVersion"' in head)
 
 
 def recognise(source: Source) -> bool:
-    """Say whether the content is a list of JMH results."""
+    """Return whether the content is a list of JMH results."""
     content = source.json_or_none
     return isinstance(content, list) and bool(content) and all(isinstance(entry, dict) and "primaryMetric" in entry for entry in content)
 
@@ -81,75 +99,61 @@ def read(source: Source) -> Table:
         raise source.error("is not JMH JSON: expected a list of results with 'primaryMetric'")
     if not content:
         raise source.error("is an empty list: there is nothing to read")
-    names, jvm_dim = _labels(content, source)
+    parts, jvm_dim = _labels(content, source)
+    names = [own.label(*_named([parts])) for own in parts]
     taken = TAKEN | {_setting(key) for entry in content for key in entry.get("params") or ()}
     pieces = [list(_pieces(index, entry, taken, source)) for index, entry in enumerate(content)]
     lengths = [_fork_lengths(of_entry) for of_entry in pieces]
     sizes = [sum(of_entry) for of_entry in lengths]
-    codes, distinct = _coded(names)
-    labels = {BENCHMARK: Column(codes=np.repeat(codes, sizes), labels=distinct)}
-    if jvm_dim is not None:
-        codes, distinct = _coded(jvm_dim)
-        labels["jvm_args"] = Column(codes=np.repeat(codes, sizes), labels=distinct)
+    dims = {BENCHMARK: column_of(names)} | ({} if jvm_dim is None else {"jvm_args": column_of(jvm_dim)})
     metrics = _metrics(list(chain.from_iterable(pieces)), lengths, source)
     per_fork = np.array(list(chain.from_iterable(lengths)), dtype=np.intp)
     forks = np.concatenate([np.arange(len(of_entry)) for of_entry in lengths])
     return Table(
-        labels=labels,
+        labels={dim: Column(codes=np.repeat(column.codes, sizes), labels=column.labels) for dim, column in dims.items()},
         levels={"execution": np.repeat(forks, per_fork), "iteration": _counted(per_fork)},
         metrics=metrics,
         descriptors=_descriptors(content, names, jvm_dim),
-        attrs={METRIC: TIME if TIME in metrics else THROUGHPUT},
+        metric=TIME if TIME in metrics else THROUGHPUT,
+        parts={BENCHMARK: list(dict(zip(names, parts, strict=True)).values())},
     )
 
 
 def agree(tables: Sequence[Table]) -> list[Table]:
     """Name mode and threads in the labels of every file if one of them must, so that the same benchmark has the same label in all."""
-    said = [{name: set(table.descriptors[name].values.values()) for name in ("mode", "threads")} for table in tables]
-    several_modes = len(set().union(*(own["mode"] for own in said))) > 1
-    several_threads = set().union(*(own["threads"] for own in said)) != {1}
+    named = _named([table.parts[BENCHMARK] for table in tables])
     agreed = []
-    for table, own in zip(tables, said, strict=True):
-        missing_mode = several_modes and len(own["mode"]) == 1
-        missing_threads = several_threads and own["threads"] == {1}
-        agreed.append(_relabelled(table, missing_mode, missing_threads) if missing_mode or missing_threads else table)
+    for table in tables:
+        old = table.labels[BENCHMARK].labels
+        new = [parts.label(*named) for parts in table.parts[BENCHMARK]]
+        agreed.append(table if new == old else rename_labels(table, BENCHMARK, dict(zip(old, new, strict=True))))
     return agreed
 
 
-def _relabelled(table: Table, name_mode: bool, name_threads: bool) -> Table:
-    """Add mode and threads to the labels of one file."""
-    name_of, mode_of, threads_of = (
-        {key[0]: value for key, value in table.descriptors[name].values.items()} for name in ("benchmark_name", "mode", "threads")
-    )
-    labels = {}
-    for label in table.labels[BENCHMARK].labels:
-        said, number = re.fullmatch(r"(?s)(?:\[(.*)\])?(#\d+)?", label.removeprefix(name_of[label])).groups("")  # type: ignore[union-attr]
-        threads = f"threads={threads_of[label]}"
-        parts = [said.removesuffix(threads).removesuffix(",")] if said and said != threads else []
-        parts += [f"mode={mode_of[label]}"] if name_mode else []
-        parts += [threads] if name_threads or said.endswith(threads) else []
-        labels[label] = f"{name_of[label]}[{','.join(parts)}]{number}"
-    return rename_labels(table, BENCHMARK, labels)
+def _named(files: Sequence[Sequence[Parts]]) -> tuple[bool, bool]:
+    """Return whether labels name the mode, where several occur, and the threads, where several occur or it is not 1."""
+    every = [parts for own in files for parts in own]
+    return len({parts.mode for parts in every}) > 1, {parts.threads for parts in every} != {1}
 
 
-def _labels(content: list[Entry], source: Source) -> tuple[list[str], list[str] | None]:
-    """Name the entries `benchmark[params,mode,threads]`; entries that differ in nothing but jvmArgs lie along that dim.
-
-    Mode is named where several occur, threads where several occur or it is not 1.
-    """
-    say_mode = len({entry.get("mode") for entry in content}) > 1
-    say_threads = {entry.get("threads", 1) for entry in content} != {1}
-    names = []
-    for entry in content:
-        parts = [f"{key}={value}" for key, value in (entry.get("params") or {}).items()]
-        parts += [f"mode={entry.get('mode', UNKNOWN)}"] if say_mode else []
-        parts += [f"threads={entry.get('threads', 1)}"] if say_threads else []
-        name = str(entry.get("benchmark", UNKNOWN))
-        names.append(f"{name}[{','.join(parts)}]" if parts else name)
+def _labels(content: list[Entry], source: Source) -> tuple[list[Parts], list[str] | None]:
+    """Return what names the entries; entries that differ in nothing but jvmArgs lie along that dim."""
+    entries = [
+        Parts(
+            str(entry.get("benchmark", UNKNOWN)),
+            tuple(f"{key}={value}" for key, value in (entry.get("params") or {}).items()),
+            str(entry.get("mode", UNKNOWN)),
+            number_or_text(entry.get("threads", 1)),
+        )
+        for entry in content
+    ]
+    named = _named([entries])
+    names = [parts.label(*named) for parts in entries]
     jvm = [_jvm_args(entry) for entry in content]
     if len(set(names)) < len(names) and len(set(zip(names, jvm, strict=True))) == len(names):
-        return names, jvm
-    return unique_labels(names, source), None
+        return entries, jvm
+    labels = unique_labels(names, source)
+    return [own._replace(repeated=label.removeprefix(name)) for own, name, label in zip(entries, names, labels, strict=True)], None
 
 
 def _jvm_args(entry: Entry) -> str:
@@ -169,7 +173,7 @@ def _pieces(index: int, entry: Entry, taken: frozenset[str], source: Source) -> 
     yield Piece(index, unit.kind, unit, _forks(primary, index, "primaryMetric", source))
     for name, metric in (entry.get("secondaryMetrics") or {}).items():
         ours = variable_name(name.lstrip("·+"), "secondary_", taken)
-        yield Piece(index, ours, _unit(str(metric.get("scoreUnit", "1"))), _forks(metric, index, name, source))
+        yield Piece(index, ours, source.once(_unit, str(metric.get("scoreUnit", "1"))), _forks(metric, index, name, source))
 
 
 def _forks(metric: Entry, index: int, name: str, source: Source) -> Forks:
@@ -190,18 +194,17 @@ def _histogram_mean(counts: list[list[float]]) -> float:
 
 
 def _primary_unit(text: str, mode: Any, index: int, source: Source) -> Unit:
-    """Say what the primary metric is: the unit decides, and a mode that says otherwise is noted."""
-    unit = _unit(text)
+    """Return the unit of the primary metric, which decides what it is; a mode that says otherwise is noted."""
+    unit = source.once(_unit, text)
     if unit.kind not in (TIME, THROUGHPUT):
         raise source.error(f"entry {index} has unit {text!r}; expected a time per operation (ns/op) or operations per time (ops/s)")
-    if (unit.kind == TIME and mode == "thrpt") or (unit.kind == THROUGHPUT and mode in TIME_MODES):
-        start = f"{source.path}: mode {mode!r} and unit {text!r} contradict each other; the unit decides: read as a {unit.kind}"
-        if not any(note.startswith(start) for note in source.notes):
-            source.notes.append(f"{start} (entry {index} is the first)")
+    contradicts = mode == "thrpt" if unit.kind == TIME else mode in TIME_MODES
+    if contradicts and not any(note.values.get("mode") == mode and note.values.get("unit") == text for note in source.notes):
+        sentence = f"mode {mode!r} and unit {text!r} contradict each other; the unit decides: read as a {unit.kind}"
+        source.note("mode_contradicts_unit", f"{sentence} (entry {index} is the first)", mode=mode, unit=text, entry=index)
     return unit
 
 
-@lru_cache(maxsize=256)
 def _unit(text: str) -> Unit:
     """Read a unit: a time (also per operation), a rate (of operations: a throughput), or something else."""
     before, _, after = text.partition("/")
@@ -224,13 +227,6 @@ def _fork_lengths(pieces: list[Piece]) -> list[int]:
             own, lengths = own + [0] * (width - len(own)), lengths + [0] * (width - len(lengths))
             lengths = [max(pair) for pair in zip(own, lengths, strict=True)]
     return lengths
-
-
-def _coded(labels: list[str]) -> tuple[Integers, list[str]]:
-    """Return a code for every label, and the distinct labels in order of appearance."""
-    seen: dict[str, int] = {}
-    codes = [seen.setdefault(label, len(seen)) for label in labels]
-    return np.array(codes, dtype=np.intp), list(seen)
 
 
 def _counted(lengths: Integers) -> Integers:
@@ -269,27 +265,20 @@ def _metric(pieces: list[Piece], fork_starts: list[list[int]], rows: int, source
     lengths = np.array([len(fork) for piece in pieces for fork in piece.forks], dtype=np.intp)
     starts = [start for piece in pieces for start, _ in zip(fork_starts[piece.entry], piece.forks, strict=False)]
     values = np.full(rows, np.nan)
-    numbers = _numbers(flat, pieces, source)
+    primary = pieces[0].name in (TIME, THROUGHPUT)
+    missing = NOT_MEASURED if primary else (*NOT_MEASURED, *WITHOUT_LIMIT)
+    numbers = checked(flat, partial(_place, pieces), source, above_zero=pieces[0].name == TIME, missing=missing)
     if convert:
         numbers *= np.repeat([piece.unit.factor for piece in pieces], [sum(map(len, piece.forks)) for piece in pieces])
     values[np.repeat(np.array(starts, dtype=np.intp), lengths) + _counted(lengths)] = numbers
     return Metric(values=values, units=unit.written, better=HIGHER if unit.kind == THROUGHPUT else LOWER)
 
 
-def _numbers(flat: list[float], pieces: list[Piece], source: Source) -> Floats:
-    """Return values as numbers, or say which one is none."""
-    try:
-        if {type(value) for value in flat} <= NUMBERS:
-            return np.array(flat, dtype=float)
-    except ValueError:
-        pass
-    for piece in pieces:
-        for value in chain.from_iterable(piece.forks):
-            try:
-                float(value)
-            except (TypeError, ValueError):
-                raise source.error(f"entry {piece.entry}: a value of {piece.name!r} is {value!r}, where a number was expected") from None
-    raise source.error(f"{pieces[0].name!r} has values that are not numbers")
+def _place(pieces: list[Piece], index: int) -> str:
+    """Write where a value stands, for a message."""
+    places = [(piece, fork, place) for piece in pieces for fork, own in enumerate(piece.forks) for place in range(len(own))]
+    piece, fork, place = places[index]
+    return f"entry {piece.entry}: value {place} of fork {fork} of {piece.name!r}"
 
 
 def _descriptors(content: list[Entry], names: list[str], jvm_dim: list[str] | None) -> dict[str, Descriptor]:

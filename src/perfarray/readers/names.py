@@ -1,8 +1,8 @@
 """Names that files give: benchmarks that occur twice, variables that no file format would store, names that mean something else here."""
 
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
-from functools import lru_cache
 from typing import Any
 
 from perfarray.conventions import COMPARED, LEVELS, MARKS, THROUGHPUT, TIME
@@ -13,8 +13,12 @@ RESERVED = frozenset({*COMPARED, *LEVELS, *MARKS, TIME, THROUGHPUT})
 """Names that a setting or a further metric of a file must not take."""
 
 
-def unique_labels(names: Sequence[str], source: Source) -> list[str]:
-    """Keep every one of several benchmarks of the same name: the second becomes `name#2`; one note names them."""
+NAMED = 20
+"""Names that a note holds as data."""
+
+
+def unique_labels(names: Sequence[str], source: Source, repetition: str = "benchmark names occur more than once") -> list[str]:
+    """Keep every one of several labels of the same name: the second becomes `name#2`; one note names them."""
     taken = set(names)
     if len(taken) == len(names):
         return list(names)
@@ -27,18 +31,20 @@ def unique_labels(names: Sequence[str], source: Source) -> list[str]:
             counts[name] += 1
         taken.add(label)
         labels.append(label)
-    repeated = [name for name in counts if names.count(name) > 1]
-    source.notes.append(
-        f"{source.path}: {len(repeated)} benchmark names occur more than once; all are kept, the second as {repeated[0] + '#2'!r}: "
-        f"{listed(repeated, 5)}"
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    source.note(
+        "repeated_names",
+        f"{len(repeated)} {repetition}; all are kept, the second as {repeated[0] + '#2'!r}: {listed(repeated, 5)}",
+        repeated=len(repeated),
+        names=repeated[:NAMED],
     )
     return labels
 
 
 def variable_name(name: str, prefix: str, taken: Collection[str] = RESERVED) -> str:
     """Return a name a variable can have in every file format, with a prefix where it is taken."""
-    clean, begins_well = _cleaned(name)
-    return clean if begins_well and clean not in taken else f"{prefix}{clean}"
+    clean = re.sub(r"[/\x00-\x1f\x7f]", "_", name).strip()
+    return clean if re.match(r"\w", clean) and clean not in taken else f"{prefix}{clean}"
 
 
 def number_or_text(value: Any) -> Any:
@@ -46,10 +52,3 @@ def number_or_text(value: Any) -> Any:
     if value is None or (type(value) in (int, float) and abs(value) < 2**53):
         return value
     return str(value)
-
-
-@lru_cache(maxsize=1024)
-def _cleaned(name: str) -> tuple[str, bool]:
-    """Return a name without slashes and control characters, and whether it begins with a letter, a digit or `_`."""
-    clean = re.sub(r"[/\x00-\x1f\x7f]", "_", name).strip()
-    return clean, re.match(r"\w", clean) is not None

@@ -5,11 +5,16 @@ import gzip
 import json
 import lzma
 import zlib
+from collections.abc import Callable, Hashable
 from functools import cached_property
 from io import BytesIO
 from os import fstat
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
+
+from perfarray.timings.notes import Note
+
+T = TypeVar("T")
 
 LARGEST = 1 << 30
 """Bytes a file may hold, packed or not."""
@@ -34,12 +39,25 @@ class FileError(ValueError):
 class Source:
     """One file: its path, its text, and its JSON, each read once and only when asked for; and what is odd about it.
 
-    Readers put what a user should know into `notes`; whoever reads emits them in one warning.
+    Readers put what a user should know into `notes`. `answers` is what the files of one archive have in common: what `once` was asked.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, answers: dict[Any, Any] | None = None) -> None:
         self.path = path
-        self.notes: list[str] = []
+        self.notes: list[Note] = []
+        self._answers: dict[Any, Any] = {} if answers is None else answers
+
+    def once(self, function: Callable[..., T], *arguments: Hashable) -> T:
+        """Return what a function makes of texts, worked out once for all files of an archive."""
+        key = (function, *arguments)
+        if key not in self._answers:
+            self._answers[key] = function(*arguments)
+        answer: T = self._answers[key]
+        return answer
+
+    def note(self, code: str, sentence: str, **values: Any) -> None:
+        """Note what is odd about this file; the sentence goes on after its name."""
+        self.notes.append(Note(code, f"{self.path}: {sentence}", {"file": str(self.path), **values}))
 
     def error(self, message: str) -> FileError:
         """Return an error that names this file."""
@@ -146,6 +164,6 @@ def _beginning(file: Any) -> bytes:
 
 
 def _is_cut_off(text: str, error: json.JSONDecodeError) -> bool:
-    """Say whether the JSON makes no sense because its end is missing."""
+    """Return whether the JSON makes no sense because its end is missing."""
     closing = {"{": "}", "[": "]"}.get(text[:1], "")
     return not text.endswith(closing) or error.pos >= len(error.doc.rstrip()) - 1

@@ -4,15 +4,17 @@ Versions 3 to 6 (2016-17, `version` an integer) and "1.0" (since, a string) are 
 and are no executions: they are counted in `attrs["n_calibration_runs"]`.
 """
 
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from perfarray.conventions import BENCHMARK, LOWER, METRIC, SECONDS, TIME
+from perfarray.conventions import BENCHMARK, LOWER, SECONDS, TIME
 from perfarray.numerics.types import Integers
 from perfarray.readers.names import number_or_text, unique_labels
+from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source
-from perfarray.tables.build import Column, Descriptor, Metric, Table
+from perfarray.tables.table import Column, Descriptor, Metric, Table
 
 NAME = "pyperf"
 
@@ -41,12 +43,12 @@ Metadata = dict[str, Any]
 
 
 def started(head: str) -> bool:
-    """Say whether a broken file began as pyperf JSON."""
+    """Return whether a broken file began as pyperf JSON."""
     return '"benchmarks"' in head and any(f'"{word}"' in head for word in ("runs", "warmups", "perf_version", "common_metadata"))
 
 
 def recognise(source: Source) -> bool:
-    """Say whether the content is a pyperf suite."""
+    """Return whether the content is a pyperf suite."""
     content = source.json_or_none
     if not isinstance(content, dict) or "version" not in content:
         return False
@@ -137,31 +139,46 @@ def _table(source: Source, runs: _Runs, names: list[str], metadata: list[Metadat
     length = cold + warm
     iteration = np.arange(len(runs.values)) - np.repeat(np.cumsum(length) - length, length)
     codes = np.repeat(bench, length)
-    metrics = _metrics(source, runs, [str(known.get("unit", "second")) for known in metadata], codes)
+    places = _Places(names, codes, np.repeat(execution, length), iteration)
+    metrics = _metrics(source, runs, [str(known.get("unit", "second")) for known in metadata], places)
     return Table(
         labels={BENCHMARK: Column(codes=codes, labels=names)},
         levels={"execution": np.repeat(execution, length), "iteration": iteration},
         metrics=metrics,
         marks={"warmup": iteration < np.repeat(cold, length)},
         descriptors=_descriptors(names, metadata, runs, execution),
-        attrs={METRIC: TIME if TIME in metrics else next(iter(metrics)), "n_calibration_runs": runs.calibrations},
+        metric=TIME if TIME in metrics else next(iter(metrics)),
+        counts={"n_calibration_runs": runs.calibrations},
     )
 
 
-def _metrics(source: Source, runs: _Runs, units: list[str], codes: Integers) -> dict[str, Metric]:
+class _Places(NamedTuple):
+    """Where each value stands: its benchmark, execution and iteration."""
+
+    names: list[str]
+    benchmark: Integers
+    execution: Integers
+    iteration: Integers
+
+    def of(self, rows: Integers, index: int) -> str:
+        """Write the place of a value, for a message."""
+        row = rows[index]
+        return f"value {self.iteration[row]} of execution {self.execution[row]} of {self.names[self.benchmark[row]]!r}"
+
+
+def _metrics(source: Source, runs: _Runs, units: list[str], places: _Places) -> dict[str, Metric]:
     """Return one variable for each unit there is, empty where a benchmark has another."""
     unknown = sorted(set(units) - set(VARIABLES))
     if unknown:
         raise source.error(f"unit {unknown[0]!r} is not one pyperf knows: {', '.join(VARIABLES)}")
-    if not {type(value) for value in runs.values} <= {float, int}:
-        place = next(value for value in runs.values if type(value) not in (float, int))
-        raise source.error(f"a value is {place!r}, where a number was expected")
-    numbers = np.array(runs.values, dtype=float)
     metrics = {}
     for unit in dict.fromkeys(units):
         name, ours = VARIABLES[unit]
-        of_unit = np.array([other == unit for other in units])[codes]
-        metrics[name] = Metric(values=np.where(of_unit, numbers, np.nan), units=ours, better=LOWER)
+        rows = np.flatnonzero(np.array([other == unit for other in units])[places.benchmark])
+        stated = runs.values if len(rows) == len(runs.values) else [runs.values[row] for row in rows]
+        values = np.full(len(runs.values), np.nan)
+        values[rows] = checked(stated, partial(places.of, rows), source, above_zero=name == TIME)
+        metrics[name] = Metric(values=values, units=ours, better=LOWER)
     return metrics
 
 

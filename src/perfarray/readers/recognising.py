@@ -8,7 +8,7 @@ from pkgutil import walk_packages
 from typing import NamedTuple
 
 from perfarray.readers.opening import FileError, Source
-from perfarray.tables.build import Table
+from perfarray.tables.table import Table
 from perfarray.timings.validation import listed
 
 MISFIT = (ArithmeticError, AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
@@ -18,9 +18,9 @@ MISFIT = (ArithmeticError, AttributeError, IndexError, KeyError, RecursionError,
 class Format(NamedTuple):
     """How one format is recognised and read.
 
-    `recognise` looks at content (never only at the name) and raises nothing but FileError; `started` says of a file too broken to parse
-    whether it began as this format; `agree` (optional) makes the tables of several files name their benchmarks alike; `placed` (PLACED in
-    the module, optional) says that a file itself tells where it belongs, so that its path is not needed for a label.
+    `recognise` looks at content (never only at the name) and raises nothing but FileError; `started` tells of a file too broken to parse
+    whether it began as this format; `agree` (optional) makes the tables of several files say the same of what they share; `placed` (PLACED
+    in the module, optional): a file itself tells where it belongs, so that its path is not needed for a label.
     """
 
     name: str
@@ -87,11 +87,11 @@ def read_table(source: Source, known: Format) -> Table:
         raise
     except MISFIT as error:
         raise source.error(f"began as {known.name} and does not go on as such ({type(error).__name__}: {error})") from error
-    return replace(table, attrs={"format": known.name} | table.attrs)
+    return replace(table, format=known.name, notes=(*source.notes, *table.notes))
 
 
 def not_recognised(source: Source) -> FileError:
-    """Say why a file that was named cannot be read: it is no text, empty, broken, or of another kind."""
+    """Return why a file that was named cannot be read: it is no text, empty, broken, or of another kind."""
     if not source.text or source.text.isspace():
         return source.error("is empty")
     if source.looks_like_json and source.json_or_none is None:

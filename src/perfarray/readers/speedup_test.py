@@ -6,15 +6,17 @@ configuration. What the file calls Sample1 and Sample2 are the labels of `versio
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from perfarray.conventions import BENCHMARK, EXECUTION, TIME, VERSION
+from perfarray.numerics.types import Floats
+from perfarray.readers.numbers import checked, number
 from perfarray.readers.opening import FileError, Source
-from perfarray.tables.build import Descriptor, Metric, Table, column_of
+from perfarray.tables.table import Descriptor, Metric, Table, column_of
 from perfarray.timings.validation import listed
 
 NAME = "speedup_test"
@@ -27,25 +29,25 @@ SAMPLES = ("Sample1", "Sample2")
 
 
 class Entry(NamedTuple):
-    """A line of the configuration with the values of its two files; a file that cannot be read has none, and is named.
+    """A line of the configuration with the values of its two files; a file that cannot be read has none, and is named with the reason.
 
     The confidence level and the weight are NaN where the line has no valid one.
     """
 
     name: str
-    samples: tuple[list[float], list[float]]
+    samples: tuple[Floats, Floats]
     level: float
     weight: float
-    unreadable: tuple[str, ...]
+    unreadable: Mapping[str, str]
 
 
 def started(head: str) -> bool:
-    """Say whether a file begins with the header of a configuration."""
+    """Return whether a file begins with the header of a configuration."""
     return "\n" in head and _fields(head.partition("\n")[0]) == COLUMNS
 
 
 def recognise(source: Source) -> bool:
-    """Say whether the first line holds the five fields."""
+    """Return whether the first line holds the five fields."""
     return _fields(source.text.partition("\n")[0]) == COLUMNS
 
 
@@ -53,10 +55,10 @@ def read(source: Source) -> Table:
     """Read the configuration and its samples; a sample that cannot be read is a note, and the others go on."""
     found = entries(source)
     for entry in found:
-        source.notes += [
-            f"{source.path}: sample file {file!r} is missing, empty or not numbers; it is left out" for file in entry.unreadable
-        ]
-    if not any(any(entry.samples) for entry in found):
+        for file, reason in entry.unreadable.items():
+            sentence = f"sample file {file!r} is missing, empty or not numbers; it is left out ({reason})"
+            source.note("unreadable_sample", sentence, sample=file)
+    if not any(len(sample) for entry in found for sample in entry.samples):
         raise source.error(f"none of its sample files can be read: {listed([file for entry in found for file in entry.unreadable], 4)}")
     return table_of_entries(found)
 
@@ -75,14 +77,14 @@ def entries(source: Source) -> list[Entry]:
     if not rows:
         raise source.error("has a header and no benchmark")
     found: list[Entry] = []
-    for number, row in enumerate(rows, 1):
+    for place, row in enumerate(rows, 1):
         if not 3 <= len(row) <= len(COLUMNS):
-            raise source.error(f"benchmark {number} has {len(row)} fields, not {len(COLUMNS)}: {','.join(row)!r}")
+            raise source.error(f"benchmark {place} has {len(row)} fields, not {len(COLUMNS)}: {','.join(row)!r}")
         name, one, two, level, weight = (*(cell.strip() for cell in row), "", "")[: len(COLUMNS)]
         if any(entry.name == name for entry in found):
-            raise source.error(f"benchmark {number} is called {name!r}, as another one is")
-        samples = _sample(source, one), _sample(source, two)
-        unreadable = tuple(file for file, values in zip((one, two), samples, strict=True) if not values)
+            raise source.error(f"benchmark {place} is called {name!r}, as another one is")
+        unreadable: dict[str, str] = {}
+        samples = _sample(source, one, unreadable), _sample(source, two, unreadable)
         share = _number(level)
         found.append(Entry(name, samples, share if 0 < share < 1 else np.nan, _number(weight), unreadable))
     return found
@@ -109,14 +111,17 @@ def table_of_entries(found: Sequence[Entry]) -> Table:
     )
 
 
-def _sample(source: Source, file: str) -> list[float]:
-    """Return the times of a sample file; none where it is missing, empty or not numbers."""
-    path = Path(file) if Path(file).is_file() else source.path.parent / file
+def _sample(source: Source, file: str, unreadable: dict[str, str]) -> Floats:
+    """Return the times of a sample file; none where it cannot be read, which is then said in `unreadable`."""
+    sample = Source(Path(file) if Path(file).is_file() else source.path.parent / file)
     try:
-        values = [float(word) for word in Source(path).text.replace(",", " ").split()]
-    except (FileError, ValueError):
-        return []
-    return values if np.isfinite(values).all() else []
+        words = sample.text.replace(",", " ").split()
+        if not words:
+            raise sample.error("is empty")
+        return checked(words, lambda index: f"value {index + 1}", sample, above_zero=True)
+    except FileError as error:
+        unreadable[file] = str(error)
+        return np.empty(0)
 
 
 def _fields(line: str) -> tuple[str, ...]:
@@ -126,7 +131,5 @@ def _fields(line: str) -> tuple[str, ...]:
 
 def _number(text: str) -> float:
     """Return a number, NaN for an empty field, NA, or anything else."""
-    try:
-        return float(text)
-    except ValueError:
-        return np.nan
+    value = number(text)
+    return np.nan if value is None else value

@@ -9,15 +9,17 @@ import io
 import re
 import warnings
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from perfarray.conventions import COMPARED, HIGHER, LEVELS, LOWER, MARKS, SECONDS, THROUGHPUT, TIME, seconds_factor
 from perfarray.readers.names import variable_name
+from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source
-from perfarray.tables.build import Table
 from perfarray.tables.frames import table_of
+from perfarray.tables.table import Table
 from perfarray.timings.validation import listed
 
 NAME = "tidy_csv"
@@ -41,24 +43,24 @@ FOREIGN = (("benchmark", "time", "ratio"),)
 
 
 def started(head: str) -> bool:
-    """Say whether a file that is not all text has the header of a table."""
+    """Return whether a file that is not all text has the header of a table."""
     return "\n" in head[len(_comments(head)) :] and _is_tidy(head)
 
 
 def recognise(source: Source) -> bool:
-    """Say whether the header names a dim and a column of values."""
+    """Return whether the header names a dim and a column of values."""
     return not source.looks_like_json and _is_tidy(source.text[:LONGEST])
 
 
 def read(source: Source) -> Table:
     """Read the table; text columns that no dim explains are dims of their own."""
-    said = dict(re.findall(r"^#\s*(\w+)\s*:[^\S\n]*(.*?)[^\S\n]*$", _comments(source.text[:LONGEST]), re.M))
+    comments = dict(re.findall(r"^#\s*(\w+)\s*:[^\S\n]*(.*?)[^\S\n]*$", _comments(source.text[:LONGEST]), re.M))
     frame = _frame(source)
-    found = _value_columns(source, frame.columns, said)
+    found = _value_columns(source, frame.columns, comments)
     units = {metric: unit for metric, (_, unit) in found.items()}
     for column, _ in found.values():
         frame[column] = _numbers(source, frame[column])
-    better = {metric: said.get("better", HIGHER if metric == THROUGHPUT else LOWER) for metric in found}
+    better = {metric: comments.get("better", HIGHER if metric == THROUGHPUT else LOWER) for metric in found}
     value = {metric: column for metric, (column, _) in found.items()}
     others = {name: variable_name(name, "column_", ()) for name in frame.columns if name not in value.values()}
     try:
@@ -67,18 +69,21 @@ def read(source: Source) -> Table:
             value=value,
             units=units,
             better=better,
-            shared=said.get("shared_levels", "").split(),
+            shared=comments.get("shared_levels", "").split(),
             texts_are_dims=True,
         )
     except ValueError as error:
         raise source.error(str(error)) from None
     _check_single(source, table)
-    source.notes += [f"{source.path}: {note}" for note in table.notes]
-    return table
+    if TIME in found:
+        _check_times(source, frame[found[TIME][0]], table)
+    for note in table.notes:
+        source.note(note.code, note.message, **note.values)
+    return replace(table, notes=())
 
 
 def _is_tidy(text: str) -> bool:
-    """Say whether the header names a dim and a column of values."""
+    """Return whether the header names a dim and a column of values."""
     columns = _header(text)
     known = any(_value_column(name) for name in columns) or re.search(r"^#\s*metric\s*:", _comments(text), re.M) is not None
     return known and any(name in (*COMPARED, *LEVELS) for name in columns) and tuple(columns) not in FOREIGN
@@ -97,7 +102,7 @@ def _value_column(name: str) -> tuple[str, str, bool] | None:
     return None
 
 
-def _value_columns(source: Source, columns: Iterable[str], said: dict[str, str]) -> dict[str, tuple[str, str]]:
+def _value_columns(source: Source, columns: Iterable[str], comments: dict[str, str]) -> dict[str, tuple[str, str]]:
     """Return variable to column and unit; what a comment says must agree with the name."""
     names = list(columns)
     found: dict[str, tuple[str, str]] = {}
@@ -111,7 +116,7 @@ def _value_columns(source: Source, columns: Iterable[str], said: dict[str, str])
             raise source.error(f"has two columns of {metric}, {found[metric][0]!r} and {name!r}; keep one")
         found[metric] = (name, unit)
         stated[metric] = by_name
-    main = said.get("metric")
+    main = comments.get("metric")
     if main is not None and main not in found:
         if main not in names:
             raise source.error(f"says its values are in column {main!r}; its columns are {listed(names, 30)}")
@@ -119,14 +124,14 @@ def _value_columns(source: Source, columns: Iterable[str], said: dict[str, str])
         stated[main] = False
     if not found:
         raise source.error(f"has no column of values: expected one of {listed([*VALUES, *UNITS_AS_NAMES], 30)}; it has {listed(names, 30)}")
-    if "units" in said:
+    if "units" in comments:
         metric = main or next((name for name in (TIME, THROUGHPUT) if name in found), next(iter(found)))
         column, unit = found[metric]
-        if stated[metric] and seconds_factor(unit) != seconds_factor(said["units"]):
-            raise source.error(f"says its units are {said['units']!r}, and its column of values is {column!r}; one of them is wrong")
-        if metric in (TIME, "cpu_time") and seconds_factor(said["units"]) is None:
-            raise source.error(f"says its times are in {said['units']!r}, which is not a unit of time")
-        found[metric] = (column, said["units"])
+        if stated[metric] and seconds_factor(unit) != seconds_factor(comments["units"]):
+            raise source.error(f"says its units are {comments['units']!r}, and its column of values is {column!r}; one of them is wrong")
+        if metric in (TIME, "cpu_time") and seconds_factor(comments["units"]) is None:
+            raise source.error(f"says its times are in {comments['units']!r}, which is not a unit of time")
+        found[metric] = (column, comments["units"])
     first = main or next((name for name in (TIME, THROUGHPUT) if name in found), None)
     return {first: found[first], **found} if first else found
 
@@ -160,7 +165,7 @@ def _frame(source: Source) -> pd.DataFrame:
     if frame.empty:
         raise source.error("has a header and no rows")
     for name in labels:
-        if frame[name].str.fullmatch(r"0|[1-9]\d{0,15}").all():
+        if frame[name].str.fullmatch(r"0|[1-9][0-9]{0,15}").all():
             frame[name] = frame[name].astype(int)
     for name in frame.columns.intersection(list(MARKS)):
         frame[name] = frame[name].fillna(False) if frame[name].dtype == object else frame[name]
@@ -182,16 +187,20 @@ def _check_width(source: Source, text: str, columns: list[str]) -> None:
 
 
 def _numbers(source: Source, column: "pd.Series[float]") -> "pd.Series[float]":
-    """Return a column of values as numbers, or say where it is not."""
-    numbers = pd.to_numeric(column, errors="coerce")
-    wrong = numbers.isna() & column.notna()
-    if wrong.any() or column.dtype == bool:
-        first = int(wrong.to_numpy().argmax())
-        raise source.error(
-            f"column {column.name!r} holds {int(wrong.sum()) or len(column)} values that are not numbers, the first "
-            f"{str(column.iloc[first])!r} in row {first + 1} under the header"
-        )
-    return numbers.astype(float)
+    """Return a column of values as numbers, or raise at the first that is none."""
+    stated = column[column.notna()]
+    values = stated.tolist() if column.dtype.kind in "ifb" else list(map(str, stated))
+    rows = stated.index + 1
+    numbers = checked(values, lambda index: f"column {column.name!r}, row {rows[index]} under the header,", source)
+    return pd.Series(numbers, index=stated.index, name=column.name).reindex(column.index)
+
+
+def _check_times(source: Source, column: "pd.Series[float]", table: Table) -> None:
+    """Raise at the first time that is not above 0, in a run that did not fail."""
+    values = column.to_numpy()
+    rows = np.flatnonzero(~np.isnan(values) & ~table.marks.get("failed", np.zeros(len(values), dtype=bool)))
+    place = f"column {column.name!r}, row %d under the header,"
+    checked(values[rows].tolist(), lambda index: place % (rows[index] + 1), source, above_zero=True)
 
 
 def _check_single(source: Source, table: Table) -> None:

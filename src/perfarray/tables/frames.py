@@ -9,10 +9,11 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import COMPARED, HIGHER, ITERATION, LEVELS, LOWER, MARKS, METRIC, TIME, UNKNOWN, seconds_factor
+from perfarray.conventions import COMPARED, HIGHER, ITERATION, LEVELS, LOWER, MARKS, TIME, UNKNOWN, seconds_factor
 from perfarray.numerics.types import Integers, Mask
-from perfarray.tables.build import Column, Metric, Table, build, column_of, in_seconds, number_within, row_in_parent
-from perfarray.timings.notes import warn
+from perfarray.tables.build import build
+from perfarray.tables.table import Column, Metric, Table, column_of, in_seconds, level_order, number_within, row_in_parent
+from perfarray.timings.notes import Note, noted
 from perfarray.timings.resolve import Data, check_names
 from perfarray.timings.validation import check_choice, listed
 
@@ -75,8 +76,7 @@ def to_timings(
         shared = str(frame.attrs.get("shared_levels", "")).split()
     flat = frame.reset_index() if any(name is not None for name in frame.index.names) else frame
     table = table_of(flat, value=value, units=units, better=better, level=level, shared=shared, dims=dims)
-    warn(*table.notes)
-    return build(table)
+    return noted(build(table), *table.notes)
 
 
 def table_of(
@@ -107,16 +107,15 @@ def table_of(
         compared = _unexplained_texts(others, labels, repetitions)
         labels |= {name: _label_column(others.pop(name)) for name in compared}
     levels = _number_levels(labels, repetitions, level, len(frame), common)
-    notes = [*_unclaimed(others, labels, levels, repetitions), *_other_units(metrics, units)]
     return Table(
         labels=labels,
         levels=levels,
         metrics={name: in_seconds(_metric(frame[column], name, units, better)) for name, column in metrics.items()},
         marks={mark: _mark(frame[mark]) for mark in MARKS if mark in frame.columns},
         columns={name: _placed(series, labels, levels) for name, series in others.items()},
-        attrs={METRIC: next(iter(metrics))},
+        metric=next(iter(metrics)),
         shared=tuple(name for name in common if name in levels),
-        notes=tuple(notes),
+        notes=(*_unclaimed(others, labels, levels, repetitions), *_other_units(metrics, units)),
     )
 
 
@@ -125,8 +124,8 @@ def _unclaimed(
     labels: Mapping[str, Column],
     levels: Mapping[str, Integers],
     repetitions: Mapping[str, pd.Series],
-) -> list[str]:
-    """Name the columns that vary among rows which were only numbered: they may say what is compared, or what is a repetition."""
+) -> list[Note]:
+    """Note the columns that vary among rows which were only numbered: they may say what is compared, or what is a repetition."""
     numbered = [name for name in levels if name not in repetitions]
     if not numbered or levels[numbered[0]].max(initial=0) == 0:
         return []
@@ -139,24 +138,24 @@ def _unclaimed(
             suspects.append(name)
     if not suspects:
         return []
-    return [
+    sentence = (
         f"column {listed(suspects)} varies among rows that nothing else tells apart; they are numbered as {numbered[0]}s. If it says "
         "what is compared, name it as a dim; if it numbers repetitions, as a level: rename it, or "
         f"to_timings(..., {numbered[0]}={suspects[0]!r})"
-    ]
+    )
+    return [Note("unclaimed_column", sentence, {"columns": suspects, "level": numbered[0]})]
 
 
-def _other_units(metrics: Mapping[str, str], units: str | Mapping[str, str]) -> list[str]:
-    """Name the columns whose name ends in another unit of time than the one said."""
+def _other_units(metrics: Mapping[str, str], units: str | Mapping[str, str]) -> list[Note]:
+    """Note the columns whose name ends in another unit of time than the one said."""
     notes = []
     for name, column in metrics.items():
         said = units.get(name, "1") if isinstance(units, Mapping) else units
         ending = re.search(r"(?:^|[_\s(\[])(ns|us|µs|ms|s|sec|min)[)\]]?$", str(column))
         factor = seconds_factor(ending.group(1)) if ending else None
         if ending and factor is not None and isinstance(said, str) and seconds_factor(said) not in (None, factor):
-            notes.append(
-                f"column {column!r} is taken to be in {said!r}, as units= says; if its name is right, give units={ending.group(1)!r}"
-            )
+            sentence = f"column {column!r} is taken to be in {said!r}, as units= says; if its name is right, give units={ending.group(1)!r}"
+            notes.append(Note("other_unit", sentence, {"column": column, "units": said, "named": ending.group(1)}))
     return notes
 
 
@@ -192,7 +191,7 @@ def _number_levels(
     labels: Mapping[str, Column], repetitions: Mapping[str, pd.Series], level: str, rows: int, shared: Sequence[str]
 ) -> dict[str, Integers]:
     """Number repetitions from 0 inside their parents; rows nothing tells apart are numbered along the level nobody named."""
-    order = sorted(repetitions, key=lambda name: LEVELS.index(name) if name in LEVELS else -1)
+    order = sorted(repetitions, key=level_order)
     parents = [column.codes for column in labels.values()]
     numbered: dict[str, Integers] = {}
     for name in order:
@@ -271,7 +270,7 @@ def _placed(series: pd.Series, labels: Mapping[str, Column], levels: Mapping[str
 
 
 def _depends_only_on(codes: Integers, by: Sequence[Integers]) -> bool:
-    """Say whether rows that agree in `by` agree in `codes`."""
+    """Return whether rows that agree in `by` agree in `codes`."""
     if not by:
         return bool((codes == codes[0]).all())
     order = np.lexsort(tuple(by))
@@ -335,7 +334,7 @@ def from_samples(
         labels={dim: column_of(names)},
         levels={name: np.array([place[i] for place in positions], dtype=np.intp) for i, name in enumerate(levels)},
         metrics={TIME: in_seconds(Metric(values=np.array(numbers, dtype=float), units=units))},
-        attrs={METRIC: TIME},
+        metric=TIME,
     )
     return build(table)
 

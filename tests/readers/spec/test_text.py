@@ -229,6 +229,12 @@ def test_the_number_in_the_name_is_the_session(tmp_path):
     assert merged.sizes["execution"] == 6
 
 
+def test_attrs_are_for_users(tmp_path):
+    """What a reader tells the joiner is no attr of the result."""
+    times = read(tmp_path, spec_report(*TWO))
+    assert set(times.attrs) == {"format", "metric", "n_tied", "n_partly_tied", "n_without_system_info"}
+
+
 def test_suites_machines_and_compilers_are_joined(tmp_path):
     """Benchmarks of several suites, each with its name; nothing lies along `file`."""
     fp = spec_report(*spec_rows("503.gamma_r"), score="SPECrate(R)2017_fp_base", built="Built with GCC 14.1.0 from Some Linux with -O3")
@@ -294,7 +300,9 @@ def test_every_genuine_report_reads():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = perfarray.read_archive(ARCHIVES / "spec_txt", format="spec_text", on_error="warn")
-    assert [str(one.message)[:7] for one in caught] == ["of 353 ", "what th"]
+    assert [[note.code for note in one.message.notes] for one in caught] == [
+        ["unknown_format", "contradicted_descriptors", "published_twice"]
+    ]
     runs = [runs_of(path) for path in paths]
     assert int(found["time"].count()) == sum(len(table) for table in tables) == sum(len(times) for one in runs for times in one.values())
     assert found.attrs["n_without_system_info"] == sum("System Info:" not in path.read_text() for path in paths)

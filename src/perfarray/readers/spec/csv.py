@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perfarray.conventions import BENCHMARK, EXECUTION, HIGHER, MACHINE, METRIC, TIME, UNKNOWN
+from perfarray.conventions import BENCHMARK, EXECUTION, HIGHER, MACHINE, TIME, UNKNOWN
+from perfarray.readers.numbers import positive
 from perfarray.readers.opening import Source
-from perfarray.readers.spec.system import number, suite_name
-from perfarray.tables.build import Column, Descriptor, Metric, Table, column_of, constant_column
+from perfarray.readers.spec.suites import suite_name
 from perfarray.tables.descriptions.readings import machine_numbers, stated
+from perfarray.tables.table import Column, Descriptor, Metric, Table, column_of, constant_column
 
 NAME = "spec_csv"
 
@@ -112,13 +113,13 @@ class Run(NamedTuple):
 
 
 def started(head: str) -> bool:
-    """Say whether a file that is not all text began as a result."""
+    """Return whether a file that is not all text began as a result."""
     return re.match(r"\s*valid,[01]", head) is not None
 
 
 def recognise(source: Source) -> bool:
-    """Say whether the table of results stands under its title near the beginning."""
-    return re.search(rf'^"?{FULL}"?\s*\nBenchmark,', source.head, re.M) is not None
+    """Return whether the table of results stands under its title near the beginning."""
+    return FULL in source.head and re.search(rf'^"?{FULL}"?\s*\nBenchmark,', source.head, re.M) is not None
 
 
 def read(source: Source) -> Table:
@@ -139,7 +140,8 @@ def read(source: Source) -> Table:
     about |= _first_line(lines, titles[0])
     missing = [block for block in BLOCKS if not any(cells == [block] for _, cells in lines[end + 1 :])]
     if missing:
-        source.notes.append(f"{source.path}: is cut off at line {lines[-1][0]}, before {' and '.join(missing)}; what they say is unknown")
+        sentence = f"is cut off at line {lines[-1][0]}, before {' and '.join(missing)}; what they say is unknown"
+        source.note("cut_off", sentence, line=lines[-1][0], missing=missing)
     return _table(runs, benchmarks, about, suite)
 
 
@@ -194,7 +196,7 @@ def _run(cells: list[str], place: int, tuning: str, columns: dict[str, int], sou
         raise source.error(f"line {place}: the {tuning} run of {cells[0]!r} has no status; the row has {len(cells)} cells and is cut off")
     values = {}
     for what, text in own.items():
-        value = number(text)
+        value = positive(text)
         if value is None and (text or what == "time") and status == SUCCESS:
             raise source.error(f"line {place}: the {what} of the {tuning} run of {cells[0]!r} is {text!r}; expected a number above 0")
         values[what] = np.nan if value is None else value
@@ -270,7 +272,7 @@ def _table(runs: Sequence[Run], benchmarks: list[str], about: dict[str, Any], su
         },
         marks={"failed": np.array([run.failed for run in runs]), "copied": _copied(runs)},
         descriptors=descriptors,
-        attrs={METRIC: TIME},
+        metric=TIME,
     )
 
 

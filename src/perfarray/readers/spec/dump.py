@@ -8,16 +8,17 @@ import csv
 import io
 import re
 import warnings
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from perfarray.conventions import HIGHER, MACHINE, METRIC, UNKNOWN
+from perfarray.conventions import HIGHER, MACHINE, UNKNOWN
+from perfarray.readers.names import unique_labels
+from perfarray.readers.numbers import number, numbers
 from perfarray.readers.opening import Source
-from perfarray.tables.build import Column, Descriptor, Metric, Table
+from perfarray.tables.table import Column, Descriptor, Metric, Table
 from perfarray.timings.validation import listed
 
 NAME = "spec_dump"
@@ -93,12 +94,12 @@ LONGEST = 1 << 16
 
 
 def started(head: str) -> bool:
-    """Say whether a file that is not all text began with the head of a dump."""
+    """Return whether a file that is not all text began with the head of a dump."""
     return "\n" in head and _is_dump(head)
 
 
 def recognise(source: Source) -> bool:
-    """Say whether the head names a system and a score."""
+    """Return whether the head names a system and a score."""
     return not source.looks_like_json and _is_dump(source.text[:LONGEST])
 
 
@@ -131,7 +132,8 @@ def read(source: Source) -> Table:
             name: Descriptor(dims=(MACHINE,), values=dict(zip(((label,) for label in machines), column, strict=True)), keep=(MACHINE,))
             for name, column in known.items()
         },
-        attrs={METRIC: next(iter(values)), "n_not_measured": int(sum(np.isnan(of_metric).sum() for of_metric in values.values()))},
+        metric=next(iter(values)),
+        counts={"n_not_measured": int(sum(np.isnan(of_metric).sum() for of_metric in values.values()))},
     )
 
 
@@ -143,7 +145,7 @@ def _key(name: Any) -> str:
 
 
 def _is_dump(text: str) -> bool:
-    """Say whether the head names a system, its vendor or suite, and a score."""
+    """Return whether the head names a system, its vendor or suite, and a score."""
     keys = {_key(name) for name in text.partition("\n")[0].split(_separator(text))}
     return "system" in keys and not keys.isdisjoint(SCORES) and not keys.isdisjoint({"hardwarevendor", "benchmark"})
 
@@ -189,47 +191,29 @@ def _names(columns: Sequence[Any]) -> dict[int, str]:
 def _described(name: str, column: Sequence[str]) -> list[Any]:
     """Return a column as numbers if all that is said in it is a number, else as text."""
     said = [None if (plain := text.strip()) in NOT_SAID else plain for text in column]
-    numbers = [] if name in LABEL else _all_numbers(said)
-    if not numbers:
+    values = [] if name in LABEL else _all_numbers(said)
+    if not values:
         return [UNKNOWN if text is None else text for text in said]
     if name in COUNTS or OF_BENCHMARK.fullmatch("".join(reversed(name.split("_")))):
-        numbers = [value or None for value in numbers]
-    return numbers
+        values = [value or None for value in values]
+    return values
 
 
 def _all_numbers(texts: Sequence[str | None]) -> list[Any]:
     """Return texts as numbers, whole ones as such; empty where one of them is none, or all say nothing."""
-    try:
-        numbers = [None if text is None else float(text) for text in texts]
-    except ValueError:
+    stated = numbers([text for text in texts if text is not None])
+    if not stated:
         return []
-    stated = [value for value in numbers if value is not None]
-    if not stated or not np.isfinite(stated).all():
-        return []
-    whole = len(stated) == len(numbers) and all(value.is_integer() for value in stated)
-    return [int(value) for value in stated] if whole else numbers
+    if len(stated) == len(texts) and all(value.is_integer() for value in stated):
+        return [int(value) for value in stated]
+    values = iter(stated)
+    return [None if text is None else next(values) for text in texts]
 
 
 def _labels(known: dict[str, list[Any]], source: Source) -> list[str]:
     """Name the rows by vendor, system and, where there are several, suite; what occurs again gets `#2`, with a note."""
     parts = [known[name] for name in LABEL if name in known and (name != "suite" or len(set(known[name])) > 1)]
-    plain = [" | ".join(row) for row in zip(*parts, strict=True)]
-    counts: Counter[str] = Counter()
-    taken, labels = set(plain), []
-    for name in plain:
-        counts[name] += 1
-        label = name
-        while counts[name] > 1 and (label := f"{name}#{counts[name]}") in taken:
-            counts[name] += 1
-        taken.add(label)
-        labels.append(label)
-    repeated = [name for name, count in counts.items() if count > 1]
-    if repeated:
-        source.notes.append(
-            f"{source.path}: {len(repeated)} systems have several results; all are kept, the second as {repeated[0] + '#2'!r}: "
-            f"{listed(repeated, 3)}"
-        )
-    return labels
+    return unique_labels([" | ".join(row) for row in zip(*parts, strict=True)], source, "systems have several results")
 
 
 def _scores(frame: pd.DataFrame, scores: dict[int, tuple[str, str]], metric: str, tuning: str, source: Source) -> Any:
@@ -237,13 +221,11 @@ def _scores(frame: pd.DataFrame, scores: dict[int, tuple[str, str]], metric: str
     index = next((index for index, score in scores.items() if score == (metric, tuning)), None)
     if index is None:
         return np.full(len(frame), np.nan)
-    texts = frame.iloc[:, index].str.strip()
-    numbers = pd.to_numeric(texts, errors="coerce").to_numpy(dtype=float)
-    empty = texts.isin(NOT_SCORED).to_numpy()
-    wrong = ~empty & ~(np.isfinite(numbers) & (numbers >= 0))
+    texts = ["0" if text in NOT_SCORED else text for text in frame.iloc[:, index].str.strip()]
+    scores_of = numbers(texts)
+    values = np.array([np.nan if (value := number(text)) is None else value for text in texts] if scores_of is None else scores_of)
+    wrong = ~(values >= 0)
     if wrong.any():
         row = int(wrong.argmax())
-        raise source.error(
-            f"line {row + 2}, column {frame.columns[index]!r}: {texts.iloc[row]!r} is no score; expected a number, or 0 for none"
-        )
-    return np.where(numbers > 0, numbers, np.nan)
+        raise source.error(f"line {row + 2}, column {frame.columns[index]!r}: {texts[row]!r} is no score; expected a number, or 0 for none")
+    return np.where(values > 0, values, np.nan)

@@ -9,11 +9,11 @@ import re
 
 import numpy as np
 
-from perfarray.conventions import BENCHMARK, EXECUTION, HIGHER, METRIC, TIME, UNKNOWN
+from perfarray.conventions import BENCHMARK, EXECUTION, HIGHER, TIME, UNKNOWN
 from perfarray.readers.names import unique_labels
+from perfarray.readers.numbers import positive
 from perfarray.readers.opening import Source
-from perfarray.readers.spec.system import number
-from perfarray.tables.build import Descriptor, Metric, Table, column_of
+from perfarray.tables.table import Descriptor, Metric, Table, column_of
 
 NAME = "spec_runs"
 
@@ -34,12 +34,12 @@ REFERENCE = "reftime"
 
 
 def started(head: str) -> bool:
-    """Say whether a file that is not all text began as rows of runs."""
+    """Return whether a file that is not all text began as rows of runs."""
     return _is_runs(head)
 
 
 def recognise(source: Source) -> bool:
-    """Say whether the first row is of this form, in a file that is not named one of reference times."""
+    """Return whether the first row is of this form, in a file that is not named one of reference times."""
     return _is_runs(source.head) and REFERENCE not in source.path.name.lower()
 
 
@@ -63,7 +63,9 @@ def read(source: Source) -> Table:
         levels={EXECUTION: np.zeros(len(runs), dtype=np.intp)},
         metrics=metrics,
         descriptors={"suite": Descriptor(dims=(BENCHMARK,), values={(name,): _suite(name) for name in names}, keep=(BENCHMARK,))},
-        attrs={METRIC: TIME, "n_summary_rows": len(summaries), "runs": "one per file: how much runs vary cannot be told from one"},
+        metric=TIME,
+        counts={"n_summary_rows": len(summaries)},
+        attrs={"runs": "one per file: how much runs vary cannot be told from one"},
     )
 
 
@@ -73,7 +75,7 @@ def _plain(line: str) -> str:
 
 
 def _is_runs(head: str) -> bool:
-    """Say whether the first line is the head of this format, or a row of it."""
+    """Return whether the first line is the head of this format, or a row of it."""
     first = head.lstrip().partition("\n")[0]
     return _plain(first) == HEAD or ROW.fullmatch(first) is not None
 
@@ -83,7 +85,7 @@ def _row(line: str, place: int, width: int, source: Source) -> tuple[str, float,
     cells = [cell.strip().strip('"') for cell in line.split(",")]
     if len(cells) != width or not cells[0]:
         raise source.error(f"line {place} has {len(cells)} cells ({line[:80]!r}); expected {', '.join(HEAD.split(',')[:width])}")
-    values = [np.nan if cell == "" else number(cell) for cell in cells[1:]]
+    values = [np.nan if cell == "" else positive(cell) for cell in cells[1:]]
     if None in values:
         wrong = cells[1 + values.index(None)]
         raise source.error(f"line {place}: {wrong!r} of {cells[0]!r} is not a number above 0")

@@ -1,8 +1,4 @@
-"""What the SPEC formats share: names of suites, and hardware and software as numbers where the text is plain.
-
-Text is kept beside the numbers made from it (`l3_cache` beside `l3_kb`). Sizes are in kB of 1,024 bytes and GB; what a report does not
-say is None, which becomes `unknown` or NaN.
-"""
+"""Names of the suites of SPEC CPU."""
 
 import re
 
@@ -39,12 +35,3 @@ def suite_name(score: str, copies: int | None = None) -> str:
             kind = f"rate{1 if copies == 1 else ''}" if rate else "speed"
             return f"{match['part']}{match['year']}_{kind}"
     return score.split()[0] if score.split() else "unknown"
-
-
-def number(text: str) -> float | None:
-    """Return a plain number, or None."""
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if 0 < value < float("inf") else None

@@ -1,0 +1,155 @@
+"""Tables that are to be one: metrics in one unit under one name, dims and names of coordinates made to agree, cells in common found."""
+
+import re
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from perfarray.conventions import THROUGHPUT, TIME, UNKNOWN, seconds_factor
+from perfarray.tables.table import Column, Metric, Table, column_of, constant_column
+
+
+def finished(tables: Sequence[Table]) -> list[Table]:
+    """Bring each metric to one unit where tables differ, and name the main one."""
+    tables = _same_units(tables)
+    mains = {table.metric if table.metric in table.metrics else _main(table.metrics) for table in tables}
+    main = mains.pop() if len(mains) == 1 else _main(mains)
+    return [table if table.metric == main else replace(table, metric=main) for table in tables]
+
+
+def _main(metrics: Iterable[str]) -> str:
+    """Return which of several metrics is meant when none is named."""
+    names = sorted(metrics)
+    return next((name for name in (TIME, THROUGHPUT) if name in names), names[0])
+
+
+def _same_units(tables: Sequence[Table]) -> list[Table]:
+    """Convert rates to one per second where tables have several; a metric that is something else in another gets its unit's name."""
+    units: dict[str, set[str]] = {}
+    for table in tables:
+        for name, metric in table.metrics.items():
+            units.setdefault(name, set()).add(metric.units)
+    differing = {name for name, found in units.items() if len(found) > 1 or {f"{name}_{TIME}", f"{name}_{THROUGHPUT}"} & units.keys()}
+    if not differing:
+        return list(tables)
+    split = {name for name in differing if len(units[name]) == 1 or len({per_second(unit)[0] for unit in units[name]}) > 1}
+    converted = [dict(_converted(name, metric, differing, split) for name, metric in table.metrics.items()) for table in tables]
+    return [replace(table, metrics=metrics) for table, metrics in zip(tables, converted, strict=True)]
+
+
+def _converted(name: str, metric: Metric, differing: Collection[str], split: Collection[str]) -> tuple[str, Metric]:
+    """Return one metric in the unit of all tables, under the name it has in all."""
+    if name not in differing:
+        return name, metric
+    unit, factor = per_second(metric.units)
+    kind = _kind(unit)
+    return f"{name}_{kind}" if name in split and kind != name else name, replace(metric, values=metric.values * factor, units=unit)
+
+
+def _kind(unit: str) -> str:
+    """Name a kind of metric by its unit."""
+    if seconds_factor(unit) is not None:
+        return TIME
+    return THROUGHPUT if unit.startswith("ops/") else re.sub(r"\W+", "_", unit)
+
+
+def per_second(unit: str) -> tuple[str, float]:
+    """Return a rate such as `ops/ms` as `ops/s` and the factor; a unit that is no rate of time stays.
+
+    Parameters
+    ----------
+    unit : str
+        A unit.
+
+    Returns
+    -------
+    tuple of str and float
+
+    Examples
+    --------
+    >>> per_second("ops/ms"), per_second("B")
+    (('ops/s', 1000.0), ('B', 1.0))
+    """
+    what, _, per = unit.partition("/")
+    factor = seconds_factor(per)
+    return (unit, 1.0) if factor is None else (f"{what}/s", 1.0 / factor)
+
+
+def rename_labels(table: Table, dim: str, labels: Mapping[Any, Any]) -> Table:
+    """Return the table with other labels along one dim."""
+    column = table.labels[dim]
+    descriptors = {}
+    for name, descriptor in table.descriptors.items():
+        if dim in descriptor.dims:
+            at = descriptor.dims.index(dim)
+            descriptor = replace(
+                descriptor, values={(*key[:at], labels[key[at]], *key[at + 1 :]): value for key, value in descriptor.values.items()}
+            )
+        descriptors[name] = descriptor
+    renamed = Column(codes=column.codes, labels=[labels[label] for label in column.labels])
+    return replace(table, labels=table.labels | {dim: renamed}, descriptors=descriptors)
+
+
+def promoted(table: Table, dims: Collection[str]) -> Table:
+    """Return the table with those of its descriptors as dims that are dims in another table."""
+    for name in set(dims) - table.labels.keys():
+        descriptor = table.descriptors.get(name)
+        if descriptor is None or not set(descriptor.dims) <= table.labels.keys():
+            continue
+        columns = [table.labels[dim] for dim in descriptor.dims]
+        cells = np.stack([column.codes for column in columns], axis=1) if columns else np.zeros((len(table), 1), dtype=np.intp)
+        distinct, inverse = np.unique(cells, axis=0, return_inverse=True)
+        keys = (tuple(column.labels[code] for column, code in zip(columns, codes, strict=False)) for codes in distinct)
+        said = column_of(UNKNOWN if (value := descriptor.values.get(key)) is None else value for key in keys)
+        label = Column(codes=said.codes[inverse.reshape(-1)], labels=said.labels)
+        others = {key: value for key, value in table.descriptors.items() if key != name}
+        table = replace(table, labels=table.labels | {name: label}, descriptors=others)
+    return table
+
+
+def without_clashes(table: Table, taken: Collection[str]) -> Table:
+    """Rename what a table says of its labels where the name is a dim or a metric of the whole."""
+    clashing = set(taken) & (table.descriptors.keys() | table.columns.keys())
+    if not clashing:
+        return table
+    descriptors = {f"{name}_recorded" if name in clashing else name: value for name, value in table.descriptors.items()}
+    columns = {f"{name}_recorded" if name in clashing else name: value for name, value in table.columns.items()}
+    return replace(table, descriptors=descriptors, columns=columns)
+
+
+def collide(tables: Sequence[Table], places: Sequence[Hashable]) -> bool:
+    """Return whether two tables of the same place have a measurement on the same cell."""
+    dims = sorted({name for table in tables for name in table.labels})
+    varying = [name for name in dims if any(name in table.labels and len(table.labels[name].labels) != 1 for table in tables)]
+    fixed = [name for name in dims if name not in varying]
+    # Only tables with the same labels along the dims that vary in none can meet: few, and only their cells are looked at.
+    meeting: dict[tuple[Any, ...], list[Table]] = {}
+    for table, place in zip(tables, places, strict=True):
+        labels = tuple(table.labels[name].labels[0] if name in table.labels else UNKNOWN for name in fixed)
+        meeting.setdefault((place, labels), []).append(table)
+    return any(_overlap(own, varying) for own in meeting.values() if len(own) > 1)
+
+
+def _overlap(tables: Sequence[Table], dims: Sequence[str]) -> bool:
+    """Return whether two tables have a measurement on the same cell of some dims."""
+    seen: set[tuple[Any, ...]] = set()
+    for table in tables:
+        cells = _cells(table, dims)
+        if not seen.isdisjoint(cells):
+            return True
+        seen |= cells
+    return False
+
+
+def _cells(table: Table, dims: Sequence[str]) -> set[tuple[Any, ...]]:
+    """Return the combinations of labels a table has measurements of."""
+    absent = constant_column(UNKNOWN, len(table))
+    columns = [table.labels.get(name, absent) for name in dims]
+    varying = [column for column in columns if len(column.labels) > 1]
+    if len(varying) <= 1:
+        return set(product(*(column.labels for column in columns)))
+    codes = np.unique(np.stack([column.codes for column in columns], axis=1), axis=0).tolist()
+    return {tuple(column.labels[code] for column, code in zip(columns, row, strict=True)) for row in codes}

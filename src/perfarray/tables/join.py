@@ -1,0 +1,170 @@
+"""Several tables under one another: each has labels (and positions of levels) of its own, the same names for all."""
+
+import itertools
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from perfarray.conventions import UNKNOWN
+from perfarray.numerics.types import Integers, Mask
+from perfarray.tables.build import completed
+from perfarray.tables.table import Column, Descriptor, Metric, Table, level_order, objects
+from perfarray.timings.validation import listed
+
+SILENT = Descriptor(dims=(), values={(): None})
+"""What a table says that says nothing."""
+
+
+def join_tables(tables: Sequence[Table], extra: Sequence[Mapping[str, Any]], levels: Sequence[Mapping[str, int]]) -> Table:
+    """Put tables under one another.
+
+    What was known of a whole table becomes known of its labels; a mark, metric or level that a table lacks is False, NaN, or position 0.
+
+    Parameters
+    ----------
+    tables : sequence of Table
+        What was measured, table by table.
+    extra : sequence of mapping
+        For each table, dim to the label all its rows have.
+    levels : sequence of mapping
+        For each table, level to the position all its rows have.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    ValueError
+        When one name is measured in different units, or better in different directions.
+    """
+    rows = [len(table) for table in tables]
+    labels = {name: _joined_label(name, tables, extra, rows) for name in _names((table.labels for table in tables), extra)}
+    level_names = sorted(_names((table.levels for table in tables), levels), key=level_order)
+    formats = {table.format for table in tables}
+    return Table(
+        labels=labels,
+        levels={name: _joined_level(name, tables, levels, rows) for name in level_names},
+        metrics={name: _joined_metric(name, tables, rows) for name in _names(table.metrics for table in tables)},
+        metric=tables[0].metric,
+        marks={name: _joined_mark(name, tables, rows) for name in _names(table.marks for table in tables)},
+        columns=_joined_columns(tables, rows, (*labels, *level_names)),
+        descriptors=_joined_descriptors(tables, extra, levels),
+        format=formats.pop() if len(formats) == 1 else "",
+        counts={name: sum(table.counts.get(name, 0) for table in tables) for name in _names(table.counts for table in tables)},
+        attrs=_joined_attrs(tables),
+        shared=tuple(name for name in level_names if all(name in table.shared for table in tables)),
+        notes=tuple(note for table in tables for note in table.notes),
+    )
+
+
+def _names(*groups: Iterable[Iterable[str]]) -> Iterable[str]:
+    """Return the names in several mappings, each once, in order of first appearance."""
+    return dict.fromkeys(itertools.chain.from_iterable(itertools.chain(*groups)))
+
+
+def _joined_label(name: str, tables: Sequence[Table], extra: Sequence[Mapping[str, Any]], rows: Sequence[int]) -> Column:
+    """Code the labels of all tables along one dim with one list of labels; a dim that a table lacks is `unknown` there."""
+    columns = [None if name in own else table.labels.get(name) for table, own in zip(tables, extra, strict=True)]
+    labels = [[own.get(name, UNKNOWN)] if column is None else column.labels for column, own in zip(columns, extra, strict=True)]
+    codes, distinct = pd.factorize(objects(list(itertools.chain.from_iterable(labels))), use_na_sentinel=False)
+    starts = np.cumsum([0, *map(len, labels)])[:-1]
+    own_codes = [np.zeros(n, dtype=np.intp) if column is None else column.codes for column, n in zip(columns, rows, strict=True)]
+    return Column(codes=codes[np.concatenate(own_codes) + np.repeat(starts, rows)].astype(np.intp, copy=False), labels=distinct.tolist())
+
+
+def _joined_level(name: str, tables: Sequence[Table], levels: Sequence[Mapping[str, int]], rows: Sequence[int]) -> Integers:
+    """Return the positions along a level: those that the places of tables say, else each table's own, else 0."""
+    return np.concatenate(
+        [
+            table.levels[name] if name in table.levels and name not in own else np.full(n, own.get(name, 0), dtype=np.intp)
+            for table, own, n in zip(tables, levels, rows, strict=True)
+        ]
+    )
+
+
+def _joined_metric(name: str, tables: Sequence[Table], rows: Sequence[int]) -> Metric:
+    """Return the values of one metric, NaN where a table lacks it."""
+    having = [table.metrics[name] for table in tables if name in table.metrics]
+    if len({(metric.units, metric.better) for metric in having}) > 1:
+        different = listed(sorted({f"{metric.units}, {metric.better} is better" for metric in having}))
+        raise ValueError(f"{name!r} means different things in different files ({different}); read them apart")
+    parts = [table.metrics[name].values if name in table.metrics else np.full(n, np.nan) for table, n in zip(tables, rows, strict=True)]
+    return replace(having[0], values=np.concatenate(parts))
+
+
+def _joined_mark(name: str, tables: Sequence[Table], rows: Sequence[int]) -> Mask:
+    """Return the rows of one mark, False where a table lacks it."""
+    return np.concatenate([table.marks.get(name, np.zeros(n, dtype=bool)) for table, n in zip(tables, rows, strict=True)])
+
+
+def _joined_columns(
+    tables: Sequence[Table], rows: Sequence[int], dims: tuple[str, ...]
+) -> dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]]:
+    """Return the columns known per row: they lie on all dims once there are several tables."""
+    joined: dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]] = {}
+    for name in _names(table.columns for table in tables):
+        having = [table.columns[name][1] for table in tables if name in table.columns]
+        numeric = all(values.dtype.kind in "iuf" for values in having)
+        blank: Any = np.nan if numeric else UNKNOWN
+        parts = [
+            table.columns[name][1] if name in table.columns else np.full(n, blank, dtype=float if numeric else object)
+            for table, n in zip(tables, rows, strict=True)
+        ]
+        joined[name] = (
+            dims if len(tables) > 1 else tables[0].columns[name][0],
+            np.concatenate([part.astype(float if numeric else object) for part in parts]),
+        )
+    return joined
+
+
+def _joined_descriptors(
+    tables: Sequence[Table], extra: Sequence[Mapping[str, Any]], levels: Sequence[Mapping[str, int]]
+) -> dict[str, Descriptor]:
+    """Return the descriptors of all tables, by their own labels and those that tell the tables apart."""
+    joined: dict[str, Descriptor] = {}
+    telling = tuple(_names(extra, levels))
+    tails = [tuple({**labels, **positions}[dim] for dim in telling) for labels, positions in zip(extra, levels, strict=True)]
+    for name in _names(table.descriptors for table in tables):
+        own = [table.descriptors.get(name, SILENT) for table in tables]
+        dims = tuple(_names(descriptor.dims for descriptor in own))
+        known: dict[tuple[Any, ...], Any] = {}
+        for table, descriptor, tail in zip(tables, own, tails, strict=True):
+            if descriptor.dims == dims and not tail:
+                known.update(descriptor.values)  # Labels of which it says nothing are completed where the array is built.
+            else:
+                values = _spread(completed(descriptor, table), dims, table)
+                known.update({(*key, *tail): value for key, value in values.items()})
+        target = f"{name}_recorded" if name in telling else name
+        joined[target] = Descriptor(dims=(*dims, *telling), values=known, keep=tuple(_names(descriptor.keep for descriptor in own)))
+    return joined
+
+
+def _spread(descriptor: Descriptor, dims: tuple[str, ...], table: Table) -> Mapping[tuple[Any, ...], Any]:
+    """Return a descriptor's values by all of `dims`, repeating them along those it does not depend on."""
+    if descriptor.dims == dims:
+        return descriptor.values
+    choices = [_labels_along(dim, table) if dim not in descriptor.dims else [None] for dim in dims]
+    spread = {}
+    for labels, value in descriptor.values.items():
+        given = dict(zip(descriptor.dims, labels, strict=True))
+        for combination in itertools.product(*choices):
+            spread[tuple(given.get(dim, own) for dim, own in zip(dims, combination, strict=True))] = value
+    return spread
+
+
+def _labels_along(dim: str, table: Table) -> Sequence[Any]:
+    """Return the labels a table has along a dim, or the positions along a level."""
+    if dim in table.labels:
+        return table.labels[dim].labels
+    return range(int(table.levels[dim].max(initial=0)) + 1) if dim in table.levels else range(1)
+
+
+def _joined_attrs(tables: Sequence[Table]) -> dict[str, Hashable]:
+    """Keep what all tables that say it say alike."""
+    said = {name: {table.attrs[name] for table in tables if name in table.attrs} for name in _names(table.attrs for table in tables)}
+    return {name: values.pop() for name, values in said.items() if len(values) == 1}

@@ -1,0 +1,165 @@
+"""A table: measurements as columns, with what is known about them; what every reader returns."""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from perfarray.conventions import LEVELS, LOWER, SECONDS, seconds_factor
+from perfarray.numerics.types import Floats, Integers, Mask, Texts
+from perfarray.timings.notes import Note
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One text or number for every row: a code into its distinct labels."""
+
+    codes: Integers
+    labels: list[Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Descriptor:
+    """What is known about labels: values by label of some dims (`dims=()`: of everything in the table).
+
+    It ends up on as few dims as it depends on, but always on those in `keep`.
+    """
+
+    dims: tuple[str, ...]
+    values: Mapping[tuple[Any, ...], Any]
+    keep: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """One measured quantity: a value per row (NaN: this row has none), its unit and which direction is good."""
+
+    values: Floats
+    units: str = SECONDS
+    better: str = LOWER
+    long_name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Measurements as columns: what every reader returns and `build` makes an array of.
+
+    Parameters
+    ----------
+    labels : dict of Column
+        The dims that are compared or broadcast.
+    levels : dict of int array
+        The positions of the repetitions, from 0 inside their parent.
+    metrics : dict of Metric
+        What was measured.
+    metric : str
+        The main one of them; "" where the file does not say.
+    marks : dict of bool array
+        Rows to be left out, and why.
+    columns : dict
+        Numbers or texts known per row, and the dims they depend on.
+    descriptors : dict of Descriptor
+        What is known per label.
+    level_names : dict of str
+        What the file calls the one place it has along a level: the places of several files are numbered by it.
+    parts : dict of sequence
+        What the labels of a dim are made of, one for one, as the format has it: labels of several files are made alike from it.
+    format : str
+        The reader that made it.
+    counts : dict of int
+        How much of something there was; several tables add up.
+    attrs : dict
+        What is known of the whole; of several tables, what all say alike.
+    shared : tuple of str
+        Levels whose labels are the same unit for every benchmark.
+    notes : tuple of Note
+        What the user should know.
+    """
+
+    labels: dict[str, Column]
+    levels: dict[str, Integers]
+    metrics: dict[str, Metric]
+    metric: str = ""
+    marks: dict[str, Mask] = field(default_factory=dict)
+    columns: dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]] = field(default_factory=dict)
+    descriptors: dict[str, Descriptor] = field(default_factory=dict)
+    level_names: dict[str, str] = field(default_factory=dict)
+    parts: dict[str, Sequence[Any]] = field(default_factory=dict)
+    format: str = ""
+    counts: dict[str, int] = field(default_factory=dict)
+    attrs: dict[str, Hashable] = field(default_factory=dict)
+    shared: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(next(iter(self.metrics.values())).values)
+
+
+def column_of(values: Iterable[Any]) -> Column:
+    """Code values by their distinct labels, in order of first appearance."""
+    codes, labels = pd.factorize(objects(list(values)), use_na_sentinel=False)
+    return Column(codes=codes.astype(np.intp, copy=False), labels=labels.tolist())
+
+
+def constant_column(label: Any, rows: int) -> Column:
+    """Return the same label for every row."""
+    return Column(codes=np.zeros(rows, dtype=np.intp), labels=[label])
+
+
+def number_within(parents: Sequence[Integers], labels: npt.ArrayLike) -> Integers:
+    """Number repetition labels from 0 inside their parent, in the order of the labels.
+
+    Parameters
+    ----------
+    parents : sequence of int arrays, shape (rows,)
+        Together they say which parent a row belongs to; none means there is one parent.
+    labels : array, shape (rows,)
+        The repetition's own label; rows with the same parent and label are the same repetition.
+
+    Returns
+    -------
+    int array, shape (rows,)
+    """
+    own = np.unique(np.asarray(labels), return_inverse=True)[1].reshape(-1)
+    order = np.lexsort((own, *reversed(parents)))
+    new_parent = np.zeros(len(order), dtype=bool)
+    new_parent[:1] = True
+    for codes in parents:
+        new_parent[1:] |= np.diff(codes[order]) != 0
+    new_own = new_parent.copy()
+    new_own[1:] |= np.diff(own[order]) != 0
+    running = np.cumsum(new_own) - 1
+    start = np.maximum.accumulate(np.where(new_parent, running, 0))
+    positions = np.empty(len(order), dtype=np.intp)
+    positions[order] = running - start
+    return positions
+
+
+def row_in_parent(parents: Sequence[Integers], rows: int) -> Integers:
+    """Number rows from 0 inside their parent, in the order they come."""
+    return number_within(parents, np.arange(rows))
+
+
+def objects(values: Sequence[Any]) -> Texts:
+    """Return a one-dimensional object array, whatever is in it."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def level_order(name: str) -> int:
+    """Return the place of a level from the outside in; those without a usual place come first."""
+    return LEVELS.index(name) if name in LEVELS else -1
+
+
+def in_seconds(metric: Metric) -> Metric:
+    """Return a metric in seconds if its unit is a time, else as it is."""
+    factor = seconds_factor(metric.units)
+    if factor is None:
+        return metric
+    values = metric.values if factor == 1.0 else metric.values * factor
+    return replace(metric, values=values, units=SECONDS)

@@ -1,0 +1,136 @@
+"""Numbers in files: finite, digits of ASCII, above zero where a time; every format names the file, the place, and what stands there."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import perfarray
+from perfarray.readers.numbers import checked, number, numbers, positive
+from perfarray.readers.opening import FileError, Source
+from readers.files_of_our_own import bench, entry, run, secondary, spec_pair, spec_report, spec_result, spec_rows, suite, write
+
+NO_NUMBERS = [
+    *("1_000", "inf", "-Infinity", "nan", "1e999", "\u0661\u0662", "\uff11"),
+    *("0x10", "1,5", "fast", "--1", "1e", ".", "1 2", "9" * 400),
+]
+"""What float() reads and is no number in a file, and what it does not."""
+
+
+@pytest.mark.parametrize("text", NO_NUMBERS)
+def test_what_is_no_number(text):
+    """Alone or among others."""
+    assert number(text) is None
+    assert numbers(["1", text, "2"]) is None
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_every_finite_number_is_read_as_python_writes_it(value):
+    """Bit for bit."""
+    assert number(repr(value)) == value
+    assert numbers([repr(value), "1"]) == [value, 1.0]
+
+
+@given(st.lists(st.text(max_size=5), max_size=4))
+@example(["1_0"])
+@example(["\u0663"])
+@example([" 1 ", "+.5"])
+@example(["1e308", "1e308"])
+def test_many_numbers_are_each_a_number(texts):
+    """The quick way gives what the careful one does, and refuses where one is none."""
+    each = [number(text) for text in texts]
+    assert numbers(texts) == (None if None in each else each)
+
+
+def test_above_zero():
+    """Where a time must be."""
+    assert [positive(text) for text in ("2.5", "0", "-1", "x")] == [2.5, None, None, None]
+
+
+def test_values_of_a_file():
+    """Numbers and texts of numbers, NaN where a text stands for no value; the first that is none is named."""
+    source = Source(Path("a.json"))
+    np.testing.assert_array_equal(checked([1, 2.5, "3", "NaN"], str, source, missing=("NaN",)), [1, 2.5, 3, np.nan])
+    for wrong in (True, None, [], 10**400, float("inf"), "NaN", "1_0"):
+        with pytest.raises(FileError, match=r"^a\.json: place 1 is .*; expected a number$"):
+            checked([1, wrong, "x"], lambda index: f"place {index}", source)
+    with pytest.raises(FileError, match=r"^a\.json: place 2 is 0; expected a number above 0$"):
+        checked([1, 2, 0], lambda index: f"place {index}", source, above_zero=True)
+
+
+def spec_csv(text):
+    return spec_result([spec_pair("400.alpha", 1, 10.5, None), f'400.alpha,1,"{text}",100,0,S,,,,,'])
+
+
+def tidy(text):
+    return f'benchmark,time\nfft,1.5\nfft,"{text}"\n'
+
+
+FORMATS = {
+    "spec_text": ("Box_O3_001.txt", lambda text: spec_report(*spec_rows(), f"502.beta_r  1  {text}  10.0  S"), r"line 9: '502\.beta_r"),
+    "spec_csv": ("a.csv", spec_csv, r"line 7: the time of the base run of '400\.alpha' is "),
+    "spec_runs": ("time.csv", lambda text: f"benchmark,time,ratio\n500.a,3.5,1.5\n502.b,{text.replace(',', '.')},1.5\n", "line 3: "),
+    "spec_dump": ("dump.csv", lambda text: f'Benchmark,System,Result\nINT,A,1.5\nINT,B,"{text}"\n', "line 3, column 'Result': "),
+    "tidy_csv": ("runs.csv", tidy, "column 'time', row 2 under the header, is "),
+    "pyperf": ("a.json", lambda text: json.dumps(suite(bench("a", run(1.5, text)))), "value 1 of execution 0 of 'a' is "),
+    "jmh": ("a.json", lambda text: json.dumps([entry(data=[[1.5], [2.5, text]])]), "entry 0: value 1 of fork 1 of 'time' is "),
+}
+"""Name of a file, its content with a text where a time stands, and the place the message names."""
+
+
+@pytest.mark.parametrize("text", ["1_000", "inf", "-Infinity", "1e999", "\u0661\u0662", "fast", "0x10"])
+@pytest.mark.parametrize("format", FORMATS)
+def test_no_format_takes_them_for_numbers(tmp_path, format, text):
+    """The message names the file and the place."""
+    name, content, place = FORMATS[format]
+    path = write(tmp_path / name, content(text))
+    with pytest.raises(FileError, match=place) as error:
+        perfarray.read(path, format=format)
+    assert str(error.value).startswith(str(path))
+    shown = "inf" if format == "tidy_csv" and text in ("-Infinity", "1e999") else text
+    assert shown in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["0", "-1.5"])
+@pytest.mark.parametrize("format", sorted(FORMATS.keys() - {"spec_dump", "pyperf", "jmh"}))
+def test_times_are_above_zero(tmp_path, format, text):
+    """A time of nothing was not measured."""
+    name, content, place = FORMATS[format]
+    with pytest.raises(FileError, match=f"{place}.*{text}"):
+        perfarray.read(write(tmp_path / name, content(text)), format=format)
+
+
+@pytest.mark.parametrize("value", [0, -1.5, float("inf"), float("nan")])
+def test_times_in_json_are_above_zero(tmp_path, value):
+    """Python writes infinities and NaN into JSON; they are no times either. JMH's "NaN" says that nothing was measured."""
+    with pytest.raises(FileError, match="value 1 of execution 1 of 'a' is "):
+        perfarray.read(write(tmp_path / "a.json", suite(bench("a", run(1.0), run(2.0, value)))))
+    if value == value:
+        with pytest.raises(FileError, match="entry 1: value 0 of fork 0 of 'time' is "):
+            perfarray.read(write(tmp_path / "b.json", [entry("a"), entry("b", data=[[value]])]))
+
+
+def test_other_quantities_may_be_zero(tmp_path):
+    """A rate, a profiler's count, the time of a run that failed."""
+    found = perfarray.read(write(tmp_path / "a.json", [entry(unit="ops/s", mode="thrpt", data=[[0.0, 1.0]])]))
+    assert found["throughput"].values.ravel().tolist() == [0.0, 1.0]
+    found = perfarray.read(write(tmp_path / "b.json", [entry(secondaryMetrics={"gc": secondary("ms", [0.0, "+INF"])})]))
+    np.testing.assert_array_equal(found["gc"].values.ravel(), [0.0, np.nan])
+    found = perfarray.read(write(tmp_path / "c.csv", "benchmark,failed,time\nfft,False,1.5\nfft,True,0\n"))
+    assert found["time"].values.ravel().tolist() == [1.5, 0.0]
+
+
+def test_a_sample_of_the_speedup_test(tmp_path):
+    """A file that holds no times is left out, with the place and what stands there."""
+    write(tmp_path / "a.txt", "1.5\n1.6\n")
+    write(tmp_path / "b.txt", "1.5\n1_6\n")
+    config = write(tmp_path / "c.cfg", "Name,Sample1,Sample2,ConfLevel,Coef\nfft,a.txt,b.txt,,\n")
+    with pytest.warns(
+        perfarray.PerfarrayWarning, match=r"sample file 'b\.txt' is missing, empty or not numbers.*value 2 is '1_6'"
+    ) as caught:
+        times = perfarray.read(config)
+    assert [note.code for note in caught[0].message.notes] == ["unreadable_sample"]
+    assert times["time"].values.ravel().tolist() == [1.5, 1.6]
