@@ -19,7 +19,7 @@ from perfarray.readers.recognising import formats, known_names, not_recognised, 
 from perfarray.tables.build import build
 from perfarray.tables.harmonise import finished
 from perfarray.tables.table import Table
-from perfarray.timings.notes import Note, noted
+from perfarray.timings.notes import Note, keeping
 from perfarray.timings.validation import check_choice, listed
 
 MOST = 5
@@ -80,7 +80,7 @@ def read(path: AnyPath, *, format: str | None = None) -> xr.Dataset:
         dataset = build(finished([table])[0])
     except ValueError as error:
         raise source.error(str(error)) from error
-    return noted(dataset, *_shortened(table.notes))
+    return keeping(dataset, *_shortened(table.notes))
 
 
 def read_archive(
@@ -163,7 +163,7 @@ def read_archive(
     if not tables:
         raise ValueError(f"none of the {len(found)} files in {shown(paths)} could be read{_reasons(broken, skipped)}")
     joined = combine(tables, kept)
-    dataset = noted(
+    dataset = keeping(
         build(joined),
         _left_out("broken_files", len(found), broken if on_error == "warn" else []),
         _left_out("unknown_format", len(found), skipped),

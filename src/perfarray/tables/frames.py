@@ -13,7 +13,7 @@ from perfarray.conventions import COMPARED, HIGHER, ITERATION, LEVELS, LOWER, MA
 from perfarray.numerics.types import Integers, Mask
 from perfarray.tables.build import build
 from perfarray.tables.table import Column, Metric, Table, column_of, in_seconds, level_order, number_within, row_in_parent
-from perfarray.timings.notes import Note, noted
+from perfarray.timings.notes import Note, keeping
 from perfarray.timings.resolve import Data, check_names
 from perfarray.timings.validation import check_choice, listed
 
@@ -76,7 +76,7 @@ def to_timings(
         shared = str(frame.attrs.get("shared_levels", "")).split()
     flat = frame.reset_index() if any(name is not None for name in frame.index.names) else frame
     table = table_of(flat, value=value, units=units, better=better, level=level, shared=shared, dims=dims)
-    return noted(build(table), *table.notes)
+    return keeping(build(table), *table.notes)
 
 
 def table_of(

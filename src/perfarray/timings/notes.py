@@ -119,11 +119,16 @@ def noted(result: Told, *notes: Note | None, checks: tuple[str, ...] = ()) -> To
             result.attrs[UNCHECKED] = " ".join(checks)
         else:
             found += _run(result, checks)
-    told = tell(*found)
-    if told:
-        result.attrs[NOTES] = to_json(told)
     result.attrs.setdefault("perfarray_version", version())
-    return result
+    return keeping(result, *found)
+
+
+def keeping(data: Told, *notes: Note | None) -> Told:
+    """Tell notes and keep them in the attr `notes` of timings or of a result, which is returned."""
+    told = tell(*notes)
+    if told:
+        data.attrs[NOTES] = to_json(told)
+    return data
 
 
 @cache
