@@ -17,8 +17,8 @@ from perfarray.readers.layout import Layout, read_layout
 from perfarray.readers.opening import FileError, Source
 from perfarray.readers.recognising import formats, known_names, not_recognised, read_table, recognise
 from perfarray.tables.build import build
+from perfarray.tables.columns import Table
 from perfarray.tables.harmonise import finished
-from perfarray.tables.table import Table
 from perfarray.timings.notes import Note, keeping
 from perfarray.timings.validation import check_choice, listed
 

@@ -17,8 +17,8 @@ from perfarray.numerics.types import Integers
 from perfarray.readers.names import RESERVED, number_or_text, unique_labels, variable_name
 from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source
+from perfarray.tables.columns import Column, Descriptor, Metric, Table, column_of
 from perfarray.tables.harmonise import rename_labels
-from perfarray.tables.table import Column, Descriptor, Metric, Table, column_of
 
 NAME = "jmh"
 

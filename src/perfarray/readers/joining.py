@@ -12,9 +12,9 @@ from perfarray.numerics.types import Integers
 from perfarray.readers.finding import Found
 from perfarray.readers.opening import FileError
 from perfarray.readers.recognising import formats
+from perfarray.tables.columns import Descriptor, Table, column_of, constant_column, number_within
 from perfarray.tables.harmonise import collide, finished, promoted, rename_labels, without_clashes
 from perfarray.tables.join import join_tables
-from perfarray.tables.table import Descriptor, Table, column_of, constant_column, number_within
 from perfarray.timings.validation import listed
 
 

@@ -14,7 +14,7 @@ from perfarray.numerics.types import Integers
 from perfarray.readers.names import number_or_text, unique_labels
 from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source
-from perfarray.tables.table import Column, Descriptor, Metric, Table
+from perfarray.tables.columns import Column, Descriptor, Metric, Table
 
 NAME = "pyperf"
 

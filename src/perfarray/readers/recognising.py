@@ -8,7 +8,7 @@ from pkgutil import walk_packages
 from typing import NamedTuple
 
 from perfarray.readers.opening import FileError, Source
-from perfarray.tables.table import Table
+from perfarray.tables.columns import Table
 from perfarray.timings.validation import listed
 
 MISFIT = (ArithmeticError, AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)

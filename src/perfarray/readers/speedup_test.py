@@ -16,7 +16,7 @@ from perfarray.conventions import BENCHMARK, EXECUTION, TIME, VERSION
 from perfarray.numerics.types import Floats
 from perfarray.readers.numbers import checked, number
 from perfarray.readers.opening import FileError, Source
-from perfarray.tables.table import Descriptor, Metric, Table, column_of
+from perfarray.tables.columns import Descriptor, Metric, Table, column_of
 from perfarray.timings.validation import listed
 
 NAME = "speedup_test"

@@ -18,8 +18,8 @@ from perfarray.conventions import COMPARED, HIGHER, LEVELS, LOWER, MARKS, SECOND
 from perfarray.readers.names import variable_name
 from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source
+from perfarray.tables.columns import Table
 from perfarray.tables.frames import table_of
-from perfarray.tables.table import Table
 from perfarray.timings.validation import listed
 
 NAME = "tidy_csv"

@@ -11,7 +11,7 @@ import xarray as xr
 
 from perfarray.conventions import METRIC, UNKNOWN
 from perfarray.numerics.types import Integers
-from perfarray.tables.table import Descriptor, Metric, Table, level_order, objects
+from perfarray.tables.columns import Descriptor, Metric, Table, level_order, objects
 
 LARGEST = 2**31
 """Cells an array may have; a table that needs more is almost empty, and its dims were chosen badly."""

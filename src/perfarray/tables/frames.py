@@ -12,7 +12,7 @@ import xarray as xr
 from perfarray.conventions import COMPARED, HIGHER, ITERATION, LEVELS, LOWER, MARKS, TIME, UNKNOWN, seconds_factor
 from perfarray.numerics.types import Integers, Mask
 from perfarray.tables.build import build
-from perfarray.tables.table import Column, Metric, Table, column_of, in_seconds, level_order, number_within, row_in_parent
+from perfarray.tables.columns import Column, Metric, Table, column_of, in_seconds, level_order, number_within, row_in_parent
 from perfarray.timings.notes import Note, keeping
 from perfarray.timings.resolve import Data, check_names
 from perfarray.timings.validation import check_choice, listed

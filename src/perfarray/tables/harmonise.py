@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from perfarray.conventions import THROUGHPUT, TIME, UNKNOWN, seconds_factor
-from perfarray.tables.table import Column, Metric, Table, column_of, constant_column
+from perfarray.tables.columns import Column, Metric, Table, column_of, constant_column
 
 
 def finished(tables: Sequence[Table]) -> list[Table]:

@@ -12,7 +12,7 @@ import pandas as pd
 from perfarray.conventions import UNKNOWN
 from perfarray.numerics.types import Integers, Mask
 from perfarray.tables.build import completed
-from perfarray.tables.table import Column, Descriptor, Metric, Table, level_order, objects
+from perfarray.tables.columns import Column, Descriptor, Metric, Table, level_order, objects
 from perfarray.timings.validation import listed
 
 SILENT = Descriptor(dims=(), values={(): None})

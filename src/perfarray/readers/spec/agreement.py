@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from perfarray.conventions import BENCHMARK, MACHINE, UNKNOWN
-from perfarray.tables.table import Descriptor, Table
+from perfarray.tables.columns import Descriptor, Table
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import listed
 

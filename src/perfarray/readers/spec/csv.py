@@ -16,8 +16,8 @@ from perfarray.conventions import BENCHMARK, EXECUTION, HIGHER, MACHINE, TIME, U
 from perfarray.readers.numbers import positive
 from perfarray.readers.opening import Source
 from perfarray.readers.spec.suites import suite_name
+from perfarray.tables.columns import Column, Descriptor, Metric, Table, column_of, constant_column
 from perfarray.tables.descriptions.readings import machine_numbers, stated
-from perfarray.tables.table import Column, Descriptor, Metric, Table, column_of, constant_column
 
 NAME = "spec_csv"
 

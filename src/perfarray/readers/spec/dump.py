@@ -18,7 +18,7 @@ from perfarray.conventions import HIGHER, MACHINE, UNKNOWN
 from perfarray.readers.names import unique_labels
 from perfarray.readers.numbers import number, numbers
 from perfarray.readers.opening import Source
-from perfarray.tables.table import Column, Descriptor, Metric, Table
+from perfarray.tables.columns import Column, Descriptor, Metric, Table
 from perfarray.timings.validation import listed
 
 NAME = "spec_dump"

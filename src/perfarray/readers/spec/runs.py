@@ -13,7 +13,7 @@ from perfarray.conventions import BENCHMARK, EXECUTION, HIGHER, TIME, UNKNOWN
 from perfarray.readers.names import unique_labels
 from perfarray.readers.numbers import positive
 from perfarray.readers.opening import Source
-from perfarray.tables.table import Descriptor, Metric, Table, column_of
+from perfarray.tables.columns import Descriptor, Metric, Table, column_of
 
 NAME = "spec_runs"
 

@@ -21,8 +21,8 @@ from perfarray.readers.numbers import numbers, positive
 from perfarray.readers.opening import Source
 from perfarray.readers.spec.agreement import agree as agree
 from perfarray.readers.spec.suites import suite_name
+from perfarray.tables.columns import Column, Descriptor, Metric, Table, column_of, constant_column, row_in_parent
 from perfarray.tables.descriptions.readings import machine_numbers, stated
-from perfarray.tables.table import Column, Descriptor, Metric, Table, column_of, constant_column, row_in_parent
 
 NAME = "spec_text"
 
