@@ -342,14 +342,14 @@ def _answers(method: Method, request: Request) -> xr.Dataset:
     single, suite = method.answer(request)
     cells = request.times.isel(dict.fromkeys(request.levels, 0), drop=True)
     whole = cells.isel({request.across: 0}, drop=True) if request.across in cells.dims else cells
-    parts: dict[str, xr.DataArray] = {}
+    parts: dict[str, xr.Variable] = {}
     for prefix, answer, like in (("", single, cells), ("suite_", suite, whole)):
-        found = xr.Dataset() if answer is None else _with_outcome(answer)
+        given = {} if answer is None else _with_outcome(answer).variables
         for name, nothing in ANSWERS.items():
             kind = object if isinstance(nothing, str) else float
-            part = found.get(name, xr.full_like(like, nothing, dtype=kind)).astype(kind)
-            parts[f"{prefix}{name}"] = part.reset_coords(drop=True).drop_attrs()
-    return xr.Dataset(parts)
+            part = given.get(name, xr.Variable(like.dims, np.full(like.shape, nothing, dtype=kind)))
+            parts[f"{prefix}{name}"] = xr.Variable(part.dims, part.values.astype(kind))
+    return xr.Dataset(parts, {dim: cells.coords[dim].variable for dim in cells.dims if dim in cells.coords})
 
 
 def _with_outcome(answer: xr.Dataset) -> xr.Dataset:
