@@ -21,7 +21,7 @@ import pandas as pd
 import perfarray
 
 
-def said(title: str, model: "perfarray.VariabilityModel") -> None:
+def print_coefficients(title: str, model: "perfarray.VariabilityModel") -> None:
     """Print coefficients of every response, with their limits and the number of units."""
     found = model.to_dataset()
     print(f"\n{title}")
@@ -31,7 +31,7 @@ def said(title: str, model: "perfarray.VariabilityModel") -> None:
     print("units:", found["n"].to_series().to_dict() if "n" in found else found.attrs["n_test_units"])
 
 
-def trees(title: str, model: "perfarray.VariabilityModel") -> None:
+def print_influences(title: str, model: "perfarray.VariabilityModel") -> None:
     """Print the correlation on groups not fitted, and the influences."""
     found = model.to_dataset()
     limits = f"[{float(found['correlation_lower']):.2f}, {float(found['correlation_upper']):.2f}]"
@@ -53,9 +53,9 @@ def spec_omp(archives: Path) -> None:
     table = pd.concat(parts, ignore_index=True)
     table["threads"] = table["threads"].astype(float)
     formula = "levels ~ np.log(threads) + C(compiler) + C(affinity, Treatment('no affinity')) + C(program)"
-    said("SPEC OMP, settings as units", table.perf.explain_variation(model="gamma", formula=formula))
-    said("SPEC OMP, programs as units", table.perf.explain_variation(model="gamma", formula=formula, groups="program"))
-    trees(
+    print_coefficients("SPEC OMP, settings as units", table.perf.explain_variation(model="gamma", formula=formula))
+    print_coefficients("SPEC OMP, programs as units", table.perf.explain_variation(model="gamma", formula=formula, groups="program"))
+    print_influences(
         "SPEC OMP, relative variation, trees, programs apart",
         table.perf.explain_variation(predictors=["threads", "compiler", "affinity"], groups="program", folds=4, rng=1),
     )
@@ -77,12 +77,14 @@ def datamill(archives: Path) -> None:
         parts.append(table.assign(program=program))
     table = pd.concat(parts, ignore_index=True)
     terms = "C(address_randomization) + C(link_order) + C(opt_flag) + C(machine)"
-    said("DataMill bzip2, machines as units", table.perf.explain_variation(model="gamma", formula=f"levels ~ {terms}", groups="machine"))
+    print_coefficients(
+        "DataMill bzip2, machines as units", table.perf.explain_variation(model="gamma", formula=f"levels ~ {terms}", groups="machine")
+    )
     components = table.perf.explain_variation(
         model="mixed", formula="np.log(performance) ~ C(opt_flag)", random=("machine", "machine:opt_flag"), splits=1, rng=1
     )
     print("DataMill, variances of log time:", components.to_dataset()["variance"].to_series().round(6).to_dict())
-    trees(
+    print_influences(
         "DataMill, relative variation, trees, machines apart",
         table.perf.explain_variation(predictors=factors, groups="machine", folds=7, rng=1),
     )
@@ -105,7 +107,9 @@ def kokkos(archives: Path) -> None:
     spread = np.log(table["performance"]).std()
     print(f"{len(table)} CI runs, {table['cpu_mhz'].nunique()} clocks, {len(names)} benchmarks, SD of log {spread:.3f}")
     for model in ("boosting", "ols"):
-        trees(f"Kokkos, {model}", table.perf.explain_variation(response="performance", predictors=["cpu_mhz", "year"], model=model, rng=1))
+        print_influences(
+            f"Kokkos, {model}", table.perf.explain_variation(response="performance", predictors=["cpu_mhz", "year"], model=model, rng=1)
+        )
 
 
 def cloud(archives: Path) -> None:
@@ -160,7 +164,7 @@ def flags(archives: Path) -> None:
     for response in ("performance", "relative_variation"):
         for title, chosen in (("environment", hardware), ("flags", "flags"), ("both", both)):
             model = table.perf.explain_variation(response=response, predictors=chosen, groups="machine", rng=1)
-            trees(f"SPEC CPU2017 {response} by {title}", model)
+            print_influences(f"SPEC CPU2017 {response} by {title}", model)
 
 
 if __name__ == "__main__":

@@ -79,7 +79,8 @@ class VariabilityModel(Result):
         -------
         pandas.Series
             In the units of the response (a model of logs is taken back by exp, which gives a median rather than a mean); with a formula,
-            whatever stands left of `~`. NaN where a predictor is missing, or a label is new, and the model cannot do without.
+            whatever stands left of `~`. NaN where a predictor is missing, a label is new, or a value lies outside of a spline, and the
+        model cannot do without.
         """
         missing = [name for name in self._single("predict")["predictor"].values.tolist() if name not in table]
         if missing:
@@ -124,14 +125,14 @@ def explain_variation(
         The column to explain. `"levels"`, with `model="gamma"`: the mean and the variance of each level of the nest, one after the other,
         to see on which of them a predictor acts.
     predictors : "environment", "flags", or sequence of str, optional
-        Columns to explain it by. Default: all that are not labels of rows, responses, or texts that could not be read. "environment" are
-        those that are not flags.
+        Columns to explain it by. Default: all that describe machines (the attr `roles` of a table says which do not: labels of rows,
+        responses, texts that could not be read). "environment" are those that are not flags.
     model : {"boosting", "ols", "gamma", "mixed"}
         Boosted regression trees; ordinary least squares; a gamma model with a log link, which is the one for variances (`log` is then
         ignored, and values of zero or less are welcome); a linear mixed model with `groups` (or `random`) as random effects.
     formula : str, optional
-        A formula of statsmodels, for all but trees, such as `"np.log(relative_variation) ~ np.log(cpu_mhz) + C(os)"`; `response`,
-        `predictors` and `log` are then ignored.
+        A formula as patsy reads it for statsmodels, for all but trees, such as `"np.log(relative_variation) ~ np.log(cpu_mhz) + C(os)"`;
+        `response`, `predictors` and `log` are then ignored.
     log : bool
         Explain the log of the response.
     test_size : float
