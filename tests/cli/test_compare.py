@@ -360,6 +360,14 @@ class TestJson:
         assert content["exit_code"] == 2
         assert len(content["warnings"]) == 1
 
+    def test_warnings_are_said_once(self, tmp_path):
+        """As sentences of the command line: the notes of the result are not in its attrs as well."""
+        old, new = (write(tmp_path / f"{side}.csv", {"a": OLD, "b": OLD[:1]}) for side in ("old", "new"))
+        content = self.strict(run("compare", old, new, "--json").stdout)
+        (warned,) = content["warnings"]
+        assert warned.startswith("'b' rests on one execution on a side")
+        assert "notes" not in content["attrs"]
+
     def test_unbounded_sets_are_texts(self, tmp_path):
         """Infinite limits are written "-inf" and "inf"; they are limits, so there is an answer, if a weak one."""
         wild = write(tmp_path / "wild.csv", {"a": [0.001, 10.0]})

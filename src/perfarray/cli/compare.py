@@ -11,7 +11,7 @@ import perfarray
 from perfarray.cli import options
 from perfarray.cli.comparison import Comparison, comparison, comparison_table, legend, lines_of_one_side, sentence
 from perfarray.cli.console import WIDE, console, plural, print_json
-from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, SOMETHING_SLOWER, quoted, reporting
+from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, SHOWN, SOMETHING_SLOWER, quoted, reporting
 
 MORE = {"jmh": "JMH: more forks, -f 10", "pyperf": "pyperf: more processes, -p 20"}
 """How a harness is told to repeat its outermost level."""
@@ -72,7 +72,7 @@ def compare(
         threshold=threshold, confidence_level=confidence, correction=correction, shared=options.names(shared), paired=paired
     )
     empty = {**files.places, "benchmarks": [], "suites": [], "attrs": {}}
-    with reporting(empty if json else None, own_words=("single_unit", "no_value")) as sentences:
+    with reporting(empty if json else None, own_words=SHOWN) as sentences:
         times = _read(files, sentences)
         found = comparison(
             perfarray.compare(times, "old", dim="version", **nest, **choices), perfarray.counts(times, **nest), "version", "old"

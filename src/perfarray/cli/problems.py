@@ -16,6 +16,9 @@ NO_ANSWER: Final = 2
 PROBLEMS: Final = (ValueError, OSError, ImportError)
 """What the library raises when data or arguments are at fault."""
 
+SHOWN: Final = ("single_unit", "no_value")
+"""Codes of notes on cells without an answer, for commands that name those cells themselves: the remedies are written in Python."""
+
 
 @contextmanager
 def reporting(empty: Mapping[str, Any] | None = None, *, own_words: tuple[str, ...] = ()) -> Iterator[list[str]]:
@@ -26,7 +29,7 @@ def reporting(empty: Mapping[str, Any] | None = None, *, own_words: tuple[str, .
     empty : mapping, optional
         An answer without rows, printed as JSON when there is none; default: nothing is printed on stdout.
     own_words : tuple of str
-        Codes of notes that the command has a text of its own for.
+        Codes of notes that the command has a text or a column of its own for.
 
     Yields
     ------

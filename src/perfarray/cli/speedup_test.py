@@ -11,7 +11,7 @@ from rich.table import Table
 import perfarray
 from perfarray.cli import options
 from perfarray.cli.console import console
-from perfarray.cli.problems import reporting
+from perfarray.cli.problems import SHOWN, reporting
 
 
 def speedup_test(
@@ -33,7 +33,7 @@ def speedup_test(
     Exit code 2: no answer; the configuration cannot be read, no benchmark has both samples, a wrong option.
     """
     choices = options.given(confidence_level=conf_level, weights=weight, precision=precision, output=output)
-    with reporting():
+    with reporting(own_words=SHOWN):
         result = perfarray.speedup_report(config, **choices)
         text = Path(f"{result.attrs['files']}.report").read_text(encoding="utf-8")
     out = console()
