@@ -1,5 +1,7 @@
 """suite_score, score_ratio_interval and hierarchical_performance_test on labelled timings."""
 
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -317,3 +319,13 @@ def test_what_was_left_out_is_data(suite):
     lazy = suite.isel(execution=[0]).chunk({"machine": 1}).perf.score_ratio_interval("v1")
     assert lazy.perf.notes() == ()
     assert [(note.code, note.values["cells"]) for note in lazy.compute().perf.notes()] == [("single_unit", 4)]
+
+
+def test_a_lazy_result_from_a_file_still_tells(suite, tmp_path):
+    """Computed when it is written, read by a process that has not loaded the suites: the notes are there."""
+    pytest.importorskip("dask")
+    lazy = suite.isel(execution=[0]).chunk({"machine": 1}).perf.score_ratio_interval("v1")
+    lazy.reset_coords(drop=True).to_netcdf(tmp_path / "result.nc", engine="scipy")
+    code = "import perfarray, xarray, sys; print([note.code for note in xarray.load_dataset(sys.argv[1]).perf.notes()])"
+    told = subprocess.run([sys.executable, "-c", code, str(tmp_path / "result.nc")], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "['single_unit']"

@@ -131,8 +131,10 @@ def five_number_summary(
 
     Parameters
     ----------
-    times, mean, across, value, shared, levels, rng, metric : optional
+    times : DataArray or Dataset
         As for `score_distribution`.
+    mean, across, value, shared, levels, rng, metric : optional
+        As there.
     method : {"monte_carlo", "exact"}
         Five numbers of `n_resamples` scores drawn at random, as in the paper; or of the distribution itself, without random numbers.
     n_resamples : int
@@ -196,7 +198,7 @@ def five_number_summary(
     outputs = {name: Output((), runs.system.data.units) for name in names}
     found = over_cells(kernel, runs, outputs | {"n": Output((), "1", long_name="independent units")})
     attrs = runs.describe(drawn=method == "monte_carlo") | {"result": "five_number_summary", "method": method}
-    return describe_one(found, runs.system, attrs, checks=("single_runs",))
+    return describe_one(found, runs.system, attrs, checks=("suite_single_runs",))
 
 
 @over_metrics
@@ -218,8 +220,10 @@ def relative_variation(
 
     Parameters
     ----------
-    times, mean, across, value, shared, levels, rng, metric : optional
+    times : DataArray or Dataset
         As for `score_distribution`.
+    mean, across, value, shared, levels, rng, metric : optional
+        As there.
     method : {"exact", "monte_carlo"}
         The standard deviation of the bootstrap distribution itself, or of `n_resamples` draws from it, as in the paper.
     n_resamples : int
@@ -288,7 +292,7 @@ def relative_variation(
     outputs |= {"relative_variation": Output((), "1"), "n": Output((), "1", long_name="independent units")}
     found = over_cells(kernel, runs, outputs, most=1)
     attrs = runs.describe(drawn=method == "monte_carlo") | {"result": "relative_variation", "method": method, "statistic": statistic}
-    return describe_one(found, runs.system, attrs, data.selected, checks=("single_runs",))
+    return describe_one(found, runs.system, attrs, data.selected, checks=("suite_single_runs",))
 
 
 def _check_closed_form(deviation: Floats, n: Floats, statistic: str, mean: str) -> None:
@@ -302,7 +306,7 @@ def _check_closed_form(deviation: Floats, n: Floats, statistic: str, mean: str) 
         )
 
 
-@check("single_runs")
+@check("suite_single_runs")
 def single_runs(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells with a benchmark that has a single unit."""
     few, number = int((result["n"] == 1).sum()), result["n"].size

@@ -36,8 +36,10 @@ def hierarchical_performance_test(
 
     Parameters
     ----------
-    times, baseline, dim, across, unit, levels, metric : optional
+    times, baseline : DataArray or Dataset; label, DataArray or Dataset
         As for `score_ratio_interval`.
+    dim, across, unit, levels, metric : optional
+        As there.
     alpha : float
         Of the rank-sum test of each benchmark.
     confidence_level : float

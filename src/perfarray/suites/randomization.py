@@ -52,8 +52,10 @@ def randomization_test(
 
     Parameters
     ----------
-    times, baseline, dim, mean, across, unit, levels, metric : optional
-        As for `score_ratio_interval`; repetitions of `unit` are exchanged.
+    times, baseline : DataArray or Dataset; label, DataArray or Dataset
+        As for `score_ratio_interval`.
+    dim, mean, across, unit, levels, metric : optional
+        As there; repetitions of `unit` are exchanged.
     statistic : {"geometric", "mean", "median", "min"}
         Of the runs of one benchmark: one value per unit.
     alternative : {"two-sided", "less", "greater"}

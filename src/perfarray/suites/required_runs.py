@@ -53,13 +53,13 @@ def required_runs(
 
     Parameters
     ----------
-    times, baseline, dim, metric : optional
+    times, baseline : DataArray or Dataset; label, DataArray or Dataset
         As for `score_ratio_interval`; the timings are those of a pilot.
     width : float
         Upper minus lower limit of the ratio that is wanted: 0.02 for 2 % of the baseline.
     start : int
         Runs to begin with, at least 2.
-    mean, statistic, confidence_level, method, n_resamples, across, unit, levels, shared, rng : optional
+    dim, mean, statistic, confidence_level, method, n_resamples, across, unit, levels, shared, rng, metric : optional
         As for `score_ratio_interval`; a run is a unit.
 
     Returns
@@ -124,7 +124,7 @@ def required_runs(
     }
     attrs |= {"confidence_level": level, "width": wanted, "start": first}
     attrs |= {"n_resamples": draws.n_resamples} if draws is not None else {}
-    return describe_two(found.drop_vars("_unused"), systems, attrs, _note_unused(found), checks=("start", "pilot"))
+    return describe_two(found.drop_vars("_unused"), systems, attrs, _note_unused(found), checks=("suite_start", "suite_pilot"))
 
 
 def _most(systems: TwoSystems, start: int) -> int:
@@ -181,7 +181,7 @@ def _numbers(n: xr.DataArray) -> str:
     return str(low) if low == high else f"{low} to {high}"
 
 
-@check("start")
+@check("suite_start")
 def fewer_than_start(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells with too few runs to begin with."""
     fewest, start = np.minimum(result["n_candidate"], result["n_baseline"]), int(result.attrs["start"])
@@ -190,7 +190,7 @@ def fewer_than_start(result: xr.Dataset) -> tuple[Note | None, ...]:
     return (Note("fewer_than_start", text, {"cells": short, "of": fewest.size, "start": start}) if short else None,)
 
 
-@check("pilot")
+@check("suite_pilot")
 def without_pilot(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells in which no benchmark was measured on both sides."""
     return (count_empty(result["n_candidate"] == 0, "no benchmark measured on both sides"),)
