@@ -194,6 +194,11 @@ class TestGuess:
         path.write_bytes(start + content)
         assert guess(path) in (True, False)
 
+    def test_packed_in_large_blocks(self, tmp_path):
+        """Of bzip2 nothing unpacks before a whole block is read."""
+        noise = np.random.default_rng(1).random(30_000).tolist()
+        assert guess(write(tmp_path / "a.json.bz2", suite(bench("a", run(*noise)))))
+
     def test_it_is_cheap(self, tmp_path, monkeypatch):
         """Of a foreign file no more than its beginning is read, however large it is."""
         from perfarray.readers import opening as _open

@@ -71,7 +71,7 @@ class PerfarrayBackend(BackendEntrypoint):
         return dataset.drop_vars(dropped, errors="ignore")
 
     def guess_can_open(self, filename_or_obj: Any) -> bool:
-        """Say whether a path is a local file that a reader of this package recognises.
+        """Return whether a path is a local file that a reader of this package recognises.
 
         Parameters
         ----------
@@ -91,25 +91,12 @@ class PerfarrayBackend(BackendEntrypoint):
 
 def _is_known(path: Path) -> bool:
     """Recognise a file: by its first bytes, and only where those began as a known format by all of it."""
-    from perfarray.readers.opening import Source
+    from perfarray.readers.opening import Source, beginning
     from perfarray.readers.recognising import formats, recognise
 
     if not path.is_file():
         return False
-    head = _beginning(path)
+    head = beginning(path)
     if "\0" in head or not any(known.started(head) for known in formats().values()):
         return False
     return recognise(Source(path), None) is not None
-
-
-def _beginning(path: Path) -> str:
-    """Return the first characters of a file, unpacked."""
-    from perfarray.readers.opening import COMPRESSIONS, HEAD
-
-    with path.open("rb") as file:
-        content = file.read(HEAD)
-    for magic, unpack, _ in COMPRESSIONS:
-        if content.startswith(magic):
-            with unpack(path) as packed:
-                content = packed.read(HEAD)
-    return content.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")

@@ -74,8 +74,8 @@ def _placed(table: Table, one: Found, dims: Collection[str]) -> Table:
             table = replace(table, labels=table.labels | {name: constant_column(label, len(table))})
         elif recorded != label:
             table = rename_labels(table, name, {recorded: label})
-            said = Descriptor(dims=(name,), values={(label,): str(recorded)})
-            table = replace(table, descriptors=table.descriptors | {f"{name}_recorded": said})
+            before = Descriptor(dims=(name,), values={(label,): str(recorded)})
+            table = replace(table, descriptors=table.descriptors | {f"{name}_recorded": before})
     return table
 
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from io import BytesIO
 from os import fstat
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, BinaryIO, NoReturn, TypeVar
 
 from perfarray.timings.notes import Note
 
@@ -99,12 +99,7 @@ class Source:
         """The beginning of the text, as far as it can be had: nothing of the rest needs to be in order."""
         if "text" in self.__dict__:
             return self.text[:HEAD]
-        content = self.packed
-        for magic, unpack, _ in COMPRESSIONS:
-            if content.startswith(magic):
-                content = _beginning(unpack(BytesIO(content)))
-                break
-        return _line_feeds(content[:HEAD].decode("utf-8-sig", errors="replace"))
+        return _head_of(BytesIO(self.packed))
 
     @property
     def looks_like_json(self) -> bool:
@@ -146,12 +141,29 @@ class Source:
         raise self.error(f"holds {size} bytes or more, and {LARGEST} are the most that are read at once")
 
 
+def beginning(path: Path) -> str:
+    """Return the first characters of a file of any size, unpacked, as `Source.head` has them."""
+    with path.open("rb") as file:
+        return _head_of(file)
+
+
+def _head_of(file: BinaryIO) -> str:
+    """Return the first characters of a file, as far as it unpacks; no more of it is read than that takes."""
+    content = file.read(HEAD)
+    for magic, unpack, _ in COMPRESSIONS:
+        if content.startswith(magic):
+            file.seek(0)
+            content = _unpacked(unpack(file))
+            break
+    return _line_feeds(content.decode("utf-8-sig", errors="replace"))[:HEAD]
+
+
 def _line_feeds(text: str) -> str:
     """Return the text with every line ended by a line feed, as Python's own text files are read."""
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
-def _beginning(file: Any) -> bytes:
+def _unpacked(file: Any) -> bytes:
     """Return the first bytes of a compressed file, as many as unpack."""
     content = b""
     with file:

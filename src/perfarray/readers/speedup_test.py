@@ -112,7 +112,7 @@ def table_of_entries(found: Sequence[Entry]) -> Table:
 
 
 def _sample(source: Source, file: str, unreadable: dict[str, str]) -> Floats:
-    """Return the times of a sample file; none where it cannot be read, which is then said in `unreadable`."""
+    """Return the times of a sample file; none where it cannot be read, which `unreadable` then explains."""
     sample = Source(Path(file) if Path(file).is_file() else source.path.parent / file)
     try:
         words = sample.text.replace(",", " ").split()

@@ -69,7 +69,7 @@ def build(table: Table) -> xr.Dataset:
 
 
 def _attrs(table: Table) -> dict[Hashable, Any]:
-    """Return what is said of the whole."""
+    """Return what is known of the whole."""
     named = {FORMAT: table.format, METRIC: table.metric}
     attrs: dict[Hashable, Any] = {name: text for name, text in named.items() if text}
     return attrs | table.counts | table.attrs

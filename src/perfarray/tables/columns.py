@@ -125,23 +125,14 @@ def number_within(parents: Sequence[Integers], labels: npt.ArrayLike) -> Integer
     int array, shape (rows,)
     """
     own = np.unique(np.asarray(labels), return_inverse=True)[1].reshape(-1)
-    order = np.lexsort((own, *reversed(parents)))
-    new_parent = np.zeros(len(order), dtype=bool)
-    new_parent[:1] = True
-    for codes in parents:
-        new_parent[1:] |= np.diff(codes[order]) != 0
-    new_own = new_parent.copy()
-    new_own[1:] |= np.diff(own[order]) != 0
-    running = np.cumsum(new_own) - 1
-    start = np.maximum.accumulate(np.where(new_parent, running, 0))
-    positions = np.empty(len(order), dtype=np.intp)
-    positions[order] = running - start
-    return positions
+    if not parents:
+        return own
+    return pd.Series(own).groupby(list(parents), sort=False).rank(method="dense").to_numpy().astype(np.intp) - 1
 
 
 def row_in_parent(parents: Sequence[Integers], rows: int) -> Integers:
     """Number rows from 0 inside their parent, in the order they come."""
-    return number_within(parents, np.arange(rows))
+    return pd.Series(0, index=range(rows)).groupby(list(parents), sort=False).cumcount().to_numpy() if parents else np.arange(rows)
 
 
 def objects(values: Sequence[Any]) -> Texts:

@@ -147,15 +147,17 @@ def _unclaimed(
 
 
 def _other_units(metrics: Mapping[str, str], units: str | Mapping[str, str]) -> list[Note]:
-    """Note the columns whose name ends in another unit of time than the one said."""
+    """Note the columns whose name ends in another unit of time than the one given."""
     notes = []
     for name, column in metrics.items():
-        said = units.get(name, "1") if isinstance(units, Mapping) else units
+        given = units.get(name, "1") if isinstance(units, Mapping) else units
         ending = re.search(r"(?:^|[_\s(\[])(ns|us|µs|ms|s|sec|min)[)\]]?$", str(column))
         factor = seconds_factor(ending.group(1)) if ending else None
-        if ending and factor is not None and isinstance(said, str) and seconds_factor(said) not in (None, factor):
-            sentence = f"column {column!r} is taken to be in {said!r}, as units= says; if its name is right, give units={ending.group(1)!r}"
-            notes.append(Note("other_unit", sentence, {"column": column, "units": said, "named": ending.group(1)}))
+        if ending and factor is not None and isinstance(given, str) and seconds_factor(given) not in (None, factor):
+            sentence = (
+                f"column {column!r} is taken to be in {given!r}, as units= says; if its name is right, give units={ending.group(1)!r}"
+            )
+            notes.append(Note("other_unit", sentence, {"column": column, "units": given, "named": ending.group(1)}))
     return notes
 
 

@@ -103,8 +103,8 @@ def promoted(table: Table, dims: Collection[str]) -> Table:
         cells = np.stack([column.codes for column in columns], axis=1) if columns else np.zeros((len(table), 1), dtype=np.intp)
         distinct, inverse = np.unique(cells, axis=0, return_inverse=True)
         keys = (tuple(column.labels[code] for column, code in zip(columns, codes, strict=False)) for codes in distinct)
-        said = column_of(UNKNOWN if (value := descriptor.values.get(key)) is None else value for key in keys)
-        label = Column(codes=said.codes[inverse.reshape(-1)], labels=said.labels)
+        values = column_of(UNKNOWN if (value := descriptor.values.get(key)) is None else value for key in keys)
+        label = Column(codes=values.codes[inverse.reshape(-1)], labels=values.labels)
         others = {key: value for key, value in table.descriptors.items() if key != name}
         table = replace(table, labels=table.labels | {name: label}, descriptors=others)
     return table

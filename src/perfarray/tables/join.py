@@ -166,5 +166,5 @@ def _labels_along(dim: str, table: Table) -> Sequence[Any]:
 
 def _joined_attrs(tables: Sequence[Table]) -> dict[str, Hashable]:
     """Keep what all tables that say it say alike."""
-    said = {name: {table.attrs[name] for table in tables if name in table.attrs} for name in _names(table.attrs for table in tables)}
-    return {name: values.pop() for name, values in said.items() if len(values) == 1}
+    found = {name: {table.attrs[name] for table in tables if name in table.attrs} for name in _names(table.attrs for table in tables)}
+    return {name: values.pop() for name, values in found.items() if len(values) == 1}

@@ -69,11 +69,11 @@ def _machines(tables: Sequence[Table]) -> tuple[dict[str, dict[str, Descriptor]]
     known: dict[str, dict[str, Descriptor]] = {}
     contradicted: dict[str, list[str]] = {}
     for machine, own in stated.items():
-        said = {name: [value for value in own.get(name, ()) if value not in (None, UNKNOWN)] for name in names}
-        values = {name: _agreed_value(name, of_name) for name, of_name in said.items()}
+        known_values = {name: [value for value in own.get(name, ()) if value not in (None, UNKNOWN)] for name in names}
+        values = {name: _agreed_value(name, of_name) for name, of_name in known_values.items()}
         known[machine] = {name: Descriptor(dims=(MACHINE,), values={(machine,): value}, keep=(MACHINE,)) for name, value in values.items()}
         for name, value in values.items():
-            if value in (None, UNKNOWN) and said[name]:
+            if value in (None, UNKNOWN) and known_values[name]:
                 contradicted.setdefault(name, []).append(machine)
     return known, _contradicted(contradicted)
 

@@ -221,9 +221,9 @@ def _about(lines: Sequence[Line], runs: Sequence[Run]) -> tuple[dict[str, Any], 
         name = FIELDS.get((block, field)) if block else ABOUT.get(field)
         if name is not None:
             texts.setdefault(name, text)
-    said = {name: stated(text) for name, text in texts.items()}
-    known: dict[str, Any] = {name: text or UNKNOWN for name, text in said.items() if name not in CLOCKS}
-    known |= machine_numbers({name: said.get(name) for name in NUMBERS})
+    plain = {name: stated(text) for name, text in texts.items()}
+    known: dict[str, Any] = {name: text or UNKNOWN for name, text in plain.items() if name not in CLOCKS}
+    known |= machine_numbers({name: plain.get(name) for name in NUMBERS})
     return known, suite_name(score, 1 if copies == {1.0} else None)
 
 

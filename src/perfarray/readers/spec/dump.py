@@ -156,7 +156,7 @@ def _separator(text: str) -> str:
 
 
 def _frame(source: Source) -> pd.DataFrame:
-    """Parse the table as text; the columns keep their names, whatever is said twice."""
+    """Parse the table as text; the columns keep their names, whatever occurs twice."""
     text = source.text
     if "\n" not in text.strip():
         raise source.error("has a head and no rows")
@@ -189,11 +189,11 @@ def _names(columns: Sequence[Any]) -> dict[int, str]:
 
 
 def _described(name: str, column: Sequence[str]) -> list[Any]:
-    """Return a column as numbers if all that is said in it is a number, else as text."""
-    said = [None if (plain := text.strip()) in NOT_SAID else plain for text in column]
-    values = [] if name in LABEL else _all_numbers(said)
+    """Return a column as numbers if all that is written in it is a number, else as text."""
+    written = [None if (plain := text.strip()) in NOT_SAID else plain for text in column]
+    values = [] if name in LABEL else _all_numbers(written)
     if not values:
-        return [UNKNOWN if text is None else text for text in said]
+        return [UNKNOWN if text is None else text for text in written]
     if name in COUNTS or OF_BENCHMARK.fullmatch("".join(reversed(name.split("_")))):
         values = [value or None for value in values]
     return values

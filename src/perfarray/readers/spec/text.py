@@ -242,8 +242,8 @@ def _system(info: str) -> tuple[tuple[str, Any], ...]:
     fields = {field: stated(text) for field, text in SYSTEM.findall(info)}
     name = stated(re.sub(r"\((?:R|TM)\)", "", fields.get("CPU Name") or ""))
     cpu, _, clock = name.partition(" CPU @ ") if name else (None, "", "")
-    said = machine_numbers({"cpu_mhz": clock, "enabled": fields.get("Enabled"), "l3_cache": None, "memory": fields.get("Memory")})
-    return ("cpu", cpu or UNKNOWN), *((what, value) for what, value in said.items() if what != "cores_per_chip")
+    numeric = machine_numbers({"cpu_mhz": clock, "enabled": fields.get("Enabled"), "l3_cache": None, "memory": fields.get("Memory")})
+    return ("cpu", cpu or UNKNOWN), *((what, value) for what, value in numeric.items() if what != "cores_per_chip")
 
 
 def _of_machine(machine: str, known: tuple[tuple[str, Any], ...]) -> dict[str, Descriptor]:

@@ -105,8 +105,8 @@ def machine_numbers(texts: Mapping[str, str | None]) -> dict[str, Any]:
     Returns
     -------
     dict
-        Sizes of caches in kB (instructions and data apart where they are said apart), of memory in GB, clocks in MHz, counts of cores;
-        None for what is not said.
+        Sizes of caches in kB (instructions and data apart where the text has them apart), of memory in GB, clocks in MHz, counts of
+        cores; None for what is not written.
 
     Examples
     --------
