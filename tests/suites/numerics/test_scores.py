@@ -8,8 +8,9 @@ from scipy import stats
 
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.bootstrap_limits import acceleration_of
+from perfarray.numerics.ratio_tests import compare_units
 from perfarray.numerics.suite import MEANS, STATISTICS, match_sides, run_statistic, suite_mean, suite_weights
-from perfarray.numerics.verdicts import Rules, compare_units
+from perfarray.numerics.verdicts import Rules
 from perfarray.suites.numerics.ratios import Score, _left_out, bootstrap_interval, draw_scores, t_interval
 
 PLAIN = Score("geometric", "mean", False, False, False, 0.95, "two-sided")
@@ -59,7 +60,7 @@ def test_the_t_interval_is_the_suite_row_of_a_comparison(shared, paired):
     new, old = units(1, 0.97)
     new[0, 1, 2] = old[1, 3, 0] = old[1, 3, 1] = np.nan
     rules = Rules("fieller", "satterthwaite", 0.0, 0.95, None, "lower", paired=paired, shared=shared)
-    expected, found = compare_units(new, old, rules), interval(new, old, PLAIN._replace(shared=shared, paired=paired))
+    expected, found = compare_units(new, old, rules=rules), interval(new, old, PLAIN._replace(shared=shared, paired=paired))
     for name in ("estimate", "lower", "upper", "df", "n"):
         np.testing.assert_allclose(getattr(found, name), getattr(expected, f"suite_{name}"), rtol=1e-12)
 
