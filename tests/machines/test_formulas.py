@@ -155,3 +155,9 @@ def test_logs_and_labels():
     codes = read_formula("y ~ np.log(a) + np.log2(Q('b c')) + np.log1p(d) + np.log(e + 1) + C(f, Sum) + np.log(C(g))").codes()
     assert arguments_of(codes, LOGS) == {"a", "b c"}
     assert arguments_of(codes, ("C",)) == {"f", "g"}
+
+
+def test_a_tilde_in_a_name():
+    """What is quoted is a name, whatever stands in it."""
+    formula = read_formula("np.log(Q('a ~ b')) ~ x + Q('c ~ d')")
+    assert (formula.left, formula.right()) == ("np.log(Q('a ~ b'))", "x + Q('c ~ d')")

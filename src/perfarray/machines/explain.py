@@ -10,7 +10,7 @@ import xarray as xr
 
 from perfarray.machines.columns import check_columns
 from perfarray.machines.evaluation import Holdout, evaluate
-from perfarray.machines.formulas import names_in, read_formula
+from perfarray.machines.formulas import Formula, names_in, read_formula
 from perfarray.machines.models import ModelChoice, Predict, coefficients
 from perfarray.machines.problem import LEAST, by_columns, by_formula
 from perfarray.machines.roles import computable_responses, roles_of, variance_of
@@ -232,7 +232,8 @@ def explain_variation(
         raise ValueError(f"splits={splits} and folds={folds}: rows are split at random so many times, or into folds; give one of them")
     if splits is not None:
         check_count(splits, "splits")
-    responses = [response] if formula is None else names_in([read_formula(formula).left])
+    stated = None if formula is None else read_formula(formula)
+    responses = [response] if stated is None else names_in([stated.left])
     every = responses == [EVERY_LEVEL]
     if every and model != "gamma":
         raise ValueError(
@@ -242,9 +243,9 @@ def explain_variation(
         table = _table(table_or_times, responses, metric)
     check_columns(table, [name for effect in choice.effects for name in effect.split(":")] + ([groups] if groups else []))
     if every:
-        return _levels(table, predictors, formula, choice, confidence_level, of_table)
-    if formula is not None:
-        problem = by_formula(table, formula, choice)
+        return _levels(table, predictors, stated, choice, confidence_level, of_table)
+    if stated is not None:
+        problem = by_formula(table, stated, choice)
     else:
         problem = by_columns(table, response, predictors, log and model != "gamma", choice)
     usual = int(np.clip(ROWS_SPLIT // len(problem.rows), 1, MOST_SPLITS))
@@ -273,7 +274,7 @@ def _choice(model: str, formula: str | None, groups: str | None, random: str | S
 def _levels(
     table: pd.DataFrame,
     predictors: str | Sequence[str] | None,
-    formula: str | None,
+    formula: Formula | None,
     choice: ModelChoice,
     confidence_level: float,
     of_table: list[Note],
@@ -290,7 +291,7 @@ def _levels(
     for name in responses:
         try:
             if formula is not None:
-                problem = by_formula(table, f"{name} ~ {formula.partition('~')[2]}", choice)
+                problem = by_formula(table, formula._replace(left=name), choice)
             else:
                 problem = by_columns(table, name, predictors, False, choice)
             fit = problem.fit(problem.rows, problem.target)

@@ -28,11 +28,12 @@ class Formula(NamedTuple):
 
     def codes(self) -> list[str]:
         """Return the Python code of every factor of the terms."""
-        return [code for term in self.terms for code in codes_of(term)]
+        return codes_of(self.terms)
 
     def without(self, columns: Container[str]) -> "Formula":
         """Return the formula without the terms that are computed from certain columns."""
-        return self._replace(terms=tuple(term for term in self.terms if not any(name in columns for name in names_in(codes_of(term)))))
+        kept = (term for term in self.terms if not any(name in columns for name in names_in(codes_of([term]))))
+        return self._replace(terms=tuple(kept))
 
 
 def read_formula(text: str) -> Formula:
@@ -43,24 +44,24 @@ def read_formula(text: str) -> Formula:
     ValueError
         Where there is no `~`, no response, or patsy cannot read it.
     """
-    left, tilde, _ = text.partition("~")
-    if not tilde:
+    if "~" not in text:
         raise ValueError(f"formula={text!r} has no '~'; write response ~ predictors")
     patsy = import_module("patsy")
     try:
         described = patsy.ModelDesc.from_formula(text)
-        formula = Formula(text, left.strip(), tuple(described.rhs_termlist))
-        named = names_in([formula.left, *formula.codes()]) if described.lhs_termlist else []
+        formula = Formula(text, " + ".join(codes_of(described.lhs_termlist)), tuple(described.rhs_termlist))
+        names_in(formula.codes())
+        response = names_in([formula.left]) if formula.left else []
     except (patsy.PatsyError, SyntaxError) as error:
         raise ValueError(f"formula={text!r} cannot be read: {error}") from error
-    if not named or not names_in([formula.left]):
+    if not response:
         raise ValueError(f"formula={text!r} names no response left of '~'")
     return formula
 
 
-def codes_of(term: Any) -> list[str]:
-    """Return the Python code of every factor of a term."""
-    return [str(factor.name()) for factor in term.factors]
+def codes_of(terms: Iterable[Any]) -> list[str]:
+    """Return the Python code of every factor of patsy's terms."""
+    return [str(factor.name()) for term in terms for factor in term.factors]
 
 
 def names_in(codes: Iterable[str]) -> list[str]:

@@ -18,7 +18,7 @@ from perfarray.machines.columns import (
     term_of,
     useful_columns,
 )
-from perfarray.machines.formulas import LOGS, arguments_of, columns_in, evaluate_formula, read_formula
+from perfarray.machines.formulas import LOGS, Formula, arguments_of, columns_in, evaluate_formula
 from perfarray.machines.models import Fit, ModelChoice, Terms, boosted, linear
 from perfarray.machines.roles import noise_of, roles_of
 from perfarray.numerics.types import Floats, Integers, Mask
@@ -78,17 +78,16 @@ def by_columns(table: pd.DataFrame, response: str, predictors: str | Sequence[st
     return Problem(rows, target, kept, fit, label_codes(rows, choice.groups), attrs, notes)
 
 
-def by_formula(table: pd.DataFrame, text: str, choice: ModelChoice) -> Problem:
+def by_formula(table: pd.DataFrame, formula: Formula, choice: ModelChoice) -> Problem:
     """Explain by a formula, from which terms of empty columns are left out."""
-    formula = read_formula(text)
     on_left = columns_in([formula.left], table)
     check_columns(table, [*on_left, *columns_in(formula.codes(), table)])
     if not on_left:
-        raise ValueError(f"formula={text!r} names no response left of '~'")
+        raise ValueError(f"formula={formula.text!r} names no response left of '~'")
     empty = [name for name in columns_in(formula.codes(), table) if stated(table[name]).dropna().nunique() < 2]
+    if empty and not formula.without(empty).codes() and not choice.effects:
+        raise ValueError(f"no term is left of {formula.right()!r}: {listed(empty)} are constant or empty")
     formula = formula.without(empty)
-    if empty and not formula.codes() and not choice.effects:
-        raise ValueError(f"no term is left of {text.partition('~')[2].strip()!r}: {listed(empty)} are constant or empty")
     response, *others = on_left
     check_response(table, response)
     predictors = columns_in(formula.codes(), table)
