@@ -81,7 +81,9 @@ def test_picture_takes_what_its_function_takes(name):
     assert taken.pop("ax").kind is inspect.Parameter.KEYWORD_ONLY
     assert list(taken.values()) == list(inspect.signature(function).parameters.values())[1:]
     assert function.__doc__ in method.__doc__
-    assert "ax" in pydoc.plain(pydoc.render_doc(method))
+    shown = pydoc.plain(pydoc.render_doc(method))
+    assert f"{name}(" in shown
+    assert "ax: " in shown
 
 
 def test_frame_methods_are_their_functions():

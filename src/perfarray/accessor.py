@@ -62,6 +62,9 @@ class Picture(Generic[P]):
     ) -> None:
         self._load, self._summary, self._picture, self._runs, self._choices = load, summary, picture, runs, choices
 
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
     @overload
     def __get__(self, accessor: None, owner: type) -> "Callable[Concatenate[Any, P], Axes]": ...
 
@@ -81,7 +84,11 @@ class Picture(Generic[P]):
             picture: Callable[..., Axes] = getattr(plots, self._picture)
             return picture(result.dataset if isinstance(result, Result) else result, ax=ax, **runs, **self._choices)
 
-        draw.__doc__ = f"{self._summary}; `ax` is where, all else is for `{function.__name__}`.\n\n    {function.__doc__}"
+        draw.__name__ = draw.__qualname__ = self._name
+        draw.__doc__ = (
+            f"{self._summary}; return the Axes.\n\n    `ax` is where to draw, default: a new figure; everything else is for "
+            f"`{function.__name__}`:\n\n    {function.__doc__}"
+        )
         draw.__signature__ = _with_ax(function, draw)  # type: ignore[attr-defined]
         return draw if accessor is None else MethodType(draw, accessor._object)
 

@@ -166,7 +166,6 @@ def _label_lines(ax: "Axes", lines: list[Line], starts: list[float], levels: lis
 
 def _describe(ax: "Axes", array: xr.DataArray, note: str) -> None:
     """Title, vertical axis in the units of the data, legend of the marks."""
-    written = number_format(str(array.attrs.get("units", "1")))
-    ax.yaxis.set_major_formatter(lambda value, _: written(value))
+    ax.yaxis.set_major_formatter(number_format(str(array.attrs.get("units", "1"))))
     ax.set_ylabel(str(array.name or TIME))
     describe(ax, ", ".join([*selection(array), *([note] if note else [])]))

@@ -119,13 +119,13 @@ def level_colours(levels: list[str]) -> dict[str, str]:
     return {level: COLOURS[LEVELS.index(level)] if level in LEVELS else next(left) for level in levels}
 
 
-def number_format(units: str) -> Callable[[float], str]:
-    """Return what writes a number with its unit, which a tick formatter may call too: a prefix where the unit takes one."""
+def number_format(units: str) -> Callable[..., str]:
+    """Return what writes a number with its unit, of a tick too (which comes with its position): a prefix where the unit takes one."""
     from matplotlib.ticker import EngFormatter
 
     prefixed = EngFormatter(unit=units)
 
-    def written(value: float) -> str:
+    def written(value: float, _position: int | None = None) -> str:
         rounded = float(f"{value:.4g}")
         if np.isnan(value):
             return "–"

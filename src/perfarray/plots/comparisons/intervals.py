@@ -191,7 +191,7 @@ def mean_intervals(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
     label_rows(ax, rows)
     units = str(estimate.attrs.get("units", "1"))
     written = number_format(units)
-    ax.xaxis.set_major_formatter(lambda value, _: written(value))
+    ax.xaxis.set_major_formatter(written)
     beside_rows(ax, rows, [written(interval.estimate) for interval in intervals], "mean")
     ax.set_xlabel(_confidence(result, intervals))
     describe(ax, ", ".join([f"Mean {result.attrs.get('metric', TIME)}", *selection(result)]))

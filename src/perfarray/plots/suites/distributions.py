@@ -84,8 +84,7 @@ def score_densities(result: xr.DataArray, ax: "Axes | None" = None) -> "Axes":
         label = (f"{len(places)} cells" if number == 0 else "_") if crowd else name or "scores"
         _draw_density(ax, result.isel(place), GREY if crowd else COLOURS[number], label, dotted=not crowd)
     units = str(result.attrs.get("units", "1"))
-    written = number_format(units)
-    ax.xaxis.set_major_formatter(lambda value, _: written(value))
+    ax.xaxis.set_major_formatter(number_format(units))
     ax.set_xlabel(_score_label(result.attrs, units))
     ax.set_ylabel("density (highest = 1)")
     ax.set_ylim(0, 1.08)
@@ -170,8 +169,7 @@ def five_numbers(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
     ax.vlines(median, y - 0.275, y + 0.275, color=DARK, linewidth=1.8, label="median", zorder=3)
     label_rows(ax, rows)
     units = str(result["median"].attrs.get("units", "1"))
-    written = number_format(units)
-    ax.xaxis.set_major_formatter(lambda value, _: written(value))
+    ax.xaxis.set_major_formatter(number_format(units))
     ax.set_xlabel(_score_label({str(key): value for key, value in result.attrs.items()}, units))
     exact = result.attrs.get("method") == "exact"
     how = "exact" if exact else f"{result.attrs.get('n_resamples', '')} scores drawn"

@@ -1,18 +1,11 @@
 """Pictures of mixtures: what is drawn, and what is refused."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import xarray as xr
 
 import perfarray
-from perfarray.plots import cdf_fit, mixture, violin
-
-
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
+from perfarray.plots import cdf_fit, mixture
 
 
 @pytest.fixture
@@ -74,37 +67,16 @@ def test_a_result_draws_itself(fit):
     assert ax.get_ylabel() == "density"
 
 
-def test_violins_stand_side_by_side(times):
-    """One per configuration, the median a dot, a constant a line."""
-    ax = violin(times)
-    assert [text.get_text() for text in ax.get_xticklabels()] == ["old", "new"]
-    assert [line.get_ydata()[0] for line in ax.lines] == [1.2, 1.0]
-    assert ax.get_ylabel() == "time"
-
-
 def test_what_cannot_be_drawn(times, fit):
-    """Several cells, no runs, no repetitions."""
+    """Several cells, other dims, no runs."""
     with pytest.raises(ValueError, match="select one label along version"):
         mixture(fit)
     with pytest.raises(ValueError, match="times has dims that the mixture has not: machine"):
         mixture(fit.sel(version="old"), times=times.sel(version="old").expand_dims(machine=["a", "b"]))
     with pytest.raises(ValueError, match="give the timings with times="):
         cdf_fit(fit.sel(version="old"))
-    with pytest.raises(ValueError, match="violins show repetitions"):
-        violin(times.isel(execution=0))
     with pytest.raises(ValueError, match="no mixture"):
         mixture(fit.sel(version="old").where(False).assign(n_components=np.nan))
-
-
-def test_very_different_violins_share_a_scale():
-    """Medians more than five times apart: runs are divided by their median, which stands under the name; otherwise, or on request, not."""
-    times = perfarray.from_samples({"short": [0.001, 0.002, 0.003], "long": [10.0, 10.0, 12.0]})["time"]
-    ax = violin(times)
-    assert [text.get_text() for text in ax.get_xticklabels()] == ["short\n2 ms", "long\n10 s"]
-    assert [line.get_ydata()[0] for line in ax.lines] == [1.0, 1.0]
-    assert ax.get_ylabel() == "time / median"
-    assert [line.get_ydata()[0] for line in violin(times, relative=False).lines] == [0.002, 10.0]
-    assert violin(times.sel(version=["long"])).get_ylabel() == "time"
 
 
 def test_ticks_of_hardly_differing_times_are_differences():

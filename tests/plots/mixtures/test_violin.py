@@ -1,0 +1,37 @@
+"""Violins: the runs of several configurations side by side."""
+
+import pytest
+import xarray as xr
+
+import perfarray
+from perfarray.plots import violin
+
+
+@pytest.fixture
+def times() -> xr.DataArray:
+    return perfarray.from_samples({"old": [1.0, 1.1, 1.2, 2.0, 2.1, 2.2], "new": [1.0] * 6})["time"]
+
+
+def test_violins_stand_side_by_side(times):
+    """One per configuration, the median a dot, a constant a line."""
+    ax = violin(times)
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["old", "new"]
+    assert [line.get_ydata()[0] for line in ax.lines] == [1.2, 1.0]
+    assert ax.get_ylabel() == "time"
+
+
+def test_very_different_violins_share_a_scale():
+    """Medians more than five times apart: runs are divided by their median, which stands under the name; otherwise, or on request, not."""
+    times = perfarray.from_samples({"short": [0.001, 0.002, 0.003], "long": [10.0, 10.0, 12.0]})["time"]
+    ax = violin(times)
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["short\n2 ms", "long\n10 s"]
+    assert [line.get_ydata()[0] for line in ax.lines] == [1.0, 1.0]
+    assert ax.get_ylabel() == "time / median"
+    assert [line.get_ydata()[0] for line in violin(times, relative=False).lines] == [0.002, 10.0]
+    assert violin(times.sel(version=["long"])).get_ylabel() == "time"
+
+
+def test_without_repetitions_there_is_nothing_to_draw(times):
+    """The message lists the dims there are."""
+    with pytest.raises(ValueError, match="violins show repetitions"):
+        violin(times.isel(execution=0))
