@@ -9,6 +9,7 @@ import xarray as xr
 
 import perfarray
 from perfarray import plots
+from perfarray.accessor import PlotAccessor
 
 pytestmark = pytest.mark.filterwarnings("ignore:(?s).*cells rest on fewer than 30 units:UserWarning")  # few units draw faster
 
@@ -101,10 +102,44 @@ def test_lazy_results_are_computed():
     assert len(ax.get_yticks()) == 4
 
 
-def test_accessor_pictures_compute_and_draw():
-    """`.plot.variance_components()`, `.plot.intervals(baseline)` and `.plot.run_sequence()` work on timings and take `ax=`."""
-    _, ax = plt.subplots()
-    assert TIMES.perf.plot.variance_components(ax=ax) is ax
+ONE = TIMES[0, 0]
+COMPUTED = {
+    "biplot": lambda ax: TIMES[..., 0, 0].perf.plot.biplot(samples="version", ax=ax),
+    "cdf_fit": lambda ax: ONE.perf.plot.cdf_fit(value="iteration", max_components=1, ax=ax),
+    "distribution": lambda ax: TIMES.perf.plot.distribution(n_resamples=20, rng=1, ax=ax),
+    "five_numbers": lambda ax: TIMES.perf.plot.five_numbers(method="exact", ax=ax),
+    "influence": lambda ax: (
+        perfarray.simulate(sizes={"execution": 5}, variances={"execution": 1e-4}, dims={"machine": 20, "benchmark": 2}, rng=1)
+        .assign_coords(cores=("machine", np.arange(20.0)))
+        .perf.plot.influence(model="ols", rng=1, ax=ax)
+    ),
+    "intervals": lambda ax: TIMES.perf.plot.intervals("old", threshold=0.02, ax=ax),
+    "mixture": lambda ax: ONE.perf.plot.mixture(value="iteration", max_components=1, ax=ax),
+    "plan": lambda ax: TIMES.perf.plot.plan(costs={"execution": 5}, budget=500, ax=ax),
+    "run_sequence": lambda ax: ONE.perf.plot.run_sequence(max_lines=1, ax=ax),
+    "scree": lambda ax: TIMES[..., 0, 0].perf.plot.scree(samples="version", ax=ax),
+    "variance_components": lambda ax: TIMES.perf.plot.variance_components(ax=ax),
+    "violin": lambda ax: TIMES.perf.plot.violin(relative=True, ax=ax),
+}
+
+
+def test_every_picture_of_timings_is_tried_here():
+    """The table above is what the accessor offers."""
+    assert sorted(COMPUTED) == [name for name in dir(PlotAccessor) if not name.startswith("_")]
+
+
+@pytest.mark.parametrize("name", COMPUTED)
+def test_accessor_pictures_compute_and_draw(name):
+    """`.plot.<name>(...)` takes the function's keywords, draws on the Axes given, and returns it."""
+    figure, (left, right) = plt.subplots(1, 2)
+    assert COMPUTED[name](right) is right
+    assert figure.axes == [left, right]
+    assert right.has_data()
+    assert not left.has_data()
+
+
+def test_accessor_pictures_show_what_was_computed():
+    """The comparison with the baseline that was named; the cell that was selected."""
     assert TIMES.perf.plot.intervals("old", threshold=0.02).get_title(loc="left") == "new compared with old"
     assert TIMES.sel(benchmark="fft", version="old").perf.plot.run_sequence().get_title(loc="left") == "fft, old"
 
