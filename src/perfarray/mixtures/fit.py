@@ -159,12 +159,12 @@ def request_of(mixture: xr.Dataset) -> FitRequest | None:
     attrs = mixture.attrs
     if attrs.get("result") != "fit_mixture":
         return None
-    forced, tolerance = "n_components" in attrs, attrs.get("tolerance")
+    forced, tolerance = int(attrs.get("n_components", 0)), attrs.get("tolerance")
     return FitRequest(
-        numbers=[int(attrs["n_components"])] if forced else range(1, int(attrs["max_components"]) + 1),
+        numbers=[forced] if forced else range(1, int(attrs["max_components"]) + 1),
         models=tuple(str(attrs["models"]).split()),
         tolerance=None if tolerance is None else float(tolerance),
-        forced=forced,
+        forced=forced > 0,
         scale=str(attrs["scale"]),
         engine=engine(),
     )

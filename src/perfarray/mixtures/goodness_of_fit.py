@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.mixtures.fit import check_positive, request_of
-from perfarray.mixtures.model import COMPONENT, PARAMETERS, scales
+from perfarray.mixtures.model import COMPONENT, PARAMETERS, parameters
 from perfarray.mixtures.numerics.fit import STOPPED, FitRequest, weighted_samples
 from perfarray.mixtures.numerics.goodness_of_fit import Calibration, calibrated_fit, fitted
 from perfarray.mixtures.numerics.normal import Mixture
@@ -126,22 +126,22 @@ def goodness_of_fit(
         key=key_of(rng),
     )
     default = FitRequest(tolerance=None if tolerance is None else check_positive(tolerance, "tolerance"), engine=engine())
-    parameters, request = ([], default) if mixture is None else _given(mixture, default)
+    given, request = ([], default) if mixture is None else _given(mixture, default)
     data = resolve(times, metric, levels)
     place = value_place(data, value)
-    arrays = [data.array, cell_keys([data.array], data.levels), *parameters]
+    arrays = [data.array, cell_keys([data.array], data.levels), *given]
     bar = _progress_bar(arrays[1].size) if progress and not is_chunked(data.array) else None
 
-    def kernel(values: Floats, cells: Any, *given: Any) -> tuple[Floats, ...]:
+    def kernel(values: Floats, cells: Any, *parts: Any) -> tuple[Floats, ...]:
         runs = values_by_unit(values, len(data.levels), place)
         batch, (sample, weights) = runs.shape[:-2], weighted_samples(runs)
-        own = _rows(batch, *given) if given else fitted(sample, weights, request)
+        own = _rows(batch, *parts) if parts else fitted(sample, weights, request)
         keys = np.broadcast_to(cells, batch).ravel()
         found = calibrated_fit(sample, weights, own, keys, request, calibration, bar.update if bar is not None else None)
         n = (~np.isnan(sample)).sum(axis=-1).astype(float)
         return tuple(part.reshape(batch) for part in (*found, n))
 
-    core = [data.levels, (), *([*[(COMPONENT,)] * 3, ()] if parameters else [])]
+    core = [data.levels, (), *([*[(COMPONENT,)] * 3, ()] if given else [])]
     attrs = describe_value(data, place) | {"result": "goodness_of_fit"} | _describe(request, calibration)
     result = apply(kernel, *arrays, core=core, outputs=_outputs(calibration.alpha), attrs=attrs)
     if bar is not None:
@@ -192,7 +192,7 @@ def _given(mixture: object, default: FitRequest) -> tuple[list[xr.DataArray], Fi
     dataset = mixture.to_dataset() if isinstance(mixture, Result) else xr.Dataset()
     if not set(PARAMETERS) <= set(dataset.data_vars):
         raise ValueError(f"mixture is a {type(mixture).__name__}; give what fit_mixture or GaussianMixture.from_parameters returns")
-    arrays = [part.reset_coords(drop=True) for part in (*(dataset[name] for name in PARAMETERS), scales(dataset))]
+    arrays = [part.reset_coords(drop=True) for part in parameters(dataset)]
     return arrays, request_of(dataset) or replace(default, scale=str(dataset.attrs["scale"]))
 
 

@@ -1,6 +1,6 @@
 """Mixtures of normal distributions as labelled objects: what the runs of every cell look like, and what can be asked of that."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -141,7 +141,7 @@ class GaussianMixture(Result):
         DataArray
             In the units of the data; NaN in cells without data.
         """
-        return self._computed(scaled.mean, Output((), self._units()), "mean")
+        return self._apply(scaled.mean, Output((), self._units()), "mean")
 
     def std(self) -> xr.DataArray:
         """Return the standard deviation of the runs, inside the components and between them.
@@ -151,7 +151,7 @@ class GaussianMixture(Result):
         DataArray
             In the units of the data; NaN in cells without data.
         """
-        return self._computed(scaled.deviation, Output((), self._units()), "standard_deviation")
+        return self._apply(scaled.deviation, Output((), self._units()), "standard_deviation")
 
     def pdf(self, x: Any) -> xr.DataArray:
         """Return the density.
@@ -166,7 +166,7 @@ class GaussianMixture(Result):
         DataArray
             One over the units of the data; infinite where a sample was constant.
         """
-        return self._evaluated(scaled.density, _points(x, "x"), "density", f"1/{self._units()}")
+        return self._apply(scaled.density, Output((), f"1/{self._units()}"), "density", _points(x, "x"))
 
     def cdf(self, x: Any) -> xr.DataArray:
         """Return the probability of values up to x.
@@ -180,7 +180,7 @@ class GaussianMixture(Result):
         -------
         DataArray
         """
-        return self._evaluated(scaled.distribution, _points(x, "x"), "probability", "1")
+        return self._apply(scaled.distribution, Output((), "1"), "probability", _points(x, "x"))
 
     def quantile(self, q: Any) -> xr.DataArray:
         """Return where the distribution reaches a probability.
@@ -203,7 +203,7 @@ class GaussianMixture(Result):
         points = _points(q, "quantile")
         if bool(((points < 0) | (points > 1)).any()):
             raise ValueError(f"q={q!r}: probabilities lie between 0 and 1")
-        return self._evaluated(scaled.quantiles, points, "quantile", self._units())
+        return self._apply(scaled.quantiles, Output((), self._units()), "quantile", points)
 
     def modes(self) -> xr.DataArray:
         """Return the modes: the local maxima of the density, which may be fewer than the components.
@@ -214,7 +214,7 @@ class GaussianMixture(Result):
             Along `mode`, ascending, in the units of the data; NaN past a cell's last mode.
         """
         output = Output((MODE,), self._units(), long_name="local maximum of the density")
-        return self._computed(scaled.modes, output, "location", {MODE: range(1, self.dataset.sizes[COMPONENT] + 1)})
+        return self._apply(scaled.modes, output, "location", coords={MODE: range(1, self.dataset.sizes[COMPONENT] + 1)})
 
     def n_modes(self) -> xr.DataArray:
         """Return the number of modes: local maxima of the density.
@@ -224,7 +224,7 @@ class GaussianMixture(Result):
         DataArray
             NaN in cells without data.
         """
-        return self._computed(_number_of_modes, Output((), "1", long_name="modes"), "n_modes")
+        return self._apply(_number_of_modes, Output((), "1", long_name="modes"), "n_modes")
 
     def assign(self, times: Any) -> xr.DataArray:
         """Return the component each value most probably comes from.
@@ -241,7 +241,7 @@ class GaussianMixture(Result):
         """
         if isinstance(times, xr.Dataset):
             times = resolve(times, str(self.dataset.attrs["metric"]) if "metric" in self.dataset.attrs else None).array
-        return self._evaluated(scaled.classes, _points(times, "x"), "component", "1")
+        return self._apply(scaled.classes, Output((), "1"), "component", _points(times, "x"))
 
     def sample(self, n: int, *, rng: Rng = None) -> xr.DataArray:
         """Draw runs.
@@ -259,51 +259,42 @@ class GaussianMixture(Result):
             Along `execution`, in the units of the data: timings like any others.
         """
         number, key = check_count(n, "n"), key_of(rng)
-        arrays, core = self._parameters()
-        cells = cell_keys(arrays[:1], (COMPONENT,))
-
-        def kernel(*parts: Any) -> tuple[Floats, ...]:
-            return (scaled.draw(_scaled(*parts[:4]), number, parts[4], Streams(key)),)
-
-        output = {"time": Output((EXECUTION,), self._units())}
-        found = apply(kernel, *arrays, cells, core=[*core, ()], outputs=output, coords={EXECUTION: range(number)})["time"]
-        found.name = str(self.dataset.attrs.get("metric", "time"))
+        cells = cell_keys([self.dataset["weight"]], (COMPONENT,))
+        found = self._apply(
+            lambda own, keys: scaled.draw(own, number, keys, Streams(key)),
+            Output((EXECUTION,), self._units()),
+            str(self.dataset.attrs.get("metric", "time")),
+            cells,
+            coords={EXECUTION: range(number)},
+        )
         return found.assign_attrs(describe_key(key))
 
     def _units(self) -> str:
         """Return the unit of the data."""
         return str(self.dataset.attrs.get("units", self.dataset["mean"].attrs.get("units", "1")))
 
-    def _parameters(self) -> tuple[list[xr.DataArray], list[tuple[str, ...]]]:
-        """Return what describes the mixtures, and the core dims of each."""
-        return [*(self.dataset[part] for part in PARAMETERS), scales(self.dataset)], [(COMPONENT,)] * 3 + [()]
+    def _apply(
+        self, function: Callable[..., Floats], output: Output, name: str, *others: xr.DataArray, coords: Mapping[str, Any] | None = None
+    ) -> xr.DataArray:
+        """Apply a function of the mixtures, and of other arrays that broadcast against them."""
 
-    def _evaluated(self, function: Any, points: xr.DataArray, name: str, units: str) -> xr.DataArray:
-        """Evaluate a function of parameters and points."""
-
-        def kernel(*parts: Floats) -> tuple[Floats, ...]:
-            return (function(_scaled(*parts[:4]), parts[4]),)
+        def kernel(weights: Floats, means: Floats, deviations: Floats, log: Any, *more: Any) -> tuple[Floats, ...]:
+            return (function(Scaled(Mixture(weights, means, deviations), np.asarray(log, bool)), *more),)
 
         # A cell that was selected may be asked about points that lie along the dim it was selected from.
-        selected = [dim for dim in points.dims if dim in self.dataset.coords and dim not in self.dataset.dims]
-        arrays, core = self._parameters()
-        arrays = [part.drop_vars(selected, errors="ignore") for part in arrays]
-        found = apply(kernel, *arrays, points, core=[*core, ()], outputs={"value": Output((), units)})["value"]
-        found.name = name
-        return found
-
-    def _computed(self, function: Any, output: Output, name: str, coords: Mapping[str, Any] | None = None) -> xr.DataArray:
-        """Apply a function of the parameters alone."""
-        arrays, core = self._parameters()
-        found = apply(lambda *parts: (function(_scaled(*parts)),), *arrays, core=core, outputs={"value": output}, coords=coords)["value"]
+        selected = [dim for other in others for dim in other.dims if dim in self.dataset.coords and dim not in self.dataset.dims]
+        own = [part.drop_vars(selected, errors="ignore") for part in parameters(self.dataset)]
+        core = [(COMPONENT,)] * 3 + [()] * (1 + len(others))
+        found = apply(kernel, *own, *others, core=core, outputs={"value": output}, coords=coords)["value"]
         found.name = name
         return found
 
 
-def scales(dataset: xr.Dataset) -> xr.DataArray:
-    """Return whether the parameters of each cell are those of logarithms; a Dataset that does not say has none."""
-    blank = xr.zeros_like(dataset["weight"].isel({COMPONENT: 0}, drop=True), dtype=bool)
-    return dataset[LOG].astype(bool) if LOG in dataset else blank
+def parameters(dataset: xr.Dataset) -> list[xr.DataArray]:
+    """Return weights, means and standard deviations of mixtures, and whether they are those of logarithms (False where nothing says so)."""
+    parts = [dataset[name] for name in PARAMETERS]
+    blank = xr.zeros_like(parts[0].isel({COMPONENT: 0}, drop=True), dtype=bool)
+    return [*parts, dataset[LOG].astype(bool) if LOG in dataset else blank]
 
 
 def parameter_outputs(units: str, scale: str) -> dict[str, Output]:
@@ -315,11 +306,6 @@ def parameter_outputs(units: str, scale: str) -> dict[str, Output]:
         "standard_deviation": Output((COMPONENT,), own),
         LOG: Output((), "", bool, "parameters are those of logarithms"),
     }
-
-
-def _scaled(weights: Floats, means: Floats, deviations: Floats, log: Any) -> Scaled:
-    """Put the parameters of mixtures together."""
-    return Scaled(Mixture(weights, means, deviations), np.asarray(log, bool))
 
 
 def _number_of_modes(own: Scaled) -> Floats:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from perfarray.mixtures.model import COMPONENT, PARAMETERS, scales
+from perfarray.mixtures.model import COMPONENT, PARAMETERS, parameters
 from perfarray.mixtures.numerics import parametric
 from perfarray.mixtures.numerics.empirical import Drawing
 from perfarray.numerics.levels import values_by_unit
@@ -145,7 +145,8 @@ def _parameters(fit: Result) -> xr.DataArray:
     if not set(PARAMETERS) <= set(dataset.data_vars):
         raise ValueError(f"expected timings or a GaussianMixture, got {type(fit).__name__}")
     n = dataset["n"] if "n" in dataset else xr.full_like(dataset["weight"], np.nan)
-    parts = [*(dataset[name] for name in PARAMETERS), n, scales(dataset).astype(float)]
+    *parts, log = parameters(dataset)
+    parts += [n, log.astype(float)]
     array = xr.concat([part.broadcast_like(dataset["weight"]) for part in parts], dim=PARAMETER, coords="minimal", compat="override")
     units = str(dataset.attrs.get("units", dataset["mean"].attrs.get("units", "s")))
     kept = {key: dataset.attrs[key] for key in ("better",) if key in dataset.attrs}

@@ -1,7 +1,7 @@
 """EM for mixtures of normal distributions, compiled: the NumPy engine's steps, one sample at a time, everything in the cache.
 
-The exponential is written out (argument reduction, then a polynomial to full double precision), since only then do loops over values become
-vector instructions: with the library's, fits are 1.3 to 3 times as fast as NumPy's, with this one 4 to 10 times.
+Exponential and logarithm are written out (argument reduction, then a polynomial to full double precision), since only then do loops over
+values become vector instructions: with the library's, fits are 1.3 to 3 times as fast as NumPy's, with these 4 to 10 times.
 """
 
 import math
@@ -77,6 +77,31 @@ def _exp(x: float) -> Any:
     p = p * r + 1.0
     p = p * r + 1.0
     return np.int64(np.float64(p).view(np.int64) + (np.float64(shifted).view(np.int64) << 52)).view(np.float64)
+
+
+@_compiled()
+def _log(x: float) -> Any:
+    """Return the logarithm of a positive normal number."""
+    bits = np.float64(x).view(np.int64)
+    exponent = np.int64((bits >> 52) | 0x4330000000000000).view(np.float64) - (4503599627370496.0 + 1023.0)
+    fraction = np.int64((bits & 0x000FFFFFFFFFFFFF) | 0x3FF0000000000000).view(np.float64)
+    high = fraction > 1.4142135623730951
+    fraction = fraction * 0.5 if high else fraction
+    exponent = exponent + 1.0 if high else exponent
+    f = (fraction - 1.0) / (fraction + 1.0)
+    g = f * f
+    p = 1.0 / 21.0
+    p = p * g + 1.0 / 19.0
+    p = p * g + 1.0 / 17.0
+    p = p * g + 1.0 / 15.0
+    p = p * g + 1.0 / 13.0
+    p = p * g + 1.0 / 11.0
+    p = p * g + 1.0 / 9.0
+    p = p * g + 1.0 / 7.0
+    p = p * g + 1.0 / 5.0
+    p = p * g + 1.0 / 3.0
+    p = p * g + 1.0
+    return exponent * 0.6931471805599453 + 2.0 * f * p
 
 
 def em_compiled(samples: Samples, starts: Integers, equal: bool, task: Task) -> tuple[Any, ...]:
@@ -196,7 +221,7 @@ def _step(row: Row, theta: Any, following: Any, room: Any) -> float:
     loglik = 0.0
     if n_tiny == 0:
         for i in range(n):
-            loglik += w[i] * math.log(sums[i])
+            loglik += w[i] * _log(sums[i])
             shares[i] = w[i] / sums[i]
     else:
         for i in range(n):
