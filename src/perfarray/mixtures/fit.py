@@ -1,6 +1,7 @@
 """Mixtures of normal distributions fitted to run times: the modes of a program, how often each is taken, and how wide it is."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,10 @@ import xarray as xr
 from perfarray.conventions import UNKNOWN
 from perfarray.mixtures.model import COMPONENT, GaussianMixture, parameter_outputs
 from perfarray.mixtures.numerics.em import FLOOR
-from perfarray.mixtures.numerics.fit import AUTO, EQUAL, LOG, MOST_COMPONENTS, PLAIN, UNEQUAL, FitRequest, Fits, weighted_samples
+from perfarray.mixtures.numerics.fit import AUTO, EQUAL, LOG, MOST_COMPONENTS, PLAIN, UNEQUAL, FitRequest, weighted_samples
 from perfarray.mixtures.numerics.scale import fit_on_scale
 from perfarray.numerics.levels import values_by_unit
-from perfarray.numerics.types import Floats, Mask
+from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply, is_chunked
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, noted
@@ -140,11 +141,7 @@ def _fitted(
     data = resolve(times, metric, levels)
     place, most = value_place(data, value), max(request.numbers)
 
-    def kernel(values: Floats) -> tuple[Any, ...]:
-        runs = values_by_unit(values, len(data.levels), place)
-        found = _named(*fit_on_scale(*weighted_samples(runs), request))
-        return tuple(part.reshape((*runs.shape[:-2], *part.shape[1:])) for part in found)
-
+    kernel = partial(_fit_cells, levels=len(data.levels), place=place, request=request)
     attrs = describe_value(data, place) | {"result": "fit_mixture", "units": data.units, "variance_floor": FLOOR}
     attrs |= {"models": " ".join(request.models), "max_components": most, "engine": request.engine, "scale": request.scale}
     attrs |= {"tolerance": request.tolerance} if request.tolerance is not None else {}
@@ -195,10 +192,13 @@ def _scale(log: bool | str) -> str:
     return AUTO
 
 
-def _named(found: Fits, log: Mask) -> tuple[Any, ...]:
-    """Return the parts of the fits in the order of the outputs."""
+def _fit_cells(values: Floats, *, levels: int, place: int, request: FitRequest) -> tuple[Any, ...]:
+    """Return the parts of the fits of every cell in the order of the outputs."""
+    runs = values_by_unit(values, levels, place)
+    found, log = fit_on_scale(*weighted_samples(runs), request)
     model = np.where(np.isnan(found.n_components), UNKNOWN, np.where(found.equal, EQUAL, UNEQUAL)).astype(object)
-    return (*found[:3], log, found.n_components, model, *found[5:])
+    parts = (*found[:3], log, found.n_components, model, *found[5:])
+    return tuple(part.reshape((*runs.shape[:-2], *part.shape[1:])) for part in parts)
 
 
 def _outputs(units: str, scale: str) -> dict[str, Output]:

@@ -1,7 +1,8 @@
 """Whether a mixture of normal distributions describes the runs of a program."""
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from perfarray.mixtures.numerics.goodness_of_fit import Calibration, calibrated_
 from perfarray.mixtures.numerics.normal import Mixture
 from perfarray.mixtures.numerics.scale import Scaled
 from perfarray.numerics.levels import values_by_unit
-from perfarray.numerics.types import Floats
+from perfarray.numerics.types import Floats, Integers
 from perfarray.timings.apply import Output, apply, is_chunked
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, noted
@@ -132,21 +133,33 @@ def goodness_of_fit(
     arrays = [data.array, cell_keys([data.array], data.levels), *given]
     bar = _progress_bar(arrays[1].size) if progress and not is_chunked(data.array) else None
 
-    def kernel(values: Floats, cells: Any, *parts: Any) -> tuple[Floats, ...]:
-        runs = values_by_unit(values, len(data.levels), place)
-        batch, (sample, weights) = runs.shape[:-2], weighted_samples(runs)
-        own = _rows(batch, *parts) if parts else fitted(sample, weights, request)
-        keys = np.broadcast_to(cells, batch).ravel()
-        found = calibrated_fit(sample, weights, own, keys, request, calibration, bar.update if bar is not None else None)
-        n = (~np.isnan(sample)).sum(axis=-1).astype(float)
-        return tuple(part.reshape(batch) for part in (*found, n))
-
+    after_each = bar.update if bar is not None else None
+    kernel = partial(_test_cells, levels=len(data.levels), place=place, request=request, calibration=calibration, after_each=after_each)
     core = [data.levels, (), *([*[(COMPONENT,)] * 3, ()] if given else [])]
     attrs = describe_value(data, place) | {"result": "goodness_of_fit"} | _describe(request, calibration)
     result = apply(kernel, *arrays, core=core, outputs=_outputs(calibration.alpha), attrs=attrs)
     if bar is not None:
         bar.close()
     return noted(result, *data.notes, checks=("goodness_of_fit",))
+
+
+def _test_cells(
+    values: Floats,
+    cells: Integers,
+    *parts: Any,
+    levels: int,
+    place: int,
+    request: FitRequest,
+    calibration: Calibration,
+    after_each: Callable[[], object] | None,
+) -> tuple[Floats, ...]:
+    """Test every cell, against the mixtures of the given parts or those fitted to it."""
+    runs = values_by_unit(values, levels, place)
+    batch, (sample, weights) = runs.shape[:-2], weighted_samples(runs)
+    own = _rows(batch, *parts) if parts else fitted(sample, weights, request)
+    found = calibrated_fit(sample, weights, own, np.broadcast_to(cells, batch).ravel(), request, calibration, after_each)
+    n = (~np.isnan(sample)).sum(axis=-1).astype(float)
+    return tuple(part.reshape(batch) for part in (*found, n))
 
 
 def _outputs(alpha: float) -> dict[str, Output]:

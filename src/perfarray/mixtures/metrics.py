@@ -1,18 +1,15 @@
 """Single runs compared: how far apart two systems' runs are, which is faster, which of many is fastest."""
 
-from typing import Any
+from functools import partial
 
-import numpy as np
 import xarray as xr
 
-from perfarray.conventions import HIGHER
-from perfarray.mixtures.numerics import empirical, parametric
-from perfarray.mixtures.systems import EMPIRICAL, Comparison, Request, Runs, resolve_systems, resolve_two_systems
-from perfarray.numerics.types import Floats
+from perfarray.mixtures.numerics.metrics import EMPIRICAL, mean_differences, probabilities_faster, probabilities_fastest
+from perfarray.mixtures.systems import Request, Runs, Systems, resolve_systems, resolve_two_systems
 from perfarray.timings.apply import Output
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.resolve import check_dim
-from perfarray.timings.streams import Rng, label_hashes
+from perfarray.timings.streams import Rng
 from perfarray.timings.validation import check_choice, check_number
 
 TIES = ("strict", "half")
@@ -96,27 +93,13 @@ def mean_difference(
         method=method, paired=paired, confidence_level=confidence_level, n_resamples=n_resamples,
         rng=rng, value=value, levels=levels, metric=metric,
     )  # fmt: skip
-    comparison = resolve_two_systems(times, baseline, dim, request)
-
-    def kernel(new: Floats, old: Floats, cells: Any) -> tuple[Floats, ...]:
-        systems = comparison.systems(new, old)
-        if comparison.method == EMPIRICAL:
-            found, own = (
-                empirical.resampled(systems, cells, empirical.difference, comparison.drawing),
-                empirical.own_differences(systems[1]),
-            )
-        else:
-            parametric.check_scales(systems)
-            found = parametric.resampled(systems, cells, parametric.difference_on_scale, comparison.drawing)
-            own = parametric.difference_on_scale([systems[1].own] * 2)
-        return *found, np.broadcast_to(own, cells.shape), np.minimum(*comparison.units(systems, cells))
-
-    units = comparison.data.units
+    systems = resolve_two_systems(times, baseline, dim, request)
+    units = systems.data.units
     outputs = _limits(units) | {
         "baseline_difference": Output((), units, long_name="mean difference of two runs of the baseline"),
         "n": Output((), "1", long_name="independent units on the smaller side"),
     }
-    return comparison.compute(kernel, outputs, {"result": "mean_difference"}, ("run_units", "run_percentiles"))
+    return systems.compute(mean_differences, outputs, {"result": "mean_difference"}, ("run_units", "run_percentiles"))
 
 
 @over_metrics
@@ -192,21 +175,13 @@ def prob_faster(
         method=method, paired=paired, confidence_level=confidence_level, n_resamples=n_resamples,
         rng=rng, value=value, levels=levels, metric=metric,
     )  # fmt: skip
-    comparison = resolve_two_systems(times, baseline, dim, request)
-    sign = -1.0 if comparison.data.better == HIGHER else 1.0
-
-    def kernel(new: Floats, old: Floats, cells: Any) -> tuple[Floats, ...]:
-        systems = comparison.systems(comparison.signed(new, sign), comparison.signed(old, sign))
-        found, strict, loose = (
-            _less(comparison, systems, cells, amount, tie, limits) for tie, limits in ((half, True), (0.0, False), (1.0, False))
-        )
-        return *found, loose.estimate - strict.estimate, np.minimum(*comparison.units(systems, cells))
-
+    systems = resolve_two_systems(times, baseline, dim, request)
     outputs = _limits("1") | {
         "tied": Output((), "1", long_name="probability of a tie"),
         "n": Output((), "1", long_name="independent units on the smaller side"),
     }
-    return comparison.compute(kernel, outputs, {"result": "prob_faster", "shift": amount, "ties": ties}, _checks(comparison))
+    attrs = {"result": "prob_faster", "shift": amount, "ties": ties}
+    return systems.compute(partial(probabilities_faster, shift=amount, ties=half), outputs, attrs, _checks(systems))
 
 
 @over_metrics
@@ -268,55 +243,23 @@ def prob_fastest(
         method=method, paired=paired, confidence_level=confidence_level, n_resamples=n_resamples,
         rng=rng, value=value, levels=levels, metric=metric,
     )  # fmt: skip
-    comparison = resolve_systems(times, request)
-    array, nest = comparison.data.array, comparison.data.levels
+    systems = resolve_systems(times, request)
+    array, nest = systems.data.array, systems.data.levels
     check_dim(array, dim)
     if dim in nest or array.sizes[dim] < 2:
         raise ValueError(f"dim={dim!r}: give a dim with two or more systems that is not one of the levels {nest}")
-    # A system's stream is named by its label: selecting or reordering systems changes none of the others' numbers.
-    streams = (label_hashes(array[dim].values) & np.uint64(2**32 - 1)).tolist()
-    comparison = comparison._replace(drawing=comparison.drawing._replace(streams=tuple(streams)))
-    share, sign = ties == "half", -1.0 if comparison.data.better == HIGHER else 1.0
-
-    def kernel(values: Floats, cells: Any) -> tuple[Floats, ...]:
-        along = np.moveaxis(comparison.signed(values, sign), values.ndim - len(nest) - 1, 0)
-        systems = comparison.systems(*along)
-        found, strict = _least(comparison, systems, cells, share, True), _least(comparison, systems, cells, False, False).estimate
-        known = ~np.isnan(strict).all(axis=-1)
-        tied = np.where(known, np.clip(1 - np.nansum(strict, axis=-1), 0.0, 1.0), np.nan)
-        return *found, tied, np.stack(comparison.units(systems, cells), axis=-1)
-
     outputs = _limits("1", (dim,)) | {
         "tied": Output((), "1", long_name="probability of a tie for the first place"),
         "n": Output((dim,), "1", long_name="independent units"),
     }
-    attrs = {"result": "prob_fastest", "dim": dim, "ties": ties, "better": comparison.data.better}
-    return comparison.compute(kernel, outputs, attrs, _checks(comparison), along=dim)
+    attrs = {"result": "prob_fastest", "dim": dim, "ties": ties, "better": systems.data.better}
+    kernel = partial(probabilities_fastest, ties=ties == "half")
+    return systems.along(dim).compute(kernel, outputs, attrs, _checks(systems), (dim,))
 
 
-def _less(comparison: Comparison, systems: list[Any], cells: Any, shift: float, ties: float, limits: bool) -> empirical.Limits:
-    """Return P[X < Y + shift] of two systems, with limits if asked for."""
-    drawing = comparison.drawing if limits else comparison.drawing._replace(n_resamples=0)
-    if comparison.method == EMPIRICAL:
-        return empirical.resampled(systems, cells, empirical.less(shift, ties), drawing, score=limits)
-    parametric.check_scales(systems, shift)
-    return parametric.resampled(systems, cells, lambda pair: parametric.less(pair[0].mixture, pair[1].mixture, shift, ties), drawing)
-
-
-def _least(comparison: Comparison, systems: list[Any], cells: Any, ties: bool, limits: bool) -> empirical.Limits:
-    """Return the probability of every system to be the least, with limits if asked for."""
-    drawing = comparison.drawing if limits else comparison.drawing._replace(n_resamples=0)
-    if comparison.method == EMPIRICAL:
-        return empirical.resampled(systems, cells, empirical.least(ties), drawing, each=True, score=limits)
-    parametric.check_scales(systems)
-    return parametric.resampled(
-        systems, cells, lambda fits: parametric.least(parametric.beside([fit.mixture for fit in fits]), ties), drawing, each=True
-    )
-
-
-def _checks(comparison: Comparison) -> tuple[str, ...]:
+def _checks(systems: Systems) -> tuple[str, ...]:
     """Return what is to be checked of a probability: limits of runs are score limits, which few units do not make too narrow."""
-    return ("run_units",) if comparison.method == EMPIRICAL else ("run_units", "run_percentiles")
+    return ("run_units",) if systems.comparison.method == EMPIRICAL else ("run_units", "run_percentiles")
 
 
 def _limits(units: str, dims: tuple[str, ...] = ()) -> dict[str, Output]:

@@ -1,14 +1,11 @@
 """How many modes a system has, and at which level of the nest they live."""
 
-from typing import Any
+from functools import partial
 
-import numpy as np
 import xarray as xr
 
-from perfarray.mixtures.numerics import parametric
-from perfarray.mixtures.systems import MIXTURE, Request, Runs, resolve_systems
-from perfarray.numerics.levels import mean_of_measured, unit_means
-from perfarray.numerics.types import Floats
+from perfarray.mixtures.numerics.metrics import MIXTURE, numbers_of_modes, numbers_of_modes_by_level
+from perfarray.mixtures.systems import Request, Runs, resolve_systems
 from perfarray.timings.apply import LEVEL, Output, apply
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import noted
@@ -82,38 +79,19 @@ def variability_level(
     request = Request(
         method=MIXTURE, confidence_level=confidence_level, n_resamples=n_resamples, rng=rng, value=value, levels=levels, metric=metric
     )
-    comparison = resolve_systems(times, request)
-
-    def kernel(values: Floats, cells: Any) -> tuple[Floats, ...]:
-        systems = comparison.systems(values)
-        found, stability = parametric.resampled_modes(systems[0], cells, comparison.drawing)
-        return *found, stability, *comparison.units(systems, cells)
-
+    systems = resolve_systems(times, request)
     outputs = {name: Output((), "1") for name in ("estimate", "lower", "upper")} | {
         "stability": Output((), "1", long_name="share of refitted samples with the same number of modes"),
         "n": Output((), "1", long_name="independent units"),
     }
     checks = ("run_units", "run_percentiles") if n_resamples else ()
-    return comparison.compute(kernel, outputs, {"result": "variability_level"}, checks)
+    return systems.compute(numbers_of_modes, outputs, {"result": "variability_level"}, checks)
 
 
 def _modes_by_level(data: Timings) -> xr.Dataset:
     """Fit the means of every level, centred on the mean they lie inside."""
-    number = len(data.levels)
-
-    def kernel(values: Floats) -> tuple[Floats, ...]:
-        found = []
-        for place in range(number):
-            means = unit_means(values, number - place)
-            if place:
-                alone = (~np.isnan(means)).sum(axis=-1, keepdims=True) < 2
-                means = np.where(alone, np.nan, means - mean_of_measured(means)[..., None])
-            by_unit = means.reshape(*values.shape[: values.ndim - number + 1], -1)
-            found.append((parametric.number_of_modes(by_unit), (~np.isnan(by_unit)).sum(axis=(-2, -1)).astype(float)))
-        modes, n = (np.stack(part, axis=-1) for part in zip(*found, strict=True))
-        return modes, n
-
     outputs = {"estimate": Output((LEVEL,), "1", long_name="modes"), "n": Output((LEVEL,), "1", long_name="values fitted")}
     attrs = data.describe() | {"result": "variability_level", "method": "mixture"}
+    kernel = partial(numbers_of_modes_by_level, levels=len(data.levels))
     result = apply(kernel, data.array, core=[data.levels], outputs=outputs, coords={LEVEL: list(data.levels)}, attrs=attrs)
     return noted(result, *data.notes)

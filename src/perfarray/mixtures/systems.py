@@ -1,28 +1,27 @@
 """What single runs are compared with: timings or fitted mixtures of one or more systems, matched, and how they are compared."""
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
 
+from perfarray.conventions import HIGHER
 from perfarray.mixtures.model import COMPONENT, PARAMETERS, parameters
-from perfarray.mixtures.numerics import parametric
 from perfarray.mixtures.numerics.empirical import Drawing
-from perfarray.numerics.levels import values_by_unit
-from perfarray.numerics.types import Floats
+from perfarray.mixtures.numerics.metrics import EMPIRICAL, METHODS, MIXTURE, Comparison
 from perfarray.timings.apply import Output, apply
 from perfarray.timings.notes import Note, check, noted
 from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.resampling import few_replicates
 from perfarray.timings.resolve import Data, Timings, resolve
 from perfarray.timings.results import Result
-from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of
+from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of, label_hashes
 from perfarray.timings.units import cells_note, describe_value, value_place
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count
 
-EMPIRICAL, MIXTURE = METHODS = ("empirical", "mixture")
 PARAMETER = "parameter"
 
 FEW = 10
@@ -45,36 +44,20 @@ class Request:
     metric: Any = None
 
 
-class Comparison(NamedTuple):
-    """Systems that can be computed with: their arrays, and whether runs or mixtures are compared, with what limits."""
+class Systems(NamedTuple):
+    """Systems of the same labels, one in each array or along a dim of one, and how they are compared."""
 
     arrays: tuple[xr.DataArray, ...]
     data: Timings
-    method: str
-    place: int
-    given: bool
-    drawing: Drawing
+    comparison: Comparison
     attrs: dict[str, Hashable]
     notes: tuple[Note, ...]
 
-    def systems(self, *arrays: Floats) -> list[Any]:
-        """Return what the formulas take: runs by unit, or mixtures (fitted here, unless they were given)."""
-        if self.given:
-            return [parametric.given(array) for array in arrays]
-        runs = [values_by_unit(array, len(self.data.levels), self.place) for array in arrays]
-        return [parametric.fitted(own) for own in runs] if self.method == MIXTURE else runs
-
-    def signed(self, values: Floats, sign: float) -> Floats:
-        """Turn values round where more is better; of a mixture's parameters, the means alone."""
-        if sign > 0 or not self.given:
-            return sign * values
-        return values * np.where(np.array(parametric.PARAMETERS) == "mean", -1.0, 1.0)[:, None]
-
-    def units(self, systems: list[Any], cells: Any) -> list[Floats]:
-        """Return the number of independent units of every system."""
-        mixtures = self.method == MIXTURE
-        numbers = [own.n if mixtures else (~np.isnan(own)).any(axis=-1).sum(axis=-1).astype(float) for own in systems]
-        return [np.broadcast_to(n, cells.shape) for n in numbers]
+    def along(self, dim: str) -> "Systems":
+        """Name the streams of systems along a dim by their labels: selecting or reordering them changes no other's numbers."""
+        streams = (label_hashes(self.data.array[dim].values) & np.uint64(2**32 - 1)).tolist()
+        drawing = self.comparison.drawing._replace(streams=tuple(streams))
+        return self._replace(comparison=replace(self.comparison, drawing=drawing))
 
     def compute(
         self,
@@ -82,26 +65,29 @@ class Comparison(NamedTuple):
         outputs: Mapping[str, Output],
         attrs: Mapping[str, Hashable],
         checks: tuple[str, ...],
-        along: str = "",
+        along: tuple[str, ...] = (),
     ) -> xr.Dataset:
         """Run a formula over the systems, and tell what there is to tell; `along` is the dim of the systems of one array."""
-        levels, dims = self.data.levels, (along,) if along else ()
-        keys = cell_keys(self.arrays, levels, apart=dims)
-        core = [*[(*dims, *levels)] * len(self.arrays), ()]
-        coords = {dim: self.arrays[0][dim].values.tolist() for dim in dims}
-        result = apply(kernel, *self.arrays, keys, core=core, outputs=outputs, coords=coords, attrs={**self.attrs, **attrs})
+        levels = self.data.levels
+        keys = cell_keys(self.arrays, levels, apart=along)
+        core = [*[(*along, *levels)] * len(self.arrays), ()]
+        coords = {dim: self.data.array[dim].values.tolist() for dim in along}
+        result = apply(
+            partial(kernel, comparison=self.comparison), *self.arrays, keys, core=core, outputs=outputs, coords=coords,
+            attrs={**self.attrs, **attrs},
+        )  # fmt: skip
         return noted(result, *self.notes, checks=checks)
 
 
-def resolve_systems(times: Any, request: Request) -> Comparison:
+def resolve_systems(times: Any, request: Request) -> Systems:
     """Resolve the systems that lie in one object, and how they are compared."""
     given = isinstance(times, Result)
     levels = (PARAMETER, COMPONENT) if given else request.levels
     data = resolve(_parameters(times) if given else times, request.metric, levels)
-    return _comparison((data.array,), data, given, request)
+    return _systems((data.array,), data, given, request)
 
 
-def resolve_two_systems(times: Any, baseline: object, dim: str | None, request: Request) -> Comparison:
+def resolve_two_systems(times: Any, baseline: object, dim: str | None, request: Request) -> Systems:
     """Resolve two systems, a candidate and a baseline, and how they are compared."""
     given = isinstance(times, Result)
     if given and isinstance(baseline, xr.DataArray | xr.Dataset):
@@ -112,13 +98,13 @@ def resolve_two_systems(times: Any, baseline: object, dim: str | None, request: 
     old = _parameters(baseline) if isinstance(baseline, Result) else baseline
     levels = (PARAMETER, COMPONENT) if given else request.levels
     pair = resolve_pair(new, old, dim=dim, metric=request.metric, levels=levels, paired=None if given else request.paired)
-    found = _comparison((pair.candidate.array, pair.baseline.array), pair.candidate, given, request)
+    found = _systems((pair.candidate.array, pair.baseline.array), pair.candidate, given, request)
     described = {key: text for key, text in pair.describe().items() if not (given and key in ("levels", "unit"))}
     described |= {"baseline": "other mixtures"} if isinstance(baseline, Result) else {}
     return found._replace(attrs=found.attrs | described, notes=pair.notes)
 
 
-def _comparison(arrays: tuple[xr.DataArray, ...], data: Timings, given: bool, request: Request) -> Comparison:
+def _systems(arrays: tuple[xr.DataArray, ...], data: Timings, given: bool, request: Request) -> Systems:
     """Check how systems are to be compared."""
     check_choice(request.method, "method", METHODS)
     level = check_confidence_level(request.confidence_level)
@@ -132,11 +118,18 @@ def _comparison(arrays: tuple[xr.DataArray, ...], data: Timings, given: bool, re
         check_choice(paired, "paired", data.levels[:1])
     if given and request.value is not None:
         raise ValueError(f"value={request.value!r} was given with mixtures, which are fitted already")
-    place, key = 0 if given else value_place(data, request.value), key_of(request.rng)
-    attrs: dict[str, Hashable] = {"metric": str(data.array.name)} if given else describe_value(data, place)
+    comparison = Comparison(
+        method=method,
+        given=given,
+        levels=len(data.levels),
+        place=0 if given else value_place(data, request.value),
+        drawing=Drawing(number, key_of(request.rng), paired is not None, level),
+        sign=-1.0 if data.better == HIGHER else 1.0,
+    )
+    attrs: dict[str, Hashable] = {"metric": str(data.array.name)} if given else describe_value(data, comparison.place)
     attrs |= {"method": method, "confidence_level": level, "n_resamples": number} | ({"paired": paired} if paired else {})
-    attrs |= describe_key(key) if number else {}
-    return Comparison(arrays, data, method, place, given, Drawing(number, key, paired is not None, level), attrs, data.notes)
+    attrs |= describe_key(comparison.drawing.key) if number else {}
+    return Systems(arrays, data, comparison, attrs, data.notes)
 
 
 def _parameters(fit: Result) -> xr.DataArray:

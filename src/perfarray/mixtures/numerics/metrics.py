@@ -1,0 +1,124 @@
+"""The metrics of single runs for labelled arrays: from the repetitions of every cell to estimate, limits and number of units."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from perfarray.mixtures.numerics import empirical, parametric
+from perfarray.mixtures.numerics.empirical import Drawing, Limits
+from perfarray.numerics.levels import mean_of_measured, unit_means, values_by_unit
+from perfarray.numerics.types import Floats, Integers
+
+EMPIRICAL, MIXTURE = METHODS = ("empirical", "mixture")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """What is compared, and how.
+
+    Parameters
+    ----------
+    method : {"empirical", "mixture"}
+        Whether runs are compared, or mixtures.
+    given : bool
+        Whether the arrays are parameters of mixtures (..., parameter, component); otherwise measurements (..., n_L, ..., n_1).
+    levels, place : int
+        The number of levels, and the place of the one whose repetitions are runs.
+    drawing : Drawing
+        How units are redrawn.
+    sign : {1, -1}
+        -1 where more is better.
+    """
+
+    method: str
+    given: bool
+    levels: int
+    place: int
+    drawing: Drawing
+    sign: float
+
+    def systems(self, *arrays: Floats, sign: float = 1.0) -> list[Any]:
+        """Return what the formulas take: runs by unit, or mixtures (fitted here, unless they were given)."""
+        if self.given:
+            turned = np.where(np.array(parametric.PARAMETERS) == "mean", sign, 1.0)[:, None]
+            return [parametric.given(array * turned) for array in arrays]
+        runs = [values_by_unit(sign * array, self.levels, self.place) for array in arrays]
+        return [parametric.fitted(own) for own in runs] if self.method == MIXTURE else runs
+
+    def units(self, systems: list[Any], cells: Integers) -> list[Floats]:
+        """Return the number of independent units of every system."""
+        mixtures = self.method == MIXTURE
+        numbers = [own.n if mixtures else (~np.isnan(own)).any(axis=-1).sum(axis=-1).astype(float) for own in systems]
+        return [np.broadcast_to(n, cells.shape) for n in numbers]
+
+
+def mean_differences(new: Floats, old: Floats, cells: Integers, *, comparison: Comparison) -> tuple[Floats, ...]:
+    """Return E|X - Y| with limits, that of two runs of the baseline, and the units on the smaller side."""
+    systems = comparison.systems(new, old)
+    own: Any
+    if comparison.method == EMPIRICAL:
+        found = empirical.resampled(systems, cells, empirical.difference, comparison.drawing)
+        own = empirical.own_differences(systems[1])
+    else:
+        parametric.check_scales(systems)
+        found = parametric.resampled(systems, cells, parametric.difference_on_scale, comparison.drawing)
+        own = parametric.difference_on_scale([systems[1].own] * 2)
+    return *found, np.broadcast_to(own, cells.shape), np.minimum(*comparison.units(systems, cells))
+
+
+def probabilities_faster(
+    new: Floats, old: Floats, cells: Integers, *, comparison: Comparison, shift: float, ties: float
+) -> tuple[Floats, ...]:
+    """Return P[X < Y + shift], ties counting `ties`, with limits, the probability of a tie, and the units on the smaller side."""
+    systems = comparison.systems(new, old, sign=comparison.sign)
+
+    def less(share: float, drawing: Drawing) -> Limits:
+        if comparison.method == EMPIRICAL:
+            return empirical.resampled(systems, cells, empirical.less(shift, share), drawing, score=True)
+        parametric.check_scales(systems, shift)
+        return parametric.resampled(systems, cells, lambda pair: parametric.less(pair[0].mixture, pair[1].mixture, shift, share), drawing)
+
+    once = comparison.drawing._replace(n_resamples=0)
+    found, strict, loose = less(ties, comparison.drawing), less(0.0, once).estimate, less(1.0, once).estimate
+    return *found, loose - strict, np.minimum(*comparison.units(systems, cells))
+
+
+def probabilities_fastest(values: Floats, cells: Integers, *, comparison: Comparison, ties: bool) -> tuple[Floats, ...]:
+    """Return the probability of every system, the axis before the nest, to be the fastest, with limits, that of a tie, and their units."""
+    along = np.moveaxis(values, values.ndim - comparison.levels - 1, 0)
+    systems = comparison.systems(*along, sign=comparison.sign)
+
+    def least(shared: bool, drawing: Drawing) -> Limits:
+        if comparison.method == EMPIRICAL:
+            return empirical.resampled(systems, cells, empirical.least(shared), drawing, each=True, score=True)
+        parametric.check_scales(systems)
+        return parametric.resampled(
+            systems, cells, lambda fits: parametric.least(parametric.beside([fit.mixture for fit in fits]), shared), drawing, each=True
+        )
+
+    found, strict = least(ties, comparison.drawing), least(False, comparison.drawing._replace(n_resamples=0)).estimate
+    known = ~np.isnan(strict).all(axis=-1)
+    tied = np.where(known, np.clip(1 - np.nansum(strict, axis=-1), 0.0, 1.0), np.nan)
+    return *found, tied, np.stack(comparison.units(systems, cells), axis=-1)
+
+
+def numbers_of_modes(values: Floats, cells: Integers, *, comparison: Comparison) -> tuple[Floats, ...]:
+    """Return the number of modes with limits, the share of refitted samples that agree with it, and the units."""
+    systems = comparison.systems(values)
+    found, stability = parametric.resampled_modes(systems[0], cells, comparison.drawing)
+    return *found, stability, *comparison.units(systems, cells)
+
+
+def numbers_of_modes_by_level(values: Floats, *, levels: int) -> tuple[Floats, Floats]:
+    """Return the number of modes of the means of every level, centred on the mean they lie inside, and how many these are, (..., level)."""
+    found = []
+    for place in range(levels):
+        means = unit_means(values, levels - place)
+        if place:
+            alone = (~np.isnan(means)).sum(axis=-1, keepdims=True) < 2
+            means = np.where(alone, np.nan, means - mean_of_measured(means)[..., None])
+        by_unit = means.reshape(*values.shape[: values.ndim - levels + 1], -1)
+        found.append((parametric.number_of_modes(by_unit), (~np.isnan(by_unit)).sum(axis=(-2, -1)).astype(float)))
+    modes, n = (np.stack(part, axis=-1) for part in zip(*found, strict=True))
+    return modes, n
