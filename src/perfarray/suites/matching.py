@@ -86,7 +86,7 @@ def describe_one(
     result: Result, system: OneSystem, attrs: dict[str, Hashable], *notes: Note | None, checks: tuple[str, ...] = ()
 ) -> Result:
     """Write the attrs of a result on one system's suite, and what there is to say of it."""
-    attrs |= {"across": system.across} | ({} if is_chunked(system.kept) else {"n_benchmarks": int(system.kept.sum())})
+    attrs = attrs | {"across": system.across} | ({} if is_chunked(system.kept) else {"n_benchmarks": int(system.kept.sum())})
     result = result.assign_attrs(attrs | _unmatched(system.unmatched))
     suites = name_suites(result, system.data, system.kept, system.across)
     return noted(result, *system.data.notes, *notes, suites, _left_out(system), checks=checks)

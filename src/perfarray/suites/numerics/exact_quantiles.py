@@ -20,14 +20,14 @@ QUARTERS = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
 LISTED = 1 << 22
 """Most sums that are listed: 32 MB. 3^13 are fewer."""
 
-POINTS = 1 << 22
+POINTS = 1 << 20
 """Steps of the lattice between the least and the largest sum."""
 
 WHOLE = 1 << 53
 """Weights below this are whole numbers and add up without rounding."""
 
 ROUNDING = 1e-9
-"""What rounding can change in the sums of larger weights, all positive, relative: 4e6 additions of 1.1e-16 each are less."""
+"""What rounding can change in the sums of larger weights, all positive, relative: 1e6 additions of 1.1e-16 each are less."""
 
 Points = tuple[Floats, npt.NDArray[np.int64]]
 """Distinct values of one benchmark in ascending order, and how often each counts."""
