@@ -134,10 +134,10 @@ def _plan_one(pilots: list[SuitePilot], rules: Rules, nothing: Answer) -> Answer
         half_width_lower=low,
         half_width_upper=high,
         more_half_width=more.half_width,
-        default_half_width=one_level_half_width(stars, plan.cost if request.budget is None else request.budget, level),
+        default_half_width=float(one_level_half_width(stars, plan.cost if request.budget is None else request.budget, level)),
         n=n,
-        by_budget=np.array(by_budget),
-        default_by_budget=np.array(default_by_budget),
+        by_budget=by_budget,
+        default_by_budget=default_by_budget,
         advice=advice_on_suite(counts[0], share, n, rules.levels, rules.names),
     )
 

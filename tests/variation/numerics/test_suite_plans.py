@@ -191,8 +191,9 @@ class TestBruteForce:
         rng = np.random.default_rng(3)
         own = Star(1e-5, 60.0, rng.exponential(size=(12, 2)) * 1e-3, rng.uniform(0.01, 0.1, (12, 2)))
         plan = plan_stars([own], budget=3600.0)
-        low = best_low([own], 3600.0, 5, 0.975)
-        bound = TWO_SIDED[low] * math.sqrt(continuous([own], low, budget=3600.0).variance)
+        low, half_width = best_low([own], 3600.0, 5, 0.975)
+        bound = TWO_SIDED[int(low)] * math.sqrt(continuous([own], float(low), budget=3600.0).variance)
+        assert half_width == pytest.approx(bound)
         assert bound <= plan.half_width <= 1.005 * bound
 
 

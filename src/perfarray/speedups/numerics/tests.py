@@ -81,7 +81,7 @@ def mean_steps(x: Floats, y: Floats) -> MeanSteps:
     normal_x, normal_y = shapiro_wilk(x).pvalue, shapiro_wilk(y).pvalue
     with np.errstate(divide="ignore", invalid="ignore"):
         student, welch = _t_tests(one, two)
-        return MeanSteps(*_together(one.n, two.n, normal_x, normal_y, _f_test(one, two), student, welch))
+        return MeanSteps(*_broadcast(one.n, two.n, normal_x, normal_y, _f_test(one, two), student, welch))
 
 
 def median_steps(x: Floats, y: Floats) -> MedianSteps:
@@ -100,7 +100,7 @@ def median_steps(x: Floats, y: Floats) -> MedianSteps:
     n, m = ((~np.isnan(side)).sum(axis=-1).astype(float) for side in (x, y))
     shape = kolmogorov_smirnov(x - median(x)[..., None], y - median(y)[..., None])
     ranks = mann_whitney(x, y, "greater")
-    return MedianSteps(*_together(n, m, shape.pvalue, ranks.pvalue, ranks.prob_greater))
+    return MedianSteps(*_broadcast(n, m, shape.pvalue, ranks.pvalue, ranks.prob_greater))
 
 
 def median(values: Floats) -> Floats:
@@ -115,7 +115,7 @@ def median(values: Floats) -> Floats:
     return np.asarray(np.where(n > 0, (pair[0] + pair[1]) / 2, np.nan))
 
 
-def _together(*parts: Floats) -> tuple[Floats, ...]:
+def _broadcast(*parts: Floats) -> tuple[Floats, ...]:
     """Broadcast, as arrays of their own."""
     return tuple(np.array(part, dtype=float) for part in np.broadcast_arrays(*parts))
 

@@ -7,13 +7,14 @@ possible; where x_j would fall below its parent's, the two are pooled (component
 Levels lie along the last axis, outermost first.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from perfarray.numerics.intervals import t_quantile
-from perfarray.numerics.types import Floats
+from perfarray.numerics.types import Floats, Mask
 
 ROUNDING = 1e-9
 """What a quotient may lack of a whole number that it is meant to be."""
@@ -84,14 +85,28 @@ def one_level_half_width(variance: Floats, cost: Floats, budget: Floats, confide
 
 
 def best_top(task: Task) -> Floats:
-    """Return the outermost count of the continuous optimum; the score is convex in its logarithm, so halving finds it."""
-    lo, hi = top_range(task)
+    """Return the outermost count of the continuous optimum."""
+    return lowest(lambda n: score(task, n), *top_range(task))
+
+
+def lowest(value: Callable[[Floats], Floats], low: npt.ArrayLike, high: npt.ArrayLike) -> Floats:
+    """Return the whole numbers at which functions, each convex in the logarithm, are smallest; what is not finite counts as falling."""
+
+    def rising(n: Floats) -> Mask:
+        here = value(n)
+        return np.isfinite(here) & (here <= value(n + 1))
+
+    return first_true(rising, low, high)
+
+
+def first_true(holds: Callable[[Floats], Any], low: npt.ArrayLike, high: npt.ArrayLike) -> Floats:
+    """Return the smallest whole numbers from low to high at which a condition holds that goes on holding; high where it never does."""
+    lo, hi = (np.array(end, dtype=float) for end in np.broadcast_arrays(low, high))
     while (lo < hi).any():
         middle = np.floor((lo + hi) / 2)
-        here, next_one = score(task, middle), score(task, middle + 1)
-        left = np.isfinite(here) & (here <= next_one)
-        lo, hi = np.where(left, lo, np.minimum(middle + 1, hi)), np.where(left, middle, hi)
-    return lo
+        there = holds(middle)
+        lo, hi = np.where(there, lo, np.minimum(middle + 1, hi)), np.where(there, middle, hi)
+    return hi
 
 
 def top_range(task: Task) -> tuple[Floats, Floats]:
@@ -106,12 +121,8 @@ def least_top(task: Task, unit_variance: Floats, low: Floats) -> Floats:
     """Return the fewest units, each of that variance, whose mean has the half-width wanted."""
     first = np.broadcast_to(low, unit_variance.shape)
     limit = task.limit.reshape(-1, *([1] * (unit_variance.ndim - 1)))
-    lo, hi = first.copy(), np.maximum(first, np.ceil(task.quantile(first) ** 2 * unit_variance / limit**2))
-    while (lo < hi).any():
-        middle = np.floor((lo + hi) / 2)
-        enough = task.quantile(middle) ** 2 * unit_variance <= middle * limit**2
-        lo, hi = np.where(enough, lo, np.minimum(middle + 1, hi)), np.where(enough, middle, hi)
-    return hi
+    high = np.maximum(first, np.ceil(task.quantile(first) ** 2 * unit_variance / limit**2))
+    return first_true(lambda n: task.quantile(n) ** 2 * unit_variance <= n * limit**2, first, high)
 
 
 def score(task: Task, n: Floats) -> Floats:

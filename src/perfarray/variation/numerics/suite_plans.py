@@ -5,15 +5,15 @@ optimum, then in ever narrower windows around the best found so far.
 """
 
 import math
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from perfarray.numerics.types import Floats
-from perfarray.variation.numerics.allocation import ROUNDING, student_t
+from perfarray.variation.numerics.allocation import ROUNDING, lowest, student_t
 from perfarray.variation.numerics.suite_front import Front, unit_front
-from perfarray.variation.numerics.suite_star import Star, continuous, counts_inside, price_inside, variance_inside
+from perfarray.variation.numerics.suite_star import Star, continuous, counts_inside, forest, price_inside, variance_inside
 
 ULPS = 1e-12
 """By how much two sums of the same prices may differ."""
@@ -73,42 +73,35 @@ def plan_stars(
 def _smooth_units(stars: list[Star], target: _Target) -> Floats:
     """Return the shared units of the continuous optimum, rounded."""
     if target.budget is not None:
-        low = best_low(stars, target.budget, target.min_units, target.probability)
+        low = float(best_low(stars, target.budget, target.min_units, target.probability)[0])
         return np.floor(np.array(continuous(stars, low, budget=target.budget).root) + ROUNDING)
     low = _least_price_low(stars, target)
     return np.ceil(np.array(continuous(stars, low, variance=target.variance(low)).root) - ROUNDING)
 
 
-def _least_price_low(stars: list[Star], target: _Target) -> int:
+def _least_price_low(stars: list[Star], target: _Target) -> float:
     """Return the fewest shared units at which the continuous plan of that half-width is cheapest."""
+    trees = forest(stars)
 
-    def cost(n: int) -> float:
-        return continuous(stars, n, variance=target.variance(n)).cost
+    def cost(n: Any) -> Floats:
+        return np.asarray((trees.cost * trees.share_out(np.asarray(n), variance=target.variance(float(n)))).sum(axis=-1))
 
     high = target.min_units + 1
     while cost(2 * high) < cost(high):
         high *= 2
-    return _bottom(cost, target.min_units, 2 * high)
+    return float(lowest(cost, target.min_units, 2 * high))
 
 
-def best_low(stars: list[Star], budget: float, min_units: int, probability: float) -> int:
-    """Return the fewest shared units at which t times the standard error of the continuous plan is smallest."""
+def best_low(stars: list[Star], budget: npt.ArrayLike, min_units: int, probability: float) -> tuple[Floats, Floats]:
+    """Return, for every budget, the fewest shared units with which the continuous plan is narrowest, and its half-width."""
+    trees, money = forest(stars), np.asarray(budget, dtype=float)
 
-    def score(n: int) -> float:
-        return float(student_t(n, probability)) * math.sqrt(continuous(stars, n, budget=budget).variance)
+    def half_width(n: Floats) -> Floats:
+        x = trees.share_out(n[..., None], budget=money)
+        return np.asarray(student_t(n, probability) * np.sqrt((trees.variance / x).sum(axis=-1)))
 
-    return _bottom(score, min_units, max(min_units, int(budget / _one_of_everything(stars))))
-
-
-def _bottom(value: Callable[[int], float], low: int, high: int) -> int:
-    """Return where a function of whole numbers, convex in the logarithm, is smallest."""
-    while low < high:
-        middle = (low + high) // 2
-        if value(middle) <= value(middle + 1):
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    low = lowest(half_width, min_units, np.maximum(min_units, np.floor(money / _one_of_everything(stars))))
+    return low, half_width(low)
 
 
 def _best_within(stars: list[Star], best: SuitePlan, window: float, target: _Target) -> SuitePlan:
@@ -207,25 +200,18 @@ def least_price(stars: list[Star], min_units: int) -> float:
     return min_units * _one_of_everything(stars)
 
 
-def one_level_half_width(stars: list[Star], budget: float, confidence_level: float) -> float:
-    """Return the half-width of the experiment that runs every benchmark once, one iteration, in each shared unit."""
-    n = np.floor(budget / _one_of_everything(stars) + ROUNDING)
-    if n < 2:
-        return float("nan")
+def one_level_half_width(stars: list[Star], budget: npt.ArrayLike, confidence_level: float) -> Floats:
+    """Return the half-width of the experiments that run every benchmark once, one iteration, in each shared unit."""
+    n = np.floor(np.asarray(budget) / _one_of_everything(stars) + ROUNDING)
     total = sum(star.root + star.inner[:, 0].sum() + star.variance.sum() for star in stars)
-    return float(student_t(n, (1 + confidence_level) / 2)) * math.sqrt(total / n)
+    return np.asarray(student_t(n, (1 + confidence_level) / 2) * np.sqrt(total / n))
 
 
 def half_width_by_budget(
     stars: list[Star], budgets: Floats, *, min_units: int = 5, confidence_level: float = 0.95
-) -> tuple[list[float], list[float]]:
+) -> tuple[Floats, Floats]:
     """Return what budgets give: the half-width of the continuous plan, NaN where they do not buy `min_units`, and the default's."""
-    probability, least = (1 + confidence_level) / 2, least_price(stars, min_units)
-    best = []
-    for budget in budgets.tolist():
-        if budget < least:
-            best.append(float("nan"))
-            continue
-        low = best_low(stars, budget, min_units, probability)
-        best.append(float(student_t(low, probability)) * math.sqrt(continuous(stars, low, budget=budget).variance))
-    return best, [one_level_half_width(stars, budget, confidence_level) for budget in budgets.tolist()]
+    probability, best = (1 + confidence_level) / 2, np.full(len(budgets), np.nan)
+    some = budgets >= least_price(stars, min_units)
+    best[some] = best_low(stars, budgets[some], min_units, probability)[1]
+    return best, one_level_half_width(stars, budgets, confidence_level)

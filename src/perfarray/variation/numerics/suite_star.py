@@ -10,6 +10,7 @@ both.
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from perfarray.numerics.types import Floats
 from perfarray.variation.numerics.allocation import share_out
@@ -39,45 +40,49 @@ class Totals(NamedTuple):
     cost: float
 
 
-class _Nodes(NamedTuple):
-    """A star as a tree: the parent of every node (-1: none), components, prices, and pooled rates a / d, the outermost first."""
+class Forest(NamedTuple):
+    """Stars as trees, one after the other: components, prices and pooled rates a / d of all nodes, and how many nodes each star has."""
 
-    parent: np.ndarray
     variance: Floats
     cost: Floats
-    rate: Floats
+    rates: Floats
+    lengths: list[int]
+
+    def share_out(self, low: Floats, *, budget: npt.ArrayLike | None = None, variance: npt.ArrayLike | None = None) -> Floats:
+        """Return the totals (..., nodes), none below `low`, that spend a budget or reach a variance."""
+        return share_out(self.variance, self.cost, self.rates, low, budget=budget, variance_wanted=variance)
+
+
+def forest(stars: list[Star], rooted: bool = True) -> Forest:
+    """Return stars side by side, with or without their shared units."""
+    trees = [_tree(star, rooted) for star in stars]
+    a, d, rates = (np.concatenate(part) for part in zip(*trees, strict=True))
+    return Forest(a, d, rates, [len(tree[0]) for tree in trees])
 
 
 def continuous(stars: list[Star], low: float, *, budget: float | None = None, variance: float | None = None) -> Totals:
     """Return the totals that give the least variance for a budget, or the least price for a variance, none below `low`."""
-    trees = [_nodes(star, rooted=True) for star in stars]
-    a, d, r = (np.concatenate([tree[place] for tree in trees]) for place in (1, 2, 3))
-    x = share_out(a, d, r, np.array(float(low)), budget=budget, variance_wanted=variance)
-    roots, lower, start = [], [], 0
-    for star, tree in zip(stars, trees, strict=True):
-        own = x[start : start + len(tree.rate)]
-        start += len(own)
-        roots.append(float(own[0]))
-        lower.append(_by_benchmark(star, own[1:]))
-    return Totals(roots, lower, float((a / x).sum()), float((d * x).sum()))
+    trees = forest(stars)
+    x = trees.share_out(np.array(float(low)), budget=budget, variance=variance)
+    own = np.split(x, np.cumsum(trees.lengths)[:-1])
+    lower = [_by_benchmark(star, part[1:]) for star, part in zip(stars, own, strict=True)]
+    return Totals([float(part[0]) for part in own], lower, float((trees.variance / x).sum()), float((trees.cost * x).sum()))
 
 
 def counts_inside(stars: list[Star], units: Floats, *, budget: float | None = None, variance: float | None = None) -> list[Floats]:
     """Return the continuous counts inside one parent (benchmarks, L - 1) for these numbers of shared units."""
-    trees = [_nodes(star, rooted=False) for star in stars]
-    a, d, r = (np.concatenate([tree[place] for tree in trees]) for place in (1, 2, 3))
-    low = np.repeat(units, [len(tree.rate) for tree in trees])
-    spent = sum(star.root_cost * n for star, n in zip(stars, units, strict=True))
-    noise = sum(star.root / n for star, n in zip(stars, units, strict=True))
-    limit = {"variance_wanted": variance - noise} if variance is not None else {"budget": float(budget or 0.0) - spent}
-    x = share_out(a, d, r, low, **limit)
-    x = np.where(np.isfinite(x), x, low)
-    found, start = [], 0
-    for star, tree, n in zip(stars, trees, units, strict=True):
-        totals = _by_benchmark(star, x[start : start + len(tree.rate)])
-        start += len(tree.rate)
-        found.append(totals / np.column_stack([np.full(len(totals), n), totals[:, :-1]]))
-    return found
+    trees = forest(stars, rooted=False)
+    low = np.repeat(units, trees.lengths)
+    if budget is not None:
+        x = trees.share_out(low, budget=budget - sum(star.root_cost * n for star, n in zip(stars, units, strict=True)))
+    else:
+        x = trees.share_out(low, variance=(variance or 0.0) - sum(star.root / n for star, n in zip(stars, units, strict=True)))
+    own = np.split(np.where(np.isfinite(x), x, low), np.cumsum(trees.lengths)[:-1])
+    totals = [
+        np.column_stack([np.full(len(star.variance), n), _by_benchmark(star, part)])
+        for star, n, part in zip(stars, units, own, strict=True)
+    ]
+    return [part[:, 1:] / part[:, :-1] for part in totals]
 
 
 def variance_inside(star: Star, counts: Floats) -> float:
@@ -94,8 +99,8 @@ def price_inside(star: Star, counts: Floats) -> float:
     return float((star.inner[:, 1] * totals[0, :inner]).sum() + (star.cost * totals[:, inner:]).sum())
 
 
-def _nodes(star: Star, rooted: bool) -> _Nodes:
-    """Return a star as a tree, with or without the shared units themselves."""
+def _tree(star: Star, rooted: bool) -> tuple[Floats, Floats, Floats]:
+    """Return components, prices and pooled rates of a star's nodes, the outermost first, with or without the shared units themselves."""
     top = np.array([[star.root, star.root_cost]]) if rooted else NO_LEVELS
     stem = np.concatenate([top, star.inner])
     benchmarks, levels = star.variance.shape
@@ -103,7 +108,7 @@ def _nodes(star: Star, rooted: bool) -> _Nodes:
     chains = np.where(np.arange(levels) == 0, len(stem) - 1, place - 1)
     parent = np.concatenate([np.arange(len(stem)) - 1, chains.ravel()])
     a, d = (np.concatenate([stem[:, i], own.ravel()]) for i, own in ((0, star.variance), (1, star.cost)))
-    return _Nodes(parent, a, d, tree_rates(parent, a, d))
+    return a, d, tree_rates(parent, a, d)
 
 
 def tree_rates(parent: np.ndarray, variance: Floats, cost: Floats) -> Floats:
