@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import perfarray
 from perfarray.numerics.intervals import t_quantile
 from perfarray.variation.numerics.suite_pilot import Sharing, paired_pilot, pilot_limits, suite_pilot, units_to_add
-from perfarray.variation.numerics.suite_plans import best_low, least_price, plan_stars
+from perfarray.variation.numerics.suite_plans import best_low, half_width_by_budget, least_price, plan_stars
 from perfarray.variation.numerics.suite_star import Star, continuous, price_inside, tree_rates, variance_inside
 from strategies import examples
 
@@ -244,6 +244,12 @@ class TestTargets:
         plan = plan_stars([star()], budget=338.75)
         assert plan.units == [5]
         assert plan.counts[0].tolist() == [[1, 1], [1, 1]]
+
+    def test_budgets_that_buy_nothing_are_nan_without_a_word(self):
+        """No unit, one, and fewer than min_units; then the half-width of a plan (warnings are errors)."""
+        best, default = half_width_by_budget([star()], np.array([1.0, 70.0, 300.0, 3000.0]))
+        assert np.isnan(best).tolist() == [True, True, True, False]
+        assert np.isnan(default).tolist() == [True, True, False, False]
 
     def test_more_budget_helps(self):
         """Ten budgets, each twice the one before."""

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perfarray.numerics.types import Floats
-from perfarray.variation.numerics.allocation import student_t
+from perfarray.variation.numerics.allocation import first_true, student_t
 
 
 def component_limits(variance: Floats, level_variance: Floats, df: Floats, confidence_level: float) -> tuple[Floats, Floats]:
@@ -43,15 +43,10 @@ def units_to_add(
     if affordable is not None:
         return More(affordable, promised(affordable))
     wanted = float(half_width or 0.0)
-    lo = np.where(np.isnan(unit_variance * have_variance), np.nan, 0.0)
-    hi = np.ones_like(lo)
-    while (short := promised(hi) > wanted).any():
-        lo, hi = np.where(short, hi, lo), np.where(short, 2 * hi, hi)
-    lo = np.where(promised(np.zeros_like(hi)) <= wanted, -1.0, lo)
-    hi = np.where(lo < 0, 0.0, hi)
-    while (hi - lo > 1).any():
-        middle = np.floor((lo + hi) / 2)
-        enough = promised(middle) <= wanted
-        open_ = hi - lo > 1
-        lo, hi = np.where(open_ & ~enough, middle, lo), np.where(open_ & enough, middle, hi)
-    return More(np.where(np.isnan(lo), np.nan, hi), promised(np.where(np.isnan(lo), np.nan, hi)))
+    low = np.zeros(np.shape(unit_variance * have_variance))
+    high = low + 1
+    while (short := promised(high) > wanted).any():
+        low, high = np.where(short, high, low), np.where(short, 2 * high, high)
+    fewest = np.where(promised(np.zeros_like(high)) <= wanted, 0.0, first_true(lambda more: promised(more) <= wanted, low, high))
+    units = np.where(np.isnan(unit_variance * have_variance), np.nan, fewest)
+    return More(units, promised(units))

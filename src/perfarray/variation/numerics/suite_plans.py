@@ -204,7 +204,7 @@ def one_level_half_width(stars: list[Star], budget: npt.ArrayLike, confidence_le
     """Return the half-width of the experiments that run every benchmark once, one iteration, in each shared unit."""
     n = np.floor(np.asarray(budget) / _one_of_everything(stars) + ROUNDING)
     total = sum(star.root + star.inner[:, 0].sum() + star.variance.sum() for star in stars)
-    return np.asarray(student_t(n, (1 + confidence_level) / 2) * np.sqrt(total / n))
+    return np.asarray(student_t(n, (1 + confidence_level) / 2) * np.sqrt(total / np.maximum(n, 1.0)))
 
 
 def half_width_by_budget(

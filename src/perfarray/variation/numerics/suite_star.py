@@ -78,11 +78,8 @@ def counts_inside(stars: list[Star], units: Floats, *, budget: float | None = No
     else:
         x = trees.share_out(low, variance=(variance or 0.0) - sum(star.root / n for star, n in zip(stars, units, strict=True)))
     own = np.split(np.where(np.isfinite(x), x, low), np.cumsum(trees.lengths)[:-1])
-    totals = [
-        np.column_stack([np.full(len(star.variance), n), _by_benchmark(star, part)])
-        for star, n, part in zip(stars, units, own, strict=True)
-    ]
-    return [part[:, 1:] / part[:, :-1] for part in totals]
+    lower = [_by_benchmark(star, part) for star, part in zip(stars, own, strict=True)]
+    return [part / np.column_stack([np.full(len(part), n), part[:, :-1]]) for part, n in zip(lower, units, strict=True)]
 
 
 def variance_inside(star: Star, counts: Floats) -> float:
