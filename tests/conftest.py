@@ -4,11 +4,15 @@ The same examples are drawn in every run, so that a run says something about the
 wait for the answer, many where PERFARRAY_EXAMPLES=many says so (`.ci/run` does). To look for more, run
 `pytest --hypothesis-profile=default` (with `--hypothesis-seed=N` to repeat what was found).
 
+PERFARRAY_WITHOUT_EXTRAS=1 is for an environment that has none: a test that needs one is skipped, but only where the package told it which
+extra to install; every such test is then a test of that message.
+
 PERFARRAY_REQUIRE_ALL=1 makes a skipped test fail: where the archives and every extra are there, nothing may be skipped.
 """
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -23,6 +27,7 @@ settings.register_profile("fixed", derandomize=True, database=None, max_examples
 settings.load_profile("fixed")
 
 GOLDEN = Path(__file__).parent / "golden"
+WITHOUT_EXTRAS = os.environ.get("PERFARRAY_WITHOUT_EXTRAS", "") not in {"", "0"}
 REQUIRE_ALL = os.environ.get("PERFARRAY_REQUIRE_ALL", "") not in {"", "0"}
 
 
@@ -45,6 +50,17 @@ def shared():
     return find
 
 
+EXTRAS = r"matplotlib|mpl_toolkits|numba|sklearn|dask|distributed|h5netcdf|netCDF4|zarr|pyperf|mypy|psutil"
+TOLD = r"install perfarray\[\w+\]"
+
+
+def skip_for_extras(report, pattern):
+    """Return the report of a failure, as a skip where its last lines say that an extra is not there."""
+    if WITHOUT_EXTRAS and report.failed and (found := re.search(pattern, str(report.longrepr)[-3000:])):
+        report.outcome, report.longrepr = "skipped", (str(Path(__file__)), 0, found[0])
+    return report
+
+
 def refuse_skips(report):
     """Return the report, as a failure where it is a skip that the switch does not allow."""
     if REQUIRE_ALL and report.skipped and not hasattr(report, "wasxfail"):
@@ -55,11 +71,11 @@ def refuse_skips(report):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport():
-    """Skipped tests."""
-    return refuse_skips((yield))
+    """A test."""
+    return refuse_skips(skip_for_extras((yield), TOLD))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report():
-    """Skipped modules."""
-    return refuse_skips((yield))
+    """A file of tests: it may import an extra itself."""
+    return refuse_skips(skip_for_extras((yield), rf"No module named '({EXTRAS})|{TOLD}"))
