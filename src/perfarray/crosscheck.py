@@ -20,8 +20,8 @@ from perfarray.timings.across import name_suites
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import collecting, noted
 from perfarray.timings.pairs import resolve_pair
-from perfarray.timings.resampling import Rng
 from perfarray.timings.resolve import Data
+from perfarray.timings.streams import Rng
 from perfarray.timings.validation import check_confidence_level, check_count
 
 UNANSWERED = "not asked"

@@ -200,7 +200,7 @@ def test_one_unit_and_no_data_have_nan_limits():
     assert np.isnan(drawn.sel(benchmark="none")).all()
     assert (drawn.sel(benchmark="one").std("replicate") < 1e-12).all()
     with pytest.warns(
-        UserWarning, match=r"1 of 3 cells \('one'\) rest on one execution.*1 of 3 cells \('none'\) have no measured value"
+        UserWarning, match=r"(?s)1 of 3 cells \('one'\) rest on one execution.*1 of 3 cells \('none'\) have no measured value"
     ) as caught:
         times.isel(version=0).perf.bootstrap_interval(rng=1)
     assert len(caught) == 1
@@ -356,18 +356,13 @@ def test_joint_draws_have_the_same_blocks(monkeypatch):
     assert np.corrcoef(drawn)[0, 1] > 0.999999
 
 
-def test_compiled_engine_is_chosen_and_said(suite):
-    """`engine="numba"` where values inside units are redrawn; the attr says which engine made a result; the law is the same."""
+def test_the_compiled_engine_draws_what_numpy_draws(suite):
+    """Redrawing has no compiled twin: with `engine="numba"` the numbers are the same, and the attr says who made them."""
     pytest.importorskip("numba")
-    plain = suite.perf.bootstrap_distribution(resample="all", rng=1, n_resamples=4000)
+    plain = suite.perf.bootstrap_distribution(resample="all", rng=1)
     with perfarray.set_options(engine="numba"):
-        compiled = suite.perf.bootstrap_distribution(resample="all", rng=1, n_resamples=4000)
-        again = suite.transpose("iteration", ...).perf.bootstrap_distribution(resample="all", rng=1, n_resamples=4000)
-        outermost = suite.perf.bootstrap_distribution(rng=1)
-    assert (plain.attrs["engine"], compiled.attrs["engine"], outermost.attrs["engine"]) == ("numpy", "numba", "numpy")
-    np.testing.assert_array_equal(again.transpose(*compiled.dims), compiled)
-    np.testing.assert_allclose(compiled.std("replicate"), plain.std("replicate"), rtol=0.08)
-    np.testing.assert_array_equal(compiled["observed"], plain["observed"])
+        xr.testing.assert_identical(suite.perf.bootstrap_distribution(resample="all", rng=1), plain)
+    assert plain.attrs["engine"] == "numpy"
 
 
 def test_warnings_say_what_is_too_little(suite):

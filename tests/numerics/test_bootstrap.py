@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from perfarray.numerics.bootstrap import Draws, Place, _below, draw_units, evaluate, gather, nest_of, replicates_of, weighted_median
+from perfarray.numerics.bootstrap import Draws, Place, cells_of, redrawn
 from perfarray.numerics.bootstrap_limits import (
     bias_of,
     influence_of,
@@ -18,10 +18,18 @@ from perfarray.numerics.bootstrap_limits import (
     share_below,
     studentized,
 )
-from perfarray.numerics.bootstrap_samples import Pairing, ratio_bootstrap, sample_bootstrap
+from perfarray.numerics.bootstrap_samples import Pairing, draw_sample, ratio_bootstrap, sample_bootstrap
 from perfarray.numerics.levels import unit_means
+from perfarray.numerics.nests import gather
+from perfarray.numerics.random import Streams
+from perfarray.numerics.statistics import evaluate, weighted_median
 
 SCHEMES = {"RRR": (1, 1, 1), "RRN": (1, 1, 0), "RNN": (1, 0, 0), "NNR": (0, 0, 1), "NRR": (0, 1, 1)}
+
+
+def replicates_of(values, statistic, draws, cell=0):
+    """Return the replicates of one cell."""
+    return draw_sample(values, np.array(cell, np.uint64), np.array(cell, np.uint64), draws, statistic).replicates
 
 
 def exact_variance(values, drawn):
@@ -52,12 +60,9 @@ def test_replicates_of_r_from_its_indices(golden):
         np.testing.assert_allclose(found["new"] / found["old"], case["output"]["replicate_ratios"], rtol=1e-12)
 
 
-@pytest.mark.parametrize("engine", ["numpy", "numba"])
 @pytest.mark.parametrize("scheme", [*SCHEMES, "flat"])
-def test_exact_bootstrap_variances(golden, scheme, engine):
+def test_exact_bootstrap_variances(golden, scheme):
     """The oracle's and the closed form agree; replicates meet both within five Monte Carlo standard errors, the mean too."""
-    if engine == "numba":
-        pytest.importorskip("numba")
     for case in golden("hierarchical_bootstrap")["cases"]:
         for side in ("old", "new"):
             values = np.array(case["input"][side], dtype=float)
@@ -66,8 +71,8 @@ def test_exact_bootstrap_variances(golden, scheme, engine):
             expected = case["output"]["exact_bootstrap_variance_of_mean"][side][scheme]
             np.testing.assert_allclose(exact_variance(values, drawn), expected, rtol=1e-9)
             number = 40_000
-            draws = Draws(tuple(map(bool, drawn)), number, (1, 2), engine)
-            found = replicates_of(nest_of(values, draws.drawn), "mean", draws, Place(0))
+            draws = Draws(tuple(map(bool, drawn)), number, (1, 2))
+            found = replicates_of(values, "mean", draws)
             excess = stats.kurtosis(found)
             assert abs(found.var() / expected - 1) < 5 * np.sqrt((2 + excess) / number)
             assert abs(found.mean() - case["output"]["exact_bootstrap_mean"][side]) < 5 * np.sqrt(expected / number)
@@ -80,33 +85,35 @@ def test_short_ways_meet_the_closed_form(drawn, shape):
     rng = np.random.default_rng(3)
     values = rng.normal(size=shape) + rng.normal(size=shape[:2])[..., None] + rng.normal(size=shape[0])[:, None, None]
     draws = Draws(drawn, 4000, (5, 6))
-    found = replicates_of(nest_of(values, drawn), "mean", draws, Place(1))
+    found = replicates_of(values, "mean", draws)
     expected = exact_variance(values, drawn)
     assert abs(found.mean() - values.mean()) < 5 * np.sqrt(expected / 4000) + 1e-12
     np.testing.assert_allclose(found.var(), expected, rtol=0.16, atol=1e-20)
 
 
-@pytest.mark.parametrize("engine", ["numpy", "numba"])
-def test_padding_changes_nothing(engine):
+def test_padding_changes_nothing():
     """Padding round a complete nest is cut away, down to single repetitions: the same law as without it."""
-    if engine == "numba":
-        pytest.importorskip("numba")
     for shape in ((4, 3, 5), (3, 2, 1), (2, 1, 2), (1, 2, 2), (1, 1, 1)):
         values = np.random.default_rng(0).normal(size=shape)
         padded = np.pad(values, ((0, 1), (1, 0), (1, 1)), constant_values=np.nan)
-        draws = Draws((True,) * 3, 200, (1, 2), engine)
-        found, expected = (replicates_of(nest_of(cell, draws.drawn), "mean", draws, Place(0)) for cell in (padded, values))
+        draws = Draws((True,) * 3, 200, (1, 2))
+        found, expected = (replicates_of(cell, "mean", draws) for cell in (padded, values))
         np.testing.assert_allclose(found.mean(), expected.mean(), atol=5 * values.std() / np.sqrt(200) + 1e-12)
         assert set(np.round(found, 9)) <= set(np.round(expected, 9)) or values.size > 4
 
 
 @pytest.mark.parametrize("drawn", [(True, True, True), (True, False, True), (False, True, True)])
-def test_engines_agree_in_distribution(drawn):
-    """Unit means of both engines: the same mean and variance, and the same distribution to a Kolmogorov-Smirnov test."""
-    pytest.importorskip("numba")
-    values = np.random.default_rng(0).lognormal(size=(4, 3, 9))
-    nest = nest_of(values, drawn)
-    found = [draw_units(nest, 20_000, Draws(drawn, 20_000, (7, 8), engine), Place(0), 0) for engine in ("numpy", "numba")]
+@pytest.mark.parametrize("depth", [9, 40])
+def test_sums_and_values_agree_in_distribution(drawn, depth):
+    """Unit means from tables of sums and from all values drawn: the same mean, variance and distribution, unit by unit."""
+    values = np.random.default_rng(0).lognormal(size=(1, 4, 3, depth))
+    draws, streams = Draws(drawn, 20_000, (7, 8)), Streams((7, 8))
+    found = []
+    for side, wanted in enumerate(("units", "values")):
+        cells = cells_of(values, draws, Place(np.zeros(1, np.uint64), side=side), wanted)
+        parts = [part.copy() for _, _, (part,) in redrawn(draws.n_resamples, streams, cells)]
+        parts = [part if wanted == "units" else part.mean(axis=(-1, -2)) for part in parts]
+        found.append(np.concatenate(parts, axis=1)[0])
     for unit in range(4):
         a, b = (part[:, unit] for part in found)
         assert abs(a.mean() - b.mean()) < 5 * np.sqrt((a.var() + b.var()) / 20_000)
@@ -114,54 +121,11 @@ def test_engines_agree_in_distribution(drawn):
         assert stats.ks_2samp(a, b).pvalue > 1e-4
 
 
-@pytest.mark.parametrize("drawn", [(True, True, True), (True, False, True), (False, True, True)])
-def test_engines_agree_on_ragged_nests(drawn):
-    """Parents with other numbers of children, one of them alone, a row too long for a table: the same law unit by unit."""
-    pytest.importorskip("numba")
-    values = np.random.default_rng(0).lognormal(size=(4, 3, 140))
-    values[0, 1] = values[1, :2] = values[2, 2, 9:] = values[3, :, 1:] = np.nan
-    values[0, 2, 6:] = np.nan
-    nest = nest_of(values, drawn)
-    draws = [Draws(drawn, 20_000, (7, 8), engine) for engine in ("numpy", "numba")]
-    found = [draw_units(nest, 20_000, how, Place(0), 0).round(9) for how in draws]  # few values, many ties
-    if not drawn[0]:
-        np.testing.assert_allclose(found[1].mean(axis=0), unit_means(values, 3), atol=5 * found[1].std() / np.sqrt(20_000))
-    for unit in range(4):
-        a, b = (part[:, unit] for part in found)
-        assert abs(a.mean() - b.mean()) < 5 * np.sqrt((a.var() + b.var()) / 20_000)
-        assert stats.ks_2samp(a, b).pvalue > 1e-4
-
-
-@pytest.mark.parametrize("size", [1, 2, 30, 240, 900, 40_000, 65_535, 65_536, 100_000])
-def test_indices_are_uniform(size):
-    """Every whole number below `size` is as likely as every other, also where 16 bits hold `size` once, or not at all."""
-    found = _below(size, 200_000, np.random.default_rng(1)).astype(int)
-    assert 0 <= found.min() <= found.max() < size
-    parts = min(size, 50)
-    if parts == 1:
-        return
-    expected = np.diff(np.ceil(np.arange(parts + 1) * size / parts)) / size * len(found)
-    assert stats.chisquare(np.bincount(found * parts // size, minlength=parts), expected).pvalue > 1e-3
-
-
-def test_threads_do_not_change_the_numbers():
-    """One thread or two: the same replicates."""
-    numba = pytest.importorskip("numba")
-    nest = nest_of(np.random.default_rng(0).normal(size=(6, 5, 8)), (True,) * 3)
-    draws = Draws((True,) * 3, 1000, (1, 2), "numba")
-    before, found = numba.get_num_threads(), []
-    for threads in (1, min(2, numba.config.NUMBA_NUM_THREADS)):
-        numba.set_num_threads(threads)
-        found.append(replicates_of(nest, "mean", draws, Place(0)))
-    numba.set_num_threads(before)
-    np.testing.assert_array_equal(*found)
-
-
 def test_ragged_nests_are_redrawn_parent_by_parent():
     """Every drawn parent gets as many children as it has, of its own; the variance is that of draws by hand."""
     values = np.array([[[1.0, 2.0, 3.0], [5.0, np.nan, np.nan]], [[7.0, 9.0, np.nan], [np.nan] * 3], [[np.nan] * 3, [np.nan] * 3]])
     draws = Draws((True, True, True), 40_000, (1, 2))
-    found = replicates_of(nest_of(values, draws.drawn), "mean", draws, Place(0))
+    found = replicates_of(values, "mean", draws)
     rng = np.random.default_rng(0)
     units = [[[1.0, 2.0, 3.0], [5.0]], [[7.0, 9.0]]]
     byhand = []
@@ -319,19 +283,23 @@ def test_memory_is_a_block_s(statistic, complete):
         values[3, 4:, 5:] = np.nan
     draws = Draws((True,) * 3, 4000, (1, 2))
     tracemalloc.start()
-    replicates_of(nest_of(values, draws.drawn, means=statistic == "mean"), statistic, draws, Place(0))
+    replicates_of(values, statistic, draws)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 128e6
 
 
-def test_blocks_are_bounded(monkeypatch):
-    """A large cell is drawn in blocks; every block has streams of its own, and the law does not change."""
+@pytest.mark.parametrize("statistic", ["mean", "median"])
+@pytest.mark.parametrize("drawn", [(True, True, True), (True, False, False), (False, True, True)])
+@pytest.mark.parametrize("depth", [6, 31, 150])
+@pytest.mark.parametrize("gaps", [(slice(0, 0),), (2, 1, slice(2, None)), (slice(3, None),)])
+def test_blocks_are_bounded(monkeypatch, gaps, depth, drawn, statistic):
+    """A large cell is drawn in blocks, and that changes no number; nor does it how many replicates are drawn."""
     import perfarray.numerics.bootstrap as module
 
-    values = np.random.default_rng(0).normal(size=(5, 4, 6))
-    whole = replicates_of(nest_of(values, (True,) * 3), "mean", Draws((True,) * 3, 4000, (1, 2)), Place(0))
+    values = np.random.default_rng(0).normal(size=(5, 4, depth))
+    values[gaps] = np.nan
+    whole = replicates_of(values, statistic, Draws(drawn, 4000, (1, 2)))
     monkeypatch.setattr(module, "BLOCK", 1000)
-    parts = replicates_of(nest_of(values, (True,) * 3), "mean", Draws((True,) * 3, 4000, (1, 2)), Place(0))
-    assert len(np.unique(parts)) == len(np.unique(whole)) == 4000
-    assert stats.ks_2samp(whole, parts).pvalue > 1e-3
+    np.testing.assert_array_equal(replicates_of(values, statistic, Draws(drawn, 4000, (1, 2))), whole)
+    np.testing.assert_array_equal(replicates_of(values, statistic, Draws(drawn, 777, (1, 2))), whole[:777])

@@ -7,7 +7,6 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK
-from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.bootstrap_limits import least_units, limits_of, percentile_family
 from perfarray.numerics.bootstrap_samples import draw_sample, flattened, sample_bootstrap, spread
 from perfarray.numerics.intervals import BOOTSTRAP_METHODS
@@ -18,11 +17,11 @@ from perfarray.timings.notes import Note, check, noted
 from perfarray.timings.resampling import (
     Resample,
     Resampling,
-    Rng,
-    cell_numbers,
     check_resampling,
 )
 from perfarray.timings.resolve import Data, Timings, resolve, shared_levels
+from perfarray.timings.streams import Rng, cell_keys
+from perfarray.timings.units import units_notes as units_notes  # its check is one of the interval's
 from perfarray.timings.validation import check_choice, check_confidence_level
 
 REPLICATE = "replicate"
@@ -119,15 +118,14 @@ def bootstrap_distribution(
     _check_statistic(statistic)
     data = resolve(times, metric, levels)
     common = shared_levels(data, shared) if shared is not None or resample != "flat" else ()
-    joint = _leading(data.levels, common) if BENCHMARK in data.array.dims else 0
-    plan = check_resampling(data, resample, n_resamples, rng, joint=joint > 0 or paired is not None, compiled=statistic == "mean")
-    draws = Draws(plan.drawn, plan.n_resamples, plan.key, plan.engine)
+    joint = _leading(data.levels, common) if BENCHMARK in (*data.array.dims, *data.array.coords) else 0
+    plan = check_resampling(data, resample, n_resamples, rng, joint=joint > 0 or paired is not None)
     array, note, compared = data.array, None, [str(dim) for dim in data.array.dims if dim not in (*data.levels, BENCHMARK)]
     if paired is not None:
         array, note = _matched_units(data, paired, compared)
-    groups = cell_numbers([array], data.levels, apart=(BENCHMARK,) if joint else ())
-    pairs = groups if paired is None else cell_numbers([array], data.levels, apart=(*compared, BENCHMARK) if joint else compared)
-    arrays, core = [array, cell_numbers([array], data.levels), groups, pairs], [data.levels, (), (), ()]
+    groups = cell_keys([array], data.levels, apart=(BENCHMARK,) if joint else ())
+    pairs = groups if paired is None else cell_keys([array], data.levels, apart=(*compared, BENCHMARK) if joint else compared)
+    arrays, core = [array, cell_keys([array], data.levels), groups, pairs], [data.levels, (), (), ()]
     for depth in range(1, max(joint, paired is not None) + 1):
         arrays.append(_present(array, data.levels[:depth], pairs if depth == 1 else groups))
         core.append(data.levels[:depth])
@@ -136,11 +134,11 @@ def bootstrap_distribution(
         flat = flattened(values, len(data.levels), plan.flat)
         groups, pairs = (np.broadcast_to(part, cells.shape) for part in (groups, pairs))
         there = [spread(mask, cells.shape, depth) for depth, mask in enumerate(present, 1)]
-        found = draw_sample(flat, cells, groups, draws, statistic, joint, there, None if paired is None else pairs)
+        found = draw_sample(flat, cells, groups, plan.draws, statistic, joint, there, None if paired is None else pairs)
         return found.replicates, found.estimate, found.n
 
     outputs = {"replicates": Output((REPLICATE,), data.units), "observed": Output((), data.units), "n": Output((), "1")}
-    found = apply(kernel, *arrays, core=core, outputs=outputs, coords={REPLICATE: range(plan.n_resamples)})
+    found = apply(kernel, *arrays, core=core, outputs=outputs, coords={REPLICATE: range(plan.draws.n_resamples)})
     attrs = _attrs(data, plan) | {"result": "bootstrap_distribution", "statistic": _name(statistic), "units": data.units}
     attrs |= ({"shared": " ".join(common)} if joint else {}) | ({"paired": paired} if paired else {})
     distribution = found["replicates"].assign_coords(observed=found["observed"], n=found["n"]).assign_attrs(attrs)
@@ -263,18 +261,17 @@ def bootstrap_interval(
             f"method='studentized' needs the standard error of the mean; statistic={_name(statistic)!r} has none: use 'bca' or 'percentile'"
         )
     data = resolve(times, metric, levels)
-    plan = check_resampling(data, resample, 1000 if n_resamples is None else n_resamples, rng, compiled=statistic == "mean")
-    draws = Draws(plan.drawn, plan.n_resamples, plan.key, plan.engine)
+    plan = check_resampling(data, resample, 1000 if n_resamples is None else n_resamples, rng)
 
     def kernel(values: Floats, cells: Any) -> tuple[Floats, ...]:
         flat = flattened(values, len(data.levels), plan.flat)
-        found, sample = sample_bootstrap(flat, cells, draws, statistic, method)
+        found, sample = sample_bootstrap(flat, cells, plan.draws, statistic, method)
         limits = limits_of(found, level)
         return sample.estimate, *(np.where(sample.n >= least_units(method), limit, np.nan) for limit in limits), sample.n
 
     attrs = _attrs(data, plan) | {"statistic": _name(statistic)} | _said(method, level)
     result = apply(
-        kernel, data.array, cell_numbers([data.array], data.levels), core=[data.levels, ()], outputs=_outputs(data.units), attrs=attrs
+        kernel, data.array, cell_keys([data.array], data.levels), core=[data.levels, ()], outputs=_outputs(data.units), attrs=attrs
     )
     return noted(result, *data.notes, data.selected, checks=("units", "surrounded", "resampling"))
 

@@ -8,8 +8,9 @@ from perfarray.comparisons.request import Request
 from perfarray.conventions import BENCHMARK
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.pairs import resolve_pair
-from perfarray.timings.resampling import Resample, Rng
+from perfarray.timings.resampling import Resample
 from perfarray.timings.resolve import Data
+from perfarray.timings.streams import Rng
 
 
 @over_metrics

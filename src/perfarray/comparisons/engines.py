@@ -7,7 +7,6 @@ import xarray as xr
 
 from perfarray.comparisons.intervals import ratio_outputs
 from perfarray.comparisons.request import Request
-from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.bootstrap_tests import compare_draws
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.ratio_tests import compare_units
@@ -15,8 +14,9 @@ from perfarray.numerics.verdicts import Rules
 from perfarray.timings.across import check_across
 from perfarray.timings.apply import Output, apply, is_chunked
 from perfarray.timings.pairs import Pair
-from perfarray.timings.resampling import cell_numbers, check_resampling
+from perfarray.timings.resampling import check_resampling
 from perfarray.timings.resolve import Timings
+from perfarray.timings.streams import cell_keys
 
 UNITS_DIM = "_unit"
 
@@ -88,11 +88,12 @@ def _by_redrawing(pair: Pair, request: Request, rules: Rules) -> xr.Dataset:
     if any(is_chunked(side) for side in sides):
         sides = [side.chunk({across: -1}) for side in sides]
     plan = check_resampling(pair.candidate, request.resample, request.n_resamples, request.rng, joint=rules.shared or rules.paired)
-    cells, groups = (cell_numbers(sides, nest, apart) for apart in (None, across))
+    own = [side.array for side in (pair.candidate, pair.baseline)]
+    cells, groups = (cell_keys(own, nest, apart) for apart in (None, across))
+    cells = cells if across in cells.dims else _with_dim(cells, across)
     joint = next((number for number, name in enumerate(nest) if name not in pair.shared), len(nest))
-    draws = Draws(plan.drawn, plan.n_resamples, plan.key, plan.engine)
     return apply(
-        partial(compare_draws, rules=rules, draws=draws, joint=joint, flat=plan.flat),
+        partial(compare_draws, rules=rules, draws=plan.draws, joint=joint, flat=plan.flat),
         *sides,
         cells,
         groups,

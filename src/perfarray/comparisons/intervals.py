@@ -4,7 +4,6 @@ from functools import partial
 
 import xarray as xr
 
-from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.bootstrap_intervals import mean_by_draws, ratio_by_draws
 from perfarray.numerics.intervals import (
     BOOTSTRAP_METHODS,
@@ -19,14 +18,9 @@ from perfarray.timings.apply import Output, apply
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import noted
 from perfarray.timings.pairs import resolve_pair
-from perfarray.timings.resampling import (
-    Resample,
-    Rng,
-    cell_numbers,
-    check_no_resampling,
-    check_resampling,
-)
+from perfarray.timings.resampling import Resample, check_no_resampling, check_resampling
 from perfarray.timings.resolve import Data, resolve
+from perfarray.timings.streams import Rng, cell_keys
 from perfarray.timings.validation import check_choice, check_confidence_level
 
 
@@ -105,11 +99,10 @@ def mean_interval(
         result = apply(kernel, data.array, core=[data.levels], outputs=_mean_outputs(data.units), attrs=attrs)
         return noted(result, *data.notes, data.selected, checks=("units",))
     plan = check_resampling(data, resample, n_resamples, rng)
-    draws = Draws(plan.drawn, plan.n_resamples, plan.key, plan.engine)
     result = apply(
-        partial(mean_by_draws, draws=draws, flat=plan.flat, method=method, level=level),
+        partial(mean_by_draws, draws=plan.draws, flat=plan.flat, method=method, level=level),
         data.array,
-        cell_numbers([data.array], data.levels),
+        cell_keys([data.array], data.levels),
         core=[data.levels, ()],
         outputs=_mean_outputs(data.units),
         attrs=attrs | plan.describe(),
@@ -222,11 +215,10 @@ def ratio_interval(
         result = apply(kernel, *sides, core=[nest, nest], outputs=ratio_outputs(), attrs=attrs | {"df": df})
         return noted(result, *pair.notes, pair.candidate.selected, checks=("units",))
     plan = check_resampling(pair.candidate, resample, n_resamples, rng, joint=pairs)
-    draws = Draws(plan.drawn, plan.n_resamples, plan.key, plan.engine)
     result = apply(
-        partial(ratio_by_draws, levels=len(nest), draws=draws, flat=plan.flat, paired=pairs, method=method, level=level),
+        partial(ratio_by_draws, levels=len(nest), draws=plan.draws, flat=plan.flat, paired=pairs, method=method, level=level),
         *sides,
-        cell_numbers(sides, nest),
+        cell_keys(sides, nest),
         core=[nest, nest, ()],
         outputs=ratio_outputs(),
         attrs=attrs | plan.describe(),

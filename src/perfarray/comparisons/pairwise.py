@@ -10,8 +10,9 @@ from perfarray.numerics.intervals import BOUNDED
 from perfarray.numerics.verdicts import INCONCLUSIVE
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import collecting, noted, once
-from perfarray.timings.resampling import Resample, Rng
+from perfarray.timings.resampling import Resample
 from perfarray.timings.resolve import Data
+from perfarray.timings.streams import Rng
 from perfarray.timings.validation import listed
 
 ITSELF = {"kind": BOUNDED, "verdict": INCONCLUSIVE, "suite_verdict": INCONCLUSIVE}

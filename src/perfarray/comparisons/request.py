@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from perfarray.numerics.intervals import BOOTSTRAP_METHODS, DF_RULES, METHODS, RATIO_METHODS
-from perfarray.timings.resampling import Resample, Rng, check_no_resampling
+from perfarray.timings.resampling import Resample, check_no_resampling
+from perfarray.timings.streams import Rng
 from perfarray.timings.validation import check_choice, check_confidence_level, check_threshold
 
 

@@ -17,9 +17,9 @@ from perfarray.machines.roles import computable_responses, roles_of, variance_of
 from perfarray.machines.single_values import single_values
 from perfarray.machines.table import machine_table
 from perfarray.timings.notes import Note, collecting, noted
-from perfarray.timings.resampling import Rng, key_of
 from perfarray.timings.resolve import Data, check_names, resolve
 from perfarray.timings.results import Result
+from perfarray.timings.streams import Rng, key_of
 from perfarray.timings.validation import check_between, check_choice, check_confidence_level, check_count, listed
 
 MODELS: Final = ("boosting", "ols", "gamma", "mixed")

@@ -30,8 +30,8 @@ from perfarray.numerics.suite import MEANS, suite_mean
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.suites.distributions import relative_variation
 from perfarray.timings.notes import Note, collecting, noted
-from perfarray.timings.resampling import Rng
 from perfarray.timings.resolve import Data, Timings, check_names, resolve
+from perfarray.timings.streams import Rng
 from perfarray.timings.validation import check_choice, check_count, listed
 
 ROW: Final = "row"

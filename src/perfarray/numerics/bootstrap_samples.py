@@ -6,10 +6,12 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from perfarray.numerics.bootstrap import Draws, Nest, Place, Statistic, blocks, draw_units, evaluate, left_out, nest_of, replicates_of
+from perfarray.numerics.bootstrap import Cells, Draws, Place, Wanted, cells_of, redrawn, redrawn_means, redrawn_together
 from perfarray.numerics.bootstrap_limits import Bootstrap, influence_of, percentile_family, studentized
 from perfarray.numerics.intervals import Ratio, ratio_of, standard_error
 from perfarray.numerics.levels import mean_of_measured, summarise_units, unit_means
+from perfarray.numerics.random import Streams
+from perfarray.numerics.statistics import Statistic, evaluate
 from perfarray.numerics.types import Floats, Integers, Mask
 
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -25,7 +27,7 @@ class Sample(NamedTuple):
 
 
 class Pairing(NamedTuple):
-    """Two systems: new and old timings (..., n_L, ..., n_1), the numbers of their cells (...), and whether units match."""
+    """Two systems: new and old timings (..., n_L, ..., n_1), the keys of their cells (...), and whether units match."""
 
     new: Floats
     old: Floats
@@ -59,8 +61,8 @@ def draw_sample(
     ----------
     values : array, shape (..., n_L, ..., n_1)
         Measurements.
-    cells, groups : arrays of int, shape (...)
-        Numbers of the cells, and of the groups whose shared units are drawn jointly.
+    cells, groups : arrays of uint64, shape (...)
+        Keys of the cells, and of the groups whose shared units are drawn jointly.
     draws : Draws
         What is drawn.
     statistic : {"mean", "median", "min"} or callable
@@ -69,32 +71,34 @@ def draw_sample(
         How many levels, from the outermost, are drawn jointly within a group.
     present : sequence of bool arrays, shapes (..., n_L), (..., n_L, n_{L-1}), ...
         For every level drawn jointly, the units that any cell of the group measured.
-    pairs : array of int, shape (...), optional
-        Numbers of the larger groups whose outermost units match, where units are paired: these are then drawn jointly too.
+    pairs : array of uint64, shape (...), optional
+        Keys of the larger groups whose outermost units match, where units are paired: these are then drawn jointly too.
 
     Returns
     -------
     Sample
     """
-    numbers = [groups] * joint if pairs is None else [pairs, *[groups] * (joint - 1)]
-    if numbers:
-        draws = draws._replace(width=int(np.prod(values.shape[values.ndim - len(draws.drawn) :])))
-    nests = _nests(values, draws, statistic == "mean", present)
-    replicates = np.full((len(nests), draws.n_resamples), np.nan)
-    # Each cell has random numbers of its own: a loop over cells.
-    for row, nest, cell, *own in zip(replicates, nests, *(part.ravel().tolist() for part in (cells, *numbers)), strict=True):
-        row[:] = replicates_of(nest, statistic, draws, Place(cell, tuple(own)))
-    summary = summarise_units(unit_means(values, len(draws.drawn)))
-    estimate = np.array([evaluate(nest.values[None], statistic)[0] if not np.isnan(nest.values).all() else np.nan for nest in nests])
+    levels, streams = len(draws.drawn), Streams(draws.key)
+    numbers = [groups.ravel()] * joint if pairs is None else [pairs.ravel(), *[groups.ravel()] * (joint - 1)]
     shape = cells.shape
-    return Sample(estimate.reshape(shape), replicates.reshape(*shape, -1), np.sqrt(summary.variance), summary.n)
+    flat, masks = _by_cell(values, cells), [_by_cell(mask, cells) for mask in present]
+    summary = summarise_units(unit_means(flat, levels))
+    estimate = summary.mean if statistic == "mean" else evaluate(flat, statistic)
+    place = Place(cells.ravel(), tuple(numbers))
+    found = cells_of(flat, draws, place, "means" if statistic == "mean" else "values", masks)
+    if statistic == "mean":
+        replicates = redrawn_means(draws.n_resamples, streams, found)
+    else:
+        replicates = np.full((len(flat), draws.n_resamples), np.nan)
+        for which, part, (drawn,) in redrawn(draws.n_resamples, streams, found):
+            replicates[which, part] = evaluate(drawn.reshape(-1, *drawn.shape[2:]), statistic).reshape(drawn.shape[:2])
+    error = np.sqrt(summary.variance)
+    return Sample(estimate.reshape(shape), replicates.reshape(*shape, -1), error.reshape(shape), summary.n.reshape(shape))
 
 
-def _nests(values: Floats, draws: Draws, means: bool, present: Sequence[Mask] = ()) -> list[Nest]:
-    """Return every cell ready to be redrawn."""
-    batch = values.ndim - len(draws.drawn)
-    flat, *masks = (part.reshape(-1, *part.shape[batch:]) for part in (values, *present))
-    return [nest_of(cell, draws.drawn, means=means, present=[mask[number] for mask in masks]) for number, cell in enumerate(flat)]
+def _by_cell(values: npt.NDArray[Scalar], cells: Integers) -> npt.NDArray[Scalar]:
+    """Return values with the axes of the cells as one."""
+    return values.reshape(-1, *values.shape[cells.ndim :])
 
 
 def sample_bootstrap(values: Floats, cells: Integers, draws: Draws, statistic: Statistic, method: str) -> tuple[Bootstrap, Sample]:
@@ -104,32 +108,42 @@ def sample_bootstrap(values: Floats, cells: Integers, draws: Draws, statistic: S
     sample = draw_sample(values, cells, cells, draws, statistic)
     influence: tuple[Floats, ...] = ()
     if method == "bca":
-        without = [left_out(nest, statistic) for nest in _nests(values, draws, statistic == "mean")]
-        influence = (influence_of(sample.estimate, _padded(without).reshape(*cells.shape, -1)),)
+        influence = (influence_of(sample.estimate, _left_out(values, len(draws.drawn), statistic)),)
     return percentile_family(method, sample.estimate, sample.replicates, influence), sample
 
 
-def _padded(rows: Sequence[Floats]) -> Floats:
-    """Return rows of different lengths as one array, filled up with NaN."""
-    found = np.full((len(rows), max((len(row) for row in rows), default=0)), np.nan)
-    for target, row in zip(found, rows, strict=True):
-        target[: len(row)] = row
-    return found
+def _left_out(values: Floats, levels: int, statistic: Statistic) -> Floats:
+    """Return the statistic (..., units) of the data without each outermost unit in turn; NaN for a unit that is none, or the only one."""
+    if statistic == "mean":
+        return _mean_left_out(unit_means(values, levels))
+    flat = values.reshape(-1, *values.shape[values.ndim - levels :])
+    # One unit less each time: as many evaluations as there are units.
+    changed = np.stack([evaluate(np.delete(flat, unit, axis=1), statistic) for unit in range(flat.shape[1])], axis=-1)
+    there = ~np.isnan(flat).all(axis=tuple(range(2, flat.ndim)))
+    found = np.where(there & (there.sum(axis=-1, keepdims=True) > 1), changed, np.nan)
+    return found.reshape(values.shape[: values.ndim - levels + 1])
+
+
+def _mean_left_out(units: Floats) -> Floats:
+    """Return the mean without each unit along the last axis in turn; NaN for a unit that was not measured, or is the only one."""
+    n = np.sum(~np.isnan(units), axis=-1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(n > 1, (np.nansum(units, axis=-1, keepdims=True) - units) / (n - 1), np.nan)
 
 
 def _studentized_mean(values: Floats, cells: Integers, draws: Draws) -> tuple[Bootstrap, Sample]:
     """Draw means with their standard errors over the outermost units."""
-    units = summarise_units(unit_means(values, len(draws.drawn)))
-    means, errors = np.full((2, cells.size, draws.n_resamples), np.nan)
-    for mean, error, nest, cell in zip(means, errors, _nests(values, draws, True), cells.ravel().tolist(), strict=True):
-        if np.isnan(nest.values).all():
-            continue
-        for block, part in blocks(draws, nest):
-            drawn = summarise_units(draw_units(nest, part.stop - part.start, draws, Place(cell), block))
-            mean[part], error[part] = drawn.mean, np.sqrt(drawn.variance)
-    shape = (*cells.shape, -1)
-    sample = Sample(units.mean, means.reshape(shape), np.sqrt(units.variance), units.n)
-    return studentized(sample.estimate, sample.standard_error, sample.replicates, errors.reshape(shape), log=False), sample
+    levels, streams, number = len(draws.drawn), Streams(draws.key), draws.n_resamples
+    flat = _by_cell(values, cells)
+    units = summarise_units(unit_means(flat, levels))
+    means, errors = np.full((2, cells.size, number), np.nan)
+    found = cells_of(flat, draws, Place(cells.ravel()), "units")
+    for which, part, (drawn,) in redrawn(number, streams, found):
+        again = summarise_units(drawn)
+        means[which, part], errors[which, part] = again.mean, np.sqrt(again.variance)
+    shape = cells.shape
+    sample = Sample(units.mean.reshape(shape), means.reshape(*shape, -1), np.sqrt(units.variance).reshape(shape), units.n.reshape(shape))
+    return studentized(sample.estimate, sample.standard_error, sample.replicates, errors.reshape(*shape, -1), log=False), sample
 
 
 class Drawn(NamedTuple):
@@ -144,20 +158,32 @@ class Drawn(NamedTuple):
 
 def draw_ratio(pair: Pairing, draws: Draws, method: str) -> Drawn:
     """Draw both systems, independently or paired by unit, and take the ratio of their means in every replicate."""
-    levels = len(draws.drawn)
-    new, old = _matched(pair, levels) if pair.paired else (pair.new, pair.old)
-    ratio = ratio_of(unit_means(new, levels), unit_means(old, levels), pair.paired)
-    shape = (*pair.cells.shape, -1)
-    ratios, errors = np.full((2, pair.cells.size, draws.n_resamples), np.nan)
-    nests = _nests(new, draws, True), _nests(old, draws, True)
-    # Each cell has random numbers of its own: a loop over cells.
-    for row, error, x, y, cell in zip(ratios, errors, *nests, pair.cells.ravel().tolist(), strict=True):
-        if not (np.isnan(x.values).all() or np.isnan(y.values).all()):
-            _draw_cell(row, error, (x, y), draws, cell, pair.paired, method == "studentized")
-    without = tuple(part.reshape(shape) for part in _ratios_left_out(*nests, pair.paired)) if method == "bca" else ()
-    ratios = ratios.reshape(shape)
+    levels, streams = len(draws.drawn), Streams(draws.key)
+    sides = _matched(pair, levels) if pair.paired else (pair.new, pair.old)
+    means = [unit_means(side, levels) for side in sides]
+    shape, cells = pair.cells.shape, pair.cells.ravel()
+    flat = [_by_cell(side, pair.cells) for side in sides]
+    wanted: Wanted = "units" if method == "studentized" else "means"
+    found = [cells_of(side, draws, Place(cells, (), number, pair.paired), wanted) for number, side in enumerate(flat)]
+    if method == "studentized":
+        ratios, errors = _ratios_and_errors(found, draws.n_resamples, streams, pair.paired)
+    else:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = np.divide(*(redrawn_means(draws.n_resamples, streams, side) for side in found))
+        errors = np.full_like(ratios, np.nan)
+    without = _ratios_left_out(means[0], means[1], pair.paired) if method == "bca" else ()
+    ratios, errors = ratios.reshape(*shape, -1), errors.reshape(*shape, -1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return Drawn(ratio, np.log(ratios), errors.reshape(shape), ratios, without)
+        return Drawn(ratio_of(means[0], means[1], pair.paired), np.log(ratios), errors, ratios, without)
+
+
+def _ratios_and_errors(sides: Sequence[Cells], number: int, streams: Streams, paired: bool) -> tuple[Floats, Floats]:
+    """Return the ratios of replicates, and the standard errors of their logs."""
+    ratios, errors = np.full((2, len(sides[0].kinds), number), np.nan)
+    for which, part, (new, old) in redrawn(number, streams, *sides):
+        ratio = ratio_of(new, old, paired)
+        ratios[which, part], errors[which, part] = ratio.estimate, standard_error(ratio, "log_delta")
+    return ratios, errors
 
 
 def _matched(pair: Pairing, levels: int) -> tuple[Floats, Floats]:
@@ -169,31 +195,13 @@ def _matched(pair: Pairing, levels: int) -> tuple[Floats, Floats]:
     return np.where(both, pair.new, np.nan), np.where(both, pair.old, np.nan)
 
 
-def _draw_cell(row: Floats, error: Floats, nests: tuple[Nest, Nest], draws: Draws, cell: int, paired: bool, errors: bool) -> None:
-    """Fill in the ratios of a cell's replicates, and the standard errors of their logs where they are wanted."""
-    for block, part in blocks(draws, *nests):
-        number = part.stop - part.start
-        new, old = (draw_units(nest, number, draws, Place(cell, side=side, paired=paired), block) for side, nest in enumerate(nests))
-        if errors:
-            ratio = ratio_of(new, old, paired)
-            row[part], error[part] = ratio.estimate, standard_error(ratio, "log_delta")
-        else:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                row[part] = mean_of_measured(new) / mean_of_measured(old)
-
-
-def _ratios_left_out(new: Sequence[Nest], old: Sequence[Nest], paired: bool) -> tuple[Floats, ...]:
+def _ratios_left_out(new: Floats, old: Floats, paired: bool) -> tuple[Floats, ...]:
     """Return the ratios without each unit in turn: of either system, or of both where they are paired."""
-    rows: list[list[Floats]] = [[], []]
-    for x, y in zip(new, old, strict=True):
-        means = [mean_of_measured(unit_means(nest.values, nest.values.ndim)[None])[0] for nest in (x, y)]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            if paired:
-                rows[0].append(left_out(x, "mean") / left_out(y, "mean"))
-            else:
-                rows[0].append(left_out(x, "mean") / means[1])
-                rows[1].append(means[0] / left_out(y, "mean"))
-    return tuple(_padded(part) for part in rows if part)
+    less = [_mean_left_out(side) for side in (new, old)]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if paired:
+            return (less[0] / less[1],)
+        return less[0] / mean_of_measured(old)[..., None], mean_of_measured(new)[..., None] / less[1]
 
 
 def ratio_bootstrap(pair: Pairing, draws: Draws, method: str) -> tuple[Bootstrap, Drawn]:
@@ -243,15 +251,15 @@ def shared_suite_bootstrap(
 
     Units that lack a benchmark are left out; the others are drawn for all benchmarks together.
     """
-    levels = len(draws.drawn)
     batch = groups.shape
     sides = [side.reshape(-1, *side.shape[len(batch) :]) for side in (pair.new, pair.old)]
     cells, keep = pair.cells.reshape(groups.size, -1), matched.reshape(groups.size, -1)
+    streams = Streams(draws.key)
     rows: dict[str, list[Any]] = {"log": [], "error": [], "logs": [], "errors": [], "n": [], "first": [], "second": []}
-    for number, group in enumerate(groups.ravel().tolist()):
+    for number, group in enumerate(groups.ravel().tolist()):  # each suite has benchmarks and units of its own
         which = np.flatnonzero(keep[number])
         chosen = [side[number, which] for side in sides]
-        found = _shared_cell(chosen, cells[number, which].tolist(), group, draws, joint, pair.paired, levels)
+        found = _shared_cell(chosen, cells[number, which].tolist(), group, draws, streams, joint, pair.paired)
         for name, value in zip(rows, found, strict=True):
             rows[name].append(value)
     log, error, n = (np.array(rows[name], dtype=float).reshape(batch) for name in ("log", "error", "n"))
@@ -266,28 +274,27 @@ def shared_suite_bootstrap(
 
 
 def _shared_cell(
-    sides: Sequence[Floats], cells: Sequence[int], group: int, draws: Draws, joint: int, paired: bool, levels: int
+    sides: Sequence[Floats], cells: Sequence[int], group: int, draws: Draws, streams: Streams, joint: int, paired: bool
 ) -> tuple[Any, ...]:
     """Return log, its error, their replicates, n, and the log without each unit in turn, for one suite (benchmarks, n_L, ..., n_1)."""
-    blank = np.full(draws.n_resamples, np.nan)
+    blank, levels = np.full(draws.n_resamples, np.nan), len(draws.drawn)
     has = [~np.isnan(unit_means(side, levels)).any(axis=0) for side in sides]
     if paired:
         has = [has[0] & has[1]] * 2
     number = min(int(part.sum()) for part in has)
     if not cells or not number:
         return np.nan, np.nan, blank, blank, number, blank[:0], blank[:0]
-    nests = [[nest_of(values[there], draws.drawn) for values in side] for side, there in zip(sides, has, strict=True)]
-    scores = [_scores([unit_means(nest.values, nest.values.ndim)[None] for nest in side])[0] for side in nests]
+    units = [unit_means(side, levels)[:, there] for side, there in zip(sides, has, strict=True)]
+    scores = [_scores(own) for own in units]
     log, error = _difference(scores[0], scores[1], paired)
     logs, errors = blank.copy(), blank.copy()
-    for block, part in blocks(draws, *nests[0], *nests[1]):
-        drawn = []
-        for side, own in enumerate(nests):
-            places = [Place(cell, (group,) * joint, side, paired) for cell in cells]
-            drawn.append(
-                _scores([draw_units(nest, part.stop - part.start, draws, place, block) for nest, place in zip(own, places, strict=True)])
-            )
-        logs[part], errors[part] = _difference(drawn[0], drawn[1], paired)
+    keys, groups = np.array(cells, np.uint64), (np.full(len(cells), group, np.uint64),) * joint
+    found = [
+        cells_of(side[:, there], draws, Place(keys, groups, number, paired), "units")
+        for number, (side, there) in enumerate(zip(sides, has, strict=True))
+    ]
+    for part, drawn in redrawn_together(draws.n_resamples, streams, *found):
+        logs[part], errors[part] = _difference(_scores(drawn[0]), _scores(drawn[1]), paired)
     means = [score.mean() for score in scores]
     less = [(score.sum() - score) / max(len(score) - 1, 1) for score in scores]
     if paired:
@@ -295,9 +302,17 @@ def _shared_cell(
     return log, error, logs, errors, number, less[0] - means[1], means[0] - less[1]
 
 
-def _scores(units: Sequence[Floats]) -> Floats:
-    """Return Z (replicates, units): the mean over benchmarks of the log unit means."""
-    return np.asarray(np.mean([np.log(part) for part in units], axis=0))
+def _padded(rows: Sequence[Floats]) -> Floats:
+    """Return rows of different lengths as one array, filled up with NaN."""
+    found = np.full((len(rows), max((len(row) for row in rows), default=0)), np.nan)
+    for target, row in zip(found, rows, strict=True):
+        target[: len(row)] = row
+    return found
+
+
+def _scores(units: Floats) -> Floats:
+    """Return Z (..., units): the mean over benchmarks, the first axis, of the log unit means."""
+    return np.asarray(np.log(units).mean(axis=0))
 
 
 def _difference(new: Floats, old: Floats, paired: bool) -> tuple[Floats, Floats]:

@@ -46,7 +46,7 @@ class Streams:
         self._state: Any = self._philox.state
         self._counter: Words = self._state["state"]["counter"]
 
-    def words(self, cells: Iterable[int] | Integers | Words, stream: int, count: int, start: int = 0) -> Words:
+    def words(self, cells: Iterable[int] | Integers, stream: int, count: int, start: int = 0) -> Words:
         """Return words `start` to `start + count` of the stream of every cell.
 
         Parameters
@@ -74,14 +74,14 @@ class Streams:
             row[:] = philox.random_raw(skipped + count)[skipped:] if skipped else philox.random_raw(count)
         return found
 
-    def bits(self, cells: Iterable[int] | Integers | Words, stream: int, count: int, start: int = 0) -> npt.NDArray[np.uint32]:
+    def bits(self, cells: Iterable[int] | Integers, stream: int, count: int, start: int = 0) -> npt.NDArray[np.uint32]:
         """Return the same counted in numbers of 32 bits, shape (n, count)."""
         first = start // 2
         words = self.words(cells, stream, (start + count + 1) // 2 - first, first)
         halves: npt.NDArray[np.uint32] = words.astype("<u8", copy=False).view("<u4")
         return halves[:, start % 2 : start % 2 + count]
 
-    def below(self, sizes: int | Integers, cells: Iterable[int] | Integers | Words, stream: int, count: int, start: int = 0) -> Integers:
+    def below(self, sizes: int | Integers, cells: Iterable[int] | Integers, stream: int, count: int, start: int = 0) -> Integers:
         """Return whole numbers below `sizes`, each exactly as likely as every other.
 
         Parameters
@@ -120,7 +120,43 @@ class Streams:
                 product = (int(philox.random_raw()) >> 32) * size
             found[row, column] = product
 
-    def uniform(self, cells: Iterable[int] | Integers | Words, stream: int, count: int, start: int = 0) -> Floats:
+    def run_below(self, size: int, cell: int, stream: int, count: int, start: int) -> tuple[Integers, int]:
+        """Return the next whole numbers below `size` of one long stream, and where it goes on: faster than `below`, one after the other.
+
+        Each is 16 bits divided by how many times `size` fits into them (32 bits where it exceeds them); what lies beyond the last multiple
+        is passed over.
+
+        Parameters
+        ----------
+        size : int
+            How many numbers there are to choose from.
+        cell, stream : int
+            The key of the cell, and the stream.
+        count, start : int
+            How many numbers, and where the stream is to be begun: 0, or what was returned before.
+
+        Returns
+        -------
+        array of int, shape (count,)
+        int
+        """
+        kind = np.dtype("<u2" if size <= 1 << 16 else "<u4")
+        inside, times = 8 // kind.itemsize, (1 << 8 * kind.itemsize) // size
+        most = int(count * (1 << 8 * kind.itemsize) / (times * size) * 1.01) + 64
+        words = self.words([cell], stream, most // inside + 2, start // inside)[0]
+        bits = words.astype("<u8", copy=False).view(kind)[start % inside :]
+        accepted = bits < times * size if times * size < 1 << 8 * kind.itemsize else None
+        if accepted is None:
+            return bits[:count] // kind.type(times), start + count
+        found = bits[accepted]
+        if len(found) < count:  # hardly ever
+            more, stop = self.run_below(size, cell, stream, count - len(found), start + len(bits))
+            return np.concatenate([found // kind.type(times), more]), stop
+        passed = len(bits) - len(found)
+        last = count - 1 + int(np.searchsorted(np.flatnonzero(~accepted) - np.arange(passed), count - 1, side="right"))
+        return found[:count] // kind.type(times), start + last + 1
+
+    def uniform(self, cells: Iterable[int] | Integers, stream: int, count: int, start: int = 0) -> Floats:
         """Return multiples of 2^-53 in [0, 1), each as likely as every other, shape (n, count)."""
         return np.asarray((self.words(cells, stream, count, start) >> np.uint64(11)) * 2.0**-53)
 

@@ -14,8 +14,8 @@ from perfarray.suites.runs import Request, over_cells, resolve_runs
 from perfarray.timings.apply import Output
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check
-from perfarray.timings.resampling import Rng
 from perfarray.timings.resolve import Data, check_positive_values
+from perfarray.timings.streams import Rng
 from perfarray.timings.validation import check_choice
 
 STATISTICS = ("median", "mean", "min", "geometric")

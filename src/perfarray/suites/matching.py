@@ -13,8 +13,8 @@ from perfarray.timings.across import UNMATCHED, check_across, name_suites
 from perfarray.timings.apply import Output, apply, is_chunked
 from perfarray.timings.notes import Note, check, noted
 from perfarray.timings.pairs import Pair, resolve_pair
-from perfarray.timings.resampling import cell_numbers
 from perfarray.timings.resolve import Data, Timings
+from perfarray.timings.streams import cell_keys
 from perfarray.timings.units import unit_place
 from perfarray.timings.validation import listed
 
@@ -123,7 +123,7 @@ def over_suites(kernel: Kernel, systems: TwoSystems, outputs: dict[str, Output],
 
     core = [[across, *levels], [across, *levels], []]
     labels = (coords or {}) | {across: sides[0][across].values.tolist()}
-    return apply(unfolded, *sides, cell_numbers(sides, levels, across), core=core, outputs=outputs, coords=labels)
+    return apply(unfolded, *sides, cell_keys(sides, levels, across), core=core, outputs=outputs, coords=labels)
 
 
 def counted(across: str) -> dict[str, Output]:

@@ -15,8 +15,8 @@ from perfarray.suites.numerics.randomization import Exchange, randomization
 from perfarray.suites.scores import ALTERNATIVES
 from perfarray.timings.apply import Output
 from perfarray.timings.metrics import over_metrics
-from perfarray.timings.resampling import Rng, key_of
 from perfarray.timings.resolve import Data
+from perfarray.timings.streams import Rng, describe_key, key_of
 from perfarray.timings.validation import check_choice, check_count
 
 METHODS = ("monte_carlo", "exact")
@@ -132,5 +132,5 @@ def randomization_test(
     found = over_suites(kernel, systems, outputs | counted(across))
     attrs: dict[str, Hashable] = {"result": "randomization_test", "method": method, "question": QUESTION}
     attrs |= {"mean": mean, "statistic": statistic, "alternative": alternative}
-    attrs |= {"n_resamples": draws.n_resamples, "plus_one": int(plus_one)} if draws is not None else {}
+    attrs |= {"n_resamples": draws.n_resamples, "plus_one": int(plus_one)} | describe_key(draws.key) if draws is not None else {}
     return describe_two(found, systems, attrs, checks=("suite_benchmarks",))

@@ -17,8 +17,8 @@ from perfarray.suites.scores import METHODS, check_standard_error
 from perfarray.timings.apply import Output, is_chunked
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check
-from perfarray.timings.resampling import Rng, key_of
 from perfarray.timings.resolve import Data
+from perfarray.timings.streams import Rng, describe_key, key_of
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count, check_number
 
 RUNS = "runs"
@@ -123,7 +123,7 @@ def required_runs(
         "statistic": score.within,
     }
     attrs |= {"confidence_level": level, "width": wanted, "start": first}
-    attrs |= {"n_resamples": draws.n_resamples} if draws is not None else {}
+    attrs |= {"n_resamples": draws.n_resamples} | describe_key(draws.key) if draws is not None else {}
     return describe_two(found.drop_vars("_unused"), systems, attrs, _note_unused(found), checks=("suite_start", "suite_pilot"))
 
 

@@ -12,8 +12,8 @@ from perfarray.suites.matching import INDEPENDENT, OneSystem, match_cells
 from perfarray.suites.numerics.distributions import Drawing, Suite, arrange
 from perfarray.timings.apply import Output, apply
 from perfarray.timings.options import engine
-from perfarray.timings.resampling import Rng, cell_numbers, key_of
 from perfarray.timings.resolve import Data, check_dim, resolve
+from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of
 from perfarray.timings.units import describe_value, value_place
 from perfarray.timings.validation import check_choice, check_count
 
@@ -46,7 +46,9 @@ class Runs(NamedTuple):
         data = self.system.data
         benchmarks = f"shared: {' '.join(data.shared)}" if data.shared else INDEPENDENT
         attrs = describe_value(data, self.place) | {"mean": self.drawing.mean, "benchmarks": benchmarks}
-        return attrs | ({"n_resamples": self.drawing.n_resamples, "engine": self.drawing.engine} if drawn else {})
+        return attrs | (
+            {"n_resamples": self.drawing.n_resamples, "engine": self.drawing.engine} | describe_key(self.drawing.key) if drawn else {}
+        )
 
 
 def resolve_runs(times: Data, request: Request) -> Runs:
@@ -83,6 +85,6 @@ def over_cells(
         found = kernel(arrange(chosen, depth, place, joint), cells.ravel())
         return tuple(part.reshape((*values.shape[: -depth - 1], *part.shape[1:])) for part in found)
 
-    numbers = cell_numbers([data.array], (*data.levels, across))
+    numbers = cell_keys([data.array], (*data.levels, across))
     core = [(across, *data.levels), (), (across,)]
     return apply(arranged, data.array, numbers, runs.system.kept, core=core, outputs=outputs, coords=coords)

@@ -28,8 +28,9 @@ from perfarray.suites.numerics.ratios import Score, ScoreRatio, bootstrap_interv
 from perfarray.timings.apply import Output, apply
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check
-from perfarray.timings.resampling import Rng, few_replicates, few_units, key_of
+from perfarray.timings.resampling import few_replicates, few_units
 from perfarray.timings.resolve import Data, resolve
+from perfarray.timings.streams import Rng, describe_key, key_of
 from perfarray.timings.units import describe_unit, unit_place
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count
 
@@ -241,7 +242,7 @@ def score_ratio_interval(
     attrs = {"result": "score_ratio_interval", "method": method, "confidence_level": level, "mean": mean, "statistic": score.within}
     attrs |= {"alternative": alternative, "question": SAMPLED if random_benchmarks else FIXED}
     attrs |= {"benchmarks": SAMPLE} if random_benchmarks else {}
-    attrs |= {"n_resamples": draws.n_resamples, "engine": draws.engine} if draws is not None else {}
+    attrs |= {"n_resamples": draws.n_resamples, "engine": "numpy"} | describe_key(draws.key) if draws is not None else {}
     return describe_two(found, systems, attrs, checks=("suite_limits", "suite_benchmarks", *(("suite_replicates",) if draws else ())))
 
 

@@ -1,47 +1,42 @@
 """Arguments of everything that redraws the nest: which levels, how often, from which random numbers."""
 
 from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
 
+from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.intervals import BOOTSTRAP_METHODS
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.notes import Note, check
-from perfarray.timings.options import engine
 from perfarray.timings.resolve import Timings, check_names
+from perfarray.timings.streams import Rng, describe_key, key_of
 from perfarray.timings.validation import check_count, listed
 
 FEW = 30
 """Units below which percentile and BCa intervals are too narrow to be used."""
 
 Resample = str | tuple[str, ...] | None
-Rng = int | np.random.Generator | None
 
 
 class Resampling(NamedTuple):
-    """What is drawn with replacement, how often, from which key, by which engine."""
+    """What is drawn with replacement: of which levels, how often, from which key; or from all values of a cell, flat."""
 
     levels: tuple[str, ...]
-    drawn: tuple[bool, ...]
+    draws: Draws
     flat: bool
-    n_resamples: int
-    key: tuple[int, int]
-    engine: str
 
     def describe(self) -> dict[str, Hashable]:
         """Attrs of a result made from replicates."""
-        drawn = [level for level, is_drawn in zip(self.levels, self.drawn, strict=False) if is_drawn]
+        drawn = [level for level, is_drawn in zip(self.levels, self.draws.drawn, strict=False) if is_drawn]
         attrs: dict[str, Hashable] = {"resample": "flat" if self.flat else " ".join(drawn)}
         if self.flat:
             attrs["unit"] = self.levels[-1]
-        return attrs | {"n_resamples": self.n_resamples, "engine": self.engine}
+        return attrs | {"n_resamples": self.draws.n_resamples, "engine": "numpy"} | describe_key(self.draws.key)
 
 
-def check_resampling(
-    data: Timings, resample: Resample | Sequence[str], n_resamples: int, rng: Rng, *, joint: bool = False, compiled: bool = True
-) -> Resampling:
+def check_resampling(data: Timings, resample: Resample | Sequence[str], n_resamples: int, rng: Rng, *, joint: bool = False) -> Resampling:
     """Check what is to be drawn; units drawn jointly (shared or paired) must be drawn, and a flat draw knows no units."""
     levels = data.levels
     drawn: tuple[bool, ...]
@@ -60,8 +55,7 @@ def check_resampling(
         drawn, flat = tuple(level in asked for level in levels), False
     if joint and not drawn[0]:
         raise ValueError(f"resample={resample!r} leaves out {levels[0]!r}, whose units are shared or paired; name it too")
-    # The compiled kernel redraws what lies inside units; the units themselves are quickly drawn, and jointly only by NumPy.
-    return Resampling(levels, drawn, flat, number, key_of(rng), engine() if compiled and not joint and any(drawn[1:]) else "numpy")
+    return Resampling(levels, Draws(drawn, number, key_of(rng)), flat)
 
 
 def check_no_resampling(method: str, resample: object) -> None:
@@ -70,43 +64,6 @@ def check_no_resampling(method: str, resample: object) -> None:
         raise ValueError(
             f"resample={resample!r} was given with method={method!r}, which draws nothing; choose one of {listed(BOOTSTRAP_METHODS)}"
         )
-
-
-def key_of(rng: Rng) -> tuple[int, int]:
-    """Draw the one key all streams of a call begin with."""
-    if (
-        rng is not None
-        and not isinstance(rng, np.random.Generator)
-        and (isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0)
-    ):
-        raise ValueError(f"rng={rng!r}: give a whole number that is not negative, a numpy.random.Generator, or None")
-    first, second = np.random.default_rng(rng).integers(0, 2**63, 2).tolist()
-    return first, second
-
-
-def cell_numbers(arrays: Sequence[xr.DataArray], levels: Sequence[str], apart: str | Sequence[str] | None = None) -> xr.DataArray:
-    """Number the cells of some arrays in an order of dims that does not depend on theirs (by name), `apart` from some dims if asked.
-
-    Streams of random numbers belong to these numbers; chunks are those of the arrays.
-    """
-    left_out = (apart,) if isinstance(apart, str) else tuple(apart or ())
-    sizes: dict[str, int] = {}
-    chunks: dict[str, Any] = {}
-    for array in arrays:
-        own = array.variable.chunksizes if is_chunked(array) else {}
-        for dim in array.dims:
-            if dim not in levels and dim not in left_out:
-                sizes[str(dim)] = array.sizes[dim]
-                chunks |= {str(dim): own[dim]} if dim in own else {}
-    dims = sorted(sizes)
-    lazy = any(is_chunked(array) for array in arrays)
-    numbers = xr.DataArray(np.zeros((), dtype=np.int64))
-    for dim in dims:  # a sum of short vectors, so that a lazy archive's cells are numbered chunk by chunk
-        places = xr.DataArray(np.arange(sizes[dim]), dims=dim)
-        numbers = numbers * sizes[dim] + (places.chunk({dim: chunks.get(dim, -1)}) if lazy else places)
-    for array in arrays:
-        numbers = numbers.assign_coords({dim: array[dim].variable for dim in dims if dim in array.dims and dim in array.coords})
-    return numbers.chunk() if lazy else numbers
 
 
 @check("resampling")

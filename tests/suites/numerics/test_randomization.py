@@ -4,16 +4,15 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy import stats
 
-from perfarray.numerics.bootstrap import Draws, Place
+from perfarray.numerics.bootstrap import Draws
+from perfarray.numerics.random import Streams
 from perfarray.numerics.suite import Sides, match_sides, run_statistic, suite_mean
 from perfarray.suites.numerics.randomization import (
     TABLE,
     Exchange,
     Tally,
     _drawn_exchanges,
-    below,
     blocks_of,
     pvalue,
     randomization,
@@ -123,36 +122,12 @@ def test_random_exchanges_follow_the_law_of_all(mean, paired, shared, runs):
         assert found.at_least / found.number == pytest.approx(share, abs=4 * np.sqrt(0.25 / 4000))
 
 
-@pytest.mark.parametrize("size", [2, 3, 20, 70, 128, 129, 252, 256, 257, 924, 12_870, 70_000])
-def test_picks_are_uniform(size):
-    """Every whole number below the size comes as often as every other, also beside its neighbour (chi-squared at 1 in 10,000)."""
-    rng = np.random.Generator(np.random.SFC64(size))
-    found = below(size, 300_001, rng).astype(int)
-    assert found.shape == (300_001,)
-    assert (found.min(), found.max() < size) == (0, True)
-    classes = min(size, 256)
-    kinds = found * classes // size
-    likely = np.bincount(np.arange(size) * classes // size) / size
-    assert stats.chisquare(np.bincount(kinds, minlength=classes), likely * len(found)).pvalue > 1e-4
-    few = found * min(size, 16) // size
-    share = np.bincount(np.arange(size) * min(size, 16) // size) / size
-    pairs = np.bincount(few[:-1:2] * 16 + few[1::2], minlength=256)
-    likely = np.zeros((16, 16))
-    likely[: len(share), : len(share)] = np.outer(share, share)
-    assert stats.chisquare(pairs[likely.ravel() > 0], likely[likely > 0] * 150_000).pvalue > 1e-4
-
-
-def test_one_number_below_one():
-    """There is one whole number below 1."""
-    assert not below(1, 5, np.random.default_rng(0)).any()
-
-
 @pytest.mark.parametrize("runs", [3, 4, 5, 6])
 def test_every_benchmark_has_picks_of_its_own(runs):
     """The log ratio of many exchanges has mean 0 and the variance of independent exchanges within 20 benchmarks."""
     new, old = np.random.default_rng(runs).lognormal(0, 0.1, (2, 20, runs))
-    how, draws = Exchange("geometric", "geometric", False, False), Draws((True,), 20_000, (1, 2))
-    logs = np.concatenate(list(_drawn_exchanges(blocks_of(new, old, np.ones(20, dtype=bool), how), how, draws, Place(0))))
+    how = Exchange("geometric", "geometric", False, False)
+    logs = np.concatenate(list(_drawn_exchanges(blocks_of(new, old, np.ones(20, dtype=bool), how), how, 20_000, Streams((1, 2)), 0)))
     pooled = np.log(np.concatenate([new, old], axis=1))
     variance = (pooled.var(axis=1, ddof=1) * 2 / runs).sum() / 20**2
     assert logs.mean() == pytest.approx(0, abs=4 * np.sqrt(variance / 20_000))

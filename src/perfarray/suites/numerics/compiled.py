@@ -22,6 +22,9 @@ MULTIPLIERS = np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A826395121157)
 INCREMENTS = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBB67AE8584CAA73B)
 """The constants of Philox 4x64."""
 
+LOWER = np.uint64(0xFFFFFFFF)
+"""The lower half of a word."""
+
 BUCKETS, LAST = 256, np.int32(255)
 """Buckets that scores are put into to find their quartiles: only the buckets with a quartile are sorted."""
 
@@ -38,7 +41,7 @@ def _compiled(**options: Any) -> Callable[[F], F]:
     return decorate
 
 
-def scores_compiled(parts: Floats, together: int, cells: Any, number: int, mean: str, key: tuple[int, int, int, int]) -> Floats:
+def scores_compiled(parts: Floats, together: int, cells: Any, number: int, mean: str, key: tuple[int, int, int]) -> Floats:
     """Draw scores.
 
     Parameters
@@ -47,14 +50,14 @@ def scores_compiled(parts: Floats, together: int, cells: Any, number: int, mean:
         What the runs contribute to the score; the benchmarks are a multiple of `together`.
     together : int
         Benchmarks that share a table of combinations.
-    cells : int array, shape (cells,)
-        The numbers of the cells, where their random numbers begin.
+    cells : uint64 array, shape (cells,)
+        The keys of the cells.
     number : int
         Scores a cell.
     mean : {"geometric", "harmonic", "arithmetic"}
         Whether contributions are multiplied, or added, or added and inverted.
     key : tuple of int
-        The key of the random numbers, and the last two words of their counter.
+        The key of the random numbers, and their stream.
 
     Returns
     -------
@@ -66,7 +69,7 @@ def scores_compiled(parts: Floats, together: int, cells: Any, number: int, mean:
     return scores
 
 
-def summary_compiled(parts: Floats, together: int, cells: Any, number: int, mean: str, key: tuple[int, int, int, int]) -> Floats:
+def summary_compiled(parts: Floats, together: int, cells: Any, number: int, mean: str, key: tuple[int, int, int]) -> Floats:
     """Draw scores, and keep minimum, quartiles, maximum and standard deviation, shape (6, cells); parameters as for `scores_compiled`."""
     found = np.empty((len(cells), 6))
     with _one_at_a_time:
@@ -74,7 +77,7 @@ def summary_compiled(parts: Floats, together: int, cells: Any, number: int, mean
     return found.T
 
 
-def _given(parts: Floats, together: int, cells: Any, mean: str, key: tuple[int, int, int, int]) -> tuple[Any, ...]:
+def _given(parts: Floats, together: int, cells: Any, mean: str, key: tuple[int, int, int]) -> tuple[Any, ...]:
     """Return what both kernels are given, as they take it."""
     return (
         np.ascontiguousarray(np.moveaxis(parts, 0, 1)),
@@ -108,13 +111,13 @@ def _draw_cell(parts: Floats, together: int, cell: Any, key: Any, multiply: bool
     benchmarks, count = parts.shape
     number, groups = len(scores), benchmarks // together
     words = np.empty((groups * number + 7) // 8 * 4, np.uint64)
-    _fill_with_random_bits(words, cell * np.uint64(len(words) // 4), key)
+    _fill_with_random_bits(words, cell, key)
     bits = words.view(np.uint32)
     table = np.empty(count**together)
     scores[:] = 1.0 if multiply else 0.0
     for group in range(groups):
         _fill(parts[group * together : (group + 1) * together], multiply, table)
-        _look_up(table, bits[group * number : (group + 1) * number], multiply, scores)
+        _look_up(table, bits, group, groups, cell, key, multiply, scores)
     if invert:
         for place in range(number):
             scores[place] = 1.0 / scores[place]
@@ -136,22 +139,22 @@ _high_product: Any = intrinsic(_write_high_product)
 
 
 @_compiled(boundscheck=False)
-def _fill_with_random_bits(words: Any, start: Any, key: Any) -> None:
-    """Fill an array with the numbers that follow a place of the stream: four from every value of the counter."""
+def _fill_with_random_bits(words: Any, cell: Any, key: Any) -> None:
+    """Fill an array with the numbers of a cell's stream: four from every value of the counter."""
     blocks = len(words) // 4
     # Two at a time: the rounds of one wait for each other, and those of the other fill the gaps.
     for block in range(0, blocks - 1, 2):
-        _philox(words[4 * block : 4 * block + 4], words[4 * block + 4 : 4 * block + 8], start + np.uint64(block + 1), key)
+        _philox(words[4 * block : 4 * block + 4], words[4 * block + 4 : 4 * block + 8], block + 1, 0, cell, key)
     if blocks % 2:
         spare = np.empty(4, np.uint64)
-        _philox(words[4 * blocks - 4 :], spare, start + np.uint64(blocks), key)
+        _philox(words[4 * blocks - 4 :], spare, blocks, 0, cell, key)
 
 
 @_compiled(boundscheck=False, inline="always")
-def _philox(words: Any, others: Any, counter: Any, key: Any) -> None:
+def _philox(words: Any, others: Any, counter: int, own: int, cell: Any, key: Any) -> None:
     """Fill in the numbers of a value of the counter, and of the next."""
-    a, b, c, d = counter, np.uint64(0), key[2], key[3]
-    e, f, g, h = counter + np.uint64(1), np.uint64(0), key[2], key[3]
+    a, b, c, d = np.uint64(counter), np.uint64(own), cell, key[2]
+    e, f, g, h = np.uint64(counter + 1), np.uint64(own), cell, key[2]
     first, second = key[0], key[1]
     for _ in range(ROUNDS):
         high, low = _high_product(MULTIPLIERS[0], a), MULTIPLIERS[0] * a
@@ -279,12 +282,27 @@ def _fill(parts: Floats, multiply: bool, table: Floats) -> None:
 
 
 @_compiled(boundscheck=False)
-def _look_up(table: Floats, bits: Any, multiply: bool, scores: Floats) -> None:
-    """Multiply or add the entries that the bits stand for."""
+def _look_up(table: Floats, bits: Any, group: int, groups: int, cell: Any, key: Any, multiply: bool, scores: Floats) -> None:
+    """Multiply or add the entries that the bits stand for; what is refused is drawn again, as `numerics.random` says."""
     entries = np.uint64(len(table))
-    if multiply:
-        for place in range(len(scores)):
-            scores[place] *= table[(np.uint64(bits[place]) * entries) >> np.uint64(32)]
-    else:
-        for place in range(len(scores)):
-            scores[place] += table[(np.uint64(bits[place]) * entries) >> np.uint64(32)]
+    refused = np.uint64((1 << 32) % len(table))
+    for place in range(len(scores)):
+        product = np.uint64(bits[place * groups + group]) * entries
+        if (product & LOWER) < refused:
+            product = _drawn_again(place * groups + group + 1, entries, refused, cell, key)
+        entry = table[product >> np.uint64(32)]
+        scores[place] = scores[place] * entry if multiply else scores[place] + entry
+
+
+@_compiled(boundscheck=False)
+def _drawn_again(own: int, entries: Any, refused: Any, cell: Any, key: Any) -> Any:
+    """Return the first product that is accepted of the stream of a position of its own."""
+    words, others = np.empty(4, np.uint64), np.empty(4, np.uint64)
+    counter = 1
+    while True:
+        _philox(words, others, counter, own, cell, key)
+        for word in words:
+            product = (word >> np.uint64(32)) * entries
+            if (product & LOWER) >= refused:
+                return product
+        counter += 1

@@ -8,22 +8,19 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from perfarray.numerics.levels import unit_means, unit_weights
+from perfarray.numerics.random import RUNS, SCORES, Streams
 from perfarray.numerics.types import Floats, Integers
 
 TABLE = 1 << 10
 """Most entries of a table of combinations: a power of two, small enough for the cache."""
 
 BATCH, BATCH_COMPILED = 1 << 16, 1 << 22
-"""Scores drawn at once: what bounds the memory. It changes no number, since a cell's random numbers begin at a place of their own.
+"""Scores drawn at once: what bounds the memory. It changes no number, since every cell has random numbers of its own.
 
 The compiled engine keeps the scores of one cell at a time.
 """
-
-COMBINATIONS, RUN_BY_RUN = 1 << 20, 1 << 21
-"""The streams of random numbers, kept apart from each other and from those of `numerics.bootstrap`."""
 
 
 class Suite(NamedTuple):
@@ -47,7 +44,7 @@ class Drawing(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Cells with equal counts that are drawn together: their places, their numbers, and what their runs contribute to the score.
+    """Cells with equal counts that are drawn together: their places, their keys, and what their runs contribute to the score.
 
     `parts` has shape (benchmarks, cells, runs), the benchmarks filled up to a multiple of the `together` that share a table.
     """
@@ -59,8 +56,8 @@ class Block(NamedTuple):
 
     @property
     def stream(self) -> int:
-        """What tells the random numbers of suites with different numbers of runs apart."""
-        return int(self.parts.shape[2])
+        """Where the random numbers come from: suites with other numbers of runs take others."""
+        return SCORES | int(self.parts.shape[2])
 
 
 class Summary(NamedTuple):
@@ -204,7 +201,6 @@ def _blocks(suite: Suite, cells: Integers, drawing: Drawing) -> Iterator[Block]:
     for count in np.unique(counts[counts > 0]).tolist():
         together = _together(count, benchmarks)
         every = np.flatnonzero(counts == count)
-        every = every[np.argsort(cells[every], kind="stable")]
         for first in range(0, len(every), size):
             places = every[first : first + size]
             yield Block(places, cells[places], _padded_parts(suite.runs[places], count, together, drawing.mean), together)
@@ -224,7 +220,7 @@ def _block_scores(block: Block, drawing: Drawing) -> Floats:
     if drawing.engine == "numba":
         from perfarray.suites.numerics.compiled import scores_compiled
 
-        return scores_compiled(block.parts, block.together, block.cells, drawing.n_resamples, drawing.mean, _key(block, drawing))
+        return scores_compiled(block.parts, block.together, block.cells, drawing.n_resamples, drawing.mean, (*drawing.key, block.stream))
     return _look_up(block, drawing)
 
 
@@ -233,56 +229,36 @@ def _block_summary(block: Block, drawing: Drawing) -> Summary | Floats:
     if drawing.engine == "numba":
         from perfarray.suites.numerics.compiled import summary_compiled
 
-        return summary_compiled(block.parts, block.together, block.cells, drawing.n_resamples, drawing.mean, _key(block, drawing))
+        return summary_compiled(block.parts, block.together, block.cells, drawing.n_resamples, drawing.mean, (*drawing.key, block.stream))
     return five_numbers(_look_up(block, drawing))
 
 
-def _key(block: Block, drawing: Drawing) -> tuple[int, int, int, int]:
-    """Return what the random numbers of a block begin with: the key, and the last two words of the counter."""
-    return (*drawing.key, block.stream, COMBINATIONS)
-
-
-def _random_bits(block: Block, drawing: Drawing) -> npt.NDArray[np.uint32]:
-    """Return 32 random bits for every score and table of the cells of a block: a cell's own, whichever others are in the block."""
-    numbers = len(block.parts) // block.together * drawing.n_resamples
-    words = -(-numbers // 8) * 4
-    bits = np.empty((len(block.cells), words), np.uint64)
-    ends = [*(np.flatnonzero(np.diff(block.cells) != 1) + 1).tolist(), len(block.cells)]
-    for start, stop in zip([0, *ends], ends, strict=False):
-        counter = [int(block.cells[start]) * (words // 4), 0, block.stream, COMBINATIONS]
-        philox = np.random.Philox(key=list(drawing.key), counter=counter)
-        bits[start:stop] = philox.random_raw((stop - start) * words).reshape(-1, words)
-    return bits.view(np.uint32)
-
-
 def _look_up(block: Block, drawing: Drawing) -> Floats:
-    """Return the scores (cells, n_resamples) that random bits stand for: 32 bits times the entries of a table, divided by 2^32."""
-    bits, together = _random_bits(block, drawing), block.together
-    number, (_, cells, count) = drawing.n_resamples, block.parts.shape
+    """Return the scores (cells, n_resamples): each takes one entry of every table."""
+    together, number, (_, cells, count) = block.together, drawing.n_resamples, block.parts.shape
     combine = np.multiply if drawing.mean == "geometric" else np.add
     tables = block.parts[::together]
     for place in range(1, together):
         tables = combine(block.parts[place::together, :, :, None], tables[:, :, None]).reshape(len(tables), cells, -1)
     entries = count**together
-    offsets = np.arange(cells)[:, None] * entries
+    picks = Streams(drawing.key).below(entries, block.cells, block.stream, number * len(tables))
+    picks += np.arange(cells)[:, None] * entries
     scores = np.full((cells, number), float(combine.identity))
     for place, table in enumerate(tables):
-        picks = bits[:, place * number : (place + 1) * number] * np.uint64(entries)
-        picks >>= np.uint64(32)
-        combine(scores, table.ravel().take(picks.view(np.int64) + offsets), out=scores)
+        combine(scores, table.ravel().take(picks[:, place :: len(tables)], mode="clip"), out=scores)
     return 1.0 / scores if drawing.mean == "harmonic" else scores
 
 
 def _irregular_scores(suite: Suite, cells: Integers, drawing: Drawing) -> Iterator[tuple[int, Floats]]:
     """Return the places of the other cells and their scores, one by one: each has runs of its own shape."""
     others = (equal_counts(suite) == 0) & (units_of(suite) > 0)
+    streams = Streams(drawing.key)
     for place in np.flatnonzero(others).tolist():
-        philox = np.random.Philox(key=list(drawing.key), counter=[0, 0, int(cells[place]), RUN_BY_RUN])
         shares = None if suite.shares is None else suite.shares[place]
-        yield place, _draw_runs(suite.runs[place], shares, np.random.Generator(philox), drawing)
+        yield place, _draw_runs(suite.runs[place], shares, cells[[place]], streams, drawing)
 
 
-def _draw_runs(runs: Floats, shares: Floats | None, rng: np.random.Generator, drawing: Drawing) -> Floats:
+def _draw_runs(runs: Floats, shares: Floats | None, cell: Integers, streams: Streams, drawing: Drawing) -> Floats:
     """Draw a unit, then a run in it, for every benchmark and replicate; shared units are drawn for all benchmarks at once."""
     inside = (~np.isnan(runs)).sum(axis=-1)
     if shares is None:
@@ -294,11 +270,12 @@ def _draw_runs(runs: Floats, shares: Floats | None, rng: np.random.Generator, dr
     size = max(1, BATCH // len(runs))
     for start in range(0, drawing.n_resamples, size):
         part = scores[start : start + size]
+        place = len(part) * len(runs), start * len(runs)
         if shares is None:
-            unit = np.floor(rng.random((len(part), len(runs))) * units).astype(np.intp)
+            unit = streams.below(np.tile(units, len(part)), cell, RUNS, *place).reshape(len(part), -1)
         else:
             bounds = np.cumsum(shares)
-            unit = np.searchsorted(bounds, rng.random((len(part), 1)) * bounds[-1], side="right")
-        run = np.floor(rng.random((len(part), len(runs))) * inside[each, unit]).astype(np.intp)
+            unit = np.searchsorted(bounds, streams.uniform(cell, RUNS, len(part), start)[0][:, None] * bounds[-1], side="right")
+        run = streams.below(inside[each, unit].reshape(1, -1), cell, RUNS | 1, *place).reshape(len(part), -1)
         part[:] = from_scale(to_scale(runs[each, unit, run], drawing.mean).mean(axis=-1), drawing.mean)
     return scores

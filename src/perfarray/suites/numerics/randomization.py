@@ -4,16 +4,16 @@ Irving et al. (2018), section 3. Where benchmarks share no units, the exchanges 
 side): they are tabulated once, and an experiment is one entry of every benchmark's table.
 """
 
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
 from itertools import chain, combinations
 from math import comb, prod
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from perfarray.numerics.bootstrap import BLOCK, Draws, Place, stream
+from perfarray.numerics.bootstrap import Draws
+from perfarray.numerics.random import EXCHANGES, Streams
 from perfarray.numerics.suite import Sides, run_statistic, transform
 from perfarray.numerics.types import Floats, Integers, Mask
 
@@ -22,6 +22,9 @@ TABLE = 1 << 14
 
 MOST = 1_000_000
 """Most exchanges that `exact` enumerates."""
+
+BLOCK = 1 << 20
+"""Units or table entries that are looked at together: what bounds the memory. It changes no number."""
 
 TIES = 1e-10
 """Ratios that differ by less than this relative amount are equal: sums of the same numbers in another order."""
@@ -89,8 +92,8 @@ def randomize(sides: Sides, cells: Integers, how: Exchange, draws: Draws | None)
     ----------
     sides : Sides
         Units of both systems.
-    cells : array of int, shape (suites,)
-        The number of every suite: what its random numbers hang on.
+    cells : array of uint64, shape (suites,)
+        The key of every suite: what its random numbers hang on.
     how : Exchange
         What is exchanged and computed.
     draws : Draws, optional
@@ -107,6 +110,7 @@ def randomize(sides: Sides, cells: Integers, how: Exchange, draws: Draws | None)
         When there are more than `MOST` exchanges to enumerate.
     """
     found: list[Tally | None] = []
+    draw = None if draws is None else partial(_drawn_exchanges, number=draws.n_resamples, streams=Streams(draws.key))
     # Every suite has exchanges and random numbers of its own: a loop over suites.
     for new, old, matched, cell in zip(sides.new, sides.old, sides.matched, cells.tolist(), strict=True):
         blocks = blocks_of(new, old, matched, how)
@@ -115,7 +119,7 @@ def randomize(sides: Sides, cells: Integers, how: Exchange, draws: Draws | None)
             continue
         sums = [np.asarray(sum(_scores(side, how).sum() for side in part)) for part in zip(*(block[:2] for block in blocks), strict=True)]
         observed = _log_ratio(sums[0], sums[1], blocks, how)
-        logs = _every_exchange(blocks, how) if draws is None else _drawn_exchanges(blocks, how, draws, Place(cell))
+        logs = draw(blocks, how, cell=cell) if draw else _every_exchange(blocks, how)
         found.append(_tally(float(observed), logs, number_of_outcomes(blocks, how.paired)))
     return found
 
@@ -201,22 +205,29 @@ def _every_exchange(blocks: list[Block], how: Exchange) -> Iterator[Floats]:
     yield _log_ratio(new, old, blocks, how)
 
 
-def _drawn_exchanges(blocks: list[Block], how: Exchange, draws: Draws, place: Place) -> Iterator[Floats]:
+def _drawn_exchanges(blocks: list[Block], how: Exchange, number: int, streams: Streams, cell: int) -> Iterator[Floats]:
     """Yield the log ratios of exchanges drawn at random, some at a time."""
     tables = [_difference(_table(block, how), how) if block.outcomes(how.paired) <= TABLE else None for block in blocks]
     # An experiment keeps one entry of each table at once, or all units that are permuted.
     kept = [len(block.new) if table is not None else block.new.size + block.old.size for block, table in zip(blocks, tables, strict=True)]
     size = max(1, BLOCK // sum(kept))
-    for number, start in enumerate(range(0, draws.n_resamples, size)):
-        rng = np.random.Generator(np.random.SFC64(stream(draws, place, 0, number).integers(0, 2**63, 3)))
-        rows = min(size, draws.n_resamples - start)
-        sums = np.zeros((1 if how.mean == "geometric" else 2, rows))
-        for block, table in zip(blocks, tables, strict=True):
+    for start in range(0, number, size):
+        part = slice(start, min(start + size, number))
+        sums = np.zeros((1 if how.mean == "geometric" else 2, part.stop - part.start))
+        for place, (block, table) in enumerate(zip(blocks, tables, strict=True)):
+            draw = partial(_picks, streams, cell, EXCHANGES | place, part)
             if table is None:
-                sums += _permuted(block, how, rng, rows)
+                sums += _permuted(block, how, draw)
             else:
-                _add_entries(sums, table, rng)
+                _add_entries(sums, table, draw)
         yield _log_ratio(sums[0], sums[1] if len(sums) > 1 else np.zeros(1), blocks, how)
+
+
+def _picks(streams: Streams, cell: int, stream: int, part: slice, sizes: Integers) -> Integers:
+    """Return whole numbers below some sizes for every experiment of a part: (sizes, experiments)."""
+    width, rows = len(sizes), part.stop - part.start
+    below = int(sizes[0]) if (sizes == sizes[0]).all() else np.tile(sizes, rows)
+    return np.ascontiguousarray(streams.below(below, [cell], stream, rows * width, part.start * width).reshape(rows, width).T)
 
 
 def _difference(scores: Floats, how: Exchange) -> Floats:
@@ -224,56 +235,36 @@ def _difference(scores: Floats, how: Exchange) -> Floats:
     return scores[:1] - scores[1:] if how.mean == "geometric" else scores
 
 
-def _add_entries(sums: Floats, table: Floats, rng: np.random.Generator) -> None:
+def _add_entries(sums: Floats, table: Floats, draw: Callable[[Integers], Integers]) -> None:
     """Add one entry of every benchmark's table to every experiment, the same entry for both sides."""
-    entries, index = np.empty(sums.shape[1]), np.empty(sums.shape[1], dtype=np.intp)
-    picks = below(table.shape[-1], table.shape[1] * sums.shape[1], rng).reshape(table.shape[1], -1)
-    # A benchmark's table stays in the cache while it serves all experiments; `take` is fastest with whole words that need no check.
-    for place, pick in enumerate(picks):
-        index[:] = pick
+    entries = np.empty(sums.shape[1])
+    # A benchmark's table stays in the cache while it serves all experiments.
+    for place, index in enumerate(draw(np.full(table.shape[1], table.shape[2]))):
         for total, side in zip(sums, table, strict=True):
             side[place].take(index, out=entries, mode="clip")
             total += entries
 
 
-def below(size: int, number: int, rng: np.random.Generator) -> Integers:
-    """Return whole numbers below `size`, each exactly as likely as every other, up to 2^16 faster than `Generator.integers`.
-
-    Each is 8 or 16 of the bits of a 64-bit word, divided by how many times `size` fits into them. A word with a number beyond the last
-    multiple is drawn again whole, which leaves the others uniform; 8 bits serve where that happens to less than half of the words.
-    """
-    if size == 1 or size > 1 << 16:
-        return rng.integers(0, size, number)
-    kind = np.dtype("<u1" if size <= 256 and (256 // size * size / 256) ** 8 > 0.5 else "<u2")
-    times = 256**kind.itemsize // size
-    last = times * size - 1
-
-    def draw(count: int) -> npt.NDArray[np.uint64]:
-        return np.asarray(rng.bit_generator.random_raw(count)).astype("<u8", copy=False)
-
-    def beyond(words: npt.NDArray[np.uint64]) -> Integers:
-        return np.flatnonzero((words.view(kind) > last).view(f"u{8 // kind.itemsize}") != 0)
-
-    words = draw(-(-number * kind.itemsize // 8))
-    again = beyond(words)
-    while len(again):
-        fresh = words[again] = draw(len(again))
-        again = again[beyond(fresh)]
-    found = words.view(kind)[:number]
-    return np.floor_divide(found, times, out=found) if times > 1 else found
-
-
-def _permuted(block: Block, how: Exchange, rng: np.random.Generator, rows: int) -> Floats:
-    """Return the same for exchanges that are too many to tabulate: units are permuted anew in every experiment."""
+def _permuted(block: Block, how: Exchange, draw: Callable[[Integers], Integers]) -> Floats:
+    """Return the same for exchanges that are too many to tabulate: units change hands anew in every experiment."""
     benchmarks, n = block.new.shape
     pool = np.concatenate([block.new, block.old], axis=-1)
-    own = 1 if block.together else benchmarks
+    own, units = 1 if block.together else benchmarks, pool.shape[1]
     if how.paired:
-        swapped = rng.integers(0, 2, (rows, own, n), dtype=np.uint8).astype(np.intp)
+        swapped = np.moveaxis(draw(np.full(own * n, 2)).reshape(own, n, -1), -1, 0)
         places = np.arange(n) + n * swapped, np.arange(n) + n * (1 - swapped)
     else:
-        order = rng.permuted(np.broadcast_to(np.arange(pool.shape[1]), (rows, own, pool.shape[1])), axis=-1)
+        # Fisher and Yates: the candidate's units are drawn one by one, each from those that are left.
+        left = draw(np.tile(np.arange(units, units - n, -1), own)).reshape(own, n, -1)
+        order = np.empty((units, own * left.shape[-1]), dtype=np.intp)
+        order[:] = np.arange(units)[:, None]
+        column = np.arange(order.shape[1])
+        for place in range(n):
+            chosen = place + left[:, place].ravel()
+            order[place], order[chosen, column] = order[chosen, column], order[place].copy()
+        order = order.T.reshape(own, -1, units).swapaxes(0, 1)
         places = order[..., :n], order[..., n:]
+    rows = len(places[0])
     wanted = [_scores(np.take_along_axis(pool[None], np.broadcast_to(part, (rows, benchmarks, part.shape[-1])), axis=-1), how)
               for part in places]  # fmt: skip
     return _difference(np.stack([part.sum(axis=-1) for part in wanted]), how)

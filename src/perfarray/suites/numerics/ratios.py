@@ -9,13 +9,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perfarray.numerics.bootstrap import BLOCK, Draws, Place, stream
+from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.bootstrap_limits import Bootstrap, influence_of, limits_of, one_sided, percentile_family
 from perfarray.numerics.intervals import t_probability, t_quantile
 from perfarray.numerics.levels import UnitSummary, summarise_units
+from perfarray.numerics.random import BENCHMARKS, UNITS, Streams
 from perfarray.numerics.suite import Sides, run_statistic, smallest_number, suite_mean, suite_weights, transform
 from perfarray.numerics.types import Floats, Integers, Mask
-from perfarray.suites.numerics.randomization import below
+from perfarray.numerics.with_replacement import drawn_places, grouping
+
+BLOCK = 1 << 18
+"""Redrawn units that are looked at together: what bounds the memory. It changes no number."""
 
 CERTAIN = 1e-13
 """A standard error of a log below this is rounding: the values do not differ."""
@@ -191,8 +195,8 @@ def draw_scores(sides: Sides, cells: Integers, draws: Draws, score: Score) -> It
     ----------
     sides : Sides
         Units (suites, benchmarks, units).
-    cells : array of int, shape (suites,)
-        The number of every suite: what its random numbers hang on.
+    cells : array of uint64, shape (suites,)
+        The key of every suite: what its random numbers hang on.
     draws : Draws
         How often, from which key.
     score : Score
@@ -216,36 +220,41 @@ def _redrawn(units: Floats, cells: Integers, system: int, draws: Draws, score: S
     """Return the statistic of redrawn units of every benchmark, (suites, benchmarks, R); NaN where nothing was measured."""
     measured = ~np.isnan(units)
     counts = measured.sum(axis=-1)
-    ordered = np.take_along_axis(units, np.argsort(~measured, axis=-1, kind="stable"), axis=-1)
+    ordered = units if measured.all() else np.take_along_axis(units, np.argsort(~measured, axis=-1, kind="stable"), axis=-1)
     log = score.within == "geometric"
     with np.errstate(divide="ignore", invalid="ignore"):
         values = np.log(ordered) if log else ordered
     found = np.full((*counts.shape, draws.n_resamples), np.nan)
-    size = max(1, BLOCK // max(1, units[0].size))
-    # Every suite has random numbers of its own, for all its benchmarks at once: a loop over suites.
-    for target, own, number, cell in zip(found, values, counts, cells.tolist(), strict=True):
-        place = Place(cell, side=0 if score.paired else system)
-        for block, start in enumerate(range(0, draws.n_resamples, size)):
-            rng, part = stream(draws, place, 0, block), slice(start, start + size)
-            # Benchmarks with as many units are drawn side by side: mostly all of them.
-            for count in sorted(set(number.tolist()) - {0}):
-                rows = np.flatnonzero(number == count)
-                target[rows, part] = _redraw_units(own[rows, :count], target[:, part].shape[-1], rng, score)
+    streams, side = Streams(draws.key), 0 if score.paired else system
+    # Suites whose benchmarks have the same numbers of units are drawn at once, benchmarks with as many side by side: mostly all of them.
+    for kind in np.unique(counts, axis=0):
+        suites = np.flatnonzero((counts == kind).all(axis=-1))
+        for count in sorted(set(kind.tolist()) - {0}):
+            rows = np.flatnonzero(kind == count)
+            own = values[suites[:, None], rows, :count]
+            found[suites[:, None], rows] = _redraw_units(own, cells[suites], UNITS | side << 32 | count, streams, draws.n_resamples, score)
     return np.exp(found, out=found) if log else found
 
 
-def _redraw_units(values: Floats, number: int, rng: np.random.Generator, score: Score) -> Floats:
-    """Draw units within every benchmark (benchmarks, units), shared ones for all at once; return their statistic (benchmarks, R)."""
-    benchmarks, count = values.shape
+def _redraw_units(values: Floats, cells: Integers, stream: int, streams: Streams, number: int, score: Score) -> Floats:
+    """Draw units within every benchmark (suites, benchmarks, units), shared ones for all at once; return their statistic (..., R)."""
+    suites, benchmarks, count = values.shape
     own = 1 if score.shared else benchmarks
-    outcomes = count**count
-    if outcomes <= number:
-        # So few units can be redrawn in few ways: each way is computed once, and a replicate is one of them.
-        table = _statistic(values[:, _ways(count)], score)
-        way = below(outcomes, own * number, rng).reshape(own, number)
-        return np.asarray(table.ravel().take(way + np.arange(0, table.size, outcomes)[:, None]))
-    unit = below(count, own * count * number, rng).reshape(own, count, number)
-    return _statistic(values.ravel().take(unit + np.arange(0, values.size, count)[:, None, None]), score)
+    group, found = grouping(count), np.empty((suites, benchmarks, number))
+    few = group.picks == 1  # so few units can be redrawn in few ways: each way is computed once, and a replicate is one of them
+    table = _statistic(values[..., _ways(count)], score) if few else values
+    size = max(1, BLOCK // (suites * benchmarks * (1 if few else count)))
+    for start in range(0, number, size):
+        part = slice(start, min(start + size, number))
+        rows = (part.stop - start) * own
+        if few:
+            picks = streams.below(table.shape[-1], cells, stream, rows, start * own).reshape(suites, -1, own, 1)
+        else:
+            picks = drawn_places(count, cells, stream, streams, rows, start * own).reshape(suites, -1, own, count)
+        places = np.moveaxis(picks, 1, 3) + np.arange(0, table.size, table.shape[-1]).reshape(suites, benchmarks, 1, 1)
+        drawn = table.ravel().take(places, mode="clip")
+        found[..., part] = drawn[:, :, 0] if few else _statistic(drawn, score)
+    return found
 
 
 @lru_cache(maxsize=8)
@@ -255,10 +264,10 @@ def _ways(count: int) -> Integers:
 
 
 def _statistic(drawn: Floats, score: Score) -> Floats:
-    """Return the statistic of redrawn units (benchmarks, units, R), none missing; logs are averaged."""
+    """Return the statistic of redrawn units (..., units, R), none missing; logs are averaged."""
     if score.within == "median":
-        return np.asarray(np.median(drawn, axis=1))
-    return np.asarray(drawn.min(axis=1) if score.within == "min" else drawn.mean(axis=1))
+        return np.asarray(np.median(drawn, axis=-2))
+    return np.asarray(drawn.min(axis=-2) if score.within == "min" else drawn.mean(axis=-2))
 
 
 def bootstrap_interval(drawn: Drawn, matched: Mask, score: Score, draws: Draws, method: str) -> ScoreRatio:
@@ -286,14 +295,15 @@ def _read_off(found: Bootstrap, known: Floats, n: Floats, score: Score) -> Score
 def _redrawn_score(scores: Floats, drawn: Drawn, matched: Mask, score: Score, draws: Draws) -> Floats:
     """Return the mean over the matched benchmarks in every replicate, shape (suites, R); the benchmarks are redrawn if they are random."""
     if score.random_benchmarks:
+        streams = Streams(draws.key)
         scores = np.stack(
-            [_redraw_benchmarks(*one, draws, score.shared) for one in zip(scores, drawn.cells.tolist(), matched, strict=True)]
+            [_redraw_benchmarks(*one, draws, streams, score.shared) for one in zip(scores, drawn.cells.tolist(), matched, strict=True)]
         )
         matched = np.broadcast_to(np.arange(matched.shape[-1]) < matched.sum(axis=-1, keepdims=True), matched.shape)
     return suite_mean(np.swapaxes(scores, -1, -2), score.mean, matched[..., None, :])
 
 
-def _redraw_benchmarks(scores: Floats, cell: int, matched: Mask, draws: Draws, shared: bool) -> Floats:
+def _redraw_benchmarks(scores: Floats, cell: int, matched: Mask, draws: Draws, streams: Streams, shared: bool) -> Floats:
     """Draw benchmarks with replacement, the same for both systems; the first rows of what is returned are those drawn.
 
     A benchmark drawn twice has its units redrawn twice: it takes them from another replicate. Shared units stay together.
@@ -302,7 +312,7 @@ def _redraw_benchmarks(scores: Floats, cell: int, matched: Mask, draws: Draws, s
     if number == 0:
         return scores
     found = np.full(scores.shape, np.nan)
-    picks = stream(draws, Place(cell), 1, 0).integers(0, number, (number, draws.n_resamples))
+    picks = streams.below(number, [cell], BENCHMARKS, number * draws.n_resamples).reshape(-1, number).T
     columns = np.arange(draws.n_resamples) + (0 if shared else np.arange(number)[:, None])
     found[:number] = scores[np.flatnonzero(matched)[picks], columns % draws.n_resamples]
     return found

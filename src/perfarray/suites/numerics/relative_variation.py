@@ -10,18 +10,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perfarray.numerics.bootstrap import BLOCK, evaluate
 from perfarray.numerics.order_statistics import order_law
+from perfarray.numerics.random import UNITS, Streams
+from perfarray.numerics.statistics import evaluate
 from perfarray.numerics.types import Floats, Integers
+from perfarray.numerics.with_replacement import drawn_places
 from perfarray.suites.numerics.distributions import TABLE, Drawing, Suite, equal_counts, from_scale, parts_of, summarise_scores, to_scale
 
 FEW = 8
 """Units up to which all 6,435 ways to redraw them are listed."""
 
-ORDER_STATISTICS = ("median", "min")
+BLOCK = 1 << 20
+"""Values looked at together: what bounds the memory. It changes no number."""
 
-REDRAWN = 3 << 20
-"""The streams of random numbers, kept apart from others."""
+ORDER_STATISTICS = ("median", "min")
 
 
 class Spread(NamedTuple):
@@ -165,17 +167,17 @@ def drawn_spread(suite: Suite, cells: Integers, statistic: str, drawing: Drawing
         likely = Suite(np.repeat(support, ways, axis=-1)[:, :, None], None)
         found[places] = summarise_scores(likely, cells[places], drawing).standard_deviation
     measured = ~np.isnan(suite.runs[..., 0]).all(axis=-1).any(axis=-1)
+    streams = Streams(drawing.key)
     for place in np.flatnonzero(~tabled & measured):
-        scores = _redraw(suite, int(place), int(cells[place]), statistic, drawing)
+        scores = _redraw(suite, int(place), cells[[place]], streams, statistic, drawing)
         found[place] = (scores - scores[0]).std(ddof=1)
     return Spread(performance_of(suite, statistic, drawing.mean), found)
 
 
-def _redraw(suite: Suite, place: int, cell: int, statistic: str, drawing: Drawing) -> Floats:
+def _redraw(suite: Suite, place: int, cell: Integers, streams: Streams, statistic: str, drawing: Drawing) -> Floats:
     """Return the scores of redrawn experiments of one cell, whose units are drawn one by one."""
     runs = suite.runs[place]
     present = ~np.isnan(runs[..., 0])
-    rng = np.random.Generator(np.random.Philox(key=list(drawing.key), counter=[0, 0, cell, REDRAWN]))
     scores = np.empty(drawing.n_resamples)
     size = max(1, BLOCK // runs.size)
     for start in range(0, len(scores), size):
@@ -184,11 +186,12 @@ def _redraw(suite: Suite, place: int, cell: int, statistic: str, drawing: Drawin
             each = np.empty((len(runs), number))
             for benchmark, own in enumerate(runs):
                 units = own[present[benchmark]]
-                each[benchmark] = statistic_of(units[rng.integers(0, len(units), (number, len(units)))], statistic)
+                drawn = drawn_places(len(units), cell, UNITS | benchmark, streams, number, start)[0]
+                each[benchmark] = statistic_of(units[drawn], statistic)
             scores[start : start + number] = from_scale(to_scale(each, drawing.mean).mean(axis=0), drawing.mean)
         else:
             units = runs[:, present.all(axis=0)]
-            drawn = rng.integers(0, units.shape[1], (number, units.shape[1]))
+            drawn = drawn_places(units.shape[1], cell, UNITS, streams, number, start)[0]
             scores[start : start + number] = _scores_of_draws(
                 units, np.broadcast_to(drawn, (len(runs), *drawn.shape)), statistic, drawing.mean
             )

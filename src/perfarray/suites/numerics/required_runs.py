@@ -53,8 +53,8 @@ def required_runs(
     ----------
     sides : Sides
         Units (suites, benchmarks, units) of both systems.
-    cells : array of int, shape (suites,)
-        The number of every suite: what its random numbers hang on.
+    cells : array of uint64, shape (suites,)
+        The key of every suite: what its random numbers hang on.
     score : Score
         What is compared.
     draws : Draws, optional

@@ -1,0 +1,84 @@
+"""A cell's nest of repetitions in the form that is redrawn: measured ones first, children counted by parent."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perfarray.numerics.levels import mean_of_measured
+from perfarray.numerics.types import Floats, Integers, Mask
+
+
+class Nest(NamedTuple):
+    """A cell ready to be redrawn: measured repetitions come first at every level; children counted by parent."""
+
+    values: Floats
+    counts: tuple[Integers, ...]
+    drawn: tuple[bool, ...]
+
+
+def averaged(values: Floats, drawn: tuple[bool, ...], joint: int = 0) -> tuple[Floats, tuple[bool, ...]]:
+    """Average the lower levels that are kept whole, where means alone are wanted: values (..., n_L, ..., n_1) and the levels drawn."""
+    while len(drawn) > 1 and (not drawn[-1] or values.shape[-1] == 1) and joint < len(drawn):
+        values, drawn = mean_of_measured(values), drawn[:-1]
+    return values, drawn
+
+
+def nest_of(values: Floats, drawn: Sequence[bool], *, means: bool = True, present: Sequence[Mask] = ()) -> Nest:
+    """Bring a cell (n_L, ..., n_1) into the form that is redrawn.
+
+    Parameters
+    ----------
+    values : array, shape (n_L, ..., n_1)
+        Measurements; NaN is "not measured".
+    drawn : sequence of bool
+        The levels drawn with replacement, outermost first.
+    means : bool
+        Whether means alone are wanted: then lower levels that are kept whole are averaged at once.
+    present : sequence of bool arrays, shapes (n_L,), (n_L, n_{L-1}), ...
+        The units of levels drawn jointly that count as present, whether this cell measured them or not.
+
+    Returns
+    -------
+    Nest
+    """
+    drawn = tuple(drawn)
+    present = list(present)
+    if means:
+        values, drawn = averaged(values, drawn, len(present))
+    counts: list[Integers] = []
+    measured = ~np.isnan(values)
+    for level in range(len(drawn)):
+        has = present[level] if level < len(present) else measured.any(axis=tuple(range(level + 1, values.ndim)))
+        order = np.argsort(~has, axis=-1, kind="stable")
+        number = has.sum(axis=-1)
+        keep = slice(0, max(int(number.max(initial=0)), 1))
+        values = _reorder(values, order, level)[(slice(None),) * level + (keep,)]
+        measured = ~np.isnan(values)
+        present = [_reorder(mask, order, level)[(slice(None),) * level + (keep,)] if mask.ndim > level else mask for mask in present]
+        counts.append(number)
+    return Nest(values, tuple(counts), drawn)
+
+
+def _reorder(values: npt.NDArray[Any], order: Integers, level: int) -> npt.NDArray[Any]:
+    """Apply an order of the axis `level`, which differs from parent to parent."""
+    return np.take_along_axis(values, order.reshape(order.shape + (1,) * (values.ndim - level - 1)), axis=level)
+
+
+def gather(values: Floats, picks: Sequence[Integers]) -> Floats:
+    """Return the values that nested indices name.
+
+    Parameters
+    ----------
+    values : array, shape (n_L, ..., n_1)
+        Measurements.
+    picks : sequence of int arrays, shapes (replicates, m_L), (replicates, m_L, m_{L-1}), ...
+        For every level, outermost first, which child of the parent drawn above stands here. Levels without indices are kept whole.
+
+    Returns
+    -------
+    array, shape (replicates, m_L, ..., n_1)
+    """
+    depth = len(picks)
+    return np.asarray(values[tuple(pick.reshape(pick.shape + (1,) * (depth + 1 - pick.ndim)) for pick in picks)])

@@ -1,0 +1,69 @@
+"""Statistics of a nest of values, of many replicates at once: mean, median, minimum, or a function of the user's."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from perfarray.numerics.levels import mean_of_measured, unit_means
+from perfarray.numerics.types import Floats
+
+Statistic = str | Callable[..., object]
+
+
+def evaluate(values: Floats, statistic: Statistic) -> Floats:
+    """Return the statistic of cells (cells, n_L, ..., n_1): mean, median, min, or a function f(x, axis=-1) of all their values.
+
+    The mean and the median give every unit the same weight, whatever it holds (weights 1 / number of children, down the nest); with
+    equal counts that is the plain median. A function sees the measured values alone, with equal weights.
+    """
+    if statistic == "mean":
+        return mean_of_measured(unit_means(values, values.ndim - 1))
+    flat = values.reshape(len(values), -1)
+    ragged = np.isnan(flat).any()
+    if statistic == "min":
+        return np.asarray(np.fmin.reduce(flat, axis=-1))
+    if statistic == "median":
+        return weighted_median(flat, _weights(values).reshape(flat.shape)) if ragged else np.asarray(np.median(flat, axis=-1))
+    if not callable(statistic):
+        raise ValueError(f"statistic={statistic!r} is not known; choose one of 'mean', 'median', 'min', or give a function f(x, axis=-1)")
+    # Ragged replicates hold different numbers of values, and a function of one array takes them one by one.
+    parts = [row[~np.isnan(row)][None] for row in flat] if ragged else [flat]
+    return np.concatenate([_called(statistic, part) if part.size else np.full(len(part), np.nan) for part in parts])
+
+
+def _called(statistic: Callable[..., object], values: Floats) -> Floats:
+    """Call a user's statistic and check what it returns."""
+    name = getattr(statistic, "__name__", "statistic")
+    found = np.asarray(statistic(values, axis=-1))
+    if found.shape != values.shape[:-1]:
+        raise ValueError(
+            f"statistic {name!r} returned shape {found.shape} for an array of shape {values.shape}; it must reduce the last axis: "
+            f"f(x, axis=-1) of shape {values.shape[:-1]}"
+        )
+    if found.dtype.kind not in "iuf" or (values.size and bool(np.isnan(found).any())):
+        raise ValueError(
+            f"statistic {name!r} returned NaN or no number for {values.shape[-1]} measured values; it must give a number for every "
+            "resample, also where values repeat"
+        )
+    return found.astype(float)
+
+
+def _weights(values: Floats) -> Floats:
+    """Return the weight of every value: each unit the same, inside a unit each child the same, and so on down; NaN has none."""
+    measured = ~np.isnan(values)
+    weights = np.ones((len(values),) + (1,) * (values.ndim - 1))
+    for axis in range(1, values.ndim):
+        has = measured.any(axis=tuple(range(axis + 1, values.ndim)), keepdims=True)
+        weights = weights * has / np.maximum(has.sum(axis=axis, keepdims=True), 1)
+    return weights
+
+
+def weighted_median(values: Floats, weights: Floats) -> Floats:
+    """Return inf{x: F(x) >= 1/2} along the last axis, and the middle of the gap where F is 1/2 on one: with equal weights the median."""
+    order = np.argsort(values, axis=-1)
+    ordered, share = np.take_along_axis(values, order, axis=-1), np.cumsum(np.take_along_axis(weights, order, axis=-1), axis=-1)
+    low = (share < 0.5 - 1e-12).sum(axis=-1, keepdims=True)
+    high = (share <= 0.5 + 1e-12).sum(axis=-1, keepdims=True)
+    last = np.maximum((weights > 0).sum(axis=-1, keepdims=True) - 1, 0)
+    low, high = np.minimum(low, last), np.minimum(high, last)
+    return np.asarray((np.take_along_axis(ordered, low, axis=-1) + np.take_along_axis(ordered, high, axis=-1))[..., 0] / 2)

@@ -1,0 +1,150 @@
+"""Rows of values drawn with replacement, as many as there are: what every bootstrap does at every level.
+
+Few values can be drawn in few ways. One whole number stands for several draws, so that a row of n costs fewer random numbers and fewer
+gathers than n draws: 27 ways for three values, 900 for a pair of 30. How many draws go together depends on n alone.
+"""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from perfarray.numerics.random import Streams
+from perfarray.numerics.types import Floats, Integers
+
+WAYS, PAIRS = 1 << 9, 1 << 14
+"""Most ways that one number stands for: of three draws and more, and of a pair. Their tables stay in the cache."""
+
+SHORT = 2
+"""Numbers of a row up to which they are looked up and summed one after the other."""
+
+
+class Grouping(NamedTuple):
+    """How the draws of a row go together: `full` numbers stand for `together` draws each, and one more for the `rest`."""
+
+    values: int
+    together: int
+    full: int
+    rest: int
+
+    @property
+    def picks(self) -> int:
+        """How many numbers a row takes."""
+        return self.full + (self.rest > 0)
+
+    def sizes(self, rows: int) -> Integers | int:
+        """Return how many ways each of the numbers of some rows stands for."""
+        ways = int(self.values**self.together)
+        if not self.rest:
+            return ways
+        return np.resize(np.array([ways] * self.full + [self.values**self.rest]), rows * self.picks)
+
+
+@lru_cache(maxsize=128)
+def grouping(count: int) -> Grouping:
+    """Return how as many draws as there are values go together."""
+    together = 2 if count > 1 and count**2 <= PAIRS else 1
+    while count > 1 and together < count and count ** (together + 1) <= WAYS:
+        together += 1
+    numbers = -(-count // together)
+    together = -(-count // numbers)
+    return Grouping(count, together, count // together, count % together)
+
+
+@lru_cache(maxsize=32)
+def _digits(count: int, together: int) -> Integers:
+    """Return what every number stands for, (ways, draws), the first draw varying slowest."""
+    return np.ascontiguousarray(np.indices((count,) * together).reshape(together, -1).T)
+
+
+def drawn_places(count: int, cells: Integers, stream: int, streams: Streams, rows: int, start: int = 0) -> Integers:
+    """Return the places below `count` that rows of as many draws hold, (cells, rows, count).
+
+    Parameters
+    ----------
+    count : int
+        How many values there are, and how many are drawn.
+    cells : array of uint64, shape (cells,)
+        Whose random numbers are taken.
+    stream : int
+        Which of them.
+    streams : Streams
+        Where they come from.
+    rows, start : int
+        How many rows, and from which on.
+
+    Returns
+    -------
+    array of int
+    """
+    group = grouping(count)
+    picks = streams.below(group.sizes(rows), cells, stream, rows * group.picks, start * group.picks)
+    picks = picks.reshape(len(cells), rows, group.picks)
+    if group.together == 1:
+        return picks
+    parts = [_digits(count, group.together).take(picks[..., : group.full], axis=0).reshape(len(cells), rows, -1)]
+    if group.rest:
+        parts.append(_digits(count, group.rest).take(picks[..., -1], axis=0))
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1)
+
+
+def sum_tables(values: Floats) -> Floats:
+    """Return the sums that each number of a row stands for, of values (..., count): (..., ways), those of the `rest` behind the others."""
+    group = grouping(values.shape[-1])
+    sums, rest = values, values
+    for draws in range(1, group.together):
+        sums = (sums[..., :, None] + values[..., None, :]).reshape(*values.shape[:-1], -1)
+        rest = sums if draws == group.rest - 1 else rest
+    return np.concatenate([sums, rest], axis=-1) if group.rest else sums
+
+
+def table_size(count: int) -> int:
+    """Return how many sums the table of a row of so many values holds."""
+    group = grouping(count)
+    return int(count**group.together + (count**group.rest if group.rest else 0))
+
+
+def drawn_entries(count: int, tables: Integers, cells: Integers, stream: int, streams: Streams, rows: int, start: int) -> Integers:
+    """Return which entries of their tables (`sum_tables`, one behind the other) rows are the sums of: (cells, rows, picks).
+
+    `tables` (cells, rows) says which table a row is drawn from.
+    """
+    group = grouping(count)
+    picks = streams.below(group.sizes(rows), cells, stream, rows * group.picks, start * group.picks)
+    picks = picks.reshape(len(cells), rows, group.picks)
+    picks += (tables * table_size(count))[..., None]
+    if group.rest:
+        picks[..., -1] += count**group.together
+    return picks
+
+
+class LongRow:
+    """The next sums of as many draws as there are values, from one stream: pairs at a time where their table stays in the cache."""
+
+    def __init__(self, values: Floats, cell: int, stream: int, streams: Streams) -> None:
+        count = len(values)
+        pairs = count**2 <= PAIRS
+        self._values, self._pairs, self._odd = values, pairs, bool(pairs and count % 2)
+        self._picks = -(-count // 2) if pairs else count
+        self._where, self._at, self._streams = (cell, stream), 0, streams
+
+    def sums(self, rows: int) -> Floats:
+        """Return the sums of the next rows."""
+        values, count = self._values, len(self._values)
+        picks, self._at = self._streams.run_below(count ** (1 + self._pairs), *self._where, rows * self._picks, self._at)
+        picks = picks.reshape(rows, self._picks)
+        table = np.add.outer(values, values).ravel() if self._pairs else values
+        whole = table.take(picks[:, :-1] if self._odd else picks, mode="clip")
+        sums = np.asarray(np.einsum("ij->i", whole))
+        return sums + values.take(picks[:, -1] // count, mode="clip") if self._odd else sums
+
+
+def summed(tables: Floats, entries: Integers) -> Floats:
+    """Return the sums along the last axis of the entries of tables: a few one after the other, which is faster than a sum of a few."""
+    flat = tables.ravel()
+    if entries.shape[-1] > SHORT:
+        return np.asarray(np.einsum("...i->...", flat.take(entries, mode="clip")))
+    total: Floats = flat.take(entries[..., 0], mode="clip")
+    for place in range(1, entries.shape[-1]):
+        total += flat.take(entries[..., place], mode="clip")
+    return total
