@@ -487,3 +487,16 @@ def test_one_machine():
         made(1, 1).perf.explain_variation()
     with pytest.raises(TypeError, match="expected a table of machines or timings, got list"):
         perfarray.explain_variation([1, 2])
+
+
+def test_one_warning_says_it_all():
+    """What there is to say of the table and of the test comes as one warning, and stays with the result as data."""
+    times = perfarray.simulate(
+        sizes={"execution": 4}, variances={"execution": 0.01}, mean=10.0, dims={"machine": 20, "benchmark": 3}, rng=1
+    )["time"].assign_coords(cores=("machine", np.arange(20) % 7 + 1.0), family=("machine", np.array(list("abcd") * 5, dtype=object)))
+    times = times.where((times["machine"] != times["machine"][3]) | (times["benchmark"] == times["benchmark"][0]))
+    with pytest.warns(perfarray.PerfarrayWarning) as caught:
+        found = times.perf.explain_variation(model="ols", predictors=["cores"], groups="family", rng=1).to_dataset()
+    assert [[note.code for note in one.message.notes] for one in caught] == [["incomplete_rows", "few_test_units"]]
+    assert found.perf.notes() == caught[0].message.notes
+    assert dict(found.perf.notes()[1].values) == {"units": found.attrs["n_test_units"], "needed": 6}
