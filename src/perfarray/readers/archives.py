@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -146,7 +147,8 @@ def read_archive(
     ['malloc', 'pymalloc']
     """
     check_choice(on_error, "on_error", ("raise", "warn", "skip"))
-    found = [one for _, own in groupby(find_files(paths, dim, layout), _labels) for one in sorted(own, key=_path)]
+    by_label = groupby(find_files(paths, dim, layout), attrgetter("labels"))
+    found = [one for _, own in by_label for one in sorted(own, key=attrgetter("path.parts"))]
     place = None if layout is None else read_layout(layout)
     attempt = partial(_attempt, layout=place, dim=dim, format=format, answers={})
     tables, kept, skipped, broken = [], [], [], []
@@ -172,16 +174,6 @@ def read_archive(
     dataset.attrs |= {"n_files": len(tables), "n_files_skipped": len(skipped), "n_files_broken": len(broken)}
     # A token of its own: dask would read every value and text to make one up, at more than the price of reading the files.
     return dataset.chunk(chunks, token=uuid4().hex) if chunks is not None else dataset
-
-
-def _labels(one: Found) -> dict[str, Any]:
-    """Return what a mapping says of a file: files of one label come one after another."""
-    return one.labels
-
-
-def _path(one: Found) -> Path:
-    """Return where a file is."""
-    return one.path
 
 
 def _attempts(found: Sequence[Found], attempt: Callable[[Found], Attempt], progress: bool, side_by_side: bool) -> Iterator[Attempt]:

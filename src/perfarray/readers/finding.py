@@ -2,6 +2,7 @@
 
 import glob
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from os import PathLike, fspath, scandir
 from os.path import commonpath
 from pathlib import Path
@@ -82,7 +83,7 @@ def _expanded(item: Any) -> list[tuple[Path, bool]]:
     text = fspath(item)
     path = Path(text)
     if path.is_dir():
-        return [(inside, False) for inside in sorted(_inside(text))]
+        return [(inside, False) for inside in sorted(_inside(text), key=attrgetter("parts"))]
     if path.exists() or not glob.has_magic(text):
         return [(path, True)]
     matches = sorted(Path(match) for match in glob.glob(text, recursive=True))

@@ -99,9 +99,8 @@ def read(source: Source) -> Table:
         raise source.error("is not JMH JSON: expected a list of results with 'primaryMetric'")
     if not content:
         raise source.error("is an empty list: there is nothing to read")
-    parts, jvm_dim = _labels(content, source)
-    names = [own.label(*_named([parts])) for own in parts]
-    taken = TAKEN | {_setting(key) for entry in content for key in entry.get("params") or ()}
+    names, parts, jvm_dim = _labels(content, source)
+    taken = TAKEN | set(map(_setting, set(chain.from_iterable(entry.get("params") or () for entry in content))))
     pieces = [list(_pieces(index, entry, taken, source)) for index, entry in enumerate(content)]
     lengths = [_fork_lengths(of_entry) for of_entry in pieces]
     sizes = [sum(of_entry) for of_entry in lengths]
@@ -136,8 +135,8 @@ def _named(files: Sequence[Sequence[Parts]]) -> tuple[bool, bool]:
     return len({parts.mode for parts in every}) > 1, {parts.threads for parts in every} != {1}
 
 
-def _labels(content: list[Entry], source: Source) -> tuple[list[Parts], list[str] | None]:
-    """Return what names the entries; entries that differ in nothing but jvmArgs lie along that dim."""
+def _labels(content: list[Entry], source: Source) -> tuple[list[str], list[Parts], list[str] | None]:
+    """Return the labels of the entries and what they are made of; entries that differ in nothing but jvmArgs lie along that dim."""
     entries = [
         Parts(
             str(entry.get("benchmark", UNKNOWN)),
@@ -151,9 +150,10 @@ def _labels(content: list[Entry], source: Source) -> tuple[list[Parts], list[str
     names = [parts.label(*named) for parts in entries]
     jvm = [_jvm_args(entry) for entry in content]
     if len(set(names)) < len(names) and len(set(zip(names, jvm, strict=True))) == len(names):
-        return entries, jvm
+        return names, entries, jvm
     labels = unique_labels(names, source)
-    return [own._replace(repeated=label.removeprefix(name)) for own, name, label in zip(entries, names, labels, strict=True)], None
+    parts = [own._replace(repeated=label.removeprefix(name)) for own, name, label in zip(entries, names, labels, strict=True)]
+    return labels, parts, None
 
 
 def _jvm_args(entry: Entry) -> str:
@@ -172,7 +172,7 @@ def _pieces(index: int, entry: Entry, taken: frozenset[str], source: Source) -> 
     unit = _primary_unit(str(primary.get("scoreUnit", "")), entry.get("mode"), index, source)
     yield Piece(index, unit.kind, unit, _forks(primary, index, "primaryMetric", source))
     for name, metric in (entry.get("secondaryMetrics") or {}).items():
-        ours = variable_name(name.lstrip("·+"), "secondary_", taken)
+        ours = source.once(variable_name, name.lstrip("·+"), "secondary_", taken)
         yield Piece(index, ours, source.once(_unit, str(metric.get("scoreUnit", "1"))), _forks(metric, index, name, source))
 
 

@@ -131,7 +131,7 @@ def _joined_descriptors(
     tails = [tuple({**labels, **positions}[dim] for dim in telling) for labels, positions in zip(extra, levels, strict=True)]
     for name in _names(table.descriptors for table in tables):
         own = [table.descriptors.get(name, SILENT) for table in tables]
-        dims = tuple(_names(descriptor.dims for descriptor in own))
+        dims = tuple(_names({descriptor.dims: None for descriptor in own}))
         known: dict[tuple[Any, ...], Any] = {}
         for table, descriptor, tail in zip(tables, own, tails, strict=True):
             if descriptor.dims == dims and not tail:
@@ -140,7 +140,7 @@ def _joined_descriptors(
                 values = _spread(completed(descriptor, table), dims, table)
                 known.update({(*key, *tail): value for key, value in values.items()})
         target = f"{name}_recorded" if name in telling else name
-        joined[target] = Descriptor(dims=(*dims, *telling), values=known, keep=tuple(_names(descriptor.keep for descriptor in own)))
+        joined[target] = Descriptor(dims=(*dims, *telling), values=known, keep=tuple(_names({descriptor.keep: None for descriptor in own})))
     return joined
 
 

@@ -7,6 +7,7 @@ no others. The counters below are one per benchmark, not per run: only the clock
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from operator import itemgetter, lt
@@ -21,7 +22,7 @@ from perfarray.readers.numbers import numbers, positive
 from perfarray.readers.opening import Source
 from perfarray.readers.spec.agreement import agree as agree
 from perfarray.readers.spec.suites import suite_name
-from perfarray.tables.columns import Column, Descriptor, Metric, Table, column_of, constant_column, row_in_parent
+from perfarray.tables.columns import Column, Descriptor, Metric, Table, column_of, constant_column
 from perfarray.tables.descriptions.readings import machine_numbers, stated
 
 NAME = "spec_text"
@@ -262,14 +263,17 @@ class Cells(NamedTuple):
 
 def _cells(names: tuple[str, ...], peak: tuple[bool, ...], missing: tuple[bool, ...]) -> Cells:
     """Number the runs of each benchmark and tuning: reports of one suite share the answer."""
-    benchmarks = column_of(names)
-    executions = row_in_parent([benchmarks.codes, np.array(peak, dtype=np.intp)], len(names))
     runs: dict[tuple[str, bool], list[int]] = {}
+    seen: Counter[tuple[str, bool]] = Counter()
+    executions = []
     for row, cell in enumerate(zip(names, peak, strict=True)):
+        executions.append(seen[cell])
+        seen[cell] += 1
         if not missing[row]:
             runs.setdefault(cell, []).append(row)
     several = [rows for rows in runs.values() if len(rows) > 1]
-    return Cells(benchmarks, executions, tuple(itemgetter(*rows) for rows in several), tuple(map(len, several)))
+    takers = tuple(itemgetter(*rows) for rows in several)
+    return Cells(column_of(names), np.array(executions, dtype=np.intp), takers, tuple(map(len, several)))
 
 
 BASE = Descriptor(dims=(), values={(): "base"})
