@@ -9,6 +9,7 @@ from perfarray.conventions import BENCHMARK
 from perfarray.numerics.types import Floats
 from perfarray.speedups.numerics.proportion import benchmarks_needed, proportion_limits
 from perfarray.timings.apply import Output, apply
+from perfarray.timings.notes import noted
 from perfarray.timings.resolve import check_dim
 from perfarray.timings.validation import check_between, check_choice, check_confidence_level, check_number
 
@@ -92,7 +93,7 @@ def accelerated_proportion(
         return *found, b, a, reliable, by_chance
 
     attrs: dict[str, Hashable] = {"result": "accelerated_proportion", "method": method, "confidence_level": level, "across": across}
-    return apply(
+    result = apply(
         kernel,
         flags,
         risk,
@@ -108,6 +109,7 @@ def accelerated_proportion(
         },
         attrs=attrs | REMARKS,
     )
+    return noted(result)
 
 
 def _flags(significant: xr.DataArray | xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:

@@ -118,12 +118,8 @@ def estimator_stability(
         A coordinate of the data, or an array along some of its dims: the load of the machine at each run.
     load_bins : sequence of float, optional
         With `load`, edges of classes: the answer then has a dim `load`, and each class keeps its runs in order.
-    value : str, optional
-        The level whose repetitions are runs; lower levels are averaged first. Default: `execution`, else the lowest level.
-    levels : str or tuple of str, optional
-        The nest from the outside in; default: the repetition dims present.
-    metric : str or list of str, optional
-        Variable(s) of a Dataset.
+    value, levels, metric
+        As for `run_estimate`.
 
     Returns
     -------
