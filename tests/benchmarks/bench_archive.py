@@ -20,6 +20,7 @@ import dask
 import dask.array
 import numpy as np
 import xarray as xr
+from interleaved import compared
 
 import perfarray
 
@@ -65,17 +66,21 @@ def measure(machines: int, chunk: int) -> None:
     print(machines, *(f"{after - before:.3f}" for before, after in pairwise(marks)), f"{peak:.0f}")
 
 
-def main(chunk: int, sizes: tuple[int, ...]) -> None:
+def main(chunk: int = CHUNK, sizes: tuple[int, ...] = MACHINES) -> None:
     """Print a row for every size."""
     print(f"chunks of {chunk} machines; seconds, microseconds a machine, peak memory of the process")
     print(f"{'machines':>10} {'write':>9} {'components':>11} {'intervals':>10} {'us/machine':>11} {'peak MB':>8} {'archive MB':>11}")
+    found = []
     for machines in sizes:
         call = [sys.executable, __file__, "--measure", str(chunk), str(machines)]
         said = subprocess.run(call, check=True, capture_output=True, text=True).stdout.split()
         write, components, intervals, peak = (float(number) for number in said[1:])
         each = 1e6 * (write + components + intervals) / machines
+        found.append((each, peak))
         size = machines * len(BENCHMARKS) * RUNS * 8 / 2**20
         print(f"{machines:>10} {write:>9.2f} {components:>11.2f} {intervals:>10.2f} {each:>11.1f} {peak:>8.0f} {size:>11.1f}", flush=True)
+    for name, last, first in zip(("time of a machine", "peak memory"), found[-1], found[0], strict=True):
+        compared(f"{name}, {sizes[-1]} machines", f"{sizes[0]} machines", last / first)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+from interleaved import compared
 from scipy import stats
 
 from perfarray.numerics.bootstrap import Draws
@@ -120,9 +121,10 @@ def main(rounds: int = 5) -> None:
         print(f"{name:<20} {1e6 * statistics.median(times[name] for times in found):10.1f} us a replicate")
     for engine in engines:
         ratios = {peer: statistics.median(times[peer] / times[engine] for times in found) for peer in peers}
-        print(f"{engine:<20} is faster than " + ", ".join(f"{peer} {ratio:.1f}" for peer, ratio in ratios.items()))
+        for peer, value in ratios.items():
+            compared(peer, engine, value)
     if "numba" in engines:
-        print(f"two threads          {statistics.median(times['numba'] / times['numba, two threads'] for times in found):.2f}")
+        compared("numba", "numba, two threads", statistics.median(times["numba"] / times["numba, two threads"] for times in found))
 
 
 if __name__ == "__main__":

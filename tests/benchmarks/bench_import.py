@@ -6,7 +6,7 @@ python tests/benchmarks/bench_import.py
 import subprocess
 import sys
 
-from interleaved import interleaved, ratio, report
+from interleaved import compared, interleaved, ratio, report
 
 
 def importing(module: str):
@@ -14,7 +14,12 @@ def importing(module: str):
     return lambda: subprocess.run([sys.executable, "-c", f"import {module}"], check=True)
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Print times and the ratio."""
     found = interleaved({module: importing(module) for module in ("xarray", "perfarray")}, rounds=15, budget=0.0)
     report("import", found)
-    print(f"  perfarray / xarray {ratio(found, 'perfarray', 'xarray'):.3f}")
+    compared("import perfarray", "import xarray", ratio(found, "perfarray", "xarray"))
+
+
+if __name__ == "__main__":
+    main()

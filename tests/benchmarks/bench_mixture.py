@@ -11,7 +11,7 @@ import itertools
 import warnings
 
 import numpy as np
-from interleaved import interleaved, ratio, report
+from interleaved import compared, interleaved, ratio, report
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
@@ -106,7 +106,8 @@ def main() -> None:
     for name in ("numpy", "numba", "numpy to the maximum", "numba to the maximum"):
         scale = SAMPLES / PART
         own, same = (scale * ratio(found, peer, name) for peer in ("scikit-learn, part", "scikit-learn, our start, part"))
-        print(f"  scikit-learn / {name:<22} {own:6.1f} (its own start), {same:6.1f} (ours)")
+        compared("scikit-learn, its own start", f"mixtures, {name}", own)
+        compared("scikit-learn, our start", f"mixtures, {name}", same)
     print(f"  to the maximum, against scikit-learn from k-means: {worse(part, False)}, from our start: {worse(part, True)}")
     sample = values[(~np.isnan(values)).sum(axis=-1) >= SIZE][:1, :SIZE]
     drawn = np.random.default_rng(1).choice(sample[0], (REFITTED, SIZE))
@@ -119,7 +120,7 @@ def main() -> None:
     found = interleaved(variants, rounds=3)
     report(f"{REFITS} refits of a sample of {SIZE}", found)
     for name in ("numpy", "numba"):
-        print(f"  scikit-learn / {name:<22} {REFITS / REFITTED * ratio(found, 'scikit-learn, part', name):6.1f}")
+        compared("scikit-learn", f"refits, {name}", REFITS / REFITTED * ratio(found, "scikit-learn, part", name))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ so its p-value is another one, and only its time is compared. All use the geomet
 """
 
 import numpy as np
-from interleaved import interleaved, ratio, report
+from interleaved import compared, interleaved, ratio, report
 from scipy import stats
 
 import perfarray
@@ -58,7 +58,7 @@ def main() -> None:
     report(f"{BENCHMARKS} benchmarks x {RUNS} runs, {EXCHANGES} exchanges", found)
     for peer in ("permuted", "scipy"):
         for own in ("ours", "ours, labelled"):
-            print(f"  {peer} / {own}: {ratio(found, peer, own):.0f}")
+            compared(peer, own, ratio(found, peer, own))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from pathlib import Path
 
+from interleaved import compared
+
 import perfarray
 
 SHARED = Path(os.environ.get("PERFARRAY_SHARED", Path(__file__).resolve().parents[3] / "shared"))
@@ -68,6 +70,8 @@ def main() -> None:
         medians = {label: statistics.median(one[label] for one in rounds) for label in works}
         parts = [f"{label} {value * 1e3:.1f} ms ({value / medians['json.load']:.2f})" for label, value in medians.items()]
         print(f"{name}, {len(files)} files: " + ", ".join(parts))
+        for label in list(works)[1:]:
+            compared(f"{name}: {label}", "json.load", statistics.median(one[label] / one["json.load"] for one in rounds))
 
 
 if __name__ == "__main__":

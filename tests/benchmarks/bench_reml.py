@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import xarray as xr
-from interleaved import interleaved, ratio, report
+from interleaved import compared, interleaved, ratio, report
 from statsmodels.regression.mixed_linear_model import MixedLM
 
 from perfarray.numerics.nested_anova import nested_anova
@@ -39,9 +39,9 @@ def against_anova() -> None:
         rounds=9,
     )
     report("150 x 100 x 64 values, 10 % missing", found)
-    print(f"  formula: reml / anova {ratio(found, 'formula, reml', 'formula, anova'):.2f}")
-    labels = ratio(found, 'variance_components(method="reml")', "variance_components()")
-    print(f"  with labels and limits: reml / anova {labels:.2f}")
+    compared("formula, reml", "formula, anova", ratio(found, "formula, reml", "formula, anova"))
+    reml = 'variance_components(method="reml")'
+    compared(reml, "variance_components()", ratio(found, reml, "variance_components()"))
 
 
 def against_mixed_model() -> None:
@@ -68,9 +68,14 @@ def against_mixed_model() -> None:
     )
     report("30 x 30 x 30 values, 10 % missing", found)
     for name in list(found)[1:]:
-        print(f"  MixedLM / {name}: {ratio(found, 'MixedLM.fit (model built before)', name):.0f}")
+        compared("MixedLM.fit (model built before)", name, ratio(found, "MixedLM.fit (model built before)", name))
+
+
+def main() -> None:
+    """Print times and ratios."""
+    against_anova()
+    against_mixed_model()
 
 
 if __name__ == "__main__":
-    against_anova()
-    against_mixed_model()
+    main()

@@ -15,6 +15,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 import xarray as xr
+from interleaved import compared
 from scipy import stats
 
 import perfarray
@@ -103,7 +104,8 @@ def main(rounds: int = 5) -> None:
             ratios = {
                 peer: statistics.median(b / a for a, b in zip(found[name], found[peer], strict=True)) for peer in ("scipy", "groupby.apply")
             }
-            print(f"{name:<20} is faster than " + ", ".join(f"{peer} {ratio:.0f}" for peer, ratio in ratios.items()))
+            for peer, value in ratios.items():
+                compared(peer, name, value)
 
 
 if __name__ == "__main__":

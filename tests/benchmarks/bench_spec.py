@@ -8,7 +8,7 @@ import os
 import warnings
 from pathlib import Path
 
-from interleaved import interleaved, ratio, report
+from interleaved import compared, interleaved, ratio, report
 
 import perfarray
 from perfarray.readers.finding import Found
@@ -39,7 +39,7 @@ def main() -> None:
     times = interleaved(variants)
     report(f"{len(paths)} reports, {sum(path.stat().st_size for path in paths) / 1e6:.1f} MB", times)
     for name in list(variants)[1:]:
-        print(f"  {name:<40} {ratio(times, name, 'bytes, split into lines'):9.1f} times the bytes and lines")
+        compared(name.strip(), "bytes, split into lines", ratio(times, name, "bytes, split into lines"))
 
 
 if __name__ == "__main__":

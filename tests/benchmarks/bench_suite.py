@@ -10,7 +10,7 @@ import time
 import tracemalloc
 
 import numpy as np
-from interleaved import interleaved, ratio, report
+from interleaved import compared, interleaved, ratio, report
 from scipy import stats
 
 from perfarray.numerics.bootstrap import Draws
@@ -51,7 +51,7 @@ def main() -> None:
     }
     found = interleaved(variants, rounds=9)
     report(f"{BENCHMARKS} benchmarks x {RUNS} runs, {REPLICATES} replicates", found)
-    print(f"  scipy / ours, per machine: {20 * ratio(found, 'scipy, 1 machine', 'ours, 20 machines'):.0f}")
+    compared("scipy, a machine", "ours, a machine", 20 * ratio(found, "scipy, 1 machine", "ours, 20 machines"))
     cases = {
         "means": (SCORE, "percentile"),
         "medians": (SCORE._replace(statistic="median"), "percentile"),

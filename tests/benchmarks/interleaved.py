@@ -28,6 +28,16 @@ def ratio(found: Mapping[str, list[float]], over: str, under: str) -> float:
     return statistics.median(a / b for a, b in zip(found[over], found[under], strict=True))
 
 
+TABLE: list[tuple[str, str, float]] = []
+"""What was compared so far: what takes longer, than what, how many times as long."""
+
+
+def compared(over: str, under: str, value: float) -> None:
+    """Print one ratio of times, and keep it for the table of the runner."""
+    TABLE.append((over, under, value))
+    print(f"  {over} / {under}: {value:.2f}")
+
+
 def report(title: str, found: Mapping[str, list[float]]) -> None:
     """Print the median time of every variant."""
     print(title)
