@@ -64,8 +64,8 @@ def goodness_of_fit(
     resolution : float, optional
         What the data are rounded to, in their units: drawn values are rounded likewise. Without it the test rejects rounded data too
         often, since they have ties and what is drawn has none.
-    rng : int, numpy.random.Generator, optional
-        Seed. Every cell has random numbers of its own, which do not depend on the order of dims or on chunks.
+    rng : optional
+        As for `mean_difference`.
     alpha : float
         The risk that the critical value belongs to.
     tolerance : float, optional
@@ -73,12 +73,8 @@ def goodness_of_fit(
         goes on to the maximum, which takes several times as long.
     progress : bool
         Show a progress bar that counts cells; a lazy result has none.
-    value : str, optional
-        The level whose repetitions are runs; lower levels are averaged first. Default: `execution`, else the lowest level.
-    levels : str or tuple of str, optional
-        The nest from the outside in; default: the repetition dims present.
-    metric : str or list of str, optional
-        Variable(s) of a Dataset.
+    value, levels, metric : optional
+        As for `fit_mixture`.
 
     Returns
     -------

@@ -250,8 +250,8 @@ class GaussianMixture(Result):
         ----------
         n : int
             How many for each cell.
-        rng : int, numpy.random.Generator, optional
-            Seed. Every cell has random numbers of its own, which do not depend on the order of the dims.
+        rng : optional
+            Seed, as for `mean_difference`.
 
         Returns
         -------

@@ -12,7 +12,7 @@ import numba
 import numpy as np
 
 from perfarray.mixtures.numerics.em import CALM, FLOOR, GAIN, LOG_2PI, MOST_STEPS, MOVED, SETTLED, TINY, Task
-from perfarray.mixtures.numerics.pool import Samples, Theta
+from perfarray.mixtures.numerics.pool import Run, Samples, Theta
 from perfarray.numerics.types import Floats, Integers, Mask
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -104,7 +104,7 @@ def _log(x: float) -> Any:
     return exponent * 0.6931471805599453 + 2.0 * f * p
 
 
-def em_compiled(samples: Samples, starts: Integers, equal: bool, task: Task) -> tuple[Any, ...]:
+def em_compiled(samples: Samples, starts: Integers, equal: bool, task: Task) -> Run:
     """Run plain EM for one number of components and one model on many samples.
 
     Parameters
@@ -117,22 +117,18 @@ def em_compiled(samples: Samples, starts: Integers, equal: bool, task: Task) -> 
         Whether there is one variance.
     task : Task
         Where to stop.
-
-    Returns
-    -------
-    tuple
-        Weights, means and variances (sample, component); log-likelihood, steps, converged, floored (sample,).
     """
     found = _found(np.full((len(samples.n), 3, starts.shape[-1] - 1), np.nan))
     _fit_all(_contiguous(samples), samples.jacobian, np.ascontiguousarray(starts, np.intp), equal, task, found)
-    return (tuple(found.theta[:, part].copy() for part in range(3)), *found[1:])
+    return Run(Theta(*np.moveaxis(found.theta, 1, 0)), *found[1:])
 
 
-def finish_compiled(samples: Samples, start: Theta, equal: bool, forced: bool) -> tuple[Any, ...]:
-    """Go on from some parameters to the maximum, plain EM and then squared extrapolation; returns what `em_compiled` does."""
-    found = _found(np.ascontiguousarray(np.stack(start, axis=1)))
+def finish_compiled(samples: Samples, run: Run, equal: bool, forced: bool) -> Run:
+    """Go on from where EM arrived to the maximum: plain EM, and then squared extrapolation."""
+    found = _found(np.ascontiguousarray(np.stack(run.theta, axis=1)))
     _finish_all(_contiguous(samples), samples.jacobian, equal, Task(CALM, forced, False), found)
-    return (tuple(found.theta[:, part].copy() for part in range(3)), *found[1:])
+    theta = Theta(*np.moveaxis(found.theta, 1, 0))
+    return Run(theta, found.loglik, run.n_iterations + found.steps, found.converged, run.floored | found.floored)
 
 
 def _contiguous(samples: Samples) -> Samples:

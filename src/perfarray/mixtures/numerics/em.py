@@ -49,14 +49,17 @@ def em(samples: Samples, candidates: Sequence[Candidate], task: Task, engine: st
         runs.append(_unfinished(Theta(*(np.full((size, number), np.nan) for _ in range(3))), size))
         starts.append(quantile_classes(samples.raw, samples.n, number))
     fitted = [np.flatnonzero((np.diff(own, axis=-1) > 0).all(axis=-1)) for own in starts]
-    for run, own, rows, (_, equal) in zip(runs, starts, fitted, candidates, strict=True):
+    for run in runs:
         run.floored[:] = True
-        if engine != "numpy":
-            run.put(rows, _em_compiled(samples.take(rows), own[rows], equal, task))
-        else:
-            run.theta.put(rows, Theta(*parameters_of_classes(*samples.take(rows)[:2], own[rows], equal)))
-    if engine == "numpy":
-        run_pooled(samples, runs, fitted, candidates, lambda pool, run: _em_pool(pool, run, task))
+    if engine != "numpy":
+        from perfarray.mixtures.numerics.compiled import em_compiled
+
+        for run, own, rows, (_, equal) in zip(runs, starts, fitted, candidates, strict=True):
+            run.put(rows, em_compiled(samples.take(rows), own[rows], equal, task))
+        return runs
+    for run, own, rows, (_, equal) in zip(runs, starts, fitted, candidates, strict=True):
+        run.theta.put(rows, Theta(*parameters_of_classes(samples.values[rows], samples.weights[rows], own[rows], equal)))
+    run_pooled(samples, runs, fitted, candidates, lambda pool, run: _em_pool(pool, run, task))
     return runs
 
 
@@ -67,24 +70,10 @@ def finish(
     if engine == "numpy":
         run_pooled(samples, runs, fitted, candidates, lambda pool, run: _finished(pool, run, forced))
         return
-    for run, rows, (_, equal) in zip(runs, fitted, candidates, strict=True):
-        run.put(rows, _finished_compiled(samples.take(rows), run.take(rows), equal, forced))
-
-
-def _em_compiled(samples: Samples, starts: Integers, equal: bool, task: Task) -> Run:
-    """Let the compiled engine run EM."""
-    from perfarray.mixtures.numerics.compiled import em_compiled
-
-    theta, *found = em_compiled(samples, starts, equal, task)
-    return Run(Theta(*theta), *found)
-
-
-def _finished_compiled(samples: Samples, run: Run, equal: bool, forced: bool) -> Run:
-    """Let the compiled engine go on to the maximum."""
     from perfarray.mixtures.numerics.compiled import finish_compiled
 
-    theta, loglik, steps, converged, floored = finish_compiled(samples, run.theta, equal, forced)
-    return Run(Theta(*theta), loglik, run.n_iterations + steps, converged, run.floored | floored)
+    for run, rows, (_, equal) in zip(runs, fitted, candidates, strict=True):
+        run.put(rows, finish_compiled(samples.take(rows), run.take(rows), equal, forced))
 
 
 def _em_pool(pool: Pool, run: Run, task: Task) -> Run:

@@ -275,35 +275,33 @@ def resampled(
     Limits
         Of shape (...), or (..., system); limits are NaN where a number of units is unknown or below 2.
     """
-    shape = (*cells.shape, len(systems)) if each else cells.shape
-    estimate = np.array(np.broadcast_to(metric([system.own for system in systems]), shape))
-    replicates = np.full((*shape, drawing.n_resamples + 1), np.nan)
-    replicates[..., 0] = estimate
-    if drawing.n_resamples:
-        for place in np.ndindex(cells.shape):  # cell by cell: each has a stream of its own
-            redrawn = [
-                _redrawn(_at(system, place, cells.shape), int(cells[place]), number, drawing) for number, system in enumerate(systems)
-            ]
-            found = [fit for fit in redrawn if fit is not None]
-            if len(found) == len(systems):
-                replicates[(*place, ..., slice(1, None))] = np.moveaxis(metric(found), 0, -1)
-    return limits_from(replicates, drawing.confidence_level)
+    return limits_from(_replicates(systems, cells, metric, drawing, each), drawing.confidence_level)
 
 
 def resampled_modes(system: System, cells: Integers, drawing: Drawing) -> tuple[Limits, Floats]:
     """Count the modes of mixtures; return the count with percentile limits, and the share of refitted samples that agree with it."""
-    replicates = np.full((*cells.shape, drawing.n_resamples + 1), np.nan)
-    replicates[..., 0] = _count(system.own)
-    if drawing.n_resamples:
-        for place in np.ndindex(cells.shape):  # cell by cell: each has a stream of its own
-            found = _redrawn(_at(system, place, cells.shape), int(cells[place]), 0, drawing)
-            if found is not None:
-                replicates[(*place, slice(1, None))] = _count(found)
+    replicates = _replicates([system], cells, lambda own: _count(own[0]), drawing)
     drawn = replicates[..., 1:]
     stable = (drawn == replicates[..., :1]).mean(axis=-1) if drawing.n_resamples else np.full(cells.shape, np.nan)
     stable = np.where(np.isnan(drawn).any(axis=-1), np.nan, stable)
     limits = limits_from(replicates, drawing.confidence_level)
     return Limits(limits.estimate, np.floor(limits.lower), np.ceil(limits.upper)), stable
+
+
+def _replicates(
+    systems: Sequence[System], cells: Integers, metric: Callable[[Sequence[Scaled]], Floats], drawing: Drawing, each: bool = False
+) -> Floats:
+    """Return a metric of mixtures, and of those fitted to samples drawn from them, along the last axis."""
+    shape = (*cells.shape, len(systems)) if each else cells.shape
+    replicates = np.full((*shape, drawing.n_resamples + 1), np.nan)
+    replicates[..., 0] = metric([system.own for system in systems])
+    if drawing.n_resamples:
+        for place in np.ndindex(cells.shape):  # cell by cell: each has a stream of its own
+            own = [_at(system, place, cells.shape) for system in systems]
+            found = [fit for number, one in enumerate(own) if (fit := _redrawn(one, int(cells[place]), number, drawing)) is not None]
+            if len(found) == len(systems):
+                replicates[(*place, ..., slice(1, None))] = np.moveaxis(metric(found), 0, -1)
+    return replicates
 
 
 def _at(system: System, place: tuple[int, ...], shape: tuple[int, ...]) -> System:
