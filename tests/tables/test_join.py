@@ -1,0 +1,78 @@
+"""Tables under one another: what each knows stays with its labels; nothing depends on which objects tables share."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from perfarray.tables.build import build
+from perfarray.tables.columns import Column, Descriptor, Metric, Table, column_of, constant_column
+from perfarray.tables.join import join_tables
+from perfarray.timings.notes import Note
+
+
+def table(*benchmarks, machine="a", values=None, **more):
+    """Return a table with one row per benchmark, in seconds."""
+    n = len(benchmarks)
+    labels = {"benchmark": column_of(benchmarks), "machine": constant_column(machine, n)}
+    times = Metric(values=np.arange(1.0, n + 1) if values is None else np.array(values))
+    return Table(labels=labels, levels={"execution": np.zeros(n, dtype=np.intp)}, metrics={"time": times}, metric="time", **more)
+
+
+def of_machine(machine, value):
+    """Return what is known of one machine."""
+    return Descriptor(dims=("machine",), values={(machine,): value}, keep=("machine",))
+
+
+def joined(*tables):
+    """Return the array of tables whose places say nothing."""
+    return build(join_tables(tables, [{}] * len(tables), [{}] * len(tables)))
+
+
+def test_labels_in_order_of_first_appearance():
+    """Whatever codes each table has for them."""
+    found = joined(table("fft", "sort"), table("sort", "hash", machine="b"))
+    assert found["benchmark"].values.tolist() == ["fft", "sort", "hash"]
+    np.testing.assert_array_equal(found["time"].values[..., 0], [[1, np.nan], [2, 1], [np.nan, 2]])
+
+
+def test_shared_and_equal_columns_are_the_same():
+    """Tables that share a column and tables with equal columns of their own give the same array."""
+    one = table("fft", "sort", descriptors={"cpu": of_machine("a", "X")})
+    column = Column(codes=one.labels["benchmark"].codes.copy(), labels=["fft", "sort"])
+    for benchmarks in (one.labels["benchmark"], column):
+        two = replace(table("fft", "sort", machine="b"), labels={"benchmark": benchmarks, "machine": constant_column("b", 2)})
+        found = joined(one, replace(two, descriptors={"cpu": of_machine("b", "Y")}))
+        assert found["cpu"].values.tolist() == ["X", "Y"]
+        np.testing.assert_array_equal(found["time"].values[..., 0], [[1, 1], [2, 2]])
+
+
+def test_what_a_table_does_not_know():
+    """A descriptor is `unknown` for the labels of a table without it, a mark is False, a metric NaN."""
+    energy = {"time": Metric(values=np.array([5.0])), "energy": Metric(values=np.array([7.0]), units="J")}
+    one = table("fft", descriptors={"cpu": of_machine("a", "X")}, marks={"failed": np.array([True])})
+    found = joined(one, replace(table("fft", machine="b"), metrics=energy))
+    assert found["cpu"].values.tolist() == ["X", "unknown"]
+    assert found["failed"].values.ravel().tolist() == [True, False]
+    np.testing.assert_array_equal(found["energy"].values.ravel(), [np.nan, 7.0])
+
+
+def test_what_is_known_of_the_whole():
+    """Counts add up, attrs stay where all say the same, notes are all kept; nothing else becomes an attr."""
+    note = Note("odd", "something is odd")
+    one = table(
+        "fft", counts={"n_tied": 2}, attrs={"runs": "one"}, level_names={"session": "001"}, parts={"benchmark": ["fft"]}, format="x"
+    )
+    two = replace(one, labels={"benchmark": column_of(["sort"]), "machine": constant_column("a", 1)}, counts={"n_tied": 3}, notes=(note,))
+    both = join_tables([one, two], [{}, {}], [{}, {}])
+    assert both.notes == (note,)
+    assert build(both).attrs == {"format": "x", "metric": "time", "n_tied": 5, "runs": "one"}
+    other = join_tables([one, replace(two, format="y", attrs={"runs": "two"})], [{}, {}], [{}, {}])
+    assert build(other).attrs == {"metric": "time", "n_tied": 5}
+
+
+def test_one_name_for_two_things():
+    """Units must agree."""
+    other = replace(table("sort"), metrics={"time": Metric(values=np.array([1.0]), units="J")})
+    with pytest.raises(ValueError, match="'time' means different things in different files"):
+        joined(table("fft"), other)
