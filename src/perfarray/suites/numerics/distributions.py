@@ -186,7 +186,7 @@ def equal_counts(suite: Suite) -> Integers:
     return np.where(usable, total[:, 0], 0)
 
 
-def _together(count: int, benchmarks: int) -> int:
+def _per_table(count: int, benchmarks: int) -> int:
     """Return how many benchmarks share a table."""
     together = 1
     while count > 1 and together < benchmarks and count ** (together + 1) <= TABLE:
@@ -199,7 +199,7 @@ def _blocks(suite: Suite, cells: Integers, drawing: Drawing) -> Iterator[Block]:
     counts, benchmarks = equal_counts(suite), suite.runs.shape[1]
     size = max(1, (BATCH_COMPILED if drawing.engine == "numba" else BATCH) // drawing.n_resamples)
     for count in np.unique(counts[counts > 0]).tolist():
-        together = _together(count, benchmarks)
+        together = _per_table(count, benchmarks)
         every = np.flatnonzero(counts == count)
         for first in range(0, len(every), size):
             places = every[first : first + size]

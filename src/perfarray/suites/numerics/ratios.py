@@ -110,7 +110,7 @@ def t_interval(sides: Sides, matched: Mask, score: Score) -> ScoreRatio:
         lower, upper = np.exp(log - half), np.exp(log + half)
         statistic = np.where(error == 0, np.where(np.abs(log) < CERTAIN, 0.0, np.copysign(np.inf, log)), log / error)
     below, above = t_probability(statistic, df), t_probability(-statistic, df)
-    return ScoreRatio(np.exp(log), *_asked(lower, upper, score), error, df, _pvalue(below, above, score), n)
+    return ScoreRatio(np.exp(log), *_limits(lower, upper, score), error, df, _pvalue(below, above, score), n)
 
 
 def _units(sides: Sides, matched: Mask) -> Floats:
@@ -161,7 +161,7 @@ def _over_benchmarks(sides: Sides, matched: Mask, score: Score) -> UnitSummary:
     return UnitSummary(*(np.asarray(part)[..., None] for part in found))
 
 
-def _asked(lower: Floats, upper: Floats, score: Score) -> tuple[Floats, Floats]:
+def _limits(lower: Floats, upper: Floats, score: Score) -> tuple[Floats, Floats]:
     """Return both limits, or the one a one-sided interval has."""
     if score.alternative == "greater":
         return lower, np.where(np.isnan(lower), np.nan, np.inf)
@@ -284,7 +284,7 @@ def bootstrap_interval(drawn: Drawn, matched: Mask, score: Score, draws: Draws, 
 def _read_off(found: Bootstrap, known: Floats, n: Floats, score: Score) -> ScoreRatio:
     """Read limits, p-value and standard error off the replicates; one unit shows no spread."""
     limits = limits_of(found, score.tails)
-    lower, upper = _asked(limits.lower, limits.upper, score)
+    lower, upper = _limits(limits.lower, limits.upper, score)
     with np.errstate(divide="ignore", invalid="ignore"):
         error = np.std(np.log(found.replicates), axis=-1, ddof=1)
     pvalue = _pvalue(*one_sided(found, 1.0), score)
