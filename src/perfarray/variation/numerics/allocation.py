@@ -137,31 +137,37 @@ def score(task: Task, n: Floats) -> Floats:
 
 def totals_for(task: Task, n: Floats) -> Floats:
     """Return the continuous totals (cells, tops, L) for outermost counts (cells, tops); infinite where none meets the limit."""
-    a, d = task.variance[:, None, 1:], task.cost[:, None, 1:]
-    rates, top = pooled_rates(task.variance[:, 1:], task.cost[:, 1:])[:, None], n[..., None]
+    a, d, top = task.variance[:, None, :0:-1], task.cost[:, None, :0:-1], n[..., None]
+    rates = pooled_rates(task.variance[:, 1:], task.cost[:, 1:])[:, None, ::-1]
     if task.by_budget:
-        lower = share_out(a, d, rates, top, budget=task.limit[:, None] - task.cost[:, :1] * n)
+        lower = share_out(a, d, rates, top, budget=task.limit[:, None] - task.cost[:, :1] * n, ordered=True)
     else:
         with np.errstate(divide="ignore", invalid="ignore"):
-            lower = share_out(a, d, rates, top, variance_wanted=(task.limit[:, None] / task.quantile(n)) ** 2 - task.variance[:, :1] / n)
-    return np.concatenate([top, lower], axis=-1)
+            wanted = (task.limit[:, None] / task.quantile(n)) ** 2 - task.variance[:, :1] / n
+        lower = share_out(a, d, rates, top, variance_wanted=wanted, ordered=True)
+    return np.concatenate([top, lower[..., ::-1]], axis=-1)
 
 
-def share_out(variance: Floats, cost: Floats, rates: Floats, low: Floats, *, budget: Any = None, variance_wanted: Any = None) -> Floats:
+def share_out(
+    variance: Floats, cost: Floats, rates: Floats, low: Floats, *, budget: Any = None, variance_wanted: Any = None, ordered: bool = False
+) -> Floats:
     """Return the totals x = max(low, s sqrt(rates)) along the last axis, where s spends the budget, or reaches the variance wanted.
 
     The price is the largest, over how many of the totals are held at `low`, of a line in s; the variance is the smallest of lines in
-    1 / s: so s is the smallest of those lines' solutions. Infinite where no finite s reaches the variance.
+    1 / s: so s is the smallest of those lines' solutions. Infinite where no finite s reaches the variance. `ordered` says that the s at
+    which they leave `low` ascend already.
     """
     a, d, root, low = np.broadcast_arrays(variance, cost, np.sqrt(rates), low)
     with np.errstate(divide="ignore", invalid="ignore"):
-        order = np.argsort(np.where(root > 0, low / root, np.inf), axis=-1, kind="stable")
         if budget is not None:
             free, fixed, limit = d * root, d * low, np.asarray(budget)
         else:
             free, fixed, limit = np.where(root > 0, a / root, 0.0), a / low, np.asarray(variance_wanted)
-        summed, held = (np.cumsum(np.take_along_axis(part, order, axis=-1), axis=-1) for part in (free, fixed))
         whole_of_it = fixed.sum(axis=-1)
+        if not ordered:
+            order = np.argsort(np.where(root > 0, low / root, np.inf), axis=-1, kind="stable")
+            free, fixed = (np.take_along_axis(part, order, axis=-1) for part in (free, fixed))
+        summed, held = np.cumsum(free, axis=-1), np.cumsum(fixed, axis=-1)
         lines = (limit[..., None] - (whole_of_it[..., None] - held)) / summed
         if budget is not None:
             scale = np.where(summed > 0, lines, np.inf).min(axis=-1, initial=np.inf)
