@@ -223,3 +223,13 @@ def test_a_cell_without_runs_has_none():
     found = times.perf.fit_mixture().to_dataset().sel(version="b")
     assert found["n"] == 0
     assert np.isnan(found["n_components"])
+
+
+def test_a_lazy_fit_tells_after_computing():
+    """What has to be counted is not computed at the call, and is there afterwards."""
+    pytest.importorskip("dask")
+    times = perfarray.from_samples({"constant": [1.0, 1.0, 1.0], "two": [1.0, 2.0, 2.5]}, dim="benchmark").chunk({"benchmark": 1})
+    lazy = times.perf.fit_mixture(max_components=1).to_dataset()
+    assert lazy.perf.notes() == ()
+    (note,) = lazy.compute().perf.notes()
+    assert (note.code, note.values["names"]) == ("constant", ["constant"])
