@@ -10,6 +10,7 @@ import re
 import warnings
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -37,6 +38,9 @@ LONGEST = 1 << 16
 
 MISSING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "none"]
 """How a missing number is written; a label may be any of these but the empty one."""
+
+EXACT: dict[str, Any] = {"float_precision": "round_trip"} if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1) else {}
+"""Numbers to the last digit: from 3.1 on pandas knows no other way, and warns where it is asked for this one."""
 
 FOREIGN = (("benchmark", "time", "ratio"),)
 """Headers that look tidy and belong to another format: SPEC runs, whose rows hold sums and scores too."""
@@ -156,6 +160,7 @@ def _frame(source: Source) -> pd.DataFrame:
                 index_col=False,
                 names=columns,
                 header=0,
+                **EXACT,
             )
         except (ValueError, pd.errors.ParserError) as error:
             _check_width(source, text, columns)
