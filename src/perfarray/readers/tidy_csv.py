@@ -150,7 +150,7 @@ def _frame(source: Source) -> pd.DataFrame:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", pd.errors.ParserWarning)
         try:
-            frame = pd.read_csv(
+            frame: pd.DataFrame = pd.read_csv(
                 io.StringIO(text),
                 sep=_separator(source.text[:LONGEST]),
                 skipinitialspace=True,
