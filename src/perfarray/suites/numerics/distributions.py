@@ -197,9 +197,10 @@ def _per_table(count: int, benchmarks: int) -> int:
 def _blocks(suite: Suite, cells: Integers, drawing: Drawing) -> Iterator[Block]:
     """Return the cells with equal counts, as many at a time as are drawn together."""
     counts, benchmarks = equal_counts(suite), suite.runs.shape[1]
-    size = max(1, (BATCH_COMPILED if drawing.engine == "numba" else BATCH) // drawing.n_resamples)
     for count in np.unique(counts[counts > 0]).tolist():
         together = _per_table(count, benchmarks)
+        kept = drawing.n_resamples * -(-benchmarks // together)
+        size = max(1, (BATCH_COMPILED if drawing.engine == "numba" else BATCH) // kept)
         every = np.flatnonzero(counts == count)
         for first in range(0, len(every), size):
             places = every[first : first + size]

@@ -23,7 +23,7 @@ TABLE = 1 << 14
 MOST = 1_000_000
 """Most exchanges that `exact` enumerates."""
 
-BLOCK = 1 << 20
+BLOCK = 1 << 17
 """Units or table entries that are looked at together: what bounds the memory. It changes no number."""
 
 TIES = 1e-10

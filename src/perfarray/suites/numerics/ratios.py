@@ -16,9 +16,9 @@ from perfarray.numerics.levels import UnitSummary, summarise_units
 from perfarray.numerics.random import BENCHMARKS, UNITS, Streams
 from perfarray.numerics.suite import Sides, run_statistic, smallest_number, suite_mean, suite_weights, transform
 from perfarray.numerics.types import Floats, Integers, Mask
-from perfarray.numerics.with_replacement import drawn_places, grouping
+from perfarray.numerics.with_replacement import drawn_entries, drawn_places, grouping, sum_tables, summed
 
-BLOCK = 1 << 18
+BLOCK = 1 << 17
 """Redrawn units that are looked at together: what bounds the memory. It changes no number."""
 
 CERTAIN = 1e-13
@@ -240,20 +240,24 @@ def _redraw_units(values: Floats, cells: Integers, stream: int, streams: Streams
     """Draw units within every benchmark (suites, benchmarks, units), shared ones for all at once; return their statistic (..., R)."""
     suites, benchmarks, count = values.shape
     own = 1 if score.shared else benchmarks
-    group, found = grouping(count), np.empty((suites, benchmarks, number))
-    few = group.picks == 1  # so few units can be redrawn in few ways: each way is computed once, and a replicate is one of them
-    table = _statistic(values[..., _ways(count)], score) if few else values
+    found = np.empty((suites, benchmarks, number))
+    few = grouping(count).picks == 1  # so few units can be redrawn in few ways: each is computed once, and a replicate is one of them
+    sums = not few and score.within in ("mean", "geometric")
+    table = _statistic(values[..., _ways(count)], score) if few else sum_tables(values) if sums else values
+    first = np.arange(suites * benchmarks).reshape(suites, 1, benchmarks)
     size = max(1, BLOCK // (suites * benchmarks * (1 if few else count)))
     for start in range(0, number, size):
         part = slice(start, min(start + size, number))
-        rows = (part.stop - start) * own
-        if few:
-            picks = streams.below(table.shape[-1], cells, stream, rows, start * own).reshape(suites, -1, own, 1)
-        else:
-            picks = drawn_places(count, cells, stream, streams, rows, start * own).reshape(suites, -1, own, count)
-        places = np.moveaxis(picks, 1, 3) + np.arange(0, table.size, table.shape[-1]).reshape(suites, benchmarks, 1, 1)
-        drawn = table.ravel().take(places, mode="clip")
-        found[..., part] = drawn[:, :, 0] if few else _statistic(drawn, score)
+        rows, shape = (part.stop - start) * own, (suites, part.stop - start, own, -1)
+        if sums:
+            entries = drawn_entries(count, np.zeros((1, rows), np.int64), cells, stream, streams, rows, start * own).reshape(shape)
+            drawn = summed(table, entries + (first * table.shape[-1])[..., None]) / count
+            found[..., part] = drawn.swapaxes(1, 2)
+            continue
+        draw = (streams.below(len(table[0, 0]), cells, stream, rows, start * own) if few
+                else drawn_places(count, cells, stream, streams, rows, start * own))  # fmt: skip
+        drawn = table.ravel().take(draw.reshape(shape) + (first * table.shape[-1])[..., None], mode="clip")
+        found[..., part] = (drawn[..., 0] if few else _statistic(drawn.swapaxes(-1, -2), score)).swapaxes(1, 2)
     return found
 
 
