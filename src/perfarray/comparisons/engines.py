@@ -91,6 +91,7 @@ def _by_redrawing(pair: Pair, request: Request, rules: Rules) -> xr.Dataset:
     own = [side.array for side in (pair.candidate, pair.baseline)]
     cells, groups = (cell_keys(own, nest, apart) for apart in (None, across))
     cells = cells if across in cells.dims else _with_dim(cells, across)
+    cells = cells.chunk({across: -1}) if is_chunked(cells) else cells
     joint = next((number for number, name in enumerate(nest) if name not in pair.shared), len(nest))
     return apply(
         partial(compare_draws, rules=rules, draws=plan.draws, joint=joint, flat=plan.flat),

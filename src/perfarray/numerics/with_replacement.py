@@ -15,7 +15,7 @@ from perfarray.numerics.types import Floats, Integers
 WAYS, PAIRS = 1 << 9, 1 << 14
 """Most ways that one number stands for: of three draws and more, and of a pair. Their tables stay in the cache."""
 
-SHORT = 2
+SHORT = 4
 """Numbers of a row up to which they are looked up and summed one after the other."""
 
 

@@ -196,7 +196,7 @@ def five_number_summary(
     names = ["minimum", *QUARTILES, "maximum", "range", "interquartile_range"]
     names += bounds if method == "exact" else ["standard_deviation"]
     outputs = {name: Output((), runs.system.data.units) for name in names}
-    found = over_cells(kernel, runs, outputs | {"n": Output((), "1", long_name="independent units")})
+    found = over_cells(kernel, runs, outputs | {"n": Output((), "1", long_name="independent units")}, drawn=method == "monte_carlo")
     attrs = runs.describe(drawn=method == "monte_carlo") | {"result": "five_number_summary", "method": method}
     return describe_one(found, runs.system, attrs, checks=("suite_single_runs",))
 
@@ -290,7 +290,7 @@ def relative_variation(
 
     outputs = {name: Output((), data.units) for name in ("performance", "standard_deviation")}
     outputs |= {"relative_variation": Output((), "1"), "n": Output((), "1", long_name="independent units")}
-    found = over_cells(kernel, runs, outputs, most=1)
+    found = over_cells(kernel, runs, outputs, most=1, drawn=method == "monte_carlo")
     attrs = runs.describe(drawn=method == "monte_carlo") | {"result": "relative_variation", "method": method, "statistic": statistic}
     return describe_one(found, runs.system, attrs, data.selected, checks=("suite_single_runs",))
 

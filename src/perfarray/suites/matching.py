@@ -14,7 +14,7 @@ from perfarray.timings.apply import Output, apply, is_chunked
 from perfarray.timings.notes import Note, check, noted
 from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resolve import Data, Timings
-from perfarray.timings.streams import cell_keys
+from perfarray.timings.streams import cell_keys, order_of_labels
 from perfarray.timings.units import unit_place
 from perfarray.timings.validation import listed
 
@@ -111,19 +111,28 @@ def resolve_systems(times: Data, baseline: object, request: Request) -> TwoSyste
     return TwoSystems(pair, request.across, place, request.paired)
 
 
-def over_suites(kernel: Kernel, systems: TwoSystems, outputs: dict[str, Output], coords: dict[str, Any] | None = None) -> xr.Dataset:
-    """Give a formula the units (suites, benchmarks, units) of both systems and the numbers of the suites, and label what it returns."""
+def over_suites(
+    kernel: Kernel, systems: TwoSystems, outputs: dict[str, Output], coords: dict[str, Any] | None = None, *, drawn: bool = False
+) -> xr.Dataset:
+    """Give a formula the units (suites, benchmarks, units) of both systems and the keys of the suites, and label what it returns.
+
+    Where random numbers are `drawn`, benchmarks come in an order that depends on their labels alone, not on that of the data.
+    """
     across, levels, place = systems.across, systems.pair.candidate.levels, systems.place
     sides = [along(side, across) for side in (systems.pair.candidate, systems.pair.baseline)]
+    labels = sides[0][across].values
+    order = order_of_labels(labels) if drawn else np.arange(len(labels))
+    back = np.argsort(order)
 
     def unfolded(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:
-        units = [suite_units(side, cells.shape, len(levels), place) for side in (new, old)]
+        units = [suite_units(side, cells.shape, len(levels), place)[:, order] for side in (new, old)]
         found = kernel(units[0], units[1], cells.ravel())
-        return tuple(part.reshape((*cells.shape, *part.shape[1:])) for part in found)
+        parts = [part.reshape((*cells.shape, *part.shape[1:])) for part in found]
+        return tuple(part[..., back] if across in output.dims else part for part, output in zip(parts, outputs.values(), strict=True))
 
     core = [[across, *levels], [across, *levels], []]
-    labels = (coords or {}) | {across: sides[0][across].values.tolist()}
-    return apply(unfolded, *sides, cell_keys(sides, levels, across), core=core, outputs=outputs, coords=labels)
+    names = (coords or {}) | {across: labels.tolist()}
+    return apply(unfolded, *sides, cell_keys(sides, levels, across), core=core, outputs=outputs, coords=names)
 
 
 def counted(across: str) -> dict[str, Output]:

@@ -129,7 +129,7 @@ def randomization_test(
         "n_exchanges": Output((), "1", long_name="exchanges counted"),
         "n": Output((), "1", long_name="independent units on the smaller side"),
     }
-    found = over_suites(kernel, systems, outputs | counted(across))
+    found = over_suites(kernel, systems, outputs | counted(across), drawn=draws is not None)
     attrs: dict[str, Hashable] = {"result": "randomization_test", "method": method, "question": QUESTION}
     attrs |= {"mean": mean, "statistic": statistic, "alternative": alternative}
     attrs |= {"n_resamples": draws.n_resamples, "plus_one": int(plus_one)} | describe_key(draws.key) if draws is not None else {}

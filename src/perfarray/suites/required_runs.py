@@ -114,7 +114,7 @@ def required_runs(
         remarks = _remarks(found, np.minimum(*numbers), first)
         return *found, *numbers, remarks, _unused(sides), sides.incomplete.astype(float), sides.matched
 
-    found = over_suites(kernel, systems, _outputs(across), {RUNS: range(first, most + 1)})
+    found = over_suites(kernel, systems, _outputs(across), {RUNS: range(first, most + 1)}, drawn=draws is not None)
     attrs: dict[str, Hashable] = {
         "result": "required_runs",
         "method": method,

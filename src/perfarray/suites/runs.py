@@ -13,7 +13,7 @@ from perfarray.suites.numerics.distributions import Drawing, Suite, arrange
 from perfarray.timings.apply import Output, apply
 from perfarray.timings.options import engine
 from perfarray.timings.resolve import Data, check_dim, resolve
-from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of
+from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of, order_of_labels
 from perfarray.timings.units import describe_value, value_place
 from perfarray.timings.validation import check_choice, check_count
 
@@ -69,15 +69,22 @@ def over_cells(
     coords: dict[str, Any] | None = None,
     *,
     most: int | None = None,
+    drawn: bool = True,
 ) -> xr.Dataset:
-    """Give a formula the runs of the matched benchmarks and the numbers of the cells; `most` levels are drawn together, if given."""
+    """Give a formula the runs of the matched benchmarks and the keys of the cells; `most` levels are drawn together, if given.
+
+    Where random numbers are `drawn`, benchmarks come in an order that depends on their labels alone, not on that of the data.
+    """
     data, across = runs.system.data, runs.system.across
     depth, place, mean = len(data.levels), runs.place, runs.drawing.mean
     joint = next((number for number, level in enumerate(data.levels) if level not in data.shared), depth)
     joint = joint if most is None else min(joint, most)
 
+    labels = data.array[across].values
+    order = order_of_labels(labels) if drawn else np.arange(len(labels))
+
     def arranged(values: Floats, cells: Any, kept: Any) -> tuple[Floats, ...]:
-        chosen = values.compress(kept.reshape(-1), axis=values.ndim - depth - 1)
+        chosen = values.take(order[kept.reshape(-1)[order]], axis=values.ndim - depth - 1)
         if mean != "arithmetic":
             # Data in memory were refused; a lazy cell with such a value has no score.
             axes = tuple(range(chosen.ndim - depth - 1, chosen.ndim))

@@ -238,7 +238,9 @@ def score_ratio_interval(
     request = Request(dim=dim, metric=metric, levels=levels, across=across, unit=unit, shared=shared, paired=paired)
     systems = resolve_systems(times, baseline, request)
     score = Score(mean, statistic, systems.shared, paired is not None, bool(random_benchmarks), level, alternative)
-    found = over_suites(_ratio_kernel(score, draws, method, sensitivity), systems, _ratio_outputs(across, sensitivity))
+    found = over_suites(
+        _ratio_kernel(score, draws, method, sensitivity), systems, _ratio_outputs(across, sensitivity), drawn=draws is not None
+    )
     attrs = {"result": "score_ratio_interval", "method": method, "confidence_level": level, "mean": mean, "statistic": score.within}
     attrs |= {"alternative": alternative, "question": SAMPLED if random_benchmarks else FIXED}
     attrs |= {"benchmarks": SAMPLE} if random_benchmarks else {}

@@ -90,6 +90,11 @@ def _hashed(dim: str, labels: Any) -> Keys:
     return words ^ (words >> np.uint64(31))
 
 
+def order_of_labels(labels: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+    """Return an order of labels that does not depend on the order they come in."""
+    return np.argsort(label_hashes(labels), kind="stable")
+
+
 def label_hashes(labels: npt.NDArray[Any]) -> Keys:
     """Return 64 bits for every label, the same in every process: whole numbers and text by what they are, others by type and text."""
     if labels.dtype.kind in "mM":

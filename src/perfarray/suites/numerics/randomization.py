@@ -4,7 +4,7 @@ Irving et al. (2018), section 3. Where benchmarks share no units, the exchanges 
 side): they are tabulated once, and an experiment is one entry of every benchmark's table.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache, partial
 from itertools import chain, combinations
 from math import comb, prod
@@ -215,19 +215,17 @@ def _drawn_exchanges(blocks: list[Block], how: Exchange, number: int, streams: S
         part = slice(start, min(start + size, number))
         sums = np.zeros((1 if how.mean == "geometric" else 2, part.stop - part.start))
         for place, (block, table) in enumerate(zip(blocks, tables, strict=True)):
-            draw = partial(_picks, streams, cell, EXCHANGES | place, part)
             if table is None:
-                sums += _permuted(block, how, draw)
+                sums += _permuted(block, how, streams, cell, EXCHANGES | place, part)
             else:
-                _add_entries(sums, table, draw)
+                _add_entries(sums, table, streams, cell, EXCHANGES | place, part)
         yield _log_ratio(sums[0], sums[1] if len(sums) > 1 else np.zeros(1), blocks, how)
 
 
-def _picks(streams: Streams, cell: int, stream: int, part: slice, sizes: Integers) -> Integers:
-    """Return whole numbers below some sizes for every experiment of a part: (sizes, experiments)."""
-    width, rows = len(sizes), part.stop - part.start
-    below = int(sizes[0]) if (sizes == sizes[0]).all() else np.tile(sizes, rows)
-    return np.ascontiguousarray(streams.below(below, [cell], stream, rows * width, part.start * width).reshape(rows, width).T)
+def _picks(size: int, width: int, streams: Streams, cell: int, stream: int, part: slice) -> Integers:
+    """Return so many whole numbers below a size for every experiment of a part: (width, experiments)."""
+    rows = part.stop - part.start
+    return np.ascontiguousarray(streams.below(size, [cell], stream, rows * width, part.start * width).reshape(rows, width).T)
 
 
 def _difference(scores: Floats, how: Exchange) -> Floats:
@@ -235,39 +233,34 @@ def _difference(scores: Floats, how: Exchange) -> Floats:
     return scores[:1] - scores[1:] if how.mean == "geometric" else scores
 
 
-def _add_entries(sums: Floats, table: Floats, draw: Callable[[Integers], Integers]) -> None:
+def _add_entries(sums: Floats, table: Floats, streams: Streams, cell: int, stream: int, part: slice) -> None:
     """Add one entry of every benchmark's table to every experiment, the same entry for both sides."""
     entries = np.empty(sums.shape[1])
     # A benchmark's table stays in the cache while it serves all experiments.
-    for place, index in enumerate(draw(np.full(table.shape[1], table.shape[2]))):
+    for place, index in enumerate(_picks(table.shape[2], table.shape[1], streams, cell, stream, part)):
         for total, side in zip(sums, table, strict=True):
             side[place].take(index, out=entries, mode="clip")
             total += entries
 
 
-def _permuted(block: Block, how: Exchange, draw: Callable[[Integers], Integers]) -> Floats:
+def _permuted(block: Block, how: Exchange, streams: Streams, cell: int, stream: int, part: slice) -> Floats:
     """Return the same for exchanges that are too many to tabulate: units change hands anew in every experiment."""
     benchmarks, n = block.new.shape
     pool = np.concatenate([block.new, block.old], axis=-1)
     own, units = 1 if block.together else benchmarks, pool.shape[1]
     if how.paired:
-        swapped = np.moveaxis(draw(np.full(own * n, 2)).reshape(own, n, -1), -1, 0)
+        swapped = np.moveaxis(_picks(2, own * n, streams, cell, stream, part).reshape(own, n, -1), -1, 0)
         places = np.arange(n) + n * swapped, np.arange(n) + n * (1 - swapped)
     else:
-        # Fisher and Yates: the candidate's units are drawn one by one, each from those that are left.
-        left = draw(np.tile(np.arange(units, units - n, -1), own)).reshape(own, n, -1)
-        order = np.empty((units, own * left.shape[-1]), dtype=np.intp)
-        order[:] = np.arange(units)[:, None]
-        column = np.arange(order.shape[1])
-        for place in range(n):
-            chosen = place + left[:, place].ravel()
-            order[place], order[chosen, column] = order[chosen, column], order[place].copy()
-        order = order.T.reshape(own, -1, units).swapaxes(0, 1)
+        # The order of random words is a random order; that two of 64 bits are equal does not happen.
+        width = own * units
+        words = streams.words([cell], stream, (part.stop - part.start) * width, part.start * width)
+        order = words.reshape(-1, own, units).argsort(axis=-1)
         places = order[..., :n], order[..., n:]
     rows = len(places[0])
-    wanted = [_scores(np.take_along_axis(pool[None], np.broadcast_to(part, (rows, benchmarks, part.shape[-1])), axis=-1), how)
-              for part in places]  # fmt: skip
-    return _difference(np.stack([part.sum(axis=-1) for part in wanted]), how)
+    wanted = [_scores(np.take_along_axis(pool[None], np.broadcast_to(side, (rows, benchmarks, side.shape[-1])), axis=-1), how)
+              for side in places]  # fmt: skip
+    return _difference(np.stack([side.sum(axis=-1) for side in wanted]), how)
 
 
 def pvalue(tally: Tally, alternative: str, plus_one: bool) -> float:

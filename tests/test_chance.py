@@ -1,0 +1,120 @@
+"""Seeded numbers hang on the labels of a cell: on nothing else that is there, on no order, no chunks, and on how it was selected."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import perfarray
+
+pytestmark = pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
+
+BENCHMARKS, MACHINES = ["fft", "hash", "sort", "zip"], ["m1", "m2", "m3"]
+
+
+@pytest.fixture(scope="module")
+def times():
+    """Four benchmarks, three machines and two versions, executions of iterations, one of them ragged."""
+    found = perfarray.simulate(
+        sizes={"execution": 6, "iteration": 3}, variances={"execution": 1e-4, "iteration": 1e-4},
+        dims={"benchmark": BENCHMARKS, "machine": MACHINES, "version": ["old", "new"]}, rng=1,
+    )["time"]  # fmt: skip
+    found[1, 1, 1, 4:] = np.nan
+    return found
+
+
+DRAWN = {"n_resamples": 60, "rng": 1}
+BY_CELL = {
+    "bootstrap_distribution": lambda t: t.perf.bootstrap_distribution(**DRAWN),
+    "bootstrap_distribution, all": lambda t: t.perf.bootstrap_distribution(resample="all", **DRAWN),
+    "bootstrap_distribution, median": lambda t: t.perf.bootstrap_distribution(statistic="median", resample="all", **DRAWN),
+    "bootstrap_distribution, shared": lambda t: t.perf.bootstrap_distribution(shared="execution", **DRAWN),
+    "bootstrap_interval": lambda t: t.perf.bootstrap_interval(method="bca", **DRAWN),
+    "mean_interval": lambda t: t.perf.mean_interval(method="studentized", **DRAWN),
+    "ratio_interval": lambda t: t.perf.ratio_interval("old", method="percentile", **DRAWN),
+    "ratio_interval, all": lambda t: t.perf.ratio_interval("old", method="studentized", resample="all", **DRAWN),
+    "ratio_interval, paired": lambda t: t.perf.ratio_interval("old", method="basic", paired="execution", **DRAWN),
+    "prob_faster": lambda t: t.perf.prob_faster("old", **DRAWN),
+    "compare": lambda t: t.perf.compare("old", method="percentile", **DRAWN)[["estimate", "lower", "upper", "pvalue"]],
+}
+BY_SUITE = {
+    "score_distribution": lambda t: t.perf.score_distribution(**DRAWN),
+    "five_number_summary": lambda t: t.perf.five_number_summary(**DRAWN),
+    "relative_variation": lambda t: t.perf.relative_variation(method="monte_carlo", statistic="mean", **DRAWN),
+    "score_ratio_interval": lambda t: t.perf.score_ratio_interval("old", method="percentile", sensitivity=True, **DRAWN),
+    "score_ratio_interval, random": lambda t: t.perf.score_ratio_interval("old", method="basic", random_benchmarks=True, **DRAWN),
+    "randomization_test": lambda t: t.perf.randomization_test("old", **DRAWN),
+    "required_runs": lambda t: t.perf.required_runs("old", width=0.001, method="percentile", **DRAWN),
+    "compare, suite": lambda t: t.perf.compare("old", method="percentile", shared="execution", **DRAWN),
+}
+
+
+def same(found, expected):
+    """Assert that numbers are the same, but for the order in which benchmarks are summed up."""
+    found, expected = (part if isinstance(part, xr.Dataset) else part.to_dataset(name="found") for part in (found, expected))
+    for name, variable in expected.data_vars.items():
+        aligned = found[name].transpose(*variable.dims)
+        if variable.dtype == object:
+            assert (aligned.values == variable.values).all(), name
+        else:
+            np.testing.assert_allclose(aligned.values, variable.values, rtol=1e-9, err_msg=str(name))
+
+
+@pytest.mark.parametrize("name", BY_CELL)
+def test_other_benchmarks_do_not_matter(times, name):
+    """Selected, reordered or alone, a benchmark on a machine keeps its numbers; a label that is selected stays a label."""
+    ask = BY_CELL[name]
+    expected = ask(times)
+    some = {"benchmark": ["sort", "fft"], "machine": ["m3", "m1"]}
+    same(ask(times.sel(some)), expected.sel(some))
+    for alone in ({"benchmark": "sort"}, {"machine": "m3"}, {"benchmark": "fft", "machine": "m1"}):
+        same(ask(times.sel(alone)), expected.sel(alone))
+    longer = xr.concat([times, times.isel(benchmark=[0]).assign_coords(benchmark=["new one"])], "benchmark")
+    same(ask(longer.pad(iteration=(0, 2)) if "shared" not in name else longer).sel(benchmark=BENCHMARKS), expected)
+
+
+@pytest.mark.parametrize("name", [*BY_CELL, *BY_SUITE])
+def test_order_and_chunks_do_not_matter(times, name):
+    """Dims and labels in another order, and chunks: the same numbers."""
+    pytest.importorskip("dask.array")
+    ask = (BY_CELL | BY_SUITE)[name]
+    expected = ask(times)
+    turned = times.transpose("execution", "machine", ..., "benchmark").isel(benchmark=[2, 0, 3, 1], machine=[2, 1, 0])
+    same(ask(turned).sel({dim: expected[dim] for dim in ("benchmark", "machine") if dim in expected.dims}), expected)
+    chunks = {"machine": 2} | ({"benchmark": 1} if name in BY_CELL else {})
+    same(ask(times.chunk(chunks)).compute(scheduler="synchronous"), expected)
+
+
+@pytest.mark.parametrize("name", BY_SUITE)
+def test_other_machines_do_not_matter(times, name):
+    """A machine's suite keeps its numbers among others, alone, and selected."""
+    ask = BY_SUITE[name]
+    expected = ask(times)
+    same(ask(times.sel(machine=["m3", "m1"])), expected.sel(machine=["m3", "m1"]))
+    same(ask(times.sel(machine="m3")), expected.sel(machine="m3"))
+
+
+def test_two_objects_draw_as_two_labels_do(times):
+    """Timings given one by one have the labels they were selected by: the answer is that of one object."""
+    one, other = times.sel(version="new"), times.sel(version="old")
+    expected = times.perf.ratio_interval("old", method="percentile", **DRAWN).squeeze("version")
+    same(one.perf.ratio_interval(other, method="percentile", **DRAWN), expected)
+
+
+@pytest.mark.parametrize("name", ["bootstrap_distribution", "bootstrap_distribution, all", "score_distribution"])
+def test_a_longer_run_begins_with_the_shorter(times, name):
+    """The first replicates of many are those of few."""
+    function, keywords = name.split(", ")[0], {"resample": "all"} if "all" in name else {}
+    few, many = (getattr(times.perf, function)(n_resamples=number, rng=1, **keywords) for number in (50, 300))
+    np.testing.assert_array_equal(few, many.isel(replicate=slice(50)))
+
+
+@pytest.mark.parametrize("name", ["bootstrap_interval", "ratio_interval", "compare", *BY_SUITE])
+def test_an_answer_can_be_had_again(times, name, monkeypatch):
+    """The key of a result that was drawn from new random numbers gives it once more."""
+    monkeypatch.setitem(DRAWN, "rng", None)
+    first = (BY_CELL | BY_SUITE)[name](times)
+    monkeypatch.setitem(DRAWN, "rng", first.attrs["rng_key"])
+    again = (BY_CELL | BY_SUITE)[name](times)
+    xr.testing.assert_identical(again, first)
+    monkeypatch.setitem(DRAWN, "rng", None)
+    assert (BY_CELL | BY_SUITE)[name](times).attrs["rng_key"] != first.attrs["rng_key"]
