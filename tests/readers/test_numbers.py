@@ -1,6 +1,7 @@
 """Numbers in files: finite, digits of ASCII, above zero where a time; every format names the file, the place, and what stands there."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -90,8 +91,8 @@ def test_no_format_takes_them_for_numbers(tmp_path, format, text):
     with pytest.raises(FileError, match=place) as error:
         perfarray.read(path, format=format)
     assert str(error.value).startswith(str(path))
-    shown = "inf" if format == "tidy_csv" and text in ("-Infinity", "1e999") else text
-    assert shown in str(error.value)
+    shown = "inf|1e999" if format == "tidy_csv" and text in ("-Infinity", "1e999") else re.escape(text)  # pandas reads some of them
+    assert re.search(shown, str(error.value))
 
 
 @pytest.mark.parametrize("text", ["0", "-1.5"])
