@@ -100,6 +100,16 @@ def test_two_objects_draw_as_two_labels_do(times):
     same(one.perf.ratio_interval(other, method="percentile", **DRAWN), expected)
 
 
+def test_pairs_are_drawn_as_in_one_comparison(times):
+    """A table of all pairs holds what `compare` gives for each baseline."""
+    table, keywords = times.isel(machine=0), {"method": "percentile", **DRAWN}
+    found = table.perf.pairwise(dim="version", **keywords)
+    for baseline, candidate in (("old", "new"), ("new", "old")):
+        expected = table.perf.compare(baseline, dim="version", **keywords).sel(version=candidate)
+        np.testing.assert_array_equal(found["lower"].sel(version=candidate, baseline=baseline), expected["lower"])
+    assert found.attrs["rng_key"] == expected.attrs["rng_key"]
+
+
 @pytest.mark.parametrize("name", ["bootstrap_distribution", "bootstrap_distribution, all", "score_distribution"])
 def test_a_longer_run_begins_with_the_shorter(times, name):
     """The first replicates of many are those of few."""

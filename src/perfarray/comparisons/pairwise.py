@@ -5,14 +5,14 @@ import xarray as xr
 
 from perfarray.comparisons.compare import compare_systems
 from perfarray.comparisons.request import Request
-from perfarray.conventions import BENCHMARK
+from perfarray.conventions import BENCHMARK, RNG_KEY
 from perfarray.numerics.intervals import BOUNDED
 from perfarray.numerics.verdicts import INCONCLUSIVE
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import collecting, noted, once
 from perfarray.timings.resampling import Resample
 from perfarray.timings.resolve import Data
-from perfarray.timings.streams import Rng
+from perfarray.timings.streams import Rng, describe_key, key_of
 from perfarray.timings.validation import listed
 
 ITSELF = {"kind": BOUNDED, "verdict": INCONCLUSIVE, "suite_verdict": INCONCLUSIVE}
@@ -75,7 +75,7 @@ def pairwise(
         raise ValueError(f"nothing to compare: dim {dim!r} has the labels {listed(labels)}")
     request = Request(
         dim=dim, levels=levels, threshold=threshold, band=band, confidence_level=confidence_level, method=method, df=df, resample=resample,
-        n_resamples=n_resamples, rng=np.random.default_rng(rng) if isinstance(rng, int | np.integer) else rng, correction=correction,
+        n_resamples=n_resamples, rng=str(describe_key(key_of(rng))[RNG_KEY]), correction=correction,
         across=across, shared=shared, paired=paired, metric=metric,
     )  # fmt: skip
     results: list[xr.Dataset] = []
