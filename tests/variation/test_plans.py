@@ -351,7 +351,7 @@ class TestSuite:
 
     def test_metrics(self, pilot):
         """Several metrics give a dim; one that is not in seconds needs the price of an iteration, and the message names it."""
-        both = pilot.assign(energy=pilot["time"] * 4)
+        both = pilot.assign(energy=(pilot["time"] * 3).assign_attrs(pilot["time"].attrs))
         both["energy"].attrs["units"] = "J"
         plan = plan_suite(both, "old", costs=COSTS | {"iteration": 1.0}, budget=12_000, metric=["time", "energy"]).to_dataset()
         assert plan["baseline_repetitions"].dims == ("metric", "benchmark", "version", "level")
