@@ -21,7 +21,8 @@ from perfarray.timings.resampling import (
 )
 from perfarray.timings.resolve import Data, Timings, resolve, shared_levels
 from perfarray.timings.streams import Rng, cell_keys
-from perfarray.timings.units import units_notes as units_notes  # its check is one of the interval's
+from perfarray.timings.units import UNITS  # its check is one of the interval's
+from perfarray.timings.units import units_notes as units_notes
 from perfarray.timings.validation import check_choice, check_confidence_level
 
 REPLICATE = "replicate"
@@ -139,7 +140,7 @@ def bootstrap_distribution(
 
     outputs = {"replicates": Output((REPLICATE,), data.units), "observed": Output((), data.units), "n": Output((), "1")}
     found = apply(kernel, *arrays, core=core, outputs=outputs, coords={REPLICATE: range(plan.draws.n_resamples)})
-    attrs = _attrs(data, plan) | {"result": "bootstrap_distribution", "statistic": _name(statistic), "units": data.units}
+    attrs = _attrs(data, plan) | {"result": "bootstrap_distribution", "statistic": _name(statistic), UNITS: data.units}
     attrs |= ({"shared": " ".join(common)} if joint else {}) | ({"paired": paired} if paired else {})
     distribution = found["replicates"].assign_coords(observed=found["observed"], n=found["n"]).assign_attrs(attrs)
     distribution.name = str(data.array.name or "time")
@@ -157,7 +158,7 @@ def _matched_units(data: Timings, paired: str, compared: list[str]) -> tuple[xr.
     matched = (measured | ~measured.any(paired)).all(compared)
     alone = 0 if is_chunked(data.array) else int((measured & ~matched).sum())
     text = f"paired={paired!r}: {alone} units of one label have no partner and are left out"
-    note = Note("no_partner", text, {"level": paired, "units": alone}) if alone else None
+    note = Note("no_partner", text, {"level": paired, UNITS: alone}) if alone else None
     return data.array.where(matched), note
 
 
@@ -273,7 +274,7 @@ def bootstrap_interval(
     result = apply(
         kernel, data.array, cell_keys([data.array], data.levels), core=[data.levels, ()], outputs=_outputs(data.units), attrs=attrs
     )
-    return noted(result, *data.notes, data.selected, checks=("units", "surrounded", "resampling"))
+    return noted(result, *data.notes, data.selected, checks=(UNITS, "surrounded", "resampling"))
 
 
 def _outputs(units: str) -> dict[str, Output]:
@@ -313,10 +314,10 @@ def _stored_interval(distribution: xr.DataArray, level: float, method: str, give
         limits = limits_of(percentile_family(method, np.asarray(estimate), replicates), level)
         return estimate, *(np.where(units > 1, limit, np.nan) for limit in limits), units
 
-    attrs = {key: value for key, value in distribution.attrs.items() if key not in ("units", "long_name")} | _said(method, level)
+    attrs = {key: value for key, value in distribution.attrs.items() if key not in (UNITS, "long_name")} | _said(method, level)
     result = apply(
         kernel, distribution.drop_vars(["observed", "n"]), observed, n, core=[[REPLICATE], [], []],
-        outputs=_outputs(str(distribution.attrs.get("units", "1"))), attrs=attrs,
+        outputs=_outputs(str(distribution.attrs.get(UNITS, "1"))), attrs=attrs,
     )  # fmt: skip
     return noted(result, checks=("resampling",))
 

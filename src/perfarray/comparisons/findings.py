@@ -9,6 +9,7 @@ from perfarray.timings.across import UNMATCHED, name_suites
 from perfarray.timings.apply import data_label, is_chunked
 from perfarray.timings.notes import Note, noted
 from perfarray.timings.pairs import Pair
+from perfarray.timings.units import UNITS
 
 
 def describe(computed: Computed, pair: Pair, request: Request) -> xr.Dataset:
@@ -30,8 +31,8 @@ def describe(computed: Computed, pair: Pair, request: Request) -> xr.Dataset:
     if computed.incomplete:
         result.attrs["n_incomplete_units"] = computed.incomplete
         text = f"{computed.incomplete} shared units ({nest[0]}) lack some benchmarks and are left out of the suite row"
-        notes.append(Note("incomplete_units", text, {"units": computed.incomplete}))
-    return noted(result, *notes, checks=("units", "resampling") if request.draws else ("units",))
+        notes.append(Note("incomplete_units", text, {UNITS: computed.incomplete}))
+    return noted(result, *notes, checks=(UNITS, "resampling") if request.draws else (UNITS,))
 
 
 def _as_given(result: xr.Dataset, pair: Pair, across: str) -> xr.Dataset:

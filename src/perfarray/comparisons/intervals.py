@@ -21,6 +21,7 @@ from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.resampling import Resample, check_no_resampling, check_resampling
 from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.streams import Rng, cell_keys
+from perfarray.timings.units import UNITS
 from perfarray.timings.validation import check_choice, check_confidence_level
 
 
@@ -97,7 +98,7 @@ def mean_interval(
         check_no_resampling(method, resample)
         kernel = partial(mean_by_units, levels=len(data.levels), method=method, level=level)
         result = apply(kernel, data.array, core=[data.levels], outputs=_mean_outputs(data.units), attrs=attrs)
-        return noted(result, *data.notes, data.selected, checks=("units",))
+        return noted(result, *data.notes, data.selected, checks=(UNITS,))
     plan = check_resampling(data, resample, n_resamples, rng)
     result = apply(
         partial(mean_by_draws, draws=plan.draws, flat=plan.flat, method=method, level=level),
@@ -107,7 +108,7 @@ def mean_interval(
         outputs=_mean_outputs(data.units),
         attrs=attrs | plan.describe(),
     )
-    return noted(result, *data.notes, data.selected, checks=("units", "resampling"))
+    return noted(result, *data.notes, data.selected, checks=(UNITS, "resampling"))
 
 
 def _mean_outputs(units: str) -> dict[str, Output]:
@@ -213,7 +214,7 @@ def ratio_interval(
         check_no_resampling(method, resample)
         kernel = partial(ratio_by_units, levels=len(nest), paired=pairs, method=method, df_rule=df, level=level)
         result = apply(kernel, *sides, core=[nest, nest], outputs=ratio_outputs(), attrs=attrs | {"df": df})
-        return noted(result, *pair.notes, pair.candidate.selected, checks=("units",))
+        return noted(result, *pair.notes, pair.candidate.selected, checks=(UNITS,))
     plan = check_resampling(pair.candidate, resample, n_resamples, rng, joint=pairs)
     result = apply(
         partial(ratio_by_draws, levels=len(nest), draws=plan.draws, flat=plan.flat, paired=pairs, method=method, level=level),
@@ -223,7 +224,7 @@ def ratio_interval(
         outputs=ratio_outputs(),
         attrs=attrs | plan.describe(),
     )
-    return noted(result, *pair.notes, pair.candidate.selected, checks=("units", "resampling"))
+    return noted(result, *pair.notes, pair.candidate.selected, checks=(UNITS, "resampling"))
 
 
 def ratio_outputs() -> dict[str, Output]:

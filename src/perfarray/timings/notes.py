@@ -96,11 +96,6 @@ def tell(*notes: Note | None) -> tuple[Note, ...]:
     return told
 
 
-def warn(*messages: "Note | str | None") -> None:
-    """Tell sentences that are not notes yet."""
-    tell(*(Note("note", message) if isinstance(message, str) else message for message in messages if message))
-
-
 def noted(result: Told, *notes: Note | None, checks: tuple[str, ...] = ()) -> Told:
     """Tell notes and keep them in the attr `notes`; run the `checks` that count in the result, or put them off where it is lazy.
 
@@ -211,7 +206,6 @@ def notes(result: xr.Dataset | xr.DataArray | pd.DataFrame) -> tuple[Note, ...]:
     if checks and isinstance(result, xr.Dataset) and not is_lazy(result):
         # A result from a file may come before the topic that made it: loading its function registers the checks.
         import perfarray
-        from perfarray.timings import units as units
 
         getattr(perfarray, str(result.attrs.get("result")), None)
         kept += [note for note in _run(result, checks) if note not in kept]

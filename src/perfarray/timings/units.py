@@ -55,7 +55,11 @@ def _place(data: Timings, level: str, argument: str) -> int:
     return data.levels.index(level)
 
 
-@check("units")
+UNITS = "units"
+"""The check of the units that answers rest on."""
+
+
+@check(UNITS)
 def units_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Name the cells that rest on one unit, on none, or on units that do not differ, and what can be done."""
     n, lower, upper = (result.variables[name].values for name in ("n", "lower", "upper"))
