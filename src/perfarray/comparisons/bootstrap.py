@@ -270,7 +270,7 @@ def bootstrap_interval(
         limits = limits_of(found, level)
         return sample.estimate, *(np.where(sample.n >= least_units(method), limit, np.nan) for limit in limits), sample.n
 
-    attrs = _attrs(data, plan) | {"statistic": _name(statistic)} | _said(method, level)
+    attrs = _attrs(data, plan) | {"statistic": _name(statistic)} | _describe_limits(method, level)
     result = apply(
         kernel, data.array, cell_keys([data.array], data.levels), core=[data.levels, ()], outputs=_outputs(data.units), attrs=attrs
     )
@@ -287,7 +287,7 @@ def _outputs(units: str) -> dict[str, Output]:
     }
 
 
-def _said(method: str, level: float) -> dict[str, Hashable]:
+def _describe_limits(method: str, level: float) -> dict[str, Hashable]:
     """Return the attrs that say how limits were made."""
     return {"result": "bootstrap_interval", "method": method, "confidence_level": level}
 
@@ -314,7 +314,7 @@ def _stored_interval(distribution: xr.DataArray, level: float, method: str, give
         limits = limits_of(percentile_family(method, np.asarray(estimate), replicates), level)
         return estimate, *(np.where(units > 1, limit, np.nan) for limit in limits), units
 
-    attrs = {key: value for key, value in distribution.attrs.items() if key not in (UNITS, "long_name")} | _said(method, level)
+    attrs = {key: value for key, value in distribution.attrs.items() if key not in (UNITS, "long_name")} | _describe_limits(method, level)
     result = apply(
         kernel, distribution.drop_vars(["observed", "n"]), observed, n, core=[[REPLICATE], [], []],
         outputs=_outputs(str(distribution.attrs.get(UNITS, "1"))), attrs=attrs,
@@ -337,7 +337,7 @@ def _check_observed(distribution: xr.DataArray, observed: xr.DataArray) -> None:
 
 @check("surrounded")
 def _not_surrounded(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Say how many cells have units and no limits."""
+    """Count the cells that have units and no limits."""
     unknown = int((np.isnan(result["upper"]) & (result["n"] > 2)).sum())
     text = f"{unknown} of {result['n'].size} cells have no {result.attrs['method']} limits: the replicates do not surround the estimate"
     return (Note("no_limits", text, {"cells": unknown, "of": result["n"].size}) if unknown else None,)

@@ -68,7 +68,7 @@ def check_no_resampling(method: str, resample: object) -> None:
 
 @check("resampling")
 def resampling_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Say where there are too few units for the method, or too few replicates for the confidence level."""
+    """Note too few units for the method, and too few replicates for the confidence level."""
     attrs = result.attrs
     method, unit = str(attrs["method"]), "values" if attrs["resample"] == "flat" else f"units ({attrs['unit']})"
     level = float(result["interval_level"].max()) if "interval_level" in result else float(attrs["confidence_level"])
@@ -77,7 +77,7 @@ def resampling_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
 
 
 def few_replicates(number: int, method: str, level: float) -> Note | None:
-    """Say when the limits at a level would be the extreme replicates."""
+    """Note that the limits at a level would be the extreme replicates."""
     tail = 1 - level if method == "studentized" else (1 - level) / 2
     needed = int(np.ceil(1 / tail - 1e-9)) - 1
     if number >= needed:
