@@ -60,11 +60,12 @@ OF_ONE = {
 """What is asked of a single version."""
 
 NO_RESULTS = {
-    "Biplot", "GaussianMixture", "RepetitionPlan", "VariabilityModel",
+    "Biplot", "GaussianMixture", "Note", "PerfarrayWarning", "RepetitionPlan", "VariabilityModel",
     "biplot", "dataset_path", "drop_warmup", "explain_variation", "from_samples", "load_dataset", "machine_table",
-    "merge_level", "read", "read_archive", "required_benchmarks", "set_options", "simulate", "speedup_report", "to_frame", "to_timings",
+    "merge_level", "notes", "read", "read_archive", "required_benchmarks", "set_options", "simulate", "speedup_report",
+    "to_frame", "to_timings",
 }  # fmt: skip
-"""Public names that give timings, tables, numbers, files or classes."""
+"""Public names that give timings, tables, numbers, files, notes or classes."""
 
 TEXT = "OSTU"
 

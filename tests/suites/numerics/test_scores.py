@@ -228,13 +228,14 @@ def test_benchmarks_with_other_numbers_of_runs_are_redrawn_by_their_own():
     for place, number in enumerate((2, 3, 4, 1, 0)):
         new[:, place, number:] = np.nan
     sides = match_sides(new, old, shared=False, paired=False)
-    ((_, drawn),) = draw_scores(sides, np.arange(2), Draws((True,), 20_000, (1, 2)), PLAIN)
+    blocks = [drawn for _, drawn in draw_scores(sides, np.arange(2), Draws((True,), 20_000, (1, 2)), PLAIN)]
+    redrawn = [np.concatenate([getattr(drawn, side) for drawn in blocks]) for side in ("new", "old")]
     for place, number in enumerate((2, 3, 4, 1)):
         runs = new[:, place, :number]
-        np.testing.assert_allclose(drawn.new[:, place].mean(axis=-1), runs.mean(axis=-1), rtol=1e-3)
-        np.testing.assert_allclose(drawn.new[:, place].var(axis=-1), runs.var(axis=-1) / number, rtol=0.05, atol=1e-18)
-    assert np.isnan(drawn.new[:, 4]).all()
-    assert np.isnan(drawn.old[:, 4]).all()
+        np.testing.assert_allclose(redrawn[0][:, place].mean(axis=-1), runs.mean(axis=-1), rtol=1e-3)
+        np.testing.assert_allclose(redrawn[0][:, place].var(axis=-1), runs.var(axis=-1) / number, rtol=0.05, atol=1e-18)
+    assert np.isnan(redrawn[0][:, 4]).all()
+    assert np.isnan(redrawn[1][:, 4]).all()
 
 
 def test_redrawn_benchmarks_have_the_variance_of_two_stages():
