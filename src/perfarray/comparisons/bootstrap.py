@@ -140,7 +140,7 @@ def bootstrap_distribution(
 
     outputs = {"replicates": Output((REPLICATE,), data.units), "observed": Output((), data.units), "n": Output((), "1")}
     found = apply(kernel, *arrays, core=core, outputs=outputs, coords={REPLICATE: range(plan.draws.n_resamples)})
-    attrs = _attrs(data, plan) | {"result": "bootstrap_distribution", "statistic": _name(statistic), UNITS: data.units}
+    attrs = _attrs(data, plan) | {"result": "bootstrap_distribution", "statistic": _name(statistic), "units": data.units}
     attrs |= ({"shared": " ".join(common)} if joint else {}) | ({"paired": paired} if paired else {})
     distribution = found["replicates"].assign_coords(observed=found["observed"], n=found["n"]).assign_attrs(attrs)
     distribution.name = str(data.array.name or "time")
@@ -158,7 +158,7 @@ def _matched_units(data: Timings, paired: str, compared: list[str]) -> tuple[xr.
     matched = (measured | ~measured.any(paired)).all(compared)
     alone = 0 if is_chunked(data.array) else int((measured & ~matched).sum())
     text = f"paired={paired!r}: {alone} units of one label have no partner and are left out"
-    note = Note("no_partner", text, {"level": paired, UNITS: alone}) if alone else None
+    note = Note("no_partner", text, {"level": paired, "units": alone}) if alone else None
     return data.array.where(matched), note
 
 
@@ -314,10 +314,11 @@ def _stored_interval(distribution: xr.DataArray, level: float, method: str, give
         limits = limits_of(percentile_family(method, np.asarray(estimate), replicates), level)
         return estimate, *(np.where(units > 1, limit, np.nan) for limit in limits), units
 
-    attrs = {key: value for key, value in distribution.attrs.items() if key not in (UNITS, "long_name")} | _describe_limits(method, level)
+    attrs = {key: value for key, value in distribution.attrs.items() if key not in ("units", "long_name")} | _describe_limits(method, level)
+    attrs["n_resamples"] = distribution.sizes[REPLICATE]  # arithmetic may have dropped it
     result = apply(
         kernel, distribution.drop_vars(["observed", "n"]), observed, n, core=[[REPLICATE], [], []],
-        outputs=_outputs(str(distribution.attrs.get(UNITS, "1"))), attrs=attrs,
+        outputs=_outputs(str(distribution.attrs.get("units", "1"))), attrs=attrs,
     )  # fmt: skip
     return noted(result, checks=("resampling",))
 

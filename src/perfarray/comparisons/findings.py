@@ -31,7 +31,7 @@ def describe(computed: Computed, pair: Pair, request: Request) -> xr.Dataset:
     if computed.incomplete:
         result.attrs["n_incomplete_units"] = computed.incomplete
         text = f"{computed.incomplete} shared units ({nest[0]}) lack some benchmarks and are left out of the suite row"
-        notes.append(Note("incomplete_units", text, {UNITS: computed.incomplete}))
+        notes.append(Note("incomplete_units", text, {"units": computed.incomplete}))
     return noted(result, *notes, checks=(UNITS, "resampling") if request.draws else (UNITS,))
 
 

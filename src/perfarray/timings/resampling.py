@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
+from perfarray.conventions import EXECUTION
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.intervals import BOOTSTRAP_METHODS
 from perfarray.timings.apply import is_chunked
@@ -70,7 +71,7 @@ def check_no_resampling(method: str, resample: object) -> None:
 def resampling_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Note too few units for the method, and too few replicates for the confidence level."""
     attrs = result.attrs
-    method, unit = str(attrs["method"]), "values" if attrs["resample"] == "flat" else f"units ({attrs['unit']})"
+    method, unit = str(attrs["method"]), "values" if attrs.get("resample") == "flat" else f"units ({attrs.get('unit', EXECUTION)})"
     level = float(result["interval_level"].max()) if "interval_level" in result else float(attrs["confidence_level"])
     mean = attrs.get("statistic", "mean") == "mean"
     return few_units(result["n"], method, unit, studentize=mean), few_replicates(int(attrs["n_resamples"]), method, level)
