@@ -203,3 +203,12 @@ def test_rooms_stay_small():
             if isinstance(node, ast.FunctionDef):
                 body = node.body[1:] if ast.get_docstring(node) else node.body
                 assert not body or body[-1].end_lineno - body[0].lineno < 60, f"{name}.{node.name}"
+
+
+def test_what_travels_together_is_one_thing():
+    """No call passes more than seven arguments by position; kernels that are compiled cannot take requests."""
+    for name, path in modules().items():
+        if not name.rpartition(".")[2].startswith("compiled"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.Call):
+                    assert len([part for part in node.args if not isinstance(part, ast.Starred)]) <= 7, f"{name}:{node.lineno}"

@@ -135,7 +135,8 @@ def bootstrap_distribution(
         flat = flattened(values, len(data.levels), plan.flat)
         groups, pairs = (np.broadcast_to(part, cells.shape) for part in (groups, pairs))
         there = [spread(mask, cells.shape, depth) for depth, mask in enumerate(present, 1)]
-        found = draw_sample(flat, cells, groups, plan.draws, statistic, joint, there, None if paired is None else pairs)
+        pairs = None if paired is None else pairs
+        found = draw_sample(flat, cells, groups, plan.draws, statistic, joint=joint, present=there, pairs=pairs)
         return found.replicates, found.estimate, found.n
 
     outputs = {"replicates": Output((REPLICATE,), data.units), "observed": Output((), data.units), "n": Output((), "1")}
@@ -185,7 +186,7 @@ def _leading(levels: tuple[str, ...], common: tuple[str, ...]) -> int:
 
 def _attrs(data: Timings, plan: Resampling) -> dict[str, Hashable]:
     """Return the attrs of a result made from replicates of one system."""
-    return data.describe() | plan.describe()
+    return data.describe() | plan.attrs
 
 
 @over_metrics

@@ -83,7 +83,7 @@ def _by_means(means: list[xr.DataArray], across: str, rules: Rules) -> xr.Datase
 
 def _by_redrawing(pair: Pair, request: Request, rules: Rules) -> xr.Dataset:
     """Compare by the bootstrap, which needs all timings and not unit means alone."""
-    across, nest = request.across, pair.candidate.levels
+    across, nest, outputs = request.across, pair.candidate.levels, _outputs(request.across)
     sides = [side.array if across in side.array.dims else _with_dim(side.array, across) for side in (pair.candidate, pair.baseline)]
     if any(is_chunked(side) for side in sides):
         sides = [side.chunk({across: -1}) for side in sides]
@@ -99,9 +99,9 @@ def _by_redrawing(pair: Pair, request: Request, rules: Rules) -> xr.Dataset:
         cells,
         groups,
         core=[[across, *nest], [across, *nest], [across], []],
-        outputs=_outputs(across),
+        outputs=outputs,
         coords={across: sides[0][across].values.tolist()},
-        attrs=plan.describe(),
+        attrs=plan.attrs,
     )
 
 

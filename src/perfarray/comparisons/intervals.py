@@ -106,7 +106,7 @@ def mean_interval(
         cell_keys([data.array], data.levels),
         core=[data.levels, ()],
         outputs=_mean_outputs(data.units),
-        attrs=attrs | plan.describe(),
+        attrs=attrs | plan.attrs,
     )
     return noted(result, *data.notes, data.selected, checks=(UNITS, "resampling"))
 
@@ -222,7 +222,7 @@ def ratio_interval(
         cell_keys(sides, nest),
         core=[nest, nest, ()],
         outputs=ratio_outputs(),
-        attrs=attrs | plan.describe(),
+        attrs=attrs | plan.attrs,
     )
     return noted(result, *pair.notes, pair.candidate.selected, checks=(UNITS, "resampling"))
 

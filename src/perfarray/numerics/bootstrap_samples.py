@@ -51,6 +51,7 @@ def draw_sample(
     groups: Integers,
     draws: Draws,
     statistic: Statistic,
+    *,
     joint: int = 0,
     present: Sequence[Mask] = (),
     pairs: Integers | None = None,

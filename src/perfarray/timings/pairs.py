@@ -64,7 +64,7 @@ def resolve_pair(
 
 def _describe(pair: Pair, baseline: object) -> dict[str, Hashable]:
     """Return what the attrs of a comparison say of its two sides."""
-    attrs = pair.candidate.describe()
+    attrs = Timings.describe(pair.candidate)
     for mark, number in pair.baseline.left_out.items():
         attrs[f"n_{mark}"] = number + int(cast(int, attrs.get(f"n_{mark}", 0)))
     uncounted = dict.fromkeys((*pair.candidate.uncounted, *pair.baseline.uncounted))

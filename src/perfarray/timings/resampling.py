@@ -28,8 +28,9 @@ class Resampling(NamedTuple):
     draws: Draws
     flat: bool
 
-    def describe(self) -> dict[str, Hashable]:
-        """Attrs of a result made from replicates."""
+    @property
+    def attrs(self) -> dict[str, Hashable]:
+        """What the attrs of a result made from replicates say of them."""
         drawn = [level for level, is_drawn in zip(self.levels, self.draws.drawn, strict=False) if is_drawn]
         attrs: dict[str, Hashable] = {"resample": "flat" if self.flat else " ".join(drawn)}
         if self.flat:

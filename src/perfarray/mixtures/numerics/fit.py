@@ -150,11 +150,22 @@ def _fit_fewer(found: Fits, rows: Integers, values: Floats, weights: Floats | No
 
 def _blank(size: int, most: int) -> Fits:
     """Return room for the fits."""
-    per_component = [np.full((size, most), np.nan) for _ in range(3)]
-    flags = [np.zeros(size, bool) for _ in range(3)]
-    number, loglik, bic, steps, n_floored = (np.full(size, np.nan) for _ in range(5))
-    weights, means, deviations = per_component
-    return Fits(weights, means, deviations, number, flags[0], loglik, bic, np.zeros(size), steps, flags[1], flags[2], n_floored)
+    weights, means, deviations = (np.full((size, most), np.nan) for _ in range(3))
+    n_components, loglik, bic, n_iterations, n_floored = (np.full(size, np.nan) for _ in range(5))
+    return Fits(
+        weights=weights,
+        means=means,
+        deviations=deviations,
+        n_components=n_components,
+        equal=np.zeros(size, bool),
+        loglik=loglik,
+        bic=bic,
+        n=np.zeros(size),
+        n_iterations=n_iterations,
+        converged=np.zeros(size, bool),
+        floored=np.zeros(size, bool),
+        n_floored=n_floored,
+    )
 
 
 def _ordered(values: Floats, weights: Floats | None) -> tuple[Floats, Floats]:
