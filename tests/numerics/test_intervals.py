@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from perfarray.numerics.intervals import fieller, mean_limits, ratio_df, ratio_limits, ratio_of, ratio_statistic, t_probability, t_quantile
+from perfarray.numerics.intervals import (
+    fieller,
+    mean_limits,
+    ratio_df,
+    ratio_limits,
+    ratio_of,
+    ratio_statistic,
+    standard_error,
+    t_probability,
+    t_quantile,
+)
 from perfarray.numerics.levels import summarise_units
 
 
@@ -153,3 +163,16 @@ def test_mean_limits_are_the_textbook_s(method):
     law = stats.t(7) if method == "t" else stats.norm()
     expected = law.interval(0.9)
     np.testing.assert_allclose((np.array([limits.lower, limits.upper]) - values.mean()) / stats.sem(values), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("method", ["delta", "log_delta"])
+def test_first_order_errors_of_pairs_are_those_of_paired_residuals(method):
+    """The standard error of a paired ratio is that of the mean of new - ratio * old, over the mean that scales it."""
+    rng = np.random.default_rng(4)
+    old = rng.normal(10.0, 1.0, 12)
+    new = 0.8 * old + rng.normal(0.0, 0.3, 12)
+    ratio = ratio_of(new, old, paired=True)
+    residuals = new - ratio.estimate * old
+    scale = new.mean() if method == "log_delta" else old.mean()
+    expected = residuals.std(ddof=1) / np.sqrt(12) / scale
+    np.testing.assert_allclose(standard_error(ratio, method), expected, rtol=1e-12)

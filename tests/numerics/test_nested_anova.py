@@ -208,3 +208,11 @@ def test_estimates_are_unbiased_on_ragged_nests():
     found = nested_anova(values, 3).variance
     error = np.nanstd(found, axis=0) / np.sqrt(cells)
     assert (np.abs(np.nanmean(found, axis=0) - truth) < 5 * error).all()
+
+
+def test_a_mean_has_as_many_degrees_of_freedom_as_units_less_one():
+    """Three units, whatever is inside them; a fourth one is absent."""
+    values = np.random.default_rng(3).normal(10.0, 1.0, (1, 4, 5))
+    values[0, 3] = np.nan
+    values[0, 1, 2:] = np.nan
+    np.testing.assert_array_equal(nested_anova(values, 2).df, [2.0])
