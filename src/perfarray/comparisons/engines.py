@@ -30,7 +30,9 @@ class Computed(NamedTuple):
 
 def compute(pair: Pair, request: Request) -> Computed:
     """Let the engine of the method give evidence, and decide."""
-    means = [_means(side, request.across) for side in (pair.candidate, pair.baseline)]
+    check_across(request.across, pair.candidate.levels)
+    wanted = not request.draws or pair.jointly  # replicates need all timings; units are counted where benchmarks share them
+    means = [_means(side, request.across) for side in (pair.candidate, pair.baseline)] if wanted else []
     counted = pair.jointly and not any(is_chunked(side) for side in means)
     incomplete = sum(_incomplete(side, request.across) for side in means) if counted else 0
     rules = Rules(
@@ -51,7 +53,6 @@ def compute(pair: Pair, request: Request) -> Computed:
 def _means(side: Timings, across: str) -> xr.DataArray:
     """Average the lower levels: one value per outermost unit, on a dim of its own, along the benchmarks."""
     nest = side.levels
-    check_across(across, nest)
     found = apply(
         lambda values: (unit_means(values, len(nest)),),
         side.array,
