@@ -120,7 +120,7 @@ def required_runs(
         "method": method,
         "question": QUESTION,
         "mean": mean,
-        "statistic": score.within,
+        "statistic": statistic,
     }
     attrs |= {"confidence_level": level, "width": wanted, "start": first}
     attrs |= {"n_resamples": draws.n_resamples} | describe_key(draws.key) if draws is not None else {}

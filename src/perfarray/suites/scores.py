@@ -209,8 +209,10 @@ def score_ratio_interval(
     percentile bootstrap 87.2, 91.7 and 93.6. Runs that are all equal by rounding, as in reports of three digits, show no variation: where
     they are so in every benchmark the limits coincide, and say nothing of what rounding hides.
 
-    Benchmarks that one side lacks are left out of both scores, and named in the attr `unmatched` and in one warning. Geometric means of
-    shared or paired units average logs within a benchmark, too: Z_j = mean over benchmarks of log(unit mean).
+    Benchmarks that one side lacks are left out of both scores, and named in the attr `unmatched` and in one warning. Sharing and
+    pairing change the limits, not the estimate: a unit counts by what it adds to the log ratio to first order, w value / mean, summed over
+    the benchmarks that share it and subtracted between paired systems. With `statistic="geometric"` that is exact: the mean over
+    benchmarks of log(unit mean), whose ratio is the suite row of `compare` for shared units.
 
     References
     ----------
@@ -241,7 +243,7 @@ def score_ratio_interval(
     found = over_suites(
         _ratio_kernel(score, draws, method, sensitivity), systems, _ratio_outputs(across, sensitivity), drawn=draws is not None
     )
-    attrs = {"result": "score_ratio_interval", "method": method, "confidence_level": level, "mean": mean, "statistic": score.within}
+    attrs = {"result": "score_ratio_interval", "method": method, "confidence_level": level, "mean": mean, "statistic": statistic}
     attrs |= {"alternative": alternative, "question": SAMPLED if random_benchmarks else FIXED}
     attrs |= {"benchmarks": SAMPLE} if random_benchmarks else {}
     attrs |= {"n_resamples": draws.n_resamples, "engine": "numpy"} | describe_key(draws.key) if draws is not None else {}

@@ -37,14 +37,6 @@ class Score(NamedTuple):
     alternative: str
 
     @property
-    def within(self) -> str:
-        """The statistic of a benchmark's runs.
-
-        Geometric means of units that are joined (over benchmarks, or over systems) average their logs: Z_j.
-        """
-        return "geometric" if self.mean == "geometric" and (self.shared or self.paired) and self.statistic == "mean" else self.statistic
-
-    @property
     def tails(self) -> float:
         """The level of the two-sided interval whose limits are asked for: both of them, or one."""
         return two_sided_level(self.confidence_level, self.alternative)
@@ -69,7 +61,7 @@ def two_sided_level(confidence_level: float, alternative: str) -> float:
 
 def log_ratio(sides: Sides, matched: Mask, score: Score) -> Floats:
     """Return the log of candidate over baseline, each the mean over the matched benchmarks of a statistic of its runs."""
-    scores = [suite_mean(run_statistic(side, score.within), score.mean, matched) for side in (sides.new, sides.old)]
+    scores = [suite_mean(run_statistic(side, score.statistic), score.mean, matched) for side in (sides.new, sides.old)]
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.log(scores[0]) - np.log(scores[1]))
 
@@ -121,8 +113,8 @@ def _units(sides: Sides, matched: Mask) -> Floats:
 def _over_units(sides: Sides, matched: Mask, score: Score) -> UnitSummary:
     """Return the parts (..., parts) whose variances add up to that of the log ratio: what the units of one sample contribute.
 
-    A unit contributes w log(value), or w value / mean to first order. Shared units are summed over the benchmarks, paired ones
-    subtracted, before their variance is taken.
+    A unit contributes w log(value) to a geometric mean of runs, w value / mean to first order to a mean. Shared units are summed over the
+    benchmarks, paired ones subtracted, before their variance is taken.
     """
     influence = [_influence(side, matched, score) for side in (sides.new, sides.old)]
     if score.shared:
@@ -141,17 +133,17 @@ def _counting(matched: Mask, score: Score) -> Mask:
 
 def _influence(units: Floats, matched: Mask, score: Score) -> Floats:
     """Return what every unit contributes to the log score of its system."""
-    scores = run_statistic(units, score.within)
+    scores = run_statistic(units, score.statistic)
     weights = suite_weights(scores, score.mean, matched)[..., None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(weights * (np.log(units) if score.within == "geometric" else units / scores[..., None]))
+        return np.asarray(weights * (np.log(units) if score.statistic == "geometric" else units / scores[..., None]))
 
 
 def _over_benchmarks(sides: Sides, matched: Mask, score: Score) -> UnitSummary:
     """Return the one part of the paired t over benchmarks: log ratios, or their counterparts for the other means."""
     parts = []
     for side in (sides.new, sides.old):
-        scores = run_statistic(side, score.within)
+        scores = run_statistic(side, score.statistic)
         if score.mean == "geometric":
             parts.append(transform(scores, "geometric"))
         else:
@@ -221,7 +213,7 @@ def _redrawn(units: Floats, cells: Integers, system: int, draws: Draws, score: S
     measured = ~np.isnan(units)
     counts = measured.sum(axis=-1)
     ordered = units if measured.all() else np.take_along_axis(units, np.argsort(~measured, axis=-1, kind="stable"), axis=-1)
-    log = score.within == "geometric"
+    log = score.statistic == "geometric"
     with np.errstate(divide="ignore", invalid="ignore"):
         values = np.log(ordered) if log else ordered
     found = np.full((*counts.shape, draws.n_resamples), np.nan)
@@ -242,7 +234,7 @@ def _redraw_units(values: Floats, cells: Integers, stream: int, streams: Streams
     own = 1 if score.shared else benchmarks
     found = np.empty((suites, benchmarks, number))
     few = grouping(count).picks == 1  # so few units can be redrawn in few ways: each is computed once, and a replicate is one of them
-    sums = not few and score.within in ("mean", "geometric")
+    sums = not few and score.statistic in ("mean", "geometric")
     table = _statistic(values[..., _ways(count)], score) if few else sum_tables(values) if sums else values
     first = np.arange(suites * benchmarks).reshape(suites, 1, benchmarks)
     size = max(1, BLOCK // (suites * benchmarks * (1 if few else count)))
@@ -269,9 +261,9 @@ def _ways(count: int) -> Integers:
 
 def _statistic(drawn: Floats, score: Score) -> Floats:
     """Return the statistic of redrawn units (..., units, R), none missing; logs are averaged."""
-    if score.within == "median":
+    if score.statistic == "median":
         return np.asarray(np.median(drawn, axis=-2))
-    return np.asarray(drawn.min(axis=-2) if score.within == "min" else drawn.mean(axis=-2))
+    return np.asarray(drawn.min(axis=-2) if score.statistic == "min" else drawn.mean(axis=-2))
 
 
 def bootstrap_interval(drawn: Drawn, matched: Mask, score: Score, draws: Draws, method: str) -> ScoreRatio:
@@ -327,7 +319,7 @@ def _left_out(sides: Sides, matched: Mask, score: Score, estimate: Floats) -> tu
 
     Where the benchmarks are random they are left out instead.
     """
-    logs = [transform(run_statistic(side, score.within), score.mean) for side in (sides.new, sides.old)]
+    logs = [transform(run_statistic(side, score.statistic), score.mean) for side in (sides.new, sides.old)]
     count = matched.sum(axis=-1)
     if score.random_benchmarks:
         changed = [_mean_log(part, matched, score, without=True) for part in logs]
@@ -368,4 +360,4 @@ def _without_each(units: Floats, score: Score) -> Floats:
     """Return the transformed statistic of a benchmark's runs without each in turn, shape of `units`; NaN where there is none."""
     number = units.shape[-1]
     others = np.where(np.eye(number, dtype=bool), np.nan, units[..., None, :])
-    return np.where(np.isnan(units), np.nan, transform(run_statistic(others, score.within), score.mean))
+    return np.where(np.isnan(units), np.nan, transform(run_statistic(others, score.statistic), score.mean))
