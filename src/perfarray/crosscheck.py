@@ -121,28 +121,16 @@ def agreement(
 
     Parameters
     ----------
-    times : DataArray or Dataset
-        Timings; dims that are not levels broadcast. Lazy ones are computed.
-    baseline : label, DataArray or Dataset
-        A label of `dim`, or other timings, matched by label on dims that are not levels.
-    dim : str, optional
-        The dim compared; default: the one dim, not a level, that holds the label.
+    times, baseline, dim, levels, metric : as for `compare`
+        Timings (lazy ones are computed), what they are compared with, the nest, and the variable(s) of a Dataset.
     threshold : float
         A relative change that does not matter, for the methods that know one (`fieller`, `studentized`).
     confidence_level : float
         Of intervals, and 1 minus the risk of the tests.
-    n_resamples : int
-        Bootstrap replicates and random exchanges; where there are no more exchanges than that, all are counted.
-    across : str
-        The dim of the suite.
-    levels : str or tuple of str, optional
-        The nest from the outside in; default: the repetition dims present.
-    shared, paired : optional
-        As for `compare`; methods that cannot use them say so in their remark.
-    rng : int, numpy.random.Generator, optional
-        Seed.
-    metric : str or list of str, optional
-        Variable(s) of a Dataset.
+    n_resamples, rng : int; int, str or numpy.random.Generator, optional
+        Bootstrap replicates and random exchanges (where there are no more exchanges than that, all are counted), and their seed.
+    across, shared, paired : as for `compare`
+        The dim of the suite, shared levels, matched units; methods that cannot use them say so in their remark.
 
     Returns
     -------

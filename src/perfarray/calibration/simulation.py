@@ -60,7 +60,7 @@ def simulate(
         Other dims, as `{"benchmark": ["fft", "sort"], "version": 2}`: labels, or how many.
     shared : mapping, optional
         Correlation of a level's effects between benchmarks, as `{"binary": 0.8}`: unit j is the same unit for all of them.
-    rng : int, numpy.random.Generator, optional
+    rng : int or numpy.random.Generator, optional
         Seed.
 
     Returns

@@ -59,15 +59,13 @@ def bootstrap_distribution(
     statistic : {"mean", "median", "min"} or callable
         The mean is that of `mean_interval`: lower levels averaged first. The others are of all values of a replicate; the median of
         ragged data weights them so that units count alike. A function `f(x, axis=-1)` gets the values (not weighted) on the last axis.
-    levels : str or tuple of str, optional
-        The nest from the outside in; default: the repetition dims present.
+    levels, metric : str or sequence of str; str, optional
+        The nest, outermost first (default: the repetition dims present); the variable of a Dataset (default: its `time`).
     resample : None, "all", "flat", str or tuple of str
         The levels drawn with replacement: the outermost (None), every one ("all": the RRR of the paper), those named; "flat" draws values
         from the whole cell and ignores the nest.
-    n_resamples : int
-        Replicates.
-    rng : int, numpy.random.Generator, optional
-        Seed. The same seed gives the same replicates for any order of dims, chunks and number of threads.
+    n_resamples, rng : int; int, str or numpy.random.Generator, optional
+        Replicates, and their seed or the `rng_key` of an earlier result.
     shared : str or tuple of str, optional
         Levels whose label is the same unit for every benchmark: drawn for all benchmarks together, so that replicate r of one belongs to
         replicate r of another. Default: `attrs["shared_levels"]`, else none.
@@ -75,8 +73,6 @@ def bootstrap_distribution(
         The outermost level, where its units match between the labels of what is compared (every dim that is no level, but benchmarks):
         each unit is then drawn for all labels together, so that a difference or ratio of replicates is one of paired units. Units that
         one label did not measure are left out for all; a label without any measured unit has no say.
-    metric : str, optional
-        Variable of a Dataset.
 
     Returns
     -------

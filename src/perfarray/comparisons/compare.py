@@ -38,26 +38,16 @@ def compare(
 
     Parameters
     ----------
-    times : DataArray or Dataset
-        Timings; dims that are not levels broadcast.
-    baseline : label, DataArray or Dataset
-        A label of `dim`, or other timings, matched by label on dims that are not levels (repetitions are never aligned).
-    dim : str, optional
-        The dim compared; default: the one dim, not a level, that holds the label.
-    levels : str or tuple of str, optional
-        The nest from the outside in; default: the repetition dims present.
+    times, baseline, dim, levels, metric : as for `ratio_interval`
+        Timings; a label of `dim` or other timings; the nest, and the variable(s) of a Dataset.
     threshold : float
         A relative change that does not matter: 0.02 for 2 %. The band is 1 - threshold to 1 + threshold.
     band : {"linear", "log"}
         With "log" the band is 1 / (1 + threshold) to 1 + threshold: symmetric for a ratio and its inverse.
     confidence_level : float
         Of the intervals, and 1 minus the error rate of the verdicts.
-    method : {"fieller", "delta", "log_delta", "percentile", "basic", "bca", "studentized"}
-        As for `ratio_interval`.
-    df : {"satterthwaite", "conservative", "normal"}
-        As for `ratio_interval`.
-    resample, n_resamples, rng : optional
-        Of the bootstrap, as for `ratio_interval`.
+    method, df, resample, n_resamples, rng : as for `ratio_interval`
+        How limits are made (default: Fieller's theorem, with Welch and Satterthwaite's degrees of freedom), and the bootstrap.
     correction : {None, "holm", "bh"}
         For asking many benchmarks at once: Holm keeps the chance of any false verdict at the error rate (intervals: Bonferroni's),
         Benjamini and Hochberg the share of false verdicts (intervals: Benjamini and Yekutieli's). The family is the benchmarks of one
@@ -69,8 +59,6 @@ def compare(
         none, and the attr `benchmarks` of the result says that independence was assumed.
     paired : str, optional
         The outermost level, when its units match between the two systems.
-    metric : str or list of str, optional
-        Variable(s) of a Dataset.
 
     Returns
     -------

@@ -46,8 +46,8 @@ def mean_interval(
     ----------
     times : DataArray or Dataset
         Timings; ragged ones padded with NaN. Dims that are not levels broadcast.
-    levels : str or tuple of str, optional
-        The nest from the outside in; default: the repetition dims present.
+    levels, metric : str or sequence of str, optional
+        The nest, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its `time`).
     confidence_level : float
         Between 0 and 1.
     method : {"t", "normal", "percentile", "basic", "bca", "studentized"}
@@ -55,13 +55,8 @@ def mean_interval(
         or the bootstrap: the paper's percentiles, their mirror image, bias corrected and accelerated, symmetric studentized.
     resample : None, "all", "flat", str or tuple of str
         For the bootstrap, the levels drawn with replacement: the outermost (None), every one, those named; "flat" ignores the nest.
-    n_resamples : int
-        Bootstrap replicates; without effect on the other methods.
-    rng : int, numpy.random.Generator, optional
-        Seed of the bootstrap; the same seed gives the same limits for any order of dims, chunks and number of threads. Without
-        effect on methods that draw nothing.
-    metric : str or list of str, optional
-        Variable(s) of a Dataset.
+    n_resamples, rng : int; int, str or numpy.random.Generator, optional
+        Bootstrap replicates, and their seed or the `rng_key` of an earlier result. Without effect on methods that draw nothing.
 
     Returns
     -------
@@ -141,12 +136,10 @@ def ratio_interval(
     ----------
     times : DataArray or Dataset
         Timings; dims that are not levels broadcast.
-    baseline : label, DataArray or Dataset
-        A label of `dim`, or other timings, matched by label on dims that are not levels (repetitions are never aligned).
-    dim : str, optional
-        The dim compared; default: the one dim, not a level, that holds the label.
-    levels : str or tuple of str, optional
-        The nest from the outside in; default: the repetition dims present.
+    baseline, dim : label, DataArray or Dataset; str, optional
+        A label of `dim` (default: the one dim that holds it), or other timings, matched by label, but for repetitions.
+    levels, metric : str or sequence of str, optional
+        The nest, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its `time`).
     confidence_level : float
         Between 0 and 1.
     method : {"fieller", "delta", "log_delta", "percentile", "basic", "bca", "studentized"}
@@ -158,16 +151,11 @@ def ratio_interval(
     resample : None, "all", "flat", str or tuple of str
         For the bootstrap, the levels drawn with replacement: the outermost (None), every one (the paper's RRR), those named; "flat"
         ignores the nest. The two systems are drawn independently, or jointly by unit where they are `paired`.
-    n_resamples : int
-        Bootstrap replicates; without effect on the other methods.
-    rng : int, numpy.random.Generator, optional
-        Seed of the bootstrap; the same seed gives the same limits for any order of dims, chunks and number of threads. Without
-        effect on methods that draw nothing.
+    n_resamples, rng : int; int, str or numpy.random.Generator, optional
+        Bootstrap replicates, and their seed or the `rng_key` of an earlier result. Without effect on methods that draw nothing.
     paired : str, optional
         The outermost level, when its units match between the two systems (the same sessions, the same build slots). Units measured on
         one side only are left out.
-    metric : str or list of str, optional
-        Variable(s) of a Dataset.
 
     Returns
     -------

@@ -44,10 +44,8 @@ def normality(
         What is taken of each group.
     unit : str, optional
         The level whose repetitions are the sample, default the outermost: lower levels are averaged, higher ones pooled.
-    levels : str or tuple of str, optional
-        The nest from the outside in; default: the repetition dims present.
-    metric : str or list of str, optional
-        Variable(s) of a Dataset.
+    levels, metric : str or sequence of str, optional
+        The nest, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its `time`).
 
     Returns
     -------

@@ -29,9 +29,7 @@ def biplot(
 
     Parameters
     ----------
-    times : DataArray or Dataset
-        As for `principal_components`.
-    samples, features, statistic, scale, impute, unit, levels, metric : optional
+    times, samples, features, statistic, scale, impute, unit, levels, metric
         As for `principal_components`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default: a new figure.

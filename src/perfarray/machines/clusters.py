@@ -34,13 +34,11 @@ def cluster_machines(
 
     Parameters
     ----------
-    times : DataArray or Dataset
-        As for `principal_components`.
     n_clusters : int
         How many groups.
     method : {"ward", "average", "complete", "single", "weighted", "centroid", "median"}
         How SciPy's hierarchy joins groups (`scipy.cluster.hierarchy.linkage`).
-    samples, features, statistic, scale, impute, unit, levels, metric : optional
+    times, samples, features, statistic, scale, impute, unit, levels, metric
         As for `principal_components`.
     n_components : int, optional
         How many components distances are taken from; default: all, which are the distances between the machines themselves.

@@ -151,8 +151,8 @@ def explain_variation(
         Restricted maximum likelihood for a mixed model, else maximum likelihood.
     confidence_level : float
         Of all intervals.
-    rng : int, numpy.random.Generator, optional
-        Seed of split, trees and permutations.
+    rng : int, str or numpy.random.Generator, optional
+        Seed (or the `rng_key` of an earlier result) of split, trees and permutations.
     metric : str, optional
         Variable of a Dataset.
 

@@ -79,10 +79,8 @@ def principal_components(
         data, and fills gaps with the feature's mean over the samples that have it.
     unit : str, optional
         The level whose repetitions are independent: lower levels are averaged. Default: the outermost.
-    levels : str or tuple of str, optional
-        The nest from the outside in; default: the repetition dims present.
-    metric : str, optional
-        Variable of a Dataset.
+    levels, metric : str or sequence of str; str, optional
+        The nest, outermost first (default: the repetition dims present); the variable of a Dataset (default: its `time`).
 
     Returns
     -------

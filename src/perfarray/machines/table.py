@@ -68,10 +68,8 @@ def machine_table(
         As for `relative_variation`.
     n_flags : int
         How many of the commonest flags become columns.
-    levels : str or tuple of str, optional
-        The nest from the outside in; default: the repetition dims present.
-    metric : str, optional
-        Variable of a Dataset.
+    levels, metric : str or sequence of str; str, optional
+        The nest, outermost first (default: the repetition dims present); the variable of a Dataset (default: its `time`).
 
     Returns
     -------

@@ -60,10 +60,8 @@ def fit_mixture(
         logarithms where their BIC is larger by more than 2, else the runs.
     value : str, optional
         The level whose repetitions are runs; lower levels are averaged first. Default: `execution`, else the lowest level.
-    levels : str or tuple of str, optional
-        The nest from the outside in; default: the repetition dims present.
-    metric : str or list of str, optional
-        Variable(s) of a Dataset.
+    levels, metric : str or sequence of str, optional
+        The nest, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its `time`).
 
     Returns
     -------

@@ -51,21 +51,17 @@ def goodness_of_fit(
 
     Parameters
     ----------
-    times : DataArray or Dataset
-        Timings; dims that are not levels broadcast.
     mixture : GaussianMixture, optional
         What to test, with the labels of the data: the samples drawn are fitted as it was (models, tolerance, and a number of components
         given as `n_components`, logarithms). Default: the mixture that `fit_mixture` finds at `tolerance`.
-    n_resamples : int
-        Samples drawn for each cell.
+    n_resamples, rng : int; int, str or numpy.random.Generator, optional
+        Samples drawn for each cell, and their seed or the `rng_key` of an earlier result.
     undersample : float
         Their size as a share of the data's. The paper advises 0.9 for some hundreds of runs, where the test rejects a little too often,
         and 1 for few.
     resolution : float, optional
         What the data are rounded to, in their units: drawn values are rounded likewise. Without it the test rejects rounded data too
         often, since they have ties and what is drawn has none.
-    rng : optional
-        As for `mean_difference`.
     alpha : float
         The risk that the critical value belongs to.
     tolerance : float, optional
@@ -73,7 +69,7 @@ def goodness_of_fit(
         goes on to the maximum, which takes several times as long.
     progress : bool
         Show a progress bar that counts cells; a lazy result has none.
-    value, levels, metric : optional
+    times, value, levels, metric
         As for `fit_mixture`.
 
     Returns

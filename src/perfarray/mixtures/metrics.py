@@ -46,10 +46,9 @@ def mean_difference(
     ----------
     times : DataArray, Dataset or GaussianMixture
         Timings; dims that are not levels broadcast. Or mixtures, such as `fit_mixture` gives.
-    baseline : label, DataArray, Dataset or GaussianMixture
-        A label of `dim`, or another object of the same kind, matched by label on dims that are not levels.
-    dim : str, optional
-        The dim compared; default: the one dim, not a level, that holds the label.
+    baseline, dim : label, DataArray, Dataset or GaussianMixture; str, optional
+        A label of `dim` (default: the one dim that holds it), or another object of the same kind, matched by label, but for
+        repetitions.
     method : {"empirical", "mixture"}
         All pairs of runs; or mixtures of normals fitted to both (given mixtures are always compared as such).
     paired : str, optional
@@ -57,11 +56,9 @@ def mean_difference(
         together, and those measured on one side only are left out. Not for mixtures.
     confidence_level : float
         Between 0 and 1.
-    n_resamples : int, optional
-        Redrawn experiments behind the limits; 0 for none. Default: 1000, for mixtures 200 (each is a fit).
-    rng : int, str, numpy.random.Generator, optional
-        Seed, or the attr `rng_key` of a result. Random numbers belong to the labels of a cell: selecting, reordering or chunking changes
-        none.
+    n_resamples, rng : int; int, str or numpy.random.Generator, optional
+        Redrawn experiments behind the limits (0 for none; default: 1000, for mixtures 200, each of which is a fit), and their seed or
+        the `rng_key` of an earlier result.
     value, levels, metric : optional
         As for `fit_mixture`.
 
@@ -130,19 +127,11 @@ def prob_faster(
 
     Parameters
     ----------
-    times : DataArray, Dataset or GaussianMixture
-        Timings; dims that are not levels broadcast. Or mixtures, such as `fit_mixture` gives.
-    baseline : label, DataArray, Dataset or GaussianMixture
-        A label of `dim`, or another object of the same kind, matched by label on dims that are not levels.
-    dim : str, optional
-        The dim compared; default: the one dim, not a level, that holds the label.
     shift : float
         In the units of the data: how much worse the candidate may be and still count (negative: how much better it must be).
     ties : {"strict", "half"}
         Whether runs that tie count not at all, or one half.
-    method : {"empirical", "mixture"}
-        All pairs of runs; or mixtures of normals fitted to both (given mixtures are always compared as such).
-    paired, confidence_level, n_resamples, rng, value, levels, metric : optional
+    times, baseline, dim, method, paired, confidence_level, n_resamples, rng, value, levels, metric
         As for `mean_difference`.
 
     Returns
@@ -210,15 +199,13 @@ def prob_fastest(
 
     Parameters
     ----------
-    times : DataArray, Dataset or GaussianMixture
-        Timings; dims that are not levels broadcast. Or mixtures, such as `fit_mixture` gives.
     dim : str
         The dim whose labels are the systems.
     ties : {"strict", "half"}
         Whether a tie for the first place is nobody's, or shared alike by those that tie (one half each, where they are two).
     method : {"empirical", "mixture"}
         All combinations of runs (they are not counted one by one); or mixtures of normals fitted to each.
-    paired, confidence_level, n_resamples, rng, value, levels, metric : optional
+    times, paired, confidence_level, n_resamples, rng, value, levels, metric
         As for `mean_difference`.
 
     Returns
@@ -280,16 +267,12 @@ def variability_level(
 
     Parameters
     ----------
-    times : DataArray, Dataset or GaussianMixture
-        Timings; dims that are not levels broadcast. Or mixtures, such as `fit_mixture` gives.
     by_level : bool
         Ask where the modes live: for every level, the means of its repetitions, centred on the mean they lie inside (those of the
         outermost as they are), are fitted on their own.
-    confidence_level : float
-        Between 0 and 1.
     n_resamples : int
         Samples drawn from the fit and fitted again, to see how stable the number is; 0 for none. Not by level.
-    rng, value, levels, metric : optional
+    times, confidence_level, rng, value, levels, metric
         As for `mean_difference`.
 
     Returns

@@ -40,18 +40,14 @@ def speedup(
     ----------
     times : DataArray or Dataset
         Timings; dims that are not levels broadcast.
-    baseline : label, DataArray or Dataset
-        A label of `dim`, or other timings, matched by label on dims that are not levels.
-    dim : str, optional
-        The dim compared; default: the one dim, not a level, that holds the label.
+    baseline, dim : label, DataArray or Dataset; str, optional
+        A label of `dim` (default: the one dim that holds it), or other timings, matched by label, but for repetitions.
     statistic : {"mean", "median", "min"}
         What is taken of one benchmark's values.
-    levels : str or tuple of str, optional
-        The nest from the outside in; default: the repetition dims present.
+    levels, metric : str or sequence of str, optional
+        The nest, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its `time`).
     unit : str, optional
         The level whose repetitions are the values; lower levels are averaged first. Default: the outermost.
-    metric : str or list of str, optional
-        Variable(s) of a Dataset.
 
     Returns
     -------

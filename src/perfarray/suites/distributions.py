@@ -42,8 +42,8 @@ def score_distribution(
     ----------
     times : DataArray or Dataset
         Timings or scores; ragged ones padded with NaN. Dims that are neither levels nor `across` broadcast.
-    n_resamples : int
-        Scores to draw.
+    n_resamples, rng : int; int, str or numpy.random.Generator, optional
+        Scores to draw, and their seed or the `rng_key` of an earlier result.
     mean : {"geometric", "harmonic", "arithmetic"}
         The mean over benchmarks.
     across : str
@@ -53,12 +53,8 @@ def score_distribution(
     shared : str or tuple of str, optional
         Levels whose label is the same unit for every benchmark: drawn for all benchmarks together. Default:
         `attrs["shared_levels"]`, else none, and the attr `benchmarks` says so.
-    levels : str or tuple of str, optional
-        The nest from the outside in; default: the repetition dims present.
-    rng : int, numpy.random.Generator, optional
-        Seed. The same seed gives the same numbers for any order of dims, chunks and number of threads.
-    metric : str, optional
-        Variable of a Dataset.
+    levels, metric : str or sequence of str; str, optional
+        The nest, outermost first (default: the repetition dims present); the variable of a Dataset (default: its `time`).
 
     Returns
     -------
@@ -131,10 +127,8 @@ def five_number_summary(
 
     Parameters
     ----------
-    times : DataArray or Dataset
+    times, mean, across, value, shared, levels, rng, metric
         As for `score_distribution`.
-    mean, across, value, shared, levels, rng, metric : optional
-        As there.
     method : {"monte_carlo", "exact"}
         Five numbers of `n_resamples` scores drawn at random, as in the paper; or of the distribution itself, without random numbers.
     n_resamples : int
@@ -220,10 +214,8 @@ def relative_variation(
 
     Parameters
     ----------
-    times : DataArray or Dataset
+    times, mean, across, value, shared, levels, rng, metric
         As for `score_distribution`.
-    mean, across, value, shared, levels, rng, metric : optional
-        As there.
     method : {"exact", "monte_carlo"}
         The standard deviation of the bootstrap distribution itself, or of `n_resamples` draws from it, as in the paper.
     n_resamples : int

@@ -36,10 +36,8 @@ def hierarchical_performance_test(
 
     Parameters
     ----------
-    times, baseline : DataArray or Dataset; label, DataArray or Dataset
+    times, baseline, dim, across, unit, levels, metric
         As for `score_ratio_interval`.
-    dim, across, unit, levels, metric : optional
-        As there.
     alpha : float
         Of the rank-sum test of each benchmark.
     confidence_level : float

@@ -52,24 +52,20 @@ def randomization_test(
 
     Parameters
     ----------
-    times, baseline : DataArray or Dataset; label, DataArray or Dataset
-        As for `score_ratio_interval`.
-    dim, mean, across, unit, levels, metric : optional
-        As there; repetitions of `unit` are exchanged.
+    times, baseline, dim, mean, across, unit, levels, metric
+        As for `score_ratio_interval`; repetitions of `unit` are exchanged.
     statistic : {"geometric", "mean", "median", "min"}
         Of the runs of one benchmark: one value per unit.
     alternative : {"two-sided", "less", "greater"}
         "less": the candidate's score is smaller; two-sided p is twice the smaller one-sided p, at most 1.
-    n_resamples : int
-        Random exchanges.
+    n_resamples, rng : int; int, str or numpy.random.Generator, optional
+        Random exchanges, and their seed or the `rng_key` of an earlier result.
     method : {"monte_carlo", "exact"}
         Random exchanges, or every one there is (at most a million).
     plus_one : bool
         p = (b + 1) / (n_resamples + 1), which is never zero; False gives the paper's b / n_resamples. Not for "exact".
     shared, paired : optional
         As for `score_ratio_interval`: shared units are exchanged for all benchmarks together, paired ones within the pair.
-    rng : int, numpy.random.Generator, optional
-        Seed; the same seed gives the same p-value for any order of dims, chunks and number of threads.
 
     Returns
     -------

@@ -53,14 +53,12 @@ def required_runs(
 
     Parameters
     ----------
-    times, baseline : DataArray or Dataset; label, DataArray or Dataset
-        As for `score_ratio_interval`; the timings are those of a pilot.
     width : float
         Upper minus lower limit of the ratio that is wanted: 0.02 for 2 % of the baseline.
     start : int
         Runs to begin with, at least 2.
-    dim, mean, statistic, confidence_level, method, n_resamples, across, unit, levels, shared, rng, metric : optional
-        As for `score_ratio_interval`; a run is a unit.
+    times, baseline, dim, mean, statistic, confidence_level, method, n_resamples, across, unit, levels, shared, rng, metric
+        As for `score_ratio_interval`; the timings are those of a pilot, a run is a unit.
 
     Returns
     -------

@@ -67,10 +67,8 @@ def suite_score(
         Of the runs of one benchmark: one value per unit.
     unit : str, optional
         The level whose repetitions are the runs, lower levels averaged first; default: the outermost.
-    levels : str or tuple of str, optional
-        The nest from the outside in; default: the repetition dims present.
-    metric : str or list of str, optional
-        Variable(s) of a Dataset.
+    levels, metric : str or sequence of str, optional
+        The nest, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its `time`).
 
     Returns
     -------
@@ -151,14 +149,10 @@ def score_ratio_interval(
     ----------
     times : DataArray or Dataset
         Timings; dims that are neither levels nor `across` broadcast.
-    baseline : label, DataArray or Dataset
-        A label of `dim`, or other timings, matched by label on dims that are not levels (repetitions are never aligned).
-    dim : str, optional
-        The dim compared; default: the one dim, not a level, that holds the label.
-    mean : {"geometric", "harmonic", "arithmetic"}
-        Over the benchmarks.
-    statistic : {"mean", "median", "min", "geometric"}
-        Of the runs of one benchmark: one value per unit. Medians and minima have bootstrap limits only.
+    baseline, dim : label, DataArray or Dataset; str, optional
+        A label of `dim` (default: the one dim that holds it), or other timings, matched by label, but for repetitions.
+    mean, statistic, across, unit, levels, metric : as for `suite_score`
+        What a score is; repetitions of `unit` are independent. Medians and minima have bootstrap limits only.
     confidence_level : float
         Between 0 and 1.
     alternative : {"two-sided", "less", "greater"}
@@ -166,28 +160,18 @@ def score_ratio_interval(
     method : {"t", "percentile", "basic", "bca"}
         t on the log scale with Welch and Satterthwaite's degrees of freedom; or the bootstrap, units redrawn within every system and
         benchmark (the paper's percentiles; their mirror image; bias corrected and accelerated).
-    n_resamples : int
-        Bootstrap replicates.
+    n_resamples, rng : int; int, str or numpy.random.Generator, optional
+        Bootstrap replicates, and their seed or the `rng_key` of an earlier result.
     random_benchmarks : bool
         Take the benchmarks as a sample of programs. t is then the paired t over benchmarks on log ratios, with benchmarks - 1 degrees of
         freedom; the bootstrap redraws benchmarks, and units inside them. That is another question: the attr `question` says which.
     sensitivity : bool
         Give the answer without each benchmark in turn, too.
-    across : str
-        The dim averaged over.
-    unit : str, optional
-        The level whose repetitions are independent, lower levels averaged first; default: the outermost.
-    levels : str or tuple of str, optional
-        The nest from the outside in; default: the repetition dims present.
     shared : str or tuple of str, optional
         Levels whose label is the same unit for every benchmark (one build serves the suite): treated jointly. Default:
         `attrs["shared_levels"]`, else none, and the attr `benchmarks` of the result says that independence was assumed.
     paired : str, optional
         The outermost level, when its units match between the two systems.
-    rng : int, numpy.random.Generator, optional
-        Seed of the bootstrap; the same seed gives the same limits for any order of dims, chunks and number of threads.
-    metric : str or list of str, optional
-        Variable(s) of a Dataset.
 
     Returns
     -------

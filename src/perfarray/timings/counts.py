@@ -20,10 +20,8 @@ def counts(times: Data, *, levels: str | tuple[str, ...] | None = None, metric: 
     ----------
     times : DataArray or Dataset
         Timings: any array with at least one repetition dim.
-    levels : str or tuple of str, optional
-        The nest from the outside in; default: the repetition dims present.
-    metric : str or list of str, optional
-        Variable of a Dataset to count; default as described in the conventions.
+    levels, metric : str or sequence of str, optional
+        The nest, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its `time`).
 
     Returns
     -------

@@ -43,9 +43,8 @@ def variance_components(
     ----------
     times : DataArray or Dataset
         Timings with one or more repetition dims; ragged ones padded with NaN. All other dims broadcast.
-    levels : str or tuple of str, optional
-        The nest from the outside in; default: the repetition dims present, in the order binary, session, execution, iteration. A dim
-        left out broadcasts.
+    levels, metric : str or sequence of str, optional
+        The nest, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its `time`).
     method : {"anova", "reml", "ml"}
         Nested analysis of variance: unbiased, expected sums of squares on ragged data. Restricted maximum likelihood: the same on
         balanced data where no component is negative, more precise on ragged data, never negative, with intervals for any imbalance.
@@ -56,8 +55,6 @@ def variance_components(
         never merged. Likelihood methods have none: a component that is zero stays in the result as zero, and no level is merged.
     confidence_level : float
         Of the intervals of the components, between 0 and 1.
-    metric : str or list of str, optional
-        Variable(s) of a Dataset.
 
     Returns
     -------

@@ -40,10 +40,8 @@ def run_estimate(
         runs on a lightly loaded machine; `estimator_stability` says whether that holds for yours.
     value : str, optional
         The level whose repetitions are runs; lower levels are averaged first. Default: `execution`, else the lowest level.
-    levels : str or tuple of str, optional
-        The nest from the outside in; default: the repetition dims present.
-    metric : str or list of str, optional
-        Variable(s) of a Dataset.
+    levels, metric : str or sequence of str, optional
+        The nest, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its `time`).
 
     Returns
     -------

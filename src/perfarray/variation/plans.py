@@ -56,8 +56,8 @@ def plan_repetitions(
     costs : mapping of str to float, array or DataArray
         What starting one more repetition of a level costs, beyond what lies inside it: a build for `binary`, start and warm-up for
         `execution`. Numbers, or arrays over `benchmark`. Every level needs one but the lowest: an iteration costs 1, or its mean time.
-    levels : str or tuple of str, optional
-        The nest from the outside in; default: the repetition dims present.
+    levels, metric : str or sequence of str, optional
+        The nest, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its `time`).
     budget, half_width : float
         Exactly one: what the experiment may cost, in `cost_units`, never exceeded; or the relative half-width to reach (0.01 for 1 %).
     cost_units : {"iterations", "s"}
@@ -71,8 +71,6 @@ def plan_repetitions(
     negative : {"merge", "zero"}
         A negative component's level is merged into the one below and the rest estimated again, or is taken as zero. Either way one
         repetition of it is planned and its price joins the level above. The outermost level is never merged.
-    metric : str or list of str, optional
-        Variable(s) of a Dataset.
 
     Returns
     -------
