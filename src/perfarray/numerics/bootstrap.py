@@ -203,46 +203,61 @@ def _of_complete_nests(values: Floats, drawn: tuple[bool, ...], place: Place, st
 
     def draw(part: slice) -> Floats:
         number = part.stop - part.start
-        names: Integers = np.arange(cells)[:, None]
+        parents: Integers = np.arange(cells)[:, None]
+        picks: Integers = np.arange(0)
         for level, size in enumerate(outer):
+            if level:
+                parents = parents[..., None] * outer[level - 1] + picks
             picks = np.arange(size)
             if drawn[level]:
                 rows = prod(outer[:level])
                 picks = drawn_places(size, *place.stream(level), streams, number * rows, part.start * rows)
                 picks = picks.reshape(cells, number, *outer[: level + 1])
-            names = names[..., None] * size + picks
-        rows = prod(outer)
-        names = np.broadcast_to(names, (cells, number, *outer)).reshape(cells, -1)
-        sums = sums_of(names, part.start * rows).reshape(cells, number, outer[0], -1)
-        return np.asarray(sums.sum(axis=-1) * (outer[0] / (rows * depth)))
+        shape = (cells, number, *outer)
+        sums = sums_of(np.broadcast_to(parents, shape[:-1]), np.broadcast_to(picks, shape), part.start * prod(outer))
+        return np.asarray(sums.reshape(cells, number, outer[0], -1).sum(axis=-1) * (outer[0] / (prod(outer) * depth)))
 
     return draw
 
 
-def _sums_of_short_rows(values: Floats, keys: Integers, stream: int, streams: Streams) -> Callable[[Integers, int], Floats]:
-    """Return what draws the sums of the executions named (cells, rows), from values (cells, executions, iterations)."""
-    tables = sum_tables(values)
-    return lambda names, start: summed(tables, drawn_entries(values.shape[-1], names, keys, stream, streams, names.shape[1], start))
+def _sums_of_short_rows(values: Floats, keys: Integers, stream: int, streams: Streams) -> Callable[[Integers, Integers, int], Floats]:
+    """Return what draws the sums of the executions picked, from values (cells, executions, iterations)."""
+    tables, depth = sum_tables(values), values.shape[-1]
+
+    def draw(parents: Integers, picks: Integers, start: int) -> Floats:
+        names = (parents[..., None] * picks.shape[-1] + picks).reshape(len(values), -1)
+        return summed(tables, drawn_entries(depth, names, keys, stream, streams, names.shape[1], start))
+
+    return draw
 
 
-def _sums_of_long_rows(values: Floats, keys: Integers, stream: int, streams: Streams) -> Callable[[Integers, int], Floats]:
+def _sums_of_long_rows(values: Floats, keys: Integers, stream: int, streams: Streams) -> Callable[[Integers, Integers, int], Floats]:
     """Return the same by a loop over executions, each with a stream of its own that its draws follow, replicate after replicate."""
     cells, executions, depth = values.shape
     places = [(cell, own) for cell in range(cells) for own in range(executions)]
     rows = [LongRow(values[cell, own], int(keys[cell]), stream | own << 12, streams) for cell, own in places]
+    step = max(1, BLOCK // depth)
 
-    def draw(names: Integers, start: int) -> Floats:
+    def draw(parents: Integers, picks: Integers, start: int) -> Floats:
         del start  # each stream goes on where it stood
-        found = np.empty(names.size)
-        order = np.argsort(names.ravel().astype(np.min_scalar_type(len(rows) - 1)), kind="stable")
-        ends = np.cumsum(np.bincount(names.ravel(), minlength=len(rows)))
-        step = max(1, BLOCK // depth)
-        for row, members in zip(rows, np.split(order, ends[:-1]), strict=True):
-            for some in (members[first : first + step] for first in range(0, len(members), step)):
-                found[some] = row.sums(len(some))
-        return found.reshape(names.shape)
+        size = picks.shape[-1]
+        found = np.empty((parents.size, size))
+        small = picks.reshape(-1, size).astype(np.min_scalar_type(size - 1))
+        for parent, slots in enumerate(_members(parents.ravel(), len(rows) // size)):
+            sums = np.empty(len(slots) * size)
+            for row, members in zip(rows[parent * size :], _members(small[slots].ravel(), size), strict=False):
+                for some in (members[first : first + step] for first in range(0, len(members), step)):
+                    sums[some] = row.sums(len(some))
+            found[slots] = sums.reshape(-1, size)
+        return found
 
     return draw
+
+
+def _members(names: Integers, count: int) -> list[Integers]:
+    """Return where each of the names below `count` stands, in order: sorted while they lie in the cache."""
+    small = names.astype(np.min_scalar_type(count - 1), copy=False)
+    return np.split(np.argsort(small, kind="stable"), np.cumsum(np.bincount(small, minlength=count))[:-1])
 
 
 def draw_values(nest: Nest, part: slice, streams: Streams, place: Place) -> Floats:

@@ -152,9 +152,10 @@ class Streams:
         if len(found) < count:  # hardly ever
             more, stop = self.run_below(size, cell, stream, count - len(found), start + len(bits))
             return np.concatenate([found // kind.type(times), more]), stop
-        passed = len(bits) - len(found)
-        last = count - 1 + int(np.searchsorted(np.flatnonzero(~accepted) - np.arange(passed), count - 1, side="right"))
-        return found[:count] // kind.type(times), start + last + 1
+        late = np.flatnonzero(accepted[count:])  # as many of these were taken as numbers before them were passed over
+        instead = len(late) - (len(found) - count)
+        taken = count + (int(late[instead - 1]) + 1 if instead else 0)
+        return found[:count] // kind.type(times), start + taken
 
     def uniform(self, cells: Iterable[int] | Integers, stream: int, count: int, start: int = 0) -> Floats:
         """Return multiples of 2^-53 in [0, 1), each as likely as every other, shape (n, count)."""

@@ -134,17 +134,17 @@ class LongRow:
         picks, self._at = self._streams.run_below(count ** (1 + self._pairs), *self._where, rows * self._picks, self._at)
         picks = picks.reshape(rows, self._picks)
         table = np.add.outer(values, values).ravel() if self._pairs else values
-        whole = table.take(picks[:, :-1] if self._odd else picks, mode="clip")
+        whole = table.take(picks[:, :-1] if self._odd else picks, mode="wrap")
         sums = np.asarray(np.einsum("ij->i", whole))
-        return sums + values.take(picks[:, -1] // count, mode="clip") if self._odd else sums
+        return sums + values.take(picks[:, -1] // count, mode="wrap") if self._odd else sums
 
 
 def summed(tables: Floats, entries: Integers) -> Floats:
     """Return the sums along the last axis of the entries of tables: a few one after the other, which is faster than a sum of a few."""
     flat = tables.ravel()
     if entries.shape[-1] > SHORT:
-        return np.asarray(np.einsum("...i->...", flat.take(entries, mode="clip")))
-    total: Floats = flat.take(entries[..., 0], mode="clip")
+        return np.asarray(np.einsum("...i->...", flat.take(entries, mode="wrap")))
+    total: Floats = flat.take(entries[..., 0], mode="wrap")
     for place in range(1, entries.shape[-1]):
-        total += flat.take(entries[..., place], mode="clip")
+        total += flat.take(entries[..., place], mode="wrap")
     return total
