@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -144,6 +145,12 @@ def test_doors_see_public_functions(name):
     """The command line and the reports call what users call."""
     assert rooms_seen(name) <= {"conventions", "timings"}
     assert {target for target in imported(name) if room(target) == "timings"} <= {"timings", "timings.notes"}
+
+
+def test_imports_run_in_no_circle():
+    """A file that imports another is not imported by it, not even in a function; a package's own `__init__` stands over its files."""
+    inits = {name for name, path in modules().items() if path.stem == "__init__"}
+    TopologicalSorter({name: imported(name) - inits for name in modules()}).prepare()
 
 
 def test_every_reason_is_needed():

@@ -167,6 +167,9 @@ def test_empty_result_is_said():
 def test_missing_matplotlib_says_what_to_install(name, monkeypatch):
     """Without matplotlib the message names it and the extra."""
     result = RESULTS[name]()
+    for loaded in [module for module in sys.modules if module.startswith("perfarray.plots")]:
+        monkeypatch.delitem(sys.modules, loaded)
+    monkeypatch.delattr(perfarray, "plots", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"need matplotlib.*install perfarray\[plots\]"):
         result.perf.plot()

@@ -9,9 +9,9 @@ import xarray as xr
 
 from perfarray.conventions import UNKNOWN
 from perfarray.mixtures.model import COMPONENT, GaussianMixture, parameter_outputs
-from perfarray.mixtures.numerics.em import FLOOR
 from perfarray.mixtures.numerics.fit import AUTO, EQUAL, LOG, MOST_COMPONENTS, PLAIN, UNEQUAL, FitRequest, weighted_samples
 from perfarray.mixtures.numerics.scale import fit_on_scale
+from perfarray.mixtures.numerics.stops import FLOOR
 from perfarray.numerics.levels import values_by_unit
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply, is_chunked

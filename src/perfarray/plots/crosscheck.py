@@ -1,16 +1,14 @@
 """One comparison under every method: which method says what of which benchmark."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
 
 from perfarray.plots.comparisons.interval_marks import VERDICTS
-from perfarray.plots.figure import DARK, GREY, LABEL_SIZE, axes_for, check_matplotlib, describe, selection
+from perfarray.plots.figure import DARK, GREY, LABEL_SIZE, axes_for, describe, selection
 from perfarray.plots.rows import GAP, Row, beside_rows, label_rows, rows_of, size_for
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 SUITE: Final = "suite"
 
@@ -24,7 +22,7 @@ COLUMN: Final = 0.55
 """Width in inches of a method's column."""
 
 
-def agreement(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
+def agreement(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw what every method says of every cell: a row for each cell, a column for each method.
 
     Parameters
@@ -40,11 +38,6 @@ def agreement(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
         Horizontal axis: the methods. A cross is a method that cannot answer with these data, whatever the truth; an empty place one that
         was not asked. Right of the rows stands whether the methods that apply agree.
 
-    Raises
-    ------
-    ImportError
-        When matplotlib is not installed.
-
     Examples
     --------
     >>> import matplotlib; matplotlib.use("Agg")
@@ -56,7 +49,6 @@ def agreement(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
     'new compared with old, by method'
     >>> plt.close(ax.figure)
     """
-    check_matplotlib()
     result = result.compute()
     rows = rows_of(result["agree"])
     suite = _suite_rows(result, rows)
@@ -107,7 +99,7 @@ def _places(result: xr.Dataset, rows: list[Row], word: str, prefix: str = "") ->
     return found
 
 
-def _draw(ax: "Axes", places: list[tuple[int, float]], label: str, **style: object) -> None:
+def _draw(ax: Axes, places: list[tuple[int, float]], label: str, **style: object) -> None:
     """Draw the marks of one kind."""
     if places:
         ax.plot(*np.array(places, dtype=float).T, linestyle="none", label=label, **style)  # type: ignore[arg-type]

@@ -1,15 +1,13 @@
 """Measurements in the order they were taken."""
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
 
 from perfarray.conventions import LEVELS, MARKS, TIME
-from perfarray.plots.figure import GREY, NOTE_SIZE, Floats, Mask, axes_for, check_matplotlib, describe, number_format, selection, text_width
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from perfarray.plots.figure import GREY, NOTE_SIZE, Floats, Mask, axes_for, describe, number_format, selection, text_width
 
 ALTERNATING: Final = ("#0072B2", "#D98200")
 """Colours of neighbouring outermost units."""
@@ -21,7 +19,7 @@ GAP: Final = 0.08
 """Room between executions, as a share of one."""
 
 
-def run_sequence(array: xr.DataArray, ax: "Axes | None" = None, *, max_lines: int = 20) -> "Axes":
+def run_sequence(array: xr.DataArray, ax: Axes | None = None, *, max_lines: int = 20) -> Axes:
     """Draw timings in the order they were taken, executions side by side, one line each.
 
     Parameters
@@ -44,8 +42,6 @@ def run_sequence(array: xr.DataArray, ax: "Axes | None" = None, *, max_lines: in
     ------
     ValueError
         More than one cell; no repetition dim; no values; `max_lines` below one.
-    ImportError
-        When matplotlib is not installed.
 
     Notes
     -----
@@ -64,7 +60,6 @@ def run_sequence(array: xr.DataArray, ax: "Axes | None" = None, *, max_lines: in
     [[9.0, 11.0], [19.0, 21.0]]
     >>> plt.close(ax.figure)
     """
-    check_matplotlib()
     if max_lines < 1:
         raise ValueError(f"max_lines must be 1 or more, got {max_lines}")
     levels = _check_one_cell(array)
@@ -134,7 +129,7 @@ def _starts(lines: list[Line]) -> list[float]:
     return [float(start) for start in np.cumsum([0.0] + [len(line.values) + gap for line in lines[:-1]])]
 
 
-def _draw_line(ax: "Axes", line: Line, start: float, points: bool) -> None:
+def _draw_line(ax: Axes, line: Line, start: float, points: bool) -> None:
     """Draw one execution: all values in grey, those that count over them in colour, their mean, and the marked ones."""
     colour = ALTERNATING[line.unit % 2]
     x = start + np.arange(len(line.values))
@@ -150,7 +145,7 @@ def _draw_line(ax: "Axes", line: Line, start: float, points: bool) -> None:
             marked.set_markerfacecolor("white")
 
 
-def _label_lines(ax: "Axes", lines: list[Line], starts: list[float], levels: list[str]) -> None:
+def _label_lines(ax: Axes, lines: list[Line], starts: list[float], levels: list[str]) -> None:
     """Write which execution is which under the horizontal axis."""
     if len(levels) == 1:
         ax.set_xlabel(f"{levels[0]}, in the order measured")
@@ -164,7 +159,7 @@ def _label_lines(ax: "Axes", lines: list[Line], starts: list[float], levels: lis
     ax.set_xlabel(f"{' / '.join(levels[:-1])}, in the order measured\ninside each its {levels[-1]}s")
 
 
-def _describe(ax: "Axes", array: xr.DataArray, note: str) -> None:
+def _describe(ax: Axes, array: xr.DataArray, note: str) -> None:
     """Title, vertical axis in the units of the data, legend of the marks."""
     ax.yaxis.set_major_formatter(number_format(str(array.attrs.get("units", "1"))))
     ax.set_ylabel(str(array.name or TIME))

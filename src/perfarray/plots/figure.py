@@ -5,16 +5,18 @@ from collections import Counter
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import product
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
+import matplotlib.pyplot as plt
 import numpy as np
 import numpy.typing as npt
 import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
+from matplotlib.ticker import EngFormatter
 
 from perfarray.conventions import LEVELS
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -45,22 +47,12 @@ WORD: Final = re.compile(r"[^\s_]+[\s_]*|[\s_]+")
 """A word of a label, with what stands between it and the next."""
 
 
-def check_matplotlib() -> None:
-    """Raise where matplotlib cannot be imported, and name what to install."""
-    try:
-        import matplotlib.pyplot  # noqa: F401
-    except ImportError as error:
-        raise ImportError("pictures need matplotlib, which cannot be imported: install perfarray[plots]") from error
-
-
-def axes_for(ax: "Axes | None", size: tuple[float, float]) -> "Axes":
+def axes_for(ax: Axes | None, size: tuple[float, float]) -> Axes:
     """Return the Axes given, or one on a new figure of that width and height in inches."""
-    import matplotlib.pyplot as plt
-
     return plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
 
 
-def describe(ax: "Axes", title: str) -> None:
+def describe(ax: Axes, title: str) -> None:
     """Write the title in lines as long as the figure is wide, under it the legend (each entry once), and take the frame away.
 
     The header of a column beside the rows stands at the height of the legend, and keeps its line where there is none.
@@ -78,7 +70,7 @@ def describe(ax: "Axes", title: str) -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def _room(ax: "Axes") -> float:
+def _room(ax: Axes) -> float:
     """Return how many points there are from the left end of the axes to the right border: of the figure, or of one of several axes."""
     figure = ax.get_figure(root=True)
     width = 72 * (figure.get_figwidth() if figure is not None else 0.0)
@@ -88,7 +80,7 @@ def _room(ax: "Axes") -> float:
     return width - text_width([label.get_text() for label in ax.get_yticklabels()]) - text_width(groups) - MARGIN
 
 
-def _columns(ax: "Axes", labels: list[str]) -> int:
+def _columns(ax: Axes, labels: list[str]) -> int:
     """Return how many columns of a legend fit beside each other: all entries in one row if they fit there."""
     room = _room(ax)
     if sum(text_width([label]) + HANDLE for label in labels) <= room:
@@ -96,10 +88,8 @@ def _columns(ax: "Axes", labels: list[str]) -> int:
     return max(1, int(room / (text_width(labels) + HANDLE)))
 
 
-def _wrapped(ax: "Axes", title: str) -> str:
+def _wrapped(ax: Axes, title: str) -> str:
     """Break a title into lines that fit; a single word may be too long."""
-    from matplotlib.font_manager import FontProperties
-
     size, room = FontProperties(size=ax.title.get_fontsize()).get_size_in_points(), _room(ax)
     lines: list[str] = []
     for part in title.split("\n"):
@@ -121,8 +111,6 @@ def level_colours(levels: list[str]) -> dict[str, str]:
 
 def number_format(units: str) -> Callable[..., str]:
     """Return what writes a number with its unit, of a tick too (which comes with its position): a prefix where the unit takes one."""
-    from matplotlib.ticker import EngFormatter
-
     prefixed = EngFormatter(unit=units)
 
     def written(value: float, _position: int | None = None) -> str:
@@ -211,7 +199,4 @@ def text_width(labels: list[str], size: float = LABEL_SIZE) -> float:
 @lru_cache(maxsize=4096)
 def _width(text: str, size: float) -> float:
     """Return the width in points of a line of text as the font measures it; an outline would take a hundred times as long."""
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import text_to_path
-
     return float(text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)[0])

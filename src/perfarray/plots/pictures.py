@@ -2,14 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import xarray as xr
+from matplotlib.axes import Axes
 
 from perfarray import plots
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 PICTURES: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -38,7 +36,7 @@ PICTURES: Final[Mapping[str, str]] = MappingProxyType(
 """By the function whose result it is, the picture that draws it."""
 
 
-def draw(result: xr.Dataset | xr.DataArray, ax: "Axes | None" = None, **keywords: Any) -> "Axes":
+def draw(result: xr.Dataset | xr.DataArray, ax: Axes | None = None, **keywords: Any) -> Axes:
     """Draw a result; its attr `result` says which picture.
 
     Parameters

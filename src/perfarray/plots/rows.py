@@ -2,16 +2,14 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
 
 from perfarray.conventions import BENCHMARK
 from perfarray.plots.figure import LABEL_SIZE, NOTE_SIZE, label_text, shortened, text_width
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 GAP: Final = 0.7
 """Room between groups, in rows."""
@@ -52,7 +50,7 @@ def size_for(rows: Sequence[Row]) -> tuple[float, float]:
     return 5.5 + written / 72, 1.5 + INCHES * (rows[-1].y - rows[0].y + 1)
 
 
-def label_rows(ax: "Axes", rows: Sequence[Row]) -> None:
+def label_rows(ax: Axes, rows: Sequence[Row]) -> None:
     """Write the labels left of the Axes, groups left of the labels, first row on top."""
     labels = [row.label for row in rows]
     ax.set_yticks([row.y for row in rows], labels, fontsize=LABEL_SIZE)
@@ -71,7 +69,7 @@ def label_rows(ax: "Axes", rows: Sequence[Row]) -> None:
             ax.axhline((above.y + below.y) / 2, color="#dddddd", linewidth=0.6, zorder=0)
 
 
-def beside_rows(ax: "Axes", rows: Sequence[Row], texts: Sequence[str], header: str) -> None:
+def beside_rows(ax: Axes, rows: Sequence[Row], texts: Sequence[str], header: str) -> None:
     """Write a column of short texts right of the Axes, with a header over it."""
     width = text_width([*texts, *header.split("\n")])
     for row, text in zip(rows, texts, strict=True):

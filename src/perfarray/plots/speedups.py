@@ -1,15 +1,14 @@
 """Which way each benchmark went through the Speedup-Test: what was tested, at which p, and where it stopped."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 
-from perfarray.plots.figure import GREY, LABEL_SIZE, NOTE_SIZE, axes_for, check_matplotlib, describe, selection
+from perfarray.plots.figure import GREY, LABEL_SIZE, NOTE_SIZE, axes_for, describe, selection
 from perfarray.plots.rows import Row, beside_rows, label_rows, rows_of, size_for
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 HEADERS: Final = {
     "normal_baseline": "Shapiro-Wilk\nbaseline",
@@ -35,7 +34,7 @@ STATES: Final = {
 """What each outcome of a step means for the way; an outcome that is not here was not reached."""
 
 
-def protocol(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
+def protocol(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw a row per benchmark: one box per step of the protocol, with its p-value and outcome.
 
     Parameters
@@ -50,11 +49,6 @@ def protocol(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
     Axes
         Steps from left to right; right of them the speedup and the level it is significant at. A step that was not reached has no box.
 
-    Raises
-    ------
-    ImportError
-        When matplotlib is not installed.
-
     Examples
     --------
     >>> import matplotlib; matplotlib.use("Agg")
@@ -66,7 +60,6 @@ def protocol(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
     ['0.965  normal', '0.965  normal', '1  equal variances', '0.0112  significant']
     >>> plt.close(ax.figure)
     """
-    check_matplotlib()
     result = result.compute()
     rows = rows_of(result["speedup"])
     steps = [str(step) for step in result["step"].values]
@@ -86,10 +79,8 @@ def protocol(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
     return ax
 
 
-def _draw_way(ax: "Axes", row: Row, cell: xr.Dataset) -> None:
+def _draw_way(ax: Axes, row: Row, cell: xr.Dataset) -> None:
     """Draw one benchmark's boxes."""
-    from matplotlib.patches import Rectangle
-
     pvalues, outcomes = cell["step_pvalue"].values.tolist(), cell["step_outcome"].values.tolist()
     for place, (pvalue, outcome) in enumerate(zip(pvalues, outcomes, strict=True)):
         if outcome not in STATES:

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numba
 import numpy as np
 
-from perfarray.mixtures.numerics.em import CALM, FLOOR, GAIN, LOG_2PI, MOST_STEPS, MOVED, SETTLED, TINY, Task
 from perfarray.mixtures.numerics.pool import Run, Samples, Theta
+from perfarray.mixtures.numerics.stops import CALM, FLOOR, GAIN, LOG_2PI, MOST_STEPS, MOVED, SETTLED, TINY, Task
 from perfarray.numerics.types import Floats, Integers, Mask
 
 F = TypeVar("F", bound=Callable[..., Any])

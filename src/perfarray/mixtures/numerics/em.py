@@ -1,44 +1,14 @@
 """EM for mixtures of normal distributions, many samples at once: plain as mclust runs and stops it, and accelerated to the maximum."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 
 from perfarray.mixtures.numerics.pool import Candidate, Pool, Run, Samples, Theta, run_pooled
 from perfarray.mixtures.numerics.start import parameters_of_classes, quantile_classes
+from perfarray.mixtures.numerics.stops import CALM, FLOOR, GAIN, LOG_2PI, MOST_STEPS, MOVED, SETTLED, TINY, Task
 from perfarray.numerics.types import Floats, Integers, Mask
-
-FLOOR = 1e-12
-"""Least variance of a component, as a share of the sample's: a component there has collapsed on ties or on one value."""
-
-CALM = 1e-7
-"""Relative change of the log-likelihood at which plain EM gives way to accelerated EM: earlier, it may leap to another maximum."""
-
-SETTLED = 1e-7
-"""Estimated distance from the maximum, in standard deviations of a component, at which accelerated EM stops."""
-
-GAIN = 1e-12
-"""Log-likelihood that is estimated to be still to gain, at which accelerated EM stops: on a ridge the maximum is far and no better."""
-
-MOST_STEPS = 20_000
-"""Most steps of EM."""
-
-TINY = 1e-280
-"""Densities below this are computed again, relative to the nearest component."""
-
-MOVED = float(np.sqrt(np.finfo(float).eps))
-"""Squared distance of the weights from those of the next step, above which mclust takes that step for the fit it selects."""
-
-LOG_2PI = float(np.log(2 * np.pi))
-
-
-class Task(NamedTuple):
-    """What plain EM is asked for: where to stop, whether fits at the floor go on, mclust's last step."""
-
-    limit: float
-    forced: bool
-    last: bool
 
 
 def em(samples: Samples, candidates: Sequence[Candidate], task: Task, engine: str) -> list[Run]:

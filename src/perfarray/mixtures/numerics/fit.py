@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perfarray.mixtures.numerics.em import Task, em, finish
+from perfarray.mixtures.numerics.em import em, finish
 from perfarray.mixtures.numerics.pool import Candidate, Run, Samples
+from perfarray.mixtures.numerics.stops import Task
 from perfarray.numerics.levels import unit_weights
 from perfarray.numerics.types import Floats, Integers, Mask
 

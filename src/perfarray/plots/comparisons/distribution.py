@@ -1,15 +1,11 @@
 """A bootstrap distribution: histograms of replicates, the statistic of the data, and percentile limits."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
 
-from perfarray.plots.figure import COLOURS, DARK, NOTE_SIZE, axes_for, check_matplotlib, describe, number_format, selection
+from perfarray.plots.figure import COLOURS, DARK, NOTE_SIZE, axes_for, describe, number_format, selection
 from perfarray.plots.rows import Row, beside_rows, label_rows, rows_of, size_for
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 SAME = 1e-9
 """Relative range below which replicates are one value, but for rounding, and have no histogram."""
@@ -21,7 +17,7 @@ HEIGHT = 0.85
 """Height of the highest bar, in rows."""
 
 
-def distribution(result: xr.DataArray | xr.Dataset, ax: "Axes | None" = None, *, confidence_level: float = 0.95, bins: int = 40) -> "Axes":
+def distribution(result: xr.DataArray | xr.Dataset, ax: Axes | None = None, *, confidence_level: float = 0.95, bins: int = 40) -> Axes:
     """Draw the replicates of every cell as a histogram, with the statistic of the data and the percentiles of the replicates.
 
     Parameters
@@ -44,8 +40,6 @@ def distribution(result: xr.DataArray | xr.Dataset, ax: "Axes | None" = None, *,
 
     Raises
     ------
-    ImportError
-        When matplotlib is not installed.
     ValueError
         When `confidence_level` is not between 0 and 1, `bins` is not a whole number of at least 1, or a Dataset holds no distribution
         or several.
@@ -65,7 +59,6 @@ def distribution(result: xr.DataArray | xr.Dataset, ax: "Axes | None" = None, *,
     ('Bootstrap distribution, fft', 'mean of time; level redrawn: execution; bar: 95 % of 1000 replicates')
     >>> plt.close(ax.figure)
     """
-    check_matplotlib()
     if not 0 < confidence_level < 1:
         raise ValueError(f"confidence_level={confidence_level!r} is out of range; give a number between 0 and 1, such as 0.95")
     if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
@@ -113,7 +106,7 @@ def _relative(result: xr.DataArray) -> xr.DataArray:
     return scaled.assign_coords(observed=xr.full_like(result["observed"], 100.0).where(result["observed"].notnull()))
 
 
-def _draw_row(ax: "Axes", row: Row, replicates: xr.DataArray, confidence_level: float, bins: int) -> None:
+def _draw_row(ax: Axes, row: Row, replicates: xr.DataArray, confidence_level: float, bins: int) -> None:
     """Draw one cell: bars upwards from the row's line, the observed value as a mark, percentiles as a thick line."""
     values = replicates.values[np.isfinite(replicates.values)]
     if not values.size:
@@ -133,7 +126,7 @@ def _draw_row(ax: "Axes", row: Row, replicates: xr.DataArray, confidence_level: 
         ax.vlines(observed, foot - HEIGHT, foot, color=DARK, linewidth=1.2, label="data")
 
 
-def _describe(ax: "Axes", result: xr.DataArray, confidence_level: float, relative: bool) -> None:
+def _describe(ax: Axes, result: xr.DataArray, confidence_level: float, relative: bool) -> None:
     """Title, legend, and what the horizontal axis shows; its ticks carry the unit."""
     attrs = result.attrs
     written = number_format(str(attrs.get("units", "1")))

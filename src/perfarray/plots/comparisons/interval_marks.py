@@ -1,14 +1,13 @@
 """Points and bars of a forest plot: verdicts, sets without end, and the stretch of axis that shows them."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from perfarray.plots.figure import DARK, GREY
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 VERDICTS: Final = {
     "faster": ("#0072B2", "^"),
@@ -61,7 +60,7 @@ def view_of(intervals: Sequence[Interval], also: Iterable[float], log: bool) -> 
     return float(first), float(last)
 
 
-def draw_intervals(ax: "Axes", intervals: Sequence[Interval], view: tuple[float, float], log: bool) -> None:
+def draw_intervals(ax: Axes, intervals: Sequence[Interval], view: tuple[float, float], log: bool) -> None:
     """Draw bars and points on an axis that ends where `view` says."""
     ax.set_xscale("log" if log else "linear")
     ax.set_xlim(view)
@@ -76,7 +75,7 @@ def draw_intervals(ax: "Axes", intervals: Sequence[Interval], view: tuple[float,
             ax.text(0.01, interval.y, "not measured on both sides", transform=ax.get_yaxis_transform(), va="center", color=GREY, fontsize=8)
 
 
-def _draw_bars(ax: "Axes", rows: list[Interval], view: tuple[float, float], colour: str) -> None:
+def _draw_bars(ax: Axes, rows: list[Interval], view: tuple[float, float], colour: str) -> None:
     """Draw the sets; what goes on beyond the border ends in an arrow."""
     first, last = view
     for row in rows:
@@ -91,7 +90,7 @@ def _draw_bars(ax: "Axes", rows: list[Interval], view: tuple[float, float], colo
                     )
 
 
-def _draw_points(ax: "Axes", rows: list[Interval], verdict: str, colour: str, marker: str) -> None:
+def _draw_points(ax: Axes, rows: list[Interval], verdict: str, colour: str, marker: str) -> None:
     """Draw the estimates of one verdict: filled with limits, hollow without, larger for the suite; one legend entry."""
     label = verdict
     for suite in (False, True):
@@ -114,10 +113,8 @@ def _draw_points(ax: "Axes", rows: list[Interval], verdict: str, colour: str, ma
             label = ""
 
 
-def _set_ticks(ax: "Axes", view: tuple[float, float], log: bool) -> None:
+def _set_ticks(ax: Axes, view: tuple[float, float], log: bool) -> None:
     """Write plain numbers: round steps on a narrow stretch, 1, 2, 5 on a wide one, powers of ten on a very wide one."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
-
     ratio = view[1] / view[0] if log else 1.0
     subs = (1.0, 2.0, 5.0) if ratio < 1e3 else (1.0,)
     ax.xaxis.set_major_locator(LogLocator(subs=subs) if ratio > 5 else MaxNLocator(8, steps=[1, 2, 5, 10]))

@@ -1,17 +1,13 @@
 """How much faster, how sure: forest plots of ratios and of means."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
 
 from perfarray.conventions import BENCHMARK, HIGHER, LOWER, THROUGHPUT, TIME
 from perfarray.plots.comparisons.interval_marks import Interval, draw_intervals, view_of
-from perfarray.plots.figure import DARK, axes_for, check_matplotlib, describe, number_format, selection
+from perfarray.plots.figure import DARK, axes_for, describe, number_format, selection
 from perfarray.plots.rows import GAP, Row, beside_rows, label_rows, rows_of, size_for
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 SUITE = "suite (geometric mean)"
 
@@ -19,7 +15,7 @@ WITHOUT = "without"
 """The dim of a ratio of scores along which each benchmark is left out in turn; its first label leaves out none."""
 
 
-def ratio_intervals(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
+def ratio_intervals(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw ratios to a baseline with their intervals, one row per cell, the suite below.
 
     Parameters
@@ -34,11 +30,6 @@ def ratio_intervals(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
     -------
     Axes
         Horizontal axis: the ratio, logarithmic (half the time is as far from 1 as twice the time) unless a ratio is negative.
-
-    Raises
-    ------
-    ImportError
-        When matplotlib is not installed.
 
     Notes
     -----
@@ -57,7 +48,6 @@ def ratio_intervals(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
     'time, candidate / baseline (<1 is faster)'
     >>> plt.close(ax.figure)
     """
-    check_matplotlib()
     result = _each_pair_once(result.compute())
     estimate = result["estimate"]
     rows = rows_of(estimate)
@@ -77,7 +67,7 @@ def ratio_intervals(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
     return ax
 
 
-def score_ratios(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
+def score_ratios(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw ratios of suite scores with their intervals; with `sensitivity`, also those without each benchmark in turn.
 
     Parameters
@@ -93,11 +83,6 @@ def score_ratios(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
         Horizontal axis: the ratio, logarithmic. The answer of the whole suite is the larger point, and of a single cell a dotted line: a
         benchmark without which the answer moves far decides it.
 
-    Raises
-    ------
-    ImportError
-        When matplotlib is not installed.
-
     Examples
     --------
     >>> import matplotlib; matplotlib.use("Agg")
@@ -110,7 +95,6 @@ def score_ratios(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
     ['all benchmarks', 'without fft', 'without sort']
     >>> plt.close(ax.figure)
     """
-    check_matplotlib()
     result = result.compute()
     shown = _with_sensitivity(result) if "estimate_without" in result else result[["estimate", "lower", "upper"]]
     rows = rows_of(shown["estimate"])
@@ -145,7 +129,7 @@ def _score(result: xr.Dataset) -> str:
     return f"{result.attrs.get('mean', 'geometric')} mean of {_quantity(result)}"
 
 
-def mean_intervals(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
+def mean_intervals(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw means with their intervals, one row per cell.
 
     Parameters
@@ -159,11 +143,6 @@ def mean_intervals(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
     -------
     Axes
         Horizontal axis: the mean in the units of the data, logarithmic when the means span more than a factor of ten.
-
-    Raises
-    ------
-    ImportError
-        When matplotlib is not installed.
 
     Notes
     -----
@@ -180,7 +159,6 @@ def mean_intervals(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
     ['fft', 'sort']
     >>> plt.close(ax.figure)
     """
-    check_matplotlib()
     result = result.compute()
     estimate = result["estimate"]
     rows = rows_of(estimate)
@@ -244,7 +222,7 @@ def _suite_rows(result: xr.Dataset, rows: list[Row]) -> list[Row]:
     return [row._replace(group=SUITE, label=", ".join(text for text in (row.group, row.label) if text)) for row in suite]
 
 
-def _set_suite_apart(ax: "Axes", suite: list[Row]) -> None:
+def _set_suite_apart(ax: Axes, suite: list[Row]) -> None:
     """Draw a line above the suite, and write its label in bold."""
     if not suite:
         return
@@ -253,7 +231,7 @@ def _set_suite_apart(ax: "Axes", suite: list[Row]) -> None:
         label.set_fontweight("bold")
 
 
-def _draw_reference(ax: "Axes", result: xr.Dataset) -> tuple[float, float]:
+def _draw_reference(ax: Axes, result: xr.Dataset) -> tuple[float, float]:
     """Draw the line of no change and the band that does not matter; return the ends of the band."""
     threshold = float(result.attrs.get("threshold", 0.0))
     ends, label = (1 - threshold, 1 + threshold), f"within ±{100 * threshold:g} %"

@@ -1,14 +1,12 @@
 """A model of performance or variation: influence of the predictors, coefficients, measured against predicted, partial dependence."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
 
-from perfarray.plots.figure import COLOURS, GREY, LABEL_SIZE, axes_for, check_matplotlib, describe, shortened
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from perfarray.plots.figure import COLOURS, GREY, LABEL_SIZE, axes_for, describe, shortened
 
 KINDS: Final = ("influence", "predicted", "dependence", "coefficients")
 RESPONSE: Final = "response"
@@ -19,7 +17,7 @@ CROWD: Final = 1000
 """Points above which they are small and pale, so that one sees where most of them are."""
 
 
-def explained(result: xr.Dataset, ax: "Axes | None" = None, *, kind: str | None = None, predictor: str | None = None) -> "Axes":
+def explained(result: xr.Dataset, ax: Axes | None = None, *, kind: str | None = None, predictor: str | None = None) -> Axes:
     """Draw what explains a response.
 
     Parameters
@@ -42,8 +40,6 @@ def explained(result: xr.Dataset, ax: "Axes | None" = None, *, kind: str | None 
 
     Raises
     ------
-    ImportError
-        When matplotlib is not installed.
     ValueError
         An unknown kind, or a predictor without partial dependence.
 
@@ -58,7 +54,6 @@ def explained(result: xr.Dataset, ax: "Axes | None" = None, *, kind: str | None 
     'relative influence, percent'
     >>> plt.close(ax.figure)
     """
-    check_matplotlib()
     kind = ("influence" if "influence" in result else "coefficients") if kind is None else kind
     if kind not in KINDS:
         raise ValueError(f"kind={kind!r} is not known; choose one of 'influence', 'predicted', 'dependence', 'coefficients'")
@@ -70,7 +65,7 @@ def explained(result: xr.Dataset, ax: "Axes | None" = None, *, kind: str | None 
     return {"influence": _influence, "predicted": _predicted, "coefficients": _coefficients}[kind](result, ax)
 
 
-def _influence(result: xr.Dataset, ax: "Axes | None") -> "Axes":
+def _influence(result: xr.Dataset, ax: Axes | None) -> Axes:
     """Draw a bar for each predictor."""
     order = np.argsort(-result["influence"].values, kind="stable")[:MOST]
     chosen = result.isel(predictor=order)
@@ -97,7 +92,7 @@ def _found(result: xr.Dataset) -> str:
     return f"Correlation {found:.{digits}f} {limits} on {result.sizes['row']} rows not fitted"
 
 
-def _coefficients(result: xr.Dataset, ax: "Axes | None") -> "Axes":
+def _coefficients(result: xr.Dataset, ax: Axes | None) -> Axes:
     """Draw the coefficients but the intercept, each response in its colour."""
     shown = result.isel(term=result["term"].values != "Intercept").expand_dims(() if RESPONSE in result.dims else RESPONSE)
     terms, count = [str(name) for name in shown["term"].values], shown.sizes[RESPONSE]
@@ -117,7 +112,7 @@ def _coefficients(result: xr.Dataset, ax: "Axes | None") -> "Axes":
     return ax
 
 
-def _predicted(result: xr.Dataset, ax: "Axes | None") -> "Axes":
+def _predicted(result: xr.Dataset, ax: Axes | None) -> Axes:
     """Draw measured against predicted values, and the line on which they are equal."""
     ax = axes_for(ax, (6.0, 6.0))
     measured, predicted = result["measured"].values, result["predicted"].values
@@ -131,7 +126,7 @@ def _predicted(result: xr.Dataset, ax: "Axes | None") -> "Axes":
     return ax
 
 
-def _dependence(result: xr.Dataset, ax: "Axes | None", predictor: str | None) -> "Axes":
+def _dependence(result: xr.Dataset, ax: Axes | None, predictor: str | None) -> Axes:
     """Draw the average prediction at values of one predictor."""
     there = [str(name) for name in result["dependent"].values]
     name = there[0] if predictor is None and there else predictor

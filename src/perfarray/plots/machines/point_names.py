@@ -1,14 +1,13 @@
 """Names beside points: where each finds room, so that none stands on another, on a point, or outside the axes."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from perfarray.plots.figure import NOTE_SIZE, Floats, text_width
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 HEIGHT: Final = 10.0
 """Height of a name, in points of 1/72 inch, as all lengths here."""
@@ -47,10 +46,8 @@ class Spot(NamedTuple):
     up: float
 
 
-def write_names(ax: "Axes", marks: Sequence[Mark]) -> int:
+def write_names(ax: Axes, marks: Sequence[Mark]) -> int:
     """Write names beside points, the farthest from the origin first, with a line to those moved; return how many found no room."""
-    from matplotlib.figure import Figure
-
     figure = ax.get_figure(root=True)
     if isinstance(figure, Figure):
         figure.draw_without_rendering()  # the layout decides where points stand
@@ -78,7 +75,7 @@ def write_names(ax: "Axes", marks: Sequence[Mark]) -> int:
     return left_out
 
 
-def _widen(ax: "Axes", marks: Sequence[Mark], widths: Sequence[float]) -> None:
+def _widen(ax: Axes, marks: Sequence[Mark], widths: Sequence[float]) -> None:
     """Widen the horizontal axis until every name has room on its own side of its point."""
     length = ax.get_window_extent().width * 72 / ax.figure.dpi
     first, last = ax.get_xlim()
@@ -143,7 +140,7 @@ def _covers(taken: Floats, box: tuple[float, ...]) -> bool:
     return bool(((left < box[2]) & (box[0] < right) & (bottom < box[3]) & (box[1] < top)).any())
 
 
-def _write(ax: "Axes", mark: Mark, spot: Spot) -> None:
+def _write(ax: Axes, mark: Mark, spot: Spot) -> None:
     """Write one name."""
     line = {"arrowstyle": "-", "color": mark.colour, "alpha": 0.8, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 0} if spot.up else None
     ax.annotate(

@@ -1,15 +1,14 @@
 """Principal components: samples as points and features as arrows in one picture, and how much of the variance each explains."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
-from perfarray.plots.figure import COLOURS, DARK, NOTE_SIZE, axes_for, check_matplotlib, describe, selection, shortened
+from perfarray.plots.figure import COLOURS, DARK, NOTE_SIZE, axes_for, describe, selection, shortened
 from perfarray.plots.machines.point_names import Mark, write_names
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 KINDS: Final = ("biplot", "scree")
 
@@ -23,9 +22,7 @@ SIDES: Final = (7.0, 11.0)
 """Least and largest height in inches of a biplot; many names need room."""
 
 
-def principal_components(
-    result: xr.Dataset, ax: "Axes | None" = None, *, kind: str = "biplot", components: tuple[int, int] = (1, 2)
-) -> "Axes":
+def principal_components(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "biplot", components: tuple[int, int] = (1, 2)) -> Axes:
     """Draw a biplot, or a scree plot.
 
     Parameters
@@ -47,8 +44,6 @@ def principal_components(
 
     Raises
     ------
-    ImportError
-        When matplotlib is not installed.
     ValueError
         An unknown kind; components that are not there.
 
@@ -63,7 +58,6 @@ def principal_components(
     'share of the variance, percent'
     >>> plt.close(ax.figure)
     """
-    check_matplotlib()
     if kind not in KINDS:
         raise ValueError(f"kind={kind!r} is not known; choose one of 'biplot', 'scree'")
     result = result.compute()
@@ -87,7 +81,7 @@ def _one_analysis(result: xr.Dataset) -> tuple[xr.Dataset, int]:
     return chosen, int((sizes > 0).sum()) - 1
 
 
-def _biplot(result: xr.Dataset, ax: "Axes | None", components: tuple[int, int], chosen: list[str]) -> "Axes":
+def _biplot(result: xr.Dataset, ax: Axes | None, components: tuple[int, int], chosen: list[str]) -> Axes:
     """Draw points and arrows."""
     there = result["principal_component"].values.tolist()
     if len(components) != 2 or any(number not in there for number in components):
@@ -130,10 +124,8 @@ def _plain(number: float) -> str:
     return f"{number:.3g}" if 0.001 <= abs(number) < 1e5 else f"{number:.2e}"
 
 
-def _scree(result: xr.Dataset, ax: "Axes | None", chosen: list[str]) -> "Axes":
+def _scree(result: xr.Dataset, ax: Axes | None, chosen: list[str]) -> Axes:
     """Draw the share of the variance of every component, and their sum so far."""
-    from matplotlib.ticker import MaxNLocator
-
     ratio = 100 * result["explained_variance_ratio"].values
     numbers = result["principal_component"].values
     ax = axes_for(ax, (6.0, 4.0))

@@ -1,9 +1,10 @@
 """Mixtures and the runs they were fitted to: densities over histograms, distributions over steps."""
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
 
 from perfarray.conventions import LEVELS
 from perfarray.plots.figure import (
@@ -12,14 +13,10 @@ from perfarray.plots.figure import (
     GREY,
     Floats,
     axes_for,
-    check_matplotlib,
     describe,
     selection,
 )
 from perfarray.plots.mixtures.runs import weighted_runs, write_places
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 POINTS: Final = 200
 """Places at which a density is drawn, and within the reach of every component as many."""
@@ -31,7 +28,7 @@ TALLEST: Final = 3.0
 """Height at which a narrow peak is cut, where there are runs, in heights of the tallest bar."""
 
 
-def mixture(result: xr.Dataset, ax: "Axes | None" = None, times: xr.DataArray | None = None, bins: int | str = "auto") -> "Axes":
+def mixture(result: xr.Dataset, ax: Axes | None = None, times: xr.DataArray | None = None, bins: int | str = "auto") -> Axes:
     """Draw the density of a mixture and of its components, over a histogram of the runs with a tick for each.
 
     Parameters
@@ -52,8 +49,6 @@ def mixture(result: xr.Dataset, ax: "Axes | None" = None, times: xr.DataArray | 
 
     Raises
     ------
-    ImportError
-        When matplotlib is not installed.
     ValueError
         When there is more than one cell, or a cell without a mixture.
 
@@ -68,7 +63,6 @@ def mixture(result: xr.Dataset, ax: "Axes | None" = None, times: xr.DataArray | 
     'Mixture of 2 components, old'
     >>> plt.close(ax.figure)
     """
-    check_matplotlib()
     cell = _one_cell(result)
     weights, means, deviations, log = _parameters(cell)
     runs, shares = _runs(times, cell)
@@ -97,7 +91,7 @@ def mixture(result: xr.Dataset, ax: "Axes | None" = None, times: xr.DataArray | 
     return ax
 
 
-def cdf_fit(result: xr.Dataset, ax: "Axes | None" = None, times: xr.DataArray | None = None) -> "Axes":
+def cdf_fit(result: xr.Dataset, ax: Axes | None = None, times: xr.DataArray | None = None) -> Axes:
     """Draw the distribution function of a mixture over the steps of the runs, and the largest distance between them.
 
     Parameters
@@ -116,8 +110,6 @@ def cdf_fit(result: xr.Dataset, ax: "Axes | None" = None, times: xr.DataArray | 
 
     Raises
     ------
-    ImportError
-        When matplotlib is not installed.
     ValueError
         When there is more than one cell, or one without a mixture, or no timings.
 
@@ -134,7 +126,6 @@ def cdf_fit(result: xr.Dataset, ax: "Axes | None" = None, times: xr.DataArray | 
     """
     from scipy.special import ndtr
 
-    check_matplotlib()
     cell = _one_cell(result)
     weights, means, deviations, log = _parameters(cell)
     runs, shares = _runs(times, cell)
@@ -233,7 +224,7 @@ def _bell(x: Floats, mean: float, deviation: float, log: bool) -> Floats:
     return np.asarray(np.where(x > 0, bell / np.where(x > 0, x, 1.0), 0.0) if log else bell)
 
 
-def _finish(ax: "Axes", cell: xr.Dataset, label: str) -> None:
+def _finish(ax: Axes, cell: xr.Dataset, label: str) -> None:
     """Name the axes."""
     units = str(cell.attrs.get("units", cell["mean"].attrs.get("units", "1")))
     write_places(ax, "x", str(cell.attrs.get("metric", "time")), units)

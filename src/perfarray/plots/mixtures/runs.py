@@ -1,14 +1,12 @@
 """The runs of a cell, and the axis along which they lie."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
 
 from perfarray.plots.figure import Floats, number_format
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 CLOSE: Final = 0.005
 """Share of its place that an axis spans, below which it shows differences: four digits would write the same number at every tick."""
@@ -25,7 +23,7 @@ def weighted_runs(own: xr.DataArray, levels: list[str]) -> tuple[Floats, Floats]
     return units[measured][order], shares[measured][order]
 
 
-def write_places(ax: "Axes", which: str, name: str, units: str) -> None:
+def write_places(ax: Axes, which: str, name: str, units: str) -> None:
     """Write numbers with units along an axis; where they hardly differ, their differences from a round number."""
     axis, (low, high) = getattr(ax, f"{which}axis"), getattr(ax, f"get_{which}lim")()
     written, from_where = number_format(units), 0.0

@@ -1,9 +1,10 @@
 """Runs of several configurations, side by side."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
 
 from perfarray.conventions import LEVELS
 from perfarray.plots.figure import (
@@ -12,7 +13,6 @@ from perfarray.plots.figure import (
     LABEL_SIZE,
     Floats,
     axes_for,
-    check_matplotlib,
     describe,
     label_text,
     number_format,
@@ -20,9 +20,6 @@ from perfarray.plots.figure import (
     shortened,
 )
 from perfarray.plots.mixtures.runs import weighted_runs, write_places
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 POINTS: Final = 200
 """Places at which a density is drawn."""
@@ -34,7 +31,7 @@ ALIKE: Final = 5.0
 """Ratio of the largest median to the least, above which violins are drawn relative to their medians."""
 
 
-def violin(times: xr.DataArray, ax: "Axes | None" = None, relative: bool | None = None) -> "Axes":
+def violin(times: xr.DataArray, ax: Axes | None = None, relative: bool | None = None) -> Axes:
     """Draw a violin for every configuration, side by side: a kernel density mirrored, quartiles as a bar, the median as a dot.
 
     Parameters
@@ -54,8 +51,6 @@ def violin(times: xr.DataArray, ax: "Axes | None" = None, relative: bool | None 
 
     Raises
     ------
-    ImportError
-        When matplotlib is not installed.
     ValueError
         When there are no repetitions, or no cells.
 
@@ -70,7 +65,6 @@ def violin(times: xr.DataArray, ax: "Axes | None" = None, relative: bool | None 
     ['old', 'new']
     >>> plt.close(ax.figure)
     """
-    check_matplotlib()
     levels: list[str] = [level for level in LEVELS if level in times.dims]
     if not levels or not times.size:
         raise ValueError(f"violins show repetitions; the array has the dims {dict(times.sizes)}, and needs one of {LEVELS}")
@@ -100,7 +94,7 @@ def violin(times: xr.DataArray, ax: "Axes | None" = None, relative: bool | None 
     return ax
 
 
-def _draw_violin(ax: "Axes", number: int, runs: Floats, shares: Floats) -> None:
+def _draw_violin(ax: Axes, number: int, runs: Floats, shares: Floats) -> None:
     """Draw one violin; runs in ascending order."""
     from scipy.stats import gaussian_kde
 

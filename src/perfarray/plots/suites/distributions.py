@@ -1,9 +1,10 @@
 """A suite's score: densities of its distribution for several machines, and five numbers as box plots."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
 
 from perfarray.plots.figure import (
     COLOURS,
@@ -11,7 +12,6 @@ from perfarray.plots.figure import (
     GREY,
     NOTE_SIZE,
     axes_for,
-    check_matplotlib,
     describe,
     label_text,
     number_format,
@@ -19,9 +19,6 @@ from perfarray.plots.figure import (
     shortened,
 )
 from perfarray.plots.rows import label_rows, rows_of, size_for
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 MOST: Final = len(COLOURS)
 """Densities that can be told apart by colour; more are drawn in grey."""
@@ -36,7 +33,7 @@ SAME: Final = 1e-9
 """Relative spread below which scores are one value, but for rounding."""
 
 
-def score_densities(result: xr.DataArray, ax: "Axes | None" = None) -> "Axes":
+def score_densities(result: xr.DataArray, ax: Axes | None = None) -> Axes:
     """Draw the density of every cell's scores, and its suite score as a dotted line.
 
     Parameters
@@ -54,8 +51,6 @@ def score_densities(result: xr.DataArray, ax: "Axes | None" = None) -> "Axes":
 
     Raises
     ------
-    ImportError
-        When matplotlib is not installed.
     ValueError
         When no cell has a score.
 
@@ -70,7 +65,6 @@ def score_densities(result: xr.DataArray, ax: "Axes | None" = None) -> "Axes":
     'geometric mean of time over benchmark, s'
     >>> plt.close(ax.figure)
     """
-    check_matplotlib()
     result = result.compute()
     cells = result.isel(replicate=0, drop=True)
     places = [dict(zip(cells.dims, index, strict=True)) for index in np.argwhere(np.isfinite(cells.values)).tolist()]
@@ -92,7 +86,7 @@ def score_densities(result: xr.DataArray, ax: "Axes | None" = None) -> "Axes":
     return ax
 
 
-def _draw_density(ax: "Axes", scores: xr.DataArray, colour: str, label: str, *, dotted: bool) -> None:
+def _draw_density(ax: Axes, scores: xr.DataArray, colour: str, label: str, *, dotted: bool) -> None:
     """Draw one density, as high as every other."""
     from scipy.stats import gaussian_kde
 
@@ -115,7 +109,7 @@ def _score_label(attrs: dict[str, object], units: str) -> str:
     return score if units in ("", "1") else f"{score}, {units}"
 
 
-def five_numbers(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
+def five_numbers(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw the five numbers of every cell as a box plot: whiskers from the least to the largest score, the box between the quartiles.
 
     Parameters
@@ -132,8 +126,6 @@ def five_numbers(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
 
     Raises
     ------
-    ImportError
-        When matplotlib is not installed.
     ValueError
         More cells than can be drawn.
 
@@ -148,7 +140,6 @@ def five_numbers(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
     'Five numbers of the score, exact'
     >>> plt.close(ax.figure)
     """
-    check_matplotlib()
     result = result.compute()
     if result["median"].size > MOST_ROWS:
         raise ValueError(

@@ -1,21 +1,19 @@
 """How surprising the observed ratio would be if both systems were alike: p-values of the randomization test."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
 
-from perfarray.plots.figure import COLOURS, DARK, GREY, NOTE_SIZE, axes_for, check_matplotlib, describe, selection
+from perfarray.plots.figure import COLOURS, DARK, GREY, NOTE_SIZE, axes_for, describe, selection
 from perfarray.plots.rows import beside_rows, label_rows, rows_of, size_for
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 LEAST: Final = 1e-6
 """The smallest p that is drawn in its place."""
 
 
-def randomization(result: xr.Dataset, ax: "Axes | None" = None, *, alpha: float = 0.05) -> "Axes":
+def randomization(result: xr.Dataset, ax: Axes | None = None, *, alpha: float = 0.05) -> Axes:
     """Draw the p-value of every cell, and the smallest that its exchanges can give.
 
     Parameters
@@ -35,8 +33,6 @@ def randomization(result: xr.Dataset, ax: "Axes | None" = None, *, alpha: float 
 
     Raises
     ------
-    ImportError
-        When matplotlib is not installed.
     ValueError
         When `alpha` is not a probability that can be drawn.
 
@@ -51,7 +47,6 @@ def randomization(result: xr.Dataset, ax: "Axes | None" = None, *, alpha: float 
     'two-sided p, all exchanges'
     >>> plt.close(ax.figure)
     """
-    check_matplotlib()
     if not LEAST < alpha < 1:
         raise ValueError(f"alpha={alpha!r} is out of range; give a number between {LEAST:g} and 1, such as 0.05")
     result = result.compute()

@@ -1,20 +1,19 @@
 """How many runs are enough: the interval of a ratio against the number of runs it rests on."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
-from perfarray.plots.figure import COLOURS, DARK, axes_for, check_matplotlib, describe, selection
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from perfarray.plots.figure import COLOURS, DARK, axes_for, describe, selection
 
 DODGE: Final = 0.2
 """Distance of cells at one number of runs, as a share of the least step."""
 
 
-def required_runs(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
+def required_runs(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw the interval at every number of runs, and the number from which on it is as narrow as was asked for.
 
     Parameters
@@ -33,14 +32,9 @@ def required_runs(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
 
     Raises
     ------
-    ImportError
-        When matplotlib is not installed.
     ValueError
         When there are more cells than colours, or none.
     """
-    check_matplotlib()
-    from matplotlib.ticker import MaxNLocator
-
     result = result.compute()
     required = result["required"]
     if not 0 < required.size <= len(COLOURS):
@@ -71,7 +65,7 @@ def required_runs(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
     return ax
 
 
-def _draw_no_change(ax: "Axes") -> None:
+def _draw_no_change(ax: Axes) -> None:
     """Draw the line of no change, unless the view would have to be more than twice as high for it."""
     low, high = ax.get_ylim()
     if low - (high - low) < 1.0 < high + (high - low):

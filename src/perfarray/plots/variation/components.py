@@ -1,21 +1,17 @@
 """Where the variation comes from: each level's share of the variance, drawn."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
 
-from perfarray.plots.figure import GREY, NOTE_SIZE, axes_for, check_matplotlib, describe, level_colours, selection
+from perfarray.plots.figure import GREY, NOTE_SIZE, axes_for, describe, level_colours, selection
 from perfarray.plots.rows import Row, beside_rows, label_rows, rows_of, size_for
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 WRITTEN = 0.09
 """Shares from here on have room for their number."""
 
 
-def variance_components(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
+def variance_components(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw each level's share of the variance as a stacked bar, and beside it the whole coefficient of variation.
 
     Parameters
@@ -30,11 +26,6 @@ def variance_components(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
     -------
     Axes
         Horizontal axis: share of the variance in percent.
-
-    Raises
-    ------
-    ImportError
-        When matplotlib is not installed.
 
     Notes
     -----
@@ -55,7 +46,6 @@ def variance_components(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
     [92.3, 7.7]
     >>> plt.close(ax.figure)
     """
-    check_matplotlib()
     result = result.compute()
     variance = result["variance"]
     rows = rows_of(variance.isel(level=0, drop=True))
@@ -72,7 +62,7 @@ def variance_components(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
     return ax
 
 
-def _draw_bars(ax: "Axes", rows: list[Row], shares: xr.DataArray) -> None:
+def _draw_bars(ax: Axes, rows: list[Row], shares: xr.DataArray) -> None:
     """Stack the shares of each row, outermost level first, and write the large ones into the bars."""
     colours = level_colours([str(level) for level in shares["level"].values])
     start = np.zeros(len(rows))
@@ -103,7 +93,7 @@ def _percent(value: float) -> str:
     return f"{100 * value:.0f} %" if value >= 0.0995 else f"{100 * value:#.2g} %"
 
 
-def _describe(ax: "Axes", result: xr.Dataset, negative: xr.DataArray) -> None:
+def _describe(ax: Axes, result: xr.Dataset, negative: xr.DataArray) -> None:
     """Title, legend, horizontal axis, and the footnote on negative components."""
     note = ""
     if bool(negative.any()):

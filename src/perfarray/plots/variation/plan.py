@@ -1,9 +1,11 @@
 """What a plan buys: half-width against cost, beside the experiment that repeats the outermost level alone."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from perfarray.plots.figure import (
     COLOURS,
@@ -11,15 +13,11 @@ from perfarray.plots.figure import (
     LABEL_SIZE,
     NOTE_SIZE,
     axes_for,
-    check_matplotlib,
     describe,
     label_text,
     selection,
     shortened,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 MOST: Final = len(COLOURS)
 """Cells that can be told apart by colour; of more, the plan's marker tells those of one colour apart."""
@@ -35,7 +33,7 @@ LEGEND_COLUMNS: Final = 5
 TIME_STEPS: Final = (("s", 1.0), ("min", 60.0), ("h", 3600.0), ("days", 86400.0))
 
 
-def plan(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
+def plan(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw the half-width that budgets give, and the plan as a point on its line.
 
     Parameters
@@ -55,8 +53,6 @@ def plan(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
 
     Raises
     ------
-    ImportError
-        When matplotlib is not installed.
     ValueError
         When no cell has a plan.
 
@@ -71,7 +67,6 @@ def plan(result: xr.Dataset, ax: "Axes | None" = None) -> "Axes":
     ('cost, iterations', 'half-width (95 %), percent of the mean')
     >>> plt.close(ax.figure)
     """
-    check_matplotlib()
     result = result.compute()
     cells = _cells(result)
     ax = axes_for(ax, (7.5 if len(cells) <= MOST else 9.5, 4.5))
@@ -133,7 +128,7 @@ def _unit(cost: float, units: str) -> tuple[str, float]:
     return next(((name, size) for name, size in reversed(TIME_STEPS) if cost >= 2 * size), TIME_STEPS[0])
 
 
-def _draw_cell(ax: "Axes", name: str, cell: xr.Dataset, colour: str, marker: str, factor: float) -> None:
+def _draw_cell(ax: Axes, name: str, cell: xr.Dataset, colour: str, marker: str, factor: float) -> None:
     """Draw one cell's two lines, its plan, and the counts beside it."""
     cost = float(cell["cost"]) / factor
     along = cost * cell["budget_factor"].values
@@ -160,10 +155,8 @@ def _counts(cell: xr.Dataset) -> str:
     return " × ".join(f"{number:.0f} {level}" for level, number in zip(counts["level"].values, counts.values, strict=True))
 
 
-def _plain_ticks(ax: "Axes") -> None:
+def _plain_ticks(ax: Axes) -> None:
     """Write 0.5, 1, 2, 5 instead of powers of ten."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0)))
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.6g}"))
