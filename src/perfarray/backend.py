@@ -60,8 +60,6 @@ class PerfarrayBackend(BackendEntrypoint):
         if "://" in fspath(filename_or_obj):
             raise ValueError(f"engine='perfarray' opens local files, and {filename_or_obj!r} is none; download it first")
         path = Path(filename_or_obj)
-        if not path.exists():
-            raise FileNotFoundError(f"{path}: there is no such file")
         if path.is_dir():
             raise ValueError(f"{path}: is a folder, and engine='perfarray' opens one file; perfarray.read_archive reads folders")
         dataset = read(path, format=format)

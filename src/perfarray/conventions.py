@@ -28,6 +28,10 @@ TIME: Final = "time"
 THROUGHPUT: Final = "throughput"
 LOWER: Final = "lower"
 HIGHER: Final = "higher"
+BETTER: Final = "better"
+"""The attr that says which direction is good."""
+DIRECTIONS: Final = (LOWER, HIGHER)
+"""What `better` may be."""
 
 SECONDS: Final = "s"
 TIME_UNITS: Final = {

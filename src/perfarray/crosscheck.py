@@ -169,7 +169,7 @@ def agreement(
     >>> found["suite_verdict"].to_series().to_dict()["fieller"], found["suite_agree"].item()
     ('faster', True)
     """
-    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, shared=shared)
+    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, shared=shared, positive="a comparison")
     request = Request(
         times=pair.candidate.array.compute(),
         baseline=pair.baseline.array.compute(),

@@ -182,7 +182,7 @@ class TestExitCodes:
     @pytest.mark.parametrize(
         ("content", "said"),
         [
-            (None, "cannot be opened"),
+            (None, "there is no such file"),
             ("", "is empty"),
             ("hello\n", "no reader recognises"),
             ('[{"jmhVersion": "1.37", "benchmark": "a", "mode": "avgt"', "cut off"),

@@ -60,11 +60,11 @@ class TestPaths:
     @pytest.mark.parametrize(
         ("paths", "error", "message"),
         [
-            ("nothing/*.json", ValueError, r"no files found in 'nothing/\*\.json'"),
+            ("nothing/*.json", FileNotFoundError, r"no files found in 'nothing/\*\.json'"),
             ([], ValueError, "no files found in "),
             ({}, ValueError, "the mapping of labels to paths is empty"),
-            ({"old": "nothing/*.json"}, ValueError, r"no files found for 'old' in 'nothing/\*\.json'"),
-            ("nothing.json", ValueError, r"nothing\.json: cannot be opened: No such file"),
+            ({"old": "nothing/*.json"}, FileNotFoundError, r"no files found for 'old' in 'nothing/\*\.json'"),
+            ("nothing.json", FileNotFoundError, r"nothing\.json: there is no such file"),
             (3, TypeError, "paths must be a folder, a glob pattern, a list of files or a mapping of labels to those; got int"),
             ([3], TypeError, "a path must be text or path-like; got 3"),
         ],

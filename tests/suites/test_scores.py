@@ -246,9 +246,9 @@ def test_wrong_input(suite, name, keywords, message):
 def test_values_that_have_no_log(suite):
     """Zero and negative scores: an error that says where; an arithmetic mean takes them."""
     times = suite["time"].copy()
-    times[1, 0, 0, 0, 0] = 0.0
+    times[1, 0, 0, 0] = 0.0
     for keywords in ({}, {"mean": "harmonic"}, {"mean": "arithmetic", "statistic": "geometric"}):
-        with pytest.raises(ValueError, match="mean needs positive values; time has 1 that are zero, negative or infinite"):
+        with pytest.raises(ValueError, match="mean needs positive values; time has 1 means of executions"):
             times.perf.suite_score(**keywords)
     assert times.perf.suite_score(mean="arithmetic")["estimate"].notnull().all()
     with pytest.raises(ValueError, match="a ratio of suite scores needs positive values"):

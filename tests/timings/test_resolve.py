@@ -300,23 +300,10 @@ class TestTrouble:
         assert np.isnan(found["variance"].sel(level="execution")).all()
         assert np.isfinite(found["variance"].sel(level="iteration")).all()
 
-    def test_an_infinite_value_spoils_its_own_cell_only(self):
-        times = simple()
-        times[0, 1, 2, 1] = np.inf
-        found, clean = times.perf.variance_components(), simple().perf.variance_components()
-        assert np.isnan(found["variance"].values[0, 1]).all()
-        np.testing.assert_allclose(found["variance"].values[1], clean["variance"].values[1])
-
     def test_cells_only_another_metric_fills_are_named_for_the_baseline_too(self):
         whole = two_metrics().assign(time=simple()).sel(version="new", drop=True)
         with pytest.warns(UserWarning, match="1 cells have no 'time' but have 'throughput'.*'sort'"):
             whole.perf.ratio_interval(two_metrics().sel(version="old", drop=True))
-
-    def test_infinite_values_are_refused(self):
-        times = simple()
-        times[0, 1, 2, 1] = np.inf
-        with pytest.raises(ValueError, match=r"has 1 that are zero, negative or infinite, the first \(inf\)"):
-            times.perf.compare("old")
 
     def test_the_warning_names_the_remedy(self):
         with pytest.warns(UserWarning, match=r'merge_level\("execution"\) or levels='):

@@ -118,5 +118,6 @@ def compare_systems(times: Data, baseline: object, request: Request) -> xr.Datas
         paired=request.paired,
         shared=request.shared,
         positive="a comparison",
+        positive_at=0 if request.resample is None else -1,
     )
     return describe(compute(pair, request), pair, request)

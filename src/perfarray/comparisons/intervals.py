@@ -194,7 +194,8 @@ def ratio_interval(
     check_choice(df, "df", DF_RULES)
     level = check_confidence_level(confidence_level)
     positive = f"the log of a ratio (method={method!r})" if METHODS[method].logs else ""
-    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive=positive)
+    at = 0 if resample is None else -1
+    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive=positive, positive_at=at)
     attrs = pair.describe() | {"result": "ratio_interval", "method": method, "confidence_level": level}
     attrs |= {"paired": paired} if paired else {}
     sides, nest, pairs = [pair.candidate.array, pair.baseline.array], pair.candidate.levels, paired is not None

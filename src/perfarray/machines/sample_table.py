@@ -44,9 +44,9 @@ def sample_table(
         return scores.astype(float).compute().assign_attrs({METRIC: str(scores.name or "score")} | kept), ()
     data = resolve(times, metric, levels)
     _check_dims(data.array, samples, features)
-    if statistic == "geometric":
-        check_positive_values(data, "statistic='geometric'")
     place = unit_place(data, unit)
+    if statistic == "geometric":
+        data = check_positive_values(data, "statistic='geometric'", place)
     depth = len(data.levels)
 
     def kernel(values: Floats) -> tuple[Floats, ...]:

@@ -5,6 +5,7 @@ import xarray as xr
 from perfarray.conventions import LEVELS, METRIC
 from perfarray.timings.resolve import Data
 from perfarray.timings.validation import listed
+from perfarray.timings.values import check_direction, finite
 
 
 def single_values(times: Data, metric: str | None) -> xr.DataArray | None:
@@ -12,11 +13,17 @@ def single_values(times: Data, metric: str | None) -> xr.DataArray | None:
     if any(dim in LEVELS for dim in getattr(times, "dims", LEVELS)):
         return None
     if isinstance(times, xr.DataArray):
-        return times if metric is None else None
+        return _checked(times) if metric is None else None
     numbers = [str(name) for name, variable in times.data_vars.items() if variable.dtype.kind in "iuf"]
     wanted = metric if metric is not None else times.attrs.get(METRIC)
     if wanted in numbers:
-        return times[str(wanted)]
+        return _checked(times[str(wanted)])
     if metric is None and len(numbers) == 1:
-        return times[numbers[0]]
+        return _checked(times[numbers[0]])
     raise ValueError(f"which variable holds the values? Say so with metric=; the Dataset has the numbers {listed(numbers)}")
+
+
+def _checked(array: xr.DataArray) -> xr.DataArray:
+    """Refuse a direction that is none, and infinite values."""
+    check_direction(array)
+    return finite(array)

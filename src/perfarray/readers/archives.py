@@ -60,6 +60,8 @@ def read(path: AnyPath, *, format: str | None = None) -> xr.Dataset:
 
     Raises
     ------
+    FileNotFoundError
+        When there is no such file.
     ValueError
         When no format recognises the file, or it is broken: the message names the file, the place and the reason.
 
@@ -124,6 +126,8 @@ def read_archive(
 
     Raises
     ------
+    FileNotFoundError
+        When a path leads to no file.
     ValueError
         When nothing can be read, a file is broken (the first by its path), or a path does not match the layout.
     ImportError

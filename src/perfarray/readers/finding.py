@@ -8,6 +8,7 @@ from os.path import commonpath
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from perfarray.readers.opening import MissingFileError
 from perfarray.timings.validation import listed
 
 AnyPath = str | PathLike[str]
@@ -27,7 +28,7 @@ def find_files(paths: Any, dim: str, layout: str | None) -> list[Found]:
 
     Raises
     ------
-    ValueError
+    MissingFileError
         When there are none, or none for a key of the mapping.
     TypeError
         When `paths` is none of these.
@@ -35,7 +36,7 @@ def find_files(paths: Any, dim: str, layout: str | None) -> list[Found]:
     if not isinstance(paths, Mapping):
         found = list(_find(paths))
         if not found:
-            raise ValueError(f"no files found in {shown(paths)}")
+            raise MissingFileError(f"no files found in {shown(paths)}")
         return found
     if not paths:
         raise ValueError("the mapping of labels to paths is empty")
@@ -45,7 +46,7 @@ def find_files(paths: Any, dim: str, layout: str | None) -> list[Found]:
     for label, inner in paths.items():
         inside = list(_find(inner))
         if not inside:
-            raise ValueError(f"no files found for {label!r} in {shown(inner)}")
+            raise MissingFileError(f"no files found for {label!r} in {shown(inner)}")
         found += [one._replace(labels={dim: label}) for one in inside]
     return found
 

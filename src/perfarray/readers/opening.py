@@ -36,6 +36,10 @@ class FileError(ValueError):
     """A file that cannot be read: the message names the file, the place in it and what was expected."""
 
 
+class MissingFileError(FileError, FileNotFoundError):
+    """A file that is not there."""
+
+
 class Source:
     """One file: its path, its text, and its JSON, each read once and only when asked for; and what is odd about it.
 
@@ -72,6 +76,8 @@ class Source:
                 if size > LARGEST:
                     self._too_large(size)
                 return file.read()
+        except FileNotFoundError as error:
+            raise MissingFileError(f"{self.path}: there is no such file") from error
         except (OSError, ValueError) as error:
             raise self.error(f"cannot be opened: {getattr(error, 'strerror', None) or error}") from error
 

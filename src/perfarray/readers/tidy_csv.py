@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from perfarray.conventions import COMPARED, HIGHER, LEVELS, LOWER, MARKS, SECONDS, THROUGHPUT, TIME, seconds_factor
+from perfarray.conventions import COMPARED, HIGHER, LEVELS, MARKS, SECONDS, THROUGHPUT, TIME, seconds_factor
 from perfarray.readers.names import variable_name
 from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Table
 from perfarray.tables.frames import table_of
 from perfarray.timings.validation import listed
+from perfarray.timings.values import direction_of
 
 NAME = "tidy_csv"
 
@@ -64,7 +65,7 @@ def read(source: Source) -> Table:
     units = {metric: unit for metric, (_, unit) in found.items()}
     for column, _ in found.values():
         frame[column] = _numbers(source, frame[column])
-    better = {metric: comments.get("better", HIGHER if metric == THROUGHPUT else LOWER) for metric in found}
+    better = {metric: comments.get("better", HIGHER if metric == THROUGHPUT else direction_of(unit)) for metric, unit in units.items()}
     value = {metric: column for metric, (column, _) in found.items()}
     others = {name: variable_name(name, "column_", ()) for name in frame.columns if name not in value.values()}
     try:

@@ -266,9 +266,10 @@ def relative_variation(
     check_choice(statistic, "statistic", STATISTICS)
     request = Request(metric=metric, levels=levels, across=across, mean=mean, value=value, shared=shared, n_resamples=n_resamples, rng=rng)
     runs = resolve_runs(times, request)
+    if statistic == "geometric" and mean == "arithmetic":
+        positive = check_positive_values(runs.system.data, "statistic='geometric'", runs.place)
+        runs = runs._replace(system=runs.system._replace(data=positive))
     data, drawing = runs.system.data, runs.drawing
-    if statistic == "geometric":
-        check_positive_values(data, "statistic='geometric'")
 
     def kernel(suite: Suite, cells: Integers) -> tuple[Floats, ...]:
         n = units_of(suite)

@@ -103,6 +103,7 @@ def resolve_systems(times: Data, baseline: object, request: Request) -> TwoSyste
         paired=request.paired,
         shared=request.shared,
         positive="a ratio of suite scores",
+        positive_at=request.unit or 0,
     )
     place = unit_place(pair.candidate, request.unit)
     if request.paired is not None and place:

@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
+from perfarray.numerics.levels import unit_means
 from perfarray.numerics.types import Floats, Integers
 from perfarray.suites.matching import INDEPENDENT, OneSystem, match_cells
 from perfarray.suites.numerics.distributions import Drawing, Suite, arrange
 from perfarray.timings.apply import Output, apply
 from perfarray.timings.options import engine
-from perfarray.timings.resolve import Data, check_dim, resolve
+from perfarray.timings.resolve import Data, check_dim, check_positive_values, resolve
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of, order_of_labels
 from perfarray.timings.units import describe_value, value_place
 from perfarray.timings.validation import check_choice, check_count
@@ -55,11 +56,13 @@ def resolve_runs(times: Data, request: Request) -> Runs:
     """Check what was given, and match the suites of all cells."""
     check_choice(request.mean, "mean", MEANS)
     positive = "" if request.mean == "arithmetic" else f"mean={request.mean!r}"
-    data = resolve(times, request.metric, request.levels, shared=request.shared, positive=positive)
+    data = resolve(times, request.metric, request.levels, shared=request.shared)
+    place = value_place(data, request.value)
+    data = check_positive_values(data, positive, place) if positive else data
     system = match_cells(data, request.across)
     check_dim(data.array, request.across, "across")
     drawing = Drawing(check_count(request.n_resamples, "n_resamples", 2), request.mean, key_of(request.rng), engine())
-    return Runs(system, value_place(data, request.value), drawing)
+    return Runs(system, place, drawing)
 
 
 def over_cells(
@@ -87,8 +90,10 @@ def over_cells(
         chosen = values.take(order[kept.reshape(-1)[order]], axis=values.ndim - depth - 1)
         if mean != "arithmetic":
             # Data in memory were refused; a lazy cell with such a value has no score.
-            axes = tuple(range(chosen.ndim - depth - 1, chosen.ndim))
-            chosen = np.where((chosen <= 0).any(axis=axes, keepdims=True), np.nan, chosen)
+            means = unit_means(chosen, depth - place)
+            axes = tuple(range(values.ndim - depth - 1, means.ndim))
+            wrong = np.asarray((means <= 0).any(axis=axes))
+            chosen = np.where(wrong[(..., *(np.newaxis,) * (depth + 1))], np.nan, chosen)
         found = kernel(arrange(chosen, depth, place, joint), cells.ravel())
         return tuple(part.reshape((*values.shape[: -depth - 1], *part.shape[1:])) for part in found)
 

@@ -100,7 +100,7 @@ def suite_score(
     check_choice(mean, "mean", MEANS)
     check_choice(statistic, "statistic", STATISTICS)
     positive = f"a {mean} mean" if mean != "arithmetic" else "a geometric mean" if statistic == "geometric" else ""
-    data = resolve(times, metric, levels, positive=positive)
+    data = resolve(times, metric, levels, positive=positive, positive_at=unit or 0)
     place = unit_place(data, unit)
     system, depth = match_cells(data, across), len(data.levels)
 

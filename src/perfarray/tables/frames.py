@@ -9,13 +9,14 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import COMPARED, HIGHER, ITERATION, LEVELS, LOWER, MARKS, TIME, UNKNOWN, seconds_factor
+from perfarray.conventions import COMPARED, DIRECTIONS, ITERATION, LEVELS, MARKS, TIME, UNKNOWN, seconds_factor
 from perfarray.numerics.types import Integers, Mask
 from perfarray.tables.build import build
 from perfarray.tables.columns import Column, Metric, Table, column_of, in_seconds, level_order, number_within, row_in_parent
 from perfarray.timings.notes import Note, keeping
 from perfarray.timings.resolve import Data, check_names
 from perfarray.timings.validation import check_choice, listed
+from perfarray.timings.values import direction_of
 
 
 def to_timings(
@@ -24,7 +25,7 @@ def to_timings(
     *,
     value: str | Mapping[str, str] = TIME,
     units: str | Mapping[str, str] = "s",
-    better: str | Mapping[str, str] = LOWER,
+    better: str | Mapping[str, str] | None = None,
     level: str = "execution",
     shared: str | Sequence[str] | None = None,
     **dims: str,
@@ -39,8 +40,8 @@ def to_timings(
         The column with the measurements; or a mapping of metric names to columns.
     units : str or mapping
         Their unit, or one per metric. Times (ns, us, ms, s, min, h) are converted to seconds.
-    better : {"lower", "higher"} or mapping
-        Which direction is good, or one per metric.
+    better : {"lower", "higher"} or mapping, optional
+        Which direction is good, or one per metric; default: higher for rates such as `ops/s`, lower for all else.
     level : str
         The level that rows are numbered along when no column tells repetitions apart.
     shared : str or sequence of str, optional
@@ -84,7 +85,7 @@ def table_of(
     *,
     value: str | Mapping[str, str],
     units: str | Mapping[str, str],
-    better: str | Mapping[str, str],
+    better: str | Mapping[str, str] | None,
     level: str = "execution",
     shared: str | Sequence[str] = (),
     dims: Mapping[str, str] | None = None,
@@ -222,13 +223,12 @@ def _repetition_labels(series: pd.Series) -> npt.NDArray[Any]:
     return np.asarray(series.to_numpy() if pd.api.types.is_numeric_dtype(series) else pd.factorize(series)[0])
 
 
-def _metric(series: pd.Series, name: str, units: str | Mapping[str, str], better: str | Mapping[str, str]) -> Metric:
+def _metric(series: pd.Series, name: str, units: str | Mapping[str, str], better: str | Mapping[str, str] | None) -> Metric:
     """Return a column of numbers with its unit."""
     unit = units.get(name, "1") if isinstance(units, Mapping) else units
     if not isinstance(unit, str):
         raise ValueError(f"units={units!r}: give a unit such as 's', 'ms' or 'J', or a mapping of metrics to units")
-    direction = better if isinstance(better, str) else better.get(name, LOWER)
-    check_choice(direction, "better", (LOWER, HIGHER))
+    direction = _direction(better.get(name) if isinstance(better, Mapping) else better, unit)
     numbers = pd.to_numeric(series, errors="coerce")
     wrong = numbers.isna() & series.notna()
     if wrong.any():
@@ -237,6 +237,14 @@ def _metric(series: pd.Series, name: str, units: str | Mapping[str, str], better
             f"column {series.name!r} holds {int(wrong.sum())} values that are not numbers, the first {series.iloc[first]!r} in row {first}"
         )
     return Metric(values=numbers.to_numpy(dtype=float, na_value=np.nan), units=unit, better=direction)
+
+
+def _direction(better: object, units: str) -> str:
+    """Return which direction is good: the one given, else what the unit says."""
+    if better is None:
+        return direction_of(units)
+    check_choice(better, "better", DIRECTIONS)
+    return str(better)
 
 
 def _mark(series: pd.Series) -> Mask:
@@ -288,6 +296,7 @@ def from_samples(
     dim: str = "version",
     level: str | Sequence[str] = "execution",
     units: str = "s",
+    better: str | None = None,
 ) -> xr.Dataset:
     """Make timings of plain Python lists: one per label of the dim compared.
 
@@ -301,6 +310,8 @@ def from_samples(
         The repetition level(s), outermost first.
     units : str
         The unit of the values; times are converted to seconds.
+    better : {"lower", "higher"}, optional
+        Which direction is good; default: higher for rates such as `ops/s`, lower for all else.
 
     Returns
     -------
@@ -335,7 +346,7 @@ def from_samples(
     table = Table(
         labels={dim: column_of(names)},
         levels={name: np.array([place[i] for place in positions], dtype=np.intp) for i, name in enumerate(levels)},
-        metrics={TIME: in_seconds(Metric(values=np.array(numbers, dtype=float), units=units))},
+        metrics={TIME: in_seconds(Metric(values=np.array(numbers, dtype=float), units=units, better=_direction(better, units)))},
         metric=TIME,
     )
     return build(table)

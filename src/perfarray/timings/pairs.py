@@ -47,14 +47,15 @@ def resolve_pair(
     paired: str | None = None,
     shared: str | Sequence[str] | None = None,
     positive: str = "",
+    positive_at: str | int = 0,
 ) -> Pair:
     """Split `times` at the label `baseline`, or match it with another timings object, by label on dims that are not levels.
 
-    `paired` brings the units of the outermost level side by side; `shared` and `positive` are those of `resolve`.
+    `paired` brings the units of the outermost level side by side; the other choices are those of `resolve`.
     """
-    candidate = resolve(times, metric, levels, shared=shared, positive=positive)
+    candidate = resolve(times, metric, levels, shared=shared, positive=positive, positive_at=positive_at)
     if isinstance(baseline, xr.DataArray | xr.Dataset):
-        other = resolve(baseline, _same_metric(baseline, metric, candidate), candidate.levels, positive=positive)
+        other = resolve(baseline, _same_metric(baseline, metric, candidate), candidate.levels, positive=positive, positive_at=positive_at)
         pair = _pair_of_objects(candidate, other, dim)
     else:
         pair = _split(candidate, baseline, dim)

@@ -6,10 +6,11 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import LEVELS, LOWER, MARKS, METRIC, TIME
+from perfarray.conventions import BETTER, LEVELS, LOWER, MARKS, METRIC, TIME
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import listed
+from perfarray.timings.values import check_direction, check_positive, finite
 
 Data = xr.DataArray | xr.Dataset
 
@@ -33,7 +34,7 @@ class Timings(NamedTuple):
     @property
     def better(self) -> str:
         """`lower` for times, `higher` for throughput and scores."""
-        return str(self.array.attrs.get("better", LOWER))
+        return str(self.array.attrs.get(BETTER, LOWER))
 
     def describe(self) -> dict[str, Hashable]:
         """Attrs every result carries: the metric, the levels, the unit of the answer, what was left out."""
@@ -123,11 +124,13 @@ def resolve(
     *,
     shared: str | Sequence[str] | None = None,
     positive: str = "",
+    positive_at: str | int = 0,
 ) -> Timings:
     """Choose the metric and the nest, and leave out (as NaN) what is marked as warm-up, censored, failed or copied.
 
     The numbers of positions left out are counted by mark; marks that are lazy are left out too, and named without being counted.
-    `shared` names the levels whose units serve every benchmark; `positive` says what needs positive values.
+    `shared` names the levels whose units serve every benchmark; `positive` says what needs positive values,
+    and `positive_at` at which level.
     """
     array = choose_metric(times, metric, levels)
     if array.dtype.kind not in "iuf":
@@ -135,7 +138,7 @@ def resolve(
     if array.dtype.kind != "f":
         array = array.astype(float)
     nest = check_levels(array, levels)
-    hidden = _hidden_cells(times, array) if isinstance(times, xr.Dataset) else ()
+    said = (*(_hidden_cells(times, array) if isinstance(times, xr.Dataset) else ()), *check_direction(array))
     left_out, uncounted = {}, []
     for mark in MARKS:
         if mark in array.coords:
@@ -149,9 +152,9 @@ def resolve(
                 left_out[mark] = number
                 array = array.where(~marked).assign_attrs(array.attrs)
     selected = _selected_unit(array, nest) if levels is None else None
-    found = Timings(array, nest, left_out, hidden, selected, tuple(uncounted))
+    found = Timings(finite(array), nest, left_out, said, selected, tuple(uncounted))
     if positive:
-        check_positive_values(found, positive)
+        found = check_positive_values(found, positive, positive_at)
     return found._replace(shared=shared_levels(found, shared))
 
 
@@ -191,21 +194,9 @@ def shared_levels(times: Timings, shared: str | Sequence[str] | None) -> tuple[s
     return names
 
 
-def check_positive_values(times: Timings, needs: str) -> None:
-    """Raise where a value is zero or negative and `needs` (a log, a ratio) takes positive ones; the message names the first."""
-    array = times.array
-    if is_chunked(array):
-        return
-    values = array.values
-    bad = (values <= 0) | (values == np.inf)
-    if not bad.any():
-        return
-    where = np.argwhere(bad)[0]
-    place = ", ".join(f"{dim}={array[dim].values[i]!s}" for dim, i in zip(array.dims, where, strict=True))
-    raise ValueError(
-        f"{needs} needs positive values; {array.name or 'the data'} has {int(bad.sum())} that are zero, negative or infinite, the first "
-        f"({float(values[tuple(where)]):g}) at {place}; mark failed runs as failed, or remove them"
-    )
+def check_positive_values(times: Timings, needs: str, at: str | int = 0) -> Timings:
+    """Raise where the repetitions of one level are not positive and `needs` takes positive ones; note zeros inside them."""
+    return times._replace(notes=(*times.notes, *check_positive(times.array, times.levels, needs, at)))
 
 
 def check_levels(array: xr.DataArray | xr.Dataset, levels: str | Sequence[str] | None) -> tuple[str, ...]:

@@ -1,0 +1,129 @@
+"""What values must be: finite, positive where a log or a ratio is taken of them, with a direction that is one."""
+
+import re
+from functools import partial
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from perfarray.conventions import BETTER, DIRECTIONS, HIGHER, LOWER, seconds_factor
+from perfarray.numerics.levels import unit_means
+from perfarray.numerics.types import Floats
+from perfarray.timings.apply import is_chunked
+from perfarray.timings.notes import Note
+from perfarray.timings.validation import check_choice
+
+RATE = re.compile(
+    r"[kKMGTPE]?(?:Hz|FLOPS|flops|flop/s|bps|[iI][pP][sS])|[rqt]ps|[RQT]PS|(?P<what>.*[^\s/])\s*(?:/| per )\s*(?P<per>[^\s/]+)"
+)
+"""How rates are written: `ops/s`, `1/s`, `MB/s`, `items per second`, `GHz`, `MFLOPS`, `rps`."""
+
+POWER = re.compile(r"[kMµmun]?(?:J|Wh|joules?)")
+"""Energy over time is power, of which less is better."""
+
+
+def direction_of(units: str) -> str:
+    """Return which direction is good where nobody says: `higher` for rates over time, `lower` for all else.
+
+    Parameters
+    ----------
+    units : str
+        A unit as files write it.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> [direction_of(units) for units in ("ops/ms", "GHz", "s", "ns/op", "J/s")]
+    ['higher', 'higher', 'lower', 'lower', 'lower']
+    """
+    found = RATE.fullmatch(units.strip())
+    if found is None or (found["per"] and (seconds_factor(found["per"]) is None or POWER.fullmatch(found["what"].strip()))):
+        return LOWER
+    return HIGHER
+
+
+def check_direction(array: xr.DataArray) -> tuple[Note, ...]:
+    """Refuse a direction that is none, and note rates that do not say which is good."""
+    given, units = array.attrs.get(BETTER), str(array.attrs.get("units", ""))
+    if given is not None:
+        check_choice(given, BETTER, DIRECTIONS)
+    elif direction_of(units) != LOWER:
+        name = array.name or "the data"
+        text = (
+            f"{name} is in {units!r} and does not say which direction is good: less is taken as better; else set attrs['better'] = 'higher'"
+        )
+        return (Note("no_direction", text, {"units": units}),)
+    return ()
+
+
+def finite(array: xr.DataArray) -> xr.DataArray:
+    """Return the array, and refuse infinite values: of a lazy array when it is computed."""
+    labels = [array.indexes[dim] if dim in array.indexes else range(size) for dim, size in array.sizes.items()]
+    refuse = partial(_refuse_infinite, name=str(array.name or "the data"), dims=tuple(map(str, array.dims)), labels=labels)
+    if is_chunked(array):
+        lazy = array.data
+        return array.copy(data=lazy.map_blocks(refuse, dtype=lazy.dtype, meta=np.empty((0,) * lazy.ndim, lazy.dtype)))
+    refuse(array.values)
+    return array
+
+
+def _refuse_infinite(values: Floats, name: str, dims: tuple[str, ...], labels: list[Any], block_info: Any = None) -> Floats:
+    """Return the values of an array or of one of its blocks, or raise at the first that is infinite."""
+    infinite = np.isinf(values)
+    if infinite.any():
+        first = np.argwhere(infinite)[0]
+        starts = [low for low, _ in block_info[0]["array-location"]] if block_info else [0] * values.ndim
+        place = _place(dims, labels, first + starts)
+        raise ValueError(
+            f"{name} has {int(infinite.sum())} infinite values, the first ({values[tuple(first)]:g}) at {place}; "
+            "mark runs that did not end as censored or failed, or remove them"
+        )
+    return values
+
+
+def _place(dims: tuple[str, ...], labels: list[Any], index: Any) -> str:
+    """Write where a value stands."""
+    return ", ".join(f"{dim}={own[i]!s}" for dim, own, i in zip(dims, labels, index, strict=True))
+
+
+def check_positive(array: xr.DataArray, levels: tuple[str, ...], needs: str, at: str | int = 0) -> tuple[Note, ...]:
+    """Raise where a value is negative or a unit's mean zero, and `needs` (a log, a ratio) takes positive ones; note zeros inside units.
+
+    Lazy arrays are not looked at.
+
+    Parameters
+    ----------
+    array : DataArray
+        Timings.
+    levels : tuple of str
+        Their nest.
+    needs : str
+        What needs positive values.
+    at : str or int
+        The level whose repetitions' means it takes, or its place; default: the outermost.
+    """
+    if is_chunked(array) or not (array.values <= 0).any():
+        return ()
+    place = (levels.index(at) if at in levels else 0) if isinstance(at, str) else at % len(levels)
+    kept, below = levels[: place + 1], levels[place + 1 :]
+    ordered = array.transpose(..., *levels)
+    means = ordered.isel(dict.fromkeys(below, 0), drop=True).copy(data=unit_means(ordered.values, len(below) + 1))
+    name, remedy = array.name or "the data", "mark failed runs as failed, or remove them"
+    if (array.values < 0).any() or not below:
+        raise ValueError(f"{needs} needs positive values; {name} has {_described(array, 'values that are')}; {remedy}")
+    if (means.values <= 0).any():
+        raise ValueError(f"{needs} needs positive values; {name} has {_described(means, f'means of {kept[-1]}s that are')}; {remedy}")
+    text = f"{name} has {_described(array, 'values that are')}; the means of {kept[-1]}s, on which the answer rests, are positive"
+    return (Note("zeros", text, {"values": int((array.values <= 0).sum())}),)
+
+
+def _described(array: xr.DataArray, what: str) -> str:
+    """Say how many values are not positive, and where the first stands."""
+    bad = array.values <= 0
+    first = np.argwhere(bad)[0]
+    place = _place(tuple(map(str, array.dims)), [array[dim].values for dim in array.dims], first)
+    return f"{int(bad.sum())} {what} zero or negative, the first ({float(array.values[tuple(first)]):g}) at {place}"

@@ -1,0 +1,170 @@
+"""What values must be, for every public method that takes timings: finite, with a direction that is one; zeros inside positive units."""
+
+import inspect
+import warnings
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import perfarray
+
+NEEDED = {"baseline": "old", "dim": "version", "costs": {"execution": 2.0}, "level": "execution", "width": 0.1, "n_clusters": 2}
+"""What arguments without a default are given."""
+
+MORE = {
+    "plan_repetitions": {"budget": 1000.0},
+    "plan_suite": {"budget": 1000.0, "shared": "execution", "costs": {"execution": 2.0, "iteration": 1.0}},
+    "explain_variation": {"model": "ols"},
+    "biplot": {"samples": "version"},
+    "cluster_machines": {"samples": "version"},
+    "machine_table": {},
+    "principal_components": {"samples": "version"},
+}
+MOVERS = {"to_frame", "merge_level", "drop_warmup"}
+"""They move values and compute nothing."""
+
+
+def takes_timings(name):
+    """Return whether a public name is a function of timings."""
+    function = getattr(perfarray, name)
+    return inspect.isfunction(function) and next(iter(inspect.signature(function).parameters)) in ("times", "table_or_times")
+
+
+METHODS = sorted({name for name in perfarray.__all__ if takes_timings(name)} - MOVERS)
+each_method = pytest.mark.parametrize("name", METHODS)
+
+
+def ask(times, name):
+    """Call a method with the least it needs."""
+    parameters = inspect.signature(getattr(perfarray, name)).parameters.values()
+    needed = {each.name: NEEDED[each.name] for each in parameters if each.default is each.empty and each.name in NEEDED}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return getattr(perfarray, name)(times, **needed | MORE.get(name, {}))
+
+
+def runs(**attrs):
+    """Three benchmarks, two versions, on four machines."""
+    rng = np.random.default_rng(1)
+    return xr.DataArray(
+        rng.normal(10, 0.1, (3, 2, 4, 6, 2)),
+        dims=("benchmark", "version", "machine", "execution", "iteration"),
+        coords={"benchmark": ["fft", "hash", "sort"], "version": ["old", "new"], "machine": list("abcd")},
+        name="time",
+        attrs={"units": "s"} | attrs,
+    )
+
+
+def computed(found):
+    """Compute what may be lazy."""
+    return (found if hasattr(found, "compute") else found.to_dataset()).compute()
+
+
+def infinite():
+    """Two infinite values."""
+    times = runs()
+    times[1, 1, 2, 3, 1] = times[2, 0, 0, 0, 0] = np.inf
+    return times
+
+
+class TestInfinity:
+    """Refused by every method in the same words: how many, and where the first is."""
+
+    SENTENCE = r"^time has 2 infinite values, the first \(inf\) at benchmark=hash, version=new, machine=c, execution=3, iteration=1; "
+
+    @each_method
+    def test_in_memory(self, name):
+        with pytest.raises(ValueError, match=self.SENTENCE):
+            ask(infinite(), name)
+
+    @each_method
+    def test_lazy(self, name):
+        """When it is called, or when its answer is computed; the place is that of the whole array, the number that of the chunk."""
+        with pytest.raises(
+            ValueError, match=r"^time has 1 infinite values, the first \(inf\) at benchmark=(hash|sort), version=(new|old), mach"
+        ):
+            computed(ask(infinite().chunk({"machine": 1}), name))
+
+    def test_a_marked_one_is_left_out(self):
+        times = infinite()
+        left_out = times.assign_coords(failed=np.isinf(times)).perf.mean_interval(levels=("execution", "iteration"))
+        assert np.isfinite(left_out["estimate"]).all()
+        assert left_out.attrs["n_failed"] == 2
+
+    def test_a_table_without_repetitions(self):
+        scores = runs().mean(("execution", "iteration"))
+        scores[0, 0, 0] = -np.inf
+        with pytest.raises(
+            ValueError, match=r"time has 1 infinite values, the first \(-inf\) at benchmark=fft, version=old, machine=a; mark"
+        ):
+            scores.perf.principal_components(samples="machine")
+
+
+class TestDirection:
+    """`better` is lower or higher, and rates that say neither are noted."""
+
+    @each_method
+    @pytest.mark.parametrize("better", ["Lower", "more", ""])
+    def test_anything_else_is_refused(self, name, better):
+        with pytest.raises(ValueError, match=f"better='{better}' is not known; choose one of 'lower', 'higher'"):
+            ask(runs(better=better), name)
+
+    @pytest.mark.parametrize("name", [name for name in METHODS if name != "biplot"])
+    def test_rates_without_it_are_noted(self, name):
+        found = ask(runs(units="ops/s"), name)
+        notes = perfarray.notes(found if hasattr(found, "attrs") else found.to_dataset())
+        assert "no_direction" in [note.code for note in notes]
+
+    @pytest.mark.parametrize("units", ["ops/s", "1/s", "MB/s", "ops/ms", "items per second", "GHz", "MFLOPS", "rps", "frames/sec"])
+    def test_rates(self, units):
+        """Constructors set it: more is better of rates."""
+        assert perfarray.from_samples({"a": [1.0]}, units=units)["time"].attrs["better"] == "higher"
+        frame = perfarray.from_samples({"a": [1.0]}).perf.to_frame()
+        assert frame.perf.to_timings(units=units)["time"].attrs["better"] == "higher"
+        assert frame.perf.to_timings(units=units, better="lower")["time"].attrs["better"] == "lower"
+
+    @pytest.mark.parametrize("units", ["s", "ns", "J", "J/s", "ns/op", "B", "1", "", "s/iteration", "B/op", "V"])
+    def test_all_else(self, units):
+        assert perfarray.from_samples({"a": [1.0]}, units=units)["time"].attrs["better"] == "lower"
+
+    def test_a_wrong_one_is_not_made(self):
+        with pytest.raises(ValueError, match="better='Lower' is not known"):
+            perfarray.from_samples({"a": [1.0]}, better="Lower")
+
+
+class TestZeros:
+    """A zero inside a unit whose mean is positive stops nobody, and is said; a unit of zeros is refused."""
+
+    POSITIVE = ("compare", "pairwise", "agreement", "suite_score", "score_distribution", "five_number_summary", "relative_variation",
+                "score_ratio_interval", "randomization_test", "required_runs")  # fmt: skip
+
+    @staticmethod
+    def many(zeros):
+        """A thousand iterations, of which some are 0 s."""
+        times = runs().isel(machine=0, iteration=np.zeros(1000, int)).drop_vars("machine")
+        times[1, 1, 2, :zeros] = 0.0
+        return times
+
+    @pytest.mark.parametrize("name", POSITIVE)
+    def test_one_among_a_thousand(self, name):
+        found = ask(self.many(1), name)
+        assert "zeros" in [note.code for note in found.perf.notes()]
+        kept = {"compare": "estimate", "suite_score": "estimate", "score_ratio_interval": "estimate", "five_number_summary": "median"}
+        if name in kept:
+            np.testing.assert_allclose(found[kept[name]], ask(self.many(0), name)[kept[name]], rtol=2e-3)
+
+    @pytest.mark.parametrize("name", POSITIVE)
+    def test_a_whole_unit(self, name):
+        with pytest.raises(ValueError, match=r"needs positive values; time has 1 means of executions that are zero"):
+            ask(self.many(1000), name)
+
+    def test_where_iterations_are_the_units(self):
+        """Nothing is averaged, and a zero has no log."""
+        times = self.many(1).isel(iteration=slice(20))
+        for name in ("suite_score", "score_ratio_interval"):
+            keywords = {"baseline": "old"} if name != "suite_score" else {}
+            with pytest.raises(ValueError, match=r"needs positive values; time has 1 values that are zero or negative, the first \(0\)"):
+                getattr(times.perf, name)(unit="iteration", **keywords)
+        with pytest.raises(ValueError, match="needs positive values; time has 1 values"):
+            times.perf.compare("old", method="percentile", resample="all", n_resamples=20)
