@@ -298,6 +298,7 @@ def _by_ranks(request: Request) -> tuple[None, xr.Dataset]:
     sure = 1 - (1 - request.confidence_level) / 2
     verdict = xr.where(better["confidence"] >= sure, FASTER, xr.where(worse["confidence"] >= sure, SLOWER, INCONCLUSIVE))
     pvalue = np.minimum(1.0, 2 * np.minimum(better["pvalue"], worse["pvalue"]))
+    pvalue = xr.where(better["suite_benchmarks"] > 0, pvalue.fillna(1.0), np.nan)
     testable = 2 / _exchanges(request) <= better.attrs["alpha"]  # where a rank-sum test can reject at all
     number = testable.sum(request.across) if request.across in testable.dims else testable.astype(int)
     answer = xr.Dataset({"pvalue": pvalue, "verdict": verdict})

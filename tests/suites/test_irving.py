@@ -79,6 +79,47 @@ def test_table_8_counts_29_benchmarks():
     assert sum(hits) <= 2
 
 
+def suites_of_skewed_ratios(gm: float, lower: float) -> xr.DataArray:
+    """Return suites as those of `suite_of_ratios`, 3 runs a side that vary by 0.3 %, along `shape`: ever more skewed, with longer tails."""
+    normal = stats.norm.ppf((np.arange(BENCHMARKS) + 0.5) / BENCHMARKS)
+    shape = np.stack([np.sinh(tail * np.arcsinh(normal) + skew) for skew in np.linspace(-1, 4, 26) for tail in (0.5, 1.3, 2.5)])
+    shape = (shape - shape.mean(axis=1, keepdims=True)) / shape.std(axis=1, ddof=1, keepdims=True)
+    wanted = np.log(gm / lower) / stats.t.ppf(0.975, BENCHMARKS - 1) * np.sqrt(BENCHMARKS)
+    ratios = np.stack([gm * np.exp(shape * wanted), np.ones_like(shape)])
+    runs = ratios[..., None] * np.array([0.997, 1.0, 1.003])
+    dims, coords = ("version", "shape", "benchmark", "execution"), {"version": ["slow", "fast"]}
+    return xr.DataArray(runs, dims=dims, coords=coords, name="time", attrs={"units": "s", "better": "lower"})
+
+
+RANKS_6 = {"A": 2.64, "B": 2.24, "C": 1.39, "D": 2.45, "E": 1.76, "F": 1.546, "G": 1.15}
+RANKS_8 = {
+    "H": (0.732, 0.950), "I": (0.868, 0.928), "J": (0.576, 0.944), "L": (0.753, 0.94), "M": (0.804, 0.908), "N": (0.825, 0.932),
+}  # fmt: skip
+"""HPT's speedup, and in table 8 its confidence before it; pair K (0.885, 0.962) is reached by none of the suites below."""
+
+
+@pytest.mark.parametrize("pair", RANKS_6)
+def test_table_6_by_ranks(pair):
+    """A suite with the printed ratio and t limit has the printed speedup by one-sided rank sums; two-sided ones of 3 runs have none."""
+    times = suites_of_skewed_ratios(*TABLE_6[pair][:2])
+    found = times.perf.hierarchical_performance_test("slow", sides="one")
+    assert (found["confidence"] > 0.95).all()
+    assert float(np.abs(found["speedup"] / RANKS_6[pair] - 1).min()) < 0.01
+    with pytest.warns(UserWarning, match="measure 4 a side, or give sides='one'"):
+        none = times.perf.hierarchical_performance_test("slow")
+    assert none[["confidence", "pvalue", "speedup"]].to_dataarray().isnull().all()
+
+
+@pytest.mark.parametrize("pair", RANKS_8)
+def test_table_8_by_ranks(pair):
+    """A suite with the printed ratio and t limit has about the printed confidence and, below 1 as there, about the printed speedup."""
+    confidence, speedup = RANKS_8[pair]
+    found = suites_of_skewed_ratios(*TABLE_8[pair][:2]).perf.hierarchical_performance_test("slow", sides="one")
+    np.testing.assert_array_equal(found["speedup"] > 1, found["confidence"] > 0.95)
+    near = found.where(np.abs(found["confidence"] - confidence) < 0.02)
+    assert float(np.abs(near["speedup"] / speedup - 1).min()) < 0.05
+
+
 def test_seven_benchmarks_cannot_convince_ranks_at_one_percent():
     """Section 10: the two-sided p of HPT cannot fall below 0.01, not even when all seven benchmarks are clearly slower."""
     old = np.arange(1, 8)[:, None] * np.array([1.0, 1.01, 1.02, 1.03, 1.04])
@@ -235,13 +276,16 @@ def test_real_machines_under_every_method(reports):
     """Test, ranks, plan, components and clusters answer for every machine, and p-values and shares are shares."""
     name = reports["machine"].values[0]
     exchanged = reports.perf.randomization_test(name, dim="machine", rng=1)
-    ranked = reports.perf.hierarchical_performance_test(name, dim="machine")
+    with pytest.warns(UserWarning, match="29 of 32 cells have no benchmark with runs enough"):
+        two = reports.perf.hierarchical_performance_test(name, dim="machine")
+    ranked = reports.perf.hierarchical_performance_test(name, dim="machine", sides="one")
     with pytest.warns(UserWarning, match=r"in \d+ of \d+ cells \d+ runs are not used"):  # sessions of three runs, and of more
         plan = reports.perf.required_runs(name, dim="machine", width=0.05)
     logs = np.log(reports)
     components = logs.perf.principal_components().to_dataset()
     clusters = logs.perf.cluster_machines(4)
     assert ((exchanged["pvalue"] > 0) & (exchanged["pvalue"] <= 1)).all()
+    assert int(two["confidence"].notnull().sum()) == 3
     assert ((ranked["confidence"] >= 0) & (ranked["confidence"] < 1)).all()
     assert (plan["extrapolated"] >= 3).all()
     assert components["explained_variance_ratio"].sum() == pytest.approx(1)

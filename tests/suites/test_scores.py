@@ -31,7 +31,7 @@ CALLS = [
     ("score_ratio_interval", {"baseline": "v1", "random_benchmarks": True}),
     ("score_ratio_interval", {"baseline": "v1", "method": "basic", "n_resamples": 60, "rng": 1, "sensitivity": True}),
     ("score_ratio_interval", {"baseline": "v1", "method": "bca", "n_resamples": 60, "rng": 1, "random_benchmarks": True}),
-    ("hierarchical_performance_test", {"baseline": "v1", "alpha": 0.2}),
+    ("hierarchical_performance_test", {"baseline": "v1", "alpha": 0.2, "confidence_level": 0.9}),
     ("randomization_test", {"baseline": "v1", "n_resamples": 60, "rng": 1}),
     ("randomization_test", {"baseline": "v1", "n_resamples": 60, "rng": 1, "shared": "execution"}),
     ("required_runs", {"baseline": "v1", "width": 0.01}),
@@ -265,7 +265,7 @@ def test_several_metrics(suite):
 SUITE_CALLS = [
     ("suite_score", {}),
     ("score_ratio_interval", {"baseline": "v1"}),
-    ("hierarchical_performance_test", {"baseline": "v1"}),
+    ("hierarchical_performance_test", {"baseline": "v1", "confidence_level": 0.7}),
     ("randomization_test", {"baseline": "v1", "rng": 1}),
     ("required_runs", {"baseline": "v1", "width": 0.1}),
     ("score_distribution", {"rng": 1}),
@@ -303,10 +303,27 @@ def test_cells_of_one_suite_each_are_not_mixed(suite):
 
 def test_two_objects_without_other_dims():
     """Two single systems given as two objects: a result without dims."""
-    how = {"sizes": {"execution": 5}, "variances": {"execution": 1e-4}, "dims": {"benchmark": 3}}
+    how = {"sizes": {"execution": 5}, "variances": {"execution": 1e-4}, "dims": {"benchmark": 5}}
     new, old = (perfarray.simulate(**how, rng=seed) for seed in (1, 2))
     assert new.perf.score_ratio_interval(old)["estimate"].dims == ()
     assert new.perf.hierarchical_performance_test(old)["confidence"].dims == ()
+
+
+def test_ranks_that_cannot_say_anything(suite):
+    """3 runs a side: no answer by two-sided rank sums, and the way out; fewer than 5 benchmarks: a confidence, and no speedup."""
+    three = suite.isel(execution=slice(3), machine=0)
+    with pytest.warns(
+        UserWarning, match="2 of 2 cells have no benchmark with runs enough.*measure 4 a side, or give sides='one': 3 do"
+    ) as said:
+        found = three.perf.hierarchical_performance_test("v1")
+    assert found[["confidence", "pvalue", "speedup"]].to_dataarray().isnull().all()
+    assert [note.code for note in said[0].message.notes] == ["few_runs"]
+    with pytest.warns(UserWarning, match="2 of 2 cells have fewer than 5 benchmarks"):
+        found = three.perf.hierarchical_performance_test("v1", sides="one")
+    assert found["confidence"].notnull().all()
+    assert found["speedup"].isnull().all()
+    with pytest.raises(ValueError, match=r"sides='both'.*'two', 'one'"):
+        three.perf.hierarchical_performance_test("v1", sides="both")
 
 
 def test_what_was_left_out_is_data(suite):

@@ -1,5 +1,6 @@
 """The hierarchical performance test: is the candidate better in most benchmarks, by ranks."""
 
+from math import ceil, log2
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,15 @@ from perfarray.conventions import BENCHMARK, LOWER
 from perfarray.numerics.suite import match_sides, smallest_number
 from perfarray.numerics.types import Floats
 from perfarray.suites.matching import Request, count, counted, describe_two, over_suites, resolve_systems
-from perfarray.suites.numerics.hierarchical import ZEROS, hierarchical_test
+from perfarray.suites.numerics.hierarchical import ZEROS, fewest_runs, hierarchical_test
 from perfarray.timings.apply import Output
 from perfarray.timings.metrics import over_metrics
+from perfarray.timings.notes import Note, check
 from perfarray.timings.resolve import Data
 from perfarray.timings.validation import check_between, check_choice, check_confidence_level
+
+TAILS = {"two": 2, "one": 1}
+"""What `sides` the rank-sum tests look at."""
 
 RANKED = "is the candidate better in most benchmarks, by ranks"
 
@@ -25,6 +30,7 @@ def hierarchical_performance_test(
     *,
     dim: str | None = None,
     alpha: float = 0.05,
+    sides: str = "two",
     confidence_level: float = 0.95,
     zeros: str = "drop",
     across: str = BENCHMARK,
@@ -40,6 +46,9 @@ def hierarchical_performance_test(
         As for `score_ratio_interval`.
     alpha : float
         Of the rank-sum test of each benchmark.
+    sides : {"two", "one"}
+        Of the rank-sum test of each benchmark: against any difference (4 runs a side can reach 0.05), or against one in the direction seen
+        (3 runs can).
     confidence_level : float
         Of the speedup.
     zeros : {"drop", "pratt", "split"}
@@ -51,7 +60,7 @@ def hierarchical_performance_test(
     Dataset
         `confidence` = 1 - exact one-sided p of "the candidate is better" (as `better` of the data says), `pvalue`, `speedup` (the largest
         factor by which it is better at `confidence_level`; NaN where none is accepted), `n` (units behind the benchmark that has fewest)
-        and `suite_benchmarks`.
+        and `suite_benchmarks`. All but the counts are NaN where no benchmark has enough runs to reach `alpha`, and a note says so.
 
     Raises
     ------
@@ -60,8 +69,11 @@ def hierarchical_performance_test(
 
     Notes
     -----
-    Benchmarks count equally, however much they differ. With 3 runs a side no rank-sum test rejects at 0.05, and the confidence is 0; with
-    fewer than 5 benchmarks it cannot reach 0.95. Shared units are not taken into account: benchmarks are assumed independent.
+    Benchmarks count equally, however much they differ; those whose own test does not reject count as equal. With fewer than 5 benchmarks
+    the confidence cannot reach 0.95. Shared units are not taken into account: benchmarks are assumed independent.
+
+    Two-sided rank sums of 3 runs a side have no p below 0.1, one-sided ones reach 0.05. Tables 6 and 8 of Irving et al. rest on 3 runs a
+    side (SPEC) and need `sides="one"`; table 5 and figures 6 to 8 and 14 rest on 5, where either can be taken.
 
     References
     ----------
@@ -80,6 +92,7 @@ def hierarchical_performance_test(
     (0.9844, 1.033)
     """
     check_choice(zeros, "zeros", ZEROS)
+    check_choice(sides, "sides", tuple(TAILS))
     level, share = check_confidence_level(confidence_level), check_between(alpha, "alpha", 0.0, 1.0, example="0.05")
     request = Request(dim=dim, metric=metric, levels=levels, across=across, unit=unit, shared=())
     systems = resolve_systems(times, baseline, request)
@@ -87,10 +100,10 @@ def hierarchical_performance_test(
 
     def kernel(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:
         del cells
-        sides = match_sides(new, old, shared=False, paired=False)
-        larger, smaller = (sides.old, sides.new) if lower_is_better else (sides.new, sides.old)
-        found = hierarchical_test(larger, smaller, share, level, zeros)
-        return found.confidence, 1 - found.confidence, found.speedup, smallest_number(sides), *count(sides)
+        matched = match_sides(new, old, shared=False, paired=False)
+        larger, smaller = (matched.old, matched.new) if lower_is_better else (matched.new, matched.old)
+        found = hierarchical_test(larger, smaller, share, level, zeros, TAILS[sides])
+        return found.confidence, 1 - found.confidence, found.speedup, smallest_number(matched), *count(matched)
 
     outputs = {
         "confidence": Output((), "1", long_name="confidence that the candidate is better"),
@@ -100,4 +113,25 @@ def hierarchical_performance_test(
     }
     found = over_suites(kernel, systems, outputs | counted(across))
     attrs = {"result": "hierarchical_performance_test", "method": "hpt", "alpha": share, "confidence_level": level, "zeros": zeros}
-    return describe_two(found, systems, attrs | {"question": RANKED}, checks=("suite_benchmarks",))
+    attrs |= {"sides": sides, "question": RANKED}
+    return describe_two(found, systems, attrs, checks=("suite_benchmarks", "suite_ranks"))
+
+
+@check("suite_ranks")
+def too_few_for_ranks(result: xr.Dataset) -> tuple[Note | None, ...]:
+    """Count the cells in which no benchmark has enough runs for its test, and those where too few have for the confidence."""
+    attrs, benchmarks = result.attrs, result["suite_benchmarks"]
+    alpha, level, number = float(attrs["alpha"]), float(attrs["confidence_level"]), benchmarks.size
+    unable = (benchmarks > 0) & result["confidence"].isnull()
+    runs, few = int(unable.sum()), int((result["confidence"].notnull() & result["speedup"].isnull()).sum())
+    needed = {sides: fewest_runs(alpha, tails) for sides, tails in TAILS.items()}
+    other = f", or give sides='one': {needed['one']} do" if attrs["sides"] == "two" and needed["one"] < needed["two"] else ""
+    text = f"{runs} of {number} cells have no benchmark with runs enough for a rank-sum p of {alpha:g}: confidence and speedup are NaN; "
+    text += f"measure {needed[str(attrs['sides'])]} a side{other}"
+    least = ceil(-log2(1 - level))
+    short = f"{few} of {number} cells have fewer than {least} benchmarks with enough runs; a confidence of {level:g} needs them: "
+    short += "the speedup is NaN"
+    return (
+        Note("few_runs", text, {"cells": runs, "of": number, "runs": needed[str(attrs["sides"])]}) if runs else None,
+        Note("few_benchmarks", short, {"cells": few, "of": number, "benchmarks": least}) if few else None,
+    )

@@ -5,6 +5,7 @@ the ties.
 """
 
 from functools import lru_cache
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
@@ -40,12 +41,12 @@ def doubled_ranks(values: Floats) -> Integers:
 
 @lru_cache(maxsize=1024)
 def _sums_of_subsets(ranks: tuple[int, ...], size: int) -> Floats:
-    """Return the distribution of the sum of `size` of the ranks, each subset as likely as every other."""
+    """Return how many subsets of `size` of the ranks have the sum 0, 1, ..."""
     counts = np.zeros((size + 1, sum(ranks) + 1))
     counts[0, 0] = 1.0
     for rank in ranks:
         counts[1:, rank:] += counts[:-1, : counts.shape[1] - rank].copy()
-    return np.asarray(counts[size] / counts[size].sum())
+    return np.asarray(counts[size])
 
 
 @lru_cache(maxsize=1024)
@@ -59,13 +60,15 @@ def _sums_of_signs(ranks: tuple[int, ...]) -> Floats:
     return found
 
 
-def rank_sum_pvalue(x: Floats, y: Floats) -> float:
-    """Return the two-sided p-value of Wilcoxon's rank-sum test: exact given the ties, or normal for 50 runs a side and more.
+def rank_sum_pvalue(x: Floats, y: Floats, tails: int = 2) -> float:
+    """Return the p-value of Wilcoxon's rank-sum test: exact given the ties, or normal for 50 runs a side and more.
 
     Parameters
     ----------
     x, y : arrays, shape (runs,)
         Two samples without NaN.
+    tails : {2, 1}
+        Against any difference, or against one in the direction that is seen.
 
     Returns
     -------
@@ -75,13 +78,15 @@ def rank_sum_pvalue(x: Floats, y: Floats) -> float:
     total, mean = int(ranks[: len(x)].sum()), len(x) * (len(x) + len(y) + 1)
     distance = abs(total - mean)
     if len(x) < EXACT and len(y) < EXACT:
-        chances = _sums_of_subsets(tuple(np.sort(ranks).tolist()), len(x))
-        return float(min(1.0, chances[np.abs(np.arange(len(chances)) - mean) >= distance].sum()))
+        counts = _sums_of_subsets(tuple(np.sort(ranks).tolist()), len(x))
+        if tails == 1:
+            return float(min(counts[total:].sum(), counts[: total + 1].sum()) / counts.sum())
+        return float(counts[np.abs(np.arange(len(counts)) - mean) >= distance].sum() / counts.sum())
     from scipy.special import ndtr
 
     number = len(ranks)
     spread = np.sqrt(len(x) * len(y) * np.var(ranks, ddof=1) / number)
-    return float(min(1.0, 2 * ndtr(-max(distance - 1, 0) / spread))) if spread > 0 else 1.0
+    return float(min(1.0, tails * ndtr(-max(distance - 1, 0) / spread))) if spread > 0 else 1.0
 
 
 def signed_rank_pvalue(differences: Floats, zeros: str = "drop") -> float:
@@ -111,16 +116,31 @@ def signed_rank_pvalue(differences: Floats, zeros: str = "drop") -> float:
 
 
 @lru_cache(maxsize=64)
-def _untied_pvalues(n: int, m: int) -> Floats:
-    """Return the two-sided p-value of every distance of the doubled rank sum of n of n + m runs, none tied, from its mean."""
-    mean = n * (n + m + 1)
-    chances = _sums_of_subsets(tuple(range(2, 2 * (n + m) + 1, 2)), n)
-    distance = np.abs(np.arange(len(chances)) - mean)
-    by_distance = np.bincount(distance, chances, minlength=mean + 1)
-    return np.minimum(1.0, np.cumsum(by_distance[::-1])[::-1])
+def _untied_pvalues(n: int, m: int, tails: int) -> Floats:
+    """Return the p-value of every distance of the doubled rank sum of n of n + m runs, none tied, from its mean."""
+    counts = _sums_of_subsets(tuple(range(2, 2 * (n + m) + 1, 2)), n)
+    beyond = np.cumsum(counts[n * (n + m + 1) :][::-1])[::-1]
+    return np.asarray(np.minimum(1.0, tails * beyond / counts.sum()))
 
 
-def rank_sum_pvalues(x: Floats, y: Floats) -> Floats:
+def smallest_pvalues(x: Floats, y: Floats, tails: int) -> Floats:
+    """Return the p-value that samples (..., units) have where all of one are larger: none of their size has a smaller one."""
+    from scipy.special import binom
+
+    n, m = ((~np.isnan(side)).sum(axis=-1) for side in (x, y))
+    exact = (n < EXACT) & (m < EXACT)
+    return np.asarray(np.where((n > 0) & (m > 0), np.where(exact, tails / np.rint(binom(n + m, n)), 0.0), np.nan))
+
+
+def fewest_runs(alpha: float, tails: int) -> int:
+    """Return from how many runs a side on a rank-sum test can have a p-value of `alpha`."""
+    runs = 1
+    while runs < EXACT and tails / comb(2 * runs, runs) > alpha:
+        runs += 1
+    return runs
+
+
+def rank_sum_pvalues(x: Floats, y: Floats, tails: int = 2) -> Floats:
     """Return the p-value of every pair of samples (..., units), NaN where not measured; those without ties are looked up together."""
     n, m = ((~np.isnan(side)).sum(axis=-1) for side in (x, y))
     found = np.full(n.shape, np.nan)
@@ -132,10 +152,10 @@ def rank_sum_pvalues(x: Floats, y: Floats) -> Floats:
     # A table for every pair of sample sizes; what has ties has a law of its own.
     for sizes in set(zip(n[untied].tolist(), m[untied].tolist(), strict=True)):
         chosen = untied & (n == sizes[0]) & (m == sizes[1])
-        found[chosen] = _untied_pvalues(*sizes)[np.abs(totals[chosen] - sizes[0] * (sum(sizes) + 1))]
+        found[chosen] = _untied_pvalues(*sizes, tails)[np.abs(totals[chosen] - sizes[0] * (sum(sizes) + 1))]
     for place in np.argwhere((n > 0) & (m > 0) & ~untied):
         one, other = x[tuple(place)], y[tuple(place)]
-        found[tuple(place)] = rank_sum_pvalue(one[~np.isnan(one)], other[~np.isnan(other)])
+        found[tuple(place)] = rank_sum_pvalue(one[~np.isnan(one)], other[~np.isnan(other)], tails)
     return found
 
 
@@ -144,14 +164,14 @@ def _has_ties(values: Floats) -> Mask:
     return np.asarray((np.diff(np.sort(values, axis=-1), axis=-1) == 0).any(axis=-1))
 
 
-def kept_differences(x: Floats, y: Floats, alpha: float) -> Floats:
+def kept_differences(x: Floats, y: Floats, alpha: float, tails: int = 2) -> Floats:
     """Return the difference of medians of every pair of samples (..., units), 0 where the rank-sum test sees none at `alpha`."""
-    pvalues = rank_sum_pvalues(x, y)
+    pvalues = rank_sum_pvalues(x, y, tails)
     differences = np.where(pvalues <= alpha, run_statistic(x, "median") - run_statistic(y, "median"), 0.0)
     return np.where(np.isnan(pvalues), np.nan, differences)
 
 
-def hierarchical_test(x: Floats, y: Floats, alpha: float, confidence_level: float, zeros: str = "drop") -> Performance:
+def hierarchical_test(x: Floats, y: Floats, alpha: float, confidence_level: float, zeros: str = "drop", tails: int = 2) -> Performance:
     """Test whether a suite's values are larger in the first system.
 
     Parameters
@@ -164,32 +184,33 @@ def hierarchical_test(x: Floats, y: Floats, alpha: float, confidence_level: floa
         Of the speedup.
     zeros : {"drop", "pratt", "split"}
         What the signed-rank test does with benchmarks that show no difference.
+    tails : {2, 1}
+        Of the rank-sum tests.
 
     Returns
     -------
     Performance
         `confidence` = 1 - exact one-sided p; `speedup`: the largest factor f such that the first system, divided by f, is still larger at
-        the confidence asked for, NaN where none is (few benchmarks, few runs).
+        the confidence asked for, NaN where none is (few benchmarks). Both are NaN where no benchmark has enough runs to differ at `alpha`.
     """
     batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
     sides = [np.broadcast_to(side, (*batch, *side.shape[-2:])).reshape(-1, *side.shape[-2:]) for side in (x, y)]
     found = np.full((2, len(sides[0])), np.nan)
-    has = [~np.isnan(side).all(axis=-1) for side in sides]
-    measured: Mask = np.asarray((has[0] & has[1]).any(axis=-1))
+    able: Mask = np.asarray((smallest_pvalues(sides[0], sides[1], tails) <= alpha).any(axis=-1))
     step = max(1, BLOCK // max(1, sides[0][0].size * y.shape[-1] if len(sides[0]) else 1))
     # Some cells at a time bound the memory: every pair of a benchmark's runs is compared.
-    for start in range(0, len(measured), step):
-        cells = start + np.flatnonzero(measured[start : start + step])
+    for start in range(0, len(able), step):
+        cells = start + np.flatnonzero(able[start : start + step])
         if len(cells):
-            found[:, cells] = _tested(sides[0][cells], sides[1][cells], alpha, confidence_level, zeros)
+            found[:, cells] = _tested(sides[0][cells], sides[1][cells], alpha, confidence_level, zeros, tails)
     return Performance(found[0].reshape(batch), found[1].reshape(batch))
 
 
-def _tested(x: Floats, y: Floats, alpha: float, confidence_level: float, zeros: str) -> tuple[Floats, Floats]:
+def _tested(x: Floats, y: Floats, alpha: float, confidence_level: float, zeros: str, tails: int) -> tuple[Floats, Floats]:
     """Return the confidence in every cell, and the largest factor accepted: by bisection on the log scale, in all cells at once."""
 
     def confidence(x: Floats, y: Floats, factor: Floats) -> Floats:
-        kept = kept_differences(x / factor[:, None, None], y, alpha)
+        kept = kept_differences(x / factor[:, None, None], y, alpha, tails)
         # The law of signed ranks depends on a cell's own ties and zeros.
         return np.array([1.0 - signed_rank_pvalue(own[~np.isnan(own)], zeros) for own in kept])
 
