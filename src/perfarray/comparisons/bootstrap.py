@@ -13,7 +13,7 @@ from perfarray.numerics.intervals import BOOTSTRAP_METHODS
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply, is_chunked
 from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import Note, check, noted
+from perfarray.timings.notes import Note, check, count_note, noted
 from perfarray.timings.resampling import (
     Resample,
     Resampling,
@@ -336,6 +336,5 @@ def _check_observed(distribution: xr.DataArray, observed: xr.DataArray) -> None:
 @check("surrounded")
 def _not_surrounded(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells that have units and no limits."""
-    unknown = int((np.isnan(result["upper"]) & (result["n"] > 2)).sum())
-    text = f"{unknown} of {result['n'].size} cells have no {result.attrs['method']} limits: the replicates do not surround the estimate"
-    return (Note("no_limits", text, {"cells": unknown, "of": result["n"].size}) if unknown else None,)
+    text = f"{{cells}} have no {result.attrs['method']} limits: the replicates do not surround the estimate"
+    return (count_note("no_limits", text, np.isnan(result["upper"]) & (result["n"] > 2)),)

@@ -10,7 +10,7 @@ from perfarray.numerics.normality import LEAST, shapiro_wilk
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply
 from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import Note, check, noted
+from perfarray.timings.notes import Note, check, count_note, noted
 from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.units import describe_unit, unit_place
 from perfarray.timings.validation import check_between, check_choice, check_count
@@ -121,9 +121,7 @@ def _of_groups(runs: Floats, size: int, statistic: str) -> Floats:
 
 
 @check("untested")
-def untested_notes(result: xr.Dataset) -> tuple[Note, ...]:
+def untested_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells that could not be tested at any size."""
-    untested = result["pvalue"].isnull().all("group_size")
-    number = int(untested.sum())
-    text = f"{number} of {untested.size} cells were not tested: they have fewer than {LEAST} values, or equal ones"
-    return (Note("not_tested", text, {"cells": number, "of": untested.size, "least": LEAST}),) if number else ()
+    text = f"{{cells}} were not tested: they have fewer than {LEAST} values, or equal ones"
+    return (count_note("not_tested", text, result["pvalue"].isnull().all("group_size"), least=LEAST),)

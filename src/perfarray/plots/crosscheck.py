@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from perfarray.plots.comparisons.interval_marks import VERDICTS
 from perfarray.plots.figure import DARK, GREY, LABEL_SIZE, axes_for, describe, selection
-from perfarray.plots.rows import GAP, Row, beside_rows, label_rows, rows_of, size_for
+from perfarray.plots.rows import GAP, Row, beside_rows, label_rows, rows_of, size_for, suite_rows
 
 SUITE: Final = "suite"
 
@@ -20,6 +20,9 @@ WORDS: Final = {"faster": "faster", "slower": "slower", "equivalent": "equivalen
 
 COLUMN: Final = 0.55
 """Width in inches of a method's column."""
+
+NARROWEST: Final = 6.5
+"""Width in inches that the legend needs."""
 
 
 def agreement(result: xr.Dataset, ax: Axes | None = None) -> Axes:
@@ -51,9 +54,10 @@ def agreement(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """
     result = result.compute()
     rows = rows_of(result["agree"])
-    suite = _suite_rows(result, rows)
+    suite = suite_rows(result, "agree", rows, SUITE)
     methods = [str(name) for name in result["method"].values]
-    ax = axes_for(ax, _size(rows + suite, len(methods)))
+    width, height = size_for(rows + suite)
+    ax = axes_for(ax, (max(width - 4.0 + COLUMN * len(methods), NARROWEST), height + 0.9))
     for verdict, (colour, marker) in VERDICTS.items():
         if verdict:
             chosen = _places(result, rows, verdict) + _places(result, suite, verdict, "suite_")
@@ -70,22 +74,6 @@ def agreement(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     names = ", ".join(selection(result["agree"]))
     describe(ax, f"{names} compared with {baseline}, by method" if names else f"Compared with {baseline}, by method")
     return ax
-
-
-def _size(rows: list[Row], methods: int) -> tuple[float, float]:
-    """Return width and height in inches: as wide as labels and methods need, but not narrower than the legend."""
-    width, height = size_for(rows)
-    return max(width - 5.5 + 1.5 + COLUMN * methods, 6.5), height + 0.9
-
-
-def _suite_rows(result: xr.Dataset, rows: list[Row]) -> list[Row]:
-    """Return rows for the suite, below the others; none where a single benchmark is the suite."""
-    if "suite_agree" not in result or result["suite_agree"].size == result["agree"].size:
-        return []
-    suite = rows_of(result["suite_agree"], top=rows[-1].y + 1 + GAP)
-    if len(suite) == 1:
-        return [suite[0]._replace(label=SUITE)]
-    return [row._replace(label=", ".join(text for text in (SUITE, row.group, row.label) if text), group="") for row in suite]
 
 
 def _places(result: xr.Dataset, rows: list[Row], word: str, prefix: str = "") -> list[tuple[int, float]]:

@@ -1,6 +1,6 @@
 """One row per cell: how the cells of a result stand under each other, and what is written beside them."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -9,7 +9,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from perfarray.conventions import BENCHMARK
-from perfarray.plots.figure import LABEL_SIZE, NOTE_SIZE, label_text, shortened, text_width
+from perfarray.plots.figure import DARK, LABEL_SIZE, NOTE_SIZE, Mask, label_text, shortened, text_width
 
 GAP: Final = 0.7
 """Room between groups, in rows."""
@@ -42,6 +42,30 @@ def rows_of(array: xr.DataArray, *, top: float = 0.0) -> list[Row]:
         gap = GAP if rows and rows[-1].group != group else 0.0
         rows.append(Row(cell, label, group, rows[-1].y + 1 + gap if rows else top))
     return rows
+
+
+def suite_rows(result: xr.Dataset, name: str, rows: Sequence[Row], label: str) -> list[Row]:
+    """Return rows for the suite's answers, below the others; none where a single benchmark is the suite."""
+    if f"suite_{name}" not in result or result[f"suite_{name}"].size == result[name].size:
+        return []
+    suite = rows_of(result[f"suite_{name}"], top=rows[-1].y + 1 + GAP)
+    if len(suite) == 1:
+        return [suite[0]._replace(label=label)]
+    return [row._replace(group=label, label=", ".join(text for text in (row.group, row.label) if text)) for row in suite]
+
+
+def named_cells(array: xr.DataArray, measured: Mask | None = None, limit: int = 40) -> list[tuple[dict[Hashable, int], str]]:
+    """Return the place and the name of every cell, or of those measured: the labels of the dims in which they differ."""
+    places = [dict(zip(array.dims, index, strict=True)) for index in np.ndindex(*array.shape) if measured is None or measured[index]]
+    shown = [dim for dim in array.dims if array.sizes[dim] > 1]
+    names = shortened([", ".join(label_text(str(dim), array[dim].values[place[dim]]) for dim in shown) for place in places], limit)
+    return list(zip(places, names, strict=True))
+
+
+def note_unmeasured(ax: Axes, heights: Iterable[float], text: str = "not measured") -> None:
+    """Write at some heights that there is nothing to draw."""
+    for y in heights:
+        ax.text(0.01, y, text, transform=ax.get_yaxis_transform(), va="center", color=DARK, fontsize=NOTE_SIZE)
 
 
 def size_for(rows: Sequence[Row]) -> tuple[float, float]:

@@ -12,7 +12,7 @@ from perfarray.numerics.types import Floats
 from perfarray.speedups.numerics.tests import median, overall
 from perfarray.timings.apply import Output, apply, is_chunked
 from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import Note, check, noted
+from perfarray.timings.notes import Note, check, count_note, noted
 from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resolve import Data, cell_names, check_dim
 from perfarray.timings.units import unit_place
@@ -250,11 +250,8 @@ def along_cells(values: xr.DataArray, array: xr.DataArray, levels: tuple[str, ..
 
 
 @check("one_side")
-def one_side_notes(result: xr.Dataset) -> tuple[Note, ...]:
+def one_side_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Name the cells that lack a side."""
-    empty = result["n"] == 0
-    if not empty.any():
-        return ()
-    count, names = int(empty.sum()), cell_names(empty)
-    text = f"{count} of {empty.size} cells have no measured value on one side; their answers are NaN: {listed(names, 5)}"
-    return (Note("one_side_empty", text, {"cells": count, "of": empty.size, "names": names}),)
+    names = cell_names(result["n"] == 0)
+    text = f"{{cells}} have no measured value on one side; their answers are NaN: {listed(names, 5)}"
+    return (count_note("one_side_empty", text, result["n"] == 0, names=names),)

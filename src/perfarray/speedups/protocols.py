@@ -13,7 +13,7 @@ from perfarray.speedups.numerics.tests import YES, conclude, mean_steps, mean_ve
 from perfarray.speedups.observed import along_cells
 from perfarray.timings.apply import Output, apply
 from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import Note, check, noted
+from perfarray.timings.notes import Note, check, count_note, noted
 from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resolve import Data
 from perfarray.timings.units import unit_place
@@ -114,14 +114,11 @@ def tested(pair: Pair, unit: str | None, statistic: str, confidence_level: float
 
 
 @check("single_units")
-def single_unit_notes(result: xr.Dataset) -> tuple[Note, ...]:
+def single_unit_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells that rest on one unit."""
-    single, unit = (result["n"] == 1).values, str(result.attrs["unit"])
-    if not single.any():
-        return ()
+    unit = str(result.attrs["unit"])
     remedy = f'measure more of them; merge_level("{unit}") or unit= take the repetitions inside it as independent, if they are'
-    text = f"{single.sum()} of {single.size} cells rest on one {unit}, which shows no spread: {remedy}"
-    return (Note("single_unit", text, {"cells": int(single.sum()), "of": single.size, "unit": unit}),)
+    return (count_note("single_unit", f"{{cells}} rest on one {unit}, which shows no spread: {remedy}", result["n"] == 1, unit=unit),)
 
 
 def _kernel(pair: Pair, statistic: str, place: int) -> Any:

@@ -13,7 +13,7 @@ from perfarray.suites.numerics.relative_variation import FEW, drawn_spread, exac
 from perfarray.suites.runs import Request, over_cells, resolve_runs
 from perfarray.timings.apply import Output
 from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import Note, check
+from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.resolve import Data, check_positive_values
 from perfarray.timings.streams import Rng
 from perfarray.timings.validation import check_choice
@@ -302,7 +302,5 @@ def _check_closed_form(deviation: Floats, n: Floats, statistic: str, mean: str) 
 @check("suite_single_runs")
 def single_runs(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells with a benchmark that has a single unit."""
-    few, number = int((result["n"] == 1).sum()), result["n"].size
     consequence = "has no spread: theirs is NaN" if result.attrs["result"] == "relative_variation" else "shows no spread"
-    text = f"{few} of {number} cells have a benchmark with a single unit, which {consequence}"
-    return (Note("single_unit", text, {"cells": few, "of": number}) if few else None,)
+    return (count_note("single_unit", f"{{cells}} have a benchmark with a single unit, which {consequence}", result["n"] == 1),)

@@ -11,7 +11,7 @@ from perfarray.numerics.suite import Sides, suite_units
 from perfarray.numerics.types import Floats
 from perfarray.timings.across import UNMATCHED, check_across, name_suites
 from perfarray.timings.apply import Output, apply, is_chunked
-from perfarray.timings.notes import Note, check, noted
+from perfarray.timings.notes import Note, check, count_note, noted
 from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resolve import Data, Timings
 from perfarray.timings.streams import cell_keys, order_of_labels
@@ -209,9 +209,7 @@ def _missing(labels: list[Hashable], number: int, across: str) -> Note | None:
 
 def count_empty(empty: xr.DataArray, what: str) -> Note | None:
     """Count the cells that have nothing to go by."""
-    number = int(empty.sum())
-    text = f"{number} of {empty.size} cells have {what}; their answers are NaN"
-    return Note("no_value", text, {"cells": number, "of": empty.size}) if number else None
+    return count_note("no_value", f"{{cells}} have {what}; their answers are NaN", empty)
 
 
 @check("suite_benchmarks")

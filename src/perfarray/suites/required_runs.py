@@ -16,7 +16,7 @@ from perfarray.suites.numerics.ratios import Score
 from perfarray.suites.scores import METHODS, check_standard_error
 from perfarray.timings.apply import Output, is_chunked
 from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import Note, check
+from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.resolve import Data
 from perfarray.timings.streams import Rng, describe_key, key_of
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count, check_number
@@ -183,9 +183,8 @@ def _numbers(n: xr.DataArray) -> str:
 def fewer_than_start(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells with too few runs to begin with."""
     fewest, start = np.minimum(result["n_candidate"], result["n_baseline"]), int(result.attrs["start"])
-    short = int(((fewest > 0) & (fewest < start)).sum())
-    text = f"{short} of {fewest.size} cells have fewer than start={start} runs of some benchmark; their answers are NaN"
-    return (Note("fewer_than_start", text, {"cells": short, "of": fewest.size, "start": start}) if short else None,)
+    text = f"{{cells}} have fewer than start={start} runs of some benchmark; their answers are NaN"
+    return (count_note("fewer_than_start", text, (fewest > 0) & (fewest < start), start=start),)
 
 
 @check("suite_pilot")

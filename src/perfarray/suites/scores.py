@@ -27,7 +27,7 @@ from perfarray.suites.matching import (
 from perfarray.suites.numerics.ratios import Score, ScoreRatio, bootstrap_interval, draw_scores, t_interval, two_sided_level
 from perfarray.timings.apply import Output, apply
 from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import Note, check
+from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.resampling import few_replicates, few_units
 from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.streams import Rng, describe_key, key_of
@@ -237,9 +237,8 @@ def score_ratio_interval(
 @check("suite_limits")
 def without_limits(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells that rest on one unit."""
-    single, number = int((result["n"] == 1).sum()), result["n"].size
-    text = f"{single} of {number} cells rest on one {_unit(result)}: their limits are NaN, since one shows no spread; measure more of them"
-    return (Note("single_unit", text, {"cells": single, "of": number}) if single else None,)
+    text = f"{{cells}} rest on one {_unit(result)}: their limits are NaN, since one shows no spread; measure more of them"
+    return (count_note("single_unit", text, result["n"] == 1),)
 
 
 @check("suite_replicates")

@@ -79,6 +79,13 @@ class PerfarrayWarning(UserWarning):
         return "\n".join(note.message for note in self.notes)
 
 
+def count_note(code: str, text: str, where: Any, what: str = "cells", **values: Any) -> Note | None:
+    """Return a note on the cells for which something holds, if any do; `{cells}` in the text becomes `2 of 9 cells`."""
+    number = int(where.sum())
+    sentence = text.replace("{cells}", f"{number} of {where.size} {what}")
+    return Note(code, sentence, {what: number, "of": where.size, **values}) if number else None
+
+
 def tell(*notes: Note | None) -> tuple[Note, ...]:
     """Emit notes as one warning that points at the line of the first caller outside this package; return them without repeats.
 

@@ -10,7 +10,7 @@ from perfarray.conventions import EXECUTION
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.intervals import BOOTSTRAP_METHODS
 from perfarray.timings.apply import is_chunked
-from perfarray.timings.notes import Note, check
+from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.resolve import Timings, check_names
 from perfarray.timings.streams import Rng, describe_key, key_of
 from perfarray.timings.validation import check_count, listed
@@ -93,13 +93,7 @@ def few_units(n: xr.DataArray, method: str, units: str, *, studentize: bool) -> 
     """Count the cells with too few units for a method; `studentize` says whether that method is a remedy."""
     if is_chunked(n):
         return None
-    studentized = method == "studentized"
-    few = int((n == 2).sum()) if studentized else int(((n > 1) & (n < FEW)).sum())
-    if not few:
-        return None
-    if studentized:
-        text = f"{few} of {n.size} cells rest on two {units}: method='studentized' needs three, their limits are NaN"
-    else:
-        text = f"{few} of {n.size} cells rest on fewer than {FEW} {units}: {method} limits are too narrow (84 to 93 % at 5 to 10 units)"
-        text += "; method='studentized' is not" if studentize else ""
-    return Note("few_units", text, {"cells": few, "of": n.size})
+    if method == "studentized":
+        return count_note("few_units", f"{{cells}} rest on two {units}: method='studentized' needs three, their limits are NaN", n == 2)
+    text = f"{{cells}} rest on fewer than {FEW} {units}: {method} limits are too narrow (84 to 93 % at 5 to 10 units)"
+    return count_note("few_units", text + ("; method='studentized' is not" if studentize else ""), (n > 1) & (n < FEW))

@@ -6,7 +6,7 @@ import xarray as xr
 
 from perfarray.conventions import EXECUTION
 from perfarray.numerics.types import Mask
-from perfarray.timings.notes import Note, check
+from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.resolve import Timings, cell_names
 from perfarray.timings.validation import check_choice, listed
 
@@ -63,27 +63,19 @@ UNITS = "units"
 def units_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Name the cells that rest on one unit, on none, or on units that do not differ, and what can be done."""
     n, lower, upper = (result.variables[name].values for name in ("n", "lower", "upper"))
-    found: list[Note | None] = []
-    single, empty, constant = n == 1, n == 0, (lower == upper) & (n > 1)
-    if single.any():
-        outermost, *inner = str(result.attrs["levels"]).split()
-        inside = f'merge_level("{outermost}") or levels={tuple(inner)!r} take the repetitions inside it as independent, if they are'
-        remedy = inside if inner else "measure more of them"
-        text = f"{{cells}} rest on one {outermost}: their limits are NaN, since one unit shows no spread; {remedy}"
-        found.append(cells_note("single_unit", text, result["n"], single))
-    if empty.any():
-        found.append(cells_note("no_value", "{cells} have no measured value; their answers are NaN", result["n"], empty))
-    if constant.any():
-        text = "{cells} show no spread at all: their limits are the estimate, as sure as the values are exact"
-        found.append(cells_note("no_spread", text, result["n"], constant))
-    return tuple(found)
+    outermost, *inner = str(result.attrs["levels"]).split()
+    inside = f'merge_level("{outermost}") or levels={tuple(inner)!r} take the repetitions inside it as independent, if they are'
+    remedy = inside if inner else "measure more of them"
+    single = f"{{cells}} rest on one {outermost}: their limits are NaN, since one unit shows no spread; {remedy}"
+    constant = "{cells} show no spread at all: their limits are the estimate, as sure as the values are exact"
+    return (
+        cells_note("single_unit", single, result["n"], n == 1),
+        cells_note("no_value", "{cells} have no measured value; their answers are NaN", result["n"], n == 0),
+        cells_note("no_spread", constant, result["n"], (lower == upper) & (n > 1)),
+    )
 
 
 def cells_note(code: str, text: str, like: xr.DataArray, where: Mask) -> Note | None:
     """Return a note on some cells of a result, if any; `{cells}` in the text becomes their number, and the names of a few of several."""
-    count = int(where.sum())
-    if not count:
-        return None
-    names = cell_names(like.copy(data=where)) if where.ndim and count < where.size and count <= 3 else []
-    cells = f"{count} of {where.size} cells{f' ({listed(names)})' if names else ''}"
-    return Note(code, text.replace("{cells}", cells), {"cells": count, "of": where.size, "names": names})
+    names = cell_names(like.copy(data=where)) if where.ndim and 0 < where.sum() < min(where.size, 4) else []
+    return count_note(code, text.replace("{cells}", f"{{cells}} ({listed(names)})") if names else text, where, names=names)

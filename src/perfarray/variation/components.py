@@ -7,10 +7,10 @@ import xarray as xr
 
 from perfarray.conventions import square_units
 from perfarray.numerics.nested_anova import Components, nested_anova
-from perfarray.numerics.types import Floats, Mask
+from perfarray.numerics.types import Floats
 from perfarray.timings.apply import LEVEL, Output, apply
 from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import Note, check, noted
+from perfarray.timings.notes import Note, check, count_note, noted
 from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.validation import check_choice, check_confidence_level
 from perfarray.variation.numerics.component_intervals import anova_limits
@@ -196,21 +196,15 @@ def component_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     counts, squares, variance = (result.variables[name].values for name in ("repetitions", "level_variance", "variance"))
     single, empty = counts[..., 0] == 1, np.isnan(counts[..., -1])
     outermost = str(result.attrs["levels"]).split()[0]
-    alone = f"{{}} of {{}} cells rest on one {outermost}: its component and the standard error are NaN; measure more of them"
+    alone = f"{{cells}} rest on one {outermost}: its component and the standard error are NaN; measure more of them"
     found = [
-        _count("single_unit", alone, single),
-        _count("no_value", "{} of {} cells have no measured value; their answers are NaN", empty),
+        count_note("single_unit", alone, single),
+        count_note("no_value", "{cells} have no measured value; their answers are NaN", empty),
     ]
     if result.attrs["method"] == "anova":
         return tuple(found)
     lost = np.isnan(variance) & ~np.isnan(squares)
     open_ended = (np.isnan(result.variables["lower"].values) | np.isnan(result.variables["upper"].values)) & ~np.isnan(variance)
-    nothing = "{} of {} cells: no maximum of the likelihood was found; their components are NaN (method='anova' has an answer)"
-    unlimited = "{} of {} cells: some limits of the profile likelihood were not found and are NaN"
-    return *found, _count("no_maximum", nothing, lost.any(axis=-1)), _count("no_limits", unlimited, open_ended.any(axis=-1))
-
-
-def _count(code: str, text: str, where: Mask) -> Note | None:
-    """Return a note on how many cells of how many are meant, or None where none is."""
-    number = int(where.sum())
-    return Note(code, text.format(number, where.size), {"cells": number, "of": where.size}) if number else None
+    nothing = "{cells}: no maximum of the likelihood was found; their components are NaN (method='anova' has an answer)"
+    unlimited = "{cells}: some limits of the profile likelihood were not found and are NaN"
+    return *found, count_note("no_maximum", nothing, lost.any(axis=-1)), count_note("no_limits", unlimited, open_ended.any(axis=-1))

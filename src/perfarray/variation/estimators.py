@@ -10,7 +10,7 @@ from perfarray.numerics.levels import values_by_unit
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply
 from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import Note, check, noted
+from perfarray.timings.notes import Note, check, count_note, noted
 from perfarray.timings.resolve import Data, Timings, check_names, resolve
 from perfarray.timings.units import describe_value, value_place
 from perfarray.timings.validation import check_choice, check_count, check_number, listed
@@ -206,9 +206,8 @@ def _by_load(data: Timings, load: xr.DataArray | str, bins: Sequence[float] | No
 
 
 @check("few_runs")
-def few_runs_notes(result: xr.Dataset) -> tuple[Note, ...]:
+def few_runs_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells that have fewer runs than the largest group."""
-    n, most = result["n"].values, int(result["group_size"].values[-1])
-    few = int((n < max(2, most)).sum())
-    text = f"{few} of {n.size} cells have fewer runs than the largest group ({most}): larger groups are NaN there"
-    return (Note("few_runs", text, {"cells": few, "of": n.size, "group_size": most}),) if few else ()
+    most = int(result["group_size"].values[-1])
+    text = f"{{cells}} have fewer runs than the largest group ({most}): larger groups are NaN there"
+    return (count_note("few_runs", text, result["n"] < max(2, most), group_size=most),)

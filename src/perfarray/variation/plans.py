@@ -12,7 +12,7 @@ from perfarray.numerics.nested_anova import nested_anova
 from perfarray.numerics.types import Floats, Mask, Texts
 from perfarray.timings.apply import LEVEL, Output, apply, is_chunked
 from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import Note, check, noted
+from perfarray.timings.notes import Note, check, count_note, noted
 from perfarray.timings.resolve import Data
 from perfarray.timings.validation import check_choice
 from perfarray.variation.advice import NO_PLAN, advice_on_nest
@@ -263,17 +263,13 @@ def _check_affordable(least: xr.DataArray, request: Request, outermost: str) -> 
 
 
 @check("plans")
-def plan_notes(result: xr.Dataset) -> tuple[Note, ...]:
+def plan_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells without a plan, by reason."""
     n, cost, outermost = result["n"].values, result["cost"].values, str(result.attrs["levels"]).split()[0]
     remedy = "which shows no spread; measure a few, or name the levels inside it with levels="
-    reasons = (
-        ("no_value", n == 0, "nothing was measured"),
-        ("single_unit", n == 1, f"they rest on one {outermost}, {remedy}"),
-        ("no_variation", np.isnan(cost) & (n > 1), "no variation at any level (look at the clock's resolution)"),
-    )
-    return tuple(
-        Note(code, f"{where.sum()} of {n.size} cells have no plan: {reason}", {"cells": int(where.sum()), "of": n.size})
-        for code, where, reason in reasons
-        if where.any()
+    nothing = "{cells} have no plan: no variation at any level (look at the clock's resolution)"
+    return (
+        count_note("no_value", "{cells} have no plan: nothing was measured", n == 0),
+        count_note("single_unit", f"{{cells}} have no plan: they rest on one {outermost}, {remedy}", n == 1),
+        count_note("no_variation", nothing, np.isnan(cost) & (n > 1)),
     )

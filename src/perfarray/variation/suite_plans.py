@@ -10,7 +10,7 @@ import xarray as xr
 from perfarray.conventions import BENCHMARK, SECONDS
 from perfarray.timings.apply import LEVEL, Output, apply, is_chunked
 from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import Note, check, noted
+from perfarray.timings.notes import Note, check, count_note, noted
 from perfarray.timings.resolve import Data, Timings, check_dim, check_names, shared_levels
 from perfarray.timings.validation import check_choice, check_number, listed
 from perfarray.variation.costs import PRICE
@@ -259,16 +259,12 @@ def _check_affordable(result: xr.Dataset, request: Request, outermost: str) -> N
 
 
 @check("suite_plans")
-def suite_plan_notes(result: xr.Dataset) -> tuple[Note, ...]:
+def suite_plan_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the suites without a plan, by reason."""
     n, cost, outermost = result["n"].values, result["cost"].values, str(result.attrs["levels"]).split()[0]
-    alone = f"have a benchmark with fewer than two units ({outermost}) and have no plan: one shows no spread"
-    reasons = (
-        ("single_unit", n < 2, alone),
-        ("no_variation", np.isnan(cost) & (n > 1), "show no variation at any level and have no plan"),
-    )
-    return tuple(
-        Note(code, f"{where.sum()} of {n.size} suites {reason}", {"suites": int(where.sum()), "of": n.size})
-        for code, where, reason in reasons
-        if where.any()
+    alone = f"{{cells}} have a benchmark with fewer than two units ({outermost}) and have no plan: one shows no spread"
+    constant = "{cells} show no variation at any level and have no plan"
+    return (
+        count_note("single_unit", alone, n < 2, "suites"),
+        count_note("no_variation", constant, np.isnan(cost) & (n > 1), "suites"),
     )

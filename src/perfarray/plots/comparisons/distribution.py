@@ -4,8 +4,8 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from perfarray.plots.figure import COLOURS, DARK, NOTE_SIZE, axes_for, describe, number_format, selection
-from perfarray.plots.rows import Row, beside_rows, label_rows, rows_of, size_for
+from perfarray.plots.figure import COLOURS, DARK, axes_for, describe, number_format, selection
+from perfarray.plots.rows import Row, beside_rows, label_rows, note_unmeasured, rows_of, size_for
 
 SAME = 1e-9
 """Relative range below which replicates are one value, but for rounding, and have no histogram."""
@@ -110,7 +110,7 @@ def _draw_row(ax: Axes, row: Row, replicates: xr.DataArray, confidence_level: fl
     """Draw one cell: bars upwards from the row's line, the observed value as a mark, percentiles as a thick line."""
     values = replicates.values[np.isfinite(replicates.values)]
     if not values.size:
-        ax.text(0.01, row.y, "not measured", transform=ax.get_yaxis_transform(), va="center", color=DARK, fontsize=NOTE_SIZE)
+        note_unmeasured(ax, [row.y])
         return
     foot = row.y + HEIGHT / 2
     if np.ptp(values) > SAME * np.abs(values).max():

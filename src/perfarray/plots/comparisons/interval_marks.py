@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from perfarray.plots.figure import DARK, GREY
+from perfarray.plots.rows import note_unmeasured
 
 VERDICTS: Final = {
     "faster": ("#0072B2", "^"),
@@ -70,9 +71,7 @@ def draw_intervals(ax: Axes, intervals: Sequence[Interval], view: tuple[float, f
         if rows:
             _draw_bars(ax, rows, view, colour)
             _draw_points(ax, rows, verdict, colour, marker)
-    for interval in intervals:
-        if np.isnan(interval.estimate):
-            ax.text(0.01, interval.y, "not measured on both sides", transform=ax.get_yaxis_transform(), va="center", color=GREY, fontsize=8)
+    note_unmeasured(ax, [interval.y for interval in intervals if np.isnan(interval.estimate)], "not measured on both sides")
 
 
 def _draw_bars(ax: Axes, rows: list[Interval], view: tuple[float, float], colour: str) -> None:

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from perfarray.conventions import BENCHMARK, HIGHER, LOWER, THROUGHPUT, TIME
 from perfarray.plots.comparisons.interval_marks import Interval, draw_intervals, view_of
 from perfarray.plots.figure import DARK, axes_for, describe, number_format, selection
-from perfarray.plots.rows import GAP, Row, beside_rows, label_rows, rows_of, size_for
+from perfarray.plots.rows import GAP, Row, beside_rows, label_rows, rows_of, size_for, suite_rows
 
 SUITE = "suite (geometric mean)"
 
@@ -52,7 +52,7 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     estimate = result["estimate"]
     rows = rows_of(estimate)
     intervals = [_interval(result, row) for row in rows]
-    suite = _suite_rows(result, rows)
+    suite = suite_rows(result, "estimate", rows, SUITE)
     intervals += [_interval(result, row, "suite_") for row in suite]
     everything = rows + suite
     ax = axes_for(ax, size_for(everything))
@@ -107,7 +107,8 @@ def score_ratios(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         ax.axvline(float(result["estimate"].values.item()), color=DARK, linewidth=0.8, linestyle=":", zorder=1, label="all benchmarks")
     beside_rows(ax, rows, [_change(interval.estimate) for interval in intervals], "change")
     sampled = "; the benchmarks are a sample" if result.attrs.get("benchmarks") == "a sample" else ""
-    ax.set_xlabel(f"{_score(result)}\n{_confidence(result, intervals)}{sampled}")
+    score = f"{result.attrs.get('mean', 'geometric')} mean of {_quantity(result)}"
+    ax.set_xlabel(f"{score}\n{_confidence(result, intervals)}{sampled}")
     describe(ax, _ratio_title(result))
     return ax
 
@@ -122,11 +123,6 @@ def _with_sensitivity(result: xr.Dataset) -> xr.Dataset:
         whole = result[name].expand_dims({WITHOUT: 1}).drop_vars(WITHOUT, errors="ignore")
         parts[name] = xr.concat([whole, without.drop_vars(WITHOUT)], WITHOUT).assign_coords({WITHOUT: names}).transpose(..., WITHOUT)
     return xr.Dataset(parts, attrs=result.attrs)
-
-
-def _score(result: xr.Dataset) -> str:
-    """Write what the ratio is of, and which side of 1 is good."""
-    return f"{result.attrs.get('mean', 'geometric')} mean of {_quantity(result)}"
 
 
 def mean_intervals(result: xr.Dataset, ax: Axes | None = None) -> Axes:
@@ -210,16 +206,6 @@ def _interval(result: xr.Dataset, row: Row, prefix: str = "") -> Interval:
         str(cell.get("verdict", "")),
         bool(prefix),
     )
-
-
-def _suite_rows(result: xr.Dataset, rows: list[Row]) -> list[Row]:
-    """Return rows for the suite, below the others; none where a single benchmark is the suite."""
-    if "suite_estimate" not in result or result["suite_estimate"].size == result["estimate"].size:
-        return []
-    suite = rows_of(result["suite_estimate"], top=rows[-1].y + 1 + GAP)
-    if len(suite) == 1:
-        return [suite[0]._replace(label=SUITE)]
-    return [row._replace(group=SUITE, label=", ".join(text for text in (row.group, row.label) if text)) for row in suite]
 
 
 def _set_suite_apart(ax: Axes, suite: list[Row]) -> None:

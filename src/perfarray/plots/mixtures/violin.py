@@ -14,12 +14,11 @@ from perfarray.plots.figure import (
     Floats,
     axes_for,
     describe,
-    label_text,
     number_format,
     selection,
-    shortened,
 )
 from perfarray.plots.mixtures.runs import weighted_runs, write_places
+from perfarray.plots.rows import named_cells
 
 POINTS: Final = 200
 """Places at which a density is drawn."""
@@ -69,9 +68,7 @@ def violin(times: xr.DataArray, ax: Axes | None = None, relative: bool | None = 
     if not levels or not times.size:
         raise ValueError(f"violins show repetitions; the array has the dims {dict(times.sizes)}, and needs one of {LEVELS}")
     cells = times.isel(dict.fromkeys(levels, 0), drop=True)
-    shown = [dim for dim in cells.dims if cells.sizes[dim] > 1]
-    places = [dict(zip(cells.dims, index, strict=True)) for index in np.ndindex(*cells.shape)]
-    names = shortened([", ".join(label_text(str(dim), cells[dim].values[place[dim]]) for dim in shown) for place in places], 30)
+    places, names = zip(*named_cells(cells, limit=30), strict=True)
     ax = axes_for(ax, (max(4.0, 1.5 + 0.9 * len(places)), 4.5))
     units, name = str(times.attrs.get("units", "1")), f"{times.name or 'time'}"
     drawn = [weighted_runs(times.isel(place), levels) for place in places]

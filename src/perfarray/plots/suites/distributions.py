@@ -10,15 +10,12 @@ from perfarray.plots.figure import (
     COLOURS,
     DARK,
     GREY,
-    NOTE_SIZE,
     axes_for,
     describe,
-    label_text,
     number_format,
     selection,
-    shortened,
 )
-from perfarray.plots.rows import label_rows, rows_of, size_for
+from perfarray.plots.rows import label_rows, named_cells, note_unmeasured, rows_of, size_for
 
 MOST: Final = len(COLOURS)
 """Densities that can be told apart by colour; more are drawn in grey."""
@@ -67,14 +64,12 @@ def score_densities(result: xr.DataArray, ax: Axes | None = None) -> Axes:
     """
     result = result.compute()
     cells = result.isel(replicate=0, drop=True)
-    places = [dict(zip(cells.dims, index, strict=True)) for index in np.argwhere(np.isfinite(cells.values)).tolist()]
+    places = named_cells(cells, np.isfinite(cells.values))
     if not places:
         raise ValueError("no cell has a score; nothing to draw")
-    shown = [dim for dim in cells.dims if cells.sizes[dim] > 1]
-    names = shortened([", ".join(label_text(str(dim), cells[dim].values[place[dim]]) for dim in shown) for place in places])
     ax = axes_for(ax, (7.5, 4.5))
     crowd = len(places) > MOST
-    for number, (place, name) in enumerate(zip(places, names, strict=True)):
+    for number, (place, name) in enumerate(places):
         label = (f"{len(places)} cells" if number == 0 else "_") if crowd else name or "scores"
         _draw_density(ax, result.isel(place), GREY if crowd else COLOURS[number], label, dotted=not crowd)
     units = str(result.attrs.get("units", "1"))
@@ -150,8 +145,7 @@ def five_numbers(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     numbers = np.array([[float(result[name].isel(row.cell)) for row in rows] for name in ("minimum", "q1", "median", "q3", "maximum")])
     heights = np.array([row.y for row in rows])
     measured = np.isfinite(numbers[2])
-    for y in heights[~measured]:
-        ax.text(0.01, y, "not measured", transform=ax.get_yaxis_transform(), va="center", color=DARK, fontsize=NOTE_SIZE)
+    note_unmeasured(ax, heights[~measured])
     (low, q1, median, q3, high), y = numbers[:, measured], heights[measured]
     ax.hlines(y, low, high, color=COLOURS[0], linewidth=1, label="minimum to maximum")
     for end in (low, high):

@@ -6,8 +6,8 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from perfarray.plots.figure import COLOURS, DARK, GREY, NOTE_SIZE, axes_for, describe, selection
-from perfarray.plots.rows import beside_rows, label_rows, rows_of, size_for
+from perfarray.plots.figure import COLOURS, DARK, GREY, axes_for, describe, selection
+from perfarray.plots.rows import beside_rows, label_rows, note_unmeasured, rows_of, size_for
 
 LEAST: Final = 1e-6
 """The smallest p that is drawn in its place."""
@@ -64,8 +64,7 @@ def randomization(result: xr.Dataset, ax: Axes | None = None, *, alpha: float = 
     ax.plot(least, heights, "|", color=GREY, markersize=9, label="smallest p possible")
     ax.plot(pvalue[~beyond], heights[~beyond], "o", color=COLOURS[0], markersize=6, label="p", zorder=3)
     ax.plot(np.zeros(beyond.sum()), heights[beyond], "<", color=COLOURS[0], transform=ax.get_yaxis_transform(), clip_on=False, gid="beyond")
-    for y in heights[~measured]:
-        ax.text(0.01, y, "not measured on both sides", transform=ax.get_yaxis_transform(), va="center", color=DARK, fontsize=NOTE_SIZE)
+    note_unmeasured(ax, heights[~measured], "not measured on both sides")
     label_rows(ax, rows)
     beside_rows(ax, rows, ["–" if np.isnan(value) else f"{value:.3f}" for value in ratio], "ratio")
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")

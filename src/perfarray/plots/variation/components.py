@@ -55,7 +55,7 @@ def variance_components(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     shares = (drawn / total.where(total > 0)).fillna(0.0)
     negative = variance < 0
     _draw_bars(ax, rows, shares)
-    label_rows(ax, [row._replace(label=_starred(row, negative)) for row in rows])
+    label_rows(ax, [row._replace(label=row.label + " *" * bool(negative.isel(row.cell).any())) for row in rows])
     spread = ((result["coefficient_of_variation"] ** 2).sum("level") ** 0.5).where(variance.notnull().any("level"))
     beside_rows(ax, rows, [_percent(float(spread.isel(row.cell))) for row in rows], "coefficient\nof variation")
     _describe(ax, result, negative)
@@ -79,11 +79,6 @@ def _draw_bars(ax: Axes, rows: list[Row], shares: xr.DataArray) -> None:
     for row, whole in zip(rows, start, strict=True):
         if not whole:
             ax.text(1, row.y, "no variation estimated", va="center", fontsize=NOTE_SIZE, color=GREY)
-
-
-def _starred(row: Row, negative: xr.DataArray) -> str:
-    """Mark the label of a row that has a negative component."""
-    return f"{row.label} *" if bool(negative.isel(row.cell).any()) else row.label
 
 
 def _percent(value: float) -> str:

@@ -14,10 +14,9 @@ from perfarray.plots.figure import (
     NOTE_SIZE,
     axes_for,
     describe,
-    label_text,
     selection,
-    shortened,
 )
+from perfarray.plots.rows import named_cells
 
 MOST: Final = len(COLOURS)
 """Cells that can be told apart by colour; of more, the plan's marker tells those of one colour apart."""
@@ -100,18 +99,10 @@ def plan(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
 def _cells(result: xr.Dataset) -> list[tuple[str, xr.Dataset]]:
     """Return the cells that have a plan, each with its labels."""
-    cost = result["cost"]
-    dims = [dim for dim in cost.dims if cost.sizes[dim] > 1]
-    found = []
-    for index in np.ndindex(*cost.shape):
-        place = dict(zip(cost.dims, index, strict=True))
-        if np.isfinite(float(cost.isel(place))):
-            labels = [label_text(str(dim), cost[dim].values[place[dim]]) for dim in dims]
-            found.append((", ".join(labels), result.isel(place)))
-    if not found:
+    cells = named_cells(result["cost"], np.isfinite(result["cost"].values))
+    if not cells:
         raise ValueError("no cell has a plan; nothing to draw")
-    names = shortened([name for name, _ in found])
-    return [(name, cell) for name, (_, cell) in zip(names, found, strict=True)]
+    return [(name, result.isel(place)) for place, name in cells]
 
 
 def _title(result: xr.Dataset) -> str:
