@@ -14,11 +14,7 @@ from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply, is_chunked
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note, noted
-from perfarray.timings.resampling import (
-    Resample,
-    Resampling,
-    check_resampling,
-)
+from perfarray.timings.resampling import Resample, Resampling, check_resampling
 from perfarray.timings.resolve import Data, Timings, resolve, shared_levels
 from perfarray.timings.streams import Rng, cell_keys
 from perfarray.timings.units import UNITS  # its check is one of the interval's

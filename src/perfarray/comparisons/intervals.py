@@ -5,15 +5,7 @@ from functools import partial
 import xarray as xr
 
 from perfarray.numerics.bootstrap_intervals import mean_by_draws, ratio_by_draws
-from perfarray.numerics.intervals import (
-    BOOTSTRAP_METHODS,
-    DF_RULES,
-    MEAN_METHODS,
-    METHODS,
-    RATIO_METHODS,
-    mean_by_units,
-    ratio_by_units,
-)
+from perfarray.numerics.intervals import BOOTSTRAP_METHODS, DF_RULES, MEAN_METHODS, METHODS, RATIO_METHODS, mean_by_units, ratio_by_units
 from perfarray.timings.apply import Output, apply
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import noted

@@ -24,13 +24,7 @@ class TooFew(ValueError):
 
 
 def sample_table(
-    times: Data,
-    samples: str,
-    features: str,
-    statistic: str,
-    unit: str | None,
-    levels: str | Sequence[str] | None,
-    metric: str | None,
+    times: Data, samples: str, features: str, statistic: str, unit: str | None, levels: str | Sequence[str] | None, metric: str | None
 ) -> tuple[xr.DataArray, tuple[Note, ...]]:
     """Return one number per sample and feature, in memory, with the attrs of a result; and what there is to say."""
     if samples == features:

@@ -167,11 +167,7 @@ def ratio_limits(ratio: Ratio, df: Floats, confidence_level: float | Floats, met
 def known_limits(found: RatioSet, df: Floats) -> RatioSet:
     """Return the set, with NaN limits where fewer than two units stand behind it."""
     known = ~np.isnan(df)
-    return RatioSet(
-        np.where(known, found.lower, np.nan),
-        np.where(known, found.upper, np.nan),
-        np.where(known, found.kind, BOUNDED),
-    )
+    return RatioSet(np.where(known, found.lower, np.nan), np.where(known, found.upper, np.nan), np.where(known, found.kind, BOUNDED))
 
 
 def fieller(ratio: Ratio, quantile: Floats) -> RatioSet:

@@ -2,7 +2,4 @@
 
 from perfarray.readers.archives import read, read_archive
 
-__all__ = [
-    "read",
-    "read_archive",
-]
+__all__ = ["read", "read_archive"]

@@ -57,12 +57,7 @@ def numbers(texts: Sequence[str]) -> list[float] | None:
 
 
 def checked(
-    values: Sequence[Any],
-    place: Callable[[int], str],
-    source: Source,
-    *,
-    above_zero: bool = False,
-    missing: Collection[str] = (),
+    values: Sequence[Any], place: Callable[[int], str], source: Source, *, above_zero: bool = False, missing: Collection[str] = ()
 ) -> Floats:
     """Return what a file has as numbers, or raise at the first that is none.
 

@@ -22,11 +22,7 @@ LARGEST = 1 << 30
 HEAD = 4096
 """Characters a format is first recognised by."""
 
-COMPRESSIONS = (
-    (b"\x1f\x8b", gzip.open, ".gz"),
-    (b"BZh", bz2.open, ".bz2"),
-    (b"\xfd7zXZ\x00", lzma.open, ".xz"),
-)
+COMPRESSIONS = ((b"\x1f\x8b", gzip.open, ".gz"), (b"BZh", bz2.open, ".bz2"), (b"\xfd7zXZ\x00", lzma.open, ".xz"))
 
 DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError)
 """What unpacking raises."""

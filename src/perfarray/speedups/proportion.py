@@ -29,11 +29,7 @@ REMARKS = {
 
 
 def accelerated_proportion(
-    significant: xr.DataArray | xr.Dataset,
-    *,
-    confidence_level: float = 0.95,
-    across: str = BENCHMARK,
-    method: str = "wilson",
+    significant: xr.DataArray | xr.Dataset, *, confidence_level: float = 0.95, across: str = BENCHMARK, method: str = "wilson"
 ) -> xr.Dataset:
     """Estimate the proportion of programs that are accelerated, from how many of the benchmarks are.
 

@@ -113,13 +113,7 @@ def required_runs(
         return *found, *numbers, remarks, _unused(sides), sides.incomplete.astype(float), sides.matched
 
     found = over_suites(kernel, systems, _outputs(across), {RUNS: range(first, most + 1)}, drawn=draws is not None)
-    attrs: dict[str, Hashable] = {
-        "result": "required_runs",
-        "method": method,
-        "question": QUESTION,
-        "mean": mean,
-        "statistic": statistic,
-    }
+    attrs: dict[str, Hashable] = {"result": "required_runs", "method": method, "question": QUESTION, "mean": mean, "statistic": statistic}
     attrs |= {"confidence_level": level, "width": wanted, "start": first}
     attrs |= {"n_resamples": draws.n_resamples} | describe_key(draws.key) if draws is not None else {}
     return describe_two(found.drop_vars("_unused"), systems, attrs, _note_unused(found), checks=("suite_start", "suite_pilot"))

@@ -121,10 +121,7 @@ def table_of(
 
 
 def _unclaimed(
-    others: Mapping[str, pd.Series],
-    labels: Mapping[str, Column],
-    levels: Mapping[str, Integers],
-    repetitions: Mapping[str, pd.Series],
+    others: Mapping[str, pd.Series], labels: Mapping[str, Column], levels: Mapping[str, Integers], repetitions: Mapping[str, pd.Series]
 ) -> list[Note]:
     """Note the columns that vary among rows which were only numbered: they may say what is compared, or what is a repetition."""
     numbered = [name for name in levels if name not in repetitions]

@@ -38,11 +38,7 @@ class Timings(NamedTuple):
 
     def describe(self) -> dict[str, Hashable]:
         """Attrs every result carries: the metric, the levels, the unit of the answer, what was left out."""
-        attrs: dict[str, Hashable] = {
-            "metric": str(self.array.name or TIME),
-            "levels": " ".join(self.levels),
-            "unit": self.levels[0],
-        }
+        attrs: dict[str, Hashable] = {"metric": str(self.array.name or TIME), "levels": " ".join(self.levels), "unit": self.levels[0]}
         attrs |= {f"n_{mark}": number for mark, number in self.left_out.items()}
         return attrs | ({"left_out": " ".join(self.uncounted)} if self.uncounted else {})
 

@@ -264,7 +264,4 @@ def suite_plan_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     n, cost, outermost = result["n"].values, result["cost"].values, str(result.attrs["levels"]).split()[0]
     alone = f"{{cells}} have a benchmark with fewer than two units ({outermost}) and have no plan: one shows no spread"
     constant = "{cells} show no variation at any level and have no plan"
-    return (
-        count_note("single_unit", alone, n < 2, "suites"),
-        count_note("no_variation", constant, np.isnan(cost) & (n > 1), "suites"),
-    )
+    return (count_note("single_unit", alone, n < 2, "suites"), count_note("no_variation", constant, np.isnan(cost) & (n > 1), "suites"))

@@ -79,12 +79,7 @@ def _share(codes: Integers, sizes: Integers, wanted: float, rng: np.random.Gener
 
 
 def correlation_interval(
-    measured: Floats,
-    predicted: Floats,
-    units: Integers | None,
-    confidence_level: float,
-    splits: Integers | None = None,
-    roles: int = 1,
+    measured: Floats, predicted: Floats, units: Integers | None, confidence_level: float, splits: Integers | None = None, roles: int = 1
 ) -> Correlation:
     """Return Pearson's correlation of what was measured and predicted, with an interval on Fisher's scale.
 

@@ -11,10 +11,7 @@ REFITTED = 500
 
 
 def jackknife_covariance(
-    design: Floats,
-    residuals: Floats,
-    groups: Integers,
-    change: Callable[[Mask], Floats | None] | None = None,
+    design: Floats, residuals: Floats, groups: Integers, change: Callable[[Mask], Floats | None] | None = None
 ) -> Floats:
     """Return the covariance of coefficients from leaving out one group at a time: HC3, or CR3 where groups have several rows.
 

@@ -146,11 +146,7 @@ class Pool:
 
 
 def run_pooled(
-    samples: Samples,
-    runs: Sequence[Run],
-    fitted: Sequence[Integers],
-    candidates: Sequence[Candidate],
-    work: Callable[[Pool, Run], Run],
+    samples: Samples, runs: Sequence[Run], fitted: Sequence[Integers], candidates: Sequence[Candidate], work: Callable[[Pool, Run], Run]
 ) -> None:
     """Make a pool of some rows of every candidate, do some work with it, and write down what it finds."""
     order = sorted(range(len(candidates)), key=lambda place: candidates[place][0])

@@ -7,15 +7,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from perfarray.conventions import LEVELS
-from perfarray.plots.figure import (
-    COLOURS,
-    DARK,
-    GREY,
-    Floats,
-    axes_for,
-    describe,
-    selection,
-)
+from perfarray.plots.figure import COLOURS, DARK, GREY, Floats, axes_for, describe, selection
 from perfarray.plots.mixtures.runs import weighted_runs, write_places
 
 POINTS: Final = 200

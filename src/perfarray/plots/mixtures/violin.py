@@ -7,16 +7,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from perfarray.conventions import LEVELS
-from perfarray.plots.figure import (
-    COLOURS,
-    DARK,
-    LABEL_SIZE,
-    Floats,
-    axes_for,
-    describe,
-    number_format,
-    selection,
-)
+from perfarray.plots.figure import COLOURS, DARK, LABEL_SIZE, Floats, axes_for, describe, number_format, selection
 from perfarray.plots.mixtures.runs import weighted_runs, write_places
 from perfarray.plots.rows import named_cells
 
@@ -68,7 +59,8 @@ def violin(times: xr.DataArray, ax: Axes | None = None, relative: bool | None = 
     if not levels or not times.size:
         raise ValueError(f"violins show repetitions; the array has the dims {dict(times.sizes)}, and needs one of {LEVELS}")
     cells = times.isel(dict.fromkeys(levels, 0), drop=True)
-    places, names = zip(*named_cells(cells, limit=30), strict=True)
+    named = named_cells(cells, limit=30)
+    places, names = [place for place, _ in named], [name for _, name in named]
     ax = axes_for(ax, (max(4.0, 1.5 + 0.9 * len(places)), 4.5))
     units, name = str(times.attrs.get("units", "1")), f"{times.name or 'time'}"
     drawn = [weighted_runs(times.isel(place), levels) for place in places]

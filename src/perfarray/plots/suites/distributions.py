@@ -6,15 +6,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from perfarray.plots.figure import (
-    COLOURS,
-    DARK,
-    GREY,
-    axes_for,
-    describe,
-    number_format,
-    selection,
-)
+from perfarray.plots.figure import COLOURS, DARK, GREY, axes_for, describe, number_format, selection
 from perfarray.plots.rows import label_rows, named_cells, note_unmeasured, rows_of, size_for
 
 MOST: Final = len(COLOURS)

@@ -7,15 +7,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from perfarray.plots.figure import (
-    COLOURS,
-    GREY,
-    LABEL_SIZE,
-    NOTE_SIZE,
-    axes_for,
-    describe,
-    selection,
-)
+from perfarray.plots.figure import COLOURS, GREY, LABEL_SIZE, NOTE_SIZE, axes_for, describe, selection
 from perfarray.plots.rows import named_cells
 
 MOST: Final = len(COLOURS)

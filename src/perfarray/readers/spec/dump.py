@@ -122,10 +122,7 @@ def read(source: Source) -> Table:
     }
     rows, columns = np.indices((len(machines), len(tunings)))
     return Table(
-        labels={
-            MACHINE: Column(codes=rows.reshape(-1), labels=machines),
-            "tuning": Column(codes=columns.reshape(-1), labels=tunings),
-        },
+        labels={MACHINE: Column(codes=rows.reshape(-1), labels=machines), "tuning": Column(codes=columns.reshape(-1), labels=tunings)},
         levels={},
         metrics={metric: Metric(values=of_metric.reshape(-1), units="1", better=HIGHER) for metric, of_metric in values.items()},
         descriptors={

@@ -118,10 +118,7 @@ def read(source: Source) -> Table:
     return Table(
         labels=_labels(rows, cells, place, source),
         levels={"session": np.zeros(n, dtype=np.intp), EXECUTION: cells.executions},
-        metrics={
-            TIME: Metric(values=np.array(rows.times)),
-            "ratio": Metric(values=np.array(rows.ratios), units="1", better=HIGHER),
-        },
+        metrics={TIME: Metric(values=np.array(rows.times)), "ratio": Metric(values=np.array(rows.ratios), units="1", better=HIGHER)},
         metric=TIME,
         marks={"failed": np.array(rows.failed)} if True in rows.failed else {},
         descriptors={"suite": source.once(_of_suite, suite, rows.names)} | described | _of_runs(rows, place.machine, first),

@@ -12,10 +12,7 @@ NO_ANSWER = "cannot conclude"
 STUDENT, WELCH, MANN_WHITNEY = "Student t", "Welch t", "Mann-Whitney"
 NOT_REACHED = "not reached"
 
-STEPS = {
-    "mean": ("normal_baseline", "normal_candidate", "equal_variances", "faster"),
-    "median": ("same_shape", "faster"),
-}
+STEPS = {"mean": ("normal_baseline", "normal_candidate", "equal_variances", "faster"), "median": ("same_shape", "faster")}
 """What is tested, in order."""
 
 JOINT = "; "
@@ -127,11 +124,7 @@ def _median_warnings(steps: MedianSteps, risk: Floats) -> list[Mask]:
 
 
 def _protocol(
-    steps: MeanSteps | MedianSteps,
-    found: Outcome,
-    last: tuple[Texts, Floats],
-    warned: list[Mask],
-    along: tuple[list[Floats], list[Texts]],
+    steps: MeanSteps | MedianSteps, found: Outcome, last: tuple[Texts, Floats], warned: list[Mask], along: tuple[list[Floats], list[Texts]]
 ) -> Protocol:
     """Put the words of both protocols together; a benchmark without a sample has one warning only."""
     statistic = "mean" if isinstance(steps, MeanSteps) else "median"
