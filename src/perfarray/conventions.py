@@ -17,6 +17,9 @@ VERSION: Final = "version"
 MARKS: Final = ("warmup", "censored", "failed", "copied")
 """Boolean coordinates: values marked with one of them are left out of every answer, and counted."""
 
+LOOPS: Final = "loops"
+"""Coordinate: how many times what a value states was run to take it (loops, iterations): taking it costs so many times a stored time."""
+
 UNKNOWN: Final = "unknown"
 """A descriptor nobody wrote down (never NaN: `groupby` would drop it silently)."""
 
@@ -63,6 +66,26 @@ def seconds_factor(units: str) -> float | None:
     (0.001, None)
     """
     return TIME_UNITS.get(units.strip())
+
+
+def price_of(level: str) -> str:
+    """Return the name of the coordinate that holds what starting one more repetition of a level takes, in seconds, beyond its inside.
+
+    Parameters
+    ----------
+    level : str
+        A level. Where nothing is said of `iteration`, one takes its time x `LOOPS`.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> price_of("execution")
+    'execution_seconds'
+    """
+    return f"{level}_seconds"
 
 
 def square_units(units: str) -> str:

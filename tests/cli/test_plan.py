@@ -9,6 +9,8 @@ import perfarray
 from perfarray.cli import app as cli
 from perfarray.cli.plan import amount
 from perfarray.cli.plan_table import money
+from readers.files_of_our_own import bench, suite, write
+from readers.files_of_our_own import run as pyperf_run
 
 
 @pytest.fixture(autouse=True)
@@ -88,6 +90,14 @@ class TestAnswers:
         assert "What does starting and warming up one more execution cost (seconds)?" in asked.output
         assert "What may the experiment cost" in asked.output
         assert asked.stdout.splitlines()[-1] == run(one, *PRICES, "--budget", "3600").stdout.splitlines()[-1]
+
+    def test_prices_in_the_file_are_not_asked_for(self, tmp_path):
+        """A pyperf file says what a process and a value take: the budget is all that is needed, and what was reckoned is told."""
+        runs = [pyperf_run(1e-3 + k * 1e-5, 1e-3, warmups=[(100, 2e-3)], loops=100, duration=0.45) for k in range(8)]
+        result = run(write(tmp_path / "fft.json", suite(bench("fft", *runs))), "--budget", "2min")
+        assert result.exit_code == 0
+        assert "What does" not in result.output
+        assert "one more execution 0.2" in result.stderr
 
     def test_questions_stay_out_of_the_answer(self, one):
         """Questions go to stderr, to the last blank: stdout is the same as when nothing was asked."""

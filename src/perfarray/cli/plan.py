@@ -14,7 +14,7 @@ from perfarray.cli import options
 from perfarray.cli.console import console, print_json
 from perfarray.cli.plan_table import plan_rows, plan_table, sentences
 from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, quoted, reporting
-from perfarray.conventions import SECONDS, seconds_factor
+from perfarray.conventions import SECONDS, price_of, seconds_factor
 
 AMOUNT = re.compile(r"\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*([a-zA-Zµμ]*)\s*")
 
@@ -38,7 +38,8 @@ def plan(
     cost: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="LEVEL=PRICE", help="What starting one more of a level costs: execution=0.8, binary=95s. Asked for if not given."
+            metavar="LEVEL=PRICE",
+            help="What starting one more of a level costs: execution=0.8, binary=95s. If not given: what the files say, else asked for.",
         ),
     ] = None,
     budget: Annotated[str | None, typer.Option(help="What the experiment may cost: 8h, 30min, or a number. Never exceeded.")] = None,
@@ -87,7 +88,7 @@ def _plan(times: xr.Dataset, prices: Prices, nest: dict[str, Any], choices: dict
     costs = _given_costs(prices.costs, prices.units)
     _check_files(times, choices.get("baseline"))
     levels = perfarray.counts(times, **nest)["level"].values.tolist()
-    costs = _asked_costs(costs, levels, prices.units)
+    costs = _asked_costs(costs, [level for level in levels[:-1] if price_of(level) not in times.coords], prices.units)
     if prices.budget is not None:
         choices["budget"] = amount(prices.budget, prices.units)
     elif "half_width" not in choices:
@@ -121,14 +122,14 @@ def _given_costs(texts: Iterable[str], units: str) -> dict[str, float]:
 
 
 def _asked_costs(costs: dict[str, float], levels: Sequence[str], units: str) -> dict[str, float]:
-    """Ask for the prices that were not given; the lowest level needs none."""
+    """Ask for the prices of levels that were not given."""
     what = {
         "binary": "making one more build",
         "session": "starting one more session",
         "execution": "starting and warming up one more execution",
     }
     found = dict(costs)
-    for level in levels[:-1]:
+    for level in levels:
         if level not in found:
             doing = what.get(level, f"starting one more {level}")
             found[level] = _ask(f"What does {doing} cost ({'seconds' if units == SECONDS else units})?", units)

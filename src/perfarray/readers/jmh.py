@@ -2,7 +2,8 @@
 
 The unit decides what a number is: `ns/op` is a time (in seconds after reading), `ops/ms` a throughput, never a time. An entry is a
 benchmark x params x mode x threads; these settings are in its label and coordinates along `benchmark`. Secondary metrics (profilers,
-the methods of a group) are variables of their own.
+the methods of a group) are variables of their own. `iteration_seconds` and `execution_seconds` say what an iteration and the warm-up of
+a fork were configured to take.
 """
 
 from collections.abc import Sequence
@@ -12,7 +13,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perfarray.conventions import BENCHMARK, HIGHER, LOWER, SECONDS, THROUGHPUT, TIME, UNKNOWN, seconds_factor
+from perfarray.conventions import (
+    BENCHMARK,
+    EXECUTION,
+    HIGHER,
+    ITERATION,
+    LOWER,
+    SECONDS,
+    THROUGHPUT,
+    TIME,
+    UNKNOWN,
+    price_of,
+    seconds_factor,
+)
 from perfarray.numerics.types import Integers
 from perfarray.readers.names import RESERVED, number_or_text, unique_labels, variable_name
 from perfarray.readers.numbers import checked
@@ -112,7 +125,7 @@ def read(source: Source) -> Table:
         labels={dim: Column(codes=np.repeat(column.codes, sizes), labels=column.labels) for dim, column in dims.items()},
         levels={"execution": np.repeat(forks, per_fork), "iteration": _counted(per_fork)},
         metrics=metrics,
-        descriptors=_descriptors(content, names, jvm_dim),
+        descriptors=_descriptors(content, names, jvm_dim) | _prices(pieces, content, names, jvm_dim),
         metric=TIME if TIME in metrics else THROUGHPUT,
         parts={BENCHMARK: list(dict(zip(names, parts, strict=True)).values())},
     )
@@ -301,3 +314,47 @@ def _descriptors(content: list[Entry], names: list[str], jvm_dim: list[str] | No
     versions = {*DESCRIPTORS.values(), "jvm_args"}
     kept = {name: () if name in versions else (BENCHMARK,) for name in found}
     return {name: Descriptor(dims=dims, values=values, keep=kept[name]) for name, values in found.items()}
+
+
+def _prices(pieces: list[list[Piece]], content: list[Entry], names: list[str], jvm_dim: list[str] | None) -> dict[str, Descriptor]:
+    """Return the seconds an iteration takes, and a fork before its first one: its warm-up; the start of a JVM is not in the file."""
+    dims = (BENCHMARK, EXECUTION) if jvm_dim is None else (BENCHMARK, "jvm_args", EXECUTION)
+    keys = [(name,) for name in names] if jvm_dim is None else list(zip(names, jvm_dim, strict=True))
+    found: dict[str, dict[tuple[Any, ...], Any]] = {price_of(ITERATION): {}, price_of(EXECUTION): {}}
+    for key, entry, of_entry in zip(keys, content, pieces, strict=True):
+        once = _operation_seconds(of_entry[0]) if entry.get("mode") in TIME_MODES else None
+        one, cold = (_iteration_seconds(entry.get(f"{which}Time"), once, entry.get("mode")) for which in ("measurement", "warmup"))
+        number = entry.get("warmupIterations")
+        warmup = number * cold if cold is not None and isinstance(number, int) else 0.0 if number == 0 else None
+        for fork in range(len(of_entry[0].forks)):
+            found[price_of(ITERATION)][(*key, fork)] = one
+            found[price_of(EXECUTION)][(*key, fork)] = warmup
+    return {
+        name: Descriptor(dims=dims, values=own, keep=(EXECUTION,))
+        for name, own in found.items()
+        if any(value is not None for value in own.values())
+    }
+
+
+def _operation_seconds(primary: Piece) -> float | None:
+    """Return the mean seconds of an operation."""
+    every = [value for fork in primary.forks for value in fork if isinstance(value, int | float)]
+    return primary.unit.factor * sum(every) / len(every) if every and primary.unit.kind == TIME else None
+
+
+def _iteration_seconds(configured: Any, operation: float | None, mode: Any) -> float | None:
+    """Return what an iteration takes: a single shot itself; else the time configured, or one operation where that takes longer."""
+    if mode == "ss":
+        return operation
+    time = _duration(configured)
+    return time if time is None or operation is None else max(time, operation)
+
+
+def _duration(text: Any) -> float | None:
+    """Read `10 s` or `300 ms`; None for anything else, such as `single-shot`."""
+    number, _, unit = str(text).partition(" ")
+    factor = seconds_factor(unit)
+    try:
+        return None if factor is None else float(number) * factor
+    except ValueError:
+        return None

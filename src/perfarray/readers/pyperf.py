@@ -1,15 +1,18 @@
 """pyperf JSON (https://pyperf.readthedocs.io): worker processes are executions, their values iterations, warm-ups marked.
 
 Versions 3 to 6 (2016-17, `version` an integer) and "1.0" (since, a string) are read. Runs without values calibrate the number of loops
-and are no executions: they are counted in `attrs["n_calibration_runs"]`.
+and are no executions: they are counted in `attrs["n_calibration_runs"]`. A value is the time of one loop; `loops` and
+`execution_seconds` say what taking it cost.
 """
 
+import itertools
+from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from perfarray.conventions import BENCHMARK, LOWER, SECONDS, TIME
+from perfarray.conventions import BENCHMARK, EXECUTION, ITERATION, LOOPS, LOWER, SECONDS, TIME, price_of
 from perfarray.numerics.types import Integers
 from perfarray.readers.names import number_or_text, unique_labels
 from perfarray.readers.numbers import checked
@@ -23,6 +26,9 @@ VERSIONS = (3, 4, 5, 6, "1.0")
 
 RAW_WARMUPS = (4, 5, 6)
 """Versions whose warm-ups are pairs of a number of loops and the time of all of them."""
+
+SET_UP = 1.25
+"""A run that takes so many times its values and warm-ups does something beside each of them."""
 
 VARIABLES = {"second": (TIME, SECONDS), "byte": ("memory", "B"), "integer": ("count", "1")}
 """pyperf's unit to our variable and unit."""
@@ -71,9 +77,9 @@ def read(source: Source) -> Table:
     names = unique_labels([str(known.get("name", source.path.name.partition(".")[0])) for known in metadata], source)
     runs = _Runs()
     for index, (bench, known) in enumerate(zip(benchmarks, metadata, strict=True)):
-        before = len(runs.bench)
+        before, start = len(runs.bench), _start_seconds(bench["runs"])
         for run in bench["runs"]:
-            runs.add(index, run, known, version in RAW_WARMUPS)
+            runs.add(index, run, known, version in RAW_WARMUPS, start)
         if len(runs.bench) == before:
             raise source.error(
                 f"benchmark {names[index]!r} (benchmarks[{index}]) has {len(bench['runs'])} runs and no values in any of them"
@@ -89,18 +95,36 @@ def _metadata(content: Metadata, bench: Metadata) -> Metadata:
     return {**stated, **content.get("metadata", {}), **bench.get("common_metadata", {}), **bench.get("metadata", {})}
 
 
+def _start_seconds(runs: list[Metadata]) -> float:
+    """Return the median time between the runs of a benchmark that none of them reckons to itself: a process starts, modules load.
+
+    The durations of both runs enter by half: some versions stamp a run at its start, others at its end. Zero where fewer than three
+    gaps can be told.
+    """
+    stamps = []
+    for run in runs:
+        own = run.get("metadata") or {}
+        try:
+            stamps.append((datetime.fromisoformat(own["date"]), float(own["duration"])))
+        except (KeyError, TypeError, ValueError):
+            continue
+    gaps = [(b[0] - a[0]).total_seconds() - (a[1] + b[1]) / 2 for a, b in itertools.pairwise(stamps) if a[0].tzinfo == b[0].tzinfo]
+    return max(0.0, float(np.median(gaps))) if len(gaps) >= 3 else 0.0
+
+
 class _Runs:
-    """The runs that measured: which benchmark each is of, how many warm-ups and values it has, and what only it says of itself."""
+    """The runs that measured: which benchmark each is of, how many warm-ups and values it has, its cost, and what else it says."""
 
     def __init__(self) -> None:
         self.bench: list[int] = []
         self.cold: list[int] = []
         self.warm: list[int] = []
         self.values: list[float] = []
+        self.spent: list[_Spent] = []
         self.own: dict[int, Metadata] = {}
         self.calibrations = 0
 
-    def add(self, index: int, run: Metadata, known: Metadata, raw_warmups: bool) -> None:
+    def add(self, index: int, run: Metadata, known: Metadata, raw_warmups: bool, start: float) -> None:
         """Add one run, or count it if it only calibrated."""
         own: Metadata = run.get("metadata") or {}
         loops = 1
@@ -120,9 +144,39 @@ class _Runs:
         else:
             self.values += [pair[1] if isinstance(pair, list) else pair / loops for pair in warmups]
         self.values += measured
+        cold = self.values[-len(warmups) - len(measured) : -len(measured)]
+        self.spent.append(_spent(measured, cold, own, known, start))
         self.bench.append(index)
         self.cold.append(len(warmups))
         self.warm.append(len(measured))
+
+
+class _Spent(NamedTuple):
+    """What a run cost: loops of a value, seconds of one value where they are more than its loops', seconds of the run beyond its values."""
+
+    loops: int | None = None
+    value: float | None = None
+    beyond: float | None = None
+
+
+def _spent(measured: list[float], warmups: list[float], own: Metadata, known: Metadata, start: float) -> _Spent:
+    """Return what one run cost; of what nobody says, None.
+
+    A run that takes much longer than its loops sets every value up (`time_func`): what it takes is shared out among values and warm-ups.
+    """
+    if ("loops" not in own and "loops" not in known) or known.get("unit", "second") != "second":
+        return _Spent()
+    loops = _number("loops", own, known) * _number("inner_loops", own, known)
+    duration: Any = own.get("duration", known.get("duration"))
+    if not all(isinstance(value, int | float) for value in [*measured, *warmups]):
+        return _Spent(loops)
+    inside, cold = loops * sum(measured), loops * sum(warmups)
+    if not isinstance(duration, int | float):
+        return _Spent(loops, None, cold or None)
+    if duration > SET_UP * (inside + cold):
+        each = duration / (len(measured) + len(warmups))
+        return _Spent(loops, each, start + len(warmups) * each)
+    return _Spent(loops, None, start + max(0.0, duration - inside))
 
 
 def _number(name: str, own: Metadata, known: Metadata) -> int:
@@ -146,7 +200,7 @@ def _table(source: Source, runs: _Runs, names: list[str], metadata: list[Metadat
         levels={"execution": np.repeat(execution, length), "iteration": iteration},
         metrics=metrics,
         marks={"warmup": iteration < np.repeat(cold, length)},
-        descriptors=_descriptors(names, metadata, runs, execution),
+        descriptors=_descriptors(names, metadata, runs, execution) | _prices(names, runs, execution),
         metric=TIME if TIME in metrics else next(iter(metrics)),
         counts={"n_calibration_runs": runs.calibrations},
     )
@@ -198,6 +252,16 @@ def _descriptors(names: list[str], metadata: list[Metadata], runs: _Runs, execut
             dims = (BENCHMARK,)
         if stated:
             found[ours] = Descriptor(dims=dims, values={key: _descriptor(ours, value) for key, value in stated.items()})
+    return found
+
+
+def _prices(names: list[str], runs: _Runs, execution: Integers) -> dict[str, Descriptor]:
+    """Return what taking values cost, along `execution` and, where they differ, benchmarks."""
+    keys = [(names[bench], place) for bench, place in zip(runs.bench, execution.tolist(), strict=True)]
+    found = {}
+    for name, stated in zip((LOOPS, price_of(ITERATION), price_of(EXECUTION)), zip(*runs.spent, strict=True), strict=True):
+        if any(own is not None for own in stated):
+            found[name] = Descriptor(dims=(BENCHMARK, EXECUTION), values=dict(zip(keys, stated, strict=True)), keep=(EXECUTION,))
     return found
 
 

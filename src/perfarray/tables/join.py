@@ -130,7 +130,7 @@ def _joined_descriptors(
     telling = tuple(_names(extra, levels))
     tails = [tuple({**labels, **positions}[dim] for dim in telling) for labels, positions in zip(extra, levels, strict=True)]
     for name in _names(table.descriptors for table in tables):
-        own = [table.descriptors.get(name, SILENT) for table in tables]
+        own = [_off_levels(table.descriptors.get(name, SILENT), telling) for table in tables]
         dims = tuple(_names({descriptor.dims: None for descriptor in own}))
         known: dict[tuple[Any, ...], Any] = {}
         for table, descriptor, tail in zip(tables, own, tails, strict=True):
@@ -142,6 +142,15 @@ def _joined_descriptors(
         target = f"{name}_recorded" if name in telling else name
         joined[target] = Descriptor(dims=(*dims, *telling), values=known, keep=tuple(_names({descriptor.keep: None for descriptor in own})))
     return joined
+
+
+def _off_levels(descriptor: Descriptor, telling: tuple[str, ...]) -> Descriptor:
+    """Return a descriptor without the dims along which the place of its table says where it is: it has one position there."""
+    kept = [place for place, dim in enumerate(descriptor.dims) if dim not in telling]
+    if len(kept) == len(descriptor.dims):
+        return descriptor
+    values = {tuple(key[place] for place in kept): value for key, value in descriptor.values.items()}
+    return replace(descriptor, dims=tuple(descriptor.dims[place] for place in kept), values=values)
 
 
 def _spread(descriptor: Descriptor, dims: tuple[str, ...], table: Table) -> Mapping[tuple[Any, ...], Any]:

@@ -1,14 +1,16 @@
 """What starting one more repetition of a level costs: prices given as numbers or arrays, with the labels of the timings."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import BENCHMARK, SECONDS
-from perfarray.timings.resolve import Timings
+from perfarray.conventions import BENCHMARK, ITERATION, LOOPS, SECONDS, price_of
+from perfarray.timings.apply import is_chunked
+from perfarray.timings.notes import Note
+from perfarray.timings.resolve import Timings, cell_names
 from perfarray.timings.validation import check_choice, listed
 
 PRICE = "_price"
@@ -18,32 +20,104 @@ ITERATIONS = "iterations"
 COST_UNITS = (ITERATIONS, SECONDS)
 
 
-def prices(costs: Any, times: Timings, cost_units: str, chosen: Mapping[str, object] | None = None) -> xr.DataArray:
-    """Return what starting one repetition of each level costs; NaN at the lowest level where its mean time is the price.
+class Priced(NamedTuple):
+    """Prices along `PRICE`, NaN at the lowest level where its mean time is the price, and the seconds taken from the data, by level."""
+
+    prices: xr.DataArray
+    stated: dict[str, xr.DataArray]
+
+
+def prices(costs: Any, times: Timings, cost_units: str, chosen: Mapping[str, object] | None = None) -> Priced:
+    """Return what starting one repetition of each level costs: what `costs` says, else what the data say.
 
     `chosen` selects labels of dims that the timings no longer have: those of a baseline.
     """
     check_choice(cost_units, "cost_units", COST_UNITS)
     levels, lowest = times.levels, times.levels[-1]
-    if not isinstance(costs, Mapping):
+    given = {} if costs is None else costs
+    if not isinstance(given, Mapping):
         raise ValueError(f"costs={costs!r}: give a mapping of levels to prices, as in {{'execution': 19, 'binary': 5343}}")
-    unknown = [name for name in costs if name not in levels]
+    unknown = [name for name in given if name not in levels]
     if unknown:
         raise ValueError(f"costs names {listed(unknown)}, which is no level of these timings; the levels are {levels}")
-    missing = [level for level in levels[:-1] if level not in costs]
+    stated = _stated(times, [level for level in levels if level not in given], cost_units)
+    missing = [level for level in levels[:-1] if level not in given and level not in stated]
     if missing:
         raise ValueError(
             f"costs has no price for {listed(missing)}; say what starting one more costs (0 if nothing), in {cost_units}; only the lowest "
             f"level, {lowest!r}, needs none: {'its mean time' if cost_units == SECONDS else 'one costs 1'}"
         )
-    if cost_units == SECONDS and lowest not in costs and times.units != SECONDS:
+    if cost_units == SECONDS and lowest not in given and lowest not in stated and times.units != SECONDS:
         raise ValueError(
             f"cost_units='s', but {times.array.name or 'the data'} is in {times.units!r}, not seconds; say in costs what one {lowest} takes"
         )
-    default = np.nan if cost_units == SECONDS else 1.0
-    found = [_price(costs[level], level, times, chosen or {}) if level in costs else xr.DataArray(default) for level in levels]
+    default = xr.DataArray(np.nan if cost_units == SECONDS else 1.0)
+    found = [_price(given[level], level, times, chosen or {}) if level in given else stated.get(level, default) for level in levels]
     joined: xr.DataArray = xr.concat(xr.broadcast(*found), PRICE, coords="minimal", compat="override").transpose(..., PRICE)
-    return joined
+    return Priced(joined.chunk({PRICE: -1}) if is_chunked(joined) else joined, stated)
+
+
+def _stated(times: Timings, levels: Sequence[str], cost_units: str) -> dict[str, xr.DataArray]:
+    """Return what the data say of the prices of some levels, in the unit of costs; the mean time alone is not among them."""
+    array, lowest = times.array, times.levels[-1]
+    found = {level: _over_levels(array.coords[price_of(level)], times) for level in levels if price_of(level) in array.coords}
+    one = _one_value(times)
+    if cost_units != SECONDS:
+        found.pop(lowest, None)
+        return {} if one is None else {level: seconds / one for level, seconds in found.items()}
+    spent = {LOOPS, price_of(ITERATION)} & set(map(str, array.coords))
+    if lowest in levels and one is not None and (spent or lowest in found):
+        found[lowest] = one + found[lowest].fillna(0.0) if lowest in found and lowest != ITERATION else one
+    else:
+        found.pop(lowest, None)
+    measured = array.notnull().any(times.levels) if not is_chunked(array) else None
+    for level, seconds in found.items():
+        if measured is not None and not is_chunked(seconds) and bool((seconds.isnull() & measured).any()):
+            cells = cell_names((seconds.isnull() & measured).transpose(*measured.dims))
+            raise ValueError(f"the data do not say what one more {level} takes in {listed(cells, 3)}; give it in costs, in {cost_units}")
+    return found
+
+
+def _one_value(times: Timings) -> xr.DataArray | None:
+    """Return the seconds it takes to measure one value, a mean over the levels; None where nothing tells."""
+    array, name = times.array.astype(float), price_of(ITERATION)
+    loops = array.coords[LOOPS].astype(float).fillna(1.0) if LOOPS in array.coords else 1.0
+    seconds = array * loops if times.units == SECONDS else xr.full_like(array, np.nan)
+    if name in array.coords:
+        stated = array.coords[name].astype(float)
+        seconds = xr.where(stated.notnull() & array.notnull(), stated, seconds)
+    elif times.units != SECONDS:
+        return None
+    return _over_levels(seconds, times)
+
+
+def _over_levels(array: xr.DataArray, times: Timings) -> xr.DataArray:
+    """Return the mean over the levels an array has, without descriptors."""
+    bare = array.astype(float).drop_vars([name for name in array.coords if name not in array.dims])
+    mean: xr.DataArray = bare.mean([level for level in times.levels if level in bare.dims])
+    return mean
+
+
+def price_note(sides: Sequence[Priced], cost_units: str) -> Note | None:
+    """Return the note that names the prices taken from the data, if there is one beyond that of an iteration, which is its own time."""
+    levels = dict.fromkeys(level for side in sides for level in side.stated)
+    if not levels.keys() - {ITERATION}:
+        return None
+    values: dict[str, Any] = {}
+    for level in levels:
+        every = [side.stated[level] for side in sides if level in side.stated]
+        values[level] = (
+            [] if any(map(is_chunked, every)) else [float(min(own.min() for own in every)), float(max(own.max() for own in every))]
+        )
+    said = "; ".join(f"one more {level} {_range(values[level], cost_units)}".rstrip() for level in levels)
+    text = f"prices not in costs= are what the data say: {said} (coordinates {LOOPS!r} and those named {price_of('LEVEL')})"
+    return Note("stated_prices", text, values | {"cost_units": cost_units})
+
+
+def _range(limits: Sequence[float], units: str) -> str:
+    """Write one amount, or the least and the most of several cells."""
+    words = dict.fromkeys(f"{limit:.3g}" for limit in limits)
+    return f"{' to '.join(words)} {units}" if words else ""
 
 
 def _price(value: Any, level: str, times: Timings, chosen: Mapping[str, object]) -> xr.DataArray:

@@ -31,7 +31,7 @@ def plan_repetitions(
     baseline: object = None,
     *,
     dim: str | None = None,
-    costs: Any,
+    costs: Any = None,
     levels: str | tuple[str, ...] | None = None,
     budget: float | None = None,
     half_width: float | None = None,
@@ -55,7 +55,9 @@ def plan_repetitions(
         The dim compared; default: the one dim, not a level, that holds the baseline's label.
     costs : mapping of str to float, array or DataArray
         What starting one more repetition of a level costs, beyond what lies inside it: a build for `binary`, start and warm-up for
-        `execution`. Numbers, or arrays over `benchmark`. Every level needs one but the lowest: an iteration costs 1, or its mean time.
+        `execution`. Numbers, or arrays over `benchmark`. A level left out costs what the data say (the coordinates `loops` and
+        `<level>_seconds`, which readers set; a note names the prices); else an iteration costs 1, or its mean time, and the other levels
+        must be named.
     levels, metric : str or sequence of str, optional
         The nest, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its `time`).
     budget, half_width : float
@@ -144,9 +146,10 @@ class _Pilot(NamedTuple):
 def _planned(times: Data, baseline: object, *, request: Request, metric: str | list[str] | None) -> xr.Dataset:
     """Plan every cell, and note what is amiss."""
     found = systems(times, baseline, request, metric)
-    sides, dear, nest = found.sides, found.prices(request), found.sides[0].levels
+    sides, nest = found.sides, found.sides[0].levels
+    dear, stated = found.prices(request)
     lazy = any(is_chunked(side.array) for side in sides)
-    if lazy and request.budget is not None:
+    if lazy and request.budget is not None and not any(map(is_chunked, dear)):
         _check_affordable(request.min_units * reduce(add, [part.sum(PRICE, skipna=False) for part in dear]), request, nest[0])
     result = apply(
         lambda *arrays: _plan_cells(arrays, request, nest),
@@ -159,7 +162,7 @@ def _planned(times: Data, baseline: object, *, request: Request, metric: str | l
     )
     if not lazy and request.budget is not None:
         _check_affordable(result["least_budget"], request, nest[0])
-    return noted(result, *found.notes, checks=("plans",))
+    return noted(result, *found.notes, stated, checks=("plans",))
 
 
 def _outputs(cost_units: str) -> dict[str, Output]:

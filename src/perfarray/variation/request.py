@@ -10,7 +10,7 @@ from perfarray.timings.notes import Note
 from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.resolve import Data, Timings, resolve
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count, check_number
-from perfarray.variation.costs import prices
+from perfarray.variation.costs import price_note, prices
 
 BUDGET_FACTOR = "budget_factor"
 FACTORS = tuple(2.0 ** (step / 2) for step in range(-6, 7))
@@ -61,9 +61,10 @@ class Systems(NamedTuple):
     notes: tuple[Note, ...]
     chosen: dict[str, object]
 
-    def prices(self, request: Request) -> list[xr.DataArray]:
-        """Return the prices of every system."""
-        return [prices(request.costs, side, request.cost_units, self.chosen if i else None) for i, side in enumerate(self.sides)]
+    def prices(self, request: Request) -> tuple[list[xr.DataArray], Note | None]:
+        """Return the prices of every system, and a note on those that `costs` does not name."""
+        found = [prices(request.costs, side, request.cost_units, self.chosen if i else None) for i, side in enumerate(self.sides)]
+        return [side.prices for side in found], price_note(found, request.cost_units)
 
 
 def systems(times: Data, baseline: object, request: Request, metric: str | Sequence[str] | None, positive: str = "") -> Systems:

@@ -25,7 +25,7 @@ def plan_suite(
     baseline: object = None,
     *,
     dim: str | None = None,
-    costs: Any,
+    costs: Any = None,
     levels: str | tuple[str, ...] | None = None,
     budget: float | None = None,
     half_width: float | None = None,
@@ -52,7 +52,8 @@ def plan_suite(
         As for `plan_repetitions`.
     costs : mapping of str to float, array or DataArray
         Seconds it takes to start one more repetition of a level: a build for `binary` (one number), start and warm-up for `execution`
-        (a number, or one per benchmark). An iteration takes its mean time unless it is named.
+        (a number, or one per benchmark). What is not named takes what the data say, as for `plan_repetitions`; else an iteration takes
+        its mean time.
     budget, half_width : float
         Exactly one: the seconds the experiment may take, never exceeded; or the relative half-width to reach (0.01 for 1 %).
     across : str
@@ -148,7 +149,7 @@ def _planned(times: Data, baseline: object, *, request: SuiteRequest, metric: st
     found = systems(times, baseline, request, metric, positive="a geometric mean")
     sides, across = found.sides, request.across
     nest, shared = sides[0].levels, _check_shared(sides[0], request)
-    dear = _prices(found, request, shared)
+    dear, stated = _prices(found, request, shared)
     sharing = tuple(Sharing(len(shared), _leading(shared, shared_levels(side, None)), request.correlation) for side in sides)
     labels = sides[0].array[across].values.tolist()
     rules = Rules(request, nest, sharing, tuple(map(str, labels)))
@@ -164,7 +165,7 @@ def _planned(times: Data, baseline: object, *, request: SuiteRequest, metric: st
     )
     if not any(is_chunked(side.array) for side in sides):
         _check_affordable(result, request, nest[0])
-    return noted(result, *found.notes, checks=("suite_plans",))
+    return noted(result, *found.notes, stated, checks=("suite_plans",))
 
 
 def _check_shared(data: Timings, request: SuiteRequest) -> tuple[str, ...]:
@@ -195,10 +196,11 @@ def _leading(shared: tuple[str, ...], seen: Sequence[str]) -> int:
     return number
 
 
-def _prices(found: Systems, request: SuiteRequest, shared: tuple[str, ...]) -> list[xr.DataArray]:
-    """Return the prices of every benchmark; a shared unit has one price."""
+def _prices(found: Systems, request: SuiteRequest, shared: tuple[str, ...]) -> tuple[list[xr.DataArray], Note | None]:
+    """Return the prices of every benchmark, a shared unit has one, and a note on those that `costs` does not name."""
     priced, across = [], request.across
-    for side, dear in zip(found.sides, found.prices(request), strict=True):
+    own, stated = found.prices(request)
+    for side, dear in zip(found.sides, own, strict=True):
         if across not in dear.dims:
             priced.append(dear.expand_dims({across: side.array.sizes[across]}).assign_coords({across: side.array[across]}))
             continue
@@ -207,7 +209,7 @@ def _prices(found: Systems, request: SuiteRequest, shared: tuple[str, ...]) -> l
             if not bool((one == one.isel({across: 0})).all()):
                 raise ValueError(f"costs[{level!r}] differs between benchmarks; one {level} serves them all and has one price")
         priced.append(dear)
-    return priced
+    return priced, stated
 
 
 def _describe_sharing(rules: Rules, shared: tuple[str, ...]) -> dict[str, Hashable]:

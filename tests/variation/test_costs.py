@@ -1,0 +1,205 @@
+"""Prices that the data state: what taking a value, starting an execution cost, as files say, and plans that fit the budget by them."""
+
+import warnings
+from datetime import datetime, timedelta
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import perfarray
+from perfarray import plan_repetitions
+from readers.files_of_our_own import bench, entry, run, suite, write
+from shared_material import ARCHIVES, needs_archives
+
+LOOPS, START, OWN = 1000, 0.25, 0.03
+
+
+def pyperf_file(path, unit="second", **more):
+    """Ten processes of three values and a warm-up, 1000 loops of some 100 us; a process starts in 0.25 s and spends 0.03 s of its own."""
+    rng, now, runs = np.random.default_rng(3), datetime(2026, 1, 1), []
+    for effect in rng.normal(0, 2e-6, 10):
+        values = 1e-4 + effect + rng.normal(0, 2e-6, 4)
+        duration = LOOPS * values.sum() + OWN
+        now += timedelta(seconds=START + duration)
+        runs.append(run(*values[1:], warmups=[(LOOPS, values[0])], loops=LOOPS, duration=duration, date=str(now)))
+    return perfarray.read(write(path, suite(bench("fft", *runs, unit=unit, **more))))
+
+
+def told(times, **keywords):
+    """Return a plan and the notes told."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        plan = plan_repetitions(times, **keywords).to_dataset()
+    return plan, [note for warning in caught for note in warning.message.notes]
+
+
+class TestPyperf:
+    def test_a_plan_fits_the_budget_when_carried_out(self, tmp_path):
+        """A value costs its loops, an execution its start and warm-up: carried out, the plan takes the budget, not 1000 times as long."""
+        times = pyperf_file(tmp_path / "fft.json")
+        plan, notes = told(times, budget=60.0, cost_units="s")
+        processes, values = plan["repetitions"].values.ravel()
+        one = LOOPS * times["time"].where(~times["warmup"]).mean().item()
+        spent = processes * (START + OWN + one * (1 + values))
+        assert spent == pytest.approx(plan["cost"].item(), rel=0.01)
+        assert 0.97 * 60 < spent < 60 * 1.01
+        assert [note.code for note in notes] == ["stated_prices"]
+        np.testing.assert_allclose(notes[0].values["iteration"], one)
+        np.testing.assert_allclose(notes[0].values["execution"], START + OWN + one, rtol=0.01)
+
+    def test_inner_loops_count(self, tmp_path):
+        """A value is of one inner loop: it took loops x inner_loops of them."""
+        times = pyperf_file(tmp_path / "fft.json", inner_loops=8)
+        assert np.unique(times["loops"]) == 8 * LOOPS
+
+    def test_a_price_given_wins(self, tmp_path):
+        """And is not told."""
+        times = pyperf_file(tmp_path / "fft.json")
+        plan, notes = told(times, budget=60.0, cost_units="s", costs={"execution": 5.0, "iteration": 1.0})
+        assert notes == []
+        assert plan["cost"].item() == plan["repetitions"][0, 0].item() * (5.0 + plan["repetitions"][0, 1].item())
+
+    def test_what_an_iteration_takes_is_no_assumption(self, tmp_path):
+        """Where the price of an execution is given there is nothing to tell: a value costs its loops."""
+        times = pyperf_file(tmp_path / "fft.json")
+        plan, notes = told(times, budget=60.0, cost_units="s", costs={"execution": 5.0})
+        one = LOOPS * times["time"].where(~times["warmup"]).mean().item()
+        assert notes == []
+        assert plan["cost"].item() == pytest.approx(plan["repetitions"][0, 0].item() * (5.0 + one * plan["repetitions"][0, 1].item()))
+
+    def test_iterations_as_the_unit(self, tmp_path):
+        """What the file says in seconds is so many iterations."""
+        times = pyperf_file(tmp_path / "fft.json")
+        _, notes = told(times, budget=600.0)
+        one = LOOPS * times["time"].where(~times["warmup"]).mean().item()
+        np.testing.assert_allclose(notes[0].values["execution"], (START + OWN + one) / one, rtol=0.02)
+        assert "iteration" not in notes[0].values
+
+    def test_float32_and_lazy_alike(self, tmp_path):
+        """The same plan, and of a lazy one nothing is computed before it is wanted."""
+        dask = pytest.importorskip("dask")
+        times = pyperf_file(tmp_path / "fft.json")
+        whole, _ = told(times, budget=60.0, cost_units="s")
+        narrow, _ = told(times.astype("float32"), budget=60.0, cost_units="s")
+        np.testing.assert_array_equal(whole["repetitions"], narrow["repetitions"])
+        with dask.config.set(scheduler=lambda *_args, **_keywords: pytest.fail("computed")):
+            lazy, notes = told(times.chunk(benchmark=1), budget=60.0, cost_units="s")
+        assert notes[0].values["iteration"] == []
+        np.testing.assert_array_equal(lazy.compute()["repetitions"], whole["repetitions"])
+
+    def test_without_durations_warm_ups_are_the_price(self, tmp_path):
+        """And without loops or warm-ups nothing is known: the message asks."""
+        runs = [run(1.0 + k / 100, 1.1, warmups=[(2, 1.5)], loops=2) for k in range(5)]
+        times = perfarray.read(write(tmp_path / "warm.json", suite(bench("fft", *runs))))
+        assert times["execution_seconds"].values.tolist() == [3.0] * 5
+        bare = perfarray.read(write(tmp_path / "bare.json", suite(bench("fft", *(run(1.0 + k / 100, 1.1) for k in range(5))))))
+        assert "loops" not in bare.coords
+        with pytest.raises(ValueError, match="costs has no price for 'execution'"):
+            plan_repetitions(bare, budget=60.0, cost_units="s")
+
+    def test_set_up_of_every_value_is_part_of_its_price(self, tmp_path):
+        """A run that takes twice its loops prepares each value: more values cost more of that, not more processes."""
+        runs = [run(1.0 + k / 100, 1.0, warmups=[(1, 1.0)], loops=1, duration=6.0) for k in range(5)]
+        times = perfarray.read(write(tmp_path / "set_up.json", suite(bench("fft", *runs))))
+        assert times["iteration_seconds"].values.tolist() == [2.0] * 5
+        assert times["execution_seconds"].values.tolist() == [2.0] * 5
+
+    def test_one_place_for_each_file(self, tmp_path):
+        """Files of one process each, told apart by their names: the coordinates lie along `execution` once."""
+        for k in range(4):
+            write(tmp_path / f"{k}.json", suite(bench("fft", run(1.0 + k, 1.1, loops=2, duration=4.4 + 2 * k))))
+        times = perfarray.read_archive(tmp_path, layout="{execution}.json")
+        assert times["loops"].dims == ("execution",)
+        assert times.perf.merge_level("execution")["loops"].dims == ("iteration",)
+
+    def test_comparisons_show_none_of_it(self, tmp_path):
+        """The prices lie along executions: no result without that dim has them."""
+        times = pyperf_file(tmp_path / "fft.json")
+        assert not {"loops", "execution_seconds"} & set(times.perf.mean_interval().coords)
+
+    @needs_archives
+    def test_ten_minutes_are_ten_minutes(self):
+        """A genuine file: 0.158 s a value, not 302 ns."""
+        times = perfarray.read(ARCHIVES / "pyperf" / "moreati_counter-top" / "py36.json")
+        plan, notes = told(times, budget=600.0, cost_units="s")
+        assert 0.1 < min(notes[0].values["iteration"]) < max(notes[0].values["iteration"]) < 0.25
+        assert (plan["repetitions"].sel(level="execution") < 600 / 0.2).all()
+
+
+DATA = ((1.0, 1.1), (1.2, 1.1), (1.3, 1.25), (1.1, 1.0), (0.9, 1.0))
+
+
+class TestJmh:
+    def read(self, path, **keywords):
+        settings = {"warmupIterations": 3, "warmupTime": "500 ms", "measurementIterations": 2, "measurementTime": "2 s"}
+        return perfarray.read(write(path, [entry(data=DATA, **(settings | keywords))]))
+
+    @pytest.mark.parametrize(("unit", "mode"), [("ns/op", "avgt"), ("ops/us", "thrpt")])
+    def test_a_plan_fits_the_budget_when_carried_out(self, tmp_path, unit, mode):
+        """An iteration takes its measurement time, a fork its warm-up: a time and a throughput alike."""
+        plan, notes = told(self.read(tmp_path / "copy.json", unit=unit, mode=mode), budget=600.0, cost_units="s")
+        forks, iterations = plan["repetitions"].values.ravel()
+        spent = forks * (3 * 0.5 + 2.0 * iterations)
+        assert spent == plan["cost"].item()
+        assert 0.97 * 600 < spent <= 600
+        assert notes[0].values["execution"] == [1.5, 1.5]
+        assert notes[0].values["iteration"] == [2.0, 2.0]
+
+    def test_an_operation_longer_than_the_measurement_time(self, tmp_path):
+        """It is finished: the iteration takes as long as it."""
+        times = self.read(tmp_path / "slow.json", unit="s/op", measurementTime="100 ms", warmupTime="100 ms")
+        mean = np.mean(DATA)
+        np.testing.assert_allclose(times["iteration_seconds"], mean)
+        np.testing.assert_allclose(times["execution_seconds"], 3 * mean)
+
+    def test_single_shots_cost_themselves(self, tmp_path):
+        """There is no measurement time."""
+        times = self.read(tmp_path / "shot.json", unit="ms/op", mode="ss", measurementTime="single-shot", warmupTime="single-shot")
+        np.testing.assert_allclose(times["iteration_seconds"], np.mean(DATA) / 1000)
+
+    def test_a_file_that_does_not_say(self, tmp_path):
+        """Of throughputs nothing is known then: the message asks."""
+        path = write(tmp_path / "bare.json", [entry(data=DATA, unit="ops/s", mode="thrpt")])
+        with pytest.raises(ValueError, match="costs has no price for 'execution'"):
+            plan_repetitions(perfarray.read(path), budget=600.0, cost_units="s")
+
+
+class TestGeneric:
+    def times(self, **coords):
+        values = 1.0 + np.arange(6.0).reshape(3, 2) / 100
+        return xr.DataArray(values, dims=("execution", "iteration"), name="time", attrs={"units": "s"}, coords=coords)
+
+    def test_any_reader_may_set_them(self):
+        """`loops` of some runs only counts as 1 elsewhere; the note says what one iteration takes."""
+        times = self.times(loops=("execution", [2.0, 2.0, np.nan]), execution_seconds=7.0)
+        _, notes = told(times, budget=600.0, cost_units="s")
+        values = times.values * [[2], [2], [1]]
+        np.testing.assert_allclose(notes[0].values["iteration"], values.mean())
+        assert notes[0].values["execution"] == [7.0, 7.0]
+
+    def test_executions_without_iterations(self):
+        """The start is part of the lowest level's price."""
+        times = self.times(execution_seconds=("execution", [7.0, 8.0, 9.0])).isel(iteration=0)
+        plan, notes = told(times, budget=600.0, cost_units="s")
+        np.testing.assert_allclose(notes[0].values["execution"], 8.0 + times.values.mean())
+        assert plan["repetitions"].item() == 600 // (8.0 + times.values.mean())
+
+    def test_a_gap_is_named(self):
+        """A benchmark of which the data do not say what an execution costs."""
+        times = xr.concat([self.times(), self.times() * 2], "benchmark").assign_coords(
+            benchmark=["a", "b"], execution_seconds=("benchmark", [1.0, np.nan])
+        )
+        with pytest.raises(ValueError, match="do not say what one more execution takes in 'b'; give it in costs, in s"):
+            plan_repetitions(times, budget=600.0, cost_units="s")
+
+    def test_a_suite_is_priced_alike(self):
+        """One note, the price of loops."""
+        times = xr.concat([self.times(), self.times() * 2], "benchmark").assign_coords(
+            benchmark=["a", "b"], loops=("execution", [3, 3, 3]), execution_seconds=1.0
+        )
+        with pytest.warns(perfarray.PerfarrayWarning) as caught:
+            plan = perfarray.plan_suite(times, shared="execution", budget=600.0).to_dataset()
+        assert [note.code for note in caught[0].message.notes] == ["stated_prices"]
+        expected = plan["repetitions"].isel(level=0) * plan["repetitions"].isel(level=1) * 3 * times.mean(("execution", "iteration"))
+        np.testing.assert_allclose(plan["seconds"], expected)
