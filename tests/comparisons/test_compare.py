@@ -144,3 +144,21 @@ def test_results_round_trip(suite, tmp_path, store, name):
             back = xr.open_zarr(path, chunks=None, consolidated=False).load()
         xr.testing.assert_equal(back, data)
         assert back.attrs == data.attrs
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_single_precision_is_widened_first(chunked):
+    """Values stored as float32 give what the same values give as float64, in memory and lazily: p, limits and verdict agree."""
+    noise = np.random.default_rng(0).normal(size=(50, 2, 10))
+    narrow = xr.DataArray(
+        np.float32(0.25 * (1 + 2e-4 * noise)), dims=("benchmark", "version", "execution"), coords={"version": ["old", "new"]}
+    )
+    wide = narrow.astype(float)
+    if chunked:
+        pytest.importorskip("dask.array")
+        narrow = narrow.chunk(benchmark=10)
+    for name, keywords in (("mean_interval", {}), ("ratio_interval", {"baseline": "old"}), ("compare", {"baseline": "old"})):
+        found, expected = (getattr(times.perf, name)(**keywords).compute() for times in (narrow, wide))
+        xr.testing.assert_identical(found.drop_attrs(), expected.drop_attrs())
+        assert (found["upper"] > found["lower"]).all()
+    assert ((found["pvalue"] <= 0.05) == (found["verdict"] != "inconclusive")).all()

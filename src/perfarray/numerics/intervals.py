@@ -1,6 +1,7 @@
 """Intervals of a mean and of a ratio of means, from one value per independent unit.
 
-Fieller's theorem is equation 12 of Kalibera and Jones (2012), where the whole numerator is divided by OY^2 - t^2 OS^2 / n.
+Fieller's theorem is equation 12 of Kalibera and Jones (2012), where the whole numerator is divided by OY^2 - t^2 OS^2 / n. Everything
+rests on the residuals new - ratio * old, with the estimated ratio: their mean is zero, so that no difference of large numbers is taken.
 """
 
 from typing import Any, NamedTuple
@@ -9,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfarray.numerics.levels import UnitSummary, summarise_units, unit_means
-from perfarray.numerics.types import Floats, Texts
+from perfarray.numerics.types import Floats, Mask, Texts
 
 
 class IntervalMethod(NamedTuple):
@@ -36,7 +37,9 @@ BOOTSTRAP_METHODS = tuple(name for name, method in METHODS.items() if method.dra
 MEAN_METHODS = ("t", "normal")
 DF_RULES = ("satterthwaite", "conservative", "normal")
 
-BOUNDED, EXCLUSIVE, UNBOUNDED = "bounded", "exclusive", "unbounded"
+BOUNDED, EXCLUSIVE, UNBOUNDED, AT_LEAST, AT_MOST = "bounded", "exclusive", "unbounded", "at_least", "at_most"
+ONE_PIECE = (BOUNDED, AT_LEAST, AT_MOST)
+"""Kinds of sets that are everything from `lower` to `upper`, and leave something out."""
 
 
 class Interval(NamedTuple):
@@ -47,19 +50,21 @@ class Interval(NamedTuple):
 
 
 class Ratio(NamedTuple):
-    """Two means with their squared standard errors, their covariance, and the units behind them."""
+    """Two means with their squared standard errors and the units behind them, and what is left of new when ratio * old is taken off.
+
+    `residual` is the squared standard error of that mean, `overlap` its covariance with the mean of old.
+    """
 
     numerator: UnitSummary
     denominator: UnitSummary
-    covariance: Floats
+    residual: Floats
+    overlap: Floats
     paired: bool
 
     @property
     def estimate(self) -> Floats:
         """Candidate over baseline."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            quotient = self.numerator.mean / self.denominator.mean
-        return np.where(self.denominator.mean == 0, np.nan, quotient)
+        return quotient(self.numerator.mean, self.denominator.mean)
 
     @property
     def n(self) -> Floats:
@@ -68,7 +73,7 @@ class Ratio(NamedTuple):
 
 
 class RatioSet(NamedTuple):
-    """A confidence set of a ratio: [lower, upper], everything outside (lower, upper), or the whole line."""
+    """A confidence set of a ratio: [lower, upper] with one or both ends, everything outside (lower, upper), or the whole line."""
 
     lower: Floats
     upper: Floats
@@ -106,7 +111,9 @@ def ratio_by_units(
     """Return estimate, limits, df, n and kind of the ratio of the means of timings (..., n_L, ..., n_1)."""
     ratio = ratio_of(unit_means(new, levels), unit_means(old, levels), paired)
     df = ratio_df(ratio, df_rule)
-    found = known_limits(ratio_limits(ratio, df, level, method), df)
+    negative = np.logical_or(*((side < 0).any(axis=tuple(range(-levels, 0))) for side in (new, old)))
+    positive = ~negative & (ratio.numerator.mean > 0) & (ratio.denominator.mean > 0)
+    found = known_limits(ratio_limits(ratio, df, level, method, positive), df)
     return ratio.estimate, found.lower, found.upper, df, ratio.n, found.kind
 
 
@@ -117,18 +124,28 @@ def mean_limits(units: UnitSummary, confidence_level: float, method: str) -> tup
     return Interval(units.mean - half, units.mean + half), df
 
 
+def quotient(new: Floats, old: Floats) -> Floats:
+    """Return new / old, NaN where old is zero."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(old == 0, np.nan, new / old)
+
+
 def ratio_of(new: Floats, old: Floats, paired: bool) -> Ratio:
     """Summarise two sets of unit means (..., units); paired ones must match along the last axis."""
     if not paired:
         numerator, denominator = summarise_units(new), summarise_units(old)
-        return Ratio(numerator, denominator, np.zeros_like(numerator.mean), False)
+        estimate = np.nan_to_num(quotient(numerator.mean, denominator.mean))
+        shifted = estimate * denominator.variance
+        return Ratio(numerator, denominator, numerator.variance + estimate * shifted, -shifted, False)
     both = ~(np.isnan(new) | np.isnan(old))
     new, old = np.where(both, new, np.nan), np.where(both, old, np.nan)
     numerator, denominator = summarise_units(new), summarise_units(old)
-    product = (new - numerator.mean[..., None]) * (old - denominator.mean[..., None])
+    estimate, n = np.nan_to_num(quotient(numerator.mean, denominator.mean)), numerator.n
     with np.errstate(divide="ignore", invalid="ignore"):
-        covariance = np.where(both, product, 0.0).sum(axis=-1) / (numerator.n - 1) / numerator.n
-    return Ratio(numerator, denominator, np.where(numerator.n > 1, covariance, np.nan), True)
+        beside = np.where(both, old - denominator.mean[..., None], 0.0)
+        left = np.where(both, new - numerator.mean[..., None], 0.0) - estimate[..., None] * beside
+        residual, overlap = ((left * other).sum(axis=-1) / (n - 1) / n for other in (left, beside))
+    return Ratio(numerator, denominator, *(np.where(n > 1, part, np.nan) for part in (residual, overlap)), True)
 
 
 def ratio_df(ratio: Ratio, rule: str) -> Floats:
@@ -152,15 +169,19 @@ def ratio_df(ratio: Ratio, rule: str) -> Floats:
     return np.where(enough, df, np.nan)
 
 
-def ratio_limits(ratio: Ratio, df: Floats, confidence_level: float | Floats, method: str) -> RatioSet:
-    """Return the confidence set of a ratio by Fieller's theorem, the delta method, or the delta method on the log ratio."""
+def ratio_limits(ratio: Ratio, df: Floats, confidence_level: float | Floats, method: str, positive: Mask | bool = False) -> RatioSet:
+    """Return the confidence set of a ratio by Fieller's theorem, the delta method, or the delta method on the log ratio.
+
+    Fieller's set is cut to the positive numbers where both means are known to be `positive`.
+    """
     quantile = t_quantile((1 + np.asarray(confidence_level)) / 2, df)
     if method == "fieller":
-        return fieller(ratio, quantile)
+        return cut_to_positive(fieller(ratio, quantile), np.asarray(positive))
     estimate = ratio.estimate
     half = quantile * standard_error(ratio, method)
     with np.errstate(over="ignore", invalid="ignore"):
-        lower, upper = (estimate * np.exp(-half), estimate * np.exp(half)) if method == "log_delta" else (estimate - half, estimate + half)
+        around = (estimate * np.expm1(-half), estimate * np.expm1(half)) if method == "log_delta" else (-half, half)
+    lower, upper = (estimate + part for part in around)
     return RatioSet(lower, upper, np.full(estimate.shape, BOUNDED, dtype=object))
 
 
@@ -171,44 +192,59 @@ def known_limits(found: RatioSet, df: Floats) -> RatioSet:
 
 
 def fieller(ratio: Ratio, quantile: Floats) -> RatioSet:
-    """Solve Fieller's quadratic a r^2 - 2 b r + c <= 0 for the ratio r."""
+    """Solve Fieller's quadratic for the distance x of a ratio from the estimated one: a x^2 + 2 b x + c <= 0.
+
+    With W the squared standard error of the residuals and K their covariance with the old mean o, whose squared standard error is v,
+    a = o^2 - t^2 v, b = t^2 K and c = -t^2 W; for o = 0, where there is no estimate, x is the ratio itself.
+    """
     new, old = ratio.numerator, ratio.denominator
     squared = quantile**2
+    nothing = old.mean == 0
     a = old.mean**2 - squared * old.variance
-    b = new.mean * old.mean - squared * ratio.covariance
-    c = new.mean**2 - squared * new.variance
+    a = np.where(a == 0, -0.0, a)
+    b, c = squared * ratio.overlap, np.where(nothing, new.mean**2, 0.0) - squared * ratio.residual
     discriminant = b**2 - a * c
     kind = np.full(a.shape, BOUNDED, dtype=object)
     kind[a <= 0] = EXCLUSIVE
-    kind[(a <= 0) & ((discriminant <= 0) | (a == 0))] = UNBOUNDED
-    root = np.sqrt(np.maximum(discriminant, 0.0))
+    kind[(a <= 0) & (discriminant <= 0)] = UNBOUNDED
+    far = -b - np.copysign(np.sqrt(np.maximum(discriminant, 0.0)), b)  # no cancellation: the near root follows from their product
     with np.errstate(divide="ignore", invalid="ignore"):
-        limits = (b - root) / a, (b + root) / a
-    lower, upper = np.minimum(*limits), np.maximum(*limits)
+        roots = far / a, np.where(far == 0, 0.0, c / far)
+    start = np.where(nothing, 0.0, ratio.estimate)
+    lower, upper = start + np.minimum(*roots), start + np.maximum(*roots)
     whole = kind == UNBOUNDED
     return RatioSet(np.where(whole, -np.inf, lower), np.where(whole, np.inf, upper), kind)
 
 
+def cut_to_positive(found: RatioSet, positive: Mask) -> RatioSet:
+    """Leave out the numbers that are not positive, where the ratio is known to be: a part of an exclusive set may be all that is left."""
+    lower, upper, kind = found.lower.copy(), found.upper.copy(), found.kind.copy()
+    parts = positive & (kind == EXCLUSIVE)
+    at_least, at_most = parts & (lower <= 0), parts & (lower > 0) & np.isposinf(upper)
+    everything = positive & ((kind == UNBOUNDED) | (at_least & (upper <= 0)))
+    bounded = positive & (kind == BOUNDED)
+    lower[bounded] = np.maximum(lower, 0.0)[bounded]
+    lower[at_least], upper[at_least], kind[at_least] = upper[at_least], np.inf, AT_LEAST
+    lower[at_most], upper[at_most], kind[at_most] = 0.0, lower[at_most], AT_MOST
+    lower[everything], upper[everything], kind[everything] = 0.0, np.inf, UNBOUNDED
+    return RatioSet(lower, upper, kind)
+
+
 def standard_error(ratio: Ratio, method: str) -> Floats:
     """Return the standard error of the ratio (`delta`) or of its log (`log_delta`), to first order."""
-    new, old, estimate = ratio.numerator, ratio.denominator, ratio.estimate
-    variance = new.variance + estimate**2 * old.variance - 2 * estimate * ratio.covariance
+    scale = ratio.numerator.mean if method == "log_delta" else ratio.denominator.mean
     with np.errstate(divide="ignore", invalid="ignore"):
-        scale = np.abs(new.mean) if method == "log_delta" else np.abs(old.mean)
-        return np.sqrt(np.maximum(variance, 0.0)) / scale
+        return np.sqrt(ratio.residual) / np.abs(scale)
 
 
 def ratio_statistic(ratio: Ratio, value: float, method: str) -> Floats:
     """Return the t statistic of "the ratio is `value`": large where the ratio is larger. Its test agrees with the method's interval."""
-    new, old, estimate = ratio.numerator, ratio.denominator, ratio.estimate
+    old, difference = ratio.denominator, ratio.estimate - value
     if method == "fieller":
-        difference = (new.mean - value * old.mean) * np.sign(old.mean)
-        error = np.sqrt(np.maximum(new.variance + value**2 * old.variance - 2 * value * ratio.covariance, 0.0))
-    elif method == "delta":
-        difference, error = estimate - value, standard_error(ratio, method)
+        error = np.sqrt(np.maximum(ratio.residual + difference * (difference * old.variance + 2 * ratio.overlap), 0.0)) / np.abs(old.mean)
     else:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            difference, error = np.log(estimate) - np.log(value), standard_error(ratio, method)
+        error = standard_error(ratio, method)
+        difference = np.log1p(difference / value) if method == "log_delta" else difference
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = difference / error
     certain = (error == 0) & ~np.isnan(difference)

@@ -125,15 +125,18 @@ def unit_weights(values: Floats) -> Floats:
 def summarise_units(means: Floats) -> UnitSummary:
     """Return mean, squared standard error and number of the units along the last axis.
 
-    The squared standard error is the sample variance of the unit means over their number: unbiased for any imbalance below.
+    The squared standard error is the sample variance of the unit means over their number: unbiased for any imbalance below. Means are
+    taken of the distances from one unit, so that units that do not differ have their own value as mean, and no variance.
     """
     measured = ~np.isnan(means)
     n = measured.sum(axis=-1).astype(float)
-    mean = mean_of_measured(means)
+    first = np.fmin.reduce(means, axis=-1) if means.shape[-1] else np.full(n.shape, np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
-        deviations = np.where(measured, means - mean[..., None], 0.0)
+        distances = np.where(measured, means - first[..., None], 0.0)
+        mean = distances.sum(axis=-1) / n
+        deviations = np.where(measured, distances - mean[..., None], 0.0)
         variance = np.where(n > 1, (deviations**2).sum(axis=-1) / (n - 1) / n, np.nan)
-    return UnitSummary(mean, variance, n)
+    return UnitSummary(first + mean, variance, n)
 
 
 def count_repetitions(values: Floats, levels: int) -> Counts:

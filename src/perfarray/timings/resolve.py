@@ -131,7 +131,7 @@ def resolve(
     array = choose_metric(times, metric, levels)
     if array.dtype.kind not in "iuf":
         raise ValueError(f"{array.name or 'the array'} holds {array.dtype} values, not numbers; timings are numbers")
-    if array.dtype.kind != "f":
+    if array.dtype != np.float64:
         array = array.astype(float)
     nest = check_levels(array, levels)
     said = (*(_hidden_cells(times, array) if isinstance(times, xr.Dataset) else ()), *check_direction(array))
