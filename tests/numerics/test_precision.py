@@ -16,7 +16,7 @@ from perfarray.numerics.intervals import BOUNDED, DF_RULES, ratio_df, ratio_limi
 from strategies import examples
 
 EPS = np.finfo(float).eps
-SPREADS = tuple(10.0**power for power in range(-12, 1)) + (3.0, 10.0)
+SPREADS = (*(10.0**power for power in range(-12, 1)), 3.0, 10.0)
 
 
 def exact_moments(new, old, paired):
