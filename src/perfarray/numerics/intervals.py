@@ -111,8 +111,9 @@ def ratio_by_units(
     """Return estimate, limits, df, n and kind of the ratio of the means of timings (..., n_L, ..., n_1)."""
     ratio = ratio_of(unit_means(new, levels), unit_means(old, levels), paired)
     df = ratio_df(ratio, df_rule)
-    negative = np.logical_or(*((side < 0).any(axis=tuple(range(-levels, 0))) for side in (new, old)))
-    positive = ~negative & (ratio.numerator.mean > 0) & (ratio.denominator.mean > 0)
+    positive = (ratio.numerator.mean > 0) & (ratio.denominator.mean > 0)
+    for side in (new, old):
+        positive = positive & ~np.asarray((side < 0).any(axis=tuple(range(-levels, 0))))
     found = known_limits(ratio_limits(ratio, df, level, method, positive), df)
     return ratio.estimate, found.lower, found.upper, df, ratio.n, found.kind
 
@@ -144,8 +145,8 @@ def ratio_of(new: Floats, old: Floats, paired: bool) -> Ratio:
     with np.errstate(divide="ignore", invalid="ignore"):
         beside = np.where(both, old - denominator.mean[..., None], 0.0)
         left = np.where(both, new - numerator.mean[..., None], 0.0) - estimate[..., None] * beside
-        residual, overlap = ((left * other).sum(axis=-1) / (n - 1) / n for other in (left, beside))
-    return Ratio(numerator, denominator, *(np.where(n > 1, part, np.nan) for part in (residual, overlap)), True)
+        residual, overlap = (np.where(n > 1, (left * other).sum(axis=-1) / (n - 1) / n, np.nan) for other in (left, beside))
+    return Ratio(numerator, denominator, residual, overlap, True)
 
 
 def ratio_df(ratio: Ratio, rule: str) -> Floats:
