@@ -43,12 +43,8 @@ def blank_table() -> Table:
 def print_json(content: Mapping[str, Any], sentences: Sequence[str], code: int, reason: str) -> None:
     """Print one JSON object: the answer, the warnings (not also as the attr of the result), and the exit code with its reason."""
     attrs = {name: value for name, value in content["attrs"].items() if name != NOTES}
-    console().out(as_json({**content, "attrs": attrs, "warnings": sentences, "exit_code": code, "exit_reason": reason}))
-
-
-def as_json(content: Mapping[str, Any]) -> str:
-    """Write JSON that every parser reads: NaN is null, an infinite limit the text "inf" or "-inf"."""
-    return json.dumps(_plain(content), indent=2, allow_nan=False)
+    whole = {**content, "attrs": attrs, "warnings": sentences, "exit_code": code, "exit_reason": reason}
+    console().out(json.dumps(_plain(whole), indent=2, allow_nan=False))
 
 
 def _plain(value: Any) -> Any:

@@ -70,11 +70,6 @@ def _count(number: float) -> str:
     return "-" if math.isnan(number) else f"{number:.0f}"
 
 
-def _builds_serve(plan: xr.Dataset) -> bool:
-    """Return whether builds could be shared: there are some, and several benchmarks."""
-    return BENCHMARK in plan.dims and "binary" in plan["level"].values
-
-
 def _percent(share: float) -> str:
     """Write a relative half-width."""
     return "-" if math.isnan(share) else f"{100 * share:.2g} %" if share < 0.995 else f"{100 * share:.0f} %"
@@ -116,7 +111,11 @@ def sentences(plan: xr.Dataset) -> list[str]:
     return [
         f"Together {money(total, units)} for {len(cells)} plans; the widest half-width is that of {name}, "
         f"{_percent(float(widest['half_width']))} of the {whose} ({level:g} %): {_in_words(widest)}.",
-        *(["If one build serves all benchmarks, --suite plans them together."] if _builds_serve(plan) else []),
+        *(
+            ["If one build serves all benchmarks, --suite plans them together."]
+            if BENCHMARK in plan.dims and "binary" in plan["level"].values
+            else []
+        ),
     ]
 
 

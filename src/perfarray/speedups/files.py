@@ -218,11 +218,6 @@ def _rounded(value: float) -> str:
     return "NA" if np.isnan(value) else f"{round(value, 3):.15g}"
 
 
-def _truth(value: Any) -> str:
-    """Write a truth value as R does."""
-    return "TRUE" if value else "FALSE"
-
-
 def _out_lines(result: xr.Dataset, benchmarks: Sequence[Entry]) -> list[str]:
     """Return the table: a row per benchmark, in the order of the configuration."""
     head = ["Name", "SpeedupMin"]
@@ -239,7 +234,7 @@ def _out_lines(result: xr.Dataset, benchmarks: Sequence[Entry]) -> list[str]:
         cells = [quoted, _rounded(rows["min"]["speedup"].item())]
         for statistic in ("mean", "median"):
             row = rows[statistic]
-            cells += [_rounded(row["speedup"].item()), _truth(row["significant"].item()), _rounded(row["confidence_level"].item())]
+            cells += [_rounded(row["speedup"].item()), str(bool(row["significant"])).upper(), _rounded(row["confidence_level"].item())]
         lines.append(",".join([*cells, *(f"{rows[statistic]['weight'].item():.15g}" for statistic in STATISTICS)]))
     return lines
 

@@ -71,7 +71,8 @@ def _describe(pair: Pair, baseline: object) -> dict[str, Hashable]:
     uncounted = dict.fromkeys((*pair.candidate.uncounted, *pair.baseline.uncounted))
     attrs |= {"left_out": " ".join(uncounted)} if uncounted else {}
     attrs |= {"dim": pair.dim} if pair.dim is not None else {}
-    attrs |= {"better": pair.candidate.better, "baseline": baseline_name(baseline)}
+    named = "other timings" if isinstance(baseline, xr.DataArray | xr.Dataset) else str(baseline)
+    attrs |= {"better": pair.candidate.better, "baseline": named}
     return attrs | ({"unmatched": ", ".join(pair.unmatched)} if pair.unmatched else {})
 
 
@@ -173,8 +174,3 @@ def match_units(pair: Pair, paired: str) -> Pair:
             text = f"paired={paired!r}: {alone} units of one system have no partner and are left out"
             pair = pair._replace(notes=(*pair.notes, Note("no_partner", text, {"level": paired, "units": alone})))
     return pair._replace(candidate=pair.candidate._replace(array=new), baseline=pair.baseline._replace(array=old))
-
-
-def baseline_name(baseline: object) -> str:
-    """Return what the attrs say of the baseline."""
-    return "other timings" if isinstance(baseline, xr.DataArray | xr.Dataset) else str(baseline)

@@ -73,18 +73,13 @@ def _no_plan(kinds: int, benchmarks: int, levels: int) -> Answer:
 def _pilots(values: list[Floats], dear: list[Floats], rules: Rules) -> list[SuitePilot]:
     """Estimate the systems of one suite, or their pairs; a benchmark that one of them lacks is left out of both."""
     if len(values) > 1:
-        absent = np.any([_unmeasured(own) for own in values], axis=0)
+        absent = np.any([np.isnan(own).all(axis=tuple(range(1, own.ndim))) for own in values], axis=0)
         values = [np.where(absent.reshape(-1, *[1] * len(rules.levels)), np.nan, own) for own in values]
     negative = rules.request.negative
     if rules.request.paired is not None:
         sharing = rules.sharing[0]._replace(seen=min(own.seen for own in rules.sharing))
         return [paired_pilot(values[0], values[1], (dear[0], dear[1]), sharing, negative)]
     return [suite_pilot(own, price, how, negative) for own, price, how in zip(values, dear, rules.sharing, strict=True)]
-
-
-def _unmeasured(values: Floats) -> np.ndarray:
-    """Return which benchmarks hold no value."""
-    return np.asarray(np.isnan(values).all(axis=tuple(range(1, values.ndim))))
 
 
 def _some_variation(stars: list[Star]) -> bool:

@@ -151,22 +151,10 @@ def _fit_fewer(found: Fits, rows: Integers, values: Floats, weights: Floats | No
 
 def _blank(size: int, most: int) -> Fits:
     """Return room for the fits."""
-    weights, means, deviations = (np.full((size, most), np.nan) for _ in range(3))
-    n_components, loglik, bic, n_iterations, n_floored = (np.full(size, np.nan) for _ in range(5))
-    return Fits(
-        weights=weights,
-        means=means,
-        deviations=deviations,
-        n_components=n_components,
-        equal=np.zeros(size, bool),
-        loglik=loglik,
-        bic=bic,
-        n=np.zeros(size),
-        n_iterations=n_iterations,
-        converged=np.zeros(size, bool),
-        floored=np.zeros(size, bool),
-        n_floored=n_floored,
-    )
+    by_component = {name: np.full((size, most), np.nan) for name in ("weights", "means", "deviations")}
+    numbers = {name: np.full(size, np.nan) for name in ("n_components", "loglik", "bic", "n_iterations", "n_floored")}
+    marks = {name: np.zeros(size, bool) for name in ("equal", "converged", "floored")}
+    return Fits(**by_component, **numbers, **marks, n=np.zeros(size))
 
 
 def _ordered(values: Floats, weights: Floats | None) -> tuple[Floats, Floats]:

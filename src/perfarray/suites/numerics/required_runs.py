@@ -25,11 +25,6 @@ class RequiredRuns(NamedTuple):
     width: Floats
 
 
-def first_runs(sides: Sides, number: int) -> Sides:
-    """Return the sides with the first `number` units of every benchmark; those missing do not count."""
-    return sides._replace(new=_first(sides.new, number), old=_first(sides.old, number))
-
-
 def _first(units: Floats, number: int) -> Floats:
     """Return units of which those after the first `number` measured ones are NaN."""
     measured = ~np.isnan(units)
@@ -77,7 +72,8 @@ def required_runs(
     found = np.full((4, *available.shape, len(runs)), np.nan)
     # Each number of runs has an interval of its own.
     for place, number in enumerate(runs):
-        interval = ratio_intervals(first_runs(sides, int(number)), cells, score, draws, method)
+        first = sides._replace(new=_first(sides.new, int(number)), old=_first(sides.old, int(number)))
+        interval = ratio_intervals(first, cells, score, draws, method)
         enough = available >= number
         for row, part in zip(found, (interval.estimate, interval.lower, interval.upper, interval.df), strict=True):
             row[..., place] = np.where(enough, part, np.nan)

@@ -70,7 +70,9 @@ def _chain_front(variance: Floats, cost: Floats, middles: Floats, window: float,
         counts = np.unique(np.column_stack([counts[rows], some.ravel()]), axis=0)
         above = counts.prod(axis=1)
     totals = np.cumprod(counts, axis=1)
-    return _front((totals * cost).sum(axis=1), (variance / totals).sum(axis=1), counts[:, None], most)
+    price, noise = (totals * cost).sum(axis=1), (variance / totals).sum(axis=1)
+    kept = _undominated(price, noise, most)
+    return Front(price[kept], noise[kept], counts[kept, None])
 
 
 def _choices(middles: Floats, window: float, levels: int) -> Floats:
@@ -97,12 +99,6 @@ def _repeated(inside: Front, variance: float, cost: float, numbers: Floats, most
     which, point = np.divmod(kept, len(inside.price))
     own = np.broadcast_to(numbers[which][:, None, None], (len(kept), inside.counts.shape[1], 1))
     return Front(price[kept], noise[kept], np.concatenate([own, inside.counts[point]], axis=2))
-
-
-def _front(price: Floats, variance: Floats, counts: Floats, most: float) -> Front:
-    """Return the front of these insides."""
-    kept = _undominated(price, variance, most)
-    return Front(price[kept], variance[kept], counts[kept])
 
 
 def _undominated(price: Floats, variance: Floats, most: float) -> np.ndarray:
