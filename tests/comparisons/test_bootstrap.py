@@ -7,6 +7,7 @@ import pytest
 import xarray as xr
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 import perfarray
 from perfarray.conventions import LEVELS
@@ -15,8 +16,15 @@ from strategies import examples, timings
 METHODS = ("percentile", "basic", "bca", "studentized")
 OLD = [[[9, 11], [5, 6]], [[16, 13], [12, 8]], [[15, 7], [10, 14]]]
 NEW = [[[10, 12], [6, 7]], [[9, 1], [11, 4]], [[8, 5], [3, 2]]]
+WIDTH_ERROR = np.sqrt(2 * 0.025 * 0.975 / 4000) / stats.norm.pdf(1.96) / (2 * 1.96)
+"""Relative standard error of the width of a 95 % interval from 4000 replicates."""
 law = settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 few = pytest.mark.filterwarnings("ignore:.*(cells|shared units):UserWarning")
+
+
+def narrower(method, n, df):
+    """Return how much narrower than Student's a bootstrap interval is: (n - 1) / n of the variance and normal tails, or t's own."""
+    return 1.0 if method == "studentized" else np.sqrt((n - 1) / n) * stats.norm.ppf(0.975) / stats.t.ppf(0.975, df)
 
 
 @pytest.fixture
@@ -241,12 +249,12 @@ def test_the_suite_row_draws_shared_units_jointly():
         rng=1,
     )
     times["time"][0, 0, 0] = np.nan
+    plain = times.perf.compare("old")
     for method in METHODS:
+        expected = narrower(method, 39.5, plain["suite_df"].item()) * (plain["suite_upper"] - plain["suite_lower"])
         for resample in (None, "all"):
-            joint = times.perf.compare("old", method=method, resample=resample, rng=1)
-            plain = times.perf.compare("old")
-            width = joint["suite_upper"] - joint["suite_lower"]
-            np.testing.assert_allclose(width, plain["suite_upper"] - plain["suite_lower"], rtol=0.2)
+            joint = times.perf.compare("old", method=method, resample=resample, n_resamples=4000, rng=1)
+            np.testing.assert_allclose(joint["suite_upper"] - joint["suite_lower"], expected, rtol=4 * WIDTH_ERROR)
             np.testing.assert_allclose(joint["suite_estimate"], plain["suite_estimate"], rtol=1e-9)
     assert joint.attrs["n_incomplete_units"] == 1
 
@@ -265,10 +273,11 @@ def test_paired_units_are_drawn_together():
     sides["time"][0, 3, 1] = np.nan  # one side is ragged, the other complete: they are redrawn in different ways
     exact = sides.perf.ratio_interval("old", paired="session")
     for method in METHODS:
-        found = sides.perf.ratio_interval("old", paired="session", method=method, rng=1, resample="all")
-        np.testing.assert_allclose(found["upper"] - found["lower"], exact["upper"] - exact["lower"], rtol=0.25)
+        found = sides.perf.ratio_interval("old", paired="session", method=method, rng=1, resample="all", n_resamples=4000)
+        expected = narrower(method, 40, 39) * (exact["upper"] - exact["lower"])
+        np.testing.assert_allclose(found["upper"] - found["lower"], expected, rtol=4 * WIDTH_ERROR)
         np.testing.assert_allclose(found["estimate"], exact["estimate"])
-        suite = sides.perf.compare("old", paired="session", method=method, rng=1, resample="all")
+        suite = sides.perf.compare("old", paired="session", method=method, rng=1, resample="all", n_resamples=4000)
         np.testing.assert_allclose(suite["lower"], found["lower"])
         np.testing.assert_allclose(suite["suite_upper"], found["upper"], rtol=1e-3)
         if method == "basic":
@@ -293,15 +302,15 @@ def test_paired_replicates_differ_as_paired_units_do(sessions, gaps):
         sessions[0, 3, 1] = np.nan
     units = sessions.mean("iteration")
     paired, alone = (sessions.perf.bootstrap_distribution(n_resamples=4000, rng=2, paired=how) for how in ("session", None))
-    found, expected = paired.diff("version").var(), units.diff("version").var() / 40
-    assert float(found / expected) == pytest.approx(1, abs=0.12)
-    assert float(alone.diff("version").var() / (units.var("session").sum() / 40)) == pytest.approx(1, abs=0.12)
+    found, error = paired.diff("version").var().item(), 4 * np.sqrt(2 / 4000)
+    assert found == pytest.approx(units.diff("version").var().item() / 40, rel=error)
+    assert alone.diff("version").var().item() == pytest.approx(units.var("session").sum().item() / 40, rel=error)
     assert float(alone.diff("version").var() / found) > 50
     assert (paired.attrs["paired"], "paired" in alone.attrs) == ("session", False)
     ratio = sessions.perf.ratio_interval("old", paired="session", method="percentile", n_resamples=4000, rng=1).squeeze()
     drawn = paired.sel(version="new", drop=True) / paired.sel(version="old", drop=True)
     width = float(drawn.quantile(0.975) - drawn.quantile(0.025))
-    assert width == pytest.approx(float(ratio["upper"] - ratio["lower"]), rel=0.1)
+    assert width == pytest.approx(float(ratio["upper"] - ratio["lower"]), rel=4 * np.sqrt(2) * WIDTH_ERROR)
 
 
 def test_paired_units_without_a_partner_are_left_out(sessions):

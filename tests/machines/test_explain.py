@@ -44,7 +44,17 @@ def test_trees_find_what_was_put_in():
     assert np.tanh(np.arctanh(ceiling) - 4 / np.sqrt(397)) < model.correlation < np.tanh(np.arctanh(ceiling) + 2 / np.sqrt(397))
     dependence = found["dependence"].sel(dependent="cores")
     assert (dependence.dropna("point").diff("point") > -0.2).all()
-    assert float(dependence.max() - dependence.min()) == pytest.approx(0.8 * np.log(128), rel=0.2)
+    # The ends are means over 50 rows each, whose noise has a standard deviation of 0.5.
+    assert float(dependence.max() - dependence.min()) == pytest.approx(0.8 * np.log(128), abs=4 * 0.5 * np.sqrt(2 / 50))
+
+
+def test_dependence_is_the_average_prediction():
+    """At each value of a predictor, what the model predicts on average when all rows have that value and all else is as it is."""
+    table = made(100, 1)
+    model = table.perf.explain_variation(predictors=["cores", "os", "cpu_mhz"], rng=1)
+    own = model.to_dataset().sel(dependent="cores").dropna("point")
+    expected = [np.log(model.predict(table.assign(cores=float(cores)))).mean() for cores in own["at_value"].values]
+    np.testing.assert_allclose(own["dependence"], expected)
 
 
 def test_least_squares_finds_the_slope():
@@ -186,17 +196,24 @@ def test_limits_know_groups():
 
 
 def test_mixed_model_knows_families():
-    """The variance of the families that was put in is found, and the slope with it."""
+    """Where every family has the same cores, REML is nested analysis of variance of what the slope inside families leaves."""
     chance = np.random.default_rng(3)
     family = np.repeat(np.arange(60), 10)
-    cores = chance.uniform(0, 4, 600)
+    cores = np.tile(chance.uniform(0, 4, 10), 60)
     log = 0.5 * cores + chance.normal(0, 1.0, 60)[family] + chance.normal(0, 0.5, 600)
     table = pd.DataFrame({"relative_variation": np.exp(log), "cores": cores, "family": [f"f{n}" for n in family]})
     model = table.perf.explain_variation(model="mixed", predictors=["cores"], groups="family", rng=1)
     variances = model.to_dataset()["variance"].to_series()
+    slope, intercept = np.polyfit(cores, log, 1)
+    rest = (log - intercept - slope * cores).reshape(60, 10)
+    inside = ((rest - rest.mean(axis=1, keepdims=True)) ** 2).sum() / (600 - 60 - 1)
+    assert variances["residual"] == pytest.approx(inside, rel=1e-4)
+    assert variances["groups"] == pytest.approx(rest.mean(axis=1).var(ddof=1) - inside / 10, rel=1e-4)
+    assert model.result.fe_params.iloc[1] == pytest.approx(slope, rel=1e-6)
+    # True: 1, 0.25 and 0.5; each within four standard errors, but for the families' variance, whose relative error is sqrt(2 / 59).
+    assert inside == pytest.approx(0.25, rel=4 * np.sqrt(2 / 539))
     assert variances["groups"] == pytest.approx(1.0, rel=0.35)
-    assert variances["residual"] == pytest.approx(0.25, rel=0.15)
-    assert model.result.fe_params.iloc[1] == pytest.approx(0.5, abs=0.06)
+    assert slope == pytest.approx(0.5, abs=4 * 0.5 / np.sqrt(600) / cores.std())
 
 
 CROSSED = [

@@ -91,8 +91,8 @@ def test_no_format_takes_them_for_numbers(tmp_path, format, text):
     with pytest.raises(FileError, match=place) as error:
         perfarray.read(path, format=format)
     assert str(error.value).startswith(str(path))
-    shown = "inf|1e999" if format == "tidy_csv" and text in ("-Infinity", "1e999") else re.escape(text)  # pandas reads some of them
-    assert re.search(shown, str(error.value))
+    read = {"-Infinity": "-inf", "1e999": "inf"} if format == "tidy_csv" else {}  # pandas reads them before we do
+    assert re.search(rf"(?<![\w.-]){re.escape(read.get(text, text))}(?![\w.])", str(error.value))
 
 
 @pytest.mark.parametrize("text", ["0", "-1.5"])

@@ -1,14 +1,17 @@
 """required_runs on labelled timings."""
 
+import itertools
+
 import numpy as np
 import pytest
+from scipy import stats
 
 import perfarray
 
 
-def timings(runs=12, benchmarks=4, seed=1, spread=0.01):
+def timings(runs=12, benchmarks=4, seed=1, spread=0.01, **others):
     """Return two versions that do not differ."""
-    dims = {"benchmark": benchmarks, "version": ["old", "new"]}
+    dims = {"benchmark": benchmarks, "version": ["old", "new"], **others}
     return perfarray.simulate(sizes={"execution": runs}, variances={"execution": spread**2}, dims=dims, rng=seed)
 
 
@@ -26,13 +29,31 @@ def test_every_step_is_the_interval_of_the_first_runs():
     assert found["extrapolated"].item() == found["required"].item()
 
 
-def test_extrapolation_is_what_more_runs_need():
-    """From 12 runs, the promise for a third of the width is near what 400 runs show, and never below the data."""
-    found = timings(12).perf.required_runs("old", width=0.004)
+def fewest(width, half, df):
+    """Return the fewest runs above 12 of which t limits of a ratio near 1 are `width` apart, half-width and df being those of 12 runs."""
+
+    def reached(runs):
+        scale = stats.t.ppf(0.975, df * (runs - 1) / 11) / stats.t.ppf(0.975, df)
+        return 2 * np.sinh(half * np.sqrt(12 / runs) * scale)
+
+    return next(runs for runs in itertools.count(13) if reached(runs) <= width)
+
+
+def test_extrapolation_shrinks_the_interval_of_all_runs():
+    """The half-width on the log scale falls with the square root of the runs, and t as the degrees of freedom grow."""
+    times = timings(12)
+    found, own = times.perf.required_runs("old", width=0.004), times.perf.score_ratio_interval("old").squeeze()
     assert np.isnan(found["required"].item())
-    shown = timings(400).perf.required_runs("old", width=0.004)["required"].item()
-    assert found["extrapolated"].item() == pytest.approx(shown, rel=0.35)
-    assert found["extrapolated"].item() > 12
+    half, df = float(np.log(own["upper"] / own["lower"]) / 2), own["df"].item()
+    assert found["extrapolated"].item() == fewest(0.004 / own["estimate"].item(), half, df)
+
+
+def test_extrapolation_is_what_more_runs_need():
+    """Of 200 pilots of 12 runs, the mean promise is what the true variance needs; a variance of 88 df has a standard error of 15 %."""
+    found = timings(12, machine=200).perf.required_runs("old", width=0.004)
+    truth = fewest(0.004, stats.t.ppf(0.975, 8 * 11) * np.sqrt(2 * 0.01**2 / 4 / 12), 8 * 11)
+    assert found["required"].isnull().all()
+    assert found["extrapolated"].mean().item() == pytest.approx(truth, rel=4 * np.sqrt(2 / 88 / 200))
 
 
 def test_extrapolation_meets_the_t_interval():
@@ -41,7 +62,7 @@ def test_extrapolation_meets_the_t_interval():
     many = times.isel(execution=np.tile(np.arange(6), 10))
     width = many.perf.score_ratio_interval("old")
     wanted = (width["upper"] - width["lower"]).item()
-    assert times.perf.required_runs("old", width=wanted)["extrapolated"].item() == pytest.approx(59 * 6 / 5, rel=0.03)
+    assert times.perf.required_runs("old", width=wanted)["extrapolated"].item() == pytest.approx(59 * 6 / 5, abs=1)  # a whole number
 
 
 def test_bootstrap_and_shared_units():

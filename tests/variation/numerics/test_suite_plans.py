@@ -257,6 +257,12 @@ class TestTargets:
         assert all(b < a for a, b in itertools.pairwise(widths))
 
 
+def inside_units(times):
+    """Return the variance of the means of units (benchmarks, units, n, m) that their executions cause, relative to the squared mean."""
+    executions = times.mean(axis=-1)
+    return executions.var(axis=-1, ddof=1).mean(axis=-1) / times.shape[2] / times.mean(axis=(1, 2, 3)) ** 2
+
+
 class TestPilot:
     SIZES = {"binary": 400, "execution": 4, "iteration": 5}  # noqa: RUF012
     VARIANCES = {"binary": 4e-4, "execution": 2e-4, "iteration": 3e-4}  # noqa: RUF012
@@ -264,15 +270,20 @@ class TestPilot:
 
     @pytest.mark.parametrize("correlation", [0.0, 0.8])
     def test_common_component_is_found_without_knowing_the_correlation(self, correlation):
-        """The root's variance times B^2 is the sum of variances, plus the covariances."""
+        """The root's variance times B^2 is the sum of variances, plus the covariances: that of Z_j times B, less what lies below."""
         shared = {"binary": correlation} if correlation else None
         times = perfarray.simulate(sizes=self.SIZES, variances=self.VARIANCES, dims={"benchmark": 3}, shared=shared, rng=3)["time"].values
         found = suite_pilot(times, self.COST, Sharing(seen=1)).star
+        below, squared = inside_units(times), times.mean(axis=(1, 2, 3)) ** 2
+        units, lowest = times.mean(axis=(2, 3)), times.var(axis=-1, ddof=1).mean(axis=(1, 2)) / squared
+        assert found.root * 9 == pytest.approx(np.log(units).sum(axis=0).var(ddof=1) - below.sum(), rel=1e-9)
         assert found.root * 9 == pytest.approx(3 * 4e-4 * (1 + 2 * correlation), rel=0.15)
+        np.testing.assert_allclose(found.variance * 9, np.column_stack([4 * below - lowest / 5, lowest]), rtol=1e-9)
         np.testing.assert_allclose(found.variance.mean(axis=0) * 9, [2e-4, 3e-4], rtol=0.1)
-        np.testing.assert_allclose(found.cost[:, 1], 1.0, rtol=0.01)
+        np.testing.assert_allclose(found.cost, np.column_stack([[2.0] * 3, times.mean(axis=(1, 2, 3))]), rtol=1e-12)
         assumed = suite_pilot(times, self.COST, Sharing(correlation=correlation)).star
-        assert assumed.root == pytest.approx(found.root, rel=0.2)
+        own = units.var(axis=-1, ddof=1) / squared - below
+        assert assumed.root * 9 == pytest.approx((1 - correlation) * own.sum() + correlation * np.sqrt(own).sum() ** 2, rel=1e-9)
 
     def test_sessions_shared_inside_builds(self):
         """Both shared components are found: three benchmarks, correlations of 0.5 and 0.9."""
@@ -281,8 +292,12 @@ class TestPilot:
         shared = {"binary": 0.5, "session": 0.9}
         times = perfarray.simulate(sizes=sizes, variances=variances, dims={"benchmark": 3}, shared=shared, rng=3)["time"].values
         found = suite_pilot(times, np.tile([60.0, 10.0, 1.0], (3, 1)), Sharing(2, 2))
+        joint = np.log(times.mean(axis=-1)).sum(axis=0)
+        inside, below = joint.var(axis=-1, ddof=1).mean(), times.var(axis=-1, ddof=1).mean(axis=(1, 2)) / times.mean(axis=(1, 2, 3)) ** 2
+        assert found.star.root * 9 == pytest.approx(joint.mean(axis=-1).var(ddof=1) - inside / 6, rel=1e-9)
         assert found.star.root * 9 == pytest.approx(3 * 4e-4 * 2.0, rel=0.25)
-        assert found.star.inner[0].tolist() == [pytest.approx(9e-4 * (1 + 2 * 0.9) / 3, rel=0.1), 10.0]
+        assert found.star.inner[0].tolist() == [pytest.approx((inside - below.sum() / 3) / 9, rel=1e-9), 10.0]
+        assert found.star.inner[0, 0] == pytest.approx(9e-4 * (1 + 2 * 0.9) / 3, rel=0.1)
         assert found.star.variance.shape == (3, 1)
         assert found.spent == 200 * 60 + 1200 * 10 + 3 * 3600
 
@@ -294,12 +309,15 @@ class TestPilot:
         new, old = times + common
         apart = [suite_pilot(values, self.COST, Sharing(seen=1)).star.root for values in (new, old)]
         found = paired_pilot(new, old, (self.COST, self.COST), Sharing(seen=1))
+        apart_by = np.log(new.mean(axis=(-1, -2))) - np.log(old.mean(axis=(-1, -2)))
+        below = inside_units(new) + inside_units(old)
+        assert found.star.root * 9 == pytest.approx(apart_by.sum(axis=0).var(ddof=1) - below.sum(), rel=1e-9)
         assert found.star.root * 9 == pytest.approx(2 * 3 * 4e-4, rel=0.15)
         assert sum(apart) > 5 * found.star.root
         assert found.star.root_cost == 120
         assert found.star.variance.shape == (6, 2)
         alone = paired_pilot(new, old, (self.COST, self.COST), Sharing())
-        assert alone.star.root == pytest.approx(found.star.root, rel=0.15)
+        assert alone.star.root * 9 == pytest.approx((apart_by.var(axis=-1, ddof=1) - below).sum(), rel=1e-9)
 
     def test_one_unit_or_none(self):
         """NaN at the root; a benchmark without values is left out."""
