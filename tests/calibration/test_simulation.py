@@ -42,7 +42,7 @@ def test_shared_units_correlate_across_benchmarks():
     """The correlation of the unit means is the one asked for, and the data say that the level is shared."""
     times = perfarray.simulate(sizes={"binary": 4000}, variances={"binary": 1.0}, dims={"benchmark": 2}, shared={"binary": 0.6}, rng=3)
     correlation = np.corrcoef(times["time"].values)[0, 1]
-    assert abs(correlation - 0.6) < 0.05
+    assert correlation == pytest.approx(0.6, abs=4 * (1 - 0.6**2) / np.sqrt(4000))
     assert times["time"].attrs["shared_levels"] == "binary"
 
 

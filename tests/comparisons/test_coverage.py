@@ -33,7 +33,7 @@ def two_systems(rng, experiments, units, **keywords):
 @pytest.mark.slow
 @pytest.mark.parametrize("units", [5, 8, 20])
 def test_fieller_satterthwaite_covers_95_percent(units):
-    """94 to 96 % at 5 or more units a side (issue and METHODS: 94.4 to 95.7 under normality)."""
+    """94 to 96 % at 5 or more units a side (94.4 to 95.7 under normality)."""
     new, old = two_systems(100 * units, EXPERIMENTS, units)
     found = new.perf.ratio_interval(old)
     covered = float(((found["lower"] <= 0.95) & (found["upper"] >= 0.95)).mean())
@@ -57,7 +57,7 @@ def test_a_program_against_itself_is_called_different_in_5_percent():
 
 @pytest.mark.slow
 def test_shared_builds_cover_95_percent_where_independence_covers_67():
-    """Twelve benchmarks linked into one build whose effects correlate at 0.3: METHODS says 95 against 67."""
+    """Twelve benchmarks linked into one build whose effects correlate at 0.3: 95 % where that is known, 67 where it is not."""
     covered = {}
     experiments, builds = 3000, 10
     sides = [

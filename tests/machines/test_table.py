@@ -114,7 +114,7 @@ def test_scores_without_runs():
 
 
 def test_noise_of_relative_variation():
-    """METHODS: the log of the spread of one benchmark with three runs has a standard deviation of .64, of twelve alike .15."""
+    """The log of the spread of one benchmark with three runs has a standard deviation of .64, of twelve alike .15."""
     for benchmarks, expected in ((1, 0.65), (12, 0.15)):
         times = perfarray.simulate(
             sizes={"execution": 3}, variances={"execution": 0.0001}, dims={"machine": 400, "benchmark": benchmarks}, rng=1

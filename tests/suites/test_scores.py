@@ -208,7 +208,7 @@ def test_better_says_which_side_is_good(suite):
     assert (lower["confidence"].sel(version="v2") > 0.9).all()
     assert (lower["confidence"].sel(version="v3") < 0.1).all()
     np.testing.assert_allclose(higher["confidence"], lower["confidence"], atol=1e-12)
-    np.testing.assert_allclose(higher["speedup"].sel(version="v2"), lower["speedup"].sel(version="v2"), rtol=0.01)
+    np.testing.assert_allclose(higher["speedup"].sel(version="v2"), lower["speedup"].sel(version="v2"), rtol=1e-9)
 
 
 def test_without_benchmarks_the_suite_is_the_one():

@@ -103,7 +103,8 @@ def test_replicates_that_are_all_the_same_have_no_histogram(drawn):
 
 def test_intervals_have_a_picture(drawn):
     """What `bootstrap_interval` returns is drawn as intervals are."""
-    assert drawn.perf.bootstrap_interval(method="basic").perf.plot() is not None
+    found = drawn.perf.bootstrap_interval(method="basic")
+    assert len(found.perf.plot().get_yticklabels()) == found["estimate"].size
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,9 @@ def test_one_plan(pilot):
     drawn = lines(ax)
     assert set(drawn) == {"best plan", "one-level experiment"}
     middle = result["budget_factor"].values.tolist().index(1.0)
-    assert drawn["best plan"][1][middle] == pytest.approx(100 * result["half_width"].item(), rel=0.02)
+    np.testing.assert_allclose(drawn["best plan"][1], 100 * result["half_width_by_budget"])
+    (point,) = [line for line in ax.lines if line.get_label() == "plan"]
+    assert point.get_ydata() == pytest.approx([100 * result["half_width"].item()])
     assert (drawn["one-level experiment"][1] > drawn["best plan"][1])[middle:].all()
     point = next(line for line in ax.lines if line.get_label() == "plan")
     assert point.get_xdata()[0] == pytest.approx(result["cost"].item() / 60)
