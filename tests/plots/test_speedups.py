@@ -32,6 +32,25 @@ def test_a_box_per_step(times):
     assert legend == ["condition holds", "chooses the test", "significant", "stops"]
 
 
+def test_a_search_shows_the_risk_of_every_row():
+    """Rows have levels of their own: a condition stands beside the risk it was judged at, and nothing is called normal or not."""
+    rng = np.random.default_rng(1)
+    values = 10 + rng.normal(size=(2, 6, 40)) * 0.1
+    values[1] -= np.linspace(0, 0.06, 6)[:, None]
+    values[1, 0] += 0.1
+    coords = {"version": ["old", "new"]}
+    times = xr.DataArray(values, dims=("version", "benchmark", "execution"), coords=coords, name="time", attrs={"units": "s"})
+    found = times.perf.speedup_test("old")
+    texts = [text.get_text() for text in draw(found).texts]
+    assert not [text for text in texts if "normal" in text]
+    assert [text for text in texts if text.endswith(", no (slower)")]
+    for row in range(6):
+        cell = found.isel(benchmark=row).squeeze()
+        for step in ("normal_baseline", "normal_candidate"):
+            p, risk = cell["step_pvalue"].sel(step=step).item(), 1 - cell["judged_level"].item()
+            assert f"{p:.3g}  {'>' if p > risk else '≤'} {risk:.3g}" in texts
+
+
 def test_the_median(times):
     """Two steps; a speedup that is not significant says no."""
     ax = protocol(times.sel(benchmark="fft").perf.speedup_test("old", statistic="median", confidence_level=0.999))

@@ -49,7 +49,7 @@ def test_every_case_of_the_reference(cases, statistic):
         assert found["significant"].item() is bool(expected)
         assert (found["test"].item() == "cannot conclude") == (expected is None) == bool(np.isnan(found["pvalue"].item()))
         assert found["confidence_level"].item() == 0.95
-        search = times.perf.speedup_test("old", statistic=statistic).squeeze()
+        search = times.perf.speedup_test("old", statistic=statistic, search="tool").squeeze()
         level = output[f"search_{statistic}"]["conf_level"]
         assert search["significant"].item() is output[f"search_{statistic}"]["is_significant"]
         assert search["confidence_level"].item() == pytest.approx(np.nan if level is None else level, abs=1e-12, nan_ok=True)
@@ -137,6 +137,41 @@ def test_levels_of_their_own(suite):
     given_levels = suite.perf.speedup_test("old", confidence_level=array)
     assert given_levels["searched"].squeeze().values.tolist() == [True, True, False, True, True]
     assert given_levels["confidence_level"].sel(benchmark="c").item() == 0.7
+
+
+@pytest.mark.parametrize("statistic", ["mean", "median"])
+def test_a_level_found_is_one(statistic):
+    """Given as a level, what the search found is significant; without a find there is no level, and 99 % is what was judged."""
+    rng = np.random.default_rng(4)
+    values = 1 + 0.05 * rng.lognormal(0, 0.5, (2, 200, 12))
+    coords = {"version": ["old", "new"]}
+    times = xr.DataArray(values, dims=("version", "benchmark", "execution"), coords=coords, name="time", attrs={"units": "s"})
+    found = times.perf.speedup_test("old", statistic=statistic).squeeze("version", drop=True)
+    level = found["confidence_level"]
+    assert found.attrs["search"] == "exhaustive"
+    np.testing.assert_array_equal(level.notnull(), found["significant"])
+    np.testing.assert_array_equal(found["judged_level"], level.fillna(0.99))
+    again = times.perf.speedup_test("old", statistic=statistic, confidence_level=found["judged_level"]).squeeze("version", drop=True)
+    for name in ("significant", "pvalue", "test", "step_outcome"):
+        np.testing.assert_array_equal(again[name], found[name])
+    tool = times.perf.speedup_test("old", statistic=statistic, search="tool").squeeze("version", drop=True)
+    assert (tool["significant"] <= found["significant"]).all()
+    assert (tool["confidence_level"].where(tool["significant"]) < level).any()  # its bisection ends short of the highest
+
+
+def test_a_level_that_few_runs_just_reach():
+    """Two runs against three are ordered by chance in 1 of 10: significant at 90 %, though 1 - 0.9 is less than 0.1 in a computer."""
+    times = perfarray.from_samples({"old": [3.0, 4.0, 5.0], "new": [1.0, 2.0]})
+    found = times.perf.speedup_test("old", statistic="median", confidence_level=0.9)
+    assert found["pvalue"].item() == pytest.approx(0.1, rel=1e-12)
+    assert found["significant"].item()
+
+
+def test_slower_is_said(suite):
+    """What is slower is no speedup, and the protocol says which of the two it is not."""
+    found = suite.perf.speedup_test("old", confidence_level=0.95).squeeze()
+    assert found["step_outcome"].sel(benchmark="e", step="faster").item() == "not significant, slower"
+    assert found["protocol"].sel(benchmark="e").item().endswith("not significant, slower.")
 
 
 def test_one_value_per_unit():
@@ -343,6 +378,7 @@ class TestProportion:
     ("keywords", "message"),
     [
         ({"statistic": "min"}, "statistic='min' is not known; choose one of 'mean', 'median'"),
+        ({"search": "bisection"}, "search='bisection' is not known; choose one of 'exhaustive', 'tool'"),
         ({"confidence_level": 95}, "confidence_level=95 is out of range"),
         (
             {"confidence_level": xr.DataArray([1.5, 0.9, np.nan, 0.9, 0.9], dims="benchmark")},

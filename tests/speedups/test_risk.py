@@ -35,16 +35,21 @@ def near(rates, expected):
 
 @pytest.mark.slow
 def test_tables_hold(script):
-    """False alarms at 95 %, no conclusions, and false alarms of the search, for skewed times of 10, 30 and 50 runs."""
-    alarms, unknown, searched, _ = printed()
+    """False alarms at 95 %, no conclusions, and levels found without an effect, for skewed times of 10, 30 and 50 runs."""
+    alarms, unknown, searched, high, tools, _ = printed()
     columns = [script.SIZES.index(n) for n in (10, 30, 50)]
     level = script.risks(["skewed"], (10, 30, 50), experiments=EXPERIMENTS, rng=20).squeeze("distribution")
-    search = script.risks(["skewed"], (10, 30, 50), experiments=EXPERIMENTS, confidence_level=None, rng=21).squeeze("distribution")
+    search, tool = (
+        script.risks(["skewed"], (10, 30, 50), experiments=EXPERIMENTS, confidence_level=None, search=name, rng=21).squeeze("distribution")
+        for name in script.SEARCHES
+    )
     for statistic in ("mean", "median"):
         for rates, table in (
             (level["false_alarms"], alarms),
             (level["no_conclusion"], unknown),
             (search["false_alarms"], searched),
+            (search["at_level"], high),
+            (tool["false_alarms"], tools),
         ):
             expected = [table[f"{statistic}, skewed"][column] for column in columns]
             near(rates.sel(statistic=statistic).transpose("n").values, expected)

@@ -53,7 +53,8 @@ def _benchmark_table(result: xr.Dataset) -> Table:
         cells = [str(benchmark)]
         for statistic in ("mean", "median"):
             one = result.sel(benchmark=benchmark, statistic=statistic)
-            found = f"{100 * one['confidence_level'].item():g} %" if one["significant"].item() else "no"
+            no = "no (slower)" if one["speedup"].item() < 1 else "no"
+            found = f"{100 * one['confidence_level'].item():g} %" if one["significant"].item() else no
             cells += [f"{one['speedup'].item():.3f}", found, str(one["test"].item())]
         table.add_row(*cells)
     return table

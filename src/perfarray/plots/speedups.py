@@ -29,9 +29,12 @@ STATES: Final = {
     "normal": GOES_ON, "a shift": GOES_ON, "equal variances": CHOOSES, "unequal variances": CHOOSES,
     "not normal, large sample": WARNS, "not a shift, large samples": WARNS,
     "not normal, small sample": STOPS, "not a shift, small sample": STOPS, "no answer": STOPS,
-    "significant": SIGNIFICANT, "not significant": NOT_SIGNIFICANT,
+    "significant": SIGNIFICANT, "not significant": NOT_SIGNIFICANT, "not significant, slower": NOT_SIGNIFICANT,
 }  # fmt: skip
 """What each outcome of a step means for the way; an outcome that is not here was not reached."""
+
+CONDITIONS: Final = (GOES_ON, WARNS, STOPS)
+"""What may come of a condition: with a search its p-value stands beside the risk of its row, not in words."""
 
 
 def protocol(result: xr.Dataset, ax: Axes | None = None) -> Axes:
@@ -48,6 +51,7 @@ def protocol(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     -------
     Axes
         Steps from left to right; right of them the speedup and the level it is significant at. A step that was not reached has no box.
+        Where levels were searched for, each row was judged at its own: its conditions stand beside their risk.
 
     Examples
     --------
@@ -82,17 +86,23 @@ def protocol(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 def _draw_way(ax: Axes, row: Row, cell: xr.Dataset) -> None:
     """Draw one benchmark's boxes."""
     pvalues, outcomes = cell["step_pvalue"].values.tolist(), cell["step_outcome"].values.tolist()
+    searched, risk = bool(cell["searched"]), 1 - float(cell["judged_level"])
     for place, (pvalue, outcome) in enumerate(zip(pvalues, outcomes, strict=True)):
         if outcome not in STATES:
             ax.text(place, row.y, "–", ha="center", va="center", fontsize=NOTE_SIZE, color=GREY)
             continue
         state = STATES[outcome]
         ax.add_patch(Rectangle((place - 0.48, row.y - 0.38), 0.96, 0.76, facecolor=FILLS[state], edgecolor="none", label=state))
+        if (
+            searched and state in CONDITIONS and not np.isnan(pvalue)
+        ):  # each row has a risk of its own, and no p is normal at one and not at another
+            outcome = f"{'>' if pvalue > risk else '≤'} {risk:.3g}"
         written = outcome if np.isnan(pvalue) else f"{pvalue:.3g}  {outcome}"
         ax.text(place, row.y, written, ha="center", va="center", fontsize=NOTE_SIZE)
 
 
 def _found(cell: xr.Dataset) -> str:
     """Write the speedup, and the level at which it is significant."""
-    level = f"{100 * float(cell['confidence_level']):g} %" if bool(cell["significant"]) else "no"
-    return f"{float(cell['speedup']):.3f}, {level}"
+    ratio = float(cell["speedup"])
+    level = f"{100 * float(cell['confidence_level']):g} %" if bool(cell["significant"]) else "no (slower)" if ratio < 1 else "no"
+    return f"{ratio:.3f}, {level}"

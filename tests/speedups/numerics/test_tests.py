@@ -8,6 +8,7 @@ from perfarray.speedups.numerics.tests import (
     CANNOT_CONCLUDE,
     NO,
     YES,
+    MeanSteps,
     conclude,
     mean_steps,
     mean_verdict,
@@ -80,6 +81,49 @@ def test_search(benchmarks, statistic):
     expected = [np.nan if search["alpha"] is None else search["alpha"] for search in searches]
     assert found.risk == pytest.approx(expected, abs=1e-12, nan_ok=True)
     assert found.not_found.tolist() == [search["why"].startswith(("cannot conclude", "not significant at risk 0.5")) for search in searches]
+
+
+@pytest.mark.parametrize("statistic", ["mean", "median"])
+def test_an_exhaustive_search_misses_no_risk(statistic):
+    """Of pairs of all sizes, every one that succeeds at some risk of a fine scan is found, at no larger risk; the tool misses some."""
+    rng = np.random.default_rng(12)
+    scan, missed = np.arange(0.01, 0.5001, 0.0025), 0
+    for n in (4, 10, 20, 31):
+        x, y = 1 + 0.05 * rng.lognormal(0, 0.3, (300, n)), rng.choice([0.97, 0.99, 1.0], (300, 1)) + 0.05 * rng.lognormal(0, 0.3, (300, n))
+        steps = STEPS[statistic](x, y)
+        turns = (steps.student, steps.welch, steps.equal_variances) if statistic == "mean" else (steps.mann_whitney,)
+        every = VERDICTS[statistic](type(steps)(*(part[:, None] for part in steps)), scan) == YES
+        least = np.where(every.any(axis=1), scan[every.argmax(axis=1)], np.nan)
+        found, tool = (conclude(lambda risk, s=steps: VERDICTS[statistic](s, risk), np.full(300, np.nan), how) for how in (turns, None))
+        seen = ~np.isnan(least)
+        assert (found.verdict[seen] == YES).all()
+        assert (found.risk[seen] < least[seen] + 0.01).all()  # rounded up to a whole percent, where that succeeds
+        here = found.verdict == YES
+        assert (VERDICTS[statistic](steps, found.risk)[here] == YES).all()
+        assert np.isnan(found.risk[~here]).all()
+        assert (found.not_found == ~here).all()
+        missed += (seen & (tool.verdict != YES)).sum()
+    assert missed > 0
+
+
+def test_what_an_exhaustive_search_reports():
+    """By hand, n = 10: p = .07 of normal samples to p = .20 gives .07; .0712 up to .0765 has no whole percent; none, and none at all."""
+    shape = np.ones(4)
+    p, normal = np.array([0.07, 0.0712, 0.30, 0.30]), np.array([0.2, 0.0765, 0.2, 0.005])
+    steps = MeanSteps(10 * shape, 10 * shape, normal, shape, shape, p, p)
+    found = conclude(lambda risk: mean_verdict(steps, risk), np.full(4, np.nan), (p, p, shape))
+    np.testing.assert_array_equal(found.risk, [0.07, 0.0712, np.nan, np.nan])
+    assert found.verdict.tolist() == [YES, YES, NO, CANNOT_CONCLUDE]
+    assert found.not_found.tolist() == [False, False, True, True]
+    np.testing.assert_array_equal(found.described, [0.07, 0.0712, 0.01, 0.01])
+
+
+def test_welch_takes_over_where_the_f_test_rejects():
+    """Student's p is .3, Welch's .05, the variances differ at .08: the smallest risk is .08."""
+    one = np.ones(1)
+    steps = MeanSteps(10 * one, 10 * one, one, one, 0.08 * one, 0.3 * one, 0.05 * one)
+    found = conclude(lambda risk: mean_verdict(steps, risk), np.full(1, np.nan), (steps.student, steps.welch, steps.equal_variances))
+    assert found.risk[0] == 0.08
 
 
 def test_search_only_where_no_risk_is_given():

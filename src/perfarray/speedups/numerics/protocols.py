@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perfarray.numerics.types import Floats, Mask, Texts
-from perfarray.speedups.numerics.tests import CANNOT_CONCLUDE, HIGHEST_RISK, LARGE, YES, MeanSteps, MedianSteps, Outcome, mean_pvalue
+from perfarray.speedups.numerics.tests import CANNOT_CONCLUDE, LARGE, YES, MeanSteps, MedianSteps, Outcome, mean_pvalue
 
 NO_ANSWER = "cannot conclude"
 STUDENT, WELCH, MANN_WHITNEY = "Student t", "Welch t", "Mann-Whitney"
@@ -65,37 +65,32 @@ class Protocol(NamedTuple):
     warned: Mask
 
 
-def describe_mean(steps: MeanSteps, found: Outcome) -> Protocol:
-    """Describe the way through the protocol for the mean went."""
-    risk = _followed(found.risk)
+def describe_mean(steps: MeanSteps, found: Outcome, slower: Mask) -> Protocol:
+    """Describe the way through the protocol for the mean went; `slower` says where the candidate is."""
+    risk = found.described
     normality = [
         _conditions(p, n, risk, ("normal", "not normal, large sample", "not normal, small sample"))
         for p, n in ((steps.normal_x, steps.n), (steps.normal_y, steps.m))
     ]
     reached = found.verdict != CANNOT_CONCLUDE
     equal = steps.equal_variances > risk
-    outcomes = [*normality, np.where(reached, np.where(equal, "equal variances", "unequal variances"), NOT_REACHED), _last(found)]
+    outcomes = [*normality, np.where(reached, np.where(equal, "equal variances", "unequal variances"), NOT_REACHED), _last(found, slower)]
     pvalue = np.where(reached, mean_pvalue(steps, risk), np.nan)
     pvalues = [steps.normal_x, steps.normal_y, np.where(reached, steps.equal_variances, np.nan), pvalue]
     test = np.where(reached, np.where(equal, STUDENT, WELCH), NO_ANSWER).astype(object)
     return _protocol(steps, found, (test, pvalue), _mean_warnings(steps, risk), (pvalues, outcomes))
 
 
-def describe_median(steps: MedianSteps, found: Outcome) -> Protocol:
-    """Describe the way through the protocol for the median went."""
-    risk = _followed(found.risk)
+def describe_median(steps: MedianSteps, found: Outcome, slower: Mask) -> Protocol:
+    """Describe the way through the protocol for the median went; `slower` says where the candidate is."""
+    risk = found.described
     smaller = np.minimum(steps.n, steps.m)
     shape = _conditions(steps.same_shape, smaller, risk, ("a shift", "not a shift, large samples", "not a shift, small sample"))
     reached = found.verdict != CANNOT_CONCLUDE
     pvalue = np.where(reached, steps.mann_whitney, np.nan)
     test = np.where(reached, MANN_WHITNEY, NO_ANSWER).astype(object)
-    outcomes = [shape, _last(found)]
+    outcomes = [shape, _last(found, slower)]
     return _protocol(steps, found, (test, pvalue), _median_warnings(steps, risk), ([steps.same_shape, pvalue], outcomes))
-
-
-def _followed(risk: Floats) -> Floats:
-    """Return the risk at which the protocol is described: where none was found, the highest, at which the search gave up."""
-    return np.where(np.isnan(risk), HIGHEST_RISK, risk)
 
 
 def _conditions(pvalue: Floats, n: Floats, risk: Floats, words: tuple[str, str, str]) -> Texts:
@@ -104,9 +99,9 @@ def _conditions(pvalue: Floats, n: Floats, risk: Floats, words: tuple[str, str, 
     return np.select(cases, [NOT_REACHED, "no answer", *words[:2]], words[2]).astype(object)
 
 
-def _last(found: Outcome) -> Texts:
+def _last(found: Outcome, slower: Mask) -> Texts:
     """Return in words what the last step found."""
-    words = np.where(found.verdict == YES, "significant", "not significant")
+    words = np.where(found.verdict == YES, "significant", np.where(slower, "not significant, slower", "not significant"))
     return np.where(found.verdict == CANNOT_CONCLUDE, NOT_REACHED, words).astype(object)
 
 
@@ -136,7 +131,7 @@ def _protocol(
         warnings[cell] = JOINT.join(compress(WARNINGS[statistic], applies[cell]))
         sizes = int(steps.n[cell]), int(steps.m[cell])
         taken = [*zip(STEPS[statistic], step_pvalue[cell].tolist(), step_outcome[cell].tolist(), strict=True)]
-        sentences[cell] = _sentence(sizes, float(found.risk[cell]), taken, str(last[0][cell]))
+        sentences[cell] = _sentence(sizes, (float(found.risk[cell]), float(found.described[cell])), taken, str(last[0][cell]))
     return Protocol(*last, warnings, sentences, step_pvalue, step_outcome, applies)
 
 
@@ -148,12 +143,12 @@ TESTS = {
 }
 
 
-def _sentence(sizes: tuple[int, int], risk: float, taken: list[tuple[str, float, str]], test: str) -> str:
+def _sentence(sizes: tuple[int, int], risks: tuple[float, float], taken: list[tuple[str, float, str]], test: str) -> str:
     """Tell one cell's way through the protocol."""
     begin = f"n = {sizes[0]} (baseline) and {sizes[1]} (candidate)"
     if 0 in sizes:
         return f"{begin}; nothing to compare"
-    at = _followed(np.asarray(risk)).item()
+    risk, at = risks
     parts = [f"{TESTS[name]}: p = {p:.3g}, {outcome}" for name, p, outcome in taken[:-1] if outcome != NOT_REACHED]
     _, p, outcome = taken[-1]
     end = f"{test}, one-sided: p = {p:.3g}, {outcome}"

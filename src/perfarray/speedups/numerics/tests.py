@@ -3,7 +3,7 @@
 The last axis is the sample; NaN is "not measured".
 
 The p-values of all steps are found first: they do not depend on the risk. Then the protocol is followed at one risk, or the smallest
-risk at which it succeeds is searched for.
+risk at which it succeeds is searched for, everywhere or as the original tool does.
 """
 
 from collections.abc import Callable
@@ -49,11 +49,12 @@ class MedianSteps(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The verdict, the risk it was reached at (NaN: none was found), and whether a search failed at the highest risk."""
+    """The verdict, the risk it was reached at (NaN: none was found), whether a search found none, and the risk that words speak of."""
 
     verdict: Integers
     risk: Floats
     not_found: Mask
+    described: Floats
 
 
 class _Moments(NamedTuple):
@@ -179,12 +180,10 @@ def _verdict(usable: Mask, pvalue: Floats, risk: Floats) -> Integers:
     return np.where(usable & ~np.isnan(pvalue), decided, CANNOT_CONCLUDE).astype(np.int8)
 
 
-def conclude(verdict_at: Callable[[Floats], Integers], risk: Floats) -> Outcome:
-    """Follow a protocol at the risks given; where none is (NaN), search for the smallest at which it succeeds.
+def conclude(verdict_at: Callable[[Floats], Integers], risk: Floats, turns: tuple[Floats, ...] | None = None) -> Outcome:
+    """Follow a protocol at the risks given; where none is (NaN), search for the smallest from 0.01 to 0.5 at which it succeeds.
 
-    The search is the original tool's: 0.01; then 0.5; then bisection, which stops at a width of 0.01; the risk is rounded up to a whole
-    percent, and the protocol followed once more there, which decides. A condition tested at a larger risk fails more easily, so success
-    is not monotone in the risk, and the last word may be no.
+    A condition tested at a larger risk fails more easily, so success is not monotone in the risk.
 
     Parameters
     ----------
@@ -192,26 +191,59 @@ def conclude(verdict_at: Callable[[Floats], Integers], risk: Floats) -> Outcome:
         What the protocol says at an array of risks, one per cell.
     risk : array
         Risks, NaN where they are to be searched for.
+    turns : tuple of array, optional
+        The p-values from which on the protocol may succeed: the search tries all of them and misses no risk. Default: the original tool's
+        search, which does.
 
     Returns
     -------
     Outcome
-        Where the highest risk, 0.5, gives no conclusion, the risk is NaN; where it gives a no, the smallest, 0.01, is reported.
+        Without a success the risk is NaN (in the tool's search 0.01, where 0.5 gives a no), and no conclusion is one at every risk.
     """
     searched = np.isnan(risk)
-    lowest, highest = np.full(risk.shape, LOWEST_RISK), np.full(risk.shape, HIGHEST_RISK)
+    found = _bisected(verdict_at, risk.shape) if turns is None else _smallest(verdict_at, turns, risk.shape)
+    verdict = np.where(searched, found.verdict, verdict_at(np.where(searched, LOWEST_RISK, risk))).astype(np.int8)
+    described = np.where(searched, found.described, risk)
+    return Outcome(verdict, np.where(searched, found.risk, risk), searched & found.not_found, described)
+
+
+def _smallest(verdict_at: Callable[[Floats], Integers], turns: tuple[Floats, ...], shape: tuple[int, ...]) -> Outcome:
+    """Return the smallest risk at which a protocol succeeds, rounded up to a whole percent where it succeeds there, too.
+
+    Success begins where a p-value of the last test, or of the one that chooses it, is reached, and nowhere else.
+    """
+    lowest = np.full(shape, LOWEST_RISK)
+    least = np.full(shape, np.nan)
+    with np.errstate(invalid="ignore"):
+        for turn in (lowest, *turns):
+            risk = np.maximum(turn, LOWEST_RISK)
+            least = np.fmin(least, np.where((verdict_at(risk) == YES) & (risk <= HIGHEST_RISK), risk, np.nan))
+        # Levels are written with two digits, or with ten where no whole percent is near.
+        for digits in (10, 2):
+            rounded = np.ceil(np.round(least * 10**digits, 6)) / 10**digits
+            least = np.where((verdict_at(rounded) == YES) & (rounded <= HIGHEST_RISK), rounded, least)
+    none = np.isnan(least)
+    described = np.where(none, LOWEST_RISK, least)
+    return Outcome(verdict_at(described), least, none, described)
+
+
+def _bisected(verdict_at: Callable[[Floats], Integers], shape: tuple[int, ...]) -> Outcome:
+    """Search as the original tool does: 0.01; then 0.5; then bisection, which stops at a width of 0.01.
+
+    The risk is rounded up to a whole percent, and the protocol followed once more there, which decides: the last word may be no.
+    """
+    lowest, highest = np.full(shape, LOWEST_RISK), np.full(shape, HIGHEST_RISK)
     at_lowest, at_highest = verdict_at(lowest), verdict_at(highest)
     low, high = lowest, highest
     while float(np.max(high - low, initial=0.0)) > RISK_STEP:  # the same six halvings in every cell
         middle = (low + high) / 2
         succeeds = verdict_at(middle) == YES
         low, high = np.where(succeeds, low, middle), np.where(succeeds, middle, high)
-    found = np.where((at_lowest == YES) | (at_highest == NO), LOWEST_RISK, np.ceil(100 * high) / 100)
-    not_found = searched & (at_lowest != YES) & (at_highest != YES)
-    risk = np.where(searched, found, risk)
-    no_risk = searched & (at_lowest != YES) & (at_highest == CANNOT_CONCLUDE)
-    verdict = np.where(no_risk, CANNOT_CONCLUDE, verdict_at(risk)).astype(np.int8)
-    return Outcome(verdict, np.where(no_risk, np.nan, risk), not_found)
+    risk = np.where((at_lowest == YES) | (at_highest == NO), LOWEST_RISK, np.ceil(100 * high) / 100)
+    none = (at_lowest != YES) & (at_highest == CANNOT_CONCLUDE)
+    verdict = np.where(none, CANNOT_CONCLUDE, verdict_at(risk)).astype(np.int8)
+    not_found = (at_lowest != YES) & (at_highest != YES)
+    return Outcome(verdict, np.where(none, np.nan, risk), not_found, np.where(none, HIGHEST_RISK, risk))
 
 
 class Overall(NamedTuple):
