@@ -20,6 +20,10 @@ MARKS: Final = ("warmup", "censored", "failed", "copied")
 LOOPS: Final = "loops"
 """Coordinate: how many times what a value states was run to take it (loops, iterations): taking it costs so many times a stored time."""
 
+CENSORED: Final = "censored"
+CENSORED_AT: Final = "censored_at"
+"""The coordinate (or variable) that says at which limit a run was stopped, in the units of the values."""
+
 UNKNOWN: Final = "unknown"
 """A descriptor nobody wrote down (never NaN: `groupby` would drop it silently)."""
 

@@ -29,6 +29,7 @@ def compare(
     n_resamples: int = 1000,
     rng: Rng = None,
     correction: str | None = None,
+    censored: str = "bound",
     across: str = BENCHMARK,
     shared: str | tuple[str, ...] | None = None,
     paired: str | None = None,
@@ -52,6 +53,9 @@ def compare(
         For asking many benchmarks at once: Holm keeps the chance of any false verdict at the error rate (intervals: Bonferroni's),
         Benjamini and Hochberg the share of false verdicts (intervals: Benjamini and Yekutieli's). The family is the benchmarks of one
         candidate; the suite row stands outside it.
+    censored : {"bound", "drop"}
+        Runs stopped at a limit count as at least that (rates: at most), and only the verdicts that stay true whatever they would have
+        taken are given; or they are left out, which flatters. The limit is the coordinate `censored_at`, else the value of the run.
     across : str
         The dim the suite row averages over; without it the suite is the one benchmark.
     shared : str or tuple of str, optional
@@ -103,7 +107,8 @@ def compare(
     """
     return compare_systems(times, baseline, Request(
         dim=dim, levels=levels, threshold=threshold, band=band, confidence_level=confidence_level, method=method, df=df, resample=resample,
-        n_resamples=n_resamples, rng=rng, correction=correction, across=across, shared=shared, paired=paired, metric=metric,
+        n_resamples=n_resamples, rng=rng, correction=correction, censored=censored, across=across, shared=shared, paired=paired,
+        metric=metric,
     ))  # fmt: skip
 
 
@@ -119,5 +124,6 @@ def compare_systems(times: Data, baseline: object, request: Request) -> xr.Datas
         shared=request.shared,
         positive="a comparison",
         positive_at=0 if request.resample is None else -1,
+        censored=request.censored,
     )
     return describe(compute(pair, request), pair, request)

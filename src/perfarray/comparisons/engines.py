@@ -45,7 +45,8 @@ def compute(pair: Pair, request: Request) -> Computed:
         shared=pair.jointly,
         band=request.band,
     )
-    result = _by_redrawing(pair, request, rules) if request.draws else _by_means(means, request.across, rules)
+    known = _known(pair, request.across)
+    result = _by_redrawing(pair, request, rules, known) if request.draws else _by_means(means, request.across, rules, known)
     return Computed(result, incomplete)
 
 
@@ -70,19 +71,28 @@ def _with_dim(array: xr.DataArray, across: str) -> xr.DataArray:
     return array.expand_dims({across: 1}).assign_coords({across: [0]})
 
 
-def _by_means(means: list[xr.DataArray], across: str, rules: Rules) -> xr.Dataset:
+def _known(pair: Pair, across: str) -> list[xr.DataArray]:
+    """Return what stopped runs leave known of the ratios along the benchmarks; nothing where none were stopped."""
+    if not pair.bounded:
+        return []
+    sides = [side if across in side.dims else _with_dim(side, across) for side in pair.bounds]
+    return [side.chunk({across: -1}) if is_chunked(side) else side for side in sides]
+
+
+def _by_means(means: list[xr.DataArray], across: str, rules: Rules, known: list[xr.DataArray]) -> xr.Dataset:
     """Compare by formulas of unit means."""
     return apply(
         partial(compare_units, rules=rules),
         *means,
-        core=[[across, UNITS_DIM], [across, UNITS_DIM]],
+        *known,
+        core=[[across, UNITS_DIM], [across, UNITS_DIM], *([across] for _ in known)],
         outputs=_outputs(across),
         coords={across: means[0][across].values.tolist()},
         attrs={"df": rules.df},
     )
 
 
-def _by_redrawing(pair: Pair, request: Request, rules: Rules) -> xr.Dataset:
+def _by_redrawing(pair: Pair, request: Request, rules: Rules, known: list[xr.DataArray]) -> xr.Dataset:
     """Compare by the bootstrap, which needs all timings and not unit means alone."""
     across, nest, outputs = request.across, pair.candidate.levels, _outputs(request.across)
     check_across(across, nest)
@@ -100,7 +110,8 @@ def _by_redrawing(pair: Pair, request: Request, rules: Rules) -> xr.Dataset:
         *sides,
         cells,
         groups,
-        core=[[across, *nest], [across, *nest], [across], []],
+        *known,
+        core=[[across, *nest], [across, *nest], [across], [], *([across] for _ in known)],
         outputs=outputs,
         coords={across: sides[0][across].values.tolist()},
         attrs=plan.attrs,

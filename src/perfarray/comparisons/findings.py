@@ -1,12 +1,12 @@
 """What a comparison says of itself: its attrs, its labels, its notes."""
 
-import numpy as np
 import xarray as xr
 
 from perfarray.comparisons.engines import Computed
 from perfarray.comparisons.request import Request
 from perfarray.timings.across import UNMATCHED, name_suites
 from perfarray.timings.apply import data_label, is_chunked
+from perfarray.timings.censored import ONLY_WORSE
 from perfarray.timings.notes import Note, noted
 from perfarray.timings.pairs import Pair
 from perfarray.timings.units import UNITS
@@ -21,13 +21,13 @@ def describe(computed: Computed, pair: Pair, request: Request) -> xr.Dataset:
     attrs |= {"benchmarks": f"shared: {' '.join(pair.shared)}" if pair.jointly else "independent (assumed)"}
     attrs |= {"paired": request.paired} if request.paired else {}
     result.attrs = attrs | result.attrs
-    notes = [*pair.notes, pair.candidate.selected]
+    notes = [*pair.notes, pair.candidate.selected, pair.stopped_note(ONLY_WORSE)]
     if across in result["estimate"].dims:
         if not is_chunked(result["estimate"]):
-            unmatched = dict.fromkeys([*pair.unmatched, *_absent(result["estimate"], across)])
+            unmatched = dict.fromkeys([*pair.unmatched, *_absent(result["n"], across)])
             result.attrs |= {UNMATCHED: ", ".join(unmatched)} if unmatched else {}
         # An attribute says it, and no note: who compares benchmark by benchmark has not asked for the suite row.
-        name_suites(result, pair.candidate, result["estimate"].notnull(), across)
+        name_suites(result, pair.candidate, result["n"] > 0, across)
     if computed.incomplete:
         result.attrs["n_incomplete_units"] = computed.incomplete
         text = f"{computed.incomplete} shared units ({nest[0]}) lack some benchmarks and are left out of the suite row"
@@ -52,7 +52,7 @@ def _as_given(result: xr.Dataset, pair: Pair, across: str) -> xr.Dataset:
     return result.assign_coords(labels).transpose(*dims)
 
 
-def _absent(estimate: xr.DataArray, across: str) -> list[str]:
+def _absent(n: xr.DataArray, across: str) -> list[str]:
     """Return the benchmarks that some candidate or the baseline lacks."""
-    absent = np.isnan(estimate.values).any(axis=tuple(i for i, dim in enumerate(estimate.dims) if dim != across))
-    return [str(label) for label in estimate[across].values[absent]]
+    absent = (n.values == 0).any(axis=tuple(i for i, dim in enumerate(n.dims) if dim != across))
+    return [str(label) for label in n[across].values[absent]]

@@ -7,11 +7,12 @@ import xarray as xr
 from perfarray.numerics.bootstrap_intervals import mean_by_draws, ratio_by_draws
 from perfarray.numerics.intervals import BOOTSTRAP_METHODS, DF_RULES, MEAN_METHODS, METHODS, RATIO_METHODS, mean_by_units, ratio_by_units
 from perfarray.timings.apply import Output, apply
+from perfarray.timings.censored import ONLY_WORSE, bound_interval
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import noted
-from perfarray.timings.pairs import resolve_pair
+from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resampling import Resample, check_no_resampling, check_resampling
-from perfarray.timings.resolve import Data, resolve
+from perfarray.timings.resolve import Data, Timings, resolve
 from perfarray.timings.streams import Rng, cell_keys
 from perfarray.timings.units import UNITS
 from perfarray.timings.validation import check_choice, check_confidence_level
@@ -27,6 +28,7 @@ def mean_interval(
     resample: Resample = None,
     n_resamples: int = 1000,
     rng: Rng = None,
+    censored: str = "bound",
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
     """Estimate the mean with an interval that respects the nest.
@@ -79,13 +81,13 @@ def mean_interval(
     """
     check_choice(method, "method", MEAN_METHODS + BOOTSTRAP_METHODS)
     level = check_confidence_level(confidence_level)
-    data = resolve(times, metric, levels)
+    data = resolve(times, metric, levels, censored=censored)
     attrs = data.describe() | {"result": "mean_interval", "method": method, "confidence_level": level}
     if method not in BOOTSTRAP_METHODS:
         check_no_resampling(method, resample)
         kernel = partial(mean_by_units, levels=len(data.levels), method=method, level=level)
         result = apply(kernel, data.array, core=[data.levels], outputs=_mean_outputs(data.units), attrs=attrs)
-        return noted(result, *data.notes, data.selected, checks=(UNITS,))
+        return _bounded(result, data, (UNITS,))
     plan = check_resampling(data, resample, n_resamples, rng)
     result = apply(
         partial(mean_by_draws, draws=plan.draws, flat=plan.flat, method=method, level=level),
@@ -95,7 +97,14 @@ def mean_interval(
         outputs=_mean_outputs(data.units),
         attrs=attrs | plan.attrs,
     )
-    return noted(result, *data.notes, data.selected, checks=(UNITS, "resampling"))
+    return _bounded(result, data, (UNITS, "resampling"))
+
+
+def _bounded(result: xr.Dataset, data: Timings, checks: tuple[str, ...]) -> xr.Dataset:
+    """Open the limits of means towards what stopped runs leave unknown, and tell what there is to say."""
+    result = bound_interval(result, data.bounds) if data.bounded else result
+    note = data.stopped_note("the limit of the mean towards what they would have been is open, and the estimate a bound")
+    return noted(result, *data.notes, data.selected, note, checks=checks)
 
 
 def _mean_outputs(units: str) -> dict[str, Output]:
@@ -120,6 +129,7 @@ def ratio_interval(
     n_resamples: int = 1000,
     rng: Rng = None,
     paired: str | None = None,
+    censored: str = "bound",
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
     """Estimate how many times the baseline's mean each candidate's mean is, with a confidence set.
@@ -187,7 +197,9 @@ def ratio_interval(
     level = check_confidence_level(confidence_level)
     positive = f"the log of a ratio (method={method!r})" if METHODS[method].logs else ""
     at = 0 if resample is None else -1
-    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive=positive, positive_at=at)
+    pair = resolve_pair(
+        times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive=positive, positive_at=at, censored=censored
+    )
     attrs = pair.describe() | {"result": "ratio_interval", "method": method, "confidence_level": level}
     attrs |= {"paired": paired} if paired else {}
     sides, nest, pairs = [pair.candidate.array, pair.baseline.array], pair.candidate.levels, paired is not None
@@ -195,7 +207,7 @@ def ratio_interval(
         check_no_resampling(method, resample)
         kernel = partial(ratio_by_units, levels=len(nest), paired=pairs, method=method, df_rule=df, level=level)
         result = apply(kernel, *sides, core=[nest, nest], outputs=ratio_outputs(), attrs=attrs | {"df": df})
-        return noted(result, *pair.notes, pair.candidate.selected, checks=(UNITS,))
+        return _with_bounds(result, pair, (UNITS,))
     plan = check_resampling(pair.candidate, resample, n_resamples, rng, joint=pairs)
     result = apply(
         partial(ratio_by_draws, levels=len(nest), draws=plan.draws, flat=plan.flat, paired=pairs, method=method, level=level),
@@ -205,7 +217,13 @@ def ratio_interval(
         outputs=ratio_outputs(),
         attrs=attrs | plan.attrs,
     )
-    return noted(result, *pair.notes, pair.candidate.selected, checks=(UNITS, "resampling"))
+    return _with_bounds(result, pair, (UNITS, "resampling"))
+
+
+def _with_bounds(result: xr.Dataset, pair: Pair, checks: tuple[str, ...]) -> xr.Dataset:
+    """Open the limits towards what stopped runs leave unknown, and tell what there is to say."""
+    result = bound_interval(result, pair.bounds) if pair.bounded else result
+    return noted(result, *pair.notes, pair.candidate.selected, pair.stopped_note(ONLY_WORSE), checks=checks)
 
 
 def ratio_outputs() -> dict[str, Output]:

@@ -34,6 +34,7 @@ def pairwise(
     n_resamples: int = 1000,
     rng: Rng = None,
     correction: str | None = None,
+    censored: str = "bound",
     across: str = BENCHMARK,
     shared: str | tuple[str, ...] | None = None,
     paired: str | None = None,
@@ -47,7 +48,7 @@ def pairwise(
         Timings; dims that are not levels broadcast.
     dim : str
         The dim whose labels are compared.
-    levels, threshold, band, confidence_level, method, df, resample, n_resamples, rng, correction, across, shared, paired, metric
+    levels, threshold, band, confidence_level, method, df, resample, n_resamples, rng, correction, censored, across, shared, paired, metric
         As for `compare`; a correction's family is the benchmarks of one pair.
 
     Returns
@@ -76,7 +77,7 @@ def pairwise(
     request = Request(
         dim=dim, levels=levels, threshold=threshold, band=band, confidence_level=confidence_level, method=method, df=df, resample=resample,
         n_resamples=n_resamples, rng=str(describe_key(key_of(rng))[RNG_KEY]), correction=correction,
-        across=across, shared=shared, paired=paired, metric=metric,
+        censored=censored, across=across, shared=shared, paired=paired, metric=metric,
     )  # fmt: skip
     results: list[xr.Dataset] = []
     with collecting() as gathered:

@@ -8,21 +8,22 @@ from perfarray.numerics.bootstrap_samples import Pairing, flattened, ratio_boots
 from perfarray.numerics.intervals import BOUNDED, Ratio, RatioSet
 from perfarray.numerics.ratio_tests import certainly_inside
 from perfarray.numerics.types import Floats, Integers, Mask
-from perfarray.numerics.verdicts import Comparison, Evidence, Rules, SuiteRatio, Tests, judge
+from perfarray.numerics.verdicts import Comparison, Evidence, Known, Rules, SuiteRatio, Tests, judge
 
 
 def compare_draws(
-    new: Floats, old: Floats, cells: Integers, groups: Integers, *, rules: Rules, draws: Draws, joint: int, flat: bool
+    new: Floats, old: Floats, cells: Integers, groups: Integers, *known: Mask, rules: Rules, draws: Draws, joint: int, flat: bool
 ) -> Comparison:
     """Compare timings (..., benchmarks, n_L, ..., n_1) of two systems by redrawing them, and decide.
 
     `cells` (..., benchmarks) and `groups` (...) say where random numbers come from; `joint` levels are shared by the benchmarks; `flat`
-    ignores the nest.
+    ignores the nest; `known` is what stopped runs leave known of the ratios.
     """
     levels = new.ndim - cells.ndim
     values = [spread(flattened(side, levels, flat), cells.shape, len(draws.drawn)) for side in (new, old)]
     pair = Pairing(values[0], values[1], cells, rules.paired)
-    return judge(evidence_of_draws(pair, np.broadcast_to(groups, cells.shape[:-1]), rules, draws, joint), rules)
+    evidence = evidence_of_draws(pair, np.broadcast_to(groups, cells.shape[:-1]), rules, draws, joint)
+    return judge(evidence, rules, Known(*known) if known else None)
 
 
 def evidence_of_draws(pair: Pairing, groups: Integers, rules: Rules, draws: Draws, joint: int) -> Evidence:

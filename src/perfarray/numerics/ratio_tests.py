@@ -15,12 +15,12 @@ from perfarray.numerics.intervals import (
 )
 from perfarray.numerics.levels import UnitSummary, summarise_units
 from perfarray.numerics.types import Floats, Mask
-from perfarray.numerics.verdicts import Comparison, Evidence, Rules, SuiteRatio, Tests, judge
+from perfarray.numerics.verdicts import Comparison, Evidence, Known, Rules, SuiteRatio, Tests, judge
 
 
-def compare_units(new: Floats, old: Floats, *, rules: Rules) -> Comparison:
-    """Compare unit means (..., benchmarks, units) of two systems, and decide."""
-    return judge(evidence_of_units(new, old, rules), rules)
+def compare_units(new: Floats, old: Floats, *known: Mask, rules: Rules) -> Comparison:
+    """Compare unit means (..., benchmarks, units) of two systems, and decide; `known` is what stopped runs leave known of the ratios."""
+    return judge(evidence_of_units(new, old, rules), rules, Known(*known) if known else None)
 
 
 def evidence_of_units(new: Floats, old: Floats, rules: Rules) -> Evidence:

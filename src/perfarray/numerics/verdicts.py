@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perfarray.numerics.intervals import BOUNDED, RatioSet
+from perfarray.numerics.intervals import AT_LEAST, AT_MOST, BOUNDED, EXCLUSIVE, UNBOUNDED, RatioSet
 from perfarray.numerics.types import Floats, Mask, Texts
 
 FASTER, SLOWER, EQUIVALENT, INCONCLUSIVE = "faster", "slower", "equivalent", "inconclusive"
@@ -69,6 +69,13 @@ class Evidence(NamedTuple):
     suite: SuiteRatio
 
 
+class Known(NamedTuple):
+    """Along the benchmarks, where stopped runs leave the ratio of means known only as at least, or at most, what their limits give."""
+
+    at_least: Mask
+    at_most: Mask
+
+
 class Comparison(NamedTuple):
     """Along the benchmarks, and for the whole suite."""
 
@@ -92,15 +99,16 @@ class Comparison(NamedTuple):
     suite_verdict: Texts
 
 
-def judge(evidence: Evidence, rules: Rules) -> Comparison:
+def judge(evidence: Evidence, rules: Rules, known: Known | None = None) -> Comparison:
     """Turn what an engine found into verdicts, and into intervals at the levels that belong to them."""
+    evidence = evidence if known is None else bounded_evidence(evidence, known)
     alpha = 1 - rules.confidence_level
     tests, suite = evidence.tests, evidence.suite
     outside, inside = adjust(tests.two_sided, rules.correction), adjust(tests.inside, rules.correction)
     level = interval_level(tests.two_sided, outside, alpha, rules.correction)
     limits = evidence.limits(level)
     verdict = decide(tests, outside <= alpha, inside <= alpha / 2, rules.better)
-    verdict[limits.kind != BOUNDED] = INCONCLUSIVE
+    verdict[(limits.kind == EXCLUSIVE) | (limits.kind == UNBOUNDED)] = INCONCLUSIVE
     return Comparison(
         estimate=evidence.estimate,
         lower=limits.lower,
@@ -121,6 +129,39 @@ def judge(evidence: Evidence, rules: Rules) -> Comparison:
         suite_benchmarks=suite.benchmarks,
         suite_verdict=decide_by_limits(suite, rules),
     )
+
+
+def bounded_evidence(evidence: Evidence, known: Known) -> Evidence:
+    """Keep what stays true whatever the stopped runs would have taken: one side of a bound, nothing of a ratio of two bounds."""
+    at_least, at_most = known
+    below, above, inside = evidence.tests
+    tests = Tests(
+        np.where(at_least & ~np.isnan(below), 1.0, below),
+        np.where(at_most & ~np.isnan(above), 1.0, above),
+        np.where((at_least | at_most) & ~np.isnan(inside), 1.0, inside),
+    )
+
+    def limits(level: Floats) -> RatioSet:
+        return open_set(evidence.limits(level), known)
+
+    suite, counted = evidence.suite, ~np.isnan(evidence.estimate)
+    over = Known(*((side & counted).any(axis=-1) for side in known))
+    lower, upper, _ = open_set(RatioSet(suite.lower, suite.upper, np.full(suite.lower.shape, BOUNDED, dtype=object)), over)
+    suite = suite._replace(estimate=np.where(over.at_least & over.at_most, np.nan, suite.estimate), lower=lower, upper=upper)
+    estimate = np.where(at_least & at_most, np.nan, evidence.estimate)
+    return evidence._replace(estimate=estimate, tests=tests, limits=limits, suite=suite)
+
+
+def open_set(found: RatioSet, known: Known) -> RatioSet:
+    """Open the limits of ratios of positive values towards what is not known."""
+    at_least, at_most = known
+    has = ~np.isnan(found.lower)
+    plain = found.kind == BOUNDED
+    kind = np.where(at_least, AT_LEAST, np.where(at_most, AT_MOST, found.kind))
+    kind = np.where((at_least | at_most) & (~plain | (at_least & at_most)), UNBOUNDED, kind)
+    lower = np.where(has & at_most, 0.0, found.lower)
+    upper = np.where(has & at_least, np.inf, found.upper)
+    return RatioSet(lower, upper, np.where(has, kind, found.kind))
 
 
 def decide(tests: Tests, outside: Mask, inside: Mask, better: str) -> Texts:

@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import ITERATION, LEVELS, MARKS
+from perfarray.conventions import CENSORED, ITERATION, LEVELS, MARKS
 from perfarray.numerics.levels import count_repetitions
 from perfarray.timings.apply import LEVEL, Output, apply, is_chunked
 from perfarray.timings.metrics import over_metrics
@@ -57,7 +57,7 @@ def counts(times: Data, *, levels: str | tuple[str, ...] | None = None, metric: 
         coords={LEVEL: list(data.levels)},
         attrs=data.describe() | {"result": "counts"},
     )
-    return noted(result, *data.notes)
+    return noted(result, *(note for note in data.notes if note.code != CENSORED))  # it counts, and flatters nobody
 
 
 def merge_level(times: Data, level: str) -> Data:

@@ -1,12 +1,15 @@
 """Two systems side by side: a label and its baseline, or two timings objects, matched by label."""
 
 from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple, cast
 
 import numpy as np
 import xarray as xr
 
+from perfarray.conventions import CENSORED
+from perfarray.timings.censored import Bounds, ratio_bounds, stopped_note
 from perfarray.timings.notes import Note
 from perfarray.timings.resolve import Data, Timings, resolve
 from perfarray.timings.validation import listed
@@ -32,6 +35,21 @@ class Pair(NamedTuple):
         """Whether the benchmarks share their independent units."""
         return self.candidate.levels[0] in self.candidate.shared
 
+    @property
+    def bounded(self) -> bool:
+        """Whether runs of either side were stopped and count as their limits."""
+        return self.candidate.bounded or self.baseline.bounded
+
+    @property
+    def bounds(self) -> Bounds:
+        """Of every cell, whether stopped runs leave the ratio candidate / baseline of means known only as a bound."""
+        return ratio_bounds(self.candidate.bounds, self.baseline.bounds)
+
+    def stopped_note(self, consequence: str) -> Note | None:
+        """Say how many runs were stopped on either side, and what follows; None where none were."""
+        numbers = {"candidate": self.candidate.n_stopped, "baseline": self.baseline.n_stopped}
+        return stopped_note(numbers, self.candidate.better, consequence) if self.bounded else None
+
     def describe(self) -> dict[str, Hashable]:
         """Return the attrs of a comparison."""
         return dict(self.attrs)
@@ -48,14 +66,23 @@ def resolve_pair(
     shared: str | Sequence[str] | None = None,
     positive: str = "",
     positive_at: str | int = 0,
+    censored: str = "drop",
 ) -> Pair:
     """Split `times` at the label `baseline`, or match it with another timings object, by label on dims that are not levels.
 
     `paired` brings the units of the outermost level side by side; the other choices are those of `resolve`.
     """
-    candidate = resolve(times, metric, levels, shared=shared, positive=positive, positive_at=positive_at)
+    choose = partial(resolve, positive=positive, positive_at=positive_at, censored=censored)
+    candidate = choose(times, metric, levels, shared=shared)
     if isinstance(baseline, xr.DataArray | xr.Dataset):
-        other = resolve(baseline, _same_metric(baseline, metric, candidate), candidate.levels, positive=positive, positive_at=positive_at)
+        other = resolve(
+            baseline,
+            _same_metric(baseline, metric, candidate),
+            candidate.levels,
+            positive=positive,
+            positive_at=positive_at,
+            censored=censored,
+        )
         pair = _pair_of_objects(candidate, other, dim)
     else:
         pair = _split(candidate, baseline, dim)
@@ -66,6 +93,7 @@ def resolve_pair(
 def _describe(pair: Pair, baseline: object) -> dict[str, Hashable]:
     """Return what the attrs of a comparison say of its two sides."""
     attrs = Timings.describe(pair.candidate)
+    attrs |= {CENSORED: "bound"} if pair.bounded else {}
     for mark, number in pair.baseline.left_out.items():
         attrs[f"n_{mark}"] = number + int(cast(int, attrs.get(f"n_{mark}", 0)))
     uncounted = dict.fromkeys((*pair.candidate.uncounted, *pair.baseline.uncounted))
@@ -87,7 +115,9 @@ def _split(candidate: Timings, baseline: object, dim: str | None) -> Pair:
         raise ValueError(f"nothing to compare with: {baseline!r} is the only label along {dim!r}")
     old = array.isel({dim: int(np.flatnonzero(is_baseline)[0])}, drop=True)
     new = array.isel({dim: np.flatnonzero(~is_baseline)})
-    return Pair(candidate._replace(array=new), Timings(_bare(old), nest, {}), dim, (), candidate.notes)
+    return Pair(
+        candidate._replace(array=new), Timings(_bare(old, candidate.bounded), nest, {}, bounded=candidate.bounded), dim, (), candidate.notes
+    )
 
 
 def _dim_with(array: xr.DataArray, dim: str, label: object, nest: Sequence[str]) -> str:
@@ -128,7 +158,7 @@ def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> 
         raise ValueError(f"units differ: the data are in {candidate.units!r}, the baseline in {baseline.units!r}; convert one of them")
     if candidate.better != baseline.better:
         raise ValueError(f"better differs: {candidate.better!r} in the data, {baseline.better!r} in the baseline")
-    new, old = candidate.array, _bare(baseline.array)
+    new, old = candidate.array, _bare(baseline.array, baseline.bounded)
     unmatched: list[tuple[str, str]] = []
     for name in [name for name in new.dims if name in old.dims and name not in candidate.levels]:
         here, there = new[name].values.tolist(), old[name].values.tolist()
@@ -152,9 +182,10 @@ def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> 
     return Pair(candidate._replace(array=new), baseline._replace(array=old), dim, names, notes)
 
 
-def _bare(array: xr.DataArray) -> xr.DataArray:
-    """Drop the coordinates that are not labels: those of the baseline do not describe the answer."""
-    return array.reset_coords([name for name in array.coords if name not in array.dims], drop=True)
+def _bare(array: xr.DataArray, bounded: bool) -> xr.DataArray:
+    """Drop the coordinates that are not labels, but the mark of stopped runs: those of the baseline do not describe the answer."""
+    kept = (*array.dims, CENSORED) if bounded else array.dims
+    return array.reset_coords([name for name in array.coords if name not in kept], drop=True)
 
 
 def match_units(pair: Pair, paired: str) -> Pair:

@@ -6,10 +6,11 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import BETTER, LEVELS, LOWER, MARKS, METRIC, TIME
+from perfarray.conventions import BETTER, CENSORED, CENSORED_AT, LEVELS, LOWER, MARKS, METRIC, TIME
 from perfarray.timings.apply import is_chunked
+from perfarray.timings.censored import CHOICES, Bounds, bounds_of, left_out_note, nothing, stopped_note, with_limits
 from perfarray.timings.notes import Note
-from perfarray.timings.validation import listed
+from perfarray.timings.validation import check_choice, listed
 from perfarray.timings.values import check_direction, check_positive, finite
 
 Data = xr.DataArray | xr.Dataset
@@ -25,6 +26,26 @@ class Timings(NamedTuple):
     selected: Note | None = None
     uncounted: tuple[str, ...] = ()
     shared: tuple[str, ...] = ()
+    bounded: bool = False
+
+    @property
+    def bounds(self) -> Bounds:
+        """Of every cell, whether stopped runs leave its mean known only as a bound."""
+        if not self.bounded:
+            return nothing(self.array, self.levels)
+        return bounds_of(self.array, self.levels, self.better)
+
+    @property
+    def n_stopped(self) -> int:
+        """The number of runs that count as their limits; 0 of a lazy mark, which is not looked at."""
+        if not self.bounded:
+            return 0
+        stopped = self.array.coords[CENSORED]
+        return 0 if is_chunked(stopped) else _number(stopped, self.array)
+
+    def stopped_note(self, consequence: str) -> Note | None:
+        """Say how many runs were stopped, and what follows; None where none were."""
+        return stopped_note({"runs": self.n_stopped}, self.better, consequence) if self.bounded else None
 
     @property
     def units(self) -> str:
@@ -40,6 +61,7 @@ class Timings(NamedTuple):
         """Attrs every result carries: the metric, the levels, the unit of the answer, what was left out."""
         attrs: dict[str, Hashable] = {"metric": str(self.array.name or TIME), "levels": " ".join(self.levels), "unit": self.levels[0]}
         attrs |= {f"n_{mark}": number for mark, number in self.left_out.items()}
+        attrs |= {CENSORED: "bound"} if self.bounded else {CENSORED: "drop"} if CENSORED in self.left_out else {}
         return attrs | ({"left_out": " ".join(self.uncounted)} if self.uncounted else {})
 
 
@@ -48,7 +70,7 @@ def metrics_of(times: xr.Dataset) -> list[str]:
     return [
         str(name)
         for name, variable in times.data_vars.items()
-        if variable.dtype.kind in "iuf" and any(dim in LEVELS for dim in variable.dims)
+        if variable.dtype.kind in "iuf" and name != CENSORED_AT and any(dim in LEVELS for dim in variable.dims)
     ]
 
 
@@ -86,7 +108,7 @@ def choose_metric(times: Data, metric: str | Sequence[str] | None, levels: Seque
     array = times[metric]
     if "shared_levels" in times.attrs and "shared_levels" not in array.attrs:
         array = array.assign_attrs(shared_levels=times.attrs["shared_levels"])
-    return array
+    return array.assign_coords({CENSORED_AT: times[CENSORED_AT].variable}) if CENSORED_AT in times.data_vars else array
 
 
 def _hidden_cells(times: xr.Dataset, array: xr.DataArray) -> tuple[Note, ...]:
@@ -121,12 +143,13 @@ def resolve(
     shared: str | Sequence[str] | None = None,
     positive: str = "",
     positive_at: str | int = 0,
+    censored: str = "drop",
 ) -> Timings:
     """Choose the metric and the nest, and leave out (as NaN) what is marked as warm-up, censored, failed or copied.
 
-    The numbers of positions left out are counted by mark; marks that are lazy are left out too, and named without being counted.
-    `shared` names the levels whose units serve every benchmark; `positive` says what needs positive values,
-    and `positive_at` at which level.
+    With `censored="bound"`, stopped runs are not left out: their limits stand in their places, and `bounds` says where. The numbers of
+    positions marked are counted by mark; marks that are lazy are left out too, and named without being counted. `shared` names the levels
+    whose units serve every benchmark; `positive` says what needs positive values, and `positive_at` at which level.
     """
     array = choose_metric(times, metric, levels)
     if array.dtype.kind not in "iuf":
@@ -135,23 +158,62 @@ def resolve(
         array = array.astype(float)
     nest = check_levels(array, levels)
     said = (*(_hidden_cells(times, array) if isinstance(times, xr.Dataset) else ()), *check_direction(array))
-    left_out, uncounted = {}, []
-    for mark in MARKS:
-        if mark in array.coords:
-            marked = as_mark(array.coords[mark]).drop_vars(MARKS, errors="ignore")
-            if is_chunked(marked):
-                uncounted.append(mark)
-                array = array.where(~marked).assign_attrs(array.attrs)
-                continue
-            number = int(marked.sum()) * int(np.prod([n for dim, n in array.sizes.items() if dim not in marked.dims]))
-            if number:
-                left_out[mark] = number
-                array = array.where(~marked).assign_attrs(array.attrs)
+    marked = _without_marks(array, censored)
+    if CENSORED in (*marked.left_out, *marked.uncounted) and not marked.bounded:
+        said = (*said, left_out_note(marked.left_out.get(CENSORED, 0)))
     selected = _selected_unit(array, nest) if levels is None else None
-    found = Timings(finite(array), nest, left_out, said, selected, tuple(uncounted))
+    found = Timings(finite(marked.array), nest, marked.left_out, said, selected, marked.uncounted, bounded=marked.bounded)
     if positive:
         found = check_positive_values(found, positive, positive_at)
     return found._replace(shared=shared_levels(found, shared))
+
+
+class _Marked(NamedTuple):
+    """An array whose marked values are left out or stand at their limits, and how many there are."""
+
+    array: xr.DataArray
+    left_out: dict[str, int]
+    uncounted: tuple[str, ...]
+    bounded: bool
+
+
+def _without_marks(array: xr.DataArray, censored: str) -> _Marked:
+    """Leave out (as NaN) what is marked, or put limits in the places of stopped runs that nothing else leaves out."""
+    check_choice(censored, CENSORED, CHOICES)
+    left_out: dict[str, int] = {}
+    uncounted: list[str] = []
+    stopped: xr.DataArray | None = None
+    for mark in sorted(MARKS, key=lambda mark: mark != CENSORED):
+        if mark not in array.coords:
+            continue
+        marked = as_mark(array.coords[mark]).drop_vars((*MARKS, CENSORED_AT), errors="ignore")
+        as_limit = mark == CENSORED and censored == "bound"
+        if is_chunked(marked):
+            uncounted += [] if as_limit else [mark]
+        elif number := _number(marked, array):
+            left_out[mark] = number
+        else:
+            continue
+        if as_limit:
+            stopped = marked
+        else:
+            array = array.where(~marked).assign_attrs(array.attrs)
+            stopped = None if stopped is None else stopped & ~marked
+    array = array if stopped is None else with_limits(array, stopped, _limit(array))
+    return _Marked(array, left_out, tuple(uncounted), stopped is not None)
+
+
+def _number(marked: xr.DataArray, array: xr.DataArray) -> int:
+    """Return how many positions of the array a mark names."""
+    return int(marked.sum()) * int(np.prod([n for dim, n in array.sizes.items() if dim not in marked.dims]))
+
+
+def _limit(array: xr.DataArray) -> xr.DataArray | None:
+    """Return the limits at which runs were stopped, where the data have them in the units of the values."""
+    limit = array.coords.get(CENSORED_AT)
+    if limit is None or limit.attrs.get("units", array.attrs.get("units")) != array.attrs.get("units"):
+        return None
+    return limit.reset_coords(drop=True)
 
 
 def _selected_unit(array: xr.DataArray, nest: tuple[str, ...]) -> Note | None:

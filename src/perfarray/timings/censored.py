@@ -1,0 +1,115 @@
+"""Runs that were stopped at a limit: they count as at least that limit, so that being stopped never makes a system look fast.
+
+The limit stands in place of the run, and the coordinate `censored` of a resolved array says where. Whatever rises as values rise (a
+mean, a rank, a quantile) is then a bound of what it would have been: E[min(X, limit)] is at most E[X], so that a test of the former is a
+test of the latter, one-sided, at its own level.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from perfarray.conventions import CENSORED, CENSORED_AT, LOWER
+from perfarray.timings.notes import Note
+
+CHOICES = ("bound", "drop")
+"""What may be done with stopped runs: count them as their limit, or leave them out."""
+
+
+def with_limits(array: xr.DataArray, stopped: xr.DataArray, limit: xr.DataArray | None) -> xr.DataArray:
+    """Return the array with the limit in place of every stopped run, and a coordinate that says where.
+
+    A run without a limit has the value the file gives it; without that either, its place is NaN and its mark stays.
+    """
+    bounds = array if limit is None else limit.astype(float).fillna(array)
+    filled = array.where(~stopped, bounds).transpose(*array.dims).assign_attrs(array.attrs)
+    return filled.drop_vars(CENSORED_AT, errors="ignore").assign_coords({CENSORED: stopped.variable})
+
+
+ONLY_WORSE = (
+    "the stopped side is never called better or equivalent, the limit towards what is not known is open, and where both sides were stopped "
+    "nothing is concluded"
+)
+"""What follows for a ratio of means."""
+
+
+class Bounds(NamedTuple):
+    """Of every cell, whether it is known only that the value of an answer is at least, or at most, what the limits give."""
+
+    at_least: xr.DataArray
+    at_most: xr.DataArray
+
+    def over(self, dim: str) -> "Bounds":
+        """Return the bounds of a mean along a dim."""
+        return Bounds(*(side.any(dim) if dim in side.dims else side for side in self))
+
+
+def bounds_of(array: xr.DataArray, levels: tuple[str, ...], better: str) -> Bounds:
+    """Return what the stopped runs of an array leave known of its cells' means.
+
+    A stopped time is at least its limit, a rate of a stopped run at most; of a run without a limit nothing is known.
+    """
+    stopped = array.coords[CENSORED].reset_coords(drop=True)
+    missing = (stopped & array.isnull()).reset_coords(drop=True)
+    stopped, missing = (mask.any([dim for dim in levels if dim in mask.dims]) for mask in (stopped, missing))
+    return Bounds(stopped, missing) if better == LOWER else Bounds(missing, stopped)
+
+
+def nothing(array: xr.DataArray, levels: tuple[str, ...]) -> Bounds:
+    """Return the bounds of an array without stopped runs."""
+    like = xr.zeros_like(array.isel(dict.fromkeys(levels, 0), drop=True).reset_coords(drop=True), dtype=bool)
+    return Bounds(like, like)
+
+
+def ratio_bounds(new: Bounds, old: Bounds) -> Bounds:
+    """Return what is known of the ratio of two means."""
+    return Bounds(new.at_least | old.at_most, new.at_most | old.at_least)
+
+
+def bound_interval(result: xr.Dataset, bounds: Bounds, *, lowest: float = -np.inf, null: float | None = None) -> xr.Dataset:
+    """Open the limits of an interval towards what is not known; an estimate that is no bound of anything is NaN.
+
+    Parameters
+    ----------
+    result : Dataset
+        With `estimate`, `lower`, `upper`, and perhaps `kind` and `pvalue`.
+    bounds : Bounds
+        Of its cells.
+    lowest : float
+        The least value there is.
+    null : float, optional
+        The value that `pvalue` tests: a p-value for the side that is not known is 1.
+    """
+    at_least, at_most = bounds
+    known = result["lower"].notnull()
+    changed = {
+        "lower": result["lower"].where(~(at_most & known), lowest),
+        "upper": result["upper"].where(~(at_least & known), np.inf),
+        "estimate": result["estimate"].where(~(at_least & at_most)),
+    }
+    if "kind" in result:
+        kind = result["kind"]
+        plain = known & (kind == "bounded")
+        kind = xr.where(plain & at_least, "at_least", xr.where(plain & at_most, "at_most", kind))
+        changed["kind"] = xr.where(known & (at_least | at_most) & (~plain | (at_least & at_most)), "unbounded", kind)
+    if null is not None and "pvalue" in result:
+        above = result["estimate"] > null
+        changed["pvalue"] = result["pvalue"].where(~((above & at_most) | (~above & at_least)) | ~known, 1.0)
+    order = {name: variable.transpose(*result[name].dims).astype(result[name].dtype) for name, variable in changed.items()}
+    return result.assign({name: variable.assign_attrs(result[name].attrs) for name, variable in order.items()})
+
+
+def left_out_note(number: int) -> Note:
+    """Say that stopped runs are left out, and in whose favour that is."""
+    runs = f"{number} runs that were" if number else "runs that were"
+    text = f"{runs} stopped at a limit (censored) are left out: the answer is of those that ended, which flatters"
+    return Note("censored", text, {"runs": number})
+
+
+def stopped_note(numbers: Mapping[str, int], better: str, consequence: str) -> Note:
+    """Say how many runs were stopped, what they count as, and what follows; those of a lazy mark are not counted."""
+    sides = [f"{number} runs of the {name}" if name != "runs" else f"{number} runs" for name, number in numbers.items() if number]
+    text = f"{' and '.join(sides) or 'runs'} were stopped at a limit and count as {'at least' if better == LOWER else 'at most'} that: "
+    return Note("censored", text + consequence, dict(numbers))
