@@ -13,7 +13,7 @@ NEEDED = {"baseline": "old", "dim": "version", "costs": {"execution": 2.0}, "lev
 """What arguments without a default are given."""
 
 MORE = {
-    "plan_repetitions": {"budget": 1000.0},
+    "plan_repetitions": {"budget": 1000.0, "costs": {"execution": 2.0}},
     "plan_suite": {"budget": 1000.0, "shared": "execution", "costs": {"execution": 2.0, "iteration": 1.0}},
     "explain_variation": {"model": "ols"},
     "biplot": {"samples": "version"},

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perfarray.numerics.intervals import AT_LEAST, AT_MOST, BOUNDED, EXCLUSIVE, UNBOUNDED, RatioSet
+from perfarray.numerics.intervals import AT_LEAST, AT_MOST, BOUNDED, ONE_PIECE, UNBOUNDED, RatioSet
 from perfarray.numerics.types import Floats, Mask, Texts
 
 FASTER, SLOWER, EQUIVALENT, INCONCLUSIVE = "faster", "slower", "equivalent", "inconclusive"
@@ -108,7 +108,7 @@ def judge(evidence: Evidence, rules: Rules, known: Known | None = None) -> Compa
     level = interval_level(tests.two_sided, outside, alpha, rules.correction)
     limits = evidence.limits(level)
     verdict = decide(tests, outside <= alpha, inside <= alpha / 2, rules.better)
-    verdict[(limits.kind == EXCLUSIVE) | (limits.kind == UNBOUNDED)] = INCONCLUSIVE
+    verdict[~np.isin(limits.kind, ONE_PIECE)] = INCONCLUSIVE
     return Comparison(
         estimate=evidence.estimate,
         lower=limits.lower,
@@ -145,8 +145,8 @@ def bounded_evidence(evidence: Evidence, known: Known) -> Evidence:
         return open_set(evidence.limits(level), known)
 
     suite, counted = evidence.suite, ~np.isnan(evidence.estimate)
-    over = Known(*((side & counted).any(axis=-1) for side in known))
-    lower, upper, _ = open_set(RatioSet(suite.lower, suite.upper, np.full(suite.lower.shape, BOUNDED, dtype=object)), over)
+    over = Known(*(np.asarray((side & counted).any(axis=-1)) for side in known))
+    lower, upper, _ = open_set(RatioSet(suite.lower, suite.upper, np.full(suite.lower.shape, BOUNDED)), over)
     suite = suite._replace(estimate=np.where(over.at_least & over.at_most, np.nan, suite.estimate), lower=lower, upper=upper)
     estimate = np.where(at_least & at_most, np.nan, evidence.estimate)
     return evidence._replace(estimate=estimate, tests=tests, limits=limits, suite=suite)
@@ -154,14 +154,12 @@ def bounded_evidence(evidence: Evidence, known: Known) -> Evidence:
 
 def open_set(found: RatioSet, known: Known) -> RatioSet:
     """Open the limits of ratios of positive values towards what is not known."""
-    at_least, at_most = known
-    has = ~np.isnan(found.lower)
-    plain = found.kind == BOUNDED
-    kind = np.where(at_least, AT_LEAST, np.where(at_most, AT_MOST, found.kind))
-    kind = np.where((at_least | at_most) & (~plain | (at_least & at_most)), UNBOUNDED, kind)
-    lower = np.where(has & at_most, 0.0, found.lower)
-    upper = np.where(has & at_least, np.inf, found.upper)
-    return RatioSet(lower, upper, np.where(has, kind, found.kind))
+    bound = (known.at_least | known.at_most) & ~np.isnan(found.lower)
+    broken = ~np.isin(found.kind, ONE_PIECE)
+    below = bound & (known.at_most | broken | (found.kind == AT_MOST))
+    above = bound & (known.at_least | broken | (found.kind == AT_LEAST))
+    kind = np.select([below & above, below, above], [UNBOUNDED, AT_MOST, AT_LEAST], found.kind).astype(object)
+    return RatioSet(np.where(below, 0.0, found.lower), np.where(above, np.inf, found.upper), kind)
 
 
 def decide(tests: Tests, outside: Mask, inside: Mask, better: str) -> Texts:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import COMPARED, DIRECTIONS, ITERATION, LEVELS, MARKS, TIME, UNKNOWN, seconds_factor
+from perfarray.conventions import CENSORED, CENSORED_AT, COMPARED, DIRECTIONS, ITERATION, LEVELS, MARKS, TIME, UNKNOWN, seconds_factor
 from perfarray.numerics.types import Integers, Mask
 from perfarray.tables.build import build
 from perfarray.tables.columns import Column, Metric, Table, column_of, in_seconds, level_order, number_within, row_in_parent
@@ -55,7 +55,8 @@ def to_timings(
     -------
     Dataset
         One variable per metric. Repetition labels are renumbered from 0 within their parent; ragged runs are padded with NaN. Columns
-        named `warmup`, `censored`, `failed` or `copied` become boolean coordinates; other columns that are constant along a dim become its
+        named `warmup`, `censored`, `failed` or `copied` become boolean coordinates, and `censored_at`, the limit at which a run was stopped
+        (in the unit of the first metric), is converted as that is; other columns that are constant along a dim become its
         coordinates, the rest coordinates along all dims they vary over.
 
     Raises
@@ -108,15 +109,23 @@ def table_of(
         compared = _unexplained_texts(others, labels, repetitions)
         labels |= {name: _label_column(others.pop(name)) for name in compared}
     levels = _number_levels(labels, repetitions, level, len(frame), common)
+    found = {name: _metric(frame[column], name, units, better) for name, column in metrics.items()}
+    if CENSORED_AT in others:
+        factor = seconds_factor(next(iter(found.values())).units)
+        others[CENSORED_AT] = pd.to_numeric(others[CENSORED_AT]) * (1.0 if factor is None else factor)
+    unnamed = {name: column for name, column in others.items() if name != CENSORED_AT}
     return Table(
         labels=labels,
         levels=levels,
-        metrics={name: in_seconds(_metric(frame[column], name, units, better)) for name, column in metrics.items()},
+        metrics={name: in_seconds(metric) for name, metric in found.items()},
         marks={mark: _mark(frame[mark]) for mark in MARKS if mark in frame.columns},
         columns={name: _placed(series, labels, levels) for name, series in others.items()},
         metric=next(iter(metrics)),
         shared=tuple(name for name in common if name in levels),
-        notes=(*_unclaimed(others, labels, levels, repetitions), *_other_units(metrics, units)),
+        notes=(
+            *_unclaimed(unnamed, labels, levels, repetitions),
+            *_other_units(metrics, units),
+        ),
     )
 
 
@@ -374,7 +383,8 @@ def to_frame(times: Data) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Rows without any measured value are not written; `frame.attrs` holds how many of them carried a mark (`n_failed`, ...).
+        Rows without any measured value are not written, but for stopped runs with a limit (`censored_at`); `frame.attrs` holds how many of
+        them carried a mark (`n_failed`, ...).
 
     Examples
     --------
@@ -387,8 +397,10 @@ def to_frame(times: Data) -> pd.DataFrame:
     """
     dataset = times.to_dataset(name=times.name or "time") if isinstance(times, xr.DataArray) else times
     frame = dataset.to_dataframe(dim_order=list(times.dims)).reset_index()
-    metrics = [name for name in dataset.data_vars if dataset[name].dims]
+    metrics = [name for name in dataset.data_vars if dataset[name].dims and name != CENSORED_AT]
     empty = frame[metrics].isna().all(axis=1)
+    if CENSORED in frame and CENSORED_AT in frame:
+        empty &= ~(frame[CENSORED].fillna(False).astype(bool) & frame[CENSORED_AT].notna())
     lost = {f"n_{mark}": int((empty & frame[mark].fillna(False).astype(bool)).sum()) for mark in MARKS if mark in frame}
     frame = frame[~empty].reset_index(drop=True)
     frame.attrs = {name: number for name, number in lost.items() if number}

@@ -12,20 +12,23 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import CENSORED, CENSORED_AT, LOWER
+from perfarray.numerics.intervals import AT_LEAST, AT_MOST, BOUNDED, ONE_PIECE, UNBOUNDED
 from perfarray.timings.notes import Note
 
 CHOICES = ("bound", "drop")
 """What may be done with stopped runs: count them as their limit, or leave them out."""
 
 
-def with_limits(array: xr.DataArray, stopped: xr.DataArray, limit: xr.DataArray | None) -> xr.DataArray:
+def with_limits(array: xr.DataArray, stopped: xr.DataArray) -> xr.DataArray:
     """Return the array with the limit in place of every stopped run, and a coordinate that says where.
 
-    A run without a limit has the value the file gives it; without that either, its place is NaN and its mark stays.
+    The limit is the coordinate `censored_at`, else the value that the run has; where neither is, the place is NaN and its mark stays.
     """
-    bounds = array if limit is None else limit.astype(float).fillna(array)
+    limit = array.coords.get(CENSORED_AT)
+    array = array.drop_vars(CENSORED_AT, errors="ignore")
+    bounds = array if limit is None else limit.reset_coords(drop=True).astype(float).fillna(array)
     filled = array.where(~stopped, bounds).transpose(*array.dims).assign_attrs(array.attrs)
-    return filled.drop_vars(CENSORED_AT, errors="ignore").assign_coords({CENSORED: stopped.variable})
+    return filled.assign_coords({CENSORED: stopped.variable})
 
 
 ONLY_WORSE = (
@@ -82,21 +85,21 @@ def bound_interval(result: xr.Dataset, bounds: Bounds, *, lowest: float = -np.in
     null : float, optional
         The value that `pvalue` tests: a p-value for the side that is not known is 1.
     """
-    at_least, at_most = bounds
-    known = result["lower"].notnull()
+    bound = (bounds.at_least | bounds.at_most) & result["lower"].notnull()
+    kind = result.get("kind", xr.full_like(result["lower"], BOUNDED, dtype=object))
+    broken = ~kind.isin(ONE_PIECE)
+    below = bound & (bounds.at_most | broken | (kind == AT_MOST))
+    above = bound & (bounds.at_least | broken | (kind == AT_LEAST))
     changed = {
-        "lower": result["lower"].where(~(at_most & known), lowest),
-        "upper": result["upper"].where(~(at_least & known), np.inf),
-        "estimate": result["estimate"].where(~(at_least & at_most)),
+        "lower": result["lower"].where(~below, lowest),
+        "upper": result["upper"].where(~above, np.inf),
+        "estimate": result["estimate"].where(~(bounds.at_least & bounds.at_most)),
     }
     if "kind" in result:
-        kind = result["kind"]
-        plain = known & (kind == "bounded")
-        kind = xr.where(plain & at_least, "at_least", xr.where(plain & at_most, "at_most", kind))
-        changed["kind"] = xr.where(known & (at_least | at_most) & (~plain | (at_least & at_most)), "unbounded", kind)
+        changed["kind"] = xr.where(below & above, UNBOUNDED, xr.where(below, AT_MOST, xr.where(above, AT_LEAST, kind)))
     if null is not None and "pvalue" in result:
-        above = result["estimate"] > null
-        changed["pvalue"] = result["pvalue"].where(~((above & at_most) | (~above & at_least)) | ~known, 1.0)
+        wrong = xr.where(result["estimate"] > null, below, above) | (below & above)
+        changed["pvalue"] = result["pvalue"].where(~wrong, 1.0)
     order = {name: variable.transpose(*result[name].dims).astype(result[name].dtype) for name, variable in changed.items()}
     return result.assign({name: variable.assign_attrs(result[name].attrs) for name, variable in order.items()})
 

@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import CENSORED, ITERATION, LEVELS, MARKS
+from perfarray.conventions import CENSORED, CENSORED_AT, ITERATION, LEVELS, MARKS
 from perfarray.numerics.levels import count_repetitions
 from perfarray.timings.apply import LEVEL, Output, apply, is_chunked
 from perfarray.timings.metrics import over_metrics
@@ -99,7 +99,7 @@ def merge_level(times: Data, level: str) -> Data:
     order = [dim for dim in times.dims if dim != level]
     bare = times.drop_vars([level, below], errors="ignore")
     if isinstance(bare, xr.Dataset):
-        narrow = [name for name, array in bare.data_vars.items() if level in array.dims and below not in array.dims]
+        narrow = [name for name, array in bare.data_vars.items() if level in array.dims and below not in array.dims and name != CENSORED_AT]
         first = xr.DataArray(np.arange(times.sizes[below]) == 0, dims=below)
         bare = bare.assign({name: bare[name].where(first).assign_attrs(bare[name].attrs) for name in narrow})
     merged = bare.stack({"_merged": (level, below)}, create_index=False).rename({"_merged": below}).transpose(*order)

@@ -108,6 +108,14 @@ def choose_metric(times: Data, metric: str | Sequence[str] | None, levels: Seque
     array = times[metric]
     if "shared_levels" in times.attrs and "shared_levels" not in array.attrs:
         array = array.assign_attrs(shared_levels=times.attrs["shared_levels"])
+    return _with_limit(times, array)
+
+
+def _with_limit(times: xr.Dataset, array: xr.DataArray) -> xr.DataArray:
+    """Return a metric with the limits at which runs were stopped, which are those of the main one alone."""
+    main = next((name for name in (times.attrs.get(METRIC), TIME) if name in times.data_vars), array.name)
+    if array.name != main:
+        return array.drop_vars(CENSORED_AT, errors="ignore")
     return array.assign_coords({CENSORED_AT: times[CENSORED_AT].variable}) if CENSORED_AT in times.data_vars else array
 
 
@@ -199,21 +207,13 @@ def _without_marks(array: xr.DataArray, censored: str) -> _Marked:
         else:
             array = array.where(~marked).assign_attrs(array.attrs)
             stopped = None if stopped is None else stopped & ~marked
-    array = array if stopped is None else with_limits(array, stopped, _limit(array))
+    array = array if stopped is None else with_limits(array, stopped)
     return _Marked(array, left_out, tuple(uncounted), stopped is not None)
 
 
 def _number(marked: xr.DataArray, array: xr.DataArray) -> int:
     """Return how many positions of the array a mark names."""
     return int(marked.sum()) * int(np.prod([n for dim, n in array.sizes.items() if dim not in marked.dims]))
-
-
-def _limit(array: xr.DataArray) -> xr.DataArray | None:
-    """Return the limits at which runs were stopped, where the data have them in the units of the values."""
-    limit = array.coords.get(CENSORED_AT)
-    if limit is None or limit.attrs.get("units", array.attrs.get("units")) != array.attrs.get("units"):
-        return None
-    return limit.reset_coords(drop=True)
 
 
 def _selected_unit(array: xr.DataArray, nest: tuple[str, ...]) -> Note | None:

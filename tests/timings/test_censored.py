@@ -1,0 +1,271 @@
+"""Runs stopped at a limit count as at least that: only what stays true whatever they would have taken is answered."""
+
+import warnings
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import perfarray
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*stopped at a limit")
+
+OLD = [10.1, 9.9, 10.2, 9.8, 10.0, 10.3, 9.7, 10.0]
+
+
+def timings(new=(), old=(), limit=60.0, *, known=True, better="lower"):
+    """Eight runs a side: those given, and for the rest runs that were stopped at the limit."""
+    values = np.full((2, 8), np.nan)
+    values[0, : len(old)], values[1, : len(new)] = old, new
+    stopped = np.isnan(values)
+    coords = {"version": ["old", "new"], "censored": (("version", "execution"), stopped)}
+    if known:
+        coords["censored_at"] = (("version", "execution"), np.full((2, 8), limit))
+    return xr.DataArray(
+        values,
+        dims=("version", "execution"),
+        coords=coords,
+        name="time",
+        attrs={"units": "s" if better == "lower" else "1", "better": better},
+    )
+
+
+SIX_OF_EIGHT = timings(new=[9.0, 9.2], old=OLD)
+METHODS = [{}, {"method": "log_delta"}, {"method": "delta"}, {"method": "percentile", "rng": 1}, {"df": "conservative"}]
+
+
+class TestCompare:
+    """The stopped side is never better, and never equivalent."""
+
+    @pytest.mark.parametrize("keywords", METHODS)
+    def test_six_of_eight_candidates(self, keywords):
+        """Two runs that ended faster do not make a system fast: the ratio is at least what the limits give."""
+        found = SIX_OF_EIGHT.perf.compare("old", **keywords)
+        assert found["verdict"].item() == "slower"
+        assert found["suite_verdict"].item() == "slower"
+        assert (found["upper"].item(), found["kind"].item()) == (np.inf, "at_least")
+        np.testing.assert_allclose(found["estimate"], (9.0 + 9.2 + 6 * 60) / 80.0)
+        assert found["pvalue"] < 0.05
+        assert found["lower"] > 1
+
+    @pytest.mark.parametrize("keywords", METHODS)
+    def test_the_other_way_round(self, keywords):
+        found = SIX_OF_EIGHT.perf.compare("new", **keywords)
+        assert found["verdict"].item() == "faster"
+        assert (found["lower"].item(), found["kind"].item()) == (0.0, "at_most")
+
+    def test_a_lower_limit_decides_nothing(self):
+        """Stopped at 9.1 s against 10 s: they may have taken any longer."""
+        found = timings(new=[9.0, 9.2], old=OLD, limit=9.1).perf.compare("old", threshold=0.2)
+        assert found["verdict"].item() == "inconclusive"
+        assert found["pvalue_equivalent"].item() == 1.0
+        assert timings(new=[9.0, 9.2], old=OLD, limit=9.1).perf.compare("old")["verdict"].item() == "inconclusive"
+
+    def test_both_sides(self):
+        found = timings(new=[9.0, 9.2], old=OLD[:7]).perf.compare("old")
+        assert found["verdict"].item() == "inconclusive"
+        assert (found["kind"].item(), found["pvalue"].item()) == ("unbounded", 1.0)
+        assert np.isnan(found["estimate"])
+        assert np.isnan(found["suite_estimate"])
+
+    @pytest.mark.parametrize("new", [[9.0] * 7, [11.0] * 7])
+    def test_a_limit_nobody_knows(self, new):
+        """Nothing is known of such a run, in either direction."""
+        assert timings(new=new, old=OLD, known=False).perf.compare("old")["verdict"].item() == "inconclusive"
+
+    def test_without_a_limit_the_value_is_the_limit(self):
+        times = SIX_OF_EIGHT.fillna(SIX_OF_EIGHT["censored_at"]).drop_vars("censored_at").assign_attrs(SIX_OF_EIGHT.attrs)
+        xr.testing.assert_identical(times.perf.compare("old"), SIX_OF_EIGHT.perf.compare("old"))
+
+    def test_rates_are_at_most_their_limit(self):
+        """A stopped run did no more than its limit's work: it is the smaller rate that is not known."""
+        found = timings(new=[9.0, 9.2], old=OLD, limit=1.0, better="higher").perf.compare("old")
+        assert (found["verdict"].item(), found["kind"].item()) == ("slower", "at_most")
+        assert timings(new=[11.0, 11.2], old=OLD, limit=60.0, better="higher").perf.compare("old")["verdict"].item() == "inconclusive"
+
+    def test_drop_is_the_way_without_them(self):
+        found = SIX_OF_EIGHT.perf.compare("old", censored="drop")
+        assert (found["verdict"].item(), found.attrs["censored"], found.attrs["n_censored"]) == ("faster", "drop", 6)
+        assert [note.code for note in found.perf.notes()] == ["censored"]
+
+    def test_it_is_said(self):
+        with pytest.warns(perfarray.PerfarrayWarning, match="6 runs of the candidate were stopped at a limit") as caught:
+            found = SIX_OF_EIGHT.perf.compare("old")
+        (note,) = caught[0].message.notes
+        assert (note.code, note.values) == ("censored", {"candidate": 6, "baseline": 0})
+        assert (found.attrs["censored"], found.attrs["n_censored"]) == ("bound", 6)
+
+    def test_data_without_stopped_runs_are_as_before(self):
+        times = timings(new=[9.0] * 7 + [9.1], old=OLD)
+        bare = times.drop_vars(["censored", "censored_at"])
+        xr.testing.assert_identical(times.perf.compare("old"), bare.perf.compare("old"))
+
+    def test_what_else_is_marked_is_left_out(self):
+        """A failed run that was stopped as well tells nothing."""
+        times = SIX_OF_EIGHT.assign_coords(failed=SIX_OF_EIGHT["censored"])
+        found, expected = times.perf.compare("old"), SIX_OF_EIGHT.perf.compare("old", censored="drop")
+        assert found["verdict"].item() == expected["verdict"].item() == "faster"
+
+    @pytest.mark.parametrize("keywords", [{"version": 1}, {"execution": -1}])
+    def test_lazy(self, keywords):
+        lazy = SIX_OF_EIGHT.chunk(keywords).assign_coords(censored=SIX_OF_EIGHT["censored"].variable.chunk(keywords))
+        for times in (lazy, SIX_OF_EIGHT.chunk(keywords)):
+            xr.testing.assert_allclose(times.perf.compare("old").compute(), SIX_OF_EIGHT.perf.compare("old"))
+
+    def test_other_benchmarks_keep_their_verdicts(self):
+        """The suite row takes the bound."""
+        calm = timings(new=[9.0, 9.2, 9.1, 9.0, 9.1, 9.2, 9.0, 9.1], old=OLD)
+        times = xr.concat([SIX_OF_EIGHT, calm], dim="benchmark", combine_attrs="override").assign_coords(benchmark=["fft", "sort"])
+        found = times.perf.compare("old")
+        assert found["verdict"].values.ravel().tolist() == ["slower", "faster"]
+        np.testing.assert_allclose(found["upper"].values.ravel()[1], calm.perf.compare("old")["upper"].item())
+        assert found["suite_upper"].item() == np.inf
+        assert times.perf.compare("new")["suite_lower"].item() == 0.0
+
+    def test_pairs(self):
+        found = SIX_OF_EIGHT.perf.compare("old", paired="execution")
+        assert (found["verdict"].item(), found["upper"].item()) == ("slower", np.inf)
+
+    def test_pairwise(self):
+        verdicts = SIX_OF_EIGHT.perf.pairwise(dim="version")["verdict"]
+        assert verdicts.sel(version="new", baseline="old").item() == "slower"
+        assert verdicts.sel(version="old", baseline="new").item() == "faster"
+
+    def test_other_timings_as_baseline(self):
+        old, new = (SIX_OF_EIGHT.sel(version=[label], drop=True).squeeze("version", drop=True) for label in ("old", "new"))
+        assert new.perf.compare(old)["verdict"].item() == "slower"
+        assert old.perf.compare(new)["verdict"].item() == "faster"
+
+    def test_iterations(self):
+        """Some iterations of an execution were stopped: its mean is a bound."""
+        runs = xr.DataArray(
+            np.where(np.arange(5) < 4, np.array(OLD)[:, None] * np.array([[[1.0]], [[0.9]]]), np.nan),
+            dims=("version", "execution", "iteration"),
+            coords={"version": ["old", "new"]},
+            name="time",
+        )
+        times = runs.assign_coords(censored=runs.isnull() & (runs["version"] == "new"), censored_at=60.0)
+        found = times.perf.compare("old")
+        np.testing.assert_allclose(found["estimate"], (0.9 * 4 * 10 + 60) / 5 / 10, rtol=1e-12)
+        assert found["verdict"].item() == "slower"
+
+    def test_a_wrong_choice(self):
+        with pytest.raises(ValueError, match="censored='keep' is not known; choose one of 'bound', 'drop'"):
+            SIX_OF_EIGHT.perf.compare("old", censored="keep")
+
+
+class TestIntervals:
+    """The limit towards what is not known is open."""
+
+    def test_ratio(self):
+        for keywords in ({}, {"method": "basic", "rng": 1}):
+            found = SIX_OF_EIGHT.perf.ratio_interval("old", **keywords)
+            assert (found["upper"].item(), found["kind"].item()) == (np.inf, "at_least")
+            assert found["lower"] > 1
+            assert SIX_OF_EIGHT.perf.ratio_interval("new", **keywords)["lower"].item() == -np.inf
+        np.testing.assert_allclose(SIX_OF_EIGHT.perf.ratio_interval("old")["lower"], SIX_OF_EIGHT.perf.compare("old")["lower"])
+
+    def test_mean(self):
+        found = SIX_OF_EIGHT.perf.mean_interval()
+        assert np.isposinf(found["upper"].values).tolist() == [False, True]
+        plain = SIX_OF_EIGHT.fillna(60.0).drop_vars(["censored", "censored_at"]).perf.mean_interval()
+        np.testing.assert_allclose(found["lower"], plain["lower"])
+        rate = SIX_OF_EIGHT.assign_attrs(better="higher").perf.mean_interval()
+        assert np.isneginf(rate["lower"].values).tolist() == [False, True]
+
+
+class TestOthers:
+    """Methods that leave stopped runs out say so."""
+
+    @pytest.mark.parametrize("name", ["variance_components", "fit_mixture", "run_estimate", "normality"])
+    def test_left_out(self, name):
+        times = timings(new=[9.0, 9.2, 9.1, 9.3], old=OLD)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = getattr(times.perf, name)()
+        dataset = found if isinstance(found, xr.Dataset) else found.to_dataset()
+        assert "censored" in [note.code for note in dataset.perf.notes()]
+
+
+def false_verdicts(limits, n, **keywords):
+    """Return the shares of `faster` and `slower` among 4,000 comparisons of lognormal runs with themselves, stopped at limits."""
+    rng = np.random.default_rng(3)
+    values = rng.lognormal(0.0, 0.5, (2, 4000, n))
+    bounds = np.reshape(limits, (2, 1, 1))
+    times = xr.DataArray(
+        np.minimum(values, bounds),
+        dims=("version", "benchmark", "execution"),
+        coords={"version": ["old", "new"], "censored": (("version", "benchmark", "execution"), values >= bounds)},
+        name="time",
+    )
+    verdict = times.perf.compare("old", dim="version", **keywords)["verdict"]
+    return [float((verdict == word).mean()) for word in ("faster", "slower")]
+
+
+@pytest.mark.parametrize("n", [5, 20])
+@pytest.mark.parametrize("limits", [(1.52, 1.52), (np.inf, 1.52), (1.52, np.inf)])
+def test_false_verdicts(n, limits):
+    """A system compared with itself, a fifth of the runs stopped on one side or both: 5 % at most (Monte Carlo error .34 %)."""
+    faster, slower = false_verdicts(limits, n)
+    assert faster + slower < 0.05 + 3 * 0.0034
+
+
+def test_false_verdicts_of_dropping():
+    """What is left of the side with the limit looks fast: 27 % of 20 runs a side."""
+    faster, _ = false_verdicts((np.inf, 1.52), 20, censored="drop")
+    assert faster > 0.2
+
+
+class TestLimitsTravel:
+    """Constructors, joins and movers keep the limit."""
+
+    ROWS = "version,execution,time_ms,censored,censored_at\n" + "".join(
+        f"{version},{run},{'' if stopped else 1000 * value},{int(stopped)},{60000}\n"
+        for version, values in (("old", OLD), ("new", [9.0, 9.2] + [np.nan] * 6))
+        for run, (value, stopped) in enumerate(zip(values, np.isnan(values), strict=True))
+    )
+
+    def test_a_table_in_milliseconds(self, tmp_path):
+        (tmp_path / "both.csv").write_text(self.ROWS)
+        times = perfarray.read(tmp_path / "both.csv")
+        np.testing.assert_allclose(times["censored_at"], 60.0)
+        np.testing.assert_allclose(times.perf.compare("old")["estimate"], SIX_OF_EIGHT.perf.compare("old")["estimate"])
+
+    def test_there_and_back(self):
+        """Stopped runs have a row of their own."""
+        frame = SIX_OF_EIGHT.perf.to_frame()
+        assert len(frame) == 16
+        xr.testing.assert_allclose(frame.perf.to_timings().perf.compare("old"), SIX_OF_EIGHT.perf.compare("old"))
+
+    def test_joined_with_a_file_without(self, tmp_path):
+        lines = self.ROWS.splitlines(keepends=True)
+        (tmp_path / "old.csv").write_text(
+            "version,execution,time_ms\n" + "".join(",".join(line.split(",")[:3]) + "\n" for line in lines[1:9])
+        )
+        (tmp_path / "new.csv").write_text("".join([lines[0], *lines[9:]]))
+        times = perfarray.read_archive([tmp_path / "old.csv", tmp_path / "new.csv"], layout="{file}.csv", dim="file")
+        merged = times.max("file", keep_attrs=True).assign_coords(
+            censored=times["censored"].any("file"), censored_at=times["censored_at"].max("file")
+        )
+        np.testing.assert_allclose(merged.perf.compare("old")["estimate"], SIX_OF_EIGHT.perf.compare("old")["estimate"])
+
+    def test_another_metric_has_no_limit(self):
+        """60 s are no limit of an energy."""
+        times = SIX_OF_EIGHT.to_dataset().assign(energy=(SIX_OF_EIGHT * 3).assign_attrs(units="J"))
+        found = times.perf.compare("old", metric="energy")
+        assert found["kind"].item() == "unbounded"
+        assert times.perf.compare("old", metric="time")["kind"].item() == "at_least"
+
+    def test_a_variable(self):
+        times = SIX_OF_EIGHT.to_dataset().reset_coords("censored_at")
+        xr.testing.assert_allclose(times.perf.compare("old"), SIX_OF_EIGHT.perf.compare("old"))
+
+    @pytest.mark.parametrize("as_variable", [False, True])
+    def test_merged_levels_and_warm_up(self, as_variable):
+        times = SIX_OF_EIGHT.expand_dims(session=2, axis=1).copy().to_dataset()
+        times = times.reset_coords("censored_at") if as_variable else times
+        merged = times.perf.merge_level("session")
+        assert merged.perf.compare("old").attrs["n_censored"] == 12
+        np.testing.assert_allclose(merged.perf.compare("old")["estimate"], SIX_OF_EIGHT.perf.compare("old")["estimate"])
+        cold = times.assign_coords(warmup=("execution", np.arange(8) == 0)).perf.drop_warmup()
+        assert cold.perf.mean_interval().attrs["n_censored"] == 12
