@@ -5,18 +5,25 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import CENSORED, CENSORED_AT, COMPARED, DIRECTIONS, ITERATION, LEVELS, MARKS, TIME, UNKNOWN, seconds_factor
-from perfarray.numerics.types import Integers, Mask
+from perfarray.conventions import CENSORED, CENSORED_AT, COMPARED, LEVELS, MARKS, TIME, seconds_factor
+from perfarray.numerics.types import Integers
 from perfarray.tables.build import build
-from perfarray.tables.columns import Column, Metric, Table, column_of, in_seconds, level_order, number_within, row_in_parent
+from perfarray.tables.columns import Column, Metric, Table, column_of, in_seconds
+from perfarray.tables.roles import (
+    depends_only_on,
+    label_column,
+    mark_column,
+    metric_column,
+    numbered_levels,
+    placed_column,
+    stated_direction,
+)
 from perfarray.timings.notes import Note, keeping
 from perfarray.timings.resolve import Data, check_names
-from perfarray.timings.validation import check_choice, listed
-from perfarray.timings.values import direction_of
+from perfarray.timings.validation import listed
 
 
 def to_timings(
@@ -103,13 +110,13 @@ def table_of(
     common = check_names(shared, "shared") if shared else ()
     used = {*metrics.values(), *named.values(), *MARKS}
     others = {str(name): frame[name] for name in frame.columns if name not in used}
-    labels = {name: _label_column(frame[column]) for name, column in named.items() if name not in LEVELS and name != level}
+    labels = {name: label_column(frame[column]) for name, column in named.items() if name not in LEVELS and name != level}
     repetitions = {name: frame[column] for name, column in named.items() if name in LEVELS or name == level}
     if texts_are_dims:
         compared = _unexplained_texts(others, labels, repetitions)
-        labels |= {name: _label_column(others.pop(name)) for name in compared}
-    levels = _number_levels(labels, repetitions, level, len(frame), common)
-    found = {name: _metric(frame[column], name, units, better) for name, column in metrics.items()}
+        labels |= {name: label_column(others.pop(name)) for name in compared}
+    levels = numbered_levels(labels, repetitions, level, len(frame), common)
+    found = {name: metric_column(frame[column], name, units, better) for name, column in metrics.items()}
     if CENSORED_AT in others:
         factor = seconds_factor(next(iter(found.values())).units)
         others[CENSORED_AT] = pd.to_numeric(others[CENSORED_AT]) * (1.0 if factor is None else factor)
@@ -118,8 +125,8 @@ def table_of(
         labels=labels,
         levels=levels,
         metrics={name: in_seconds(metric) for name, metric in found.items()},
-        marks={mark: _mark(frame[mark]) for mark in MARKS if mark in frame.columns},
-        columns={name: _placed(series, labels, levels) for name, series in others.items()},
+        marks={mark: mark_column(frame[mark]) for mark in MARKS if mark in frame.columns},
+        columns={name: placed_column(series, labels, levels) for name, series in others.items()},
         metric=next(iter(metrics)),
         shared=tuple(name for name in common if name in levels),
         notes=(
@@ -141,7 +148,7 @@ def _unclaimed(
     for name, series in others.items():
         codes = pd.factorize(series, use_na_sentinel=False)[0]
         whole = not pd.api.types.is_float_dtype(series) or bool((series.dropna() % 1 == 0).all())
-        if whole and codes.max() < len(series) / 2 and not _depends_only_on(codes, cell):
+        if whole and codes.max() < len(series) / 2 and not depends_only_on(codes, cell):
             suspects.append(name)
     if not suspects:
         return []
@@ -175,8 +182,8 @@ def _unexplained_texts(others: Mapping[str, pd.Series], labels: Mapping[str, Col
     found = []
     for name, series in others.items():
         codes = pd.factorize(series, use_na_sentinel=False)[0]
-        explained = any(_depends_only_on(codes, by) for by in ([], *([one] for one in own)))
-        explained |= _depends_only_on(codes, [*own, *nest]) if nest else codes.max() >= len(series) / 2
+        explained = any(depends_only_on(codes, by) for by in ([], *([one] for one in own)))
+        explained |= depends_only_on(codes, [*own, *nest]) if nest else codes.max() >= len(series) / 2
         if not explained and not pd.api.types.is_numeric_dtype(series):
             found.append(name)
     return found
@@ -187,113 +194,6 @@ def _check_columns(frame: pd.DataFrame, columns: Sequence[str]) -> None:
     missing = [name for name in columns if name not in frame.columns]
     if missing:
         raise ValueError(f"column {listed(missing)} not found; the table has columns {listed(frame.columns, 30)}")
-
-
-def _label_column(series: pd.Series) -> Column:
-    """Code the labels of a dim by first appearance; a missing label is `unknown`."""
-    codes, labels = pd.factorize(series, use_na_sentinel=False)
-    names = [UNKNOWN if pd.isna(label) else label.item() if isinstance(label, np.generic) else label for label in labels]
-    return Column(codes=codes.astype(np.intp), labels=names)
-
-
-def _number_levels(
-    labels: Mapping[str, Column], repetitions: Mapping[str, pd.Series], level: str, rows: int, shared: Sequence[str]
-) -> dict[str, Integers]:
-    """Number repetitions from 0 inside their parents; rows nothing tells apart are numbered along the level nobody named."""
-    order = sorted(repetitions, key=level_order)
-    parents = [column.codes for column in labels.values()]
-    numbered: dict[str, Integers] = {}
-    for name in order:
-        own = _repetition_labels(repetitions[name])
-        numbered[name] = _number_shared(labels, numbered, own) if name in shared else number_within([*parents, *numbered.values()], own)
-    cells = row_in_parent([*parents, *numbered.values()], rows)
-    unnamed = [name for name in dict.fromkeys((level, ITERATION)) if name not in numbered]
-    if (cells.max(initial=0) > 0 or not numbered) and unnamed:
-        numbered[unnamed[0]] = cells
-    return numbered
-
-
-def _number_shared(labels: Mapping[str, Column], above: Mapping[str, Integers], own: npt.NDArray[Any]) -> Integers:
-    """Number a shared level so that the same label has the same place for every benchmark, and elsewhere too if that costs no room."""
-    outer = list(above.values())
-    everywhere = number_within(outer, own)
-    others = [column.codes for name, column in labels.items() if name != "benchmark"]
-    apart = number_within([*others, *outer], own)
-    return everywhere if everywhere.max(initial=0) <= apart.max(initial=0) else apart
-
-
-def _repetition_labels(series: pd.Series) -> npt.NDArray[Any]:
-    """Return repetition labels that sort well: numbers by value, all else by first appearance."""
-    if series.isna().any():
-        raise ValueError(f"column {series.name!r} names repetitions but is empty in {int(series.isna().sum())} rows")
-    return np.asarray(series.to_numpy() if pd.api.types.is_numeric_dtype(series) else pd.factorize(series)[0])
-
-
-def _metric(series: pd.Series, name: str, units: str | Mapping[str, str], better: str | Mapping[str, str] | None) -> Metric:
-    """Return a column of numbers with its unit."""
-    unit = units.get(name, "1") if isinstance(units, Mapping) else units
-    if not isinstance(unit, str):
-        raise ValueError(f"units={units!r}: give a unit such as 's', 'ms' or 'J', or a mapping of metrics to units")
-    direction = _direction(better.get(name) if isinstance(better, Mapping) else better, unit)
-    numbers = pd.to_numeric(series, errors="coerce")
-    wrong = numbers.isna() & series.notna()
-    if wrong.any():
-        first = wrong.to_numpy().argmax()
-        raise ValueError(
-            f"column {series.name!r} holds {int(wrong.sum())} values that are not numbers, the first {series.iloc[first]!r} in row {first}"
-        )
-    return Metric(values=numbers.to_numpy(dtype=float, na_value=np.nan), units=unit, better=direction)
-
-
-def _direction(better: object, units: str) -> str:
-    """Return which direction is good: the one given, else what the unit says."""
-    if better is None:
-        return direction_of(units)
-    check_choice(better, "better", DIRECTIONS)
-    return str(better)
-
-
-def _mark(series: pd.Series) -> Mask:
-    """Return a column of marks as bool: true, yes and 1 are True, whatever is missing False."""
-    if series.dtype == bool:
-        return series.to_numpy()
-    if pd.api.types.is_numeric_dtype(series):
-        return np.asarray(series.fillna(0).to_numpy(dtype=float) != 0)
-    words = series.astype(object).where(series.notna(), "").map(lambda value: str(value).strip().lower())
-    unknown = sorted(set(words) - {"", "true", "yes", "1", "t", "false", "no", "0", "f"})
-    if unknown:
-        raise ValueError(f"column {series.name!r} is a mark, true or false; it holds {listed(unknown)}")
-    return words.isin(["true", "yes", "1", "t"]).to_numpy()
-
-
-def _placed(series: pd.Series, labels: Mapping[str, Column], levels: Mapping[str, Integers]) -> tuple[tuple[str, ...], npt.NDArray[Any]]:
-    """Find the fewest dims a column depends on: none, one, or all down to a level."""
-    numeric = pd.api.types.is_numeric_dtype(series) and series.dtype != bool
-    values = (
-        series.to_numpy(dtype=float, na_value=np.nan)
-        if numeric
-        else series.astype(object).where(series.notna(), UNKNOWN).map(str).to_numpy(dtype=object)
-    )
-    codes = pd.factorize(series, use_na_sentinel=False)[0]
-    by = {name: column.codes for name, column in labels.items()} | dict(levels)
-    tries: list[tuple[str, ...]] = [(), *((name,) for name in labels)]
-    nest = list(levels)
-    tries += [(*labels, *nest[:depth]) for depth in range(len(nest) + 1)]
-    for dims in tries:
-        if _depends_only_on(codes, [by[name] for name in dims]):
-            return dims, values
-    return tuple(by), values
-
-
-def _depends_only_on(codes: Integers, by: Sequence[Integers]) -> bool:
-    """Return whether rows that agree in `by` agree in `codes`."""
-    if not by:
-        return bool((codes == codes[0]).all())
-    order = np.lexsort(tuple(by))
-    same = np.ones(len(order) - 1, dtype=bool)
-    for other in by:
-        same &= np.diff(other[order]) == 0
-    return not bool((same & (np.diff(codes[order]) != 0)).any())
 
 
 def from_samples(
@@ -352,7 +252,7 @@ def from_samples(
     table = Table(
         labels={dim: column_of(names)},
         levels={name: np.array([place[i] for place in positions], dtype=np.intp) for i, name in enumerate(levels)},
-        metrics={TIME: in_seconds(Metric(values=np.array(numbers, dtype=float), units=units, better=_direction(better, units)))},
+        metrics={TIME: in_seconds(Metric(values=np.array(numbers, dtype=float), units=units, better=stated_direction(better, units)))},
         metric=TIME,
     )
     return build(table)

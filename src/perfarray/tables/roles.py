@@ -1,0 +1,123 @@
+"""What a column of a long table is: a label, a repetition, a metric, a mark, a descriptor."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from perfarray.conventions import DIRECTIONS, ITERATION, UNKNOWN
+from perfarray.numerics.types import Integers, Mask
+from perfarray.tables.columns import Column, Metric, level_order, number_within, row_in_parent
+from perfarray.timings.validation import check_choice, listed
+from perfarray.timings.values import direction_of
+
+
+def label_column(series: pd.Series) -> Column:
+    """Code the labels of a dim by first appearance; a missing label is `unknown`."""
+    codes, labels = pd.factorize(series, use_na_sentinel=False)
+    names = [UNKNOWN if pd.isna(label) else label.item() if isinstance(label, np.generic) else label for label in labels]
+    return Column(codes=codes.astype(np.intp), labels=names)
+
+
+def numbered_levels(
+    labels: Mapping[str, Column], repetitions: Mapping[str, pd.Series], level: str, rows: int, shared: Sequence[str]
+) -> dict[str, Integers]:
+    """Number repetitions from 0 inside their parents; rows nothing tells apart are numbered along the level nobody named."""
+    order = sorted(repetitions, key=level_order)
+    parents = [column.codes for column in labels.values()]
+    numbered: dict[str, Integers] = {}
+    for name in order:
+        own = _repetition_labels(repetitions[name])
+        numbered[name] = _number_shared(labels, numbered, own) if name in shared else number_within([*parents, *numbered.values()], own)
+    cells = row_in_parent([*parents, *numbered.values()], rows)
+    unnamed = [name for name in dict.fromkeys((level, ITERATION)) if name not in numbered]
+    if (cells.max(initial=0) > 0 or not numbered) and unnamed:
+        numbered[unnamed[0]] = cells
+    return numbered
+
+
+def _number_shared(labels: Mapping[str, Column], above: Mapping[str, Integers], own: npt.NDArray[Any]) -> Integers:
+    """Number a shared level so that the same label has the same place for every benchmark, and elsewhere too if that costs no room."""
+    outer = list(above.values())
+    everywhere = number_within(outer, own)
+    others = [column.codes for name, column in labels.items() if name != "benchmark"]
+    apart = number_within([*others, *outer], own)
+    return everywhere if everywhere.max(initial=0) <= apart.max(initial=0) else apart
+
+
+def _repetition_labels(series: pd.Series) -> npt.NDArray[Any]:
+    """Return repetition labels that sort well: numbers by value, all else by first appearance."""
+    if series.isna().any():
+        raise ValueError(f"column {series.name!r} names repetitions but is empty in {int(series.isna().sum())} rows")
+    return np.asarray(series.to_numpy() if pd.api.types.is_numeric_dtype(series) else pd.factorize(series)[0])
+
+
+def metric_column(series: pd.Series, name: str, units: str | Mapping[str, str], better: str | Mapping[str, str] | None) -> Metric:
+    """Return a column of numbers with its unit."""
+    unit = units.get(name, "1") if isinstance(units, Mapping) else units
+    if not isinstance(unit, str):
+        raise ValueError(f"units={units!r}: give a unit such as 's', 'ms' or 'J', or a mapping of metrics to units")
+    direction = stated_direction(better.get(name) if isinstance(better, Mapping) else better, unit)
+    numbers = pd.to_numeric(series, errors="coerce")
+    wrong = numbers.isna() & series.notna()
+    if wrong.any():
+        first = wrong.to_numpy().argmax()
+        raise ValueError(
+            f"column {series.name!r} holds {int(wrong.sum())} values that are not numbers, the first {series.iloc[first]!r} in row {first}"
+        )
+    return Metric(values=numbers.to_numpy(dtype=float, na_value=np.nan), units=unit, better=direction)
+
+
+def stated_direction(better: object, units: str) -> str:
+    """Return which direction is good: the one given, else what the unit says."""
+    if better is None:
+        return direction_of(units)
+    check_choice(better, "better", DIRECTIONS)
+    return str(better)
+
+
+def mark_column(series: pd.Series) -> Mask:
+    """Return a column of marks as bool: true, yes and 1 are True, whatever is missing False."""
+    if series.dtype == bool:
+        return series.to_numpy()
+    if pd.api.types.is_numeric_dtype(series):
+        return np.asarray(series.fillna(0).to_numpy(dtype=float) != 0)
+    words = series.astype(object).where(series.notna(), "").map(lambda value: str(value).strip().lower())
+    unknown = sorted(set(words) - {"", "true", "yes", "1", "t", "false", "no", "0", "f"})
+    if unknown:
+        raise ValueError(f"column {series.name!r} is a mark, true or false; it holds {listed(unknown)}")
+    return words.isin(["true", "yes", "1", "t"]).to_numpy()
+
+
+def placed_column(
+    series: pd.Series, labels: Mapping[str, Column], levels: Mapping[str, Integers]
+) -> tuple[tuple[str, ...], npt.NDArray[Any]]:
+    """Find the fewest dims a column depends on: none, one, or all down to a level."""
+    numeric = pd.api.types.is_numeric_dtype(series) and series.dtype != bool
+    values = (
+        series.to_numpy(dtype=float, na_value=np.nan)
+        if numeric
+        else series.astype(object).where(series.notna(), UNKNOWN).map(str).to_numpy(dtype=object)
+    )
+    codes = pd.factorize(series, use_na_sentinel=False)[0]
+    by = {name: column.codes for name, column in labels.items()} | dict(levels)
+    tries: list[tuple[str, ...]] = [(), *((name,) for name in labels)]
+    nest = list(levels)
+    tries += [(*labels, *nest[:depth]) for depth in range(len(nest) + 1)]
+    for dims in tries:
+        if depends_only_on(codes, [by[name] for name in dims]):
+            return dims, values
+    return tuple(by), values
+
+
+def depends_only_on(codes: Integers, by: Sequence[Integers]) -> bool:
+    """Return whether rows that agree in `by` agree in `codes`."""
+    if not by:
+        return bool((codes == codes[0]).all())
+    order = np.lexsort(tuple(by))
+    same = np.ones(len(order) - 1, dtype=bool)
+    for other in by:
+        same &= np.diff(other[order]) == 0
+    return not bool((same & (np.diff(codes[order]) != 0)).any())
