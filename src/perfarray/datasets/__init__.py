@@ -57,7 +57,7 @@ def load_dataset(name: str) -> xr.Dataset:
     Returns
     -------
     Dataset
-        Timings in seconds.
+        `time` in seconds along `benchmark`, what is compared (`flags` or `version`) and the levels.
 
     Raises
     ------

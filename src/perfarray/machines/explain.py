@@ -52,6 +52,8 @@ class VariabilityModel(Result):
     >>> model = table.perf.explain_variation(model="ols", formula="np.log(performance) ~ np.log(cpu_mhz)", rng=1)
     >>> round(model.correlation, 6), round(float(model.result.params.iloc[1]), 6)
     (1.0, -1.0)
+    >>> model.predict(pd.DataFrame({"cpu_mhz": [5000.0]})).round(6).tolist()
+    [0.693147]
     """
 
     result: Any
@@ -59,7 +61,7 @@ class VariabilityModel(Result):
 
     @property
     def influence(self) -> pd.Series:
-        """Relative influence of every predictor in percent, the largest first."""
+        """Relative influence of every predictor in percent, the largest first (a Series by predictor)."""
         return self._single("influence")["influence"].to_series().sort_values(ascending=False, kind="stable")
 
     @property
@@ -80,7 +82,12 @@ class VariabilityModel(Result):
         pandas.Series
             In the units of the response (a model of logs is taken back by exp, which gives a median rather than a mean); with a formula,
             whatever stands left of `~`. NaN where a predictor is missing, a label is new, or a value lies outside of a spline, and the
-        model cannot do without.
+            model cannot do without.
+
+        Raises
+        ------
+        ValueError
+            A column that the model needs is not there; a model of several responses.
         """
         missing = [name for name in self._single("predict")["predictor"].values.tolist() if name not in table]
         if missing:

@@ -75,9 +75,9 @@ def goodness_of_fit(
     Returns
     -------
     Dataset
-        `statistic` (the distance), `critical_value` (of the distances drawn, the one numbered N (1 - alpha), cut to a whole number),
-        `pvalue`, `pvalue_error` (its Monte Carlo standard error) and `n` (runs). Constant samples and those without a mixture have no
-        test: NaN.
+        For each cell, without a unit: `statistic` (the distance), `critical_value` (of the distances drawn, the one numbered N (1 - alpha),
+        cut to a whole number), `pvalue`, `pvalue_error` (its Monte Carlo standard error) and `n` (runs). Constant samples and those without
+        a mixture have no test: NaN.
 
     Raises
     ------

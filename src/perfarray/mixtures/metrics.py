@@ -137,7 +137,7 @@ def prob_faster(
     Returns
     -------
     Dataset
-        `estimate`, `lower`, `upper`; `tied`, the probability of a tie; `n`, units on the smaller side. Where the data say
+        `estimate`, `lower`, `upper`, probabilities for each cell; `tied`, that of a tie; `n`, units on the smaller side. Where the data say
         `better="higher"`, faster means more: P[X > Y - shift].
 
     Raises

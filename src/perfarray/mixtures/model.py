@@ -42,12 +42,22 @@ class GaussianMixture(Result):
         are those of the logarithms: components are then lognormal), and what `fit_mixture` says of the fits. Whatever is asked of the
         object is asked and answered in the units of the data.
 
+    References
+    ----------
+    J. Worms, S. Touati, "Parametric and non-parametric statistics for program performance analysis and comparison", 2016, section 4.
+
     Examples
     --------
     >>> import perfarray
     >>> mixture = perfarray.GaussianMixture.from_parameters([0.25, 0.75], [1.0, 3.0], [0.1, 0.2])
     >>> mixture.cdf(2.0).round(6).item(), mixture.n_modes().item(), mixture.assign([0.9, 3.3]).values.tolist()
     (0.25, 2.0, [1.0, 2.0])
+    >>> mixture.mean().item(), mixture.std().round(3).item(), mixture.modes().round(3).values.tolist()
+    (2.5, 0.885, [1.0, 3.0])
+    >>> mixture.pdf([1.0, 3.0]).round(3).values.tolist(), mixture.quantile([0.125, 0.625]).round(3).values.tolist()
+    ([0.997, 1.496], [1.0, 3.0])
+    >>> mixture.sample(3, rng=1).dims
+    ('execution',)
     """
 
     @classmethod
@@ -102,7 +112,7 @@ class GaussianMixture(Result):
         return cls(dataset=dataset)
 
     def sel(self, indexers: Mapping[Any, Any] | None = None, **labels: Any) -> "GaussianMixture":
-        """Select cells by label, as `Dataset.sel` does.
+        """Select cells by label, as `Dataset.sel` does: `mixtures.sel(benchmark="fft")`.
 
         Parameters
         ----------
@@ -114,11 +124,17 @@ class GaussianMixture(Result):
         Returns
         -------
         GaussianMixture
+            Of the cells chosen, along what dims are left.
+
+        Raises
+        ------
+        ValueError
+            For `component`: the components of a mixture belong together.
         """
         return GaussianMixture(dataset=self.dataset.sel(_cells(indexers, labels)))
 
     def isel(self, indexers: Mapping[Any, Any] | None = None, **places: Any) -> "GaussianMixture":
-        """Select cells by place, as `Dataset.isel` does.
+        """Select cells by place, as `Dataset.isel` does: `mixtures.isel(benchmark=0)`.
 
         Parameters
         ----------
@@ -130,6 +146,12 @@ class GaussianMixture(Result):
         Returns
         -------
         GaussianMixture
+            As for `sel`.
+
+        Raises
+        ------
+        ValueError
+            As for `sel`.
         """
         return GaussianMixture(dataset=self.dataset.isel(_cells(indexers, places)))
 
@@ -159,7 +181,7 @@ class GaussianMixture(Result):
         Parameters
         ----------
         x : float, array-like or DataArray
-            Where; an array-like gets the dim `x`, a DataArray keeps its dims.
+            Where, in the units of the data; an array-like gets the dim `x`, a DataArray keeps its dims.
 
         Returns
         -------
@@ -174,11 +196,12 @@ class GaussianMixture(Result):
         Parameters
         ----------
         x : float, array-like or DataArray
-            Where; an array-like gets the dim `x`, a DataArray keeps its dims.
+            Where, in the units of the data; an array-like gets the dim `x`, a DataArray keeps its dims.
 
         Returns
         -------
         DataArray
+            From 0 to 1, along the dims of the cells and of x.
         """
         return self._apply(scaled.distribution, Output((), "1"), "probability", _points(x, "x"))
 
@@ -193,7 +216,7 @@ class GaussianMixture(Result):
         Returns
         -------
         DataArray
-            In the units of the data.
+            In the units of the data, along the dims of the cells and of q.
 
         Raises
         ------
@@ -238,6 +261,11 @@ class GaussianMixture(Result):
         -------
         DataArray
             Labels of `component` (from 1, ascending means), in the shape of the values; NaN where there is no value.
+
+        Raises
+        ------
+        ValueError
+            A Dataset without the metric that was fitted.
         """
         if isinstance(times, xr.Dataset):
             times = resolve(times, str(self.dataset.attrs["metric"]) if "metric" in self.dataset.attrs else None).array
@@ -257,6 +285,11 @@ class GaussianMixture(Result):
         -------
         DataArray
             Along `execution`, in the units of the data: timings like any others.
+
+        Raises
+        ------
+        ValueError
+            A number below 1, or something that is no seed.
         """
         number, key = check_count(n, "n"), key_of(rng)
         cells = cell_keys([self.dataset["weight"]], (COMPONENT,))

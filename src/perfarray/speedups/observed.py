@@ -52,7 +52,8 @@ def speedup(
     Returns
     -------
     Dataset
-        `estimate` = baseline / candidate (candidate / baseline where higher is better), `n` (values on the smaller side).
+        `estimate` = baseline / candidate (candidate / baseline where higher is better), `n` (values on the smaller side); both of unit 1,
+        along all dims that are not levels.
 
     Raises
     ------
@@ -152,9 +153,9 @@ def overall_speedup(
     Returns
     -------
     Dataset
-        Over all benchmarks measured on both sides: `speedup`, `gain` (share of the weighted time that is saved, negative for a loss), `n`.
-        Over the accelerated ones only: `accelerated_speedup`, `accelerated_gain`, `n_accelerated` (section 3.2: report those only beside
-        `accelerated_proportion`).
+        Along all dims but the levels and `across`. Over all benchmarks measured on both sides: `speedup`, `gain` (share of the weighted
+        time that is saved, negative for a loss), `n`. Over the accelerated ones only: `accelerated_speedup`, `accelerated_gain`,
+        `n_accelerated` (section 3.2: report those only beside `accelerated_proportion`).
 
     Raises
     ------

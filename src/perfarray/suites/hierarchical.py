@@ -58,9 +58,10 @@ def hierarchical_performance_test(
     Returns
     -------
     Dataset
-        `confidence` = 1 - exact one-sided p of "the candidate is better" (as `better` of the data says), `pvalue`, `speedup` (the largest
-        factor by which it is better at `confidence_level`; NaN where none is accepted), `n` (units behind the benchmark that has fewest)
-        and `suite_benchmarks`. All but the counts are NaN where no benchmark has enough runs to reach `alpha`, and a note says so.
+        Along the dims of `score_ratio_interval`, unit 1: `confidence` = 1 - exact one-sided p of "the candidate is better" (as `better` of
+        the data says), `pvalue`, `speedup` (the largest factor by which it is better at `confidence_level`; NaN where none is accepted),
+        `n` (units behind the benchmark that has fewest) and `suite_benchmarks`. All but the counts are NaN where no benchmark has enough
+        runs to reach `alpha`, and a note says so.
 
     Raises
     ------

@@ -70,9 +70,9 @@ def randomization_test(
     Returns
     -------
     Dataset
-        `statistic` (the ratio candidate / baseline observed), `pvalue`, `smallest_pvalue` (that of a ratio which no other exchange
-        reaches: 0.1 for 3 runs against 3 of one benchmark, two-sided), `n` (units behind the benchmark that has fewest), `n_exchanges`
-        (counted) and `suite_benchmarks` (measured on both sides).
+        Along the dims of `score_ratio_interval`, unit 1: `statistic` (the ratio candidate / baseline observed), `pvalue`, `smallest_pvalue`
+        (that of a ratio which no other exchange reaches: 0.1 for 3 runs against 3 of one benchmark, two-sided), `n` (units behind the
+        benchmark that has fewest), `n_exchanges` (counted) and `suite_benchmarks` (measured on both sides).
 
     Raises
     ------

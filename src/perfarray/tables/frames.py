@@ -222,7 +222,7 @@ def from_samples(
     Returns
     -------
     Dataset
-        A variable `time` with dims `dim` and the levels.
+        A variable `time` with dims `dim` and the levels, in seconds where `units` is a unit of time.
 
     Raises
     ------
@@ -283,8 +283,8 @@ def to_frame(times: Data) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Rows without any measured value are not written, but for stopped runs with a limit (`censored_at`); `frame.attrs` holds how many of
-        them carried a mark (`n_failed`, ...).
+        In the units of the data. Rows without any measured value are not written, but for stopped runs with a limit (`censored_at`);
+        `frame.attrs` holds how many of them carried a mark (`n_failed`, ...).
 
     Examples
     --------
