@@ -25,6 +25,19 @@ def files_of(*folders):
     return [path.relative_to(ARCHIVES).as_posix() for path in found if path.name != "PROVENANCE.txt"]
 
 
+READ = {
+    "google_benchmark": "google_benchmark", "hyperfine": "hyperfine", "pytest_benchmark": "pytest_benchmark", "go_bench": "go",
+}  # fmt: skip
+"""Other folders that are read, and the names of their formats."""
+
+REFUSED = {
+    "google_benchmark/google_benchmark/test4_run.json": "holds no measurement",
+    "google_benchmark/google_benchmark/test4_run0.json": "holds no measurement",
+    "hyperfine/dandavison_misc/hyperfine.json": r"results\[0\]: value 1 is 0\.0",
+    "pytest_benchmark/bencher_tool_output/two.json": r"benchmarks\[0\]: 'data': value 4 is '\.\.\. omitted",
+}
+"""Files of theirs that hold nothing that can be read, and what is said of them."""
+
 SPEC = ("spec_csv", "spec_dump", "spec_single_run_csv", "spec_txt")
 """Folders whose files have tests of their own."""
 
@@ -32,7 +45,9 @@ SPEC = ("spec_csv", "spec_dump", "spec_single_run_csv", "spec_txt")
 def other_folders():
     """Return the folders of other formats."""
     return (
-        sorted(path.name for path in ARCHIVES.iterdir() if path.is_dir() and path.name not in (*OURS, *SPEC)) if ARCHIVES.is_dir() else []
+        sorted(path.name for path in ARCHIVES.iterdir() if path.is_dir() and path.name not in (*OURS, *SPEC, *READ))
+        if ARCHIVES.is_dir()
+        else []
     )
 
 
@@ -64,6 +79,22 @@ def test_every_folder_of_ours_reads(folder):
     for metric in ("time", "throughput", "memory"):
         assert sum(int(one[metric].count()) for one in alone if metric in one) == (int(found[metric].count()) if metric in found else 0)
     assert sum(int(one["warmup"].sum()) for one in alone if "warmup" in one) == (int(found["warmup"].sum()) if "warmup" in found else 0)
+
+
+@needs_archives
+@pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
+@pytest.mark.parametrize("folder", READ)
+def test_every_file_is_read_or_refused_by_name(folder):
+    """Its format is its folder's; what cannot be read is known, and the message says where and why."""
+    for name in files_of(folder):
+        if name in REFUSED:
+            with pytest.raises(FileError, match=REFUSED[name]):
+                perfarray.read(ARCHIVES / name)
+        else:
+            found = perfarray.read(ARCHIVES / name)
+            assert found.attrs["format"] == READ[folder]
+            assert found[found.attrs["metric"]].dims[-2:] == ("execution", "iteration")
+            assert int(found[found.attrs["metric"]].count()) > 0
 
 
 @needs_archives

@@ -49,8 +49,7 @@ def read(path: AnyPath, *, format: str | None = None) -> xr.Dataset:
     path : path-like
         A file; gzip, bzip2 and xz are unpacked.
     format : str, optional
-        Its format; default: recognised by content. Known: `pyperf`, `jmh`, `spec_csv`, `spec_text`, `spec_runs`, `spec_dump`,
-        `speedup_test`, `tidy_csv`.
+        Its format; default: recognised by content. The page "Formats" of the documentation names those that are known.
 
     Returns
     -------

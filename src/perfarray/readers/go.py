@@ -1,0 +1,140 @@
+"""Go benchmark text (`go test -bench`, the input of benchstat): repeated lines of one process are iterations, processes executions.
+
+A process ends at `PASS`, `FAIL` or `ok`, or where `goos:` or `pkg:` stand again. `key: value` lines set what holds for the lines after
+them; keys with several values are settings, those with one describe the file. The suffix `-8` is the setting `gomaxprocs`, parts
+`/size=15` of a name are settings too. Lines of no known kind (logs, crashes) are passed over.
+"""
+
+import re
+from typing import Any
+
+import numpy as np
+
+from perfarray.conventions import HIGHER, LOOPS, LOWER, SECONDS, THROUGHPUT, TIME, seconds_factor
+from perfarray.readers.entries import Entry, Run, agree, table_of_entries, value_of
+from perfarray.readers.names import variable_name
+from perfarray.readers.numbers import checked
+from perfarray.readers.opening import Source
+from perfarray.tables.columns import Table
+
+__all__ = ["NAME", "agree", "read", "recognise", "started"]
+
+NAME = "go"
+
+RESULT = re.compile(r"^Benchmark\S+[ \t]+\d+[ \t]+(?:[-+.\d]|NaN)\S*[ \t]+\S+", re.M | re.A)
+
+SETTING = re.compile(r"([a-z][^\sA-Z:]*):(?:[ \t]+(.*))?")
+
+ENDS = ("PASS", "FAIL", "ok ", "ok\t", "--- FAIL")
+"""How the last lines of a process begin."""
+
+HEADS = ("goos", "goarch", "pkg")
+"""Keys a process says once."""
+
+METRICS = {"B/op": "bytes_per_op", "allocs/op": "allocs_per_op", "MB/s": THROUGHPUT}
+"""Units that are variables by another name."""
+
+MOST_KEYS = 100
+"""Keys a file may set."""
+
+Line = tuple[int, list[str]]
+
+
+def started(head: str) -> bool:
+    """Return whether a broken file began as Go's text."""
+    return recognised(head) or (head.startswith(("goos: ", "goarch: ", "pkg: ")) and "\nBenchmark" in head)
+
+
+def recognised(text: str) -> bool:
+    """Return whether a text has a line with a result."""
+    return RESULT.search(text) is not None
+
+
+def recognise(source: Source) -> bool:
+    """Return whether a line of the file is a benchmark's name, a count, a value and its unit."""
+    return not source.looks_like_json and recognised(source.text)
+
+
+def read(source: Source) -> Table:
+    """Read the results: benchmark x execution x iteration, a variable for each unit."""
+    groups, directions = _groups(source)
+    stated = [dict(key[2]) for key in groups]
+    constant = {key: value for key, value in stated[0].items() if all(other.get(key) == value for other in stated)} if stated else {}
+    units = dict.fromkeys(unit for runs in groups.values() for lines in runs.values() for _, words in lines for unit in words[3::2])
+    kinds: dict[str, tuple[str, str]] = {}
+    for unit in sorted(units, key=lambda unit: unit != "ns/op"):
+        better = directions.get(unit, HIGHER if unit.endswith("/s") else LOWER)
+        kinds[_variable(unit)[0]] = (SECONDS if _variable(unit)[1] is not None else unit, better)
+    entries = [
+        Entry(name, [_run(source, lines) for lines in runs.values()], _settings(name, threads, dict(keys), constant))
+        for (name, threads, keys), runs in groups.items()
+    ]
+    return table_of_entries(source, entries, kinds=kinds, about={key: value for key, value in constant.items() if key != "pkg"})
+
+
+def _groups(source: Source) -> tuple[dict[Any, dict[int, list[Line]]], dict[str, str]]:
+    """Return the lines of each name, threads and settings, process by process; and which units are better higher or lower."""
+    groups: dict[Any, dict[int, list[Line]]] = {}
+    directions: dict[str, str] = {}
+    keys: dict[str, str] = {}
+    state: tuple[tuple[str, str], ...] | None = None
+    process, seen = 0, False
+    for number, line in enumerate(source.text.split("\n"), 1):
+        if line.startswith("Benchmark"):
+            words = line.split()
+            if len(words) < 4 or not RESULT.match(line):
+                continue
+            if len(words) % 2:
+                raise source.error(f"line {number} has a value without a unit: {line[:80]!r}")
+            state = tuple(sorted(keys.items())) if state is None else state
+            name, dash, threads = words[0].removeprefix("Benchmark").rpartition("-")
+            split = bool(dash) and threads.isascii() and threads.isdigit() and len(threads) < 6
+            key = (name, int(threads), state) if split else (words[0].removeprefix("Benchmark"), None, state)
+            groups.setdefault(key, {}).setdefault(process, []).append((number, words))
+            seen = True
+        elif line.startswith(ENDS):
+            process, seen = process + seen, False
+        elif line.startswith("Unit "):
+            words = line.split()
+            if len(words) > 2 and words[2] in ("better=higher", "better=lower"):
+                directions[words[1]] = words[2].removeprefix("better=")
+        elif match := SETTING.fullmatch(line):
+            if match[1] in HEADS:
+                process, seen = process + seen, False
+            if keys.get(match[1]) != match[2]:
+                keys[match[1]] = match[2] or ""
+                state = None
+                if len(keys) > MOST_KEYS:
+                    raise source.error(f"line {number} sets the {len(keys)}th key; {MOST_KEYS} are the most a file may set")
+    return groups, directions
+
+
+def _settings(name: str, threads: int | None, keys: dict[str, str], constant: dict[str, str]) -> dict[str, Any]:
+    """Return the settings in a name (`/size=15`), its threads, and the keys that are not the same for all."""
+    parts = [part.partition("=") for part in name.split("/")[1:]]
+    own = {key: value_of(value) for key, equals, value in parts if equals and key}
+    return {key: value for key, value in keys.items() if key == "pkg" or key not in constant} | {"gomaxprocs": threads} | own
+
+
+def _variable(unit: str) -> tuple[str, float | None]:
+    """Return the variable of a unit, and its factor to seconds if it is a time: `ns/op`, `build-real-ns/op`."""
+    what, dash, scale = unit.removesuffix("/op").rpartition("-")
+    factor = seconds_factor(scale) if unit.endswith("/op") else None
+    if factor is not None:
+        return (variable_name(what, "metric_") if dash else TIME), factor
+    return METRICS.get(unit) or variable_name(unit, "metric_"), None
+
+
+def _run(source: Source, lines: list[Line]) -> Run:
+    """Return the values of the lines of one process."""
+    rows = [dict(zip(words[3::2], words[2::2], strict=True)) for _, words in lines]
+    values = {}
+    for unit in dict.fromkeys(unit for row in rows for unit in row):
+        name, factor = _variable(unit)
+        having = [place for place, row in enumerate(rows) if unit in row]
+        stated = [rows[place][unit] for place in having]
+        places = [f"line {lines[place][0]}: {unit!r}" for place in having]
+        missing = () if name == TIME else ("NaN",)
+        values[name] = np.full(len(lines), np.nan)
+        values[name][having] = checked(stated, places.__getitem__, source, above_zero=name == TIME, missing=missing) * (factor or 1.0)
+    return Run(values, {LOOPS: np.array([float(words[1]) for _, words in lines])})

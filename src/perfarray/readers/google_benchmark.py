@@ -1,0 +1,189 @@
+"""Google Benchmark JSON (`--benchmark_format=json`): repetitions are iterations of one execution; aggregates are left out and counted.
+
+The label is the name as it is (`BM_copy/1024/threads:4`); its arguments are coordinates along `benchmark`. `loops` is the number of
+iterations a value is the mean of; counters are coordinates beside the values, rates of items and bytes variables.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from perfarray.conventions import HIGHER, LOOPS, TIME, seconds_factor
+from perfarray.numerics.types import Floats
+from perfarray.readers.entries import KINDS, Entry, Run, agree, note_means, table_of_entries, value_of
+from perfarray.readers.numbers import checked
+from perfarray.readers.opening import Source
+from perfarray.tables.columns import Table
+
+__all__ = ["NAME", "agree", "read", "recognise", "started"]
+
+NAME = "google_benchmark"
+
+CONTEXT = {"host_name": "machine", "num_cpus": "cores", "mhz_per_cpu": "cpu_mhz"}
+"""The context to our coordinates; other keys keep their names."""
+
+CACHES = {(1, "Data"): "l1_data_kb", (1, "Instruction"): "l1_instruction_kb", (2, "Unified"): "l2_kb", (3, "Unified"): "l3_kb"}
+"""Level and type of a cache to our coordinates."""
+
+RATES = {"items_per_second": ("items/s", HIGHER), "bytes_per_second": ("B/s", HIGHER)}
+"""Counters that are metrics."""
+
+FIELDS = frozenset({
+    "name", "run_name", "run_type", "family_index", "per_family_instance_index", "repetitions", "repetition_index", "threads", "iterations",
+    "real_time", "cpu_time", "time_unit", "label", "error_occurred", "error_message", "skipped", "skip_message",
+})  # fmt: skip
+"""What a row holds beside its counters."""
+
+AGGREGATES = ("_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS")
+"""How versions before 1.4 told aggregates: by their names alone."""
+
+Row = dict[str, Any]
+
+
+def started(head: str) -> bool:
+    """Return whether a broken file began as Google Benchmark's JSON."""
+    return '"context"' in head and any(f'"{word}"' in head for word in ("mhz_per_cpu", "num_cpus", "library_build_type"))
+
+
+def recognise(source: Source) -> bool:
+    """Return whether the content is a list of benchmarks with real times."""
+    content = source.json_or_none
+    rows = content.get("benchmarks") if isinstance(content, dict) else None
+    return isinstance(rows, list) and bool(rows) and all(isinstance(row, dict) and _is_row(row) for row in rows)
+
+
+def _is_row(row: Row) -> bool:
+    """Return whether this is a measurement, an aggregate, or an error."""
+    return "name" in row and not row.keys().isdisjoint(("real_time", "run_type", "error_occurred", "big_o", "rms"))
+
+
+def read(source: Source) -> Table:
+    """Read the repetitions: benchmark x execution x iteration."""
+    content = source.json
+    rows = content["benchmarks"]
+    names = {row["name"] for row in rows}
+    measured = [index for index, row in enumerate(rows) if not _is_aggregate(row, names)]
+    groups = _groups(rows, measured)
+    known = {rows[own[0]].get("run_name", rows[own[0]]["name"]) for own in groups}
+    means = [index for index in sorted(set(range(len(rows))) - set(measured)) if _mean_of(rows[index]) not in {None, *known}]
+    note_means(source, len(means))
+    entries = [_entry(source, rows, own) for own in groups]
+    for index in means:
+        mean = {key: value for key, value in rows[index].items() if key != "iterations"} | {"run_name": _mean_of(rows[index])}
+        entries.append(_entry(source, {index: mean}, [index]))
+    return table_of_entries(
+        source,
+        entries,
+        kinds=KINDS | RATES,
+        about=_about(content.get("context") or {}),
+        counts={"n_aggregates": len(rows) - len(measured) - len(means)},
+    )
+
+
+def _is_aggregate(row: Row, names: Iterable[str]) -> bool:
+    """Return whether a row summarises others."""
+    if "run_type" in row:
+        return bool(row["run_type"] == "aggregate")
+    before = next((row["name"].removesuffix(end) for end in AGGREGATES if row["name"].endswith(end)), None)
+    return before in names or ("real_time" not in row and not row.get("error_occurred"))
+
+
+def _mean_of(row: Row) -> str | None:
+    """Return which benchmark a row is the mean of."""
+    if row.get("aggregate_name", "mean") != "mean" or "real_time" not in row or not row["name"].endswith("_mean"):
+        return None
+    return str(row.get("run_name", row["name"].removesuffix("_mean")))
+
+
+def _groups(rows: list[Row], measured: Iterable[int]) -> list[list[int]]:
+    """Return the rows of each benchmark; a repetition that occurs twice begins another benchmark of the same name."""
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for index in measured:
+        row = rows[index]
+        key = (row.get("run_name", row["name"]), row.get("family_index"), row.get("per_family_instance_index"))
+        repeats = 0
+        repetition = row.get("repetition_index")
+        while repetition is not None and any(rows[own]["repetition_index"] == repetition for own in groups.get((*key, repeats), ())):
+            repeats += 1
+        groups.setdefault((*key, repeats), []).append(index)
+    return list(groups.values())
+
+
+def _entry(source: Source, rows: Sequence[Row] | Mapping[int, Row], own: list[int]) -> Entry:
+    """Return one benchmark; what failed or was skipped has no time."""
+    every = [rows[index] for index in own]
+    ran = [place for place, row in enumerate(every) if "real_time" in row and not (row.get("error_occurred") or row.get("skipped"))]
+    counters = dict.fromkeys(key for row in every for key, value in row.items() if key not in FIELDS and _is_number(value))
+
+    def column(key: str) -> Floats:
+        having = [place for place in ran if key in every[place] and (key not in counters or isfinite(every[place][key]))]
+        stated = [every[place][key] for place in having]
+        found = np.full(len(own), np.nan)
+        found[having] = checked(stated, lambda index: f"benchmarks[{own[having[index]]}]: {key!r}", source, above_zero=key == "real_time")
+        return found
+
+    units = [_factor(source, own[place], row) for place, row in enumerate(every)]
+    values = {TIME: column("real_time") * units, "cpu_time": column("cpu_time") * units} | {
+        key: column(key) for key in counters if key in RATES
+    }
+    beside = {LOOPS: column("iterations")} if any("iterations" in row for row in every) else {}
+    beside |= {key: column(key) for key in counters if key not in RATES}
+    first = every[0]
+    name = str(first.get("run_name", first["name"]))
+    settings, known = _settings(name)
+    known |= {key: str(first[key]) for key in ("label", "error_message") if first.get(key)}
+    failed = np.array([bool(row.get("error_occurred")) for row in every])
+    return Entry(
+        name, [Run(values, beside, {"failed": failed} if failed.any() else {})], {"threads": first.get("threads")} | settings, known
+    )
+
+
+def _is_number(value: Any) -> bool:
+    """Return whether this is a number as counters are."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _factor(source: Source, index: int, row: Row) -> float:
+    """Return what brings a row's times to seconds."""
+    factor = seconds_factor(str(row.get("time_unit", "ns")))
+    if factor is None:
+        raise source.error(f"benchmarks[{index}]: time_unit {row['time_unit']!r} is not a unit of time")
+    return factor
+
+
+def _settings(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Read the arguments in `BM_copy/1024/threads:4/real_time`, and what is left of the name without them."""
+    plain, settings = [], {}
+    for place, part in enumerate(_outside_brackets(name)):
+        key, colon, value = part.partition(":")
+        if place and colon and key.isidentifier() and not value.startswith(":"):
+            settings[key] = value_of(value)
+        elif place and isinstance(value_of(part), int | float):
+            settings[f"arg{sum(key.startswith('arg') for key in settings)}"] = value_of(part)
+        else:
+            plain.append(part)
+    return settings, {"benchmark_name": "/".join(plain)}
+
+
+def _outside_brackets(name: str) -> list[str]:
+    """Split a name at slashes that are not between angle brackets."""
+    parts, depth = [""], 0
+    for character in name:
+        depth += (character == "<") - (character == ">")
+        if character == "/" and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
+
+
+def _about(context: Row) -> dict[str, Any]:
+    """Return what the file says of machine, library and program."""
+    found = {CONTEXT.get(key, key): value for key, value in context.items() if isinstance(value, str | int | float)}
+    for cache in context.get("caches") or ():
+        ours = CACHES.get((cache["level"], cache["type"]))
+        if ours is not None:
+            found[ours] = cache["size"] / 1024
+    return found

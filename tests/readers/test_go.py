@@ -1,0 +1,98 @@
+"""Go's benchmark text: processes, keys, units, and all that stands between the results."""
+
+import numpy as np
+import pytest
+
+import perfarray
+from readers.files_of_our_own import write
+
+PROCESS = "goos: linux\ngoarch: amd64\npkg: example.org/a\ncpu: A CPU\n"
+
+
+def read(tmp_path, text):
+    """Read a text."""
+    return perfarray.read(write(tmp_path / "bench.txt", text))
+
+
+def test_lines_are_iterations_and_processes_executions(tmp_path):
+    """`-count=2` repeats inside a process; a second run appended to the file is another."""
+    one = PROCESS + "BenchmarkSort-8 100 10 ns/op\nBenchmarkSort-8 200 12 ns/op\nPASS\nok  \texample.org/a\t1.2s\n"
+    found = read(tmp_path, one + one.replace("10 ns", "20 ns"))
+    np.testing.assert_allclose(found["time"].values, [[[1e-8, 1.2e-8], [2e-8, 1.2e-8]]], rtol=1e-15)
+    assert found["loops"].values.tolist() == [[[100.0, 200.0], [100.0, 200.0]]]
+    assert found["benchmark"].values.tolist() == ["Sort"]
+    assert {name: found[name].item() for name in ("goos", "goarch", "pkg", "cpu", "gomaxprocs")} == {
+        "goos": "linux", "goarch": "amd64", "pkg": "example.org/a", "cpu": "A CPU", "gomaxprocs": 8,
+    }  # fmt: skip
+
+
+def test_a_header_begins_a_process(tmp_path):
+    """Where nothing says that one has ended."""
+    assert read(tmp_path, (PROCESS + "BenchmarkSort 1 10 ns/op\n") * 3).sizes["execution"] == 3
+
+
+def test_every_unit_is_a_variable(tmp_path):
+    """Times are in seconds, rates are better higher; a line may lack a unit; `Unit` lines say a direction."""
+    found = read(
+        tmp_path,
+        "Unit hits better=higher\nUnit misses assume=exact\nBenchmarkSort-8 100 10 ns/op 45 MB/s 6 B/op 0 allocs/op\n"
+        "BenchmarkSort-8 100 12 ns/op 7 hits 3 misses 5 build-real-ns/op\nbenchmarkreal_text 1 2 x\nBenchmarkreal_text 1 2 text-bytes\n",
+    )
+    attrs = {name: (found[name].attrs["units"], found[name].attrs["better"]) for name in found}
+    assert attrs == {
+        "time": ("s", "lower"), "throughput": ("MB/s", "higher"),
+        "bytes_per_op": ("B/op", "lower"), "allocs_per_op": ("allocs/op", "lower"),
+        "hits": ("hits", "higher"), "misses": ("misses", "lower"), "build-real": ("s", "lower"), "text-bytes": ("text-bytes", "lower"),
+    }  # fmt: skip
+    np.testing.assert_array_equal(found["throughput"].values, [[[45.0, np.nan]], [[np.nan, np.nan]]])
+    assert found["build-real"].isel(benchmark=0, iteration=1).item() == pytest.approx(5e-9, rel=1e-15)
+
+
+def test_settings_in_names_and_keys(tmp_path):
+    """What one name has with several values is in the label; what all lines share describes the file."""
+    text = (
+        "note: before\nBenchmarkSort/kind=int/size=10/100-4 1 10 ns/op\n\nnote: after\nBenchmarkSort/kind=int/size=10/100-4 1 5 ns/op\n"
+        "BenchmarkSort/kind=int/size=20/100-8 1 5 ns/op\n"
+    )
+    found = read(tmp_path, "host: box\n" + text)
+    assert found["benchmark"].values.tolist() == [
+        "Sort/kind=int/size=10/100[note=before]", "Sort/kind=int/size=10/100[note=after]", "Sort/kind=int/size=20/100[note=after]",
+    ]  # fmt: skip
+    assert found["size"].values.tolist() == [10, 10, 20]
+    assert found["gomaxprocs"].values.tolist() == [4, 4, 8]
+    assert found["note"].dims == ("benchmark",)
+    assert found["host"].item() == "box"
+
+
+def test_the_same_name_in_two_packages(tmp_path):
+    """The package is in the label where it must be."""
+    found = read(tmp_path, "".join(f"pkg: {name}\nBenchmarkSort-4 1 5 ns/op\nPASS\n" for name in ("a", "b")))
+    assert found["benchmark"].values.tolist() == ["Sort[pkg=a]", "Sort[pkg=b]"]
+    assert found.sizes["execution"] == 1
+
+
+def test_what_is_no_result_is_passed_over(tmp_path):
+    """Logs, crashes, names alone, tests."""
+    noise = "BenchmarkSort\npanic: oh no\ngoroutine 1 [running]:\n\t/x/y.go:5 +0x1d\nBenchmark took 5 minutes to run\n--- FAIL: T\n"
+    found = read(tmp_path, noise + "BenchmarkSort-8 \t 100 \t 10 ns/op\n" + noise)
+    assert found["time"].size == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("BenchmarkSort-8 100 0.00 ns/op", "line 2: 'ns/op' is '0.00'; expected a number above 0"),
+        ("BenchmarkSort-8 100 10 ns/op 1_0 B/op", "line 2: 'B/op' is '1_0'; expected a number"),
+        ("BenchmarkSort-8 100 10 ns/op 5", "line 2 has a value without a unit"),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path, line, message):
+    """File, line, reason."""
+    with pytest.raises(ValueError, match=rf"bench\.txt: {message}"):
+        read(tmp_path, f"BenchmarkSort-8 100 10 ns/op\n{line}\n")
+
+
+def test_keys_are_limited(tmp_path):
+    """A file in which every line sets another key is none of Go's."""
+    with pytest.raises(ValueError, match="line 101 sets the 101th key"):
+        read(tmp_path, "".join(f"key{i}: v\n" for i in range(200)) + "BenchmarkSort 1 1 ns/op\n")

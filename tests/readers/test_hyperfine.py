@@ -1,0 +1,76 @@
+"""hyperfine's JSON: times are processes, parameters settings, exit codes say what failed."""
+
+import numpy as np
+import pytest
+
+import perfarray
+from readers.files_of_our_own import write
+
+
+def read(tmp_path, *results):
+    """Read a file of some commands."""
+    return perfarray.read(write(tmp_path / "file.json", {"results": list(results)}))
+
+
+def test_times_are_executions(tmp_path):
+    """Every time is that of a process of its own; memory stands beside it where the version writes it."""
+    found = read(tmp_path, {"command": "sort a", "mean": 1.5, "times": [1.0, 2.0], "memory_usage_byte": [4096, 8192], "exit_codes": [0, 0]})
+    assert found["time"].dims == ("benchmark", "execution", "iteration")
+    assert found["time"].values.tolist() == [[[1.0], [2.0]]]
+    assert found["memory"].values.tolist() == [[[4096.0], [8192.0]]]
+    assert found["memory"].attrs["units"] == "B"
+    assert found.attrs == {"format": "hyperfine", "metric": "time"}
+
+
+def test_a_run_with_an_exit_code_failed(tmp_path):
+    """So did one that a signal ended (no code); neither has a time, not even one of 0."""
+    found = read(tmp_path, {"command": "sort a", "times": [1.0, 2.0, 0.0], "exit_codes": [0, 1, None]})
+    np.testing.assert_array_equal(found["time"].values.ravel(), [1.0, np.nan, np.nan])
+    assert found["failed"].values.ravel().tolist() == [False, True, True]
+
+
+def test_parameters_are_in_the_label_where_the_command_does_not_say_them(tmp_path):
+    """A scan with `--command-name` has one name for all; they are coordinates in any case."""
+    scan = [{"command": "sort", "times": [1.0], "parameters": {"n": n, "f": "x"}} for n in ("10", "20")]
+    found = read(tmp_path, *scan, {"command": "ls", "times": [1.0]})
+    assert found["benchmark"].values.tolist() == ["sort[n=10]", "sort[n=20]", "ls"]
+    np.testing.assert_array_equal(found["n"], [10, 20, np.nan])
+    assert found["f"].values.tolist() == ["x", "x", "unknown"]
+    said = read(tmp_path, *({"command": f"sort -n {n}", "times": [1.0], "parameters": {"n": n}} for n in ("10", "20")))
+    assert said["benchmark"].values.tolist() == ["sort -n 10", "sort -n 20"]
+
+
+def test_labels_agree_between_files(tmp_path):
+    """What one file must name is named in all, so that the same benchmark has the same label."""
+    for name, sizes in (("old", ("10", "20")), ("new", ("10",))):
+        results = [{"command": "sort", "times": [1.0], "parameters": {"n": n}} for n in sizes]
+        write(tmp_path / f"{name}.json", {"results": results})
+    found = perfarray.read_archive(tmp_path, layout="{version}.json")
+    assert found["benchmark"].values.tolist() == ["sort[n=10]", "sort[n=20]"]
+    assert int(found["time"].count()) == 3
+
+
+def test_a_command_that_repeats_stays(tmp_path):
+    """The second is `#2`."""
+    with pytest.warns(perfarray.PerfarrayWarning, match="occur more than once"):
+        found = read(tmp_path, *({"command": "sort", "times": [time]} for time in (1.0, 2.0)))
+    assert found["benchmark"].values.tolist() == ["sort", "sort#2"]
+
+
+def test_a_mean_alone_is_one_value(tmp_path):
+    """A note says so."""
+    with pytest.warns(perfarray.PerfarrayWarning, match="no values but their mean"):
+        assert read(tmp_path, {"command": "sort", "mean": 1.5})["time"].item() == 1.5
+
+
+@pytest.mark.parametrize(
+    ("result", "message"),
+    [
+        ({"command": "a", "times": [1.0, 0.0]}, r"results\[0\]: value 1 is 0\.0; expected a number above 0"),
+        ({"command": "a", "times": [1.0, 2.0], "exit_codes": [0]}, r"results\[0\]: 2 times, 1 exit codes"),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path, result, message):
+    """File, place, reason."""
+    with pytest.raises(ValueError, match=rf"file\.json: {message}"):
+        read(tmp_path, result)
