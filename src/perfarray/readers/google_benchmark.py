@@ -86,8 +86,8 @@ def _is_aggregate(row: Row, names: Iterable[str]) -> bool:
     """Return whether a row summarises others."""
     if "run_type" in row:
         return bool(row["run_type"] == "aggregate")
-    before = next((row["name"].removesuffix(end) for end in AGGREGATES if row["name"].endswith(end)), None)
-    return before in names or ("real_time" not in row and not row.get("error_occurred"))
+    summarises = any(row["name"].endswith(end) and row["name"].removesuffix(end) in names for end in AGGREGATES)
+    return summarises or ("real_time" not in row and not row.get("error_occurred"))
 
 
 def _mean_of(row: Row) -> str | None:
