@@ -501,27 +501,14 @@ def test_bad_input(suite, call, message):
         call(suite)
 
 
-@pytest.mark.parametrize("store", ["netcdf", "zarr"])
-def test_round_trip(suite, tmp_path, store):
-    """A stored distribution comes back and serves another level; results with bootstrap methods too."""
+def test_a_distribution_from_a_file_serves_another_level(suite, tmp_path):
+    """What was written is a Dataset with one variable: the limits are those of the array."""
+    pytest.importorskip("h5netcdf")
     drawn = suite.perf.bootstrap_distribution(n_resamples=99, rng=1)
-    results = [drawn.to_dataset(name="replicates"), suite.perf.compare("old", method="studentized", n_resamples=99, rng=1)]
-    for number, data in enumerate(results):
-        path = tmp_path / f"{number}.{store}"
-        if store == "netcdf":
-            pytest.importorskip("h5netcdf")
-            data.to_netcdf(path, engine="h5netcdf")
-            back = xr.load_dataset(path, engine="h5netcdf")
-        else:
-            pytest.importorskip("zarr")
-            data.to_zarr(path, zarr_format=3, consolidated=False)
-            back = xr.open_zarr(path, chunks=None, consolidated=False).load()
-        xr.testing.assert_equal(back, data)
-        assert back.attrs == data.attrs
-        if not number:
-            xr.testing.assert_identical(
-                back["replicates"].perf.bootstrap_interval(method="basic"), drawn.perf.bootstrap_interval(method="basic")
-            )
+    drawn.to_dataset(name="replicates").to_netcdf(tmp_path / "drawn.nc", engine="h5netcdf")
+    back = xr.load_dataset(tmp_path / "drawn.nc", engine="h5netcdf")
+    for stored in (back, back["replicates"]):
+        xr.testing.assert_identical(stored.perf.bootstrap_interval(method="basic"), drawn.perf.bootstrap_interval(method="basic"))
 
 
 @given(times=timings(), levels=st.just(LEVELS))

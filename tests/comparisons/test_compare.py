@@ -127,25 +127,6 @@ def test_groupby_map(suite):
     )
 
 
-@pytest.mark.parametrize("store", ["netcdf", "zarr"])
-@pytest.mark.parametrize("name", ["counts", "variance_components", "mean_interval", "ratio_interval", "compare", "pairwise"])
-def test_results_round_trip(suite, tmp_path, store, name):
-    """Results and timings survive netCDF and Zarr 3: values, text, coordinates and attrs."""
-    keywords = {"ratio_interval": {"baseline": "v1"}, "compare": {"baseline": "v1"}, "pairwise": {"dim": "version"}}.get(name, {})
-    for data in (suite, getattr(suite.perf, name)(**keywords)):
-        path = tmp_path / f"{len(data.attrs)}.{store}"
-        if store == "netcdf":
-            pytest.importorskip("h5netcdf")
-            data.to_netcdf(path, engine="h5netcdf")
-            back = xr.load_dataset(path, engine="h5netcdf")
-        else:
-            pytest.importorskip("zarr")
-            data.to_zarr(path, zarr_format=3, consolidated=False)
-            back = xr.open_zarr(path, chunks=None, consolidated=False).load()
-        xr.testing.assert_equal(back, data)
-        assert back.attrs == data.attrs
-
-
 @pytest.mark.parametrize("chunked", [False, True])
 def test_single_precision_is_widened_first(chunked):
     """Values stored as float32 give what the same values give as float64, in memory and lazily: p, limits and verdict agree."""

@@ -141,16 +141,6 @@ def test_clusters_of_the_paper(medians):
     assert found.dims == ("machine",)
 
 
-def test_result_survives_a_file(medians, tmp_path):
-    """NetCDF takes the dataset as it is."""
-    pytest.importorskip("h5netcdf")
-    found = medians.perf.principal_components().to_dataset()
-    found.to_netcdf(tmp_path / "pca.nc", engine="h5netcdf")
-    with xr.open_dataset(tmp_path / "pca.nc", engine="h5netcdf") as back:
-        np.testing.assert_array_equal(back["score"], found["score"])
-        assert back.attrs["samples"] == "machine"
-
-
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [

@@ -85,15 +85,6 @@ def test_dask_in_dask_out():
         times.chunk({"execution": 10}).perf.fit_mixture()
 
 
-def test_results_survive_files(tmp_path):
-    """The fits round-trip through netCDF."""
-    pytest.importorskip("h5netcdf")
-    fit = runs().perf.fit_mixture(max_components=2).to_dataset()
-    fit.to_netcdf(tmp_path / "fit.nc", engine="h5netcdf")
-    with xr.open_dataset(tmp_path / "fit.nc", engine="h5netcdf") as found:
-        xr.testing.assert_allclose(found.load(), fit)
-
-
 def test_runs_are_executions_and_units_count_alike():
     """Iterations are averaged unless `value=` says otherwise; a build with more executions does not count for more."""
     values = np.full((2, 4, 2), np.nan)

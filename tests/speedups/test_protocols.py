@@ -239,15 +239,6 @@ def test_objects_dims_and_metrics(suite):
     assert np.array_equal(both["pvalue"].sel(metric="time").values, suite.perf.speedup_test("old")["pvalue"].values, equal_nan=True)
 
 
-def test_results_survive_netcdf(tmp_path, suite):
-    """Attributes are text and numbers, texts are objects: everything comes back."""
-    pytest.importorskip("h5netcdf")
-    for number, result in enumerate((suite.perf.speedup_test("old"), suite.perf.overall_speedup("old"))):
-        result.to_netcdf(tmp_path / f"{number}.nc", engine="h5netcdf")
-        with xr.open_dataset(tmp_path / f"{number}.nc", engine="h5netcdf") as again:
-            xr.testing.assert_identical(again.load(), result)
-
-
 @given(st.floats(1e-3, 1e3), st.permutations(range(5)))
 def test_neither_units_nor_order_matter(factor, order):
     """Scaled times in another order take the same way with the same p-values."""

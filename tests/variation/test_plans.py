@@ -242,15 +242,6 @@ class TestTrouble:
         assert plan["repetitions"].dims == ("metric", "benchmark", "version", "level")
         np.testing.assert_array_equal(plan["repetitions"].sel(metric="time"), plan["repetitions"].sel(metric="energy"))
 
-    def test_round_trip(self, pilot, tmp_path):
-        """A plan survives netCDF."""
-        pytest.importorskip("h5netcdf")
-        plan = dataset(pilot, "old", costs=COSTS, budget=10_000)
-        plan.to_netcdf(tmp_path / "plan.nc", engine="h5netcdf")
-        with xr.open_dataset(tmp_path / "plan.nc", engine="h5netcdf") as back:
-            xr.testing.assert_equal(back.load(), plan)
-            assert back.attrs == plan.attrs
-
 
 class TestClass:
     def test_frozen_without_unpacking(self, pilot):
