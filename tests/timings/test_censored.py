@@ -174,6 +174,80 @@ class TestIntervals:
         assert np.isneginf(rate["lower"].values).tolist() == [False, True]
 
 
+def suite(*, known=True):
+    """Six benchmarks, the new version 10 % faster; on the first, six of its eight runs were stopped at 60 s."""
+    rng = np.random.default_rng(1)
+    values = np.stack([rng.normal(10, 0.2, (6, 8)), rng.normal(9, 0.2, (6, 8))])
+    values[1, 0, :6] = np.nan
+    coords = {"version": ["old", "new"], "benchmark": list("abcdef"), "censored": (("version", "benchmark", "execution"), np.isnan(values))}
+    times = xr.DataArray(values, dims=("version", "benchmark", "execution"), coords=coords, name="time", attrs={"units": "s"})
+    return times.assign_coords(censored_at=60.0) if known else times
+
+
+class TestSuites:
+    """A suite's ratio and score are bounds as soon as one benchmark's are."""
+
+    @pytest.mark.parametrize("keywords", [{"sensitivity": True}, {"method": "percentile", "rng": 1, "sensitivity": True}])
+    def test_ratio(self, keywords):
+        found, turned = (suite().perf.score_ratio_interval(baseline, **keywords) for baseline in ("old", "new"))
+        assert found["lower"].item() > 1
+        assert (found["upper"].item(), turned["lower"].item()) == (np.inf, 0.0)
+        assert found["pvalue"].item() < 0.05
+        assert np.isfinite(found["upper_without"].sel(benchmark="a")).item()
+        assert np.isinf(found["upper_without"].drop_sel(benchmark="a")).all()
+        assert suite().perf.score_ratio_interval("old", censored="drop", **keywords)["upper"].item() < 1
+
+    def test_a_limit_nobody_knows(self):
+        """The benchmark is not left out of the suite for having no run that ended."""
+        nothing = suite(known=False)
+        nothing[1, 0] = np.nan
+        nothing["censored"][1, 0] = True
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for times in (suite(known=False), nothing):
+                found = times.perf.score_ratio_interval("old")
+                assert (found["lower"].item(), found["upper"].item(), found["pvalue"].item()) == (0.0, np.inf, 1.0)
+                assert times.perf.compare("old")["suite_verdict"].item() == "inconclusive"
+
+    @pytest.mark.parametrize(("alternative", "certain"), [("less", True), ("greater", False)])
+    def test_one_sided(self, alternative, certain):
+        """What is at least its limits is never shown to be less."""
+        for name, keywords in (("score_ratio_interval", {}), ("randomization_test", {"rng": 1})):
+            pvalue = getattr(suite().perf, name)("old", alternative=alternative, **keywords)["pvalue"].item()
+            assert (pvalue == 1.0) == certain, name
+
+    def test_randomization_of_one_sided_limits(self):
+        """The same system with a limit on one side only: the side with the limit is not shown to be faster."""
+        values = np.random.default_rng(0).lognormal(0, 0.5, (300, 2, 10))
+        stopped = (values > 1.2) & (np.arange(2) == 1)[:, None]
+        times = xr.DataArray(
+            np.where(stopped, 1.2, values),
+            dims=("cell", "version", "execution"),
+            coords={"version": ["old", "new"], "censored": (("cell", "version", "execution"), stopped)},
+        )
+        found = times.perf.randomization_test("old", dim="version", rng=1)
+        assert float((found["pvalue"] <= 0.05).mean()) < 0.05
+        dropped = times.perf.randomization_test("old", dim="version", rng=1, censored="drop")
+        assert float((dropped["pvalue"] <= 0.05).mean()) > 0.15
+
+    def test_ranks_take_the_worst(self):
+        found = suite().perf.hierarchical_performance_test("old")
+        worst = suite().fillna(1e9).drop_vars(["censored", "censored_at"]).perf.hierarchical_performance_test("old")
+        assert found["confidence"].item() == worst["confidence"].item()
+
+    def test_scores_are_bounds(self):
+        plain = suite().fillna(60.0).drop_vars(["censored", "censored_at"])
+        score, expected = (times.perf.suite_score()["estimate"] for times in (suite(), plain))
+        np.testing.assert_allclose(score, expected)
+        five, numbers = (times.perf.five_number_summary(method="exact") for times in (suite(), plain))
+        np.testing.assert_allclose(five["median"], numbers["median"])
+        assert np.isnan(five["range"].values).tolist() == [False, True]
+        assert np.isnan(suite().perf.relative_variation()["relative_variation"].values).tolist() == [False, True]
+        assert np.isnan(suite(known=False).perf.suite_score()["estimate"].values).tolist() == [False, True]
+        np.testing.assert_allclose(suite().perf.score_distribution(rng=1), plain.perf.score_distribution(rng=1))
+        assert "censored" in [note.code for note in suite().perf.score_distribution(rng=1).perf.notes()]
+
+
 class TestOthers:
     """Methods that leave stopped runs out say so."""
 

@@ -144,7 +144,7 @@ def bounded_evidence(evidence: Evidence, known: Known) -> Evidence:
     def limits(level: Floats) -> RatioSet:
         return open_set(evidence.limits(level), known)
 
-    suite, counted = evidence.suite, ~np.isnan(evidence.estimate)
+    suite, counted = evidence.suite, ~np.isnan(evidence.estimate) | (at_least & at_most)
     over = Known(*(np.asarray((side & counted).any(axis=-1)) for side in known))
     lower, upper, _ = open_set(RatioSet(suite.lower, suite.upper, np.full(suite.lower.shape, BOUNDED)), over)
     suite = suite._replace(estimate=np.where(over.at_least & over.at_most, np.nan, suite.estimate), lower=lower, upper=upper)

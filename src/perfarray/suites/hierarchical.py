@@ -14,6 +14,7 @@ from perfarray.suites.numerics.hierarchical import ZEROS, fewest_runs, hierarchi
 from perfarray.timings.apply import Output
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check
+from perfarray.timings.pairs import worst_case
 from perfarray.timings.resolve import Data
 from perfarray.timings.validation import check_between, check_choice, check_confidence_level
 
@@ -95,8 +96,9 @@ def hierarchical_performance_test(
     check_choice(zeros, "zeros", ZEROS)
     check_choice(sides, "sides", tuple(TAILS))
     level, share = check_confidence_level(confidence_level), check_between(alpha, "alpha", 0.0, 1.0, example="0.05")
-    request = Request(dim=dim, metric=metric, levels=levels, across=across, unit=unit, shared=())
+    request = Request(dim=dim, metric=metric, levels=levels, across=across, unit=unit, shared=(), censored="bound")
     systems = resolve_systems(times, baseline, request)
+    systems = systems._replace(pair=worst_case(systems.pair))
     lower_is_better = systems.pair.candidate.better == LOWER
 
     def kernel(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:

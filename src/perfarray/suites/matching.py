@@ -11,6 +11,7 @@ from perfarray.numerics.suite import Sides, suite_units
 from perfarray.numerics.types import Floats
 from perfarray.timings.across import UNMATCHED, check_across, name_suites
 from perfarray.timings.apply import Output, apply, is_chunked
+from perfarray.timings.censored import ONLY_WORSE, Bounds, bound_interval
 from perfarray.timings.notes import Note, check, count_note, noted
 from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resolve import Data, Timings
@@ -45,6 +46,7 @@ class Request:
     unit: str | None
     shared: str | tuple[str, ...] | None = None
     paired: str | None = None
+    censored: str = "drop"
 
 
 class TwoSystems(NamedTuple):
@@ -87,9 +89,26 @@ def describe_one(
 ) -> Result:
     """Write the attrs of a result on one system's suite, and what there is to say of it."""
     attrs = attrs | {"across": system.across} | ({} if is_chunked(system.kept) else {"n_benchmarks": int(system.kept.sum())})
+    result = _bounded_scores(result, system) if system.data.bounded else result
     result = result.assign_attrs(attrs | _unmatched(system.unmatched))
+    notes = (*notes, system.data.stopped_note("a score of theirs is a bound, and its spread NaN"))
     suites = name_suites(result, system.data, system.kept, system.across)
     return noted(result, *system.data.notes, *notes, suites, _left_out(system), checks=checks)
+
+
+SPREADS = ("range", "interquartile_range", "standard_deviation", "relative_variation")
+"""Variables of which a bound of the runs is no bound."""
+
+
+def _bounded_scores(result: Result, system: OneSystem) -> Result:
+    """Take back what is no bound: spreads of suites with stopped runs, and everything where a run's limit is not known."""
+    at_least, at_most = system.data.bounds.over(system.across)
+    known, spread = ~(at_least & at_most), ~(at_least | at_most)
+    if isinstance(result, xr.DataArray):
+        return result.where(known).transpose(*result.dims).assign_attrs(result.attrs)
+    kept = {name: known if name not in SPREADS else spread for name in result.data_vars if name != "n"}
+    changed = {name: result[name].where(where).transpose(*result[name].dims) for name, where in kept.items()}
+    return result.assign({name: variable.assign_attrs(result[name].attrs) for name, variable in changed.items()})
 
 
 def resolve_systems(times: Data, baseline: object, request: Request) -> TwoSystems:
@@ -104,6 +123,7 @@ def resolve_systems(times: Data, baseline: object, request: Request) -> TwoSyste
         shared=request.shared,
         positive="a ratio of suite scores",
         positive_at=request.unit or 0,
+        censored=request.censored,
     )
     place = unit_place(pair.candidate, request.unit)
     if request.paired is not None and place:
@@ -134,6 +154,20 @@ def over_suites(
     core = [[across, *levels], [across, *levels], []]
     names = (coords or {}) | {across: labels.tolist()}
     return apply(unfolded, *sides, cell_keys(sides, levels, across), core=core, outputs=outputs, coords=names)
+
+
+def bounded_result(found: xr.Dataset, systems: TwoSystems, *, null: float = 1.0, alternative: str = "two-sided") -> xr.Dataset:
+    """Open the limits, and take back the p-values, towards what stopped runs leave unknown of ratios over the matched benchmarks."""
+    if not systems.pair.bounded:
+        return found
+    return bound_interval(found, bounds_within(found, systems).over(systems.across), lowest=0.0, null=null, alternative=alternative)
+
+
+def bounds_within(found: xr.Dataset, systems: TwoSystems) -> Bounds:
+    """Return what stopped runs leave unknown of the benchmarks that count, or would if the limit of their runs were known."""
+    bounds = systems.pair.bounds
+    counts = found["_matched"].reset_coords(drop=True) | (bounds.at_least & bounds.at_most)
+    return Bounds(*(side & counts for side in bounds))
 
 
 def counted(across: str) -> dict[str, Output]:
@@ -168,7 +202,8 @@ def describe_two(
         text = f"{left_out} shared units ({unit}) lack some benchmarks and are left out"
         incomplete = Note("incomplete_units", text, {"units": left_out})
     missing = _missing(lacking, matched.sizes[across], across)
-    return noted(result, *pair.notes, pair.candidate.selected, suites, missing, incomplete, *notes, checks=checks)
+    said = (*pair.notes, pair.candidate.selected, pair.stopped_note(ONLY_WORSE))
+    return noted(result, *said, suites, missing, incomplete, *notes, checks=checks)
 
 
 def along(side: Timings, across: str) -> xr.DataArray:

@@ -10,7 +10,7 @@ from perfarray.conventions import BENCHMARK
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.suite import MEANS, STATISTICS, match_sides, smallest_number
 from perfarray.numerics.types import Floats
-from perfarray.suites.matching import Request, count, counted, describe_two, over_suites, resolve_systems
+from perfarray.suites.matching import Request, bounded_result, count, counted, describe_two, over_suites, resolve_systems
 from perfarray.suites.numerics.randomization import Exchange, randomization
 from perfarray.suites.scores import ALTERNATIVES
 from perfarray.timings.apply import Output
@@ -41,6 +41,7 @@ def randomization_test(
     levels: str | tuple[str, ...] | None = None,
     shared: str | tuple[str, ...] | None = None,
     paired: str | None = None,
+    censored: str = "bound",
     rng: Rng = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
@@ -64,7 +65,7 @@ def randomization_test(
         Random exchanges, or every one there is (at most a million).
     plus_one : bool
         p = (b + 1) / (n_resamples + 1), which is never zero; False gives the paper's b / n_resamples. Not for "exact".
-    shared, paired : optional
+    shared, paired, censored : optional
         As for `score_ratio_interval`: shared units are exchanged for all benchmarks together, paired ones within the pair.
 
     Returns
@@ -109,7 +110,7 @@ def randomization_test(
     check_choice(alternative, "alternative", ALTERNATIVES)
     check_choice(method, "method", METHODS)
     draws = Draws((True,), check_count(n_resamples, "n_resamples"), key_of(rng)) if method == "monte_carlo" else None
-    request = Request(dim=dim, metric=metric, levels=levels, across=across, unit=unit, shared=shared, paired=paired)
+    request = Request(dim=dim, metric=metric, levels=levels, across=across, unit=unit, shared=shared, paired=paired, censored=censored)
     systems = resolve_systems(times, baseline, request)
     how = Exchange(mean, statistic, systems.shared, paired is not None)
 
@@ -126,6 +127,8 @@ def randomization_test(
         "n": Output((), "1", long_name="independent units on the smaller side"),
     }
     found = over_suites(kernel, systems, outputs | counted(across), drawn=draws is not None)
+    names = {"statistic": "estimate"}
+    found = bounded_result(found.rename(names), systems, alternative=alternative).rename({"estimate": "statistic"})
     attrs: dict[str, Hashable] = {"result": "randomization_test", "method": method, "question": QUESTION}
     attrs |= {"mean": mean, "statistic": statistic, "alternative": alternative}
     attrs |= {"n_resamples": draws.n_resamples, "plus_one": int(plus_one)} | describe_key(draws.key) if draws is not None else {}

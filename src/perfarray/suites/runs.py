@@ -56,7 +56,7 @@ def resolve_runs(times: Data, request: Request) -> Runs:
     """Check what was given, and match the suites of all cells."""
     check_choice(request.mean, "mean", MEANS)
     positive = "" if request.mean == "arithmetic" else f"mean={request.mean!r}"
-    data = resolve(times, request.metric, request.levels, shared=request.shared)
+    data = resolve(times, request.metric, request.levels, shared=request.shared, censored="bound")
     place = value_place(data, request.value)
     data = check_positive_values(data, positive, place) if positive else data
     system = match_cells(data, request.across)

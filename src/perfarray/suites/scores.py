@@ -14,7 +14,10 @@ from perfarray.numerics.types import Floats, Mask
 from perfarray.suites.matching import (
     Kernel,
     Request,
+    TwoSystems,
     along,
+    bounded_result,
+    bounds_within,
     count,
     count_empty,
     counted,
@@ -26,6 +29,7 @@ from perfarray.suites.matching import (
 )
 from perfarray.suites.numerics.ratios import Score, ScoreRatio, bootstrap_interval, draw_scores, t_interval, two_sided_level
 from perfarray.timings.apply import Output, apply
+from perfarray.timings.censored import Bounds, bound_interval
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.resampling import few_replicates, few_units
@@ -100,7 +104,7 @@ def suite_score(
     check_choice(mean, "mean", MEANS)
     check_choice(statistic, "statistic", STATISTICS)
     positive = f"a {mean} mean" if mean != "arithmetic" else "a geometric mean" if statistic == "geometric" else ""
-    data = resolve(times, metric, levels, positive=positive, positive_at=unit or 0)
+    data = resolve(times, metric, levels, positive=positive, positive_at=unit or 0, censored="bound")
     place = unit_place(data, unit)
     system, depth = match_cells(data, across), len(data.levels)
 
@@ -140,6 +144,7 @@ def score_ratio_interval(
     levels: str | tuple[str, ...] | None = None,
     shared: str | tuple[str, ...] | None = None,
     paired: str | None = None,
+    censored: str = "bound",
     rng: Rng = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
@@ -172,6 +177,8 @@ def score_ratio_interval(
         `attrs["shared_levels"]`, else none, and the attr `benchmarks` of the result says that independence was assumed.
     paired : str, optional
         The outermost level, when its units match between the two systems.
+    censored : {"bound", "drop"}
+        Runs stopped at a limit count as at least that, and the limit towards what is not known is open; or they are left out.
 
     Returns
     -------
@@ -221,17 +228,30 @@ def score_ratio_interval(
     if not random_benchmarks:
         check_standard_error(method, statistic)
     draws = None if method == "t" else Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng))
-    request = Request(dim=dim, metric=metric, levels=levels, across=across, unit=unit, shared=shared, paired=paired)
+    request = Request(dim=dim, metric=metric, levels=levels, across=across, unit=unit, shared=shared, paired=paired, censored=censored)
     systems = resolve_systems(times, baseline, request)
     score = Score(mean, statistic, systems.shared, paired is not None, bool(random_benchmarks), level, alternative)
     found = over_suites(
         _ratio_kernel(score, draws, method, sensitivity), systems, _ratio_outputs(across, sensitivity), drawn=draws is not None
     )
+    found = _without_bounds(bounded_result(found, systems, alternative=alternative), systems) if systems.pair.bounded else found
     attrs = {"result": "score_ratio_interval", "method": method, "confidence_level": level, "mean": mean, "statistic": statistic}
     attrs |= {"alternative": alternative, "question": SAMPLED if random_benchmarks else FIXED}
     attrs |= {"benchmarks": SAMPLE} if random_benchmarks else {}
     attrs |= {"n_resamples": draws.n_resamples, "engine": "numpy"} | describe_key(draws.key) if draws is not None else {}
     return describe_two(found, systems, attrs, checks=("suite_limits", "suite_benchmarks", *(("suite_replicates",) if draws else ())))
+
+
+def _without_bounds(found: xr.Dataset, systems: TwoSystems) -> xr.Dataset:
+    """Open the limits of the answers that leave out a benchmark as those of the others are open."""
+    if "estimate_without" not in found:
+        return found
+    across = systems.across
+    sides = [side.astype(int) for side in bounds_within(found, systems)]
+    others = Bounds(*((side.sum(across) - side > 0) if across in side.dims else side > 0 for side in sides))
+    names = {f"{name}_without": name for name in ("estimate", "lower", "upper")}
+    bounded = bound_interval(found[list(names)].rename(names), others, lowest=0.0)
+    return found.assign({name: bounded[plain] for name, plain in names.items()})
 
 
 @check("suite_limits")

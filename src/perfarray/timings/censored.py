@@ -71,35 +71,39 @@ def ratio_bounds(new: Bounds, old: Bounds) -> Bounds:
     return Bounds(new.at_least | old.at_most, new.at_most | old.at_least)
 
 
-def bound_interval(result: xr.Dataset, bounds: Bounds, *, lowest: float = -np.inf, null: float | None = None) -> xr.Dataset:
+def bound_interval(
+    result: xr.Dataset, bounds: Bounds, *, lowest: float = -np.inf, null: float | None = None, alternative: str = "two-sided"
+) -> xr.Dataset:
     """Open the limits of an interval towards what is not known; an estimate that is no bound of anything is NaN.
 
     Parameters
     ----------
     result : Dataset
-        With `estimate`, `lower`, `upper`, and perhaps `kind` and `pvalue`.
+        With `estimate` and what there is of `lower`, `upper`, `kind` and `pvalue`.
     bounds : Bounds
         Of its cells.
     lowest : float
         The least value there is.
     null : float, optional
-        The value that `pvalue` tests: a p-value for the side that is not known is 1.
+        The value that `pvalue` tests: of a side that is not known it is 1.
+    alternative : str
+        What `pvalue` tests it against.
     """
-    bound = (bounds.at_least | bounds.at_most) & result["lower"].notnull()
-    kind = result.get("kind", xr.full_like(result["lower"], BOUNDED, dtype=object))
+    bound = (bounds.at_least | bounds.at_most) & result["estimate"].notnull()
+    kind = result.get("kind", xr.full_like(result["estimate"], BOUNDED, dtype=object))
     broken = ~kind.isin(ONE_PIECE)
     below = bound & (bounds.at_most | broken | (kind == AT_MOST))
     above = bound & (bounds.at_least | broken | (kind == AT_LEAST))
-    changed = {
-        "lower": result["lower"].where(~below, lowest),
-        "upper": result["upper"].where(~above, np.inf),
-        "estimate": result["estimate"].where(~(bounds.at_least & bounds.at_most)),
-    }
+    changed = {"estimate": result["estimate"].where(~(bounds.at_least & bounds.at_most))}
+    if "lower" in result:
+        changed["lower"] = result["lower"].where(~below | result["lower"].isnull(), lowest)
+        changed["upper"] = result["upper"].where(~above | result["upper"].isnull(), np.inf)
     if "kind" in result:
         changed["kind"] = xr.where(below & above, UNBOUNDED, xr.where(below, AT_MOST, xr.where(above, AT_LEAST, kind)))
-    if null is not None and "pvalue" in result:
-        wrong = xr.where(result["estimate"] > null, below, above) | (below & above)
-        changed["pvalue"] = result["pvalue"].where(~wrong, 1.0)
+    if null is not None:
+        two_sided = xr.where(result["estimate"] > null, below, above)
+        wrong = {"less": above, "greater": below}.get(alternative, two_sided) | (below & above)
+        changed["pvalue"] = result["pvalue"].where(~wrong | result["pvalue"].isnull(), 1.0)
     order = {name: variable.transpose(*result[name].dims).astype(result[name].dtype) for name, variable in changed.items()}
     return result.assign({name: variable.assign_attrs(result[name].attrs) for name, variable in order.items()})
 

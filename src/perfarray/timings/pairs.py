@@ -8,11 +8,15 @@ from typing import NamedTuple, cast
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import CENSORED
+from perfarray.conventions import CENSORED, LOWER
 from perfarray.timings.censored import Bounds, ratio_bounds, stopped_note
 from perfarray.timings.notes import Note
 from perfarray.timings.resolve import Data, Timings, resolve
 from perfarray.timings.validation import listed
+
+
+WORST = 1e150
+"""A value worse than any that is measured: ranks and medians take it, and its square is finite."""
 
 
 class Pair(NamedTuple):
@@ -205,3 +209,12 @@ def match_units(pair: Pair, paired: str) -> Pair:
             text = f"paired={paired!r}: {alone} units of one system have no partner and are left out"
             pair = pair._replace(notes=(*pair.notes, Note("no_partner", text, {"level": paired, "units": alone})))
     return pair._replace(candidate=pair.candidate._replace(array=new), baseline=pair.baseline._replace(array=old))
+
+
+def worst_case(pair: Pair) -> Pair:
+    """Return the pair with the candidate's stopped runs at the worst that they can have been: what is then in its favour is so surely."""
+    if not pair.candidate.bounded:
+        return pair
+    array, worst = pair.candidate.array, WORST if pair.candidate.better == LOWER else 1 / WORST
+    stopped = array.where(~array.coords[CENSORED], worst).transpose(*array.dims).assign_attrs(array.attrs)
+    return pair._replace(candidate=pair.candidate._replace(array=stopped))
