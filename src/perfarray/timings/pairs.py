@@ -14,7 +14,6 @@ from perfarray.timings.notes import Note
 from perfarray.timings.resolve import Data, Timings, resolve
 from perfarray.timings.validation import listed
 
-
 WORST = 1e150
 """A value worse than any that is measured: ranks and medians take it, and its square is finite."""
 
