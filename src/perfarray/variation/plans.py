@@ -17,9 +17,10 @@ from perfarray.timings.resolve import Data
 from perfarray.timings.validation import check_choice
 from perfarray.variation.advice import NO_PLAN, advice_on_nest
 from perfarray.variation.costs import ITERATIONS, PRICE
-from perfarray.variation.numerics.allocation import half_width_of, price, variance_of_mean
+from perfarray.variation.numerics.allocation import price, variance_of_mean
+from perfarray.variation.numerics.assurance import Evidence, assured_half_width, known
 from perfarray.variation.numerics.pilot import component_limits, units_to_add
-from perfarray.variation.numerics.plans import Plan, half_width_by_budget, plan_counts
+from perfarray.variation.numerics.plans import Plan, counts_by_budget, plan_assured
 from perfarray.variation.repetition_plan import RepetitionPlan
 from perfarray.variation.request import BUDGET_FACTOR, FACTORS, Request, systems
 
@@ -35,6 +36,7 @@ def plan_repetitions(
     levels: str | tuple[str, ...] | None = None,
     budget: float | None = None,
     half_width: float | None = None,
+    assurance: float | None = 0.5,
     cost_units: str = ITERATIONS,
     variances: str = "unbiased",
     min_units: int = 5,
@@ -62,6 +64,9 @@ def plan_repetitions(
         The nest, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its `time`).
     budget, half_width : float
         Exactly one: what the experiment may cost, in `cost_units`, never exceeded; or the relative half-width to reach (0.01 for 1 %).
+    assurance : float, optional
+        The share of experiments of the planned size whose half-width is the planned one or less, the pilot's uncertainty included: 0.5
+        plans the median, 0.9 keeps its word nine times out of ten. None: the half-width at the variances estimated, as in the paper.
     cost_units : {"iterations", "s"}
         The unit of costs and budget.
     variances : {"unbiased", "biased"}
@@ -79,8 +84,9 @@ def plan_repetitions(
     RepetitionPlan
         `to_dataset()` holds along `level`: `repetitions` (inside one parent), `unrounded` (equation 14; of the outermost, what the money
         buys of them at those counts), `merged`; `already`, the pilot's repetitions, and `more`: the units still to be run, with their
-        lower counts, if the pilot's data count towards the experiment and its budget. Per cell: `cost`; `half_width`, relative, by t with
-        `repetitions` - 1 degrees of freedom; `half_width_lower` and `half_width_upper`, what it becomes at either limit of the outermost
+        lower counts, if the pilot's data count towards the experiment and its budget. Per cell: `cost`; `half_width`, relative, which
+        the share `assurance` of experiments stays within (by t with `repetitions` - 1 degrees of freedom; for a ratio, Satterthwaite's,
+        up to twice as many); `half_width_lower` and `half_width_upper`, what it becomes at either limit of the outermost
         component (chi-square); `more_half_width`, together with the pilot's data; `default_half_width`, of the experiment that repeats
         the outermost level alone at the same cost; both again along `budget_factor`, at so many times the cost
         (`half_width_by_budget`, `default_half_width_by_budget`); `least_budget`, which buys `min_units`; `n`, the pilot's units; `advice`
@@ -124,21 +130,19 @@ def plan_repetitions(
     """
     check_choice(variances, "variances", ("unbiased", "biased"))
     request = Request(
-        dim=dim, costs=costs, levels=levels, budget=budget, half_width=half_width, cost_units=cost_units, min_units=min_units,
-        confidence_level=confidence_level, negative=negative, biased=variances == "biased",
+        dim=dim, costs=costs, levels=levels, budget=budget, half_width=half_width, assurance=assurance, cost_units=cost_units,
+        min_units=min_units, confidence_level=confidence_level, negative=negative, biased=variances == "biased",
     )  # fmt: skip
     return RepetitionPlan(dataset=_planned(times, baseline, request=request.checked(), metric=metric))
 
 
 class _Pilot(NamedTuple):
-    """What the data at hand say, relative to the mean: components, prices and counts (..., L); per cell the rest."""
+    """What the data at hand say, relative to the mean: components, prices and counts (..., L); per cell the units and what they know."""
 
     variance: Floats
     cost: Floats
     total: Floats
-    unit_variance: Floats
-    top: Floats
-    df: Floats
+    evidence: Evidence
     n: Floats
 
 
@@ -189,24 +193,28 @@ def _plan_cells(arrays: tuple[Floats, ...], request: Request, levels: tuple[str,
     half = len(arrays) // 2
     pilots = [_pilot(values, dear, request) for values, dear in zip(arrays[:half], arrays[half:], strict=True)]
     pilot = pilots[0] if half == 1 else _of_ratio(*pilots)
-    width, money, level = request.half_width, request.budget, request.confidence_level
-    plan = plan_counts(pilot.variance, pilot.cost, budget=money, half_width=width, min_units=request.min_units, confidence_level=level)
+    width, money, level, sure = request.half_width, request.budget, request.confidence_level, request.assurance
+    limit: dict[str, Any] = {"min_units": request.min_units, "confidence_level": level}
+    plan = plan_assured(pilot.variance, pilot.cost, pilot.evidence, sure, budget=money, half_width=width, **limit)
     seen = np.maximum(np.nan_to_num(pilot.variance), 0.0)
     merged = np.isnan(pilot.variance)
     merged[..., 0] = False
-    limits = []
-    for top in component_limits(pilot.top, pilot.unit_variance, pilot.df, level):
-        limits.append(half_width_of(plan.repetitions, np.concatenate([top[..., None], seen[..., 1:]], axis=-1), level))
     each = np.concatenate([np.ones_like(plan.repetitions[..., :1]), plan.repetitions[..., 1:]], axis=-1)
+    below = variance_of_mean(each, seen) - seen[..., 0]
+    own = pilot.evidence
+    limits = [
+        assured_half_width(plan.repetitions[..., 0], below, known(top, own.growth), sure, level)
+        for top in component_limits(own.top, own.unit_variance, own.df, level)
+    ]
     spent, unit_cost = (pilot.total * pilot.cost).sum(axis=-1), price(each, pilot.cost)
-    affordable = None if money is None else np.maximum(np.floor((money - spent) / unit_cost), 0.0)
-    added = units_to_add(pilot.n, pilot.unit_variance, variance_of_mean(each, seen), affordable, width, level)
+    bought = None if money is None else np.maximum(np.floor((money - spent) / unit_cost), 0.0)
+    added = units_to_add(pilot.n, below, own, bought, width, assurance=sure, confidence_level=level)
     units = np.where(np.isnan(plan.cost), np.nan, added.units)
     more = np.concatenate([units[..., None], np.where(units[..., None] > 0, each[..., 1:], 0.0 * units[..., None])], axis=-1)
     with np.errstate(invalid="ignore"):
         already = pilot.total / np.concatenate([np.ones_like(pilot.n)[..., None], pilot.total[..., :-1]], axis=-1)
-    budgets = plan.cost[..., None] * np.array(FACTORS)
-    curves = half_width_by_budget(pilot.variance, pilot.cost, budgets, min_units=request.min_units, confidence_level=level)
+    bought_by = counts_by_budget(pilot.variance, pilot.cost, plan.cost[..., None] * np.array(FACTORS), **limit)
+    curves = [assured_half_width(n, inside, own.along(), sure, level) for n, inside in (bought_by[:2], bought_by[2:])]
     promised = np.where(np.isnan(units), np.nan, added.half_width)
     least = np.where(pilot.n > 0, plan.least_budget, np.nan)
     return (
@@ -227,18 +235,21 @@ def _pilot(values: Floats, dear: Floats, request: Request) -> _Pilot:
     dear = np.broadcast_to(dear, variance.shape)
     cost = np.concatenate([dear[..., :-1], np.where(np.isnan(dear[..., -1:]), found.mean[..., None], dear[..., -1:])], axis=-1)
     n = total[..., 0]
-    return _Pilot(variance, cost, total, spread, variance[..., 0], np.where(n > 1, n - 1, np.nan), n)
+    evidence = Evidence(spread, variance[..., 0], np.where(n > 1, n - 1, np.nan), np.ones_like(spread))
+    return _Pilot(variance, cost, total, evidence, n)
 
 
 def _of_ratio(new: _Pilot, old: _Pilot) -> _Pilot:
     """Return what holds for the ratio: relative variances and prices add; a level is merged where it is in both systems."""
     variance = np.where(np.isnan(new.variance), old.variance, new.variance + np.nan_to_num(old.variance))
     variance[..., 0] = new.variance[..., 0] + old.variance[..., 0]
-    spread = new.unit_variance + old.unit_variance
+    a, b = new.evidence, old.evidence
+    spread = a.unit_variance + b.unit_variance
     with np.errstate(divide="ignore", invalid="ignore"):
-        df = spread**2 / (new.unit_variance**2 / new.df + old.unit_variance**2 / old.df)
+        df = spread**2 / (a.unit_variance**2 / a.df + b.unit_variance**2 / b.df)
+        growth = spread**2 / (a.unit_variance**2 + b.unit_variance**2)
     both = np.minimum(new.total, old.total)
-    return _Pilot(variance, new.cost + old.cost, both, spread, variance[..., 0], df, np.minimum(new.n, old.n))
+    return _Pilot(variance, new.cost + old.cost, both, Evidence(spread, variance[..., 0], df, growth), np.minimum(new.n, old.n))
 
 
 def _advice(plan: Plan, pilot: _Pilot, merged: Mask, levels: tuple[str, ...]) -> Texts:

@@ -9,7 +9,7 @@ import xarray as xr
 from perfarray.timings.notes import Note
 from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.resolve import Data, Timings, resolve
-from perfarray.timings.validation import check_choice, check_confidence_level, check_count, check_number
+from perfarray.timings.validation import check_between, check_choice, check_confidence_level, check_count, check_number
 from perfarray.variation.costs import price_note, prices
 
 BUDGET_FACTOR = "budget_factor"
@@ -26,6 +26,7 @@ class Request:
     levels: str | tuple[str, ...] | None
     budget: float | None
     half_width: float | None
+    assurance: float | None
     cost_units: str
     min_units: int
     confidence_level: float
@@ -43,6 +44,8 @@ class Request:
         """
         check_choice(self.negative, "negative", ("merge", "zero"))
         budget, half_width = _target(self.budget, self.half_width)
+        if self.assurance is not None:
+            check_between(self.assurance, "assurance", 0.0, 1.0, example="0.9")
         least, level = check_count(self.min_units, "min_units", 2), check_confidence_level(self.confidence_level)
         return replace(self, budget=budget, half_width=half_width, min_units=least, confidence_level=level)
 
@@ -50,6 +53,7 @@ class Request:
         """Return what the attrs of a plan say of the request."""
         attrs: dict[str, Hashable] = {"result": result, "confidence_level": self.confidence_level, "cost_units": self.cost_units}
         attrs |= {"min_units": self.min_units, "negative": self.negative}
+        attrs |= {"assurance": self.assurance} if self.assurance is not None else {}
         return attrs | ({"budget": self.budget} if self.budget is not None else {"half_width_wanted": self.half_width})
 
 

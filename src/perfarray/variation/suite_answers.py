@@ -8,8 +8,18 @@ import numpy as np
 from perfarray.numerics.types import Floats, Mask
 from perfarray.variation.advice import advice_on_suite
 from perfarray.variation.numerics.allocation import ROUNDING
-from perfarray.variation.numerics.suite_pilot import Sharing, SuitePilot, paired_pilot, pilot_limits, suite_pilot, units_to_add
-from perfarray.variation.numerics.suite_plans import half_width_by_budget, least_price, one_level_half_width, plan_stars
+from perfarray.variation.numerics.assurance import rescaled
+from perfarray.variation.numerics.suite_pilot import (
+    Sharing,
+    SuitePilot,
+    evidence_of,
+    paired_pilot,
+    pilot_limits,
+    plan_assured,
+    suite_pilot,
+    units_to_add,
+)
+from perfarray.variation.numerics.suite_plans import best_by_budget, least_price, one_level
 from perfarray.variation.numerics.suite_star import Star, continuous
 from perfarray.variation.request import FACTORS, Request
 
@@ -98,10 +108,10 @@ def _plan_one(pilots: list[SuitePilot], rules: Rules, nothing: Answer) -> Answer
     least_budget = least_price(stars, request.min_units)
     if request.budget is not None and least_budget > request.budget:
         return nothing._replace(n=n, least_budget=least_budget)
-    level, least = request.confidence_level, request.min_units
-    plan = plan_stars(stars, budget=request.budget, half_width=request.half_width, min_units=least, confidence_level=level)
+    level, least, sure = request.confidence_level, request.min_units, request.assurance
+    plan = plan_assured(pilots, sure, level, budget=request.budget, half_width=request.half_width, min_units=least)
     smooth = continuous(stars, min(plan.units), budget=plan.cost)
-    more = units_to_add(pilots, plan, request.budget, request.half_width, level)
+    more = units_to_add(pilots, plan, request.budget, request.half_width, assurance=sure, confidence_level=level)
     each, seconds = [], []
     for pilot, own, *rest in zip(pilots, plan.counts, plan.units, smooth.root, smooth.lower, more.units, strict=True):
         each.append(_counts(pilot, own, *rest))
@@ -117,8 +127,16 @@ def _plan_one(pilots: list[SuitePilot], rules: Rules, nothing: Answer) -> Answer
             units * (own.prod(axis=1) * star.cost[:, -1]).sum() for units, own, star in zip(plan.units, plan.counts, stars, strict=True)
         ]
         share = float(sum(last)) / plan.cost
-    low, high = pilot_limits(pilots, plan, level)
-    by_budget, default_by_budget = half_width_by_budget(stars, plan.cost * np.array(FACTORS), min_units=least, confidence_level=level)
+    low, high = pilot_limits(pilots, plan, sure, level)
+    own, budgets = evidence_of(pilots, plan.units), plan.cost * np.array(FACTORS)
+    spendable = np.append(budgets, plan.cost if request.budget is None else request.budget)
+    by_budget, default = (
+        rescaled(found.half_width, found.units, own.along(), sure, level)
+        for found in (
+            best_by_budget(stars, budgets, min_units=least, confidence_level=level),
+            one_level(stars, spendable, level),
+        )
+    )
     return Answer(
         counts=np.concatenate([counts[:, 0], *counts[[0, 2, 3], 1:].swapaxes(0, 1)]),
         merged=merged,
@@ -129,10 +147,10 @@ def _plan_one(pilots: list[SuitePilot], rules: Rules, nothing: Answer) -> Answer
         half_width_lower=low,
         half_width_upper=high,
         more_half_width=more.half_width,
-        default_half_width=float(one_level_half_width(stars, plan.cost if request.budget is None else request.budget, level)),
+        default_half_width=float(default[-1]),
         n=n,
         by_budget=by_budget,
-        default_by_budget=default_by_budget,
+        default_by_budget=default[:-1],
         advice=advice_on_suite(counts[0], share, n, rules.levels, rules.names),
     )
 

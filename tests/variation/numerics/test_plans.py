@@ -12,8 +12,9 @@ from perfarray.numerics.intervals import t_quantile
 from perfarray.numerics.levels import count_repetitions
 from perfarray.numerics.nested_anova import nested_anova
 from perfarray.variation.numerics.allocation import half_width_of, optimal_counts, pooled_rates, price, variance_of_mean
+from perfarray.variation.numerics.assurance import Evidence, assured_half_width, future_variance, share_within
 from perfarray.variation.numerics.pilot import component_limits, units_to_add
-from perfarray.variation.numerics.plans import half_width_by_budget, plan_counts
+from perfarray.variation.numerics.plans import counts_by_budget, plan_counts
 from strategies import examples
 
 FFT = {"variance": np.array([16.3611, 44.4197777777778, 21.16]), "cost": np.array([5343.0, 19.0, 1.0])}
@@ -283,8 +284,9 @@ class TestLaws:
         variance, cost = problem
         plan = plan_counts(variance, cost, half_width=width)
         assert plan.half_width <= width * (1 + 1e-8)
-        best, _ = half_width_by_budget(variance, cost, np.atleast_1d(plan.cost))
-        assert best[0] <= width * (1 + 1e-6)
+        best = counts_by_budget(variance, cost, np.atleast_1d(plan.cost))
+        known = evidence(variance[0], variance[0], np.inf)
+        assert assured_half_width(best.units, best.below, known.along(), None, 0.95)[0] <= width * (1 + 1e-6)
 
     @given(problem=problems())
     @settings(max_examples=examples(50), deadline=None)
@@ -325,6 +327,36 @@ class TestDegenerate:
         assert plan_counts(variance, cost, budget=80.0).repetitions.tolist() == [5, 6]
 
 
+def evidence(unit_variance, top, df=9.0, growth=1.0):
+    return Evidence(*(np.array(part) for part in (unit_variance, top, df, growth)))
+
+
+class TestAssurance:
+    def test_known_components(self):
+        """The quantile of a chi-square; without an assurance, Student's t at the variance itself."""
+        known = evidence(2.0, 2.0, np.inf)
+        found = future_variance(np.array(5.0), np.array(0.0), known, 0.5)
+        assert found == pytest.approx(2 * 4.35146019 / 5, rel=1e-6)
+        assert assured_half_width(6, 0.0, known, None, 0.95) == pytest.approx(2.57058184 * math.sqrt(2 / 6))
+
+    def test_nothing_below_is_f(self):
+        """The ratio of two chi-squares: F of 10 and 4 degrees of freedom (to what 24 nodes know of its tail)."""
+        pilot = evidence(3.0, 3.0, 4.0)
+        for assurance, quantile in ((0.5, 1.11257336), (0.9, 3.9198756)):
+            assert future_variance(np.array(10.0), np.array(0.0), pilot, assurance) / 3 == pytest.approx(quantile, rel=0.02)
+
+    @pytest.mark.parametrize("top", [-0.3, 0.1, 0.8])
+    def test_by_drawing(self, top):
+        """The mixture, against a million draws of it."""
+        rng = np.random.default_rng(1)
+        true = np.maximum(5 / rng.chisquare(5, 1_000_000) - (1 - top), 0) + 0.4
+        drawn = true * rng.chisquare(11, 1_000_000) / 11
+        for assurance in (0.5, 0.9):
+            found = future_variance(np.array(11.0), np.array(0.4), evidence(1.0, top, 5.0), assurance)
+            assert found == pytest.approx(np.quantile(drawn, assurance), rel=0.015)
+            assert share_within(found, np.array(11.0), np.array(0.4), evidence(1.0, top, 5.0)) == pytest.approx(assurance, abs=1e-6)
+
+
 class TestMore:
     def test_fewest_units_that_reach_a_width(self):
         """By trying."""
@@ -334,13 +366,13 @@ class TestMore:
             return float(t_quantile(0.975, np.array(have + k - 1))) * math.sqrt(have * mine + k * new) / (have + k)
 
         expected = next(k for k in range(1000) if half(k) <= 0.5)
-        found = units_to_add(np.array(have), np.array(mine), np.array(new), None, 0.5, 0.95)
+        found = units_to_add(np.array(have), np.array(0.0), evidence(mine, new), None, 0.5)
         assert found.units == expected
         assert found.half_width == pytest.approx(half(expected))
 
     def test_enough_already(self):
         """Nothing to add."""
-        assert units_to_add(np.array(50.0), np.array(1.0), np.array(1.0), None, 1.0, 0.95).units == 0
+        assert units_to_add(np.array(50.0), np.array(0.0), evidence(1.0, 1.0), None, 1.0).units == 0
 
     def test_counts_of_the_pilot_are_those_measured(self):
         """The prices of what was run count the repetitions with data."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import perfarray
 from perfarray.numerics.intervals import t_quantile
 from perfarray.variation.numerics.suite_pilot import Sharing, paired_pilot, pilot_limits, suite_pilot, units_to_add
-from perfarray.variation.numerics.suite_plans import best_low, half_width_by_budget, least_price, plan_stars
+from perfarray.variation.numerics.suite_plans import best_by_budget, best_low, least_price, one_level, plan_stars
 from perfarray.variation.numerics.suite_star import Star, continuous, price_inside, tree_rates, variance_inside
 from strategies import examples
 
@@ -247,7 +247,8 @@ class TestTargets:
 
     def test_budgets_that_buy_nothing_are_nan_without_a_word(self):
         """No unit, one, and fewer than min_units; then the half-width of a plan (warnings are errors)."""
-        best, default = half_width_by_budget([star()], np.array([1.0, 70.0, 300.0, 3000.0]))
+        budgets = np.array([1.0, 70.0, 300.0, 3000.0])
+        best, default = best_by_budget([star()], budgets).half_width, one_level([star()], budgets, 0.95).half_width
         assert np.isnan(best).tolist() == [True, True, True, False]
         assert np.isnan(default).tolist() == [True, True, False, False]
 
@@ -337,7 +338,7 @@ class TestPilot:
         rng = np.random.default_rng(2)
         pilot = suite_pilot(rng.normal(1, 0.02, (3, 10, 1, 1)), self.COST, Sharing(seen=1))
         plan = plan_stars([pilot.star], budget=5000.0)
-        low, high = pilot_limits([pilot], plan, 0.95)
+        low, high = pilot_limits([pilot], plan, None, 0.95)
         factors = [9 / 19.0227677986, 9 / 2.70038949998]
         assert pilot.df == 9
         assert [low / plan.half_width, high / plan.half_width] == pytest.approx([math.sqrt(f) for f in factors], rel=1e-9)
@@ -352,10 +353,10 @@ class TestPilot:
         def half(k):
             return TWO_SIDED[10 + k] * math.sqrt(10 * pilot.unit_variance + k * new) / (10 + k)
 
-        found = units_to_add([pilot], plan, None, 0.002, 0.95)
+        found = units_to_add([pilot], plan, None, 0.002)
         assert found.units == [next(k for k in range(180) if half(k) <= 0.002)]
         assert found.half_width == pytest.approx(half(int(found.units[0])))
         each = 60 + price_inside(pilot.star, plan.counts[0])
         assert pilot.spent == pytest.approx(10 * 60 + 3 * 40 * 2 + 80 * pilot.star.cost[:, 1].sum())
-        assert units_to_add([pilot], plan, pilot.spent + 7.5 * each, None, 0.95).units == [7]
-        assert units_to_add([pilot], plan, pilot.spent - 1, None, 0.95).units == [0]
+        assert units_to_add([pilot], plan, pilot.spent + 7.5 * each, None).units == [7]
+        assert units_to_add([pilot], plan, pilot.spent - 1, None).units == [0]

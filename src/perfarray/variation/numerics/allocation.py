@@ -20,6 +20,10 @@ ROUNDING = 1e-9
 """What a quotient may lack of a whole number that it is meant to be."""
 
 
+MOST = 1e15
+"""Units nobody measures: a search ends there."""
+
+
 class Task(NamedTuple):
     """Cells to plan: components and prices (cells, L), the budget or the half-width wanted (cells), the fewest outermost units."""
 
@@ -107,6 +111,14 @@ def first_true(holds: Callable[[Floats], Any], low: npt.ArrayLike, high: npt.Arr
         there = holds(middle)
         lo, hi = np.where(there, lo, np.minimum(middle + 1, hi)), np.where(there, middle, hi)
     return hi
+
+
+def first_reached(holds: Callable[[Floats], Any], low: Floats) -> Floats:
+    """Return the smallest whole numbers from low on at which a condition holds that goes on holding; NaN where low is."""
+    high = low.copy()
+    while (short := ~holds(high) & ~np.isnan(high) & (high < MOST)).any():
+        low, high = np.where(short, high + 1, low), np.where(short, 2 * high + 1, high)
+    return first_true(holds, low, high)
 
 
 def top_range(task: Task) -> tuple[Floats, Floats]:

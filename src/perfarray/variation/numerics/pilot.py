@@ -4,8 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perfarray.numerics.types import Floats
-from perfarray.variation.numerics.allocation import first_true, student_t
+from perfarray.numerics.intervals import t_quantile
+from perfarray.numerics.types import Floats, Mask
+from perfarray.variation.numerics.allocation import first_reached
+from perfarray.variation.numerics.assurance import Evidence, future_variance, share_within
 
 
 def component_limits(variance: Floats, level_variance: Floats, df: Floats, confidence_level: float) -> tuple[Floats, Floats]:
@@ -27,26 +29,44 @@ class More(NamedTuple):
 
 
 def units_to_add(
-    have: Floats, have_variance: Floats, unit_variance: Floats, affordable: Floats | None, half_width: float | None, confidence_level: float
+    have: Floats,
+    below: Floats,
+    evidence: Evidence,
+    affordable: Floats | None,
+    half_width: float | None,
+    *,
+    assurance: float | None = None,
+    confidence_level: float = 0.95,
 ) -> More:
     """Return how many units to add to those at hand: all that are affordable, or the fewest that give the half-width.
 
-    Units at hand have the variance of their means, `have_variance`; a new one has `unit_variance`. The mean of all is unweighted.
+    Units at hand have the variance that was found between them; that of new ones, with the variance `below` inside each, is what this
+    share of experiments stays within. The mean of all is unweighted.
     """
+    have_variance, probability = evidence.unit_variance, (1 + confidence_level) / 2
+    growth = 1.0 if assurance is None else evidence.growth
 
     def promised(more: Floats) -> Floats:
         n = have + more
+        variance = np.maximum(evidence.top, 0.0) + below
+        if assurance is not None:
+            variance = np.where(more > 0, future_variance(np.maximum(more, 1.0) * growth, below, evidence, assurance), variance)
         with np.errstate(divide="ignore", invalid="ignore"):
-            spread = np.sqrt(have * have_variance + more * unit_variance) / n
-            return student_t(n, (1 + confidence_level) / 2) * spread
+            spread = np.sqrt(have * have_variance + more * variance) / n
+            return np.asarray(t_quantile(probability, np.where(n > 1, n - 1, np.nan) * growth) * spread)
 
     if affordable is not None:
         return More(affordable, promised(affordable))
     wanted = float(half_width or 0.0)
-    low = np.zeros(np.shape(unit_variance * have_variance))
-    high = low + 1
-    while (short := promised(high) > wanted).any():
-        low, high = np.where(short, high, low), np.where(short, 2 * high, high)
-    fewest = np.where(promised(np.zeros_like(high)) <= wanted, 0.0, first_true(lambda more: promised(more) <= wanted, low, high))
-    units = np.where(np.isnan(unit_variance * have_variance), np.nan, fewest)
+
+    def reached(more: Floats) -> Mask:
+        if assurance is None:
+            return np.asarray(promised(more) <= wanted)
+        n = have + more
+        with np.errstate(divide="ignore", invalid="ignore"):
+            left = (n * wanted / t_quantile(probability, np.where(n > 1, n - 1, np.nan) * growth)) ** 2 - have * have_variance
+            share = share_within(left / more, more * growth, below, evidence)
+            return np.where(more > 0, share >= assurance, left >= 0)
+
+    units = first_reached(reached, np.where(np.isnan(below * have_variance), np.nan, 0.0))
     return More(units, promised(units))

@@ -10,30 +10,35 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perfarray.numerics.types import Floats
+from perfarray.numerics.intervals import t_quantile
+from perfarray.numerics.types import Floats, Mask
 from perfarray.variation.numerics.allocation import (
     ROUNDING,
     Task,
     affordable,
     best_top,
+    first_reached,
     half_width_of,
     least_top,
     one_level_half_width,
     optimal_counts,
     price,
     ratios_of,
-    score,
     top_range,
     totals_for,
     variance_of_mean,
     whole,
 )
+from perfarray.variation.numerics.assurance import Evidence, assured_half_width, share_within
 
 WINDOW = 256
 """Outermost counts tried around the continuous optimum: all of them where they are that few, else evenly spaced."""
 
 BLOCK = 64
 """Cells planned at once."""
+
+PASSES = 2
+"""How often the plain half-width that goes with an assured one is asked for again."""
 
 
 class Plan(NamedTuple):
@@ -52,7 +57,7 @@ def plan_counts(
     cost: Floats,
     *,
     budget: float | None = None,
-    half_width: float | None = None,
+    half_width: float | Floats | None = None,
     min_units: int = 5,
     confidence_level: float = 0.95,
 ) -> Plan:
@@ -65,7 +70,7 @@ def plan_counts(
     cost : array, shape (..., L)
         The price of starting one repetition of each level; that of the lowest is positive.
     budget, half_width : float
-        One of them: what may be spent, never exceeded; or the relative half-width to reach at the least price.
+        One of them: what may be spent, never exceeded; or the relative half-width to reach at the least price (one, or one per nest).
     min_units : int
         The fewest outermost units, at least 2.
     confidence_level : float
@@ -86,27 +91,86 @@ def plan_counts(
     if budget is not None:
         possible &= least <= budget
     repetitions = np.full(a.shape, np.nan)
-    limit = np.full(len(a), half_width if budget is None else budget, dtype=float)
+    limit = np.broadcast_to(np.asarray(half_width if budget is None else budget, dtype=float), shape).reshape(-1)
+    possible &= ~np.isnan(limit)
     cells = np.flatnonzero(possible)
     for start in range(0, len(cells), BLOCK):
         some = cells[start : start + BLOCK]
         repetitions[some] = _best(
             Task(seen[some], d[some], limit[some], budget is not None, min_units, (1 + confidence_level) / 2), unrounded[some]
         )
-    spent, half = price(repetitions, d), half_width_of(repetitions, seen, confidence_level)
-    spendable = spent if budget is None else np.where(possible, budget, np.nan)
-    unrounded[:, 0] = _unrounded_top(unrounded, d, spendable)
-    default = one_level_half_width(seen, d, spendable, confidence_level)
-    return Plan(
-        repetitions.reshape(variance.shape), unrounded.reshape(variance.shape),
-        *(part.reshape(shape) for part in (spent, half, default, least)),
-    )  # fmt: skip
+    return described(repetitions.reshape(variance.shape), variance, cost, budget, min_units, confidence_level)
 
 
-def half_width_by_budget(
-    variance: Floats, cost: Floats, budgets: Floats, *, min_units: int = 5, confidence_level: float = 0.95
-) -> tuple[Floats, Floats]:
-    """Return what budgets (..., budgets) give: the half-width of the best plan before its lower counts are rounded, and the default's.
+def described(repetitions: Floats, variance: Floats, cost: Floats, budget: float | None, min_units: int, confidence_level: float) -> Plan:
+    """Return counts (..., L) with what they cost and promise."""
+    seen = np.maximum(np.nan_to_num(variance), 0.0)
+    spent, unrounded = price(repetitions, cost), optimal_counts(variance, cost)
+    spendable = spent if budget is None else np.where(np.isnan(spent), np.nan, budget)
+    unrounded[..., 0] = _unrounded_top(unrounded, cost, spendable)
+    half, default = half_width_of(repetitions, seen, confidence_level), one_level_half_width(seen, cost, spendable, confidence_level)
+    return Plan(repetitions, unrounded, spent, half, default, _least_price(min_units, cost))
+
+
+def plan_assured(
+    variance: Floats,
+    cost: Floats,
+    evidence: Evidence,
+    assurance: float | None,
+    *,
+    budget: float | None = None,
+    half_width: float | None = None,
+    min_units: int = 5,
+    confidence_level: float = 0.95,
+) -> Plan:
+    """Plan as `plan_counts` does, with the half-widths that a share `assurance` of experiments stays within.
+
+    That half-width is the plain one times a factor which hardly depends on the lower counts: the plain one to ask for is found in a few
+    passes, and then the fewest outermost units at those lower counts.
+    """
+    variance, cost = np.broadcast_arrays(np.asarray(variance, float), np.asarray(cost, float))
+    limit = {"budget": budget, "min_units": min_units, "confidence_level": confidence_level}
+    seen = np.maximum(np.nan_to_num(variance), 0.0)
+
+    def below(repetitions: Floats) -> Floats:
+        each = np.concatenate([np.ones_like(repetitions[..., :1]), repetitions[..., 1:]], axis=-1)
+        return np.asarray(variance_of_mean(each, seen) - seen[..., 0])
+
+    def assured(repetitions: Floats) -> Floats:
+        return assured_half_width(repetitions[..., 0], below(repetitions), evidence, assurance, confidence_level)
+
+    plan = plan_counts(variance, cost, half_width=half_width, **limit)
+    if budget is None and assurance is not None:
+        wanted = float(half_width or 0.0)
+        for _ in range(PASSES):
+            asked = wanted * plan.half_width / assured(plan.repetitions)
+            plan = plan_counts(variance, cost, half_width=asked, **limit)
+        counts, inside = plan.repetitions, below(plan.repetitions)
+
+        def reached(n: Floats) -> Mask:
+            df = (n - 1) * evidence.growth
+            found = n * (wanted / t_quantile((1 + confidence_level) / 2, df)) ** 2
+            return np.asarray(share_within(found, df, inside, evidence) >= assurance)
+
+        top = first_reached(reached, np.where(np.isnan(plan.cost), np.nan, min_units))
+        plan = described(np.concatenate([top[..., None], counts[..., 1:]], axis=-1), variance, cost, None, min_units, confidence_level)
+    spendable = plan.cost if budget is None else np.where(np.isnan(plan.cost), np.nan, budget)
+    one = affordable(spendable, np.ones_like(cost), cost)
+    default = assured_half_width(one, seen[..., 1:].sum(axis=-1), evidence, assurance, confidence_level)
+    return plan._replace(half_width=assured(plan.repetitions), default_half_width=default)
+
+
+class Curves(NamedTuple):
+    """What budgets give, (..., budgets): outermost units and the variance below them, of the best plan and of the one-level experiment."""
+
+    units: Floats
+    below: Floats
+    default_units: Floats
+    default_below: Floats
+
+
+def counts_by_budget(variance: Floats, cost: Floats, budgets: Floats, *, min_units: int = 5, confidence_level: float = 0.95) -> Curves:
+    """Return what budgets (..., budgets) buy: the best plan before its lower counts are rounded, and the one-level experiment.
 
     NaN where a budget does not buy `min_units`, or one unit more than one.
     """
@@ -115,12 +179,14 @@ def half_width_by_budget(
     a = np.repeat(np.maximum(np.nan_to_num(variance.reshape(-1, levels)), 0.0), points, axis=0)
     d = np.repeat(cost.reshape(-1, levels), points, axis=0)
     limit = budgets.reshape(-1)
-    best = np.full(len(limit), np.nan)
+    units, below = np.full((2, len(limit)), np.nan)
     some = np.flatnonzero(_least_price(min_units, d) <= limit)
     task = Task(a[some], d[some], limit[some], True, min_units, (1 + confidence_level) / 2)
-    best[some] = score(task, best_top(task))
-    default = one_level_half_width(a, d, limit, confidence_level)
-    return best.reshape(budgets.shape), default.reshape(budgets.shape)
+    units[some] = best_top(task)
+    totals = totals_for(task, units[some][:, None])[:, 0]
+    below[some] = units[some] * (task.variance[:, 1:] / totals[:, 1:]).sum(axis=1)
+    one = affordable(limit, np.ones_like(d), d)
+    return Curves(*(part.reshape(budgets.shape) for part in (units, below, one, a[:, 1:].sum(axis=1))))
 
 
 def _least_price(min_units: int, cost: Floats) -> Floats:
@@ -131,7 +197,7 @@ def _least_price(min_units: int, cost: Floats) -> Floats:
 def _unrounded_top(unrounded: Floats, cost: Floats, spendable: Floats) -> Floats:
     """Return how many outermost units the money buys with the lower counts of equation 14, none below one."""
     each = np.maximum(np.where(np.isnan(unrounded), 1.0, unrounded), 1.0)
-    each[:, 0] = 1.0
+    each[..., 0] = 1.0
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(spendable / price(each, cost))
 

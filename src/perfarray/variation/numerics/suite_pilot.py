@@ -4,7 +4,7 @@ Z_j, the mean over benchmarks of the log of unit j's mean, has the variance of t
 counts: so what units have in common is found without knowing the correlation between benchmarks.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,8 +12,16 @@ from perfarray.numerics.levels import count_repetitions, unit_means
 from perfarray.numerics.nested_anova import nested_anova
 from perfarray.numerics.types import Floats
 from perfarray.variation.numerics.allocation import ROUNDING, student_t
-from perfarray.variation.numerics.suite_plans import SuitePlan
+from perfarray.variation.numerics.assurance import Evidence, assured_half_width, future_variance, known, rescaled
+from perfarray.variation.numerics.pilot import component_limits
+from perfarray.variation.numerics.suite_plans import SuitePlan, plan_stars
 from perfarray.variation.numerics.suite_star import Star, price_inside, variance_inside
+
+TRIES = 5
+"""How often the plain half-width that goes with an assured one is asked for again."""
+
+SHORT = 0.995
+"""By how much less is asked for where a plan did not keep the half-width."""
 
 
 class Sharing(NamedTuple):
@@ -140,18 +148,49 @@ def _shared_components(own: _Benchmarks, sharing: Sharing) -> tuple[Floats, floa
     return np.maximum(shared, 0.0), float(unit_variance), float(df)
 
 
-def pilot_limits(pilots: list[SuitePilot], plan: SuitePlan, confidence_level: float) -> tuple[float, float]:
-    """Return what a plan's half-width becomes at either limit of the root component (chi-square; of two systems, Satterthwaite)."""
-    from scipy.special import chdtri
+def evidence_of(pilots: list[SuitePilot], units: list[float]) -> Evidence:
+    """Return what the pilots know of the variance that as many units leave, as if of the fewest of them."""
+    shares = min(units) / np.array(units)
+    spread = np.array([pilot.unit_variance for pilot in pilots]) * shares
+    top = sum(pilot.star.root * share for pilot, share in zip(pilots, shares, strict=True))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        df = spread.sum() ** 2 / (spread**2 / np.array([pilot.df for pilot in pilots])).sum()
+        growth = spread.sum() ** 2 / (spread**2 / (np.array(units) - 1)).sum() / (min(units) - 1)
+    return Evidence(spread.sum(), np.asarray(top), df, growth)
 
-    root = sum(pilot.star.root / n for pilot, n in zip(pilots, plan.units, strict=True))
-    spread = [pilot.unit_variance / n for pilot, n in zip(pilots, plan.units, strict=True)]
-    inside = sum(variance_inside(pilot.star, own) / n for pilot, n, own in zip(pilots, plan.units, plan.counts, strict=True))
-    df = sum(spread) ** 2 / sum(own**2 / pilot.df for own, pilot in zip(spread, pilots, strict=True)) if sum(spread) > 0 else np.nan
-    tail = (1 - confidence_level) / 2
-    quantile = float(student_t(min(plan.units), 1 - tail))
-    low, high = (max(0.0, sum(spread) * df / float(chdtri(df, p)) - (sum(spread) - root)) for p in (tail, 1 - tail))
-    return quantile * np.sqrt(low + inside), quantile * np.sqrt(high + inside)
+
+def plan_assured(pilots: list[SuitePilot], assurance: float | None, confidence_level: float, **limit: Any) -> SuitePlan:
+    """Plan as `plan_stars` does, with the half-width that a share `assurance` of experiments stays within.
+
+    Where a half-width is wanted, the plain one that goes with it is asked for, again until the plan keeps it.
+    """
+    stars, wanted = [pilot.star for pilot in pilots], limit.pop("half_width", None)
+
+    def assured(plan: SuitePlan) -> SuitePlan:
+        evidence = evidence_of(pilots, plan.units)
+        half = rescaled(plan.half_width, min(plan.units), evidence, assurance, confidence_level)
+        return plan._replace(half_width=float(half))
+
+    if wanted is None:
+        return assured(plan_stars(stars, confidence_level=confidence_level, **limit))
+    found, asked = [], wanted
+    for _ in range(1 if assurance is None else TRIES):
+        found.append(assured(plan_stars(stars, half_width=asked, confidence_level=confidence_level, **limit)))
+        half = found[-1].half_width
+        asked *= wanted / half * (1.0 if half <= wanted else SHORT)
+    kept = [plan for plan in found if plan.half_width <= wanted * (1 + ROUNDING)]
+    return min(kept, key=lambda plan: plan.cost) if kept else min(found, key=lambda plan: plan.half_width)
+
+
+def pilot_limits(pilots: list[SuitePilot], plan: SuitePlan, assurance: float | None, confidence_level: float) -> tuple[float, float]:
+    """Return what a plan's half-width becomes at either limit of the root component (chi-square; of two systems, Satterthwaite)."""
+    n, own = min(plan.units), evidence_of(pilots, plan.units)
+    inside = n * sum(variance_inside(pilot.star, counts) / m for pilot, m, counts in zip(pilots, plan.units, plan.counts, strict=True))
+    low, high = (
+        float(assured_half_width(np.asarray(n), np.asarray(inside), known(top, own.growth), assurance, confidence_level))
+        for top in component_limits(own.top, own.unit_variance, own.df, confidence_level)
+    )
+    return low, high
 
 
 class More(NamedTuple):
@@ -162,12 +201,25 @@ class More(NamedTuple):
 
 
 def units_to_add(
-    pilots: list[SuitePilot], plan: SuitePlan, budget: float | None, half_width: float | None, confidence_level: float
+    pilots: list[SuitePilot],
+    plan: SuitePlan,
+    budget: float | None,
+    half_width: float | None,
+    *,
+    assurance: float | None = None,
+    confidence_level: float = 0.95,
 ) -> More:
     """Return how many units to add to the pilot's: as many as are affordable, or the fewest that give the half-width.
 
-    Two systems grow towards the plan's proportion. The mean of all units is unweighted.
+    Two systems grow towards the plan's proportion. The mean of all units is unweighted; the variance of new ones is what this share of
+    experiments stays within.
     """
+    own = evidence_of(pilots, plan.units)
+    inside = max(
+        0.0,
+        min(plan.units)
+        * sum(variance_inside(pilot.star, counts) / n for pilot, n, counts in zip(pilots, plan.units, plan.counts, strict=True)),
+    )
     stars, have = [pilot.star for pilot in pilots], np.array([pilot.n for pilot in pilots])
     each = np.array([star.root_cost + price_inside(star, own) for star, own in zip(stars, plan.counts, strict=True)])
     new = np.array([star.root + variance_inside(star, own) for star, own in zip(stars, plan.counts, strict=True)])
@@ -177,9 +229,12 @@ def units_to_add(
         return np.asarray(np.maximum(0.0, np.floor(scale * wanted + ROUNDING) - have))
 
     def promised(more: Floats) -> float:
-        n = have + more
+        n, factor = have + more, 1.0
+        if assurance is not None and more.max() > 0:
+            df = np.asarray(max(1.0, more.min()) * own.growth)
+            factor = float(future_variance(df, np.asarray(inside), own, assurance) / (max(float(own.top), 0.0) + inside))
         quantile = student_t(n.min(), (1 + confidence_level) / 2)
-        return float(quantile * np.sqrt(((have * seen + more * new) / n**2).sum()))
+        return float(quantile * np.sqrt(((have * seen + factor * more * new) / n**2).sum()))
 
     def enough(scale: float) -> bool:
         more = added(scale)

@@ -200,18 +200,23 @@ def least_price(stars: list[Star], min_units: int) -> float:
     return min_units * _one_of_everything(stars)
 
 
-def one_level_half_width(stars: list[Star], budget: npt.ArrayLike, confidence_level: float) -> Floats:
-    """Return the half-width of the experiments that run every benchmark once, one iteration, in each shared unit."""
+class Narrowest(NamedTuple):
+    """Fewest shared units and half-widths, at the variances estimated."""
+
+    units: Floats
+    half_width: Floats
+
+
+def one_level(stars: list[Star], budget: npt.ArrayLike, confidence_level: float) -> Narrowest:
+    """Return the experiments that run every benchmark once, one iteration, in each shared unit."""
     n = np.floor(np.asarray(budget) / _one_of_everything(stars) + ROUNDING)
     total = sum(star.root + star.inner[:, 0].sum() + star.variance.sum() for star in stars)
-    return np.asarray(student_t(n, (1 + confidence_level) / 2) * np.sqrt(total / np.maximum(n, 1.0)))
+    return Narrowest(n, np.asarray(student_t(n, (1 + confidence_level) / 2) * np.sqrt(total / np.maximum(n, 1.0))))
 
 
-def half_width_by_budget(
-    stars: list[Star], budgets: Floats, *, min_units: int = 5, confidence_level: float = 0.95
-) -> tuple[Floats, Floats]:
-    """Return what budgets give: the half-width of the continuous plan, NaN where they do not buy `min_units`, and the default's."""
-    probability, best = (1 + confidence_level) / 2, np.full(len(budgets), np.nan)
+def best_by_budget(stars: list[Star], budgets: Floats, *, min_units: int = 5, confidence_level: float = 0.95) -> Narrowest:
+    """Return the continuous plans of budgets; NaN where they do not buy `min_units`."""
+    units, half = np.full((2, len(budgets)), np.nan)
     some = budgets >= least_price(stars, min_units)
-    best[some] = best_low(stars, budgets[some], min_units, probability)[1]
-    return best, one_level_half_width(stars, budgets, confidence_level)
+    units[some], half[some] = best_low(stars, budgets[some], min_units, (1 + confidence_level) / 2)
+    return Narrowest(units, half)

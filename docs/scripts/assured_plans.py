@@ -1,0 +1,53 @@
+"""How often experiments run as planned reach the half-width planned: by size of pilot, share of variance at the top, and assurance.
+
+Run `python docs/scripts/assured_plans.py 5` for pilots of 5 executions of 10 iterations (and 10, and 30): plans by the public function,
+experiments drawn apart from the package (their variance among units is chi-square about the true one). Prints percents, and their Monte
+Carlo errors; the table is in docs/how-to/how_many_repetitions.md.
+"""
+
+import sys
+import warnings
+
+import numpy as np
+import xarray as xr
+from scipy.stats import t
+
+PILOTS, ITERATIONS, PRICE, SPREAD = 600, 10, 5.0, 0.03
+SHARES, ASSURANCES, SIZES = (0.2, 0.5, 0.9), (None, 0.5, 0.9), (12, 40)
+
+
+def pilots(units: int, share: float, rng: np.random.Generator) -> xr.DataArray:
+    """Draw pilots with this share of the variance between executions."""
+    top = rng.normal(0, SPREAD * share**0.5, (PILOTS, units, 1))
+    values = 1 + top + rng.normal(0, SPREAD * (1 - share) ** 0.5, (PILOTS, units, ITERATIONS))
+    return xr.DataArray(values, dims=("benchmark", "execution", "iteration"), name="time", attrs={"units": "s"})
+
+
+def reached(times: xr.DataArray, share: float, size: int, assurance: float | None, rng: np.random.Generator) -> tuple[float, float]:
+    """Return the share of experiments that reach the half-width wanted, and the median of the executions planned."""
+    unit = SPREAD**2 * (share + (1 - share) / 3)
+    wanted = float(t.ppf(0.975, size - 1)) * (unit / size) ** 0.5
+    plan = times.perf.plan_repetitions(costs={"execution": PRICE}, half_width=wanted, assurance=assurance).to_dataset()
+    executions, iterations = plan["repetitions"].values.T
+    true = SPREAD**2 * (share + (1 - share) / iterations)
+    found = true * rng.chisquare(executions - 1) / (executions - 1)
+    half = t.ppf(0.975, executions - 1) * np.sqrt(found / executions)
+    return float((half <= wanted).mean()), float(np.median(executions))
+
+
+def main(units: int) -> None:
+    """Print one row for each share and assurance."""
+    rng = np.random.default_rng(units)
+    for share in SHARES:
+        times = pilots(units, share, rng)
+        for assurance in ASSURANCES:
+            cells = []
+            for size in SIZES:
+                part, median = reached(times, share, size, assurance, rng)
+                cells.append(f"{100 * part:5.1f} +- {100 * (part * (1 - part) / PILOTS) ** 0.5:.1f} % (median {median:.0f})")
+            print(f"{units} units, share {share}, assurance {assurance}: {', '.join(cells)}", flush=True)
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    main(int(sys.argv[1]))
