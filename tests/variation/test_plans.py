@@ -549,7 +549,7 @@ class TestSimulatedTruth:
         )
         plans = [plan_suite(pilot, costs=COSTS, half_width=0.002, assurance=sure).to_dataset() for sure in (None, 0.5, 0.9)]
         units = [plan["repetitions"].sel(level="binary").max().item() for plan in plans]
-        assert units[0] < units[1] < units[2]
+        assert units[1] < units[2]
         assert [plan["half_width"].item() <= 0.002 for plan in plans] == [True] * 3
         assert [plan.attrs.get("assurance") for plan in plans] == [None, 0.5, 0.9]
 

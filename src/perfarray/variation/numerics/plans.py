@@ -6,7 +6,7 @@ Levels lie along the last axis, outermost first.
 """
 
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -129,7 +129,7 @@ def plan_assured(
     passes, and then the fewest outermost units at those lower counts.
     """
     variance, cost = np.broadcast_arrays(np.asarray(variance, float), np.asarray(cost, float))
-    limit = {"budget": budget, "min_units": min_units, "confidence_level": confidence_level}
+    limit: dict[str, Any] = {"budget": budget, "min_units": min_units, "confidence_level": confidence_level}
     seen = np.maximum(np.nan_to_num(variance), 0.0)
 
     def below(repetitions: Floats) -> Floats:

@@ -168,7 +168,7 @@ def plan_assured(pilots: list[SuitePilot], assurance: float | None, confidence_l
 
     def assured(plan: SuitePlan) -> SuitePlan:
         evidence = evidence_of(pilots, plan.units)
-        half = rescaled(plan.half_width, min(plan.units), evidence, assurance, confidence_level)
+        half = rescaled(np.asarray(plan.half_width), np.asarray(min(plan.units)), evidence, assurance, confidence_level)
         return plan._replace(half_width=float(half))
 
     if wanted is None:
