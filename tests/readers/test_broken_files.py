@@ -92,6 +92,41 @@ FILES = {
             ],
         }
     ),
+    "criterion.json": json.dumps({"sampling_mode": "Flat", "iters": [1, 2], "times": [1.5, 2]}),
+    "benchmarkdotnet.json": json.dumps(
+        {
+            "HostEnvironmentInfo": {"ProcessorName": {"Value": "c"}, "LogicalCoreCount": 2},
+            "Benchmarks": [
+                {
+                    "FullName": "a",
+                    "DisplayInfo": "a: J(x) [n=1]",
+                    "Parameters": "n=1",
+                    "Memory": {"BytesAllocatedPerOperation": 8},
+                    "Measurements": [
+                        {"IterationMode": "Workload", "IterationStage": stage, "LaunchIndex": 1, "Operations": 2, "Nanoseconds": 3.5}
+                        for stage in ("Jitting", "Warmup", "Actual", "Result")
+                    ],
+                },
+                {"Type": "b", "Method": "c", "Statistics": {"Mean": 1.5, "OriginalValues": [1.0, 2.0]}},
+                {"Method": "d", "Statistics": {"Mean": 1.5}},
+            ],
+        }
+    ),
+    "asv.json": json.dumps(
+        {
+            "commit_hash": "x",
+            "date": 5,
+            "params": {"machine": "m", "cpu": "c"},
+            "env_name": "e",
+            "result_columns": ["result", "params", "samples"],
+            "results": {
+                "time_a": [[1.5, None], [["1", "2"]], [[1.0, 2.0], None]],
+                "mem_b": 5,
+                "time_c": None,
+                "time_d": {"params": [["1"]], "result": [2.5], "stats": [{"number": 3}]},
+            },
+        }
+    ),
     "go.txt": (
         "goos: linux\npkg: p\nnote: x\nBenchmarkA/n=1-8 \t10 2.5 ns/op 3 B/op\nPASS\n"
         "Unit x better=higher\npkg: q\nBenchmarkA/n=1-8 1 5 ns/op 1 x\n"

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -167,6 +167,8 @@ def read_archive(
             kept.append(placed)
     if not tables:
         raise ValueError(f"none of the {len(found)} files in {shown(paths)} could be read{_reasons(broken, skipped)}")
+    beside = tuple(chain.from_iterable(formats()[name].beside for name in {table.format for table in tables}))
+    skipped = [label for label in skipped if not label.rpartition("/")[2].endswith(beside)] if beside else skipped
     joined = combine(tables, kept)
     dataset = keeping(
         build(joined),

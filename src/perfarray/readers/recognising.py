@@ -20,7 +20,8 @@ class Format(NamedTuple):
 
     `recognise` looks at content (never only at the name) and raises nothing but FileError; `started` tells of a file too broken to parse
     whether it began as this format; `agree` (optional) makes the tables of several files say the same of what they share; `placed` (PLACED
-    in the module, optional): a file itself tells where it belongs, so that its path is not needed for a label.
+    in the module, optional): a file itself tells where it belongs, so that its path is not needed for a label; `beside` (BESIDE, optional):
+    names of the files the tool puts beside those that are read, passed over in silence in their folders.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Format(NamedTuple):
     read: Callable[[Source], Table]
     agree: Callable[[Sequence[Table]], Sequence[Table]] | None
     placed: bool = False
+    beside: tuple[str, ...] = ()
 
 
 @cache
@@ -41,7 +43,13 @@ def formats() -> Mapping[str, Format]:
         code = import_module(module.name)
         if hasattr(code, "NAME"):
             found[code.NAME] = Format(
-                code.NAME, code.recognise, code.started, code.read, getattr(code, "agree", None), getattr(code, "PLACED", False)
+                code.NAME,
+                code.recognise,
+                code.started,
+                code.read,
+                getattr(code, "agree", None),
+                getattr(code, "PLACED", False),
+                getattr(code, "BESIDE", ()),
             )
     return found
 

@@ -1,0 +1,141 @@
+"""asv results (`results/<machine>/<commit>-<environment>.json`): a file is a machine, a commit and an environment.
+
+A number is the median of the samples of all processes, so that a cell has one value; `--record-samples` keeps the samples, which are
+iterations. A parameter combination is a benchmark of its own, `time_sort(10, 'a')`. `time_` are times, `mem_` memory, the rest is `track`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import product
+from math import isnan, prod
+from typing import Any
+
+import numpy as np
+
+from perfarray.conventions import LOOPS, LOWER, MACHINE, TIME, UNKNOWN
+from perfarray.readers import entries
+from perfarray.readers.entries import KINDS, MOST_SETTINGS, Entry, Run, amounts, table_of_entries, times, value_of
+from perfarray.readers.opening import Source
+from perfarray.tables.columns import Column, Table, constant_column
+
+NAME = "asv"
+
+PLACED = True
+
+BESIDE = ("machine.json", "benchmarks.json")
+
+COMMIT = "commit"
+
+ENVIRONMENT = "environment"
+
+PARAMS = {"arch": "architecture", "python": "python_version", "num_cpu": "cores"}
+"""`params` of a file to our coordinates; others keep their names."""
+
+METRICS = {"time": TIME, "timeraw": TIME, "mem": "memory", "peakmem": "memory"}
+"""How the names of benchmarks begin, and what they measure."""
+
+TRACK = "track"
+
+
+def started(head: str) -> bool:
+    """Return whether a broken file began as asv's results."""
+    return '"commit_hash"' in head or '"result_columns"' in head
+
+
+def recognise(source: Source) -> bool:
+    """Return whether the content is results of a commit."""
+    content = source.json_or_none
+    return isinstance(content, dict) and isinstance(content.get("results"), dict) and "commit_hash" in content
+
+
+def read(source: Source) -> Table:
+    """Read the results of one commit: benchmark x machine x commit x execution x iteration; what asv writes as null failed."""
+    content = source.json
+    columns = content.get("result_columns") or []
+    found = [
+        entry for name, result in content["results"].items() for entry in _entries(source, name, _fields(result, columns)) if entry.runs
+    ]
+    params = content.get("params") or {}
+    about = {PARAMS.get(key, key): value for key, value in params.items() if value not in (None, "") and key != MACHINE}
+    about |= {
+        "commit_hash": str(content["commit_hash"]),
+        "commit_date": _date(content.get("date")),
+        ENVIRONMENT: content.get("env_name") or source.path.stem.partition("-")[2],
+    }
+    table = table_of_entries(source, found, kinds={**KINDS, TRACK: ("1", LOWER)}, about=about)
+    place = {MACHINE: str(params.get(MACHINE) or UNKNOWN), COMMIT: str(content["commit_hash"])[:8]}
+    return replace(table, labels=table.labels | {dim: constant_column(label, len(table)) for dim, label in place.items()})
+
+
+def agree(tables: Sequence[Table]) -> list[Table]:
+    """Make the environment a dim where a commit was measured in several on one machine."""
+    agreed = entries.agree(tables)
+    environments: dict[tuple[str, str], set[str]] = {}
+    for table in agreed:
+        environments.setdefault((table.labels[MACHINE].labels[0], table.labels[COMMIT].labels[0]), set()).add(_environment(table))
+    if all(len(own) == 1 for own in environments.values()):
+        return agreed
+    return [
+        replace(
+            table,
+            labels=table.labels | {ENVIRONMENT: Column(codes=np.zeros(len(table), dtype=np.intp), labels=[_environment(table)])},
+            descriptors={name: descriptor for name, descriptor in table.descriptors.items() if name != ENVIRONMENT},
+        )
+        for table in agreed
+    ]
+
+
+def _environment(table: Table) -> str:
+    """Return the environment of a file."""
+    return str(table.descriptors[ENVIRONMENT].values[()]) if ENVIRONMENT in table.descriptors else UNKNOWN
+
+
+def _fields(result: Any, columns: Sequence[str]) -> Mapping[str, Any]:
+    """Return one benchmark's results by name: a number, a mapping (version 1), or a list with the columns of the file (version 2)."""
+    if isinstance(result, Mapping):
+        return result
+    if isinstance(result, list):
+        return dict(zip(columns, result, strict=False))
+    return {"result": [result]}
+
+
+def _entries(source: Source, name: str, fields: Mapping[str, Any]) -> list[Entry]:
+    """Return a benchmark for every combination of parameters."""
+    params = fields.get("params") or []
+    size = prod(len(values) for values in params)
+    if size > MOST_SETTINGS:
+        raise source.error(f"{name!r} has {size} combinations of parameters; {MOST_SETTINGS} are the most that are read")
+    results = fields.get("result")
+    results = [None] * size if results is None else results
+    if len(results) != size:
+        raise source.error(f"{name!r} has {len(results)} results and {size} combinations of parameters")
+    metric = METRICS.get(name.rpartition(".")[2].partition("_")[0], TRACK)
+    stats = fields.get("stats") or [None] * size
+    samples = fields.get("samples") or [None] * size
+    numbers = fields.get("stats_number") or [own and own.get("number") for own in stats]
+    found = []
+    for index, (chosen, value) in enumerate(zip(product(*params), results, strict=True)):
+        run = _run(source, f"{name!r}: result {index}", metric, samples[index] or value, numbers[index])
+        label = f"{name}({', '.join(map(str, chosen))})" if chosen else name
+        found.append(Entry(label, [run], {f"arg{place}": value_of(str(own)) for place, own in enumerate(chosen)}, {"benchmark_name": name}))
+    return found
+
+
+def _run(source: Source, place: str, metric: str, value: Any, number: Any) -> Run:
+    """Return one result or its samples: null failed, NaN was not measured."""
+    if value is None or (isinstance(value, float) and isnan(value)):
+        return Run({metric: np.array([np.nan])}, marks={"failed": np.array([value is None])})
+    samples = value if isinstance(value, list) else [value]
+    values = (times if metric == TIME else amounts)(source, place, samples)
+    if not isinstance(value, list) or number is None:
+        return Run({metric: values})
+    return Run({metric: values}, {LOOPS: np.repeat(amounts(source, f"{place}: 'number'", [number]), len(values))})
+
+
+def _date(stamp: Any) -> str | None:
+    """Return the date of a commit from milliseconds since 1970."""
+    try:
+        return datetime.fromtimestamp(stamp / 1000, UTC).isoformat()
+    except (TypeError, ValueError, OverflowError, OSError):
+        return None

@@ -1,0 +1,110 @@
+"""BenchmarkDotNet JSON (the full report): launches are executions, results iterations, warm-ups marked.
+
+A value is the time of an invocation: a result of the workload, from which BenchmarkDotNet took the overhead and outliers away. `loops` is
+the number of invocations it is the mean of; jitting, pilot, warm-up and overhead are in `execution_seconds`. Reports without measurements
+have the values of all launches together, or only their mean.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from perfarray.conventions import EXECUTION, LOOPS, TIME, price_of
+from perfarray.readers.entries import FAILED, Entry, Run, agree, amounts, note_means, table_of_entries, times, value_of
+from perfarray.readers.opening import Source
+from perfarray.tables.columns import Table
+
+__all__ = ["NAME", "agree", "read", "recognise", "started"]
+
+NAME = "benchmarkdotnet"
+
+HOST = {
+    "ProcessorName": "cpu",
+    "LogicalCoreCount": "cores",
+    "ProcessorCount": "cores",
+    "OsVersion": "os",
+    "Architecture": "architecture",
+    "RuntimeVersion": "runtime",
+    "ClrVersion": "runtime",
+    "Configuration": "configuration",
+    "BenchmarkDotNetVersion": "benchmarkdotnet_version",
+}
+"""`HostEnvironmentInfo` to our coordinates."""
+
+WARMUP, RESULT, ACTUAL = (("Workload", stage) for stage in ("Warmup", "Result", "Actual"))
+"""Mode and stage of the measurements that are read, and of results before outliers were taken away."""
+
+NANOSECOND = 1e-9
+
+Bench = dict[str, Any]
+
+
+def started(head: str) -> bool:
+    """Return whether a broken file began as BenchmarkDotNet's JSON."""
+    return '"HostEnvironmentInfo"' in head
+
+
+def recognise(source: Source) -> bool:
+    """Return whether the content is a BenchmarkDotNet report."""
+    content = source.json_or_none
+    return isinstance(content, dict) and "HostEnvironmentInfo" in content and isinstance(content.get("Benchmarks"), list)
+
+
+def read(source: Source) -> Table:
+    """Read the results: benchmark x execution x iteration; a benchmark without any failed."""
+    content = source.json
+    benchmarks = content["Benchmarks"]
+    note_means(source, sum(_has_mean_only(bench) for bench in benchmarks))
+    entries = [_entry(source, f"Benchmarks[{index}]", bench) for index, bench in enumerate(benchmarks)]
+    host = content["HostEnvironmentInfo"] or {}
+    about = {ours: host[theirs] for theirs, ours in HOST.items() if theirs in host}
+    if isinstance(about.get("cpu"), dict):
+        about["cpu"] = about["cpu"].get("Value")
+    return table_of_entries(source, entries, about=about)
+
+
+def _has_mean_only(bench: Bench) -> bool:
+    """Return whether nothing but the mean of a benchmark is in the file."""
+    return not bench.get("Measurements") and "Mean" in (bench.get("Statistics") or {}) and not bench["Statistics"].get("OriginalValues")
+
+
+def _entry(source: Source, place: str, bench: Bench) -> Entry:
+    """Return one benchmark with its parameters and job."""
+    statistics = bench.get("Statistics") or {}
+    launches: dict[Any, list[int]] = {}
+    for index, measurement in enumerate(bench.get("Measurements") or ()):
+        launches.setdefault(measurement["LaunchIndex"], []).append(index)
+    runs = [_run(source, place, bench["Measurements"], own) for own in launches.values()]
+    if not runs and statistics:
+        values = statistics.get("OriginalValues") or [statistics["Mean"]]
+        runs = [Run({TIME: times(source, f"{place}: 'Statistics'", values, NANOSECOND)})]
+    memory = (bench.get("Memory") or {}).get("BytesAllocatedPerOperation")
+    return Entry(_name(bench), runs or [FAILED], _settings(bench), {} if memory is None else {"bytes_per_op": memory})
+
+
+def _run(source: Source, place: str, measurements: list[Bench], own: list[int]) -> Run:
+    """Return one launch: its warm-ups and results, per invocation, and what else it took."""
+    kinds = [(measurements[index]["IterationMode"], measurements[index]["IterationStage"]) for index in own]
+    if RESULT not in kinds:
+        return FAILED
+    kept = [index for wanted in (WARMUP, RESULT) for index, kind in zip(own, kinds, strict=True) if kind == wanted]
+    others = [index for index, kind in zip(own, kinds, strict=True) if kind not in (RESULT, ACTUAL)]
+    at = f"{place}: 'Measurements' of launch {measurements[own[0]]['LaunchIndex']}"
+    loops = times(source, f"{at}: 'Operations'", [measurements[index]["Operations"] for index in kept])
+    values = times(source, f"{at}: 'Nanoseconds'", [measurements[index]["Nanoseconds"] for index in kept], NANOSECOND) / loops
+    spent = float(amounts(source, f"{at}: 'Nanoseconds'", [measurements[index]["Nanoseconds"] for index in others]).sum()) * NANOSECOND
+    warmup = np.arange(len(kept)) < kinds.count(WARMUP)
+    return Run({TIME: values}, {LOOPS: loops, price_of(EXECUTION): np.full(len(kept), spent)}, {"warmup": warmup})
+
+
+def _name(bench: Bench) -> str:
+    """Return the full name; old reports have its parts."""
+    parts = [str(bench[part]) for part in ("Namespace", "Type", "Method") if bench.get(part)]
+    return str(bench.get("FullName") or ".".join(parts) + (f"({bench['Parameters']})" if bench.get("Parameters") else ""))
+
+
+def _settings(bench: Bench) -> dict[str, Any]:
+    """Return the parameters, and the job as `DisplayInfo` names it: `Type.Method: .NET 9.0(Runtime=.NET 9.0) [n=1]`."""
+    pairs = [pair.partition("=") for pair in str(bench.get("Parameters") or "").split("&")]
+    job = str(bench.get("DisplayInfo") or "").partition(": ")[2].partition(" [")[0].partition("(")[0]
+    return {key: value_of(value) for key, equals, value in pairs if equals} | ({"job": job} if job else {})

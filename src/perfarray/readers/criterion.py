@@ -1,0 +1,99 @@
+"""criterion.rs: `sample.json` below `target/criterion`: samples are iterations of one execution, `loops` the iterations of each.
+
+A sample is the time of all its iterations; what is read is the time of one. The name is in `benchmark.json` beside it, else in the path;
+the folder (`new`, `base`, a saved baseline) is the dim `baseline`. criterion keeps the last run as `base` too: such copies are marked.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from perfarray.conventions import BENCHMARK, LOOPS, TIME
+from perfarray.readers import entries
+from perfarray.readers.entries import Entry, Run, table_of_entries, times, value_of
+from perfarray.readers.opening import FileError, Source
+from perfarray.tables.columns import Table, constant_column
+from perfarray.timings.notes import Note
+
+NAME = "criterion"
+
+PLACED = True
+
+BESIDE = ("benchmark.json", "estimates.json", "tukey.json", "raw.csv", ".html", ".svg")
+
+BASELINE = "baseline"
+"""The dim of what criterion compares: `new`, `base`, and the names given to `--save-baseline`."""
+
+NEW = "new"
+
+
+def started(head: str) -> bool:
+    """Return whether a broken file began as criterion's samples."""
+    return head.lstrip().startswith("{") and '"iters"' in head
+
+
+def recognise(source: Source) -> bool:
+    """Return whether the content is iterations and times; files before 0.4 are two lists without names, known by that of the file."""
+    content = source.json_or_none
+    if isinstance(content, dict):
+        return isinstance(content.get("iters"), list) and isinstance(content.get("times"), list)
+    bare = isinstance(content, list) and len(content) == 2 and all(isinstance(own, list) for own in content)
+    return bare and source.path.name.partition(".")[0] == "sample"
+
+
+def read(source: Source) -> Table:
+    """Read the samples of one benchmark: benchmark x baseline x execution x iteration."""
+    content = source.json
+    stated, every = (content["iters"], content["times"]) if isinstance(content, dict) else content
+    if len(stated) != len(every):
+        raise source.error(f"has {len(stated)} numbers of iterations and {len(every)} times")
+    loops = times(source, "'iters'", stated)
+    run = Run({TIME: times(source, "'times'", every, 1e-9) / loops}, {LOOPS: loops})
+    name, settings, known = _identity(source)
+    table = table_of_entries(source, [Entry(name, [run], settings, known)], about=_sampling(content))
+    folder = source.path.absolute().parent.name
+    return replace(table, labels=table.labels | {BASELINE: constant_column(folder, len(table))})
+
+
+def _sampling(content: Any) -> dict[str, Any]:
+    """Return how iterations were chosen: flat, or more and more of them."""
+    return {"sampling_mode": content.get("sampling_mode")} if isinstance(content, dict) else {}
+
+
+def _identity(source: Source) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """Return the benchmark's name, its settings and what else `benchmark.json` says; without it, the folder's name."""
+    beside = source.path.with_name("benchmark.json")
+    known: dict[str, Any] = {}
+    if beside.is_file() and not beside.is_symlink():
+        try:
+            content = Source(beside).json
+        except FileError as error:
+            raise source.error(f"the name of its benchmark cannot be read: {error}") from error
+        known = content if isinstance(content, dict) else {}
+    name = str(known.get("full_id") or source.path.absolute().parent.parent.name)
+    settings = {"parameter": value_of(str(known["value_str"]))} if known.get("value_str") is not None else {}
+    throughput = known.get("throughput")
+    amount = {key.lower(): value for key, value in throughput.items()} if isinstance(throughput, dict) else {}
+    return name, settings, {key: str(known[f"{key}_id"]) for key in ("group", "function") if known.get(f"{key}_id")} | amount
+
+
+def agree(tables: Sequence[Table]) -> list[Table]:
+    """Mark what a baseline has word for word of the new run, and make labels agree."""
+    new = {_values(table) for table in tables if table.labels[BASELINE].labels == [NEW]}
+    agreed = []
+    for table in entries.agree(tables):
+        if table.labels[BASELINE].labels != [NEW] and _values(table) in new:
+            label = table.labels[BASELINE].labels[0]
+            said = f"{table.labels[BENCHMARK].labels[0]}: baseline {label!r} is a copy of {NEW!r}, and is marked 'copied'"
+            note = Note("copied_baseline", said, {"benchmark": table.labels[BENCHMARK].labels[0], BASELINE: label})
+            table = replace(table, marks=table.marks | {"copied": np.ones(len(table), dtype=bool)}, notes=(*table.notes, note))
+        agreed.append(table)
+    return agreed
+
+
+def _values(table: Table) -> tuple[str, bytes]:
+    """Return a benchmark's name and its times, to be compared."""
+    return json.dumps(table.labels[BENCHMARK].labels), table.metrics[TIME].values.tobytes()

@@ -1,0 +1,107 @@
+"""asv's results: versions of the format, parameters, failures, samples, and the folder of a project."""
+
+import numpy as np
+import pytest
+
+import perfarray
+from readers.files_of_our_own import write
+
+COLUMNS = ["result", "params", "version", "started_at", "duration", "stats_ci_99_a", "stats_number", "samples"]
+
+
+def results(own, commit="0123456789abcdef", machine="box", **more):
+    """Return a file of results."""
+    params = {"machine": machine, "arch": "x86_64", "cpu": "A CPU", "os": "Linux", "ram": "8G", "python": "3.14", "numpy": ""}
+    return {"version": 1, "commit_hash": commit, "date": 1700000000000, "params": params, "env_name": "py3.14", "results": own} | more
+
+
+def read(tmp_path, own, **more):
+    """Read a file of results."""
+    return perfarray.read(write(tmp_path / "01234567-py3.14.json", results(own, **more)))
+
+
+def test_the_first_version(tmp_path):
+    """A result is a number, or has parameters, which make a benchmark each, in row-major order."""
+    own = {"a.time_sort": 0.5, "a.mem_list": 100, "a.T.time_q": {"params": [["1", "inf"], ["'x'", "None"]], "result": [1.0, 2.0, 3.0, 4.0]}}
+    found = read(tmp_path, own)
+    assert dict(found.sizes) == {"benchmark": 6, "machine": 1, "commit": 1, "execution": 1, "iteration": 1}
+    assert found["benchmark"].values.tolist()[2:] == [
+        "a.T.time_q(1, 'x')", "a.T.time_q(1, None)", "a.T.time_q(inf, 'x')", "a.T.time_q(inf, None)",
+    ]  # fmt: skip
+    np.testing.assert_array_equal(found["time"].values.ravel(), [0.5, np.nan, 1.0, 2.0, 3.0, 4.0])
+    assert found["memory"].sel(benchmark="a.mem_list").item() == 100
+    assert found["memory"].attrs == {"units": "B", "better": "lower"}
+    assert found["benchmark_name"].values.tolist()[2:] == ["a.T.time_q"] * 4
+    assert (found["machine"].item(), found["commit"].item()) == ("box", "01234567")
+    assert found["commit_date"].item() == "2023-11-14T22:13:20+00:00"
+    assert found["environment"].item() == "py3.14"
+    assert "numpy" not in found.coords
+
+
+def test_what_failed_and_what_was_skipped(tmp_path):
+    """null failed, NaN was not measured; one null may stand for all combinations."""
+    own = {
+        "time_a": None, "time_b": float("nan"), "time_c": {"params": [["1", "2"]], "result": None},
+        "time_d": {"params": [["1", "2"]], "result": [1.0, None]}, "track_n": 7,
+    }  # fmt: skip
+    found = read(tmp_path, own)
+    failed = found["failed"].any(("execution", "iteration")).squeeze()
+    assert failed.values.tolist() == [True, False, True, True, False, True, False]
+    assert int(found["time"].count()) == 1
+    assert found["track"].sel(benchmark="track_n").item() == 7
+
+
+def test_the_second_version(tmp_path):
+    """Results are lists with the columns of the file, shorter where nothing is left to say; samples are iterations."""
+    own = {
+        "a.time_sort": [[0.5], [], "hash", 1, 2.0, [0.4], [10], [[0.5, 0.6]]],
+        "a.time_q": [[1.0, 2.0], [["1", "2"]], "hash"],
+    }  # fmt: skip
+    found = read(tmp_path, own, version=2, result_columns=COLUMNS)
+    np.testing.assert_array_equal(found["time"].values.reshape(3, 2), [[0.5, 0.6], [1.0, np.nan], [2.0, np.nan]])
+    np.testing.assert_array_equal(found["loops"].values.reshape(3, 2)[0], [10, 10])
+
+
+def test_the_folder_of_a_project(tmp_path):
+    """Machine and commit are dims; what else lies there is passed over in silence, and what is no result with a word."""
+    for machine in ("box", "cloud"):
+        write(tmp_path / machine / "machine.json", {"machine": machine, "version": 1})
+        for commit, value in (("b" * 40, 2.0), ("a" * 40, 1.0)):
+            write(tmp_path / machine / f"{commit[:8]}-py3.14.json", results({"time_sort": value}, commit, machine))
+    write(tmp_path / "benchmarks.json", {"time_sort": {}})
+    found = perfarray.read_archive(tmp_path)
+    assert dict(found.sizes) == {"benchmark": 1, "machine": 2, "commit": 2, "execution": 1, "iteration": 1}
+    np.testing.assert_array_equal(found["time"].sel(commit="aaaaaaaa").values.ravel(), [1.0, 1.0])
+    write(tmp_path / "box" / "cccccccc.json", {"explanation": "valid JSON and no result"})
+    with pytest.warns(perfarray.PerfarrayWarning, match="1 are of no known format and left out: 'box/cccccccc.json'"):
+        perfarray.read_archive(tmp_path)
+
+
+def test_several_environments_are_a_dim(tmp_path):
+    """Where one commit was measured in several."""
+    for python, value in (("py3.13", 1.0), ("py3.14", 2.0)):
+        write(tmp_path / f"01234567-{python}.json", results({"time_sort": value}, env_name=python))
+    found = perfarray.read_archive(tmp_path)
+    assert found["environment"].values.tolist() == ["py3.13", "py3.14"]
+    np.testing.assert_array_equal(found["time"].values.ravel(), [1.0, 2.0])
+
+
+def test_old_files_have_the_environment_in_their_name(tmp_path):
+    """And nothing else tells it."""
+    content = {key: value for key, value in results({"time_sort": 1.0}).items() if key != "env_name"}
+    assert perfarray.read(write(tmp_path / "01234567-py2.7-numpy.json", content))["environment"].item() == "py2.7-numpy"
+
+
+@pytest.mark.parametrize(
+    ("own", "message"),
+    [
+        ({"time_a": 0}, "'time_a': result 0: value 0 is 0; expected a number above 0"),
+        ({"time_a": {"params": [["1", "2"]], "result": [1.0]}}, "'time_a' has 1 results and 2 combinations"),
+        ({"time_a": {"params": [["1"] * 3000] * 3, "result": None}}, "'time_a' has 27000000000 combinations"),
+        ({}, "holds no measurement"),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path, own, message):
+    """File, place, reason."""
+    with pytest.raises(ValueError, match=rf"01234567-py3\.14\.json: {message}"):
+        read(tmp_path, own)

@@ -1,0 +1,83 @@
+"""BenchmarkDotNet's report: stages of measurements, launches, jobs, reports without measurements."""
+
+import numpy as np
+import pytest
+
+import perfarray
+from readers.files_of_our_own import write
+
+
+def measurement(stage, nanoseconds, operations=1, launch=1, mode="Workload"):
+    """Return one measurement."""
+    return {"IterationMode": mode, "IterationStage": stage, "LaunchIndex": launch, "Operations": operations, "Nanoseconds": nanoseconds}
+
+
+def launch(*results, index=1):
+    """Return the measurements of one launch, results twice: before and after outliers were removed."""
+    actual = [measurement("Actual", value + 1, 10, index) for value in (*results, 900)]
+    cold = [measurement("Jitting", 5, launch=index), measurement("Warmup", 300, 10, index), measurement("Warmup", 7, 9, index, "Overhead")]
+    return cold + actual + [measurement("Result", value, 10, index) for value in results]
+
+
+def bench(name="Sort", measurements=(), statistics=None, **more):
+    """Return one benchmark."""
+    return {"FullName": f"N.T.{name}", "Parameters": "", "Statistics": statistics, "Measurements": list(measurements)} | more
+
+
+def read(tmp_path, *benchmarks, **host):
+    """Read a report."""
+    return perfarray.read(write(tmp_path / "report.json", {"Title": "t", "HostEnvironmentInfo": host, "Benchmarks": list(benchmarks)}))
+
+
+def test_launches_are_executions_and_results_iterations(tmp_path):
+    """A result is the time of all operations; what came before it is the price of the launch; unequal numbers of results are padded."""
+    found = read(tmp_path, bench(measurements=launch(100, 200) + launch(110, index=2), Memory={"BytesAllocatedPerOperation": 64}))
+    assert found["time"].dims == ("benchmark", "execution", "iteration")
+    expected = np.array([[30.0, 10.0, 20.0], [30.0, 11.0, np.nan]]) * 1e-9
+    np.testing.assert_allclose(found["time"].values[0], expected, rtol=1e-14)
+    assert found["warmup"].values[0].tolist() == [[True, False, False], [True, False, False]]
+    assert found["loops"].values[0, 0].tolist() == [10.0, 10.0, 10.0]
+    np.testing.assert_allclose(found["execution_seconds"].values[0, :, 0], (5 + 300 + 7) * 1e-9, rtol=1e-14)
+    assert found["bytes_per_op"].values.tolist() == [64]
+
+
+def test_a_benchmark_without_results_failed(tmp_path):
+    """One line of jitting is all there is."""
+    found = read(tmp_path, bench(measurements=launch(100)), bench("Bad", [measurement("Jitting", 5)]), bench("Worse"))
+    assert found["failed"].any(("execution", "iteration")).values.tolist() == [False, True, True]
+    assert found["time"].notnull().any(("execution", "iteration")).values.tolist() == [True, False, False]
+
+
+def test_jobs_and_parameters(tmp_path):
+    """The full name has the parameters; one name for two runtimes is told apart by the job."""
+    jobs = [f"T.Sort: .NET {version}(Runtime=.NET {version}) [n=1&s=x]" for version in ("8.0", "9.0")]
+    entries = [bench("Sort(n: 1, s: x)", launch(100), DisplayInfo=job, Parameters="n=1&s=x") for job in jobs]
+    found = read(tmp_path, *entries)
+    assert found["benchmark"].values.tolist() == ["N.T.Sort(n: 1, s: x)[job=.NET 8.0]", "N.T.Sort(n: 1, s: x)[job=.NET 9.0]"]
+    assert found["job"].values.tolist() == [".NET 8.0", ".NET 9.0"]
+    assert (found["n"].values.tolist(), found["s"].values.tolist()) == ([1, 1], ["x", "x"])
+
+
+def test_reports_without_measurements(tmp_path):
+    """They have all values, or their mean alone; old ones have no full name, and a processor that is an object."""
+    values = bench("A", statistics={"Mean": 15.0, "OriginalValues": [10.0, 20.0]})
+    mean = {"Namespace": None, "Type": "T", "Method": "B", "Statistics": {"Mean": 30.0}}
+    with pytest.warns(perfarray.PerfarrayWarning, match="1 benchmarks have no values but their mean"):
+        found = read(tmp_path, values, mean, ProcessorName={"IsValueCreated": True, "Value": "A CPU"}, ProcessorCount=8)
+    np.testing.assert_allclose(found["time"].values[:, 0], [[1e-8, 2e-8], [3e-8, np.nan]], rtol=1e-15)
+    assert found["benchmark"].values.tolist() == ["N.T.A", "T.B"]
+    assert (found["cpu"].item(), found["cores"].item()) == ("A CPU", 8)
+
+
+@pytest.mark.parametrize(
+    ("own", "message"),
+    [
+        (bench(statistics={"Mean": 0}), r"Benchmarks\[0\]: 'Statistics': value 0 is 0; expected a number above 0"),
+        (bench(measurements=[measurement("Result", 5, 0)]), r"Benchmarks\[0\]: 'Measurements' of launch 1: 'Operations': value 0 is 0"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
+def test_what_is_wrong_is_said(tmp_path, own, message):
+    """File, place, reason."""
+    with pytest.raises(ValueError, match=rf"report\.json: {message}"):
+        read(tmp_path, own)

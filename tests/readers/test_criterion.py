@@ -1,0 +1,83 @@
+"""criterion.rs: samples of iterations, baselines and their copies, the folder around them."""
+
+import json
+
+import numpy as np
+import pytest
+
+import perfarray
+from readers.files_of_our_own import write
+
+
+def sample(folder, times=(10.0, 22.0), iters=(1, 2), name="sort/vec/8", **more):
+    """Write a sample and what criterion puts beside it."""
+    group, function, value = name.split("/")
+    known = {"group_id": group, "function_id": function, "value_str": value, "throughput": {"Bytes": 64}, "full_id": name}
+    write(folder / "benchmark.json", known)
+    for beside in ("estimates.json", "tukey.json"):
+        write(folder / beside, {"mean": 1})
+    return write(folder / "sample.json", {"sampling_mode": "Linear", "iters": list(iters), "times": list(times)} | more)
+
+
+def test_a_sample_is_the_time_of_all_its_iterations(tmp_path):
+    """What is read is the time of one, in seconds, and `loops` how many there were."""
+    found = perfarray.read(sample(tmp_path / "new"))
+    assert found["time"].dims == ("benchmark", "baseline", "execution", "iteration")
+    np.testing.assert_allclose(found["time"].values.ravel(), [1e-8, 1.1e-8], rtol=1e-15)
+    assert found["loops"].values.ravel().tolist() == [1.0, 2.0]
+    known = {name: found[name].item() for name in ("benchmark", "baseline", "group", "function", "parameter", "bytes", "sampling_mode")}
+    assert known == {
+        "benchmark": "sort/vec/8", "baseline": "new", "group": "sort", "function": "vec", "parameter": 8, "bytes": 64,
+        "sampling_mode": "Linear",
+    }  # fmt: skip
+
+
+def test_old_files_are_two_lists(tmp_path):
+    """Their name says what they are; without `benchmark.json` the folder is the benchmark's name."""
+    found = perfarray.read(write(tmp_path / "sort" / "base" / "sample.json", [[1, 2], [10.0, 22.0]]))
+    assert (found["benchmark"].item(), found["baseline"].item()) == ("sort", "base")
+    np.testing.assert_allclose(found["time"].values.ravel(), [1e-8, 1.1e-8], rtol=1e-15)
+    with pytest.raises(ValueError, match="no reader recognises its content"):
+        perfarray.read(write(tmp_path / "other.json", [[1, 2], [10.0, 22.0]]))
+
+
+def test_the_folder_of_a_project(tmp_path):
+    """Benchmarks and baselines are dims; a baseline that is the new run once more is marked; what lies beside is passed over."""
+    sample(tmp_path / "sort/vec/8/new")
+    sample(tmp_path / "sort/vec/8/base")
+    sample(tmp_path / "sort/vec/9/new", name="sort/vec/9")
+    sample(tmp_path / "sort/vec/9/base", times=(11.0, 23.0), name="sort/vec/9")
+    write(tmp_path / "report" / "index.html", "<p>")
+    with pytest.warns(perfarray.PerfarrayWarning, match="sort/vec/8: baseline 'base' is a copy of 'new'") as caught:
+        found = perfarray.read_archive(tmp_path)
+    assert [note.code for note in caught[0].message.notes] == ["copied_baseline"]
+    assert dict(found.sizes) == {"benchmark": 2, "baseline": 2, "execution": 1, "iteration": 2}
+    copied = found["copied"].all("iteration").squeeze("execution")
+    assert copied.sel(baseline="base").values.tolist() == [True, False]
+    assert not copied.sel(baseline="new").any()
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"iters": [1]}, "has 1 numbers of iterations and 2 times"),
+        ({"iters": [1, 0]}, "'iters': value 1 is 0; expected a number above 0"),
+        ({"times": [1.0, None]}, "'times': value 1 is None; expected a number above 0"),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path, more, message):
+    """File, place, reason."""
+    with pytest.raises(ValueError, match=rf"sample\.json: {message}"):
+        perfarray.read(sample(tmp_path / "new", **more))
+
+
+def test_a_broken_name_is_an_error(tmp_path):
+    """The message names both files; a link out of the folder is not followed."""
+    path = sample(tmp_path / "sort" / "new")
+    (tmp_path / "sort" / "new" / "benchmark.json").write_text("{")
+    with pytest.raises(ValueError, match=r"sample\.json: the name of its benchmark cannot be read: .*benchmark\.json"):
+        perfarray.read(path)
+    (tmp_path / "elsewhere.json").write_text(json.dumps({"full_id": "secret"}))
+    (tmp_path / "sort" / "new" / "benchmark.json").unlink()
+    (tmp_path / "sort" / "new" / "benchmark.json").symlink_to(tmp_path / "elsewhere.json")
+    assert perfarray.read(path)["benchmark"].item() == "sort"
