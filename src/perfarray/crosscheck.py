@@ -16,7 +16,7 @@ from perfarray.speedups.protocols import speedup_test
 from perfarray.suites.hierarchical import hierarchical_performance_test
 from perfarray.suites.randomization import randomization_test
 from perfarray.suites.scores import score_ratio_interval
-from perfarray.timings.across import name_suites
+from perfarray.timings.across import check_across, name_suites
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import collecting, noted
 from perfarray.timings.pairs import resolve_pair
@@ -170,6 +170,7 @@ def agreement(
     ('faster', True)
     """
     pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, shared=shared, positive="a comparison")
+    check_across(across, pair.candidate.array, pair.candidate.levels, pair.dim)
     request = Request(
         times=pair.candidate.array.compute(),
         baseline=pair.baseline.array.compute(),
@@ -238,7 +239,8 @@ def _by_exchange(request: Request) -> tuple[xr.Dataset, xr.Dataset]:
             # Shared units change hands for all benchmarks at once, and no more of them than the benchmark with the fewest has.
             ways = ways.where(ways > 1).min(across).fillna(1) if request.joint else ways.prod(across)
         drawing = {"method": "exact"} if bool((ways <= request.n_resamples).all()) else request.drawing
-        found = randomization_test(request.times, request.baseline, across=across, **request.units, **drawing)
+        sides = [side.expand_dims(OWN_SUITE) if across == OWN_SUITE else side for side in (request.times, request.baseline)]
+        found = randomization_test(sides[0], sides[1], across=across, **request.units, **drawing)
         answer = _with_verdict(xr.Dataset({"estimate": found["statistic"], "pvalue": found["pvalue"]}), request)
         answers.append(_within_reach(answer, found["smallest_pvalue"], request, f"so few units and {request.n_resamples} exchanges"))
     return answers[0], answers[1]

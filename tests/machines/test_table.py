@@ -40,6 +40,24 @@ def test_responses_are_those_of_relative_variation(times):
     assert table["n_benchmarks"].tolist() == [3] * 4
 
 
+def test_units_inside_sessions(times):
+    """One machine with two sessions leaves the others without variation, by name of the unit; `unit=` pools the sessions."""
+    values = np.full((4, 3, 2, 5, 2), np.nan)
+    values[:, :, 0], values[0, :, 1] = times.values, times.values[0] * 1.01
+    dims = ("machine", "benchmark", "session", "execution", "iteration")
+    sessions = xr.DataArray(values, dims=dims, coords={"machine": times["machine"]}, name="time", attrs=times.attrs)
+    with pytest.warns(UserWarning, match='3 of 4 cells .*rest on one session.*unit="execution"'):
+        table = perfarray.machine_table(sessions)
+    assert table["relative_variation"].notna().tolist() == [True, False, False, False]
+    pooled = perfarray.machine_table(sessions, unit="execution")
+    assert pooled["n_runs"].tolist() == [10, 5, 5, 5]
+    expected = perfarray.machine_table(times.reset_coords(drop=True).isel(machine=slice(1, None)))
+    for name in ("performance", "relative_variation", "relative_variation_noise"):
+        np.testing.assert_allclose(pooled[name][1:], expected[name], rtol=1e-12)
+    with pytest.raises(ValueError, match="unit='execution' was given for scores without repetitions"):
+        perfarray.machine_table(xr.DataArray([1.0, 2.0], dims="machine", coords={"machine": ["a", "b"]}), unit="execution")
+
+
 def test_columns_are_typed(times):
     """Numbers, True and False, categories; texts that could not be read stay, and are counted."""
     table = times.perf.machine_table()

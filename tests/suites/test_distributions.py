@@ -166,11 +166,62 @@ def test_relative_variation_draws_what_is_exact(machines):
 
 def test_single_runs_have_no_spread():
     """One run: NaN, n = 1, and one warning."""
-    with pytest.warns(UserWarning, match="1 of 1 cells have a benchmark with a single unit"):
+    with pytest.warns(UserWarning, match="1 of 1 cells rest on one execution: their variation is NaN.*; measure more of them"):
         found = suite([[1.0], [2.0]]).perf.relative_variation()
     assert np.isnan(found["standard_deviation"])
     assert found["n"] == 1
     np.testing.assert_allclose(found["performance"], np.sqrt(2))
+
+
+def sessions():
+    """Four machines, three benchmarks: one machine with three sessions of three executions, three with one."""
+    values = 10 + np.random.default_rng(6).normal(size=(4, 3, 3, 3))
+    values[1:, :, 1:] = np.nan
+    dims = ("machine", "benchmark", "session", "execution")
+    coords = {"machine": list("wxyz"), "benchmark": list("abc")}
+    return xr.DataArray(values, dims=dims, coords=coords, name="time", attrs={"units": "s", "better": "lower"})
+
+
+def test_a_machine_with_several_sessions_leaves_the_others_an_answer():
+    """The unit is the session for all; the warning names it and what can be done, and each of the three ways does it."""
+    times = sessions()
+    with pytest.warns(UserWarning, match="3 of 4 cells .*'x', 'y', 'z'.* rest on one session") as said:
+        found = times.perf.relative_variation()
+    assert found["performance"].notnull().all()
+    assert found["relative_variation"].notnull().values.tolist() == [True, False, False, False]
+    for way in ('merge_level("session")', "levels=('execution',)", 'unit="execution"'):
+        assert way in str(said[0].message)
+    merged = times.perf.merge_level("session").perf.relative_variation()
+    inside = times.perf.relative_variation(unit="execution")
+    single = times.isel(session=0, machine=slice(1, None)).drop_vars("session", errors="ignore").perf.relative_variation()
+    for name in ("performance", "relative_variation", "n"):
+        np.testing.assert_allclose(inside[name], merged[name], rtol=1e-12)
+        np.testing.assert_allclose(inside[name][1:], single[name], rtol=1e-12)
+    assert (inside.attrs["unit"], inside["n"].values.tolist()) == ("execution", [9, 3, 3, 3])
+    own = times.perf.relative_variation(levels="execution", across="benchmark").sel(machine="x", session=0)
+    np.testing.assert_allclose(own["relative_variation"], inside["relative_variation"].sel(machine="x"), rtol=1e-12)
+
+
+def test_a_spread_without_a_closed_form_is_drawn():
+    """More than 8 units of several runs, and harmonic means: the default draws, says so, and is what drawing alone gives."""
+    rng = np.random.default_rng(7)
+    values = 10 + rng.normal(size=(2, 3, 9, 4))
+    values[1, :, :, 1:] = np.nan  # the second machine has one run in each unit: a closed form
+    dims = ("machine", "benchmark", "binary", "execution")
+    times = xr.DataArray(values, dims=dims, name="time", attrs={"units": "s", "better": "lower"})
+    with pytest.warns(UserWarning, match="1 of 2 cells .*have no closed form.*500 redrawn experiments"):
+        found = times.perf.relative_variation(rng=3)
+    assert found["drawn"].values.tolist() == [True, False]
+    drawn = times.perf.relative_variation(method="monte_carlo", rng=3)
+    assert found["relative_variation"][0] == drawn["relative_variation"][0]
+    alone = times.isel(machine=[1]).perf.relative_variation()
+    assert "n_resamples" not in alone.attrs
+    np.testing.assert_allclose(found["relative_variation"][1], alone["relative_variation"][0], rtol=1e-12)
+    with pytest.warns(UserWarning, match="2 of 2 cells have no closed form"):
+        assert times.perf.relative_variation(mean="harmonic", rng=3)["drawn"].all()
+    with pytest.warns(UserWarning, match="no closed form"):
+        shipped = perfarray.load_dataset("c_suite").perf.relative_variation(rng=1)
+    assert (shipped["relative_variation"] > 0).all()
 
 
 def test_identical_runs_and_one_benchmark():
@@ -200,7 +251,7 @@ def test_results_say_their_units(machines):
         ("five_number_summary", {"value": "iteration"}, "value='iteration' is not known"),
         ("five_number_summary", {"across": "execution"}, "across='execution' is a level of the nest"),
         ("relative_variation", {"statistic": "mode"}, "statistic='mode' is not known"),
-        ("relative_variation", {"mean": "harmonic"}, "no closed form for statistic='median' and mean='harmonic'"),
+        ("relative_variation", {"unit": "iteration"}, "unit='iteration' is not known"),
         ("relative_variation", {"shared": "binary"}, "shared='binary' is not one of the levels"),
     ],
 )

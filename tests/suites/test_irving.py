@@ -105,7 +105,7 @@ def test_table_6_by_ranks(pair):
     found = times.perf.hierarchical_performance_test("slow", sides="one")
     assert (found["confidence"] > 0.95).all()
     assert float(np.abs(found["speedup"] / RANKS_6[pair] - 1).min()) < 0.01
-    with pytest.warns(UserWarning, match="measure 4 a side, or give sides='one'"):
+    with pytest.warns(UserWarning, match="measure 4 executions a side, or give sides='one'"):
         none = times.perf.hierarchical_performance_test("slow")
     assert none[["confidence", "pvalue", "speedup"]].to_dataarray().isnull().all()
 

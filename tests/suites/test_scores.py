@@ -309,11 +309,49 @@ def test_two_objects_without_other_dims():
     assert new.perf.hierarchical_performance_test(old)["confidence"].dims == ()
 
 
+def test_the_unit_is_named_where_there_is_one():
+    """A baseline with one session: no limits, the remedy, and limits by it; a plan says it, too."""
+    values = 10 + np.random.default_rng(8).normal(size=(2, 6, 2, 4)) * 0.1
+    values[1, :, 1] = np.nan
+    coords = {"version": ["new", "old"]}
+    times = xr.DataArray(values, dims=("version", "benchmark", "session", "execution"), coords=coords, name="time", attrs={"units": "s"})
+    with pytest.warns(UserWarning, match=r'rest on one session: their limits are NaN.*merge_level\("session"\).*unit="execution"'):
+        found = times.perf.score_ratio_interval("old")
+    assert found["estimate"].notnull().all()
+    assert found["lower"].isnull().all()
+    assert times.perf.score_ratio_interval("old", unit="execution")["lower"].notnull().all()
+    with pytest.warns(UserWarning, match='measure 4 sessions a side.*unit="execution"'):
+        times.perf.hierarchical_performance_test("old")
+    with pytest.raises(ValueError, match=r'the data have 1 units \(session\) a side; lower start=, or merge_level.*unit="execution"'):
+        times.isel(session=[0]).perf.required_runs("old", width=0.1)
+    with pytest.warns(UserWarning, match='rest on one session: it shows no spread; merge_level.*unit="execution"'):
+        times.perf.speedup_test("old", confidence_level=0.95)
+
+
+ACROSS = {
+    "suite_score": {}, "score_ratio_interval": {"baseline": "v1"}, "hierarchical_performance_test": {"baseline": "v1"},
+    "randomization_test": {"baseline": "v1"}, "required_runs": {"baseline": "v1", "width": 0.1}, "score_distribution": {},
+    "five_number_summary": {}, "relative_variation": {}, "compare": {"baseline": "v1"}, "agreement": {"baseline": "v1"},
+    "pairwise": {"dim": "version"}, "overall_speedup": {"baseline": "v1"}, "machine_table": {},
+    "plan_suite": {"costs": {"execution": 1.0}, "budget": 1e6, "shared": "execution"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ACROSS)
+def test_a_misspelt_suite_is_refused(suite, name):
+    """A dim that is not there is no suite of one benchmark: the message lists the dims."""
+    with pytest.raises(ValueError, match=r"'benchmrk' not found; .*'benchmark'"):
+        getattr(perfarray, name)(suite, across="benchmrk", **ACROSS[name])
+    if "baseline" in ACROSS[name]:
+        with pytest.raises(ValueError, match="across='version' is the dim compared"):
+            getattr(perfarray, name)(suite, across="version", **ACROSS[name])
+
+
 def test_ranks_that_cannot_say_anything(suite):
     """3 runs a side: no answer by two-sided rank sums, and the way out; fewer than 5 benchmarks: a confidence, and no speedup."""
     three = suite.isel(execution=slice(3), machine=0)
     with pytest.warns(
-        UserWarning, match="2 of 2 cells have no benchmark with runs enough.*measure 4 a side, or give sides='one': 3 do"
+        UserWarning, match="2 of 2 cells have no benchmark with runs enough.*measure 4 executions a side, or give sides='one': 3 do"
     ) as said:
         found = three.perf.hierarchical_performance_test("v1")
     assert found[["confidence", "pvalue", "speedup"]].to_dataarray().isnull().all()

@@ -30,6 +30,7 @@ class Computed(NamedTuple):
 
 def compute(pair: Pair, request: Request) -> Computed:
     """Let the engine of the method give evidence, and decide."""
+    check_across(request.across, pair.candidate.array, pair.candidate.levels, pair.dim)
     wanted = not request.draws or pair.jointly  # replicates need all timings; units are counted where benchmarks share them
     means = [_means(side, request.across) for side in (pair.candidate, pair.baseline)] if wanted else []
     counted = pair.jointly and not any(is_chunked(side) for side in means)
@@ -53,7 +54,6 @@ def compute(pair: Pair, request: Request) -> Computed:
 def _means(side: Timings, across: str) -> xr.DataArray:
     """Average the lower levels: one value per outermost unit, on a dim of its own, along the benchmarks."""
     nest = side.levels
-    check_across(across, nest)
     found = apply(
         lambda values: (unit_means(values, len(nest)),),
         side.array,
@@ -95,7 +95,6 @@ def _by_means(means: list[xr.DataArray], across: str, rules: Rules, known: list[
 def _by_redrawing(pair: Pair, request: Request, rules: Rules, known: list[xr.DataArray]) -> xr.Dataset:
     """Compare by the bootstrap, which needs all timings and not unit means alone."""
     across, nest, outputs = request.across, pair.candidate.levels, _outputs(request.across)
-    check_across(across, nest)
     sides = [side.array if across in side.array.dims else _with_dim(side.array, across) for side in (pair.candidate, pair.baseline)]
     if any(is_chunked(side) for side in sides):
         sides = [side.chunk({across: -1}) for side in sides]

@@ -29,9 +29,11 @@ from perfarray.numerics.nested_anova import nested_anova
 from perfarray.numerics.suite import MEANS, suite_mean
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.suites.distributions import relative_variation
+from perfarray.timings.across import check_across
 from perfarray.timings.notes import Note, collecting, noted
 from perfarray.timings.resolve import Data, Timings, check_names, resolve
 from perfarray.timings.streams import Rng
+from perfarray.timings.units import pooled
 from perfarray.timings.validation import check_choice, check_count, listed
 
 ROW: Final = "row"
@@ -47,6 +49,7 @@ def machine_table(
     method: str = "exact",
     n_resamples: int = 500,
     n_flags: int = 100,
+    unit: str | None = None,
     levels: str | Sequence[str] | None = None,
     rng: Rng = None,
     metric: str | None = None,
@@ -64,7 +67,7 @@ def machine_table(
         the variance of the means of executions, then stands beside it).
     across : str
         The dim of the suite; without it, each row is a benchmark of its own.
-    statistic, mean, method, n_resamples, rng : optional
+    statistic, mean, method, n_resamples, unit, rng : optional
         As for `relative_variation`.
     n_flags : int
         How many of the commonest flags become columns.
@@ -120,12 +123,15 @@ def machine_table(
     check_count(n_flags, "n_flags", 0)
     wanted = check_names(response, "response")
     scores = single_values(times, metric) if levels is None else None
-    data = resolve(times, metric, levels) if scores is None else None
+    data = pooled(resolve(times, metric, levels), unit) if scores is None else None
+    if scores is not None and unit is not None:
+        raise ValueError(f"unit={unit!r} was given for scores without repetitions")
     nest = data.levels if data is not None else ()
     for name in wanted:
         check_choice(name, "response", computable_responses(nest))
     array = data.array if data is not None else scores
     assert array is not None  # one of the two was made
+    check_across(across, array, nest)
     rows, labels = _rows(array.compute(), nest, across)
     with collecting() as inner:
         if data is None:

@@ -10,6 +10,7 @@ from perfarray.conventions import BENCHMARK, LOWER
 from perfarray.numerics.levels import mean_of_measured, one_value_per_unit
 from perfarray.numerics.types import Floats
 from perfarray.speedups.numerics.tests import median, overall
+from perfarray.timings.across import check_across
 from perfarray.timings.apply import Output, apply, is_chunked
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note, noted
@@ -181,8 +182,7 @@ def overall_speedup(
     pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels)
     if pair.candidate.better != LOWER:
         raise ValueError("overall_speedup adds up times, and here higher is better: rates do not add up; give times")
-    if across == pair.dim or across in pair.candidate.levels:
-        raise ValueError(f"across={across!r} is compared or a level of the nest; name the dim whose times are added up")
+    check_across(across, pair.candidate.array, pair.candidate.levels, pair.dim)
     cells = _summaries(pair, statistic, unit)
     if across not in cells.dims:
         cells = cells.expand_dims(across)

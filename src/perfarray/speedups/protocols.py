@@ -13,10 +13,10 @@ from perfarray.speedups.numerics.tests import YES, conclude, mean_steps, mean_ve
 from perfarray.speedups.observed import along_cells
 from perfarray.timings.apply import Output, apply
 from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import Note, check, count_note, noted
+from perfarray.timings.notes import Note, check, noted
 from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resolve import Data
-from perfarray.timings.units import unit_place
+from perfarray.timings.units import single_unit_note, unit_place
 from perfarray.timings.validation import check_choice, check_confidence_level, listed
 
 TESTED = ("mean", "median")
@@ -124,9 +124,7 @@ def tested(pair: Pair, unit: str | None, statistic: str, confidence_level: float
 @check("single_units")
 def single_unit_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells that rest on one unit."""
-    unit = str(result.attrs["unit"])
-    remedy = f'measure more of them; merge_level("{unit}") or unit= take the repetitions inside it as independent, if they are'
-    return (count_note("single_unit", f"{{cells}} rest on one {unit}, which shows no spread: {remedy}", result["n"] == 1, unit=unit),)
+    return (single_unit_note(result, "it shows no spread"),)
 
 
 def _kernel(pair: Pair, statistic: str, search: str, place: int) -> Any:

@@ -5,17 +5,18 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from perfarray.numerics.types import Floats, Integers
+from perfarray.numerics.types import Integers
 from perfarray.suites.matching import describe_one
 from perfarray.suites.numerics.distributions import Suite, central_score, draw_scores, summarise_scores, units_of
 from perfarray.suites.numerics.exact_quantiles import exact_numbers
 from perfarray.suites.numerics.relative_variation import FEW, drawn_spread, exact_spread
 from perfarray.suites.runs import Request, over_cells, resolve_runs
-from perfarray.timings.apply import Output
+from perfarray.timings.apply import Output, is_chunked
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.resolve import Data, check_positive_values
 from perfarray.timings.streams import Rng
+from perfarray.timings.units import single_unit_note
 from perfarray.timings.validation import check_choice
 
 STATISTICS = ("median", "mean", "min", "geometric")
@@ -98,7 +99,7 @@ def score_distribution(
     runs = resolve_runs(times, request)
     units, drawing = runs.system.data.units, runs.drawing
 
-    def kernel(suite: Suite, cells: Integers) -> tuple[Floats, ...]:
+    def kernel(suite: Suite, cells: Integers) -> tuple[np.ndarray, ...]:
         return draw_scores(suite, cells, drawing), central_score(suite, mean)
 
     outputs = {"score": Output((REPLICATE,), units), "suite_score": Output((), units)}
@@ -177,7 +178,7 @@ def five_number_summary(
     runs = resolve_runs(times, request)
     drawing = runs.drawing
 
-    def kernel(suite: Suite, cells: Integers) -> tuple[Floats, ...]:
+    def kernel(suite: Suite, cells: Integers) -> tuple[np.ndarray, ...]:
         if method == "exact":
             *five, lower, upper = exact_numbers(suite, mean)
             others = [part for bounds in zip(lower, upper, strict=True) for part in bounds]
@@ -205,6 +206,7 @@ def relative_variation(
     mean: str = "geometric",
     across: str = "benchmark",
     value: str | None = None,
+    unit: str | None = None,
     shared: str | Sequence[str] | None = None,
     levels: str | Sequence[str] | None = None,
     rng: Rng = None,
@@ -217,18 +219,21 @@ def relative_variation(
     times, mean, across, value, shared, levels, rng, metric
         As for `score_distribution`.
     method : {"exact", "monte_carlo"}
-        The standard deviation of the bootstrap distribution itself, or of `n_resamples` draws from it, as in the paper.
+        The standard deviation of the bootstrap distribution itself, or of `n_resamples` draws from it, as in the paper. Cells for which
+        the former has no closed form are drawn with "exact", too, and a note says so.
     n_resamples : int
         Redrawn experiments.
     statistic : {"median", "mean", "min", "geometric"}
         The summary of one benchmark's runs.
+    unit : str, optional
+        The level whose repetitions are redrawn, those of levels above it pooled; default: the outermost.
 
     Returns
     -------
     Dataset
         `performance` (the score: the mean over benchmarks of the statistic) and `standard_deviation` in the units of the data,
-        `relative_variation` = standard deviation / performance, and `n`, the units of the benchmark with the fewest. With one unit the
-        spread is NaN.
+        `relative_variation` = standard deviation / performance, `n`, the units of the benchmark with the fewest, and `drawn`: whether
+        the spread comes from random numbers. With one unit it is NaN.
 
     Raises
     ------
@@ -244,7 +249,7 @@ def relative_variation(
     :math:`E[G^k] = \prod_b \sum_j p_j x_{(j)}^{k/B}` the standard deviation of a geometric mean needs no random numbers.
 
     "exact" covers geometric and arithmetic means: of medians and minima of any number of single-run units, of means on the mean's own
-    scale, and of any statistic of up to 8 units; up to 8 shared units for any mean. Elsewhere it refuses and names "monte_carlo".
+    scale, and of any statistic of up to 8 units; up to 8 shared units for any mean.
 
     The bootstrap variance of a median of three runs is 1.2 times the true one. Ties by rounding can make it zero.
 
@@ -264,43 +269,49 @@ def relative_variation(
     """
     check_choice(method, "method", METHODS)
     check_choice(statistic, "statistic", STATISTICS)
-    request = Request(metric=metric, levels=levels, across=across, mean=mean, value=value, shared=shared, n_resamples=n_resamples, rng=rng)
+    request = Request(
+        metric=metric, levels=levels, across=across, mean=mean, value=value, unit=unit, shared=shared, n_resamples=n_resamples, rng=rng
+    )
     runs = resolve_runs(times, request)
     if statistic == "geometric" and mean == "arithmetic":
         positive = check_positive_values(runs.system.data, "statistic='geometric'", runs.place)
         runs = runs._replace(system=runs.system._replace(data=positive))
     data, drawing = runs.system.data, runs.drawing
 
-    def kernel(suite: Suite, cells: Integers) -> tuple[Floats, ...]:
+    def kernel(suite: Suite, cells: Integers) -> tuple[np.ndarray, ...]:
         n = units_of(suite)
-        if method == "exact":
-            performance, deviation = exact_spread(suite, statistic, mean)
-            _check_closed_form(deviation, n, statistic, mean)
-        else:
-            performance, deviation = drawn_spread(suite, cells, statistic, drawing)
-        deviation = np.where(n > 1, deviation, np.nan)
-        return performance, deviation, deviation / performance, n
+        known = exact_spread(suite, statistic, mean) if method == "exact" else None
+        random = (n > 1) & (np.isnan(known.standard_deviation) if known is not None else True)
+        if known is None or random.all():
+            known = drawn_spread(suite, cells, statistic, drawing)
+        elif random.any():
+            some = Suite(suite.runs[random], None if suite.shares is None else suite.shares[random])
+            known.standard_deviation[random] = drawn_spread(some, cells[random], statistic, drawing).standard_deviation
+        deviation = np.where(n > 1, known.standard_deviation, np.nan)
+        return known.performance, deviation, deviation / known.performance, n, random
 
     outputs = {name: Output((), data.units) for name in ("performance", "standard_deviation")}
     outputs |= {"relative_variation": Output((), "1"), "n": Output((), "1", long_name="independent units")}
-    found = over_cells(kernel, runs, outputs, most=1, drawn=method == "monte_carlo")
-    attrs = runs.describe(drawn=method == "monte_carlo") | {"result": "relative_variation", "method": method, "statistic": statistic}
-    return describe_one(found, runs.system, attrs, data.selected, checks=("suite_single_runs",))
+    found = over_cells(kernel, runs, outputs | {"drawn": Output((), "", bool)}, most=1)
+    random = is_chunked(found["drawn"]) or bool(found["drawn"].any())
+    attrs = runs.describe(drawn=random) | {"result": "relative_variation", "method": method, "statistic": statistic}
+    return describe_one(found, runs.system, attrs, data.selected, checks=("suite_single_runs", "suite_redrawn"))
 
 
-def _check_closed_form(deviation: Floats, n: Floats, statistic: str, mean: str) -> None:
-    """Raise where a spread could not be computed exactly."""
-    missing = np.isnan(deviation) & (n > 1)
-    if missing.any():
-        raise ValueError(
-            f"method='exact' has no closed form for statistic={statistic!r} and mean={mean!r} in {int(missing.sum())} of {n.size} cells "
-            f"(up to {int(n[missing].max())} units in each benchmark; {FEW} or fewer can be listed, but for a harmonic mean); "
-            "use method='monte_carlo'"
-        )
+@check("suite_redrawn")
+def redrawn(result: xr.Dataset) -> tuple[Note | None, ...]:
+    """Count the cells that have no closed form."""
+    if result.attrs["method"] != "exact":
+        return ()
+    text = f"{{cells}} have no closed form (more than {FEW} units, of several runs or of a harmonic mean): their spread is that of "
+    number = result.attrs.get("n_resamples", 0)
+    return (count_note("redrawn", f"{text}{number} redrawn experiments", result["drawn"]),)
 
 
 @check("suite_single_runs")
 def single_runs(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells with a benchmark that has a single unit."""
-    consequence = "has no spread: theirs is NaN" if result.attrs["result"] == "relative_variation" else "shows no spread"
-    return (count_note("single_unit", f"{{cells}} have a benchmark with a single unit, which {consequence}", result["n"] == 1),)
+    if result.attrs["result"] == "relative_variation":
+        return (single_unit_note(result, "their variation is NaN, since one shows none"),)
+    text = f"{{cells}} have a benchmark with a single {result.attrs['unit']}, which shows no spread"
+    return (count_note("single_unit", text, result["n"] == 1),)

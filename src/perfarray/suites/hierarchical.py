@@ -13,9 +13,10 @@ from perfarray.suites.matching import Request, count, counted, describe_two, ove
 from perfarray.suites.numerics.hierarchical import ZEROS, fewest_runs, hierarchical_test
 from perfarray.timings.apply import Output
 from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import Note, check
+from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.pairs import worst_case
 from perfarray.timings.resolve import Data
+from perfarray.timings.units import more_units
 from perfarray.timings.validation import check_between, check_choice, check_confidence_level
 
 TAILS = {"two": 2, "one": 1}
@@ -123,18 +124,18 @@ def hierarchical_performance_test(
 @check("suite_ranks")
 def too_few_for_ranks(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells in which no benchmark has enough runs for its test, and those where too few have for the confidence."""
-    attrs, benchmarks = result.attrs, result["suite_benchmarks"]
-    alpha, level, number = float(attrs["alpha"]), float(attrs["confidence_level"]), benchmarks.size
-    unable = (benchmarks > 0) & result["confidence"].isnull()
-    runs, few = int(unable.sum()), int((result["confidence"].notnull() & result["speedup"].isnull()).sum())
-    needed = {sides: fewest_runs(alpha, tails) for sides, tails in TAILS.items()}
-    other = f", or give sides='one': {needed['one']} do" if attrs["sides"] == "two" and needed["one"] < needed["two"] else ""
-    text = f"{runs} of {number} cells have no benchmark with runs enough for a rank-sum p of {alpha:g}: confidence and speedup are NaN; "
-    text += f"measure {needed[str(attrs['sides'])]} a side{other}"
+    attrs = result.attrs
+    alpha, level, sides = float(attrs["alpha"]), float(attrs["confidence_level"]), str(attrs["sides"])
+    unable = (result["suite_benchmarks"] > 0) & result["confidence"].isnull()
+    short = result["confidence"].notnull() & result["speedup"].isnull()
+    needed = {name: fewest_runs(alpha, tails) for name, tails in TAILS.items()}
+    text = f"{{cells}} have no benchmark with runs enough for a rank-sum p of {alpha:g}: confidence and speedup are NaN; "
+    text += f"measure {needed[sides]} {attrs['unit']}s a side"
+    text += f", or give sides='one': {needed['one']} do" if needed["one"] < needed[sides] else ""
+    text += f"; {more_units(attrs, unit=True)}" if (result["n"] == 1).any() and " " in str(attrs["levels"]) else ""
     least = ceil(-log2(1 - level))
-    short = f"{few} of {number} cells have fewer than {least} benchmarks with enough runs; a confidence of {level:g} needs them: "
-    short += "the speedup is NaN"
+    few = f"{{cells}} have fewer than {least} benchmarks with enough runs; a confidence of {level:g} needs them: the speedup is NaN"
     return (
-        Note("few_runs", text, {"cells": runs, "of": number, "runs": needed[str(attrs["sides"])]}) if runs else None,
-        Note("few_benchmarks", short, {"cells": few, "of": number, "benchmarks": least}) if few else None,
+        count_note("few_runs", text, unable, runs=needed[sides]),
+        count_note("few_benchmarks", few, short, benchmarks=least),
     )

@@ -125,6 +125,7 @@ def resolve_systems(times: Data, baseline: object, request: Request) -> TwoSyste
         positive_at=request.unit or 0,
         censored=request.censored,
     )
+    check_across(request.across, pair.candidate.array, pair.candidate.levels, pair.dim)
     place = unit_place(pair.candidate, request.unit)
     if request.paired is not None and place:
         given = f"paired={request.paired!r} matches the outermost units, and unit={request.unit!r} takes others as independent"
@@ -208,7 +209,7 @@ def describe_two(
 
 def along(side: Timings, across: str) -> xr.DataArray:
     """Return the timings with the dim of the suite in one chunk; a single benchmark gets one."""
-    check_across(across, side.levels)
+    check_across(across, side.array, side.levels)
     array = side.array if across in side.array.dims else side.array.expand_dims({across: 1})
     return array.chunk({across: -1}) if is_chunked(array) else array
 

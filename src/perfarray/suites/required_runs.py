@@ -19,6 +19,7 @@ from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.resolve import Data
 from perfarray.timings.streams import Rng, describe_key, key_of
+from perfarray.timings.units import more_units
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count, check_number
 
 RUNS = "runs"
@@ -125,7 +126,8 @@ def _most(systems: TwoSystems, start: int) -> int:
     sides = (systems.pair.candidate, systems.pair.baseline)
     most = min(int(np.prod([side.array.sizes[name] for name in nest[: place + 1]])) for side in sides)
     if most < start:
-        raise ValueError(f"start={start} runs, and the data have {most} units ({nest[place]}) a side; lower start=, or measure more")
+        remedy = more_units(systems.pair.candidate.describe(), unit=True) if most == 1 and not place else "measure more"
+        raise ValueError(f"start={start} runs, and the data have {most} units ({nest[place]}) a side; lower start=, or {remedy}")
     return most
 
 

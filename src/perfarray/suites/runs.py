@@ -15,7 +15,7 @@ from perfarray.timings.apply import Output, apply
 from perfarray.timings.options import engine
 from perfarray.timings.resolve import Data, check_dim, check_positive_values, resolve
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of, order_of_labels
-from perfarray.timings.units import describe_value, value_place
+from perfarray.timings.units import describe_value, pooled, value_place
 from perfarray.timings.validation import check_choice, check_count
 
 MEANS = ("geometric", "harmonic", "arithmetic")
@@ -33,6 +33,7 @@ class Request:
     shared: str | Sequence[str] | None
     n_resamples: int
     rng: Rng
+    unit: str | None = None
 
 
 class Runs(NamedTuple):
@@ -56,7 +57,7 @@ def resolve_runs(times: Data, request: Request) -> Runs:
     """Check what was given, and match the suites of all cells."""
     check_choice(request.mean, "mean", MEANS)
     positive = "" if request.mean == "arithmetic" else f"mean={request.mean!r}"
-    data = resolve(times, request.metric, request.levels, shared=request.shared, censored="bound")
+    data = pooled(resolve(times, request.metric, request.levels, shared=request.shared, censored="bound"), request.unit)
     place = value_place(data, request.value)
     data = check_positive_values(data, positive, place) if positive else data
     system = match_cells(data, request.across)
@@ -66,7 +67,7 @@ def resolve_runs(times: Data, request: Request) -> Runs:
 
 
 def over_cells(
-    kernel: Callable[[Suite, Integers], tuple[Floats, ...]],
+    kernel: Callable[[Suite, Integers], tuple[np.ndarray, ...]],
     runs: Runs,
     outputs: dict[str, Output],
     coords: dict[str, Any] | None = None,
@@ -86,7 +87,7 @@ def over_cells(
     labels = data.array[across].values
     order = order_of_labels(labels) if drawn else np.arange(len(labels))
 
-    def arranged(values: Floats, cells: Any, kept: Any) -> tuple[Floats, ...]:
+    def arranged(values: Floats, cells: Any, kept: Any) -> tuple[np.ndarray, ...]:
         chosen = values.take(order[kept.reshape(-1)[order]], axis=values.ndim - depth - 1)
         if mean != "arithmetic":
             # Data in memory were refused; a lazy cell with such a value has no score.

@@ -35,7 +35,7 @@ from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.resampling import few_replicates, few_units
 from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.streams import Rng, describe_key, key_of
-from perfarray.timings.units import describe_unit, unit_place
+from perfarray.timings.units import describe_unit, single_unit_note, unit_place
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count
 
 METHODS = ("t", "percentile", "basic", "bca")
@@ -256,9 +256,11 @@ def _without_bounds(found: xr.Dataset, systems: TwoSystems) -> xr.Dataset:
 
 @check("suite_limits")
 def without_limits(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Count the cells that rest on one unit."""
-    text = f"{{cells}} rest on one {_unit(result)}: their limits are NaN, since one shows no spread; measure more of them"
-    return (count_note("single_unit", text, result["n"] == 1),)
+    """Name the cells that rest on one unit, or on one benchmark where those are the sample."""
+    consequence = "their limits are NaN, since one shows no spread"
+    if result.attrs["benchmarks"] != SAMPLE:
+        return (single_unit_note(result, consequence),)
+    return (count_note("single_unit", f"{{cells}} rest on one {_unit(result)}: {consequence}; measure more of them", result["n"] == 1),)
 
 
 @check("suite_replicates")

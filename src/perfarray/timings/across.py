@@ -3,9 +3,10 @@
 import numpy as np
 import xarray as xr
 
+from perfarray.conventions import BENCHMARK
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.notes import Note
-from perfarray.timings.resolve import Timings
+from perfarray.timings.resolve import Timings, check_dim
 from perfarray.timings.validation import listed
 
 UNMATCHED = "unmatched"
@@ -15,10 +16,14 @@ SUITE = "suite"
 """The coordinate of the readers that says which suite a benchmark belongs to."""
 
 
-def check_across(across: str, nest: tuple[str, ...]) -> None:
-    """Raise where the suite would average over a level."""
+def check_across(across: str, array: xr.DataArray, nest: tuple[str, ...], compared: str | None = None) -> None:
+    """Raise where a suite would average over a level, the dim compared, or one that is not there: only `benchmark` may be missing."""
     if across in nest:
         raise ValueError(f"across={across!r} is a level of the nest {nest}; a suite averages over a dim that is not")
+    if across == compared:
+        raise ValueError(f"across={across!r} is the dim compared; a suite averages over another")
+    if across != BENCHMARK and across not in array.coords:
+        check_dim(array, across, "across")
 
 
 def name_suites(result: xr.Dataset | xr.DataArray, data: Timings, counted: xr.DataArray, across: str) -> Note | None:

@@ -1,6 +1,7 @@
 """What a sample is: the level whose repetitions are independent (`unit=`), and the level whose repetitions are runs (`value=`)."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
+from typing import Any
 
 import xarray as xr
 
@@ -55,6 +56,33 @@ def _place(data: Timings, level: str, argument: str) -> int:
     return data.levels.index(level)
 
 
+def pooled(data: Timings, unit: str | None) -> Timings:
+    """Return the timings with the levels above the unit pooled: their repetitions become the unit's, as `merge_level` does it."""
+    place = unit_place(data, unit)
+    if not place:
+        return data
+    outer, levels = data.levels[: place + 1], data.levels[place:]
+    array = data.array.drop_vars(outer, errors="ignore").stack({"_pooled": outer}, create_index=False).rename({"_pooled": levels[0]})
+    shared = tuple(level for level in data.shared if level in levels) if set(outer) <= set(data.shared) else ()
+    return data._replace(array=array.assign_attrs(data.array.attrs), levels=levels, shared=shared)
+
+
+def more_units(attrs: Mapping[Any, Any], *, unit: bool = False) -> str:
+    """Say what can be done where cells rest on one unit; methods with an argument `unit=` name it, too."""
+    outermost, *inner = str(attrs["levels"]).split()
+    if not inner:
+        return "measure more of them"
+    ways = [f'merge_level("{outermost}")', f"levels={tuple(inner)!r}", *([f'unit="{inner[0]}"'] if unit else [])]
+    return f"{', '.join(ways[:-1])} or {ways[-1]} take the repetitions inside it as independent, if they are"
+
+
+def single_unit_note(result: xr.Dataset, consequence: str) -> Note | None:
+    """Say which cells of a method with an argument `unit=` rest on one unit, what follows, and what can be done."""
+    unit, outermost = str(result.attrs["unit"]), str(result.attrs["levels"]).split()[0]
+    remedy = more_units(result.attrs, unit=True) if unit == outermost else "measure more of them"
+    return cells_note("single_unit", f"{{cells}} rest on one {unit}: {consequence}; {remedy}", result["n"], (result["n"] == 1).values)
+
+
 UNITS = "units"
 """The check of the units that answers rest on."""
 
@@ -63,10 +91,8 @@ UNITS = "units"
 def units_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Name the cells that rest on one unit, on none, or on units that do not differ, and what can be done."""
     n, lower, upper = (result.variables[name].values for name in ("n", "lower", "upper"))
-    outermost, *inner = str(result.attrs["levels"]).split()
-    inside = f'merge_level("{outermost}") or levels={tuple(inner)!r} take the repetitions inside it as independent, if they are'
-    remedy = inside if inner else "measure more of them"
-    single = f"{{cells}} rest on one {outermost}: their limits are NaN, since one unit shows no spread; {remedy}"
+    outermost = str(result.attrs["levels"]).split()[0]
+    single = f"{{cells}} rest on one {outermost}: their limits are NaN, since one unit shows no spread; {more_units(result.attrs)}"
     constant = "{cells} show no spread at all: their limits are the estimate, as sure as the values are exact"
     return (
         cells_note("single_unit", single, result["n"], n == 1),
