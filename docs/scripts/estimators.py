@@ -21,7 +21,7 @@ SIZE = 5
 def summary(times: xr.DataArray) -> dict[str, float]:
     """Return how the estimators of five runs do on the samples of one source."""
     found = times.perf.estimator_stability(group_sizes=(1, 3, SIZE))
-    spread = found["relative_standard_deviation"].sel(group_size=SIZE)
+    spread = found["adjusted_standard_deviation"].sel(group_size=SIZE)
     least = spread.sel(statistic="min")
     skew = (times.mean("execution") > times.median("execution")).mean()
     return {

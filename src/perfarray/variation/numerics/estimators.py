@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -28,9 +28,10 @@ ESTIMATORS: Final[Mapping[str, Callable[[Floats], Floats]]] = MappingProxyType(
         "median": lambda ordered: _between(ordered, (ordered.shape[-1] + 1) / 2),
         "quartile": lambda ordered: _between(ordered, (ordered.shape[-1] + 1) / 4),
         "min": lambda ordered: ordered[..., 0],
+        "max": lambda ordered: ordered[..., -1],
     }
 )
-"""The paper's four estimators of ordered runs, along the last axis."""
+"""The paper's four estimators of ordered runs, and the maximum, along the last axis."""
 
 QUANTILES: Final[Mapping[str, float]] = MappingProxyType({"median": 1 / 2, "quartile": 1 / 4})
 
@@ -42,7 +43,7 @@ def estimate_of_runs(values: Floats, statistic: str) -> Floats:
     ----------
     values : array, shape (..., units, runs)
         Runs; NaN where nothing was measured.
-    statistic : {"mean", "median", "quartile", "min"}
+    statistic : {"mean", "median", "quartile", "min", "max"}
         Of runs that weigh the same, the paper's order statistics around the rank p (k + 1); else the p-quantile of the weighted runs,
         the middle of its interval where it is one.
 
@@ -58,6 +59,8 @@ def estimate_of_runs(values: Floats, statistic: str) -> Floats:
     ordered, share = np.take_along_axis(flat, order, axis=-1), np.take_along_axis(weights, order, axis=-1)
     if statistic == "min":
         return ordered[..., 0]
+    if statistic == "max":
+        return np.asarray(np.fmax.reduce(flat, axis=-1))
     reached = np.cumsum(share, axis=-1)
     last = np.maximum((share > 0).sum(axis=-1, keepdims=True) - 1, 0)
     most = share.max(axis=-1, keepdims=True)
@@ -70,7 +73,15 @@ def estimate_of_runs(values: Floats, statistic: str) -> Floats:
     return np.asarray((around[0] + around[1]) / 2)
 
 
-def stability_of_estimators(values: Floats, sizes: Sequence[int], statistics: Sequence[str]) -> tuple[Floats, Floats]:
+class Stability(NamedTuple):
+    """Of estimates from groups (..., sizes, statistics): mean, relative standard deviation, and that adjusted for the groups' overlap."""
+
+    estimate: Floats
+    deviation: Floats
+    adjusted: Floats
+
+
+def stability_of_estimators(values: Floats, sizes: Sequence[int], statistics: Sequence[str]) -> Stability:
     """Estimate from every group of consecutive runs, rotating round the end, and say how much the estimates differ.
 
     Parameters
@@ -84,9 +95,10 @@ def stability_of_estimators(values: Floats, sizes: Sequence[int], statistics: Se
 
     Returns
     -------
-    tuple of arrays, shape (..., sizes, statistics)
+    Stability
         The mean of the estimates over all groups, and their standard deviation (divisor groups - 1) over that mean; NaN where there are
-        fewer runs than a group has, or a single one.
+        fewer runs than a group has, or a single one. Adjusted: divided by sqrt((n - k) / (n - 1)), with which the variance of a mean of
+        k of n independent runs is unbiased; NaN for groups of more than half of the runs.
     """
     batch, runs = values.shape[:-1], values.shape[-1]
     rows = values.reshape(-1, runs)
@@ -102,7 +114,10 @@ def stability_of_estimators(values: Floats, sizes: Sequence[int], statistics: Se
             for place, statistic in enumerate(statistics):
                 found[:, block, number, place] = _spread(ESTIMATORS[statistic](groups), counts[block])
     estimates, deviations = found.reshape(2, *batch, len(sizes), len(statistics))
-    return estimates, deviations
+    n, k = counts.reshape(*batch, 1, 1), np.array(sizes)[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        apart = np.where(2 * k <= n, (n - k) / (n - 1), np.nan)
+        return Stability(estimates, deviations, deviations / np.sqrt(apart))
 
 
 def _groups(rows: Floats, counts: Integers, size: int) -> Floats:
