@@ -157,7 +157,7 @@ def estimator_stability(
     >>> stability["relative_standard_deviation"].round(3).values.ravel().tolist()
     [0.465, 0.238]
     >>> stability["adjusted_standard_deviation"].round(3).values.ravel().tolist()
-    [0.465, 0.263]
+    [0.465, 0.264]
     """
     sizes = sorted({check_count(size, "group_sizes") for size in group_sizes})
     names = check_names(statistics, "statistics")
