@@ -11,7 +11,7 @@ from perfarray.numerics.bootstrap_limits import least_units, limits_of, percenti
 from perfarray.numerics.bootstrap_samples import draw_sample, flattened, sample_bootstrap, spread
 from perfarray.numerics.intervals import BOOTSTRAP_METHODS
 from perfarray.numerics.types import Floats
-from perfarray.timings.apply import Output, apply, is_chunked
+from perfarray.timings.apply import Output, apply, is_chunked, outputs
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note, noted
 from perfarray.timings.resampling import Resample, Resampling, check_resampling
@@ -131,8 +131,8 @@ def bootstrap_distribution(
         found = draw_sample(flat, cells, groups, plan.draws, statistic, joint=joint, present=there, pairs=pairs)
         return found.replicates, found.estimate, found.n
 
-    outputs = {"replicates": Output((REPLICATE,), data.units), "observed": Output((), data.units), "n": Output((), "1")}
-    found = apply(kernel, *arrays, core=core, outputs=outputs, coords={REPLICATE: range(plan.draws.n_resamples)})
+    named = outputs(data.units, (REPLICATE,), replicates="") | outputs(data.units, observed="") | outputs(n="")
+    found = apply(kernel, *arrays, core=core, outputs=named, coords={REPLICATE: range(plan.draws.n_resamples)})
     attrs = _attrs(data, plan) | {"result": "bootstrap_distribution", "statistic": _name(statistic), "units": data.units}
     attrs |= ({"shared": " ".join(common)} if joint else {}) | ({"paired": paired} if paired else {})
     distribution = found["replicates"].assign_coords(observed=found["observed"], n=found["n"]).assign_attrs(attrs)
@@ -272,12 +272,7 @@ def bootstrap_interval(
 
 def _outputs(units: str) -> dict[str, Output]:
     """Return the variables of an interval."""
-    return {
-        "estimate": Output((), units),
-        "lower": Output((), units),
-        "upper": Output((), units),
-        "n": Output((), "1", long_name="independent units"),
-    }
+    return outputs(units, estimate="", lower="", upper="") | outputs(n="independent units")
 
 
 def _describe_limits(method: str, level: float) -> dict[str, Hashable]:

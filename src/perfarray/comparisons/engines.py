@@ -12,7 +12,7 @@ from perfarray.numerics.levels import unit_means
 from perfarray.numerics.ratio_tests import compare_units
 from perfarray.numerics.verdicts import Rules
 from perfarray.timings.across import check_across
-from perfarray.timings.apply import Output, apply, is_chunked
+from perfarray.timings.apply import Output, apply, is_chunked, outputs
 from perfarray.timings.pairs import Pair
 from perfarray.timings.resampling import check_resampling
 from perfarray.timings.resolve import Timings
@@ -94,7 +94,7 @@ def _by_means(means: list[xr.DataArray], across: str, rules: Rules, known: list[
 
 def _by_redrawing(pair: Pair, request: Request, rules: Rules, known: list[xr.DataArray]) -> xr.Dataset:
     """Compare by the bootstrap, which needs all timings and not unit means alone."""
-    across, nest, outputs = request.across, pair.candidate.levels, _outputs(request.across)
+    across, nest = request.across, pair.candidate.levels
     sides = [side.array if across in side.array.dims else _with_dim(side.array, across) for side in (pair.candidate, pair.baseline)]
     if any(is_chunked(side) for side in sides):
         sides = [side.chunk({across: -1}) for side in sides]
@@ -111,7 +111,7 @@ def _by_redrawing(pair: Pair, request: Request, rules: Rules, known: list[xr.Dat
         groups,
         *known,
         core=[[across, *nest], [across, *nest], [across], [], *([across] for _ in known)],
-        outputs=outputs,
+        outputs=_outputs(across),
         coords={across: sides[0][across].values.tolist()},
         attrs=plan.attrs,
     )
@@ -119,24 +119,15 @@ def _by_redrawing(pair: Pair, request: Request, rules: Rules, known: list[xr.Dat
 
 def _outputs(across: str) -> dict[str, Output]:
     """Return the variables of a comparison, in the order of `numerics.verdicts.Comparison`."""
-    ratio = {name: output._replace(dims=(across,)) for name, output in ratio_outputs().items()}
-    rows = {
-        "pvalue": Output((across,), "1"),
-        "pvalue_adjusted": Output((across,), "1"),
-        "pvalue_equivalent": Output((across,), "1"),
-        "interval_level": Output((across,), "1", long_name="confidence level of the interval"),
-        "verdict": Output((across,), "", object),
-    }
-    suite = {
-        "suite_estimate": Output((), "1", long_name="geometric mean of candidate / baseline"),
-        "suite_lower": Output((), "1"),
-        "suite_upper": Output((), "1"),
-        "suite_df": Output((), "1"),
-        "suite_n": Output((), "1", long_name="independent units on the smaller side"),
-        "suite_benchmarks": Output((), "1", long_name="benchmarks measured on both sides"),
-        "suite_verdict": Output((), "", object),
-    }
-    return ratio | rows | suite
+    smaller, both = "independent units on the smaller side", "benchmarks measured on both sides"
+    level, whole = "confidence level of the interval", "geometric mean of candidate / baseline"
+    return (
+        ratio_outputs((across,))
+        | outputs("1", (across,), pvalue="", pvalue_adjusted="", pvalue_equivalent="", interval_level=level)
+        | {"verdict": Output((across,), "", object)}
+        | outputs(suite_estimate=whole, suite_lower="", suite_upper="", suite_df="", suite_n=smaller, suite_benchmarks=both)
+        | {"suite_verdict": Output((), "", object)}
+    )
 
 
 def _incomplete(means: xr.DataArray, across: str) -> int:

@@ -6,7 +6,7 @@ import xarray as xr
 
 from perfarray.numerics.bootstrap_intervals import mean_by_draws, ratio_by_draws
 from perfarray.numerics.intervals import BOOTSTRAP_METHODS, DF_RULES, MEAN_METHODS, METHODS, RATIO_METHODS, mean_by_units, ratio_by_units
-from perfarray.timings.apply import Output, apply
+from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.censored import ONLY_WORSE, bound_interval
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import noted
@@ -109,10 +109,7 @@ def _bounded(result: xr.Dataset, data: Timings, checks: tuple[str, ...]) -> xr.D
 
 def _mean_outputs(units: str) -> dict[str, Output]:
     """Return the variables of the interval of a mean."""
-    return {
-        "estimate": Output((), units), "lower": Output((), units), "upper": Output((), units),
-        "standard_error": Output((), units), "df": Output((), "1"), "n": Output((), "1", long_name="independent units"),
-    }  # fmt: skip
+    return outputs(units, estimate="", lower="", upper="", standard_error="") | outputs(df="", n="independent units")
 
 
 @over_metrics
@@ -226,13 +223,8 @@ def _with_bounds(result: xr.Dataset, pair: Pair, checks: tuple[str, ...]) -> xr.
     return noted(result, *pair.notes, pair.candidate.selected, pair.stopped_note(ONLY_WORSE), checks=checks)
 
 
-def ratio_outputs() -> dict[str, Output]:
+def ratio_outputs(dims: tuple[str, ...] = ()) -> dict[str, Output]:
     """Return the variables every ratio has."""
-    return {
-        "estimate": Output((), "1", long_name="candidate / baseline"),
-        "lower": Output((), "1"),
-        "upper": Output((), "1"),
-        "df": Output((), "1"),
-        "n": Output((), "1", long_name="independent units on the smaller side"),
-        "kind": Output((), "", object, "kind of confidence set"),
-    }
+    smaller = "independent units on the smaller side"
+    numbers = outputs("1", dims, estimate="candidate / baseline", lower="", upper="", df="", n=smaller)
+    return numbers | {"kind": Output(dims, "", object, "kind of confidence set")}

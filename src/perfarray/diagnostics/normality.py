@@ -8,12 +8,12 @@ import xarray as xr
 from perfarray.numerics.levels import one_value_per_unit
 from perfarray.numerics.normality import LEAST, shapiro_wilk
 from perfarray.numerics.types import Floats
-from perfarray.timings.apply import Output, apply
+from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note, noted
 from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.units import describe_unit, unit_place
-from perfarray.timings.validation import check_between, check_choice, check_count
+from perfarray.timings.validation import check_choice, check_count, check_share
 
 STATISTICS = ("mean", "median")
 
@@ -76,7 +76,7 @@ def normality(
     >>> found["rejected"].sel(benchmark="fft").to_series().to_dict()
     {1: True, 5: True, 50: False}
     """
-    risk = check_between(alpha, "alpha", 0.0, 1.0, example="0.05")
+    risk = check_share(alpha, "alpha", example="0.05")
     check_choice(statistic, "statistic", STATISTICS)
     sizes = sorted({check_count(size, "group_sizes") for size in group_sizes})
     data = resolve(times, metric, levels)
@@ -96,10 +96,9 @@ def normality(
         data.array,
         core=[data.levels],
         outputs={
-            "statistic": Output(along, "1", long_name="W of Shapiro and Wilk"),
-            "pvalue": Output(along, "1"),
+            **outputs("1", along, statistic="W of Shapiro and Wilk", pvalue=""),
             "rejected": Output(along, "", bool, f"not normal at {risk:.3g}"),
-            "n": Output(along, "1", long_name="groups tested"),
+            **outputs("1", along, n="groups tested"),
         },
         coords={"group_size": sizes},
         attrs=describe_unit(data, place) | {"result": "normality", "alpha": risk, "of_groups": statistic},

@@ -20,7 +20,7 @@ from perfarray.timings.notes import Note, collecting, noted
 from perfarray.timings.resolve import Data, check_names, resolve
 from perfarray.timings.results import Result
 from perfarray.timings.streams import Rng, key_of
-from perfarray.timings.validation import check_between, check_choice, check_confidence_level, check_count, listed
+from perfarray.timings.validation import check_choice, check_confidence_level, check_count, check_share, listed
 
 MODELS: Final = ("boosting", "ols", "gamma", "mixed")
 EVERY_LEVEL: Final = "levels"
@@ -234,7 +234,7 @@ def explain_variation(
     chance = np.random.default_rng(list(key_of(rng)))
     choice = _choice(model, formula, groups, random, reml, int(chance.integers(2**31)))
     check_confidence_level(confidence_level)
-    share = check_between(test_size, "test_size", 0.0, 1.0, example="0.3")
+    share = check_share(test_size, "test_size", example="0.3")
     if splits is not None and folds is not None:
         raise ValueError(f"splits={splits} and folds={folds}: rows are split at random so many times, or into folds; give one of them")
     if splits is not None:

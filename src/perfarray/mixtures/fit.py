@@ -14,7 +14,7 @@ from perfarray.mixtures.numerics.scale import fit_on_scale
 from perfarray.mixtures.numerics.stops import FLOOR
 from perfarray.numerics.levels import values_by_unit
 from perfarray.numerics.types import Floats
-from perfarray.timings.apply import Output, apply, is_chunked
+from perfarray.timings.apply import Output, apply, is_chunked, outputs
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, noted
 from perfarray.timings.options import engine
@@ -202,15 +202,12 @@ def _fit_cells(values: Floats, *, levels: int, place: int, request: FitRequest) 
 def _outputs(units: str, scale: str) -> dict[str, Output]:
     """Return the variables of the result."""
     return parameter_outputs(units, scale) | {
-        "n_components": Output((), "1"),
+        **outputs(n_components=""),
         "covariance": Output((), "", object, "variances of the components"),
-        "loglik": Output((), "1", long_name="log-likelihood"),
-        "bic": Output((), "1", long_name="2 log-likelihood - parameters log n"),
-        "n": Output((), "1", long_name="runs"),
-        "n_iterations": Output((), "1", long_name="steps of EM"),
+        **outputs(loglik="log-likelihood", bic="2 log-likelihood - parameters log n", n="runs", n_iterations="steps of EM"),
         "converged": Output((), "", bool),
         "floored": Output((), "", bool, "a component lies at the variance floor"),
-        "n_floored": Output((), "1", long_name="fits with a component at the variance floor"),
+        **outputs(n_floored="fits with a component at the variance floor"),
     }
 
 

@@ -16,7 +16,7 @@ from perfarray.mixtures.numerics.normal import Mixture
 from perfarray.mixtures.numerics.scale import Scaled
 from perfarray.numerics.levels import values_by_unit
 from perfarray.numerics.types import Floats, Integers
-from perfarray.timings.apply import Output, apply, is_chunked
+from perfarray.timings.apply import Output, apply, is_chunked, outputs
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, noted
 from perfarray.timings.options import engine
@@ -24,7 +24,7 @@ from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.results import Result
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of
 from perfarray.timings.units import cells_note, describe_value, value_place
-from perfarray.timings.validation import check_between, check_count, check_number
+from perfarray.timings.validation import check_count, check_number, check_share
 
 
 @over_metrics
@@ -115,7 +115,7 @@ def goodness_of_fit(
         n_resamples=check_count(n_resamples, "n_resamples", 2),
         undersample=share,
         resolution=None if resolution is None else check_positive(resolution, "resolution"),
-        alpha=check_between(alpha, "alpha", 0.0, 1.0, example="0.05"),
+        alpha=check_share(alpha, "alpha", example="0.05"),
         key=key_of(rng),
     )
     default = FitRequest(tolerance=None if tolerance is None else check_positive(tolerance, "tolerance"), engine=engine())
@@ -156,13 +156,8 @@ def _test_cells(
 
 def _outputs(alpha: float) -> dict[str, Output]:
     """Return the variables of the result."""
-    return {
-        "statistic": Output((), "1", long_name="Kolmogorov-Smirnov distance"),
-        "critical_value": Output((), "1", long_name=f"critical value at {alpha:.3g}"),
-        "pvalue": Output((), "1"),
-        "pvalue_error": Output((), "1", long_name="Monte Carlo standard error of the p-value"),
-        "n": Output((), "1", long_name="runs"),
-    }
+    distances = outputs(statistic="Kolmogorov-Smirnov distance", critical_value=f"critical value at {alpha:.3g}")
+    return distances | outputs(pvalue="", pvalue_error="Monte Carlo standard error of the p-value", n="runs")
 
 
 def _describe(request: FitRequest, calibration: Calibration) -> dict[str, Hashable]:

@@ -14,7 +14,7 @@ from perfarray.mixtures.numerics.metrics import (
     probabilities_fastest,
 )
 from perfarray.mixtures.systems import Request, Runs, Systems, resolve_systems, resolve_two_systems
-from perfarray.timings.apply import LEVEL, Output, apply
+from perfarray.timings.apply import LEVEL, Output, apply, outputs
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import noted
 from perfarray.timings.resolve import Timings, check_dim, resolve
@@ -99,11 +99,9 @@ def mean_difference(
     )  # fmt: skip
     systems = resolve_two_systems(times, baseline, dim, request)
     units = systems.data.units
-    outputs = _limits(units) | {
-        "baseline_difference": Output((), units, long_name="mean difference of two runs of the baseline"),
-        "n": Output((), "1", long_name="independent units on the smaller side"),
-    }
-    return systems.compute(mean_differences, outputs, {"result": "mean_difference"}, ("run_units", "run_percentiles"))
+    named = _limits(units) | outputs(units, baseline_difference="mean difference of two runs of the baseline")
+    named |= outputs(n="independent units on the smaller side")
+    return systems.compute(mean_differences, named, {"result": "mean_difference"}, ("run_units", "run_percentiles"))
 
 
 @over_metrics
@@ -172,12 +170,9 @@ def prob_faster(
         rng=rng, value=value, levels=levels, metric=metric,
     )  # fmt: skip
     systems = resolve_two_systems(times, baseline, dim, request)
-    outputs = _limits("1") | {
-        "tied": Output((), "1", long_name="probability of a tie"),
-        "n": Output((), "1", long_name="independent units on the smaller side"),
-    }
+    named = _limits("1") | outputs(tied="probability of a tie", n="independent units on the smaller side")
     attrs = {"result": "prob_faster", "shift": amount, "ties": ties}
-    return systems.compute(partial(probabilities_faster, shift=amount, ties=half), outputs, attrs, _checks(systems))
+    return systems.compute(partial(probabilities_faster, shift=amount, ties=half), named, attrs, _checks(systems))
 
 
 @over_metrics
@@ -242,13 +237,10 @@ def prob_fastest(
     check_dim(array, dim)
     if dim in nest or array.sizes[dim] < 2:
         raise ValueError(f"dim={dim!r}: give a dim with two or more systems that is not one of the levels {nest}")
-    outputs = _limits("1", (dim,)) | {
-        "tied": Output((), "1", long_name="probability of a tie for the first place"),
-        "n": Output((dim,), "1", long_name="independent units"),
-    }
+    named = _limits("1", (dim,)) | outputs(tied="probability of a tie for the first place") | outputs("1", (dim,), n="independent units")
     attrs = {"result": "prob_fastest", "dim": dim, "ties": ties, "better": systems.data.better}
     kernel = partial(probabilities_fastest, ties=ties == "half")
-    return systems.along(dim).compute(kernel, outputs, attrs, _checks(systems), (dim,))
+    return systems.along(dim).compute(kernel, named, attrs, _checks(systems), (dim,))
 
 
 @over_metrics
@@ -313,20 +305,17 @@ def variability_level(
         method=MIXTURE, confidence_level=confidence_level, n_resamples=n_resamples, rng=rng, value=value, levels=levels, metric=metric
     )
     systems = resolve_systems(times, request)
-    outputs = _limits("1") | {
-        "stability": Output((), "1", long_name="share of refitted samples with the same number of modes"),
-        "n": Output((), "1", long_name="independent units"),
-    }
+    named = _limits("1") | outputs(stability="share of refitted samples with the same number of modes", n="independent units")
     checks = ("run_units", "run_percentiles") if n_resamples else ()
-    return systems.compute(numbers_of_modes, outputs, {"result": "variability_level"}, checks)
+    return systems.compute(numbers_of_modes, named, {"result": "variability_level"}, checks)
 
 
 def _modes_by_level(data: Timings) -> xr.Dataset:
     """Fit the means of every level, centred on the mean they lie inside."""
-    outputs = {"estimate": Output((LEVEL,), "1", long_name="modes"), "n": Output((LEVEL,), "1", long_name="values fitted")}
+    named = outputs("1", (LEVEL,), estimate="modes", n="values fitted")
     attrs = data.describe() | {"result": "variability_level", "method": "mixture"}
     kernel = partial(numbers_of_modes_by_level, levels=len(data.levels))
-    result = apply(kernel, data.array, core=[data.levels], outputs=outputs, coords={LEVEL: list(data.levels)}, attrs=attrs)
+    result = apply(kernel, data.array, core=[data.levels], outputs=named, coords={LEVEL: list(data.levels)}, attrs=attrs)
     return noted(result, *data.notes)
 
 
@@ -337,4 +326,4 @@ def _checks(systems: Systems) -> tuple[str, ...]:
 
 def _limits(units: str, dims: tuple[str, ...] = ()) -> dict[str, Output]:
     """Return the variables every metric has."""
-    return {name: Output(dims, units) for name in ("estimate", "lower", "upper")}
+    return outputs(units, dims, estimate="", lower="", upper="")

@@ -20,7 +20,7 @@ from perfarray.speedups.protocols import tested
 from perfarray.tables.build import build
 from perfarray.timings.notes import Note, collecting, noted
 from perfarray.timings.pairs import resolve_pair
-from perfarray.timings.validation import check_between, check_choice, check_confidence_level, listed
+from perfarray.timings.validation import check_choice, check_confidence_level, check_share, listed
 
 STATISTICS = ("min", "mean", "median")
 WEIGHTS = ("custom", "equal", "fraction")
@@ -108,7 +108,7 @@ def speedup_report(
     """
     began = time.perf_counter(), os.times()
     check_choice(weights, "weights", WEIGHTS)
-    check_between(precision, "precision", 0.0, 1.0, example="0.05")
+    check_share(precision, "precision", example="0.05")
     if confidence_level is not None:
         confidence_level = check_confidence_level(confidence_level)
     path = Path(config_csv)

@@ -11,7 +11,7 @@ from perfarray.numerics.levels import mean_of_measured, one_value_per_unit
 from perfarray.numerics.types import Floats
 from perfarray.speedups.numerics.tests import median, overall
 from perfarray.timings.across import check_across
-from perfarray.timings.apply import Output, apply, is_chunked
+from perfarray.timings.apply import apply, is_chunked, outputs
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note, noted
 from perfarray.timings.pairs import Pair, resolve_pair
@@ -98,17 +98,12 @@ def _summaries(pair: Pair, statistic: str, unit: str | None) -> xr.Dataset:
         numbers = [(~np.isnan(side)).sum(axis=-1).astype(float) for side in sides]
         return tuple(np.broadcast_arrays(*(summary(side) for side in sides), np.minimum(*numbers)))
 
-    units = pair.candidate.units
     return apply(
         kernel,
         pair.candidate.array,
         pair.baseline.array,
         core=[nest, nest],
-        outputs={
-            "baseline": Output((), units),
-            "candidate": Output((), units),
-            "n": Output((), "1", long_name="values on the smaller side"),
-        },
+        outputs=outputs(pair.candidate.units, baseline="", candidate="") | outputs(n="values on the smaller side"),
         attrs=pair.describe() | {"unit": nest[place], "statistic": statistic},
     )
 
@@ -202,13 +197,10 @@ def overall_speedup(
         _weights(weights, before, pair, across),
         chosen,
         core=[(across,)] * 4,
-        outputs={
-            "speedup": Output((), "1"), "gain": Output((), "1", long_name="share of the weighted time saved"),
-            "n": Output((), "1", long_name="benchmarks measured on both sides"), "accelerated_speedup": Output((), "1"),
-            "accelerated_gain": Output((), "1"), "n_accelerated": Output((), "1", long_name="benchmarks that count as accelerated"),
-        },
+        outputs=outputs(speedup="", gain="share of the weighted time saved", n="benchmarks measured on both sides")
+        | outputs(accelerated_speedup="", accelerated_gain="", n_accelerated="benchmarks that count as accelerated"),
         attrs=attrs,
-    )  # fmt: skip
+    )
     return noted(result, *pair.notes, *(() if is_chunked(cells["n"].variable) else one_side_notes(cells)))
 
 

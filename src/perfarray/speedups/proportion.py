@@ -8,10 +8,10 @@ import xarray as xr
 from perfarray.conventions import BENCHMARK
 from perfarray.numerics.types import Floats
 from perfarray.speedups.numerics.proportion import benchmarks_needed, proportion_limits
-from perfarray.timings.apply import Output, apply
+from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.notes import noted
 from perfarray.timings.resolve import check_dim
-from perfarray.timings.validation import check_between, check_choice, check_confidence_level, check_number
+from perfarray.timings.validation import check_choice, check_confidence_level, check_number, check_share
 
 METHODS = ("wilson", "exact", "wald")
 
@@ -94,15 +94,10 @@ def accelerated_proportion(
         flags,
         risk,
         core=[(across,), (across,)],
-        outputs={
-            "estimate": Output((), "1", long_name="proportion of accelerated benchmarks"),
-            "lower": Output((), "1"),
-            "upper": Output((), "1"),
-            "n": Output((), "1", long_name="benchmarks"),
-            "accelerated": Output((), "1", long_name="accelerated benchmarks"),
-            "reliable": Output((), "", bool),
-            "by_chance": Output((), "1", long_name="rejections to be expected without any effect"),
-        },
+        outputs=outputs(estimate="proportion of accelerated benchmarks", lower="", upper="", n="benchmarks")
+        | outputs(accelerated="accelerated benchmarks")
+        | {"reliable": Output((), "", bool)}
+        | outputs(by_chance="rejections to be expected without any effect"),
         attrs=attrs | REMARKS,
     )
     return noted(result)
@@ -156,5 +151,5 @@ def required_benchmarks(proportion: float, *, precision: float = 0.05, confidenc
     share = check_number(proportion, "proportion")
     if not 0.0 <= share <= 1.0:
         raise ValueError(f"proportion={proportion!r} is out of range; give a number from 0 to 1")
-    half_width = check_between(precision, "precision", 0.0, 1.0, example="0.05")
+    half_width = check_share(precision, "precision", example="0.05")
     return benchmarks_needed(share, half_width, check_confidence_level(confidence_level))

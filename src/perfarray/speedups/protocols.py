@@ -11,7 +11,7 @@ from perfarray.numerics.types import Floats
 from perfarray.speedups.numerics.protocols import STEPS, WARNINGS, describe_mean, describe_median
 from perfarray.speedups.numerics.tests import YES, conclude, mean_steps, mean_verdict, median, median_steps, median_verdict
 from perfarray.speedups.observed import along_cells
-from perfarray.timings.apply import Output, apply
+from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, noted
 from perfarray.timings.pairs import Pair, resolve_pair
@@ -180,22 +180,19 @@ def _ratio(one: Floats, two: Floats, sign: float) -> Floats:
 
 def _outputs(statistic: str) -> dict[str, Output]:
     """Return the variables of the test."""
-    probability = {"prob_faster": Output((), "1", long_name="pairs of runs in which the candidate's is the faster one")}
+    probability = outputs(prob_faster="pairs of runs in which the candidate's is the faster one")
     return {
-        "speedup": Output((), "1", long_name=f"speedup of the {statistic}"),
+        **outputs(speedup=f"speedup of the {statistic}"),
         "significant": Output((), "", bool),
-        "confidence_level": Output((), "1"),
-        "pvalue": Output((), "1"),
+        **outputs(confidence_level="", pvalue=""),
         "test": Output((), "", object),
         "warnings": Output((), "", object),
         **(probability if statistic == "median" else {}),
-        "n_baseline": Output((), "1"),
-        "n_candidate": Output((), "1"),
-        "n": Output((), "1", long_name="independent units on the smaller side"),
+        **outputs(n_baseline="", n_candidate="", n="independent units on the smaller side"),
         "searched": Output((), "", bool),
-        "judged_level": Output((), "1", long_name="level at which the steps were judged"),
+        **outputs(judged_level="level at which the steps were judged"),
         "protocol": Output((), "", object),
-        "step_pvalue": Output(("step",), "1"),
+        **outputs("1", ("step",), step_pvalue=""),
         "step_outcome": Output(("step",), "", object),
         "warned": Output(("warning",), "", bool),
     }

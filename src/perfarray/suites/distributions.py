@@ -11,7 +11,7 @@ from perfarray.suites.numerics.distributions import Suite, central_score, draw_s
 from perfarray.suites.numerics.exact_quantiles import exact_numbers
 from perfarray.suites.numerics.relative_variation import FEW, drawn_spread, exact_spread
 from perfarray.suites.runs import Request, over_cells, resolve_runs
-from perfarray.timings.apply import Output, is_chunked
+from perfarray.timings.apply import Output, is_chunked, outputs
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.resolve import Data, check_positive_values
@@ -102,8 +102,8 @@ def score_distribution(
     def kernel(suite: Suite, cells: Integers) -> tuple[np.ndarray, ...]:
         return draw_scores(suite, cells, drawing), central_score(suite, mean)
 
-    outputs = {"score": Output((REPLICATE,), units), "suite_score": Output((), units)}
-    found = over_cells(kernel, runs, outputs, {REPLICATE: range(drawing.n_resamples)})
+    named = outputs(units, (REPLICATE,), score="") | outputs(units, suite_score="")
+    found = over_cells(kernel, runs, named, {REPLICATE: range(drawing.n_resamples)})
     scores = found["score"].assign_coords(suite_score=found["suite_score"]).transpose(..., REPLICATE)
     scores.name = str(runs.system.data.array.name or "time")
     attrs = runs.describe(drawn=True) | {"result": "score_distribution", "units": units}
@@ -190,8 +190,8 @@ def five_number_summary(
     bounds = [f"{name}_{side}" for name in QUARTILES for side in ("lower", "upper")]
     names = ["minimum", *QUARTILES, "maximum", "range", "interquartile_range"]
     names += bounds if method == "exact" else ["standard_deviation"]
-    outputs = {name: Output((), runs.system.data.units) for name in names}
-    found = over_cells(kernel, runs, outputs | {"n": Output((), "1", long_name="independent units")}, drawn=method == "monte_carlo")
+    named = outputs(runs.system.data.units, **dict.fromkeys(names, "")) | outputs(n="independent units")
+    found = over_cells(kernel, runs, named, drawn=method == "monte_carlo")
     attrs = runs.describe(drawn=method == "monte_carlo") | {"result": "five_number_summary", "method": method}
     return describe_one(found, runs.system, attrs, checks=("suite_single_runs",))
 
@@ -290,9 +290,8 @@ def relative_variation(
         deviation = np.where(n > 1, known.standard_deviation, np.nan)
         return known.performance, deviation, deviation / known.performance, n, random
 
-    outputs = {name: Output((), data.units) for name in ("performance", "standard_deviation")}
-    outputs |= {"relative_variation": Output((), "1"), "n": Output((), "1", long_name="independent units")}
-    found = over_cells(kernel, runs, outputs | {"drawn": Output((), "", bool)}, most=1)
+    named = outputs(data.units, performance="", standard_deviation="") | outputs(relative_variation="", n="independent units")
+    found = over_cells(kernel, runs, named | {"drawn": Output((), "", bool)}, most=1)
     random = is_chunked(found["drawn"]) or bool(found["drawn"].any())
     attrs = runs.describe(drawn=random) | {"result": "relative_variation", "method": method, "statistic": statistic}
     return describe_one(found, runs.system, attrs, data.selected, checks=("suite_single_runs", "suite_redrawn"))

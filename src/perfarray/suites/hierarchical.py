@@ -11,13 +11,13 @@ from perfarray.numerics.suite import match_sides, smallest_number
 from perfarray.numerics.types import Floats
 from perfarray.suites.matching import Request, count, counted, describe_two, over_suites, resolve_systems
 from perfarray.suites.numerics.hierarchical import ZEROS, fewest_runs, hierarchical_test
-from perfarray.timings.apply import Output
+from perfarray.timings.apply import outputs
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.pairs import worst_case
 from perfarray.timings.resolve import Data
 from perfarray.timings.units import more_units
-from perfarray.timings.validation import check_between, check_choice, check_confidence_level
+from perfarray.timings.validation import check_choice, check_confidence_level, check_share
 
 TAILS = {"two": 2, "one": 1}
 """What `sides` the rank-sum tests look at."""
@@ -96,7 +96,7 @@ def hierarchical_performance_test(
     """
     check_choice(zeros, "zeros", ZEROS)
     check_choice(sides, "sides", tuple(TAILS))
-    level, share = check_confidence_level(confidence_level), check_between(alpha, "alpha", 0.0, 1.0, example="0.05")
+    level, share = check_confidence_level(confidence_level), check_share(alpha, "alpha", example="0.05")
     request = Request(dim=dim, metric=metric, levels=levels, across=across, unit=unit, shared=(), censored="bound")
     systems = resolve_systems(times, baseline, request)
     systems = systems._replace(pair=worst_case(systems.pair))
@@ -109,13 +109,9 @@ def hierarchical_performance_test(
         found = hierarchical_test(larger, smaller, share, level, zeros, TAILS[sides])
         return found.confidence, 1 - found.confidence, found.speedup, smallest_number(matched), *count(matched)
 
-    outputs = {
-        "confidence": Output((), "1", long_name="confidence that the candidate is better"),
-        "pvalue": Output((), "1"),
-        "speedup": Output((), "1", long_name="factor by which the candidate is better at least"),
-        "n": Output((), "1", long_name="independent units on the smaller side"),
-    }
-    found = over_suites(kernel, systems, outputs | counted(across))
+    better, factor = "confidence that the candidate is better", "factor by which the candidate is better at least"
+    named = outputs(confidence=better, pvalue="", speedup=factor, n="independent units on the smaller side")
+    found = over_suites(kernel, systems, named | counted(across))
     attrs = {"result": "hierarchical_performance_test", "method": "hpt", "alpha": share, "confidence_level": level, "zeros": zeros}
     attrs |= {"sides": sides, "question": RANKED}
     return describe_two(found, systems, attrs, checks=("suite_benchmarks", "suite_ranks"))

@@ -10,7 +10,7 @@ import xarray as xr
 from perfarray.numerics.suite import Sides, suite_units
 from perfarray.numerics.types import Floats
 from perfarray.timings.across import UNMATCHED, check_across, name_suites
-from perfarray.timings.apply import Output, apply, is_chunked
+from perfarray.timings.apply import Output, apply, is_chunked, outputs
 from perfarray.timings.censored import ONLY_WORSE, Bounds, bound_interval
 from perfarray.timings.notes import Note, check, count_note, noted
 from perfarray.timings.pairs import Pair, resolve_pair
@@ -173,8 +173,7 @@ def bounds_within(found: xr.Dataset, systems: TwoSystems) -> Bounds:
 
 def counted(across: str) -> dict[str, Output]:
     """Return the variables that `count` gives; those that begin with an underscore are taken out when the result is described."""
-    benchmarks = Output((), "1", long_name="benchmarks measured on both sides")
-    return {"suite_benchmarks": benchmarks, "_incomplete": Output((), "1"), "_matched": Output((across,), "", bool)}
+    return outputs(suite_benchmarks="benchmarks measured on both sides", _incomplete="") | {"_matched": Output((across,), "", bool)}
 
 
 def count(sides: Sides) -> tuple[np.ndarray, ...]:

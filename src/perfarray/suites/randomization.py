@@ -13,7 +13,7 @@ from perfarray.numerics.types import Floats
 from perfarray.suites.matching import Request, bounded_result, count, counted, describe_two, over_suites, resolve_systems
 from perfarray.suites.numerics.randomization import Exchange, randomization
 from perfarray.suites.scores import ALTERNATIVES
-from perfarray.timings.apply import Output
+from perfarray.timings.apply import outputs
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.resolve import Data
 from perfarray.timings.streams import Rng, describe_key, key_of
@@ -119,14 +119,9 @@ def randomization_test(
         found = randomization(sides, cells, how, alternative, draws, plus_one)
         return *found, smallest_number(sides), *count(sides)
 
-    outputs = {
-        "statistic": Output((), "1", long_name="candidate / baseline"),
-        "pvalue": Output((), "1"),
-        "smallest_pvalue": Output((), "1", long_name="p-value of a ratio that no other exchange reaches"),
-        "n_exchanges": Output((), "1", long_name="exchanges counted"),
-        "n": Output((), "1", long_name="independent units on the smaller side"),
-    }
-    found = over_suites(kernel, systems, outputs | counted(across), drawn=draws is not None)
+    named = outputs(statistic="candidate / baseline", pvalue="", smallest_pvalue="p-value of a ratio that no other exchange reaches")
+    named |= outputs(n_exchanges="exchanges counted", n="independent units on the smaller side")
+    found = over_suites(kernel, systems, named | counted(across), drawn=draws is not None)
     names = {"statistic": "estimate"}
     found = bounded_result(found.rename(names), systems, alternative=alternative).rename({"estimate": "statistic"})
     attrs: dict[str, Hashable] = {"result": "randomization_test", "method": method, "question": QUESTION}

@@ -14,7 +14,7 @@ from perfarray.suites.matching import Request, TwoSystems, count_empty, describe
 from perfarray.suites.numerics import required_runs as numerics
 from perfarray.suites.numerics.ratios import Score
 from perfarray.suites.scores import METHODS, check_standard_error
-from perfarray.timings.apply import Output, is_chunked
+from perfarray.timings.apply import Output, is_chunked, outputs
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.resolve import Data
@@ -192,16 +192,12 @@ def without_pilot(result: xr.Dataset) -> tuple[Note | None, ...]:
 def _outputs(across: str) -> dict[str, Output]:
     """Return the variables of the result: those of `numerics.required_runs.RequiredRuns` in their order, and what is said of them."""
     return {
-        "required": Output((), "1", long_name="fewest runs with an interval as narrow as asked"),
-        "extrapolated": Output((), "1", long_name="the same, extrapolated where the data do not suffice"),
-        "estimate": Output((RUNS,), "1", long_name="candidate / baseline"),
-        "lower": Output((RUNS,), "1"),
-        "upper": Output((RUNS,), "1"),
-        "width": Output((RUNS,), "1", long_name="upper - lower"),
-        "n_candidate": Output((), "1", long_name="runs of the candidate's benchmark that has fewest"),
-        "n_baseline": Output((), "1", long_name="runs of the baseline's benchmark that has fewest"),
+        **outputs(required="fewest runs with an interval as narrow as asked"),
+        **outputs(extrapolated="the same, extrapolated where the data do not suffice"),
+        **outputs("1", (RUNS,), estimate="candidate / baseline", lower="", upper="", width="upper - lower"),
+        **outputs(n_candidate="runs of the candidate's benchmark that has fewest"),
+        **outputs(n_baseline="runs of the baseline's benchmark that has fewest"),
         "remark": Output((), "", object, "why no number of the runs is enough"),
-        "_unused": Output((), "1"),
-        "_incomplete": Output((), "1"),
+        **outputs(_unused="", _incomplete=""),
         "_matched": Output((across,), "", bool),
     }

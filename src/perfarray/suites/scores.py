@@ -28,7 +28,7 @@ from perfarray.suites.matching import (
     resolve_systems,
 )
 from perfarray.suites.numerics.ratios import Score, ScoreRatio, bootstrap_interval, draw_scores, t_interval, two_sided_level
-from perfarray.timings.apply import Output, apply
+from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.censored import Bounds, bound_interval
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note
@@ -113,8 +113,8 @@ def suite_score(
         units = suite_units(own, own.shape[: -depth - 1], depth, place)
         return (suite_mean(run_statistic(units, statistic).reshape(own.shape[:-depth]), mean),)
 
-    outputs = {"estimate": Output((), data.units, long_name=f"{mean} mean over {across}")}
-    found = apply(kernel, along(data, across), system.kept, core=[[across, *data.levels], [across]], outputs=outputs)
+    named = outputs(data.units, estimate=f"{mean} mean over {across}")
+    found = apply(kernel, along(data, across), system.kept, core=[[across, *data.levels], [across]], outputs=named)
     attrs = describe_unit(data, place) | {"result": "suite_score", "mean": mean, "statistic": statistic}
     return describe_one(found, system, attrs, checks=("suite_score",))
 
@@ -285,17 +285,10 @@ def check_standard_error(method: str, statistic: str) -> None:
 
 def _ratio_outputs(across: str, sensitivity: bool) -> dict[str, Output]:
     """Return the variables of the ratio of two scores, in the order of `numerics.ratios.ScoreRatio`."""
-    outputs = {
-        "estimate": Output((), "1", long_name="candidate / baseline"),
-        "lower": Output((), "1"),
-        "upper": Output((), "1"),
-        "standard_error": Output((), "1", long_name="standard error of the log ratio"),
-        "df": Output((), "1"),
-        "pvalue": Output((), "1"),
-        "n": Output((), "1", long_name="independent units the answer rests on"),
-    }
-    without = {f"{name}_without": Output((across,), "1") for name in ("estimate", "lower", "upper")}
-    return outputs | counted(across) | (without if sensitivity else {})
+    error, units = "standard error of the log ratio", "independent units the answer rests on"
+    named = outputs(estimate="candidate / baseline", lower="", upper="", standard_error=error, df="", pvalue="", n=units)
+    without = outputs("1", (across,), estimate_without="", lower_without="", upper_without="")
+    return named | counted(across) | (without if sensitivity else {})
 
 
 def _ratio_kernel(score: Score, draws: Draws | None, method: str, sensitivity: bool) -> Kernel:

@@ -85,7 +85,6 @@ def _metric_variable(metric: Metric, shared: tuple[str, ...], names: Sequence[st
     values = np.full(int(np.prod(shape)), np.nan)
     values[flat] = metric.values
     attrs = {"units": metric.units, "better": metric.better}
-    attrs |= {"long_name": metric.long_name} if metric.long_name else {}
     attrs |= {"shared_levels": " ".join(shared)} if shared else {}
     return _variable(names, values.reshape(shape), attrs)
 

@@ -40,7 +40,6 @@ class Metric:
     values: Floats
     units: str = SECONDS
     better: str = LOWER
-    long_name: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

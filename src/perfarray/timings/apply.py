@@ -20,6 +20,11 @@ class Output(NamedTuple):
     long_name: str = ""
 
 
+def outputs(units: str = "1", dims: tuple[str, ...] = (), /, **named: str) -> dict[str, Output]:
+    """Return variables of one unit along the same dims, by name: what each is in full, or "" where its name says it."""
+    return {name: Output(dims, units, long_name=text) for name, text in named.items()}
+
+
 def apply(
     kernel: Callable[..., Sequence[Any]],
     *arrays: xr.DataArray,

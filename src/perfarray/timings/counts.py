@@ -5,7 +5,7 @@ import xarray as xr
 
 from perfarray.conventions import CENSORED, CENSORED_AT, ITERATION, LEVELS, MARKS
 from perfarray.numerics.levels import count_repetitions
-from perfarray.timings.apply import LEVEL, Output, apply, is_chunked
+from perfarray.timings.apply import LEVEL, Output, apply, is_chunked, outputs
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import noted
 from perfarray.timings.resolve import Data, as_mark, check_dim, check_levels, resolve
@@ -43,17 +43,13 @@ def counts(times: Data, *, levels: str | tuple[str, ...] | None = None, metric: 
     {'old': 4.0, 'new': 3.0}
     """
     data = resolve(times, metric, levels)
-    described = {
-        "minimum": "fewest repetitions inside one parent",
-        "maximum": "most repetitions inside one parent",
-        "total": "repetitions with data",
-    }
-    outputs = {name: Output((LEVEL,), "1", float, text) for name, text in described.items()}
+    fewest, most = (f"{which} repetitions inside one parent" for which in ("fewest", "most"))
+    named = outputs("1", (LEVEL,), minimum=fewest, maximum=most, total="repetitions with data")
     result = apply(
         lambda values: count_repetitions(values, len(data.levels)),
         data.array,
         core=[data.levels],
-        outputs=outputs | {"balanced": Output((LEVEL,), "", bool, "the same number of repetitions inside every parent")},
+        outputs=named | {"balanced": Output((LEVEL,), "", bool, "the same number of repetitions inside every parent")},
         coords={LEVEL: list(data.levels)},
         attrs=data.describe() | {"result": "counts"},
     )

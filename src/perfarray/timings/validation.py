@@ -20,14 +20,14 @@ def check_choice(value: object, name: str, choices: Sequence[object]) -> None:
 
 def check_confidence_level(value: float) -> float:
     """Return `confidence_level` as a float strictly between 0 and 1."""
-    return check_between(value, "confidence_level", 0.0, 1.0, example="0.95")
+    return check_share(value, "confidence_level", example="0.95")
 
 
-def check_between(value: float, name: str, low: float, high: float, example: str) -> float:
-    """Return a float strictly between two bounds."""
+def check_share(value: float, name: str, example: str) -> float:
+    """Return a float strictly between 0 and 1."""
     number = check_number(value, name)
-    if not low < number < high:
-        raise ValueError(f"{name}={value!r} is out of range; give a number between {low:g} and {high:g}, such as {example}")
+    if not 0.0 < number < 1.0:
+        raise ValueError(f"{name}={value!r} is out of range; give a number between 0 and 1, such as {example}")
     return number
 
 

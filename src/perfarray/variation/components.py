@@ -8,7 +8,7 @@ import xarray as xr
 from perfarray.conventions import square_units
 from perfarray.numerics.nested_anova import Components, nested_anova
 from perfarray.numerics.types import Floats
-from perfarray.timings.apply import LEVEL, Output, apply
+from perfarray.timings.apply import LEVEL, Output, apply, outputs
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note, noted
 from perfarray.timings.resolve import Data, resolve
@@ -143,22 +143,22 @@ def variance_components(
 def _outputs(units: str, method: str) -> dict[str, Output]:
     """Return the variables of a result, in the order of the kernels."""
     squared = square_units(units)
-    along = {
-        "variance": (squared, float, "variance component"),
-        "lower": (squared, float, "lower limit of the variance component"),
-        "upper": (squared, float, "upper limit of the variance component"),
-        "variance_standard_error": (squared, float, "standard error of the variance component"),
-        "level_variance": (squared, float, "variance of the level's means"),
-        "coefficient_of_variation": ("1", float, "relative standard deviation contributed by the level"),
-        "level_coefficient_of_variation": ("1", float, "relative standard deviation of the level's means"),
-        "repetitions": ("1", float, "repetitions inside one parent"),
-        "merged": ("", bool, "merged into the level below"),
+    squares = {
+        "variance": "variance component",
+        "lower": "lower limit of the variance component",
+        "upper": "upper limit of the variance component",
+        "variance_standard_error": "standard error of the variance component",
+        "level_variance": "variance of the level's means",
     }
-    outputs = {name: Output((LEVEL,), *rest) for name, rest in along.items()}
-    outputs |= {"mean": Output((), units), "standard_error": Output((), units), "df": Output((), "1")}
-    if method != "anova":
-        outputs["criterion"] = Output((), "1", long_name="-2 log likelihood" + (", restricted" if method == "reml" else ""))
-    return outputs
+    relative = {
+        "coefficient_of_variation": "relative standard deviation contributed by the level",
+        "level_coefficient_of_variation": "relative standard deviation of the level's means",
+        "repetitions": "repetitions inside one parent",
+    }
+    named = outputs(squared, (LEVEL,), **squares) | outputs("1", (LEVEL,), **relative)
+    named |= {"merged": Output((LEVEL,), "", bool, "merged into the level below")} | outputs(units, mean="", standard_error="")
+    criterion = "-2 log likelihood" + (", restricted" if method == "reml" else "")
+    return named | outputs(df="") | ({} if method == "anova" else outputs(criterion=criterion))
 
 
 def _by_anova(values: Floats, levels: int, negative: str, confidence_level: float) -> tuple[np.ndarray, ...]:

@@ -8,7 +8,7 @@ import xarray as xr
 
 from perfarray.numerics.levels import values_by_unit
 from perfarray.numerics.types import Floats
-from perfarray.timings.apply import Output, apply
+from perfarray.timings.apply import apply, outputs
 from perfarray.timings.best import BEST, named_end, slow_end_note
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, noted
@@ -80,7 +80,7 @@ def run_estimate(
         kernel,
         data.array,
         core=[data.levels],
-        outputs={"estimate": Output((), data.units, long_name=f"{statistic} of the runs"), "n": Output((), "1", long_name="runs")},
+        outputs=outputs(data.units, estimate=f"{statistic} of the runs") | outputs(n="runs"),
         attrs=describe_value(data, place) | {"result": "run_estimate", "statistic": statistic},
     )
     return noted(result, *data.notes, slow_end_note([statistic], data.better))
@@ -178,21 +178,16 @@ def estimator_stability(
         required = size_that_separates(np.moveaxis(found.adjusted, -2, -1), sizes, apart, multiple)
         return *found, required, (~np.isnan(runs)).sum(axis=-1).astype(float)
 
+    along = ("group_size", "statistic")
     result = apply(
         kernel,
         data.array,
         core=[data.levels],
-        outputs={
-            "estimate": Output(("group_size", "statistic"), data.units, long_name="mean over the groups"),
-            "relative_standard_deviation": Output(
-                ("group_size", "statistic"), "1", long_name="relative standard deviation over the groups"
-            ),
-            "adjusted_standard_deviation": Output(
-                ("group_size", "statistic"), "1", long_name="relative standard deviation, adjusted for the groups' overlap"
-            ),
-            "required_group_size": Output(("statistic",), "1", long_name=f"runs that separate programs {apart:.3g} apart"),
-            "n": Output((), "1", long_name="runs"),
-        },
+        outputs=outputs(data.units, along, estimate="mean over the groups")
+        | outputs("1", along, relative_standard_deviation="relative standard deviation over the groups")
+        | outputs("1", along, adjusted_standard_deviation="relative standard deviation, adjusted for the groups' overlap")
+        | outputs("1", along[1:], required_group_size=f"runs that separate programs {apart:.3g} apart")
+        | outputs(n="runs"),
         coords={"group_size": sizes, "statistic": list(names)},
         attrs=describe_value(data, place) | {"result": "estimator_stability", "difference": apart, "deviations": multiple},
     )

@@ -10,7 +10,7 @@ import xarray as xr
 from perfarray.numerics.levels import count_repetitions
 from perfarray.numerics.nested_anova import nested_anova
 from perfarray.numerics.types import Floats, Mask, Texts
-from perfarray.timings.apply import LEVEL, Output, apply, is_chunked
+from perfarray.timings.apply import LEVEL, Output, apply, is_chunked, outputs
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note, noted
 from perfarray.timings.resolve import Data
@@ -171,20 +171,17 @@ def _planned(times: Data, baseline: object, *, request: Request, metric: str | l
 
 def _outputs(cost_units: str) -> dict[str, Output]:
     """Return the variables of a plan, in the order `_plan_cells` returns them."""
-    along = {
-        "repetitions": Output((LEVEL,), "1", long_name="repetitions inside one parent"),
-        "unrounded": Output((LEVEL,), "1", long_name="equation 14"),
-        "merged": Output((LEVEL,), "", bool, "nothing seen of this level: one repetition"),
-        "already": Output((LEVEL,), "1", long_name="repetitions inside one parent in the pilot"),
-        "more": Output((LEVEL,), "1", long_name="units to add to the pilot, and the counts inside each"),
-    }
+    seen, more = "repetitions inside one parent in the pilot", "units to add to the pilot, and the counts inside each"
     relative = ("half_width", "half_width_lower", "half_width_upper", "more_half_width", "default_half_width")
     return (
-        along
-        | {"cost": Output((), cost_units), "least_budget": Output((), cost_units)}
-        | {name: Output((), "1", long_name="relative to the mean") for name in relative}
-        | {name: Output((BUDGET_FACTOR,), "1", long_name=f"at so many times the cost{what}") for name, what in BY_BUDGET.items()}
-        | {"n": Output((), "1", long_name="independent units of the pilot"), "advice": Output((), "", object)}
+        outputs("1", (LEVEL,), repetitions="repetitions inside one parent", unrounded="equation 14")
+        | {"merged": Output((LEVEL,), "", bool, "nothing seen of this level: one repetition")}
+        | outputs("1", (LEVEL,), already=seen, more=more)
+        | outputs(cost_units, cost="", least_budget="")
+        | outputs(**dict.fromkeys(relative, "relative to the mean"))
+        | outputs("1", (BUDGET_FACTOR,), **{name: f"at so many times the cost{what}" for name, what in BY_BUDGET.items()})
+        | outputs(n="independent units of the pilot")
+        | {"advice": Output((), "", object)}
     )
 
 

@@ -9,7 +9,7 @@ import xarray as xr
 from perfarray.timings.notes import Note
 from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.resolve import Data, Timings, resolve
-from perfarray.timings.validation import check_between, check_choice, check_confidence_level, check_count, check_number
+from perfarray.timings.validation import check_choice, check_confidence_level, check_count, check_number, check_share
 from perfarray.variation.costs import price_note, prices
 
 BUDGET_FACTOR = "budget_factor"
@@ -45,7 +45,7 @@ class Request:
         check_choice(self.negative, "negative", ("merge", "zero"))
         budget, half_width = _target(self.budget, self.half_width)
         if self.assurance is not None:
-            check_between(self.assurance, "assurance", 0.0, 1.0, example="0.9")
+            check_share(self.assurance, "assurance", example="0.9")
         least, level = check_count(self.min_units, "min_units", 2), check_confidence_level(self.confidence_level)
         return replace(self, budget=budget, half_width=half_width, min_units=least, confidence_level=level)
 

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK, SECONDS
-from perfarray.timings.apply import LEVEL, Output, apply, is_chunked
+from perfarray.timings.apply import LEVEL, Output, apply, is_chunked, outputs
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note, noted
 from perfarray.timings.resolve import Data, Timings, check_dim, check_names, shared_levels
@@ -239,14 +239,13 @@ def _outputs(across: str, systems: int) -> dict[str, Output]:
     relative = ("half_width", "half_width_lower", "half_width_upper", "more_half_width", "default_half_width")
     counts = along | (of_baseline if systems > 1 else {})
     return (
-        {name: Output((across, LEVEL), "1", long_name=text) for name, text in counts.items()}
+        outputs("1", (across, LEVEL), **counts)
         | {"merged": Output((across, LEVEL), "", bool, "one repetition is best")}
-        | {"seconds": Output((across,), SECONDS, long_name="the benchmark's own part of the cost")}
-        | {"cost": Output((), SECONDS), "least_budget": Output((), SECONDS)}
-        | {name: Output((), "1", long_name="relative, of the geometric mean") for name in relative}
-        | {"n": Output((), "1", long_name="independent units of the pilot")}
-        | {"half_width_by_budget": Output((BUDGET_FACTOR,), "1", long_name="at so many times the cost, before rounding")}
-        | {"default_half_width_by_budget": Output((BUDGET_FACTOR,), "1", long_name="at so many times the cost")}
+        | outputs(SECONDS, (across,), seconds="the benchmark's own part of the cost")
+        | outputs(SECONDS, cost="", least_budget="")
+        | outputs(**dict.fromkeys(relative, "relative, of the geometric mean"), n="independent units of the pilot")
+        | outputs("1", (BUDGET_FACTOR,), half_width_by_budget="at so many times the cost, before rounding")
+        | outputs("1", (BUDGET_FACTOR,), default_half_width_by_budget="at so many times the cost")
         | {"advice": Output((), "", object)}
     )
 
