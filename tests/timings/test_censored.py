@@ -248,6 +248,60 @@ class TestSuites:
         assert "censored" in [note.code for note in suite().perf.score_distribution(rng=1).perf.notes()]
 
 
+NEW = [9.0, 9.2, 9.1, 9.3, 9.05, 9.15, 8.9]
+
+
+class TestSpeedups:
+    """A speedup is exact where stopped runs do not decide it, else a bound; it is significant only if it is so in the worst case."""
+
+    @pytest.mark.parametrize(
+        ("statistic", "times", "bound"),
+        [
+            ("mean", timings(new=NEW, old=OLD), "at_most"),
+            ("median", timings(new=NEW, old=OLD), "exact"),
+            ("median", SIX_OF_EIGHT, "at_most"),
+            ("min", SIX_OF_EIGHT, "exact"),
+            ("mean", timings(new=[*NEW, 9.0], old=OLD[:6]), "at_least"),
+            ("mean", timings(new=NEW, old=OLD[:6]), "unknown"),
+            ("median", timings(new=NEW, old=OLD, known=False), "unknown"),
+        ],
+    )
+    def test_observed(self, statistic, times, bound):
+        found, overall = times.perf.speedup("old", statistic=statistic), times.perf.overall_speedup("old", statistic=statistic)
+        assert (found["bound"].item(), overall["bound"].item()) == (bound, bound)
+        assert np.isnan(found["estimate"].item()) == np.isnan(overall["speedup"].item()) == (bound == "unknown")
+        if bound == "exact":
+            far = times.fillna(1e4).drop_vars(["censored", "censored_at"])
+            np.testing.assert_allclose(found["estimate"], far.perf.speedup("old", statistic=statistic)["estimate"])
+
+    def test_means_of_a_stopped_candidate_conclude_nothing(self):
+        found = timings(new=NEW, old=OLD).perf.speedup_test("old")
+        assert (found["significant"].item(), found["test"].item()) == (False, "cannot conclude")
+        assert np.isnan(found["confidence_level"])
+        assert timings(new=NEW, old=OLD).perf.speedup_test("old", censored="drop")["significant"].item()
+
+    @pytest.mark.parametrize("limit", [9.31, 60.0])
+    def test_ranks_take_them_as_the_slowest(self, limit):
+        """Whatever the stopped run would have taken, seven of eight are faster than all old ones."""
+        found = timings(new=NEW, old=OLD, limit=limit).perf.speedup_test("old", statistic="median", confidence_level=0.95)
+        far = timings(new=[*NEW, 1e4], old=OLD).perf.speedup_test("old", statistic="median", confidence_level=0.95)
+        assert found["significant"].item()
+        assert found["pvalue"].item() == far["pvalue"].item()
+        np.testing.assert_allclose(found["speedup"], far["speedup"])
+
+    @pytest.mark.parametrize("statistic", ["mean", "median"])
+    def test_no_claim_for_a_median_that_is_not_known(self, statistic):
+        for times in (SIX_OF_EIGHT, timings(new=NEW, old=OLD, known=False)):
+            found = times.perf.speedup_test("old", statistic=statistic, confidence_level=0.95)
+            assert not found["significant"].item()
+            assert np.isnan(found["speedup"])
+
+    def test_a_stopped_baseline(self):
+        """It is at least as slow as its limits."""
+        found = timings(new=[*NEW, 9.0], old=OLD[:6]).perf.speedup_test("old", statistic="median", confidence_level=0.95)
+        assert found["significant"].item()
+
+
 class TestOthers:
     """Methods that leave stopped runs out say so."""
 

@@ -12,9 +12,10 @@ from perfarray.numerics.types import Floats
 from perfarray.speedups.numerics.tests import median, overall
 from perfarray.timings.across import check_across
 from perfarray.timings.apply import apply, is_chunked, outputs
+from perfarray.timings.censored import Bounds, bound_interval
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note, noted
-from perfarray.timings.pairs import Pair, resolve_pair
+from perfarray.timings.pairs import Pair, at_worst, resolve_pair
 from perfarray.timings.resolve import Data, cell_names, check_dim
 from perfarray.timings.units import unit_place
 from perfarray.timings.validation import check_choice, listed
@@ -78,14 +79,31 @@ def speedup(
     (2.0, 3.0)
     """
     check_choice(statistic, "statistic", STATISTICS)
-    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels)
+    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, censored="bound")
     result = _summaries(pair, statistic, unit)
     sides = (result["baseline"], result["candidate"])
     one, two = sides if pair.candidate.better == LOWER else sides[::-1]
     estimate = (one / two).assign_attrs(units="1", long_name="times as fast as the baseline")
     attrs = {**result.attrs, "result": "speedup"}
     observed = xr.Dataset({"estimate": estimate, "n": result["n"]}, attrs=attrs)
-    return noted(observed, *pair.notes, checks=("one_side",))
+    if pair.bounded:
+        bounds = _open(result, pair, statistic, unit)
+        observed = bound_interval(observed, bounds).assign(bound=bounds.words)
+    return noted(observed, *pair.notes, pair.stopped_note(BOUND), checks=("one_side",))
+
+
+BOUND = "a speedup that hangs on what they would have taken is a bound (a slower candidate: at most), or NaN where it is none"
+"""What follows for an observed speedup."""
+
+
+def _open(cells: xr.Dataset, pair: Pair, statistic: str, unit: str | None) -> Bounds:
+    """Return where the speedup hangs on what stopped runs would have taken: a median or a minimum may not."""
+    worst = _summaries(pair._replace(candidate=at_worst(pair.candidate), baseline=at_worst(pair.baseline)), statistic, unit)
+    unknown = [side.bounds.at_least & side.bounds.at_most for side in (pair.candidate, pair.baseline)]
+    nothing = (unknown[0] | unknown[1]).reset_coords(drop=True)
+    candidate, baseline = ((cells[name] != worst[name]).reset_coords(drop=True) for name in ("candidate", "baseline"))
+    measured = cells["n"] > 0
+    return Bounds(baseline & measured | nothing, candidate & measured | nothing)
 
 
 def _summaries(pair: Pair, statistic: str, unit: str | None) -> xr.Dataset:
@@ -151,7 +169,7 @@ def overall_speedup(
     Dataset
         Along all dims but the levels and `across`. Over all benchmarks measured on both sides: `speedup`, `gain` (share of the weighted
         time that is saved, negative for a loss), `n`. Over the accelerated ones only: `accelerated_speedup`, `accelerated_gain`,
-        `n_accelerated` (section 3.2: report those only beside `accelerated_proportion`).
+        `n_accelerated` (section 3.2: report those only beside `accelerated_proportion`). With stopped runs, `bound` as for `speedup`.
 
     Raises
     ------
@@ -174,7 +192,7 @@ def overall_speedup(
     (0.0478, 1.05)
     """
     check_choice(statistic, "statistic", STATISTICS)
-    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels)
+    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, censored="bound")
     if pair.candidate.better != LOWER:
         raise ValueError("overall_speedup adds up times, and here higher is better: rates do not add up; give times")
     check_across(across, pair.candidate.array, pair.candidate.levels, pair.dim)
@@ -182,7 +200,9 @@ def overall_speedup(
     if across not in cells.dims:
         cells = cells.expand_dims(across)
     before, after = cells["baseline"], cells["candidate"]
-    chosen = before > after if significant is None else along_cells(significant, before, (), "significant").astype(bool)
+    bounds = _open(cells, pair, statistic, unit) if pair.bounded else None
+    surely = True if bounds is None else ~bounds.at_most
+    chosen = (before > after) & surely if significant is None else along_cells(significant, before, (), "significant").astype(bool)
     attrs = {str(key): value for key, value in cells.attrs.items()}
     attrs |= {"result": "overall_speedup", "across": across}
     attrs["weights"] = weights if isinstance(weights, str) else "custom"
@@ -201,7 +221,16 @@ def overall_speedup(
         | outputs(accelerated_speedup="", accelerated_gain="", n_accelerated="benchmarks that count as accelerated"),
         attrs=attrs,
     )
-    return noted(result, *pair.notes, *(() if is_chunked(cells["n"].variable) else one_side_notes(cells)))
+    result = result if bounds is None else _overall_bounds(result, bounds.over(across))
+    return noted(result, *pair.notes, pair.stopped_note(BOUND), *(() if is_chunked(cells["n"].variable) else one_side_notes(cells)))
+
+
+def _overall_bounds(result: xr.Dataset, bounds: Bounds) -> xr.Dataset:
+    """Take back what is no bound of an overall speedup, and say which bound the others are."""
+    known = ~(bounds.at_least & bounds.at_most)
+    sums = ("speedup", "gain", "accelerated_speedup", "accelerated_gain")
+    kept = {name: result[name].where(known).assign_attrs(result[name].attrs) for name in sums}
+    return result.assign(kept | {"bound": bounds.words})
 
 
 def _weights(weights: Any, before: xr.DataArray, pair: Pair, across: str) -> xr.DataArray:

@@ -8,19 +8,21 @@ import xarray as xr
 from perfarray.conventions import LOWER
 from perfarray.numerics.levels import mean_of_measured, one_value_per_unit
 from perfarray.numerics.types import Floats
-from perfarray.speedups.numerics.protocols import STEPS, WARNINGS, describe_mean, describe_median
+from perfarray.speedups.numerics.protocols import NO_ANSWER, STEPS, WARNINGS, describe_mean, describe_median
 from perfarray.speedups.numerics.tests import YES, conclude, mean_steps, mean_verdict, median, median_steps, median_verdict
 from perfarray.speedups.observed import along_cells
 from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, noted
-from perfarray.timings.pairs import Pair, resolve_pair
+from perfarray.timings.pairs import WORST, Pair, resolve_pair, worst_case
 from perfarray.timings.resolve import Data
 from perfarray.timings.units import single_unit_note, unit_place
 from perfarray.timings.validation import check_choice, check_confidence_level, listed
 
 TESTED = ("mean", "median")
 SEARCHES = ("exhaustive", "tool")
+FAR = WORST**0.5
+"""A median speedup beyond this is one of runs at their worst: of too many stopped runs."""
 LEVEL = "confidence_level"
 """The coordinate along the benchmarks that holds a level of their own."""
 
@@ -36,6 +38,7 @@ def speedup_test(
     search: str = SEARCHES[0],
     levels: str | tuple[str, ...] | None = None,
     unit: str | None = None,
+    censored: str = "bound",
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
     """Test whether each candidate is faster than the baseline, by the Speedup-Test's protocols.
@@ -59,6 +62,10 @@ def speedup_test(
     search : {"exhaustive", "tool"}
         Find that level wherever there is one, to a whole percent where the speedup is significant there, too; or search as the original
         tool does, by bisection, which misses some.
+
+    censored : {"bound", "drop"}
+        With "bound", only speedups that are significant whatever stopped runs would have taken: means of candidates with stopped runs
+        cannot conclude, ranks take their runs as the slowest; stopped runs of the baseline count as their limit.
 
     Returns
     -------
@@ -98,9 +105,37 @@ def speedup_test(
     >>> times.perf.speedup_test("old")["confidence_level"].item()
     0.98
     """
-    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels)
-    result = tested(pair, unit, statistic, confidence_level, search).drop_dims("warning")
-    return noted(result, *pair.notes, checks=("one_side", "single_units"))
+    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, censored=censored)
+    # Ranks can take the candidate's stopped runs at their worst; a mean of those is not a number.
+    sides = worst_case(pair) if statistic == "median" else pair
+    result = tested(sides, unit, statistic, confidence_level, search).drop_dims("warning")
+    result = _without_claims(result, pair, statistic) if pair.bounded else result
+    return noted(result, *pair.notes, pair.stopped_note(SURELY), checks=("one_side", "single_units"))
+
+
+SURELY = (
+    "a speedup is significant only if it is so whatever they would have taken; the mean of a stopped candidate cannot conclude, ranks take "
+    "its runs as the slowest"
+)
+"""What follows for a test of the candidate being faster."""
+
+STOPPED = "Runs were stopped, and what they would have taken decides: no conclusion."
+"""The protocol of such a cell."""
+
+
+def _without_claims(result: xr.Dataset, pair: Pair, statistic: str) -> xr.Dataset:
+    """Conclude nothing where it would hang on what stopped runs of the candidate, or runs without a limit, would have taken."""
+    candidate, baseline = pair.candidate.bounds, pair.baseline.bounds
+    unable = (candidate.at_least & candidate.at_most) | (baseline.at_least & baseline.at_most)
+    undecided = candidate.at_least | candidate.at_most if statistic == "mean" else result["speedup"] < 1 / FAR
+    unable = (unable | undecided) & (result["n"] > 0)
+    blanks: dict[str, Any] = {"significant": False, "pvalue": np.nan, "test": NO_ANSWER, "protocol": STOPPED, "speedup": np.nan}
+    changed = {name: result[name].where(~unable, blank) for name, blank in blanks.items()}
+    changed["confidence_level"] = result["confidence_level"].where(~(unable & result["searched"]))
+    for name, variable in changed.items():
+        old = result[name]
+        result = result.assign({name: variable.transpose(*old.dims).astype(old.dtype).assign_attrs(old.attrs)})
+    return result
 
 
 def tested(pair: Pair, unit: str | None, statistic: str, confidence_level: float | xr.DataArray | None, search: str) -> xr.Dataset:

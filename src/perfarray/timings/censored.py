@@ -44,6 +44,12 @@ class Bounds(NamedTuple):
     at_least: xr.DataArray
     at_most: xr.DataArray
 
+    @property
+    def words(self) -> xr.DataArray:
+        """What an estimate is: `exact`, `at_least`, `at_most`, or `unknown`."""
+        bound: xr.DataArray = xr.where(self.at_least, AT_LEAST, xr.where(self.at_most, AT_MOST, "exact"))
+        return bound.where(~(self.at_least & self.at_most), "unknown").astype(object)
+
     def over(self, dim: str) -> "Bounds":
         """Return the bounds of a mean along a dim."""
         return Bounds(*(side.any(dim) if dim in side.dims else side for side in self))

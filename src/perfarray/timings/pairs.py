@@ -212,8 +212,12 @@ def match_units(pair: Pair, paired: str) -> Pair:
 
 def worst_case(pair: Pair) -> Pair:
     """Return the pair with the candidate's stopped runs at the worst that they can have been: what is then in its favour is so surely."""
-    if not pair.candidate.bounded:
-        return pair
-    array, worst = pair.candidate.array, WORST if pair.candidate.better == LOWER else 1 / WORST
-    stopped = array.where(~array.coords[CENSORED], worst).transpose(*array.dims).assign_attrs(array.attrs)
-    return pair._replace(candidate=pair.candidate._replace(array=stopped))
+    return pair._replace(candidate=at_worst(pair.candidate))
+
+
+def at_worst(side: Timings) -> Timings:
+    """Return timings with stopped runs at the worst that they can have been."""
+    if not side.bounded:
+        return side
+    array, worst = side.array, WORST if side.better == LOWER else 1 / WORST
+    return side._replace(array=array.where(~array.coords[CENSORED], worst).transpose(*array.dims).assign_attrs(array.attrs))
