@@ -23,8 +23,8 @@ from .mixtures.goodness_of_fit import goodness_of_fit as goodness_of_fit
 from .mixtures.metrics import mean_difference as mean_difference
 from .mixtures.metrics import prob_faster as prob_faster
 from .mixtures.metrics import prob_fastest as prob_fastest
-from .mixtures.metrics import variability_level as variability_level
 from .mixtures.model import GaussianMixture as GaussianMixture
+from .mixtures.modes import variability_level as variability_level
 from .readers.archives import read as read
 from .readers.archives import read_archive as read_archive
 from .speedups.files import speedup_report as speedup_report

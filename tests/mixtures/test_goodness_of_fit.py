@@ -43,7 +43,7 @@ def test_the_p_value_is_that_of_many_draws(golden):
     times = perfarray.from_samples({"ammp": oracle["fixed"][0]["input"]["x"]}, dim="benchmark")
     for name, share in (("ammp reselect K each time", 1.0), ("ammp reselect, 0.9 undersampling", 0.9)):
         theirs = oracle["monte_carlo"][name]
-        ours = times.perf.goodness_of_fit(n_resamples=200, undersample=share, rng=1)
+        ours = times.perf.goodness_of_fit(n_resamples=200, undersample=share, resolution=None, rng=1)
         assert ours["statistic"].item() == pytest.approx(theirs["ks_data"], abs=1e-8)
         assert abs(ours["pvalue"].item() - theirs["p_value"]) < 3 * np.hypot(ours["pvalue_error"].item(), theirs["mc_se"])
 
@@ -57,8 +57,8 @@ def test_distance_looks_at_both_sides_of_a_step():
 
 
 def test_mixtures_pass_and_others_fail():
-    """Two modes are a mixture, rounded exponential runs are none."""
-    fit = two_modes().perf.goodness_of_fit(n_resamples=60, rng=1)
+    """Two modes are a mixture, rounded exponential runs taken as continuous are none."""
+    fit = two_modes().perf.goodness_of_fit(n_resamples=60, resolution=None, rng=1)
     assert fit["pvalue"].sel(benchmark="modes") > 0.05 > fit["pvalue"].sel(benchmark="skewed")
     assert ((fit["pvalue"] < 0.05) == (fit["statistic"] > fit["critical_value"])).all()
     assert fit["n"].values.tolist() == [60, 60]
@@ -98,13 +98,26 @@ def test_a_given_mixture_is_the_one_tested():
 
 
 def test_rounded_data_need_rounded_draws():
-    """Ties make the distance large; against draws rounded likewise it is not."""
+    """Ties make the distance large; against draws rounded likewise, to the step that is given or found, it is not."""
     sample = np.round(np.random.default_rng(4).normal(10, 0.1, 100), 1)
     times = perfarray.from_samples({"rounded": sample}, dim="benchmark")
     fit = times.perf.fit_mixture(n_components=1)
-    without, with_grid = (times.perf.goodness_of_fit(fit, n_resamples=100, rng=1, resolution=step)["pvalue"].item() for step in (None, 0.1))
-    assert without == 0
-    assert with_grid > 0.05
+    without, given, found = (times.perf.goodness_of_fit(fit, n_resamples=100, rng=1, resolution=step) for step in (None, 0.1, "auto"))
+    assert without["pvalue"] == 0
+    assert given["pvalue"] > 0.05
+    assert found["pvalue"].item() == pytest.approx(given["pvalue"].item(), abs=0.02)
+    assert [result["resolution"].item() for result in (without, given, found)] == pytest.approx([0, 0.1, 0.1])
+    assert [result.attrs["resolution"] for result in (without, given, found)] == ["none", 0.1, "auto"]
+
+
+def test_rounding_is_no_reason_to_reject():
+    """Of samples of one mode rounded to half a standard deviation the test rejects about 5 %; taken as continuous, most."""
+    values = 10 + np.round(2 * np.random.default_rng(7).standard_normal((60, 50))) / 2
+    times = xr.DataArray(values, dims=("benchmark", "execution"), coords={"benchmark": np.arange(60)}, name="time")
+    one = times.perf.fit_mixture(n_components=1)
+    found, continuous = (times.perf.goodness_of_fit(one, n_resamples=39, rng=1, resolution=step)["pvalue"] for step in ("auto", None))
+    assert (found < 0.05).mean() < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 60)
+    assert (continuous < 0.05).mean() > 0.6
 
 
 def test_a_constant_sample_has_no_test():

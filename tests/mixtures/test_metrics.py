@@ -83,7 +83,6 @@ def test_mixtures_are_what_method_mixture_fits(fitted):
         given = function(mixtures, **keywords, n_resamples=0)
         from_times = function(fitted, **keywords, method="mixture", n_resamples=0)
         assert_allclose(given["estimate"].transpose(*from_times["estimate"].dims), from_times["estimate"])
-    assert_allclose(perfarray.variability_level(mixtures)["estimate"], fitted.perf.variability_level()["estimate"])
     other = perfarray.prob_faster(mixtures.sel(version="b"), mixtures.sel(version="a"), n_resamples=0)
     assert_allclose(other["estimate"], perfarray.prob_faster(mixtures, "a", n_resamples=0)["estimate"].sel(version="b"))
 
@@ -122,26 +121,6 @@ def test_fitted_limits(fitted):
     assert (found["estimate"] < found["upper"]).all()
     given = perfarray.prob_faster(one.perf.fit_mixture(), "a", n_resamples=19, confidence_level=0.9, rng=1)
     assert_allclose(given["lower"], found["lower"])
-
-
-def test_modes_by_level():
-    """Modes between executions are found there and not inside them, and the other way round."""
-    rng = np.random.default_rng(1)
-    between = rng.choice([1.0, 1.5], (30, 1)) + rng.normal(0, 0.02, (30, 20))
-    inside = 1.0 + rng.choice([0.0, 0.5], (30, 20)) + rng.normal(0, 0.09, (30, 20))
-    array = xr.DataArray([between, inside], dims=("benchmark", "execution", "iteration"), coords={"benchmark": ["between", "inside"]})
-    found = perfarray.variability_level(array, by_level=True)
-    assert found["estimate"].sel(benchmark="between").values.tolist() == [2, 1]
-    assert found["estimate"].sel(benchmark="inside", level="iteration") > 1
-    assert found["estimate"].sel(benchmark="inside", level="execution") == 1
-    assert found["n"].sel(benchmark="inside").values.tolist() == [30, 600]
-
-
-def test_one_repetition_has_no_level_of_its_own():
-    """A single iteration per execution shows no modes inside executions."""
-    array = xr.DataArray(np.random.default_rng(1).normal(1, 0.1, (30, 1)), dims=("execution", "iteration"))
-    found = perfarray.variability_level(array, by_level=True)
-    assert np.isnan(found["estimate"].sel(level="iteration"))
 
 
 def test_metrics_side_by_side(fitted):
@@ -205,8 +184,6 @@ def test_wrong_kinds(times):
         times.sel(version=["new"]).perf.prob_fastest(dim="version")
     with pytest.raises(ValueError, match="not one of the levels"):
         times.perf.prob_fastest(dim="execution")
-    with pytest.raises(ValueError, match="by_level=True fits every level"):
-        perfarray.variability_level(mixtures, by_level=True)
 
 
 def test_selecting_or_reordering_changes_no_seeded_number():

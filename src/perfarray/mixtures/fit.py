@@ -24,6 +24,9 @@ from perfarray.timings.validation import check_choice, check_count, check_number
 
 MODELS = (EQUAL, UNEQUAL)
 
+FEW_RUNS = 50
+"""Runs from which on samples of one normal mode show several modes in at most 5 %."""
+
 
 def fit_mixture(
     times: Data,

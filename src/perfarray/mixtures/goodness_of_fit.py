@@ -10,7 +10,7 @@ import xarray as xr
 
 from perfarray.mixtures.fit import check_positive, request_of
 from perfarray.mixtures.model import COMPONENT, PARAMETERS, parameters
-from perfarray.mixtures.numerics.fit import STOPPED, FitRequest, weighted_samples
+from perfarray.mixtures.numerics.fit import AUTO, STOPPED, FitRequest, weighted_samples
 from perfarray.mixtures.numerics.goodness_of_fit import Calibration, calibrated_fit, fitted
 from perfarray.mixtures.numerics.normal import Mixture
 from perfarray.mixtures.numerics.scale import Scaled
@@ -34,7 +34,7 @@ def goodness_of_fit(
     *,
     n_resamples: int = 200,
     undersample: float = 1.0,
-    resolution: float | None = None,
+    resolution: float | str | None = AUTO,
     rng: Rng = None,
     alpha: float = 0.05,
     tolerance: float | None = STOPPED,
@@ -59,9 +59,10 @@ def goodness_of_fit(
     undersample : float
         Their size as a share of the data's. The paper advises 0.9 for some hundreds of runs, where the test rejects a little too often,
         and 1 for few.
-    resolution : float, optional
-        What the data are rounded to, in their units: drawn values are rounded likewise. Without it the test rejects rounded data too
-        often, since they have ties and what is drawn has none.
+    resolution : {"auto"}, float or None
+        What the data are rounded to, in their units: drawn values are rounded likewise, since rounded data have ties and the test would
+        reject them for that. "auto" finds it, cell by cell: the step of which all differences are multiples, where that is at least
+        0.1 % of the standard deviation. None takes the data as continuous.
     alpha : float
         The risk that the critical value belongs to.
     tolerance : float, optional
@@ -76,8 +77,9 @@ def goodness_of_fit(
     -------
     Dataset
         For each cell, without a unit: `statistic` (the distance), `critical_value` (of the distances drawn, the one numbered N (1 - alpha),
-        cut to a whole number), `pvalue`, `pvalue_error` (its Monte Carlo standard error) and `n` (runs). Constant samples and those without
-        a mixture have no test: NaN.
+        cut to a whole number), `pvalue`, `pvalue_error` (its Monte Carlo standard error) and `n` (runs); and in the units of the data
+        `resolution`, what drawn values were rounded to, 0 where they were not. Constant samples and those without a mixture have no
+        test: NaN.
 
     Raises
     ------
@@ -114,7 +116,7 @@ def goodness_of_fit(
     calibration = Calibration(
         n_resamples=check_count(n_resamples, "n_resamples", 2),
         undersample=share,
-        resolution=None if resolution is None else check_positive(resolution, "resolution"),
+        resolution=resolution if resolution is None or resolution == AUTO else _check_step(resolution),
         alpha=check_share(alpha, "alpha", example="0.05"),
         key=key_of(rng),
     )
@@ -129,7 +131,7 @@ def goodness_of_fit(
     kernel = partial(_test_cells, levels=len(data.levels), place=place, request=request, calibration=calibration, after_each=after_each)
     core = [data.levels, (), *([*[(COMPONENT,)] * 3, ()] if given else [])]
     attrs = describe_value(data, place) | {"result": "goodness_of_fit"} | _describe(request, calibration)
-    result = apply(kernel, *arrays, core=core, outputs=_outputs(calibration.alpha), attrs=attrs)
+    result = apply(kernel, *arrays, core=core, outputs=_outputs(calibration.alpha, data.units), attrs=attrs)
     if bar is not None:
         bar.close()
     return noted(result, *data.notes, checks=("goodness_of_fit",))
@@ -154,10 +156,11 @@ def _test_cells(
     return tuple(part.reshape(batch) for part in (*found, n))
 
 
-def _outputs(alpha: float) -> dict[str, Output]:
+def _outputs(alpha: float, units: str) -> dict[str, Output]:
     """Return the variables of the result."""
     distances = outputs(statistic="Kolmogorov-Smirnov distance", critical_value=f"critical value at {alpha:.3g}")
-    return distances | outputs(pvalue="", pvalue_error="Monte Carlo standard error of the p-value", n="runs")
+    tested = outputs(pvalue="", pvalue_error="Monte Carlo standard error of the p-value")
+    return distances | tested | outputs(units, resolution="what drawn values were rounded to, 0 where they were not") | outputs(n="runs")
 
 
 def _describe(request: FitRequest, calibration: Calibration) -> dict[str, Hashable]:
@@ -168,9 +171,14 @@ def _describe(request: FitRequest, calibration: Calibration) -> dict[str, Hashab
         "undersample": calibration.undersample,
         "engine": request.engine,
     }
-    attrs |= {"resolution": calibration.resolution} if calibration.resolution is not None else {}
+    attrs |= {"resolution": "none" if calibration.resolution is None else calibration.resolution}
     attrs |= {"tolerance": request.tolerance} if request.tolerance is not None else {}
     return attrs | describe_key(calibration.key)
+
+
+def _check_step(resolution: Any) -> float:
+    """Return what values are rounded to."""
+    return check_positive(resolution, "resolution", f"a positive number, {AUTO!r} or None")
 
 
 def _progress_bar(cells: int) -> Any:

@@ -122,4 +122,4 @@ def test_modes_and_their_stability():
     limits, stable = resampled_modes(fitted(runs), np.arange(1), DRAWING)
     assert (limits.estimate[0], limits.lower[0]) == (2.0, 2.0)
     assert 0.7 < stable[0] < 1.0
-    assert_array_equal(number_of_modes(np.stack([np.ones((5, 1)), np.full((5, 1), np.nan)])), [1.0, np.nan])
+    assert_array_equal(number_of_modes(fitted(np.stack([np.ones((5, 1)), np.full((5, 1), np.nan)])).own), [1.0, np.nan])

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perfarray.mixtures.numerics.fit import FitRequest
+from perfarray.mixtures.numerics.fit import AUTO, FitRequest
+from perfarray.mixtures.numerics.grid import steps_of
 from perfarray.mixtures.numerics.normal import Mixture, distribution, draw
 from perfarray.mixtures.numerics.scale import Scaled, fit_on_scale, off_scale, on_scale
 from perfarray.numerics.random import SAMPLES, Streams
@@ -24,8 +25,8 @@ class Calibration(NamedTuple):
         Samples drawn from the mixture of every sample.
     undersample : float
         Their size as a share of the sample's.
-    resolution : float or None
-        What drawn values are rounded to.
+    resolution : float, "auto" or None
+        What drawn values are rounded to; "auto": the step of the sample, where it has one.
     alpha : float
         The risk the critical value belongs to.
     key : tuple of two int
@@ -34,18 +35,26 @@ class Calibration(NamedTuple):
 
     n_resamples: int
     undersample: float
-    resolution: float | None
+    resolution: float | str | None
     alpha: float
     key: tuple[int, int]
 
 
 class Fitness(NamedTuple):
-    """Distance, critical value, p-value and the Monte Carlo error of p, for every cell."""
+    """Distance, critical value, p-value, its Monte Carlo error, and the step drawn values were rounded to (0: none), for every cell."""
 
     statistic: Floats
     critical_value: Floats
     pvalue: Floats
     pvalue_error: Floats
+    resolution: Floats
+
+
+class Grid(NamedTuple):
+    """What the values of a sample are multiples of (0: nothing), and one of them."""
+
+    step: float
+    first: float
 
 
 def ks_distance(values: Floats, weights: Floats | None, mixture: Mixture) -> Floats:
@@ -113,14 +122,16 @@ def calibrated_fit(
     """
     observed, mixture = _distances(values, weights, own), own.mixture
     n = (~np.isnan(values)).sum(axis=-1)
-    found = Fitness(observed, *(np.full(len(values), np.nan) for _ in range(3)))
+    critical_value, pvalue, pvalue_error = (np.full(len(values), np.nan) for _ in range(3))
+    found = Fitness(observed, critical_value, pvalue, pvalue_error, _steps(values, calibration.resolution))
+    first = np.where(n > 0, np.nanmin(values, axis=-1, initial=np.inf), 0.0) if calibration.resolution == AUTO else np.zeros(len(values))
     testable = (mixture.deviations > 0).any(axis=-1) & (n > 0)
     streams, number = Streams(calibration.key), calibration.n_resamples
     for row in range(len(values)):
         if testable[row]:
             drawn_from = Scaled(Mixture(*(part[row] for part in mixture)), own.log[row])
             generator = streams.generator(int(cells[row]), SAMPLES)
-            blocks = _samples(drawn_from, int(n[row]), calibration, generator)
+            blocks = _samples(drawn_from, int(n[row]), calibration, Grid(found.resolution[row], first[row]), generator)
             drawn = np.concatenate([_distances(block, None, fitted(block, None, request)) for block in blocks])
             found.critical_value[row] = np.sort(drawn)[critical_place(number, calibration.alpha)]
             exceed = float((drawn > observed[row]).sum())
@@ -138,16 +149,21 @@ def critical_place(number: int, alpha: float) -> int:
     return max(0, int(np.floor(number * (1 - alpha) + 1e-9)) - 1)
 
 
-def _samples(own: Scaled, n: int, calibration: Calibration, generator: np.random.Generator) -> Iterator[Floats]:
+def _samples(own: Scaled, n: int, calibration: Calibration, grid: Grid, generator: np.random.Generator) -> Iterator[Floats]:
     """Draw samples, a block at a time, and round them to the grid of the data; what needs a logarithm does not become 0."""
-    size, resolution = max(1, int(np.floor(calibration.undersample * n + 0.5))), calibration.resolution
+    size = max(1, int(np.floor(calibration.undersample * n + 0.5)))
     step = max(1, VALUES // size)
     for start in range(0, calibration.n_resamples, step):
         values = off_scale(draw(own.mixture, (min(step, calibration.n_resamples - start), size), generator), own.log)
-        if resolution is not None:
-            values = np.round(values / resolution) * resolution
-            values = np.where(own.log, np.maximum(values, resolution), values)
+        if grid.step > 0:
+            values = grid.first + np.round((values - grid.first) / grid.step) * grid.step
+            values = np.where(own.log, np.maximum(values, grid.step), values)
         yield values
+
+
+def _steps(values: Floats, resolution: float | str | None) -> Floats:
+    """Return what samples were rounded to, 0 where that is nothing."""
+    return np.nan_to_num(steps_of(values)) if resolution == AUTO else np.full(len(values), float(resolution or 0.0))
 
 
 def _distances(values: Floats, weights: Floats | None, own: Scaled) -> Floats:

@@ -7,6 +7,7 @@ import numpy as np
 
 from perfarray.mixtures.numerics import empirical, parametric
 from perfarray.mixtures.numerics.empirical import Drawing, Limits
+from perfarray.mixtures.numerics.valleys import SupportTest, supported_modes
 from perfarray.numerics.levels import mean_of_measured, unit_means, values_by_unit
 from perfarray.numerics.types import Floats, Integers
 
@@ -103,15 +104,20 @@ def probabilities_fastest(values: Floats, cells: Integers, *, comparison: Compar
     return *found, tied, np.stack(comparison.units(systems, cells), axis=-1)
 
 
-def numbers_of_modes(values: Floats, cells: Integers, *, comparison: Comparison) -> tuple[Floats, ...]:
-    """Return the number of modes with limits, the share of refitted samples that agree with it, and the units."""
+def numbers_of_modes(values: Floats, cells: Integers, *, comparison: Comparison, testing: SupportTest) -> tuple[Floats, ...]:
+    """Return the number of modes with limits, the share of refitted samples that agree with it, what the runs support, and the units."""
     systems = comparison.systems(values)
     found, stability = parametric.resampled_modes(systems[0], cells, comparison.drawing)
-    return *found, stability, *comparison.units(systems, cells)
+    runs = systems[0].runs
+    tested = _untested(found.estimate) if runs is None else _supported(runs, found.estimate, cells, testing)
+    return *found, stability, *tested, *comparison.units(systems, cells)
 
 
-def numbers_of_modes_by_level(values: Floats, *, levels: int) -> tuple[Floats, Floats]:
-    """Return the number of modes of the means of every level, centred on the mean they lie inside, and how many these are, (..., level)."""
+def numbers_of_modes_by_level(values: Floats, cells: Integers, *, levels: int, testing: SupportTest) -> tuple[Floats, ...]:
+    """Return the number of modes of the means of every level, centred on the mean they lie inside, what these support, and their number.
+
+    All have the shape (..., level).
+    """
     found = []
     for place in range(levels):
         means = unit_means(values, levels - place)
@@ -119,6 +125,26 @@ def numbers_of_modes_by_level(values: Floats, *, levels: int) -> tuple[Floats, F
             alone = (~np.isnan(means)).sum(axis=-1, keepdims=True) < 2
             means = np.where(alone, np.nan, means - mean_of_measured(means)[..., None])
         by_unit = means.reshape(*values.shape[: values.ndim - levels + 1], -1)
-        found.append((parametric.number_of_modes(by_unit), (~np.isnan(by_unit)).sum(axis=(-2, -1)).astype(float)))
-    modes, n = (np.stack(part, axis=-1) for part in zip(*found, strict=True))
-    return modes, n
+        number = parametric.number_of_modes(parametric.fitted(by_unit).own)
+        inside = means.reshape(*values.shape[: values.ndim - levels], -1, means.shape[-1] if place else 1)
+        tested = _supported(inside, number, cells, testing, centred=place > 0)
+        found.append((number, *tested, (~np.isnan(by_unit)).sum(axis=(-2, -1)).astype(float)))
+    return tuple(np.stack(part, axis=-1) for part in zip(*found, strict=True))
+
+
+def _supported(
+    runs: Floats, number: Floats, cells: Integers, testing: SupportTest, *, centred: bool = False
+) -> tuple[Floats, Floats, Floats]:
+    """Return whether the runs (..., units, runs) support a number of modes, how many they do support, and p of as many against fewer."""
+    if not testing.n_resamples:
+        return _untested(number)
+    keys = np.broadcast_to(cells, number.shape).ravel()
+    found = supported_modes(runs.reshape(-1, *runs.shape[-2:]), number.ravel(), keys, testing, centred=centred)
+    supported, pvalue = (part.reshape(number.shape) for part in found)
+    return supported == number, supported, pvalue
+
+
+def _untested(number: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return what is known without a test: one mode is one."""
+    one = number == 1
+    return one, np.where(one, 1.0, np.nan), np.full(number.shape, np.nan)

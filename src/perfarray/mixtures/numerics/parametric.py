@@ -239,13 +239,8 @@ def beside(mixtures: Sequence[Mixture]) -> Mixture:
     return Mixture(*parts)
 
 
-def number_of_modes(runs: Floats) -> Floats:
-    """Fit runs of shape (..., units, runs), and count the modes of the densities; NaN without runs."""
-    return _count(_plain(_fit(runs)))
-
-
-def _count(own: Scaled) -> Floats:
-    """Count modes; NaN where no component is present."""
+def number_of_modes(own: Scaled) -> Floats:
+    """Count the modes of mixtures (..., component); NaN where no component is present."""
     known = (own.mixture.weights > 0).any(axis=-1)
     found = np.full(known.shape, np.nan)
     found[known] = (~np.isnan(modes(Scaled(Mixture(*(part[known] for part in own.mixture)), own.log[known])))).sum(axis=-1)
@@ -280,7 +275,7 @@ def resampled(
 
 def resampled_modes(system: System, cells: Integers, drawing: Drawing) -> tuple[Limits, Floats]:
     """Count the modes of mixtures; return the count with percentile limits, and the share of refitted samples that agree with it."""
-    replicates = _replicates([system], cells, lambda own: _count(own[0]), drawing)
+    replicates = _replicates([system], cells, lambda own: number_of_modes(own[0]), drawing)
     drawn = replicates[..., 1:]
     stable = (drawn == replicates[..., :1]).mean(axis=-1) if drawing.n_resamples else np.full(cells.shape, np.nan)
     stable = np.where(np.isnan(drawn).any(axis=-1), np.nan, stable)

@@ -1,0 +1,57 @@
+"""How deep valleys are."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from perfarray.mixtures.numerics.valleys import SupportTest, deepest_valley, supported_modes
+
+
+def by_definition(sample):
+    """Look at every valley, with every region on each of its sides, as the text says."""
+    n, found = len(sample), []
+
+    def side(edge, width, inside, beyond):
+        depths = []
+        for far in range(2, len(beyond) + 1):
+            together, expected = inside + far, width / (width + abs(beyond[far - 1] - edge))
+            share = inside / together
+            terms = [(share, expected), (1 - share, 1 - expected)]
+            distance = sum(p * np.log(p / q) for p, q in terms if p > 0) if expected > share else 0.0
+            depths.append(np.sqrt(2 * together * distance) - np.sqrt(2 * np.log(np.e * n / together)))
+        return max(depths, default=-np.inf)
+
+    for low in range(n - 1):
+        for high in range(low + 1, n):
+            width, inside = sample[high] - sample[low], high - low - 1
+            right = side(sample[high], width, inside, sample[high + 1 :])
+            left = side(sample[low], width, inside, sample[:low][::-1])
+            found.append((min(right, left), 0.5 * (sample[low] + sample[high])))
+    return max(found)
+
+
+@pytest.mark.parametrize("n", [6, 7])
+def test_every_valley_is_looked_at(n):
+    """In small samples all lengths are: depth and place are those of the definition."""
+    samples = np.sort(np.random.default_rng(n).standard_normal((50, n)), axis=-1)
+    depth, middle = deepest_valley(samples, n)
+    assert_allclose(np.stack([depth, middle], axis=-1), [by_definition(sample) for sample in samples], rtol=1e-12)
+
+
+def test_depth_has_no_unit_and_no_side():
+    """It is the same for values turned, moved and scaled; fewer than six have no valley."""
+    sample = np.sort(np.random.default_rng(1).standard_normal((1, 40)), axis=-1)
+    depth, middle = deepest_valley(sample, 40)
+    assert_allclose(deepest_valley(7 - 3 * sample[:, ::-1], 40), [depth, 7 - 3 * middle])
+    assert deepest_valley(sample[:, :5], 5)[0] == -np.inf
+
+
+@pytest.mark.parametrize("n", [8, 30])
+def test_one_mode_is_rejected_as_often_as_asked(n):
+    """Of samples of one mode, normal or skewed, a share of a has p up to a, within three standard errors."""
+    rng = np.random.default_rng(n)
+    for runs in (rng.standard_normal((300, n, 1)), rng.lognormal(0, 0.5, (300, n, 1))):
+        found = supported_modes(runs, np.full(300, 2.0), np.arange(300), SupportTest(99, 0.05, (1, 2)))
+        for level in (0.05, 0.2):
+            assert abs((found.pvalue <= level).mean() - level) < 3 * np.sqrt(level * (1 - level) / 300)
+            assert ((found.pvalue <= 0.05) == (found.n_supported == 2)).all()
