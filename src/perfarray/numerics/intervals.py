@@ -162,12 +162,16 @@ def ratio_df(ratio: Ratio, rule: str) -> Floats:
     elif ratio.paired or rule == "conservative":
         df = ratio.n - 1
     else:
-        scaled = ratio.estimate**2 * old.variance
-        total = new.variance + scaled
-        with np.errstate(divide="ignore", invalid="ignore"):
-            df = total**2 / (new.variance**2 / (new.n - 1) + scaled**2 / (old.n - 1))
-        df = np.where(total == 0, new.n + old.n - 2, df)
+        df = welch_df(new.variance, ratio.estimate**2 * old.variance, new.n - 1, old.n - 1)
     return np.where(enough, df, np.nan)
+
+
+def welch_df(one: Floats, two: Floats, df_one: Floats, df_two: Floats) -> Floats:
+    """Return Welch and Satterthwaite's degrees of freedom of the sum of two variances with their own."""
+    total = one + two
+    with np.errstate(divide="ignore", invalid="ignore"):
+        df = total**2 / (one**2 / df_one + two**2 / df_two)
+    return np.where(total == 0, df_one + df_two, df)
 
 
 def ratio_limits(ratio: Ratio, df: Floats, confidence_level: float | Floats, method: str, positive: Mask | bool = False) -> RatioSet:

@@ -12,8 +12,9 @@ from perfarray.numerics.intervals import (
     ratio_statistic,
     t_probability,
     t_quantile,
+    welch_df,
 )
-from perfarray.numerics.levels import UnitSummary, summarise_units
+from perfarray.numerics.levels import summarise_units
 from perfarray.numerics.types import Floats, Mask
 from perfarray.numerics.verdicts import Comparison, Evidence, Known, Rules, SuiteRatio, Tests, judge
 
@@ -89,7 +90,7 @@ def _joint(new: Floats, old: Floats, ratio: Ratio, matched: Mask, rules: Rules) 
     if rules.paired:
         return _paired_independent(new, old, ratio, matched)
     a, b = (summarise_units(side) for side in sides)
-    return a.mean - b.mean, a.variance + b.variance, _welch(a, b), np.minimum(a.n, b.n)
+    return a.mean - b.mean, a.variance + b.variance, welch_df(a.variance, b.variance, a.n - 1, b.n - 1), np.minimum(a.n, b.n)
 
 
 def _log_scores(units: Floats, matched: Mask) -> Floats:
@@ -113,11 +114,3 @@ def _paired_independent(new: Floats, old: Floats, ratio: Ratio, matched: Mask) -
         df = np.where(total == 0, np.where(matched, pairs.n - 1, 0.0).sum(axis=-1), df)
     n = np.where(matched, pairs.n, np.inf).min(axis=-1, initial=np.inf)
     return log, total / np.maximum(count, 1) ** 2, df, np.where(np.isinf(n), 0.0, n)
-
-
-def _welch(a: UnitSummary, b: UnitSummary) -> Floats:
-    """Return Welch and Satterthwaite's df of a difference of two means."""
-    total = a.variance + b.variance
-    with np.errstate(divide="ignore", invalid="ignore"):
-        df = total**2 / (a.variance**2 / (a.n - 1) + b.variance**2 / (b.n - 1))
-    return np.where(total == 0, a.n + b.n - 2, df)
