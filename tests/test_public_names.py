@@ -118,6 +118,31 @@ def test_ipython_completes_names_and_arguments(text, wanted):
         assert wanted in {one.text for one in found}
 
 
+def public_functions():
+    """Return the public functions, and the methods of the public classes, by name."""
+    found = {}
+    for name in perfarray.__all__:
+        public = getattr(perfarray, name)
+        if inspect.isfunction(public):
+            found[name] = public
+        elif inspect.isclass(public):
+            own = {f"{name}.{key}": value for key, value in vars(public).items() if not key.startswith("_")}
+            found |= {key: getattr(value, "__func__", value) for key, value in own.items() if inspect.isroutine(value)}
+    return found
+
+
+@pytest.mark.parametrize("name", public_functions())
+def test_every_argument_is_described(name):
+    """The section Parameters names the arguments of the signature, all of them and no other, and Returns is there."""
+    function = public_functions()[name]
+    docstring = inspect.cleandoc(function.__doc__)
+    section = re.search(r"^Parameters\n-+\n(.*?)(?=\n\n[A-Z][a-z]+\n-|\Z)", docstring, re.M | re.S)
+    heads = [line.partition(" : ")[0] for line in (section[1] if section else "").split("\n") if line and not line.startswith(" ")]
+    described = [argument.strip().lstrip("*") for head in heads for argument in head.split(",")]
+    assert sorted(described) == sorted(set(inspect.signature(function).parameters) - {"self", "cls"})
+    assert "\nReturns\n---" in docstring
+
+
 def test_arguments_after_the_data_are_keywords():
     """Nothing is positional but the data, the baseline, a level, a mixture, a number of iterations or clusters."""
     positional = {"baseline", "level", "mixture", "n", "n_clusters"}

@@ -51,6 +51,8 @@ def mean_interval(
         For the bootstrap, the levels drawn with replacement: the outermost (None), every one, those named; "flat" ignores the nest.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
         Bootstrap replicates, and their seed or the `rng_key` of an earlier result. Without effect on methods that draw nothing.
+    censored : {"bound", "drop"}
+        Runs stopped at a limit count as at least that, and only what stays true is answered; or they are left out, as for `compare`.
 
     Returns
     -------
@@ -155,6 +157,8 @@ def ratio_interval(
     paired : str, optional
         The outermost level, when its units match between the two systems (the same sessions, the same build slots). Units measured on
         one side only are left out.
+    censored : {"bound", "drop"}
+        Runs stopped at a limit count as at least that, and only what stays true is answered; or they are left out, as for `compare`.
 
     Returns
     -------
