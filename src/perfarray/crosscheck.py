@@ -54,6 +54,7 @@ class Request:
     levels: tuple[str, ...]
     across: str
     shared: tuple[str, ...]
+    asked: str | tuple[str, ...] | None
     paired: str | None
     threshold: float
     confidence_level: float
@@ -78,7 +79,7 @@ class Request:
     @property
     def units(self) -> dict[str, Any]:
         """Keywords of the methods that know shared and paired units."""
-        return {"levels": self.levels, "shared": self.shared, "paired": self.paired}
+        return {"levels": self.levels, "shared": self.shared or self.asked, "paired": self.paired}
 
     @property
     def drawing(self) -> dict[str, Any]:
@@ -178,19 +179,21 @@ def agreement(
         levels=pair.candidate.levels,
         across=across,
         shared=pair.shared,
+        asked=shared,
         paired=paired,
         threshold=threshold,
         confidence_level=check_confidence_level(confidence_level),
         n_resamples=check_count(n_resamples, "n_resamples", 2),
         rng=rng,
     )
-    with collecting():  # what a method has to say stands in its remark, or is said once below
+    with collecting() as gathered:  # what a method has to say stands in its remark, or is said once below
         result = _side_by_side({method.name: _answers(method, request) for method in METHODS})
     attrs = pair.describe() | {"result": "agreement", "across": across, "confidence_level": request.confidence_level}
     attrs |= {"benchmarks": f"shared: {' '.join(request.shared)}" if request.joint else "independent (assumed)"}
     result = result.assign_attrs(attrs | {"threshold": threshold})
     suites = name_suites(result, pair.candidate, _counted(request), across) if across in result.dims else None
-    return noted(result, *pair.notes, pair.candidate.selected, suites)
+    together = [note for note in gathered if note.code == "move_together"][:1]
+    return noted(result, *pair.notes, pair.candidate.selected, suites, *together)
 
 
 def _counted(request: Request) -> xr.DataArray:
@@ -206,7 +209,7 @@ def _by_ratio(method: str) -> Callable[[Request], tuple[xr.Dataset, xr.Dataset]]
         options |= request.units | (request.drawing if method == "studentized" else {})
         found = compare(request.times, request.baseline, method=method, **options)
         single = found[["estimate", "lower", "upper", "pvalue", "verdict"]]
-        suite = xr.Dataset({name: found[f"suite_{name}"] for name in ("estimate", "lower", "upper", "verdict")})
+        suite = xr.Dataset({name: found[f"suite_{name}"] for name in ("estimate", "lower", "upper", "pvalue", "verdict")})
         return _with_limits(single, TOO_FEW), _with_limits(suite, TOO_FEW)
 
     return answer

@@ -438,7 +438,7 @@ def test_a_reader_who_leaves_does_not_change_the_exit_code(tmp_path):
     """`perfarray compare ... | head -1` is not slower for it."""
     path = write(tmp_path / "a.csv", {f"benchmark{i}": OLD for i in range(2000)})
     code = "from perfarray.cli.app import main; main()"
-    command = [sys.executable, "-c", code, "compare", str(path), str(path)]
+    command = [sys.executable, "-c", code, "compare", str(path), str(path), "--shared", "execution"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         process.stdout.readline()
         process.stdout.close()

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
+from scipy import stats
 
 import perfarray
 
@@ -47,14 +48,26 @@ def test_one_cell_is_what_the_function_gives_alone(suite):
     np.testing.assert_allclose(found["lower"], interval["lower"])
 
 
-def test_without_benchmarks_the_suite_is_the_one():
-    """No dim to average over: the same estimate, by the log-scale interval."""
-    times = perfarray.from_samples({"old": [1.0, 1.1, 0.9, 1.0], "new": [0.5, 0.55, 0.45, 0.5]})
-    found = times.perf.compare("old")
-    assert found["estimate"].dims == ("version",)
-    np.testing.assert_allclose(found["suite_estimate"], found["estimate"])
-    log = times.perf.ratio_interval("old", method="log_delta")
-    np.testing.assert_allclose(found["suite_lower"], log["lower"], rtol=1e-9)
+@pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
+@pytest.mark.parametrize("method", ["fieller", "delta", "studentized", "bca"])
+@pytest.mark.parametrize("options", [{}, {"correction": "holm"}, {"paired": "execution"}, {"shared": "execution"}])
+def test_one_benchmark_is_its_own_suite(method, options):
+    """Row and suite row are one interval, p and verdict: without benchmarks, and in a suite of which one was measured on both sides."""
+    noise = np.random.default_rng(3).normal(1, 0.2, (40, 3, 2, 4))
+    coords = {"version": ["old", "new"]}
+    many = xr.DataArray(np.abs(noise), dims=("case", "benchmark", "version", "execution"), coords=coords, name="time")
+    many = many.where((many["benchmark"] == 1) | (many["version"] == "old"))
+    alone = many.isel(benchmark=1)
+    for times in (many, alone):
+        found = times.perf.compare("old", method=method, n_resamples=99, rng=1, **options).squeeze("version")
+        row = found.isel(benchmark=1) if "benchmark" in found.dims else found
+        plain = alone.perf.compare("old", method=method, n_resamples=99, rng=1, **(options | {"correction": None})).squeeze("version")
+        for name in ("estimate", "df", "n", "pvalue"):
+            np.testing.assert_array_equal(row[f"suite_{name}"], row[name])
+        if "benchmark" not in times.dims:
+            for name in ("lower", "upper", "kind", "verdict"):
+                np.testing.assert_array_equal(row[f"suite_{name}"], plain[name])
+        assert (row["suite_benchmarks"] == 1).all()
 
 
 def test_across_another_dim(suite):
@@ -64,13 +77,53 @@ def test_across_another_dim(suite):
     assert (found["suite_benchmarks"] == 2).all()
 
 
-def test_correction_s_family_is_the_benchmarks_of_one_candidate(suite):
-    """Comparing fewer versions or machines does not change a corrected p-value."""
-    found = suite.perf.compare("v1", correction="holm")
-    alone = suite.sel(version=["v1", "v2"], machine=["m2"]).perf.compare("v1", correction="holm")
-    np.testing.assert_allclose(found["pvalue_adjusted"].sel(version=["v2"], machine=["m2"]), alone["pvalue_adjusted"])
-    assert found.attrs["correction"] == "holm"
-    np.testing.assert_allclose(found["interval_level"], 1 - 0.05 / 3)
+@pytest.mark.parametrize("correction", ["holm", "bh"])
+@pytest.mark.parametrize("family", [None, "benchmark", ("benchmark", "machine"), ("version", "machine")])
+def test_a_family_is_what_is_corrected_together(suite, correction, family):
+    """Every verdict of the call, or those along the dims named: the p-values of statsmodels for each family, intervals at their levels."""
+    from statsmodels.stats.multitest import multipletests
+
+    found = suite.isel(execution=slice(0, 3)).perf.compare("v1", threshold=0.01, correction=correction, family=family)
+    dims = found["pvalue"].dims
+    together = dims if family is None else (family,) if isinstance(family, str) else family
+    apart = [dim for dim in dims if dim not in together]
+    cells = found.stack(cell=apart, create_index=False) if apart else found.expand_dims("cell")
+    name = {"holm": "holm", "bh": "fdr_bh"}[correction]
+    for raw, adjusted in (("pvalue", "pvalue_adjusted"), ("pvalue_equivalent", "pvalue_equivalent_adjusted")):
+        for i in range(cells.sizes["cell"]):
+            one = cells.isel(cell=i)
+            expected = multipletests(one[raw].values.ravel(), method=name)[1]
+            np.testing.assert_allclose(one[adjusted].values.ravel(), expected, rtol=1e-12)
+            rejected = 1 if correction == "holm" else max((one["pvalue_adjusted"].values <= 0.05).sum(), 1)
+            np.testing.assert_allclose(one["interval_level"], 1 - rejected * 0.05 / one["pvalue"].size)
+    assert found.attrs["family"] == " ".join(sorted(together))
+    sure = found["verdict"].isin(["faster", "slower"])
+    assert (sure == (found["pvalue_adjusted"] <= 0.05)).all()
+    assert ((found["verdict"] == "equivalent") == (found["pvalue_equivalent_adjusted"] <= 0.025) & ~sure).all()
+    plain = suite.isel(execution=slice(0, 3)).perf.compare("v1", threshold=0.01)
+    for name in ("suite_lower", "suite_upper", "suite_pvalue", "suite_verdict"):
+        np.testing.assert_array_equal(found[name], plain[name])
+
+
+def test_a_family_is_made_of_dims_of_the_answer(suite):
+    """Repetitions are none; the message names those there are."""
+    with pytest.raises(ValueError, match=r"family='execution': not among the dims of the verdicts, \('benchmark', 'version', 'machine'\)"):
+        suite.perf.compare("v1", correction="holm", family="execution")
+
+
+def test_pairs_of_a_family_count_once(suite):
+    """Of 3 versions there are 3 pairs, of which each and its reverse has the same corrected p; `family=` may leave pairs apart."""
+    found = suite.isel(execution=slice(0, 4)).perf.pairwise(dim="version", correction="holm")
+    np.testing.assert_allclose(found["interval_level"].where(found["pvalue"].notnull()).max(), 1 - 0.05 / (3 * 3 * 2))
+    for name in ("pvalue", "pvalue_adjusted"):
+        mirrored = found[name].values.swapaxes(found[name].dims.index("version"), found[name].dims.index("baseline"))
+        np.testing.assert_allclose(found[name].values, mirrored, rtol=1e-9)
+    apart = suite.isel(execution=slice(0, 4)).perf.pairwise(dim="version", correction="holm", family=("benchmark", "machine"))
+    alone = suite.isel(execution=slice(0, 4)).perf.compare("v1", correction="holm", family=("benchmark", "machine"))
+    np.testing.assert_allclose(apart["pvalue_adjusted"].sel(baseline="v1", version=["v2", "v3"]), alone["pvalue_adjusted"])
+    named = suite.isel(execution=slice(0, 4)).perf.pairwise(dim="version", correction="bh", family=("version", "benchmark", "machine"))
+    every = suite.isel(execution=slice(0, 4)).perf.pairwise(dim="version", correction="bh")
+    np.testing.assert_array_equal(named["pvalue_adjusted"], every["pvalue_adjusted"])
 
 
 def test_pairwise_is_compare_against_every_label(suite):
@@ -143,3 +196,83 @@ def test_single_precision_is_widened_first(chunked):
         xr.testing.assert_identical(found.drop_attrs(), expected.drop_attrs())
         assert (found["upper"] > found["lower"]).all()
     assert ((found["pvalue"] <= 0.05) == (found["verdict"] != "inconclusive")).all()
+
+
+def suite_of_builds(correlation, seed=4, **dims):
+    """Return timings of a suite whose builds move together, without saying that they are shared."""
+    times = perfarray.simulate(
+        sizes={"binary": 6, "execution": 2},
+        variances={"binary": 4e-4, "execution": 1e-6},
+        dims={"benchmark": 12, "version": ["old", "new"], **dims},
+        shared={"binary": correlation},
+        rng=seed,
+    )["time"]
+    return times.drop_attrs().assign_attrs(units="s", better="lower")
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_benchmarks_that_move_together_are_noted(lazy):
+    """The note names `shared=` and the correlation; a declared answer, of either kind, or pairs, have nothing to say."""
+    times = suite_of_builds(0.5)
+    if lazy:
+        pytest.importorskip("dask.array")
+        found = times.chunk(version=1).perf.compare("old").compute()
+    else:
+        with pytest.warns(perfarray.PerfarrayWarning, match="shared='binary'"):
+            found = times.perf.compare("old")
+    (note,) = found.perf.notes()
+    assert note.code == "move_together"
+    assert note.values["correlation"] == pytest.approx(found["suite_correlation"].item())
+    assert 0.0 < note.values["correlation"] < 1.0
+    for options in ({"shared": "binary"}, {"shared": ()}, {"paired": "binary"}):
+        assert not times.perf.compare("old", **options).perf.notes()
+    assert not times.isel(benchmark=slice(0, 1)).perf.compare("old").perf.notes()
+
+
+def test_pairs_and_agreement_note_it_once():
+    """One note for a table of comparisons, and for one under every method."""
+    times = suite_of_builds(0.5)
+    with pytest.warns(perfarray.PerfarrayWarning, match="shared='binary'"):
+        table = times.perf.pairwise(dim="version")
+    with pytest.warns(perfarray.PerfarrayWarning, match="shared='binary'"):
+        side_by_side = times.perf.agreement("old", n_resamples=50, rng=1)
+    for found in (table, side_by_side):
+        assert [note.code for note in found.perf.notes()] == ["move_together"]
+
+
+def test_independent_benchmarks_are_left_in_peace():
+    """In 400 calls of a suite on its own builds, 5 % of notes at most; in one call about 400 suites together too."""
+    times = suite_of_builds(0.0, case=400)
+    pvalue = times.perf.compare("old", shared=())["suite_correlation_pvalue"]
+    assert (pvalue <= 0.05).mean() < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 400)
+    assert pvalue.min() * pvalue.size > 0.05
+
+
+def test_what_one_comparison_says_beside_the_verdict():
+    """Means in the units of the data; the smallest change; whether a slowdown beyond the threshold is ruled out."""
+    new, old = np.array([9.0, 9.2, 8.9, 9.1]), np.array([10.0, 10.3, 9.9, 10.1])
+    times = perfarray.from_samples({"old": old.tolist(), "new": new.tolist()})
+    found = times.perf.compare("old", threshold=0.02).squeeze()
+    assert (found["candidate_mean"].item(), found["baseline_mean"].item()) == pytest.approx((new.mean(), old.mean()), rel=1e-12)
+    assert found["candidate_mean"].attrs["units"] == "s"
+    error = np.hypot(stats.sem(new) / new.mean(), stats.sem(old) / old.mean())
+    quantiles = stats.t.ppf([0.975, 0.8], found["df"].item()).sum()
+    assert found["smallest_change"].item() == pytest.approx(0.02 + quantiles * error)
+    assert found["not_slower"].item()
+    assert found["pvalue_not_slower"].item() <= 0.025
+    slow = xr.concat([times.sel(version=["old"]), times.sel(version=["new"]) * (10 / 9)], "version")
+    slow = slow.assign(time=slow["time"].assign_attrs(units="s", better="lower"))
+    upper = slow.perf.compare("old")["upper"].item()
+    assert slow.perf.compare("old", threshold=upper - 1 + 1e-9)["not_slower"].item()
+    assert not slow.perf.compare("old", threshold=upper - 1 - 1e-9)["not_slower"].item()
+
+
+@pytest.mark.slow
+def test_the_smallest_change_is_seen_with_80_percent_power():
+    """A candidate slower by the mean smallest change is called slower in 76, 77 and 79 % of comparisons at 5, 10 and 30 units a side."""
+    rng, count = np.random.default_rng(3), 10_000
+    for units, expected in ((5, 0.76), (10, 0.775), (30, 0.79)):
+        old, same = (xr.DataArray(rng.normal(1, 0.02, (count, units)), dims=("case", "execution"), attrs={"units": "s"}) for _ in range(2))
+        change = float(same.perf.compare(old)["smallest_change"].mean())
+        power = float((((1 + change) * same).assign_attrs(units="s").perf.compare(old)["verdict"] == "slower").mean())
+        assert power == pytest.approx(expected, abs=4 * np.sqrt(0.8 * 0.2 / count))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import perfarray
 
@@ -109,3 +110,51 @@ def test_holm_keeps_the_family_at_5_percent():
     assert rates[None] > 0.3
     assert rates["holm"] < 0.05 + error_of(0.05, 2000)
     assert rates["bh"] < 0.05 + error_of(0.05, 2000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("correction", ["holm", "bh"])
+def test_equal_versions_compared_pairwise(correction):
+    """Six equal versions: any false verdict in 5 % at most where all pairs are one family, in about 37 % without correction."""
+    count = 1000
+    dims = {"experiment": count, "version": 6}
+    times = perfarray.simulate(sizes={"execution": 8}, variances={"execution": 1e-4}, dims=dims, rng=5)["time"]
+    rates = {}
+    for name in (None, correction):
+        verdict = times.perf.pairwise(dim="version", correction=name, family=("version", "baseline"))["verdict"]
+        rates[name] = float(verdict.isin(["faster", "slower"]).any(("version", "baseline")).mean())
+    assert rates[None] > 0.3
+    assert rates[correction] < 0.05 + error_of(0.05, count)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("correlation", [0.0, 0.3, 0.8])
+def test_a_paired_suite_row_covers_95_percent_whatever_moves_together(correlation):
+    """Thirteen benchmarks in five sessions: 95 % with effects of the sessions that the benchmarks share, or do not."""
+    rng, count = np.random.default_rng(7), 3000
+    session = 0.03 * rng.normal(size=(count, 13, 5))
+    sides = []
+    for _ in range(2):
+        common, own = rng.normal(size=(count, 1, 5)), rng.normal(size=(count, 13, 5))
+        values = 1 + session + 0.02 * (np.sqrt(correlation) * common + np.sqrt(1 - correlation) * own)
+        sides.append(xr.DataArray(values, dims=("case", "benchmark", "session"), attrs={"units": "s"}))
+    found = sides[0].perf.compare(sides[1], paired="session")
+    covered = float(((found["suite_lower"] <= 1) & (found["suite_upper"] >= 1)).mean())
+    assert abs(covered - 0.95) < error_of(0.95, count)
+
+
+@pytest.mark.slow
+def test_verdicts_of_positive_data_are_given_wherever_p_allows():
+    """Three runs a side, coefficient of variation 0.5, three times as long: a verdict in 37 % of comparisons, wherever p <= 0.05."""
+    rng, count = np.random.default_rng(8), 10_000
+    spread = np.sqrt(np.log(1.25))
+    new, old = (
+        xr.DataArray(mean * np.exp(spread * rng.normal(size=(count, 3))), dims=("case", "execution"), attrs={"units": "s"})
+        for mean in (3.0, 1.0)
+    )
+    found = new.perf.compare(old)
+    sure = found["verdict"].isin(["faster", "slower"])
+    assert (sure == (found["pvalue"] <= 0.05)).all()
+    assert abs(float(sure.mean()) - 0.371) < error_of(0.371, count)
+    assert (found["kind"] == "at_least").any()
+    assert (found["lower"].where(found["kind"] != "unbounded") >= 0).sum() == (found["kind"] != "unbounded").sum()

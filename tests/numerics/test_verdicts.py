@@ -1,15 +1,25 @@
 """Verdicts, corrections, the suite row: worked by hand, independent software, simulated truth."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from perfarray.numerics.intervals import ratio_df, ratio_of
-from perfarray.numerics.ratio_tests import band_tests, compare_units
-from perfarray.numerics.verdicts import Rules, adjust, interval_level
+from perfarray.numerics.intervals import ratio_df, ratio_limits, ratio_of
+from perfarray.numerics.ratio_tests import band_tests, evidence_of_units, limits_of_units
+from perfarray.numerics.suite import common_movement
+from perfarray.numerics.verdicts import Evidence, Rules, adjust, adjust_tests, interval_level, judge
 
 PLAIN = Rules("fieller", "satterthwaite", 0.0, 0.95, None, "lower", paired=False, shared=False)
+
+
+def compare_units(new, old, *, rules):
+    """Compare unit means (..., benchmarks, units); the benchmarks are a family."""
+    *arrays, material = evidence_of_units(new, old, rules=rules)
+    adjusted = adjust_tests(*Evidence(*arrays[: len(Evidence._fields)]).tests, axes=1, rules=rules)
+    return judge(*arrays, *adjusted, material, limits=partial(limits_of_units, rules=rules), rules=rules)
 
 
 def samples(rng, ratios, units=6, spread=0.02):
@@ -106,11 +116,39 @@ def test_the_two_sided_p_value_is_welch_s():
 
 
 def test_sets_that_are_no_interval_decide_nothing():
-    """An exclusive or unbounded set is inconclusive, whatever its p-values."""
-    new, old = np.array([[5.0, 6.0, 7.0]]), np.array([[0.01, 2.0, 0.3]])
+    """An exclusive set of two parts, or an unbounded one, is inconclusive, whatever its p-values."""
+    rng = np.random.default_rng(9)
+    new, old = rng.normal(1.0, 1.0, (2, 500, 4))
     found = compare_units(new, old, rules=PLAIN)
-    assert found.kind[0] != "bounded"
-    assert found.verdict[0] == "inconclusive"
+    two = found.kind == "exclusive"
+    assert (found.pvalue[two] <= 0.05).any()
+    assert set(found.verdict[two | (found.kind == "unbounded")]) == {"inconclusive"}
+
+
+def test_sets_of_positive_numbers():
+    """Cut to the positive numbers a set has no negative end; where one part of an exclusive set is left, that part decides."""
+    rng = np.random.default_rng(10)
+    new, old = np.exp(rng.normal(0, 0.6, (2, 4000, 3)))
+    new *= 3
+    found = compare_units(new, old, rules=PLAIN)
+    free = limits_of(new, old)
+    assert set(found.kind) == {"bounded", "at_least", "unbounded"}  # without pairs one part is always negative
+    assert (found.lower[found.kind != "unbounded"] >= 0).all()
+    cut = found.kind == "at_least"
+    assert (free.kind[cut] == "exclusive").all()
+    assert (free.lower[cut] <= 0).all()
+    np.testing.assert_array_equal(found.lower[cut], free.upper[cut])
+    assert np.isposinf(found.upper[cut]).all()
+    sure = np.isin(found.verdict, ["faster", "slower"])
+    assert (sure == (found.pvalue <= 0.05)).all()
+    assert sure[cut].any()
+    assert sure.mean() > ((found.pvalue <= 0.05) & (free.kind == "bounded")).mean()
+
+
+def limits_of(new, old):
+    """Return Fieller's sets, of numbers of any sign."""
+    ratio = ratio_of(new, old, paired=False)
+    return ratio_limits(ratio, ratio_df(ratio, "satterthwaite"), 0.95, "fieller")
 
 
 def test_constant_and_single_units():
@@ -139,39 +177,77 @@ def test_suite_row_by_hand():
     assert (found.suite_n, found.suite_benchmarks) == (6, 3)
 
 
-def test_shared_suite_row_is_welch_on_the_units_scores():
-    """Z_j = mean over benchmarks of log(unit mean); a unit with a gap has none."""
+def test_shared_suite_row_is_welch_on_what_units_contribute():
+    """Z_j = mean over benchmarks of unit mean / mean; a unit with a gap has none. The estimate is the mean ratio of means."""
     rng = np.random.default_rng(5)
-    new, old = samples(rng, [0.9, 1.0, 1.2])
+    new, old = samples(rng, [0.9, 1.0, 1.2], spread=0.2)
     new[1, 2] = np.nan
     found = compare_units(new, old, rules=PLAIN._replace(shared=True))
-    z_new, z_old = np.log(new).mean(axis=0), np.log(old).mean(axis=0)
-    welch = stats.ttest_ind(z_new, z_old, equal_var=False, nan_policy="omit").confidence_interval()
-    np.testing.assert_allclose(np.log([found.suite_lower, found.suite_upper]), [welch.low, welch.high], rtol=1e-9)
+    new = np.delete(new, 2, axis=1)
+    z_new, z_old = ((side / side.mean(axis=1, keepdims=True)).mean(axis=0) for side in (new, old))
+    welch = stats.ttest_ind(z_new, z_old, equal_var=False).confidence_interval()
+    estimate = np.log(new.mean(axis=1) / old.mean(axis=1)).mean()
+    np.testing.assert_allclose(np.log([found.suite_lower, found.suite_upper]), estimate + np.array([welch.low, welch.high]), rtol=1e-9)
     assert found.suite_n == 5
 
 
-def test_paired_and_shared_suite_row_is_a_paired_t():
-    """Units matched between the systems and shared by the benchmarks: one-sample t on the differences of scores."""
+@pytest.mark.parametrize("shared", [False, True])
+def test_paired_suite_row_is_a_paired_t_over_labels(shared):
+    """Units matched between the systems: one-sample t on the differences of what label j contributes over all benchmarks."""
     rng = np.random.default_rng(6)
     session = rng.normal(1, 0.1, (3, 8))
     old, new = session, 0.97 * session * rng.normal(1, 0.01, (3, 8))
-    found = compare_units(new, old, rules=PLAIN._replace(shared=True, paired=True))
-    expected = stats.ttest_1samp(np.log(new).mean(axis=0) - np.log(old).mean(axis=0), 0).confidence_interval()
-    np.testing.assert_allclose(np.log([found.suite_lower, found.suite_upper]), [expected.low, expected.high], rtol=1e-9)
+    found = compare_units(new, old, rules=PLAIN._replace(shared=shared, paired=True))
+    z_new, z_old = ((side / side.mean(axis=1, keepdims=True)).mean(axis=0) for side in (new, old))
+    expected = stats.ttest_1samp(z_new - z_old, 0).confidence_interval()
+    estimate = np.log(new.mean(axis=1) / old.mean(axis=1)).mean()
+    limits = estimate + np.array([expected.low, expected.high])
+    np.testing.assert_allclose(np.log([found.suite_lower, found.suite_upper]), limits, rtol=1e-9)
+    assert found.suite_df == 7
 
 
-def test_paired_suite_row_adds_the_benchmarks_variances():
-    """Pairs inside each benchmark, benchmarks independent: variances of the mean log ratios add."""
-    rng = np.random.default_rng(7)
-    session = rng.normal(1, 0.1, (3, 8))
-    new = 0.97 * session * rng.normal(1, 0.01, (3, 8))
-    found = compare_units(new, session, rules=PLAIN._replace(paired=True))
-    logs = np.log(new) - np.log(session)
-    variance = stats.sem(logs, axis=1) ** 2
-    df = variance.sum() ** 2 / (variance**2 / 7).sum()
-    half = stats.t.ppf(0.975, df) * np.sqrt(variance.sum()) / 3
-    np.testing.assert_allclose(np.log([found.suite_lower, found.suite_upper]), logs.mean() + np.array([-half, half]), rtol=1e-9)
+def test_common_movement_by_hand():
+    """The mean correlation over pairs of benchmarks; two sides are averaged by their degrees of freedom."""
+    rng = np.random.default_rng(12)
+    one, two = rng.normal(10, 1, (5, 6)) + rng.normal(0, 1, 6), rng.normal(3, 1, (5, 9))
+    pairs = np.triu_indices(5, 1)
+    expected = [np.corrcoef(side)[pairs].mean() for side in (one, two)]
+    np.testing.assert_allclose(common_movement(one)[0], expected[0], rtol=1e-9)
+    np.testing.assert_allclose(common_movement(one, two)[0], np.average(expected, weights=[5, 8]), rtol=1e-9)
+    gap = one.copy()
+    gap[2, 3] = np.nan
+    np.testing.assert_allclose(common_movement(gap)[0], np.corrcoef(np.delete(one, 3, axis=1))[pairs].mean(), rtol=1e-9)
+    for known in (one[:3], one[:, :2]):
+        assert np.isnan(common_movement(known)).all()
+    constant = np.vstack([one, np.full((1, 6), 2.0), np.full((1, 6), np.nan)])
+    np.testing.assert_allclose(common_movement(constant), common_movement(one))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", ["normal", "lognormal", "two modes"])
+@pytest.mark.parametrize("units", [3, 5, 30])
+def test_independent_benchmarks_seldom_seem_to_move_together(law, units):
+    """At most 5 %, within 3 standard errors of 20,000 suites, and not far fewer, whatever the distribution."""
+    rng = np.random.default_rng(13)
+    for benchmarks in (4, 13):
+        sides = []
+        for _ in range(2):
+            values = rng.normal(size=(20_000, benchmarks, units))
+            values = np.exp(values) if law == "lognormal" else values
+            sides.append(50 + values + (20 * (rng.random(values.shape) < 0.2) if law == "two modes" else 0))
+        rate = (common_movement(*sides)[1] <= 0.05).mean()
+        assert rate == pytest.approx(0.05, abs=3 * np.sqrt(0.05 * 0.95 / 20_000) + 0.004)
+
+
+@pytest.mark.slow
+def test_power_to_see_that_benchmarks_move_together():
+    """Five units at a correlation of 0.3: 51, 79 and 94 % on one side with 6, 13 and 29 benchmarks, 72, 94 and 99 % on two."""
+    rng = np.random.default_rng(14)
+    for benchmarks, one, two in ((6, 0.51, 0.72), (13, 0.79, 0.94), (29, 0.94, 0.995)):
+        common, own = rng.normal(size=(2, 4000, 1, 5)), rng.normal(size=(2, 4000, benchmarks, 5))
+        sides = 50 + np.sqrt(0.3) * common + np.sqrt(0.7) * own
+        for expected, found in ((one, common_movement(sides[0])), (two, common_movement(*sides))):
+            assert (found[1] <= 0.05).mean() == pytest.approx(expected, abs=3 * np.sqrt(expected * (1 - expected) / 4000) + 0.005)
 
 
 def test_unmatched_benchmarks_never_enter_the_suite_row():

@@ -143,17 +143,20 @@ def _interval(row: Row, digits: int) -> str:
         return "none"
     if row.get("kind") == "unbounded":
         return "unbounded"
-    text = f"{row['lower']:.{digits}f} to {row['upper']:.{digits}f}"
-    return f"outside {text}" if row.get("kind") == "exclusive" else text
+    lower, upper = (f"{row[name]:.{digits}f}" for name in ("lower", "upper"))
+    ways = {"exclusive": f"outside {lower} to {upper}", "at_least": f"at least {lower}", "at_most": f"at most {upper}"}
+    return ways.get(row.get("kind", "bounded"), f"{lower} to {upper}")
 
 
 def _change(row: Row, wide: bool) -> str:
     """Write a change: `9.8 % faster (8.9 to 10.7 %)`."""
-    changes = [100 * abs(row[name] - 1) for name in ("estimate", "lower", "upper")]
-    low, high = sorted(changes[1:])
-    digits = max(_decimals(high - low), 1 if low < 10 else 0)
-    interval = f" ({low:.{digits}f} to {high:.{digits}f} %)" if wide else ""
-    return f"{changes[0]:.{digits}f} % {row['verdict']}{interval}"
+    sign = -1 if row["estimate"] < 1 else 1
+    change, *limits = (100 * sign * (row[name] - 1) for name in ("estimate", "lower", "upper"))
+    low, high = sorted(limits)
+    whole = row.get("kind", "bounded") == "bounded"
+    digits = max(_decimals((high if whole else change) - low), 1 if low < 10 else 0)
+    interval = f"{low:.{digits}f} to {high:.{digits}f} %" if whole else f"at least {low:.{digits}f} %"
+    return f"{change:.{digits}f} % {row['verdict']}" + (f" ({interval})" if wide else "")
 
 
 def sentence(row: Row, attrs: Mapping[Hashable, Any]) -> str:

@@ -2,12 +2,14 @@
 
 import xarray as xr
 
-from perfarray.comparisons.engines import compute
-from perfarray.comparisons.findings import describe
+from perfarray.comparisons.engines import measure
+from perfarray.comparisons.findings import as_given, checks, describe
 from perfarray.comparisons.request import Request
+from perfarray.comparisons.verdicts import decide
 from perfarray.conventions import BENCHMARK
 from perfarray.timings.metrics import over_metrics
-from perfarray.timings.pairs import resolve_pair
+from perfarray.timings.notes import noted
+from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resampling import Resample
 from perfarray.timings.resolve import Data
 from perfarray.timings.streams import Rng
@@ -29,6 +31,7 @@ def compare(
     n_resamples: int = 1000,
     rng: Rng = None,
     correction: str | None = None,
+    family: str | tuple[str, ...] | None = None,
     censored: str = "bound",
     across: str = BENCHMARK,
     shared: str | tuple[str, ...] | None = None,
@@ -50,9 +53,10 @@ def compare(
     method, df, resample, n_resamples, rng : as for `ratio_interval`
         How limits are made (default: Fieller's theorem, with Welch and Satterthwaite's degrees of freedom), and the bootstrap.
     correction : {None, "holm", "bh"}
-        For asking many benchmarks at once: Holm keeps the chance of any false verdict at the error rate (intervals: Bonferroni's),
-        Benjamini and Hochberg the share of false verdicts (intervals: Benjamini and Yekutieli's). The family is the benchmarks of one
-        candidate; the suite row stands outside it.
+        For many verdicts at once: Holm keeps the chance of any false verdict at the error rate (intervals: Bonferroni's), Benjamini and
+        Hochberg the share of false verdicts (intervals: Benjamini and Yekutieli's).
+    family : str or tuple of str, optional
+        The dims over which verdicts are corrected together; default: every verdict of the call. The suite row stands outside.
     censored : {"bound", "drop"}
         Runs stopped at a limit count as at least that (rates: at most), and only the verdicts that stay true whatever they would have
         taken are given; or they are left out, which flatters. The limit is the coordinate `censored_at`, else the value of the run.
@@ -62,16 +66,22 @@ def compare(
         Levels whose label is the same unit for every benchmark (one build serves the suite). Default: `attrs["shared_levels"]`, else
         none, and the attr `benchmarks` of the result says that independence was assumed.
     paired : str, optional
-        The outermost level, when its units match between the two systems.
+        The outermost level, when its units match between the two systems. The suite row then takes every unit over all benchmarks at
+        once, which is right whether or not the benchmarks share it.
 
     Returns
     -------
     Dataset
         For every benchmark and candidate: `estimate` = candidate / baseline, `lower`, `upper`, `df`, `n`, `kind` (as `ratio_interval`),
-        `pvalue` (twice the smaller p of "not below" and "not above" the band), `pvalue_adjusted`, `pvalue_equivalent` (the larger of
-        two one-sided tests of "outside the band"), `interval_level`, `verdict`: `faster`, `slower`, `equivalent` or `inconclusive`,
-        in the sense of `better`. For every candidate, over the benchmarks measured on both sides: `suite_estimate` (geometric mean
-        ratio), `suite_lower`, `suite_upper`, `suite_df`, `suite_n`, `suite_benchmarks` (their number), `suite_verdict`.
+        `pvalue` (twice the smaller p of "not below" and "not above" the band), `pvalue_equivalent` (the larger of two one-sided tests of
+        "outside the band"), both also corrected as `pvalue_adjusted` and `pvalue_equivalent_adjusted`; `interval_level`; `verdict`:
+        `faster`, `slower`, `equivalent` or `inconclusive`, in the sense of `better`; `not_slower`, whether a slowdown beyond the threshold
+        is ruled out (one-sided, at half the error rate: the interval's limit; `pvalue_not_slower`, corrected); `smallest_change`, the
+        relative change that such units show beyond the threshold with 80 % power; `candidate_mean` and `baseline_mean`, in the units of
+        the data. For every candidate, over the benchmarks measured on both sides: `suite_estimate` (geometric mean ratio),
+        `suite_lower`, `suite_upper`, `suite_df`, `suite_n`, `suite_benchmarks` (their number), `suite_kind`, `suite_pvalue`,
+        `suite_verdict`; `suite_correlation`, the mean correlation between benchmarks of their units, and `suite_correlation_pvalue`.
+        The suite row of one benchmark is that benchmark's, uncorrected.
 
     Raises
     ------
@@ -81,16 +91,22 @@ def compare(
     Notes
     -----
     Without correction the verdict is the interval rule: faster or slower when the interval is wholly outside the band, equivalent when
-    wholly inside; equivalence from a 95 % interval is two one-sided tests at 2.5 %. A set that is exclusive or unbounded is inconclusive.
+    wholly inside; equivalence from a 95 % interval is two one-sided tests at 2.5 %. A set that is exclusive or unbounded is inconclusive;
+    one that ends on one side only (`at_least`, `at_most`) may decide.
 
     With a bootstrap method the p-values invert its limits: the smallest error rate at which the interval leaves the value out, never
     below 1 / (n_resamples + 1); with `studentized` that is the share of replicates with abs(t*) >= abs(t), (b + 1) /
     (n_resamples + 1) just beyond a replicate.
     Corrections work on those p-values and need replicates accordingly.
 
+    `smallest_change` is threshold + (t_(1 - alpha/2) + t_0.8) SE, SE being that of the log ratio: with few units its own error takes some
+    power, and a change of its mean size is seen in 71, 76, 77 and 79 % of comparisons at 3, 5, 10 and 30 normal units a side.
+
     The suite row is for this fixed suite. With independent benchmarks, SE² is the sum over systems and benchmarks of s²/(m ȳ²), over
-    B², with Satterthwaite df; units shared by the benchmarks are averaged jointly, Z_j = mean over benchmarks of log(unit mean), and a
-    unit that lacks a benchmark is left out and counted. Ignoring a shared build whose effects correlate at 0.3 covers 67 % instead of 95.
+    B², with Satterthwaite df. Units that the benchmarks share, or that are paired, are taken over the benchmarks first, Z_j = mean over
+    benchmarks of unit mean / mean, and a unit that lacks a benchmark is left out and counted. Ignoring a shared build whose effects
+    correlate at 0.3 covers 67 % instead of 95; where nothing is declared and the units of four or more benchmarks move together, a note
+    names `shared=`. Its test (5 %) sees a correlation of 0.3 of 5 units a side in 72, 94 and 99 % of suites of 6, 13 and 29 benchmarks.
 
     References
     ----------
@@ -107,14 +123,23 @@ def compare(
     """
     return compare_systems(times, baseline, Request(
         dim=dim, levels=levels, threshold=threshold, band=band, confidence_level=confidence_level, method=method, df=df, resample=resample,
-        n_resamples=n_resamples, rng=rng, correction=correction, censored=censored, across=across, shared=shared, paired=paired,
-        metric=metric,
+        n_resamples=n_resamples, rng=rng, correction=correction, family=family, censored=censored, across=across, shared=shared,
+        paired=paired, metric=metric,
     ))  # fmt: skip
 
 
 def compare_systems(times: Data, baseline: object, request: Request) -> xr.Dataset:
     """Resolve two systems, compute, and describe what was found."""
-    pair = resolve_pair(
+    pair = systems(times, baseline, request)
+    measured = measure(pair, request)
+    attrs, notes = describe(measured, pair, request)
+    result = as_given(decide(measured, request), pair, request.across)
+    return noted(result.assign_attrs(attrs | result.attrs), *notes, checks=checks(request, pair))
+
+
+def systems(times: Data, baseline: object, request: Request) -> Pair:
+    """Return the two systems of a comparison."""
+    return resolve_pair(
         times,
         baseline,
         dim=request.dim,
@@ -126,4 +151,3 @@ def compare_systems(times: Data, baseline: object, request: Request) -> xr.Datas
         positive_at=0 if request.resample is None else -1,
         censored=request.censored,
     )
-    return describe(compute(pair, request), pair, request)

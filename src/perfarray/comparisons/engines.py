@@ -1,39 +1,51 @@
-"""The two engines of a comparison: formulas of unit means, and redrawn timings. Both give evidence; one rule decides."""
+"""The two engines of a comparison: formulas of unit means, and redrawn timings. Both give evidence; one rule decides (`verdicts`)."""
 
 from functools import partial
 from typing import NamedTuple
 
 import xarray as xr
 
-from perfarray.comparisons.intervals import ratio_outputs
 from perfarray.comparisons.request import Request
-from perfarray.numerics.bootstrap_tests import compare_draws
+from perfarray.numerics import bootstrap_tests, ratio_tests
 from perfarray.numerics.levels import unit_means
-from perfarray.numerics.ratio_tests import compare_units
-from perfarray.numerics.verdicts import Rules
+from perfarray.numerics.suite import common_movement
+from perfarray.numerics.verdicts import Evidence, Known, Limits, Rules, Suite
 from perfarray.timings.across import check_across
-from perfarray.timings.apply import Output, apply, is_chunked, outputs
+from perfarray.timings.apply import Output, apply, is_chunked
 from perfarray.timings.pairs import Pair
 from perfarray.timings.resampling import check_resampling
 from perfarray.timings.resolve import Timings
 from perfarray.timings.streams import cell_keys
 
-UNITS_DIM = "_unit"
+UNITS_DIM, PART, REPLICATE = "_unit", "_part", "_replicate"
+"""Dims that no result has."""
+
+CORRELATION = ("suite_correlation", "suite_correlation_pvalue")
 
 
-class Computed(NamedTuple):
-    """Verdicts along the dim of the suite, and how many shared units the suite leaves out for want of some benchmark (0 of lazy ones)."""
+class Engine(NamedTuple):
+    """What an engine leaves for the verdicts: how limits are made, and the variables they are made from, with their own dims."""
 
-    result: xr.Dataset
+    limits: Limits
+    material: dict[str, tuple[str, ...]]
+
+
+class Measured(NamedTuple):
+    """Evidence along the dim of the suite, its engine, and how many units the suite leaves out for want of some benchmark (0 if lazy)."""
+
+    evidence: xr.Dataset
+    engine: Engine
+    rules: Rules
+    units: str
     incomplete: int
 
 
-def compute(pair: Pair, request: Request) -> Computed:
-    """Let the engine of the method give evidence, and decide."""
+def measure(pair: Pair, request: Request) -> Measured:
+    """Let the engine of the method give evidence; beside it, whether the benchmarks move together."""
     check_across(request.across, pair.candidate.array, pair.candidate.levels, pair.dim)
-    wanted = not request.draws or pair.jointly  # replicates need all timings; units are counted where benchmarks share them
-    means = [_means(side, request.across) for side in (pair.candidate, pair.baseline)] if wanted else []
-    counted = pair.jointly and not any(is_chunked(side) for side in means)
+    joint = pair.jointly or request.paired is not None
+    means = [_means(side, request.across) for side in (pair.candidate, pair.baseline)]
+    counted = joint and not any(is_chunked(side) for side in means)
     incomplete = sum(_incomplete(side, request.across) for side in means) if counted else 0
     rules = Rules(
         method=request.method,
@@ -46,9 +58,10 @@ def compute(pair: Pair, request: Request) -> Computed:
         shared=pair.jointly,
         band=request.band,
     )
-    known = _known(pair, request.across)
-    result = _by_redrawing(pair, request, rules, known) if request.draws else _by_means(means, request.across, rules, known)
-    return Computed(result, incomplete)
+    bounds = _bounds(pair, request.across)
+    draws = request.draws
+    evidence, engine = _by_redrawing(pair, request, rules, bounds) if draws else _by_means(means, request.across, rules, bounds)
+    return Measured(evidence.assign(_movement(means, request.across)), engine, rules, pair.candidate.units, incomplete)
 
 
 def _means(side: Timings, across: str) -> xr.DataArray:
@@ -71,7 +84,7 @@ def _with_dim(array: xr.DataArray, across: str) -> xr.DataArray:
     return array.expand_dims({across: 1}).assign_coords({across: [0]})
 
 
-def _known(pair: Pair, across: str) -> list[xr.DataArray]:
+def _bounds(pair: Pair, across: str) -> list[xr.DataArray]:
     """Return what stopped runs leave known of the ratios along the benchmarks; nothing where none were stopped."""
     if not pair.bounded:
         return []
@@ -79,20 +92,29 @@ def _known(pair: Pair, across: str) -> list[xr.DataArray]:
     return [side.chunk({across: -1}) if is_chunked(side) else side for side in sides]
 
 
-def _by_means(means: list[xr.DataArray], across: str, rules: Rules, known: list[xr.DataArray]) -> xr.Dataset:
+def _movement(means: list[xr.DataArray], across: str) -> dict[str, xr.Variable]:
+    """Return how the unit means of different benchmarks move together, and the p-value of that."""
+    names = ("mean correlation between benchmarks of their units", "p-value of units of benchmarks that move together")
+    outputs = {name: Output((), "1", long_name=text) for name, text in zip(CORRELATION, names, strict=True)}
+    found = apply(common_movement, *means, core=[[across, UNITS_DIM], [across, UNITS_DIM]], outputs=outputs)
+    return {name: found[name].variable for name in CORRELATION}
+
+
+def _by_means(means: list[xr.DataArray], across: str, rules: Rules, bounds: list[xr.DataArray]) -> tuple[xr.Dataset, Engine]:
     """Compare by formulas of unit means."""
+    engine = Engine(partial(ratio_tests.limits_of_units, rules=rules), {"_limits": (PART,)})
     return apply(
-        partial(compare_units, rules=rules),
+        partial(ratio_tests.evidence_of_units, rules=rules),
         *means,
-        *known,
-        core=[[across, UNITS_DIM], [across, UNITS_DIM], *([across] for _ in known)],
-        outputs=_outputs(across),
-        coords={across: means[0][across].values.tolist()},
+        *bounds,
+        core=[[across, UNITS_DIM], [across, UNITS_DIM], *([across] for _ in bounds)],
+        outputs=_outputs(across, engine),
+        coords={across: means[0][across].values.tolist(), PART: range(ratio_tests.MATERIAL)},
         attrs={"df": rules.df},
-    )
+    ), engine
 
 
-def _by_redrawing(pair: Pair, request: Request, rules: Rules, known: list[xr.DataArray]) -> xr.Dataset:
+def _by_redrawing(pair: Pair, request: Request, rules: Rules, bounds: list[xr.DataArray]) -> tuple[xr.Dataset, Engine]:
     """Compare by the bootstrap, which needs all timings and not unit means alone."""
     across, nest = request.across, pair.candidate.levels
     sides = [side.array if across in side.array.dims else _with_dim(side.array, across) for side in (pair.candidate, pair.baseline)]
@@ -104,30 +126,29 @@ def _by_redrawing(pair: Pair, request: Request, rules: Rules, known: list[xr.Dat
     cells = cells if across in cells.dims else _with_dim(cells, across)
     cells = cells.chunk({across: -1}) if is_chunked(cells) else cells
     joint = next((number for number, name in enumerate(nest) if name not in pair.shared), len(nest))
+    engine = Engine(partial(bootstrap_tests.limits_of_draws, rules=rules), {"_replicates": (REPLICATE,), "_limits": (PART,)})
     return apply(
-        partial(compare_draws, rules=rules, draws=plan.draws, joint=joint, flat=plan.flat),
+        partial(bootstrap_tests.evidence_of_draws, rules=rules, draws=plan.draws, joint=joint, flat=plan.flat),
         *sides,
         cells,
         groups,
-        *known,
-        core=[[across, *nest], [across, *nest], [across], [], *([across] for _ in known)],
-        outputs=_outputs(across),
-        coords={across: sides[0][across].values.tolist()},
+        *bounds,
+        core=[[across, *nest], [across, *nest], [across], [], *([across] for _ in bounds)],
+        outputs=_outputs(across, engine),
+        coords={
+            across: sides[0][across].values.tolist(),
+            REPLICATE: range(plan.draws.n_resamples),
+            PART: range(bootstrap_tests.MATERIAL),
+        },
         attrs=plan.attrs,
-    )
+    ), engine
 
 
-def _outputs(across: str) -> dict[str, Output]:
-    """Return the variables of a comparison, in the order of `numerics.verdicts.Comparison`."""
-    smaller, both = "independent units on the smaller side", "benchmarks measured on both sides"
-    level, whole = "confidence level of the interval", "geometric mean of candidate / baseline"
-    return (
-        ratio_outputs((across,))
-        | outputs("1", (across,), pvalue="", pvalue_adjusted="", pvalue_equivalent="", interval_level=level)
-        | {"verdict": Output((across,), "", object)}
-        | outputs(suite_estimate=whole, suite_lower="", suite_upper="", suite_df="", suite_n=smaller, suite_benchmarks=both)
-        | {"suite_verdict": Output((), "", object)}
-    )
+def _outputs(across: str, engine: Engine) -> dict[str, Output]:
+    """Return the variables of evidence, which no descriptor is named like: `Evidence`, `Suite`, and what limits are made from."""
+    rows = {f"_{name}": Output((across,), "", bool if name in Known._fields else float) for name in Evidence._fields}
+    suite = {f"_suite_{name}": Output() for name in Suite._fields}
+    return rows | suite | {name: Output((across, *dims)) for name, dims in engine.material.items()}
 
 
 def _incomplete(means: xr.DataArray, across: str) -> int:

@@ -1,41 +1,49 @@
 """What a comparison says of itself: its attrs, its labels, its notes."""
 
+from collections.abc import Hashable
+
+import numpy as np
 import xarray as xr
 
-from perfarray.comparisons.engines import Computed
+from perfarray.comparisons.engines import Measured
 from perfarray.comparisons.request import Request
-from perfarray.timings.across import UNMATCHED, name_suites
+from perfarray.timings.across import MOVEMENT, UNMATCHED, name_suites
 from perfarray.timings.apply import data_label, is_chunked
 from perfarray.timings.censored import ONLY_WORSE
-from perfarray.timings.notes import Note, noted
+from perfarray.timings.notes import Note
 from perfarray.timings.pairs import Pair
 from perfarray.timings.units import UNITS
 
 
-def describe(computed: Computed, pair: Pair, request: Request) -> xr.Dataset:
-    """Return the result as the data were given, with what there is to say of it."""
-    across, nest = request.across, pair.candidate.levels
-    result = _as_given(computed.result, pair, across)
+def describe(measured: Measured, pair: Pair, request: Request) -> tuple[dict[str, Hashable], list[Note | None]]:
+    """Return the attrs of a comparison, and what there is to say of it but for what is counted in the result."""
+    across, nest, estimate = request.across, pair.candidate.levels, measured.evidence["_estimate"]
     attrs = pair.describe() | {"result": "compare", "method": request.method, "confidence_level": request.confidence_level}
     attrs |= {"threshold": request.threshold, "band": request.band, "correction": request.correction or "none"}
     attrs |= {"benchmarks": f"shared: {' '.join(pair.shared)}" if pair.jointly else "independent (assumed)"}
     attrs |= {"paired": request.paired} if request.paired else {}
-    result.attrs = attrs | result.attrs
     notes = [*pair.notes, pair.candidate.selected, pair.stopped_note(ONLY_WORSE)]
-    if across in result["estimate"].dims:
-        if not is_chunked(result["estimate"]):
-            unmatched = dict.fromkeys([*pair.unmatched, *_absent(result["n"], across)])
-            result.attrs |= {UNMATCHED: ", ".join(unmatched)} if unmatched else {}
+    if across in pair.candidate.array.dims:
+        if not is_chunked(estimate):
+            unmatched = dict.fromkeys([*pair.unmatched, *_absent(estimate, across)])
+            attrs |= {UNMATCHED: ", ".join(unmatched)} if unmatched else {}
         # An attribute says it, and no note: who compares benchmark by benchmark has not asked for the suite row.
-        name_suites(result, pair.candidate, result["n"] > 0, across)
-    if computed.incomplete:
-        result.attrs["n_incomplete_units"] = computed.incomplete
-        text = f"{computed.incomplete} shared units ({nest[0]}) lack some benchmarks and are left out of the suite row"
-        notes.append(Note("incomplete_units", text, {"units": computed.incomplete}))
-    return noted(result, *notes, checks=(UNITS, "resampling") if request.draws else (UNITS,))
+        name_suites(measured.evidence, pair.candidate, estimate.notnull(), across)
+    if measured.incomplete:
+        attrs["n_incomplete_units"] = measured.incomplete
+        how = "shared" if pair.jointly else "paired"
+        text = f"{measured.incomplete} {how} units ({nest[0]}) lack some benchmarks and are left out of the suite row"
+        notes.append(Note("incomplete_units", text, {"units": measured.incomplete}))
+    return attrs | dict(measured.evidence.attrs), notes
 
 
-def _as_given(result: xr.Dataset, pair: Pair, across: str) -> xr.Dataset:
+def checks(request: Request, pair: Pair) -> tuple[str, ...]:
+    """Return what is counted in the result."""
+    declared = request.shared is not None or pair.jointly or request.paired is not None
+    return (UNITS, *(("resampling",) if request.draws else ()), *(() if declared else (MOVEMENT,)))
+
+
+def as_given(result: xr.Dataset, pair: Pair, across: str) -> xr.Dataset:
     """Put dims in the order of the data and give back the coordinates of the dim averaged over; drop it where it was not there."""
     array = pair.candidate.array
     if across not in array.dims:
@@ -52,7 +60,7 @@ def _as_given(result: xr.Dataset, pair: Pair, across: str) -> xr.Dataset:
     return result.assign_coords(labels).transpose(*dims)
 
 
-def _absent(n: xr.DataArray, across: str) -> list[str]:
+def _absent(estimate: xr.DataArray, across: str) -> list[str]:
     """Return the benchmarks that some candidate or the baseline lacks."""
-    absent = (n.values == 0).any(axis=tuple(i for i, dim in enumerate(n.dims) if dim != across))
-    return [str(label) for label in n[across].values[absent]]
+    absent = np.isnan(estimate.values).any(axis=tuple(i for i, dim in enumerate(estimate.dims) if dim != across))
+    return [str(label) for label in estimate[across].values[absent]]

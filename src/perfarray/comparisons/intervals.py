@@ -165,7 +165,8 @@ def ratio_interval(
     Dataset
         `estimate` = candidate / baseline, `lower`, `upper`, `df`, `n` (units on the smaller side), and `kind` of the set: `bounded`
         [lower, upper], `exclusive` (everything outside (lower, upper): the baseline's mean may be zero), `unbounded` (the whole line).
-        The baseline's label is left out.
+        Sets of positive values are cut to the positive numbers: what is left of an exclusive one may be `at_least` [lower, inf) or
+        `at_most` (0, upper]. The baseline's label is left out.
 
     Raises
     ------

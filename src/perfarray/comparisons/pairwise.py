@@ -3,20 +3,22 @@
 import numpy as np
 import xarray as xr
 
-from perfarray.comparisons.compare import compare_systems
+from perfarray.comparisons.compare import systems
+from perfarray.comparisons.engines import measure
+from perfarray.comparisons.findings import as_given, checks, describe
 from perfarray.comparisons.request import Request
+from perfarray.comparisons.verdicts import decide
 from perfarray.conventions import BENCHMARK, RNG_KEY
-from perfarray.numerics.intervals import BOUNDED
-from perfarray.numerics.verdicts import INCONCLUSIVE
+from perfarray.numerics.verdicts import Known
 from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import collecting, noted, once
+from perfarray.timings.notes import Note, noted, once
 from perfarray.timings.resampling import Resample
 from perfarray.timings.resolve import Data
 from perfarray.timings.streams import Rng, describe_key, key_of
 from perfarray.timings.validation import listed
 
-ITSELF = {"kind": BOUNDED, "verdict": INCONCLUSIVE, "suite_verdict": INCONCLUSIVE}
-"""What stands where a label meets itself; numbers are NaN."""
+UNBOUND = {f"_{name}": False for name in Known._fields}
+"""What stands where a label meets itself: no run of it was stopped; numbers are NaN."""
 
 
 @over_metrics
@@ -34,6 +36,7 @@ def pairwise(
     n_resamples: int = 1000,
     rng: Rng = None,
     correction: str | None = None,
+    family: str | tuple[str, ...] | None = None,
     censored: str = "bound",
     across: str = BENCHMARK,
     shared: str | tuple[str, ...] | None = None,
@@ -49,7 +52,10 @@ def pairwise(
     dim : str
         The dim whose labels are compared.
     levels, threshold, band, confidence_level, method, df, resample, n_resamples, rng, correction, censored, across, shared, paired, metric
-        As for `compare`; a correction's family is the benchmarks of one pair.
+        As for `compare`.
+    family : str or tuple of str, optional
+        The dims over which verdicts are corrected together; default: every verdict of the call, each pair of labels once.
+        `family="benchmark"` corrects over the benchmarks of each pair alone.
 
     Returns
     -------
@@ -76,16 +82,21 @@ def pairwise(
         raise ValueError(f"nothing to compare: dim {dim!r} has the labels {listed(labels)}")
     request = Request(
         dim=dim, levels=levels, threshold=threshold, band=band, confidence_level=confidence_level, method=method, df=df, resample=resample,
-        n_resamples=n_resamples, rng=str(describe_key(key_of(rng))[RNG_KEY]), correction=correction,
+        n_resamples=n_resamples, rng=str(describe_key(key_of(rng))[RNG_KEY]), correction=correction, family=family,
         censored=censored, across=across, shared=shared, paired=paired, metric=metric,
     )  # fmt: skip
-    results: list[xr.Dataset] = []
-    with collecting() as gathered:
-        for label in labels:
-            answer = compare_systems(times, label, request)
-            results.append(answer.reindex({dim: times[dim].values}, fill_value=ITSELF))
+    parts, described, notes = [], [], list[Note | None]()
+    for label in labels:
+        pair = systems(times, label, request)
+        measured = measure(pair, request)
+        attrs, own = describe(measured, pair, request)
+        notes += own
+        described.append(attrs)
+        parts.append(measured.evidence.drop_attrs(deep=False).reindex({dim: times[dim].values}, fill_value=UNBOUND))
     along = xr.IndexVariable("baseline", np.array([str(label) if isinstance(label, str) else label for label in labels], dtype=object))
-    joined = xr.concat(results, along, combine_attrs="drop_conflicts", coords="minimal", compat="override", join="exact")
-    joined = joined.assign_attrs(result="pairwise")
+    evidence = xr.concat(parts, along, coords="minimal", compat="override", join="exact")
+    result = as_given(decide(measured._replace(evidence=evidence), request, (dim, "baseline")), pair, across)
+    attrs = {name: value for name, value in described[0].items() if all(name in own and own[name] == value for own in described)}
+    result = result.assign_attrs(attrs | result.attrs | {"result": "pairwise"})
     # The same sentence with other counts, one per baseline, is said once.
-    return noted(joined.transpose(..., "baseline"), *once(gathered))
+    return noted(result.transpose(..., "baseline"), *once([note for note in notes if note]), checks=checks(request, pair))

@@ -29,6 +29,7 @@ class Request:
     n_resamples: int
     rng: Rng
     correction: str | None
+    family: str | tuple[str, ...] | None
     censored: str
     across: str
     shared: str | tuple[str, ...] | None

@@ -248,7 +248,7 @@ def suite_bootstrap(drawn: Drawn, matched: Mask, method: str) -> tuple[Bootstrap
 def shared_suite_bootstrap(
     pair: Pairing, groups: Integers, matched: Mask, draws: Draws, joint: int, method: str
 ) -> tuple[Bootstrap, Floats]:
-    """Return the same where the benchmarks (axis before the levels) share their units: Z_j, means over benchmarks of log unit means.
+    """Return the same where the benchmarks (axis before the levels) share their units, or pairs of units may move together.
 
     Units that lack a benchmark are left out; the others are drawn for all benchmarks together.
     """
@@ -296,11 +296,10 @@ def _shared_cell(
     ]
     for part, drawn in redrawn_together(draws.n_resamples, streams, *found):
         logs[part], errors[part] = _difference(_scores(drawn[0]), _scores(drawn[1]), paired)
-    means = [score.mean() for score in scores]
-    less = [(score.sum() - score) / max(len(score) - 1, 1) for score in scores]
+    less = [np.log(_mean_left_out(own)).mean(axis=0) for own in units]
     if paired:
         return log, error, logs, errors, number, less[0] - less[1], blank[:0]
-    return log, error, logs, errors, number, less[0] - means[1], means[0] - less[1]
+    return log, error, logs, errors, number, less[0] - scores[1].log, scores[0].log - less[1]
 
 
 def _padded(rows: Sequence[Floats]) -> Floats:
@@ -311,15 +310,21 @@ def _padded(rows: Sequence[Floats]) -> Floats:
     return found
 
 
-def _scores(units: Floats) -> Floats:
-    """Return Z (..., units): the mean over benchmarks, the first axis, of the log unit means."""
-    return np.asarray(np.log(units).mean(axis=0))
+class _Score(NamedTuple):
+    """The log of a geometric mean of benchmarks' means (...), and what every unit (..., units) adds to it, to first order: Z_j."""
+
+    log: Floats
+    units: Floats
 
 
-def _difference(new: Floats, old: Floats, paired: bool) -> tuple[Floats, Floats]:
-    """Return the difference of mean scores and its standard error along the last axis."""
+def _scores(units: Floats) -> _Score:
+    """Return the score of unit means (benchmarks, ..., units)."""
+    means = units.mean(axis=-1)
+    return _Score(np.log(means).mean(axis=0), (units / means[..., None]).mean(axis=0))
+
+
+def _difference(new: _Score, old: _Score, paired: bool) -> tuple[Floats, Floats]:
+    """Return the difference of two scores and its standard error."""
     if paired:
-        summary = summarise_units(new - old)
-        return summary.mean, np.sqrt(summary.variance)
-    a, b = summarise_units(new), summarise_units(old)
-    return a.mean - b.mean, np.sqrt(a.variance + b.variance)
+        return new.log - old.log, np.sqrt(summarise_units(new.units - old.units).variance)
+    return new.log - old.log, np.sqrt(summarise_units(new.units).variance + summarise_units(old.units).variance)

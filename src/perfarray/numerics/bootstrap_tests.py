@@ -5,58 +5,61 @@ import numpy as np
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.bootstrap_limits import Bootstrap, least_units, limits_of, one_sided
 from perfarray.numerics.bootstrap_samples import Pairing, flattened, ratio_bootstrap, shared_suite_bootstrap, spread, suite_bootstrap
-from perfarray.numerics.intervals import BOUNDED, Ratio, RatioSet
-from perfarray.numerics.ratio_tests import certainly_inside
+from perfarray.numerics.intervals import BOUNDED, Ratio, RatioSet, ratio_df
+from perfarray.numerics.ratio_tests import bound_suite, known_of, row_evidence, surely
 from perfarray.numerics.types import Floats, Integers, Mask
-from perfarray.numerics.verdicts import Comparison, Evidence, Known, Rules, SuiteRatio, Tests, judge
+from perfarray.numerics.verdicts import Rules, Suite, Tests
+
+MATERIAL = 4
+"""How many numbers, beside the replicates, the limits of a ratio are made from."""
 
 
-def compare_draws(
-    new: Floats, old: Floats, cells: Integers, groups: Integers, *known: Mask, rules: Rules, draws: Draws, joint: int, flat: bool
-) -> Comparison:
-    """Compare timings (..., benchmarks, n_L, ..., n_1) of two systems by redrawing them, and decide.
+def evidence_of_draws(
+    new: Floats, old: Floats, cells: Integers, groups: Integers, *bounds: Mask, rules: Rules, draws: Draws, joint: int, flat: bool
+) -> tuple[Floats | Mask, ...]:
+    """Redraw timings (..., benchmarks, n_L, ..., n_1) of two systems; return `Evidence`, `Suite`, and what limits are made from.
 
     `cells` (..., benchmarks) and `groups` (...) say where random numbers come from; `joint` levels are shared by the benchmarks; `flat`
-    ignores the nest; `known` is what stopped runs leave known of the ratios.
+    ignores the nest; `bounds` are what stopped runs leave known of the ratios, where some were stopped.
     """
     levels = new.ndim - cells.ndim
     values = [spread(flattened(side, levels, flat), cells.shape, len(draws.drawn)) for side in (new, old)]
     pair = Pairing(values[0], values[1], cells, rules.paired)
-    evidence = evidence_of_draws(pair, np.broadcast_to(groups, cells.shape[:-1]), rules, draws, joint)
-    return judge(evidence, rules, Known(*known) if known else None)
-
-
-def evidence_of_draws(pair: Pairing, groups: Integers, rules: Rules, draws: Draws, joint: int) -> Evidence:
-    """Return what redrawn timings of two systems say; `joint` levels are shared by the benchmarks."""
     found, drawn = ratio_bootstrap(pair, draws, rules.method)
     ratio = drawn.ratio
-    known = ratio.n >= least_units(rules.method)
+    enough, known = ratio.n >= least_units(rules.method), known_of(ratio, bounds)
     with np.errstate(invalid="ignore"):
-        matched = ~np.isnan(ratio.estimate) & (ratio.estimate > 0)
-    if rules.shared:
-        suite, n = shared_suite_bootstrap(pair, groups, matched, draws, joint, rules.method)
+        matched: Mask = ratio.estimate > 0
+    if rules.shared or rules.paired:
+        groups = np.broadcast_to(groups, cells.shape[:-1])
+        suite, n = shared_suite_bootstrap(pair, groups, matched, draws, max(joint, 1), rules.method)
     else:
         suite, n = suite_bootstrap(drawn, matched, rules.method)
-    unknown = np.full(known.shape, np.nan)
+    tests = band_tests(found, ratio, enough, rules.limits)
+    evidence = row_evidence(ratio, np.full(enough.shape, np.nan), ratio_df(ratio, rules.df), tests, known)
+    parts = np.stack([found.estimate, found.acceleration, found.standard_error, enough], axis=-1)
+    return *evidence, *bound_suite(_suite(suite, n, matched, rules), ratio, known), found.replicates, parts
 
-    def limits(level: Floats) -> RatioSet:
-        lower, upper = (np.where(known, limit, np.nan) for limit in limits_of(found, level))
-        return RatioSet(lower, upper, np.full(known.shape, BOUNDED, dtype=object))
 
-    tests = band_tests(found, ratio, known, rules.limits)
-    return Evidence(ratio.estimate, unknown, ratio.n, tests, limits, _suite(suite, n, matched, rules))
+def limits_of_draws(level: Floats, replicates: Floats, material: Floats, *, rules: Rules) -> RatioSet:
+    """Return the limits at a level per ratio."""
+    estimate, acceleration, error, known = np.moveaxis(material, -1, 0)
+    found = Bootstrap(rules.method, estimate, replicates, acceleration, error, rules.method == "studentized")
+    lower, upper = (np.where(known == 1, limit, np.nan) for limit in limits_of(found, level))
+    return RatioSet(lower, upper, np.full(known.shape, BOUNDED, dtype=object))
 
 
 def band_tests(found: Bootstrap, ratio: Ratio, known: Mask, limits: tuple[float, float]) -> Tests:
     """Test the ratio against both limits of the band, from both sides; too few units test nothing."""
-    (below, above_low), (below_high, above) = (one_sided(found, value) for value in limits)
-    inside = np.where(certainly_inside(ratio, limits), 0.0, np.maximum(above_low, below_high))
-    return Tests(*(np.where(known, part, np.nan) for part in (below, above, inside)))
+    (below_low, above_low), (below_high, above_high) = (one_sided(found, value) for value in limits)
+    tests = surely(ratio, limits, below_low, above_low, below_high, above_high)
+    return Tests(*(np.where(known, part, np.nan) for part in tests))
 
 
-def _suite(suite: Bootstrap, n: Floats, matched: Mask, rules: Rules) -> SuiteRatio:
+def _suite(suite: Bootstrap, n: Floats, matched: Mask, rules: Rules) -> Suite:
     """Return the geometric mean ratio over the matched benchmarks."""
-    limits = limits_of(suite, rules.confidence_level)
-    lower, upper = (np.where(n >= least_units(rules.method), limit, np.nan) for limit in limits)
+    known = n >= least_units(rules.method)
+    lower, upper = (np.where(known, limit, np.nan) for limit in limits_of(suite, rules.confidence_level))
+    pvalues = [np.where(known, part, np.nan) for value in rules.limits for part in one_sided(suite, value)]
     estimate = np.exp(suite.estimate) if suite.log else suite.estimate
-    return SuiteRatio(estimate, lower, upper, np.full(n.shape, np.nan), n, matched.sum(axis=-1).astype(float))
+    return Suite(estimate, lower, upper, np.full(n.shape, np.nan), n, matched.sum(axis=-1).astype(float), *pvalues)

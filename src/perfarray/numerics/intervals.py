@@ -226,12 +226,12 @@ def cut_to_positive(found: RatioSet, positive: Mask) -> RatioSet:
     lower, upper, kind = found.lower.copy(), found.upper.copy(), found.kind.copy()
     parts = positive & (kind == EXCLUSIVE)
     at_least, at_most = parts & (lower <= 0), parts & (lower > 0) & np.isposinf(upper)
-    everything = positive & ((kind == UNBOUNDED) | (at_least & (upper <= 0)))
+    everything = at_least & (upper <= 0)
     bounded = positive & (kind == BOUNDED)
     lower[bounded] = np.maximum(lower, 0.0)[bounded]
     lower[at_least], upper[at_least], kind[at_least] = upper[at_least], np.inf, AT_LEAST
     lower[at_most], upper[at_most], kind[at_most] = 0.0, lower[at_most], AT_MOST
-    lower[everything], upper[everything], kind[everything] = 0.0, np.inf, UNBOUNDED
+    lower[everything], upper[everything], kind[everything] = -np.inf, np.inf, UNBOUNDED
     return RatioSet(lower, upper, kind)
 
 

@@ -1,5 +1,7 @@
 """What unit means say of ratios: tests against a band around 1, and the suite's geometric mean ratio."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from perfarray.numerics.intervals import (
@@ -10,64 +12,103 @@ from perfarray.numerics.intervals import (
     ratio_limits,
     ratio_of,
     ratio_statistic,
+    standard_error,
     t_probability,
     t_quantile,
     welch_df,
 )
-from perfarray.numerics.levels import summarise_units
+from perfarray.numerics.levels import UnitSummary, summarise_units
+from perfarray.numerics.suite import match_sides, smallest_number
 from perfarray.numerics.types import Floats, Mask
-from perfarray.numerics.verdicts import Comparison, Evidence, Known, Rules, SuiteRatio, Tests, judge
+from perfarray.numerics.verdicts import Evidence, Known, Rules, Suite, Tests
+
+MATERIAL = 7
+"""How many numbers the limits of a ratio are made from."""
 
 
-def compare_units(new: Floats, old: Floats, *known: Mask, rules: Rules) -> Comparison:
-    """Compare unit means (..., benchmarks, units) of two systems, and decide; `known` is what stopped runs leave known of the ratios."""
-    return judge(evidence_of_units(new, old, rules), rules, Known(*known) if known else None)
+def evidence_of_units(new: Floats, old: Floats, *bounds: Mask, rules: Rules) -> tuple[Floats | Mask, ...]:
+    """Return what unit means (..., benchmarks, units) of two systems say (`Evidence`, `Suite`), and what limits are made from.
 
-
-def evidence_of_units(new: Floats, old: Floats, rules: Rules) -> Evidence:
-    """Return what unit means (..., benchmarks, units) of two systems say."""
+    `bounds` are what stopped runs leave known of the ratios, where some were stopped.
+    """
     ratio = ratio_of(new, old, rules.paired)
     df = ratio_df(ratio, rules.df)
-    tests = band_tests(ratio, df, rules.method, rules.limits)
+    known = known_of(ratio, bounds)
+    evidence = row_evidence(ratio, df, df, band_tests(ratio, df, rules.method, rules.limits), known)
+    positive = [np.fmin.reduce(side, axis=-1, initial=np.inf) > 0 for side in (new, old)]
+    top, bottom = ratio.numerator, ratio.denominator
+    parts = (top.mean, bottom.mean, bottom.variance, ratio.residual, ratio.overlap, df, positive[0] & positive[1])
+    suite = bound_suite(_suite(new, old, ratio, rules), ratio, known)
+    return *evidence, *suite, np.stack(np.broadcast_arrays(*parts), axis=-1)
 
-    def limits(level: Floats) -> RatioSet:
-        return known_limits(ratio_limits(ratio, df, level, rules.method), df)
 
-    return Evidence(ratio.estimate, df, ratio.n, tests, limits, _suite(new, old, ratio, rules))
+def known_of(ratio: Ratio, bounds: Sequence[Mask]) -> Known:
+    """Return what is known of every ratio: all, where nothing bounds it."""
+    return Known(*(np.broadcast_to(side, ratio.n.shape) for side in (bounds or (np.False_, np.False_))))
+
+
+def bound_suite(suite: Suite, ratio: Ratio, known: Known) -> Suite:
+    """Keep the tests of a suite that stay true whatever stopped runs would have taken."""
+    return suite._replace(**suite.tests.known(known.over(ratio.estimate))._asdict())
+
+
+def row_evidence(ratio: Ratio, df: Floats, error_df: Floats, tests: Tests, known: Known) -> Evidence:
+    """Return what is known of every benchmark; `error_df` are those of its standard error."""
+    new, old = (np.broadcast_to(side.mean, ratio.n.shape) for side in (ratio.numerator, ratio.denominator))
+    rows = (ratio.estimate, df, ratio.n, new, old, standard_error(ratio, "log_delta"), error_df)
+    return Evidence(*rows, *known, *tests.known(known))
+
+
+def limits_of_units(level: Floats, material: Floats, *, rules: Rules) -> RatioSet:
+    """Return the limits at a level per ratio."""
+    new, old, variance, residual, overlap, df, positive = np.moveaxis(material, -1, 0)
+    unknown = np.full_like(new, np.nan)
+    ratio = Ratio(UnitSummary(new, unknown, unknown), UnitSummary(old, variance, unknown), residual, overlap, rules.paired)
+    return known_limits(ratio_limits(ratio, df, level, rules.method, positive == 1), df)
 
 
 def band_tests(ratio: Ratio, df: Floats, method: str, limits: tuple[float, float]) -> Tests:
     """Test the ratio against both limits of the band, from both sides."""
     low, high = (ratio_statistic(ratio, value, method) for value in limits)
-    below, above = t_probability(low, df), t_probability(-high, df)
-    inside = np.maximum(t_probability(-low, df), t_probability(high, df))
-    return Tests(below, above, np.where(certainly_inside(ratio, limits), 0.0, inside))
+    return surely(ratio, limits, *(t_probability(part, df) for part in (low, -low, high, -high)))
 
 
-def certainly_inside(ratio: Ratio, limits: tuple[float, float]) -> Mask:
-    """Return where neither system shows any spread and the ratio lies in the band."""
+def surely(ratio: Ratio, limits: tuple[float, float], *pvalues: Floats) -> Tests:
+    """Return tests (`Tests`) that are sure of a ratio in the band, or on its edge, where neither system shows any spread."""
+    tests = Tests(*pvalues)
     with np.errstate(invalid="ignore"):
-        within = (ratio.estimate >= limits[0]) & (ratio.estimate <= limits[1])
-    return np.asarray((ratio.numerator.variance == 0) & (ratio.denominator.variance == 0) & within)
+        constant = (ratio.numerator.variance == 0) & (ratio.denominator.variance == 0)
+        above, below = constant & (ratio.estimate >= limits[0]), constant & (ratio.estimate <= limits[1])
+    inside = above & below
+    return tests._replace(above_low=np.where(inside, 0.0, tests.above_low), below_high=np.where(inside, 0.0, tests.below_high))
 
 
-def _suite(new: Floats, old: Floats, ratio: Ratio, rules: Rules) -> SuiteRatio:
+def _suite(new: Floats, old: Floats, ratio: Ratio, rules: Rules) -> Suite:
     """Return the geometric mean ratio over the benchmarks both sides measured."""
-    estimate = ratio.estimate
-    with np.errstate(invalid="ignore"):
-        matched = ~np.isnan(estimate) & (estimate > 0)
-    count = matched.sum(axis=-1).astype(float)
-    log, variance, df, n = (_joint if rules.shared or rules.paired else _independent)(new, old, ratio, matched, rules)
+    log, variance, df, n, count = _joint(new, old, rules) if rules.shared or rules.paired else _independent(ratio)
     df = np.where(n > 1, np.inf if rules.df == "normal" else np.where(rules.df == "conservative", n - 1, df), np.nan)
-    half = t_quantile((1 + rules.confidence_level) / 2, df) * np.sqrt(variance)
+    error = np.sqrt(variance)
+    half = t_quantile((1 + rules.confidence_level) / 2, df) * error
     lower, upper = np.exp(log - half), np.exp(log + half)
-    return SuiteRatio(np.exp(log), lower, upper, df, n, count)
+    return Suite(np.exp(log), lower, upper, df, n, count, *_log_tests(log, error, df, rules.limits))
 
 
-def _independent(new: Floats, old: Floats, ratio: Ratio, matched: Mask, rules: Rules) -> tuple[Floats, Floats, Floats, Floats]:
+def _log_tests(log: Floats, error: Floats, df: Floats, limits: tuple[float, float]) -> Tests:
+    """Test a log ratio against both limits of the band, from both sides."""
+    pvalues = []
+    for value in limits:
+        difference = log - np.log(value)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            statistic = np.where(difference == 0, 0.0, difference / error)
+        pvalues += [t_probability(statistic, df), t_probability(-statistic, df)]
+    return Tests(*pvalues)
+
+
+def _independent(ratio: Ratio) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     """Benchmarks assumed independent: variances of the log means add (SE^2 = B^-2 sum of s^2 / (m ybar^2))."""
-    del new, old, rules
-    count = matched.sum(axis=-1)
+    with np.errstate(invalid="ignore"):
+        matched: Mask = ratio.estimate > 0
+    count = matched.sum(axis=-1).astype(float)
     parts = []
     for side in (ratio.numerator, ratio.denominator):
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -78,39 +119,29 @@ def _independent(new: Floats, old: Floats, ratio: Ratio, matched: Mask, rules: R
         df = total**2 / sum((v**2 / m).sum(axis=-1) for v, m in parts)
         df = np.where(total == 0, sum(m.sum(axis=-1) for _, m in parts), df)
     n = np.where(matched, ratio.n, np.inf).min(axis=-1, initial=np.inf)
-    return log, np.asarray(total) / np.maximum(count, 1) ** 2, df, np.where(np.isinf(n), 0.0, n)
+    return log, np.asarray(total) / np.maximum(count, 1) ** 2, df, np.where(np.isinf(n), 0.0, n), count
 
 
-def _joint(new: Floats, old: Floats, ratio: Ratio, matched: Mask, rules: Rules) -> tuple[Floats, Floats, Floats, Floats]:
-    """Units shared by the benchmarks: inference on Z_j, the mean over benchmarks of log(unit mean); a unit with a gap has no Z_j."""
-    sides = [_log_scores(side, matched) for side in (new, old)]
-    if rules.paired and rules.shared:
-        difference = summarise_units(sides[0] - sides[1])
-        return difference.mean, difference.variance, difference.n - 1, difference.n
+def _joint(new: Floats, old: Floats, rules: Rules) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """Units taken over the benchmarks together, since they share them, or may: what unit j adds to the log of the geometric mean ratio.
+
+    To first order that is Z_j, the mean over the benchmarks of unit mean / mean; paired systems have one Z_j, the difference. A unit with
+    a gap has none.
+    """
+    sides = match_sides(new, old, shared=True, paired=rules.paired)
+    count = sides.matched.sum(axis=-1).astype(float)
+    means, scores = [], []
+    for side in (sides.new, sides.old):
+        mean = summarise_units(side).mean
+        means.append(mean)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares = np.where(sides.matched[..., None], (side - mean[..., None]) / mean[..., None], 0.0)
+            scores.append(shares.sum(axis=-2) / count[..., None])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log = np.where(sides.matched, np.log(means[0] / means[1]), 0.0).sum(axis=-1) / count
+    n = smallest_number(sides)
     if rules.paired:
-        return _paired_independent(new, old, ratio, matched)
-    a, b = (summarise_units(side) for side in sides)
-    return a.mean - b.mean, a.variance + b.variance, welch_df(a.variance, b.variance, a.n - 1, b.n - 1), np.minimum(a.n, b.n)
-
-
-def _log_scores(units: Floats, matched: Mask) -> Floats:
-    """Return Z (..., units) of unit means (..., benchmarks, units) over the matched benchmarks."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.where(matched[..., None], np.log(units), 0.0)
-        return np.asarray(logs.sum(axis=-2) / matched.sum(axis=-1)[..., None])
-
-
-def _paired_independent(new: Floats, old: Floats, ratio: Ratio, matched: Mask) -> tuple[Floats, Floats, Floats, Floats]:
-    """Pairs inside each benchmark, benchmarks assumed independent: variances of the mean paired log ratios add."""
-    del ratio
-    with np.errstate(divide="ignore", invalid="ignore"):
-        pairs = summarise_units(np.log(new) - np.log(old))
-    count = matched.sum(axis=-1)
-    variance = np.where(matched, pairs.variance, 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        log = np.where(matched, pairs.mean, 0.0).sum(axis=-1) / count
-        total = variance.sum(axis=-1)
-        df = total**2 / np.where(matched, variance**2 / (pairs.n - 1), 0.0).sum(axis=-1)
-        df = np.where(total == 0, np.where(matched, pairs.n - 1, 0.0).sum(axis=-1), df)
-    n = np.where(matched, pairs.n, np.inf).min(axis=-1, initial=np.inf)
-    return log, total / np.maximum(count, 1) ** 2, df, np.where(np.isinf(n), 0.0, n)
+        both = summarise_units(scores[0] - scores[1])
+        return log, both.variance, both.n - 1, n, count
+    a, b = (summarise_units(score) for score in scores)
+    return log, a.variance + b.variance, welch_df(a.variance, b.variance, a.n - 1, b.n - 1), n, count

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perfarray.numerics.levels import mean_of_measured, one_value_per_unit
+from perfarray.numerics.levels import mean_of_measured, one_value_per_unit, summarise_units
 from perfarray.numerics.types import Floats, Integers, Mask
 
 MEANS = ("geometric", "harmonic", "arithmetic")
@@ -122,3 +122,52 @@ def _fewest(units: Floats, matched: Mask) -> Floats:
     """Return the number of units of the matched benchmark that has fewest; 0 without a benchmark."""
     fewest = np.where(matched, (~np.isnan(units)).sum(axis=-1), np.inf).min(axis=-1, initial=np.inf)
     return np.where(np.isinf(fewest), 0.0, fewest)
+
+
+LEAST_BENCHMARKS, LEAST_UNITS = 4, 3
+"""Below these numbers the p-value of common movement is none: few benchmarks of skewed values seem to move together too often."""
+
+
+def common_movement(*sides: Floats) -> tuple[Floats, Floats]:
+    """Test whether the units of different benchmarks move together: the variance of the mean over the benchmarks against their own.
+
+    Every benchmark's units, as distances from their mean, are a vector of length 1; independent ones point anywhere, those of shared
+    units in like directions (a Rayleigh test). Under independence the share of the squared length of the sum has a mean and a variance
+    that do not depend on the distribution of the values, and the beta distribution that has both is its distribution for two benchmarks
+    of normal values.
+
+    Parameters
+    ----------
+    *sides : arrays, shape (..., benchmarks, units)
+        One value per unit of every system, NaN where not measured; unit j of one benchmark may be unit j of another.
+
+    Returns
+    -------
+    correlation, pvalue : arrays, shape (...)
+        The mean correlation over all pairs of benchmarks that vary on every side, and the chance of one as large if there is none; NaN
+        for fewer than four benchmarks, or without three units on a side that have them all.
+    """
+    from scipy.special import betainc
+
+    varying: Mask = np.logical_and.reduce(np.broadcast_arrays(*(summarise_units(side).variance > 0 for side in sides)))
+    number = varying.sum(axis=-1)
+    lengths, freedom = np.zeros(number.shape), np.zeros(number.shape)
+    for side in sides:
+        complete = (~np.isnan(side) | ~varying[..., None]).all(axis=-2, keepdims=True)
+        kept = np.where(complete & varying[..., None], side, np.nan)
+        n = complete.sum(axis=-1)[..., 0]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            mean = summarise_units(kept).mean[..., None]
+            distances = np.where(np.isnan(kept), 0.0, kept / mean - 1.0)
+            size = np.sqrt((distances**2).sum(axis=-1, keepdims=True))
+            directions = np.where(size > 0, distances / size, 0.0)
+        degrees = np.where(n >= LEAST_UNITS, n - 1, 0)
+        lengths = lengths + degrees * (directions.sum(axis=-2) ** 2).sum(axis=-1)
+        freedom = freedom + degrees
+    with np.errstate(divide="ignore", invalid="ignore"):
+        length = lengths / freedom
+        known = (number >= LEAST_BENCHMARKS) & (freedom > 0)
+        a = np.where(known, freedom / 2 - 1 / number, np.nan)
+        pvalue = betainc(a * (number - 1), a, 1 - np.minimum(length / number**2, 1.0))
+        correlation = (length - number) / (number * (number - 1))
+    return np.where(known, correlation, np.nan), pvalue

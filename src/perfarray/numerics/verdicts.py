@@ -1,18 +1,26 @@
-"""The one rule of verdicts: engines give limits and p-values, and what follows from them is decided here.
+"""The one rule of verdicts: engines give p-values and what limits are made from, and what follows from them is decided here.
 
 Faster or slower if twice the smaller p of "not below" and "not above" the band is at most alpha after correction, else equivalent if the
-p of "outside the band" is at most alpha / 2 after correction, else inconclusive. A set that is not an interval decides nothing.
+p of "outside the band" is at most alpha / 2 after correction, else inconclusive. A set that has two parts, or leaves nothing out, decides
+nothing.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from perfarray.numerics.intervals import AT_LEAST, AT_MOST, BOUNDED, ONE_PIECE, UNBOUNDED, RatioSet
+from perfarray.numerics.intervals import AT_LEAST, AT_MOST, BOUNDED, ONE_PIECE, UNBOUNDED, RatioSet, t_quantile
 from perfarray.numerics.types import Floats, Mask, Texts
 
 FASTER, SLOWER, EQUIVALENT, INCONCLUSIVE = "faster", "slower", "equivalent", "inconclusive"
+
+POWER = 0.8
+"""The chance to see the smallest change."""
+
+Limits = Callable[..., RatioSet]
+"""Of a confidence level per ratio, and of what an engine gives to make limits from; NaN where too few units stand behind them."""
 
 
 class Rules(NamedTuple):
@@ -33,40 +41,38 @@ class Rules(NamedTuple):
         """The band of ratios that do not matter: 1 -+ threshold, or 1 / (1 + threshold) to 1 + threshold."""
         return 1 / (1 + self.threshold) if self.band == "log" else 1 - self.threshold, 1 + self.threshold
 
+    @property
+    def alpha(self) -> float:
+        """The error rate."""
+        return 1 - self.confidence_level
+
 
 class Tests(NamedTuple):
-    """One-sided p-values of a ratio against a band around 1."""
+    """One-sided p-values of a ratio against both limits of the band around 1: small where it is below, or above, that limit."""
 
-    below: Floats  # small where the ratio is below 1 - threshold
-    above: Floats  # small where the ratio is above 1 + threshold
-    inside: Floats  # small where the ratio is inside the band (the larger of the two one-sided tests)
+    below_low: Floats
+    above_low: Floats
+    below_high: Floats
+    above_high: Floats
+
+    def known(self, known: "Known") -> "Tests":
+        """Return the tests that stay true whatever stopped runs would have taken; the others have p = 1."""
+        wrong = (known.at_least, known.at_most, known.at_least, known.at_most)
+        return Tests(*(np.where(mask & ~np.isnan(part), 1.0, part) for mask, part in zip(wrong, self, strict=True)))
 
     @property
     def two_sided(self) -> Floats:
-        """Twice the smaller p of the outside tests, at most 1."""
-        return np.minimum(1.0, 2.0 * np.minimum(self.below, self.above))
+        """Twice the smaller p of the tests of "outside", at most 1."""
+        return np.minimum(1.0, 2.0 * np.minimum(self.below_low, self.above_high))
 
+    @property
+    def inside(self) -> Floats:
+        """The larger p of the two tests of "inside"."""
+        return np.maximum(self.above_low, self.below_high)
 
-class SuiteRatio(NamedTuple):
-    """The geometric mean ratio of a suite: its limits, their degrees of freedom, the units and the benchmarks behind it."""
-
-    estimate: Floats
-    lower: Floats
-    upper: Floats
-    df: Floats
-    n: Floats
-    benchmarks: Floats
-
-
-class Evidence(NamedTuple):
-    """What an engine knows of the ratios along the benchmarks, and of the suite's: all that a verdict needs."""
-
-    estimate: Floats
-    df: Floats
-    n: Floats
-    tests: Tests
-    limits: Callable[[Floats], RatioSet]  # of a confidence level per ratio; NaN where too few units stand behind them
-    suite: SuiteRatio
+    def not_slower(self, better: str) -> Floats:
+        """The p of "not slower by more than the threshold"."""
+        return self.below_high if better == "lower" else self.above_low
 
 
 class Known(NamedTuple):
@@ -74,6 +80,66 @@ class Known(NamedTuple):
 
     at_least: Mask
     at_most: Mask
+
+    def over(self, estimate: Floats) -> "Known":
+        """Return what is known of the mean over the benchmarks, the last axis, that have an estimate, or of which nothing is known."""
+        counted = ~np.isnan(estimate) | (self.at_least & self.at_most)
+        return Known(*(np.asarray((side & counted).any(axis=-1)) for side in self))
+
+
+class Suite(NamedTuple):
+    """The geometric mean ratio of a suite: limits, their df, units and benchmarks behind it, one-sided p-values (`Tests`)."""
+
+    estimate: Floats
+    lower: Floats
+    upper: Floats
+    df: Floats
+    n: Floats
+    benchmarks: Floats
+    below_low: Floats
+    above_low: Floats
+    below_high: Floats
+    above_high: Floats
+
+    @property
+    def tests(self) -> Tests:
+        """The p-values alone."""
+        return Tests(*self[-4:])
+
+
+class Evidence(NamedTuple):
+    """What an engine knows of the ratios along the benchmarks, one array a name: `error` is the standard error of the log.
+
+    `at_least` and `at_most` say what stopped runs leave known (`Known`).
+    """
+
+    estimate: Floats
+    df: Floats
+    n: Floats
+    candidate_mean: Floats
+    baseline_mean: Floats
+    error: Floats
+    error_df: Floats
+    at_least: Mask
+    at_most: Mask
+    below_low: Floats
+    above_low: Floats
+    below_high: Floats
+    above_high: Floats
+
+    @property
+    def tests(self) -> Tests:
+        """The p-values alone."""
+        return Tests(*self[-4:])
+
+
+class Adjusted(NamedTuple):
+    """P-values after correction, and the confidence level of the interval that belongs to them."""
+
+    outside: Floats
+    inside: Floats
+    not_slower: Floats
+    level: Floats
 
 
 class Comparison(NamedTuple):
@@ -88,78 +154,109 @@ class Comparison(NamedTuple):
     pvalue: Floats
     pvalue_adjusted: Floats
     pvalue_equivalent: Floats
+    pvalue_equivalent_adjusted: Floats
+    pvalue_not_slower: Floats
     interval_level: Floats
     verdict: Texts
+    not_slower: Mask
+    smallest_change: Floats
+    candidate_mean: Floats
+    baseline_mean: Floats
     suite_estimate: Floats
     suite_lower: Floats
     suite_upper: Floats
     suite_df: Floats
     suite_n: Floats
     suite_benchmarks: Floats
+    suite_kind: Texts
+    suite_pvalue: Floats
     suite_verdict: Texts
 
 
-def judge(evidence: Evidence, rules: Rules, known: Known | None = None) -> Comparison:
-    """Turn what an engine found into verdicts, and into intervals at the levels that belong to them."""
-    evidence = evidence if known is None else bounded_evidence(evidence, known)
-    alpha = 1 - rules.confidence_level
-    tests, suite = evidence.tests, evidence.suite
-    outside, inside = adjust(tests.two_sided, rules.correction), adjust(tests.inside, rules.correction)
-    level = interval_level(tests.two_sided, outside, alpha, rules.correction)
-    limits = evidence.limits(level)
-    verdict = decide(tests, outside <= alpha, inside <= alpha / 2, rules.better)
-    verdict[~np.isin(limits.kind, ONE_PIECE)] = INCONCLUSIVE
+def judge(*arrays: npt.NDArray[Any], limits: Limits, rules: Rules) -> Comparison:
+    """Turn what an engine found into verdicts, and into intervals at the levels that belong to them.
+
+    `arrays` are those of `Evidence`, `Suite` and `Adjusted`, then what `limits` makes limits from.
+    """
+    ends = np.cumsum([len(part._fields) for part in (Evidence, Suite, Adjusted)])
+    evidence, suite, adjusted = Evidence(*arrays[: ends[0]]), Suite(*arrays[ends[0] : ends[1]]), Adjusted(*arrays[ends[1] : ends[2]])
+    material, tests, alpha = arrays[ends[2] :], evidence.tests, rules.alpha
+    known, whole = Known(evidence.at_least, evidence.at_most), np.full(suite.estimate.shape, BOUNDED, dtype=object)
+    over = known.over(evidence.estimate)
+    found = open_set(limits(adjusted.level, *material), known)
+    opened = open_set(RatioSet(suite.lower, suite.upper, whole), over)
+    suite, kind = suite._replace(lower=opened.lower, upper=opened.upper), opened.kind
+    if (suite.benchmarks == 1).any():
+        uncorrected = open_set(limits(np.full_like(adjusted.level, rules.confidence_level), *material), known)
+        suite, kind = _of_one_benchmark(evidence, uncorrected, suite, kind)
+    nothing, bounded = known.at_least & known.at_most, known.at_least | known.at_most
+    decided = one_piece(found.kind)
+    quantiles = t_quantile((1 + adjusted.level) / 2, evidence.error_df) + t_quantile(POWER, evidence.error_df)
     return Comparison(
-        estimate=evidence.estimate,
-        lower=limits.lower,
-        upper=limits.upper,
+        estimate=np.where(nothing, np.nan, evidence.estimate),
+        lower=found.lower,
+        upper=found.upper,
         df=evidence.df,
         n=evidence.n,
-        kind=limits.kind,
+        kind=found.kind,
         pvalue=tests.two_sided,
-        pvalue_adjusted=outside,
+        pvalue_adjusted=adjusted.outside,
         pvalue_equivalent=tests.inside,
-        interval_level=level,
-        verdict=verdict,
-        suite_estimate=suite.estimate,
+        pvalue_equivalent_adjusted=adjusted.inside,
+        pvalue_not_slower=adjusted.not_slower,
+        interval_level=adjusted.level,
+        verdict=decide(tests, decided & (adjusted.outside <= alpha), decided & (adjusted.inside <= alpha / 2), rules.better),
+        not_slower=decided & (adjusted.not_slower <= alpha / 2),
+        smallest_change=np.where(bounded, np.nan, rules.threshold + quantiles * evidence.error),
+        candidate_mean=evidence.candidate_mean,
+        baseline_mean=evidence.baseline_mean,
+        suite_estimate=np.where(over.at_least & over.at_most, np.nan, suite.estimate),
         suite_lower=suite.lower,
         suite_upper=suite.upper,
         suite_df=suite.df,
         suite_n=suite.n,
         suite_benchmarks=suite.benchmarks,
-        suite_verdict=decide_by_limits(suite, rules),
+        suite_kind=kind,
+        suite_pvalue=suite.tests.two_sided,
+        suite_verdict=_suite_verdict(suite, kind, rules),
     )
 
 
-def bounded_evidence(evidence: Evidence, known: Known) -> Evidence:
-    """Keep what stays true whatever the stopped runs would have taken: one side of a bound, nothing of a ratio of two bounds."""
-    at_least, at_most = known
-    below, above, inside = evidence.tests
-    tests = Tests(
-        np.where(at_least & ~np.isnan(below), 1.0, below),
-        np.where(at_most & ~np.isnan(above), 1.0, above),
-        np.where((at_least | at_most) & ~np.isnan(inside), 1.0, inside),
-    )
-
-    def limits(level: Floats) -> RatioSet:
-        return open_set(evidence.limits(level), known)
-
-    suite, counted = evidence.suite, ~np.isnan(evidence.estimate) | (at_least & at_most)
-    over = Known(*(np.asarray((side & counted).any(axis=-1)) for side in known))
-    lower, upper, _ = open_set(RatioSet(suite.lower, suite.upper, np.full(suite.lower.shape, BOUNDED)), over)
-    suite = suite._replace(estimate=np.where(over.at_least & over.at_most, np.nan, suite.estimate), lower=lower, upper=upper)
-    estimate = np.where(at_least & at_most, np.nan, evidence.estimate)
-    return evidence._replace(estimate=estimate, tests=tests, limits=limits, suite=suite)
+def one_piece(kind: Texts) -> Mask:
+    """Return where a set is everything from `lower` to `upper`, and leaves something out."""
+    return np.asarray(np.logical_or.reduce([kind == name for name in ONE_PIECE]), dtype=bool)
 
 
 def open_set(found: RatioSet, known: Known) -> RatioSet:
     """Open the limits of ratios of positive values towards what is not known."""
     bound = (known.at_least | known.at_most) & ~np.isnan(found.lower)
-    broken = ~np.isin(found.kind, ONE_PIECE)
+    if not bound.any():
+        return found
+    broken = ~one_piece(found.kind)
     below = bound & (known.at_most | broken | (found.kind == AT_MOST))
     above = bound & (known.at_least | broken | (found.kind == AT_LEAST))
     kind = np.select([below & above, below, above], [UNBOUNDED, AT_MOST, AT_LEAST], found.kind).astype(object)
     return RatioSet(np.where(below, 0.0, found.lower), np.where(above, np.inf, found.upper), kind)
+
+
+def _of_one_benchmark(evidence: Evidence, found: RatioSet, suite: Suite, kind: Texts) -> tuple[Suite, Texts]:
+    """Give suites of one benchmark that benchmark's row, uncorrected."""
+    with np.errstate(invalid="ignore"):
+        there = evidence.estimate > 0
+    single, place = np.asarray(suite.benchmarks == 1), np.argmax(there, axis=-1)[..., None]
+
+    def own(rows: npt.NDArray[Any], otherwise: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return np.where(single, np.take_along_axis(np.asarray(rows), place, axis=-1)[..., 0], otherwise)
+
+    rows = (evidence.estimate, found.lower, found.upper, evidence.df, evidence.n, np.ones_like(evidence.n), *evidence.tests)
+    return Suite(*map(own, rows, suite)), own(found.kind, kind)
+
+
+def _suite_verdict(suite: Suite, kind: Texts, rules: Rules) -> Texts:
+    """Return the verdict of the suite row, which stands outside every correction."""
+    decided, tests = one_piece(kind), suite.tests
+    outside, inside = tests.two_sided <= rules.alpha, tests.inside <= rules.alpha / 2
+    return decide(tests, decided & outside, decided & inside, rules.better)
 
 
 def decide(tests: Tests, outside: Mask, inside: Mask, better: str) -> Texts:
@@ -167,21 +264,19 @@ def decide(tests: Tests, outside: Mask, inside: Mask, better: str) -> Texts:
     below_is, above_is = (FASTER, SLOWER) if better == "lower" else (SLOWER, FASTER)
     verdict = np.full(np.shape(outside), INCONCLUSIVE, dtype=object)
     verdict[inside] = EQUIVALENT
-    verdict[outside & (tests.below < tests.above)] = below_is
-    verdict[outside & (tests.below >= tests.above)] = above_is
+    verdict[outside & (tests.below_low < tests.above_high)] = below_is
+    verdict[outside & (tests.below_low >= tests.above_high)] = above_is
     return verdict
 
 
-def decide_by_limits(suite: SuiteRatio, rules: Rules) -> Texts:
-    """Return the verdict of an interval: outside the band, inside it, or neither."""
-    verdict = np.full(suite.estimate.shape, INCONCLUSIVE, dtype=object)
-    low, high = rules.limits
-    below_is, above_is = (FASTER, SLOWER) if rules.better == "lower" else (SLOWER, FASTER)
-    with np.errstate(invalid="ignore"):
-        verdict[(suite.lower >= low) & (suite.upper <= high)] = EQUIVALENT
-        verdict[suite.upper < low] = below_is
-        verdict[suite.lower > high] = above_is
-    return verdict
+def adjust_tests(*pvalues: Floats, axes: int, rules: Rules) -> Adjusted:
+    """Correct the p-values of `Tests` over their last `axes`: those are a family."""
+    shape = pvalues[0].shape
+    tests = Tests(*(part.reshape(*shape[: len(shape) - axes], -1) for part in pvalues))
+    parts = [tests.two_sided, tests.inside, tests.not_slower(rules.better)]
+    outside, inside, not_slower = (adjust(part, rules.correction) for part in parts)
+    level = interval_level(parts[0], outside, rules.alpha, rules.correction)
+    return Adjusted(*(part.reshape(shape) for part in (outside, inside, not_slower, level)))
 
 
 def adjust(pvalues: Floats, correction: str | None) -> Floats:

@@ -5,7 +5,7 @@ import xarray as xr
 
 from perfarray.conventions import BENCHMARK
 from perfarray.timings.apply import is_chunked
-from perfarray.timings.notes import Note
+from perfarray.timings.notes import Note, check
 from perfarray.timings.resolve import Timings, check_dim
 from perfarray.timings.validation import listed
 
@@ -47,3 +47,24 @@ def name_suites(result: xr.Dataset | xr.DataArray, data: Timings, counted: xr.Da
     result.attrs["suites"] = ", ".join(mixed)
     text = f'one mean is taken over the benchmarks of {len(mixed)} suites ({listed(mixed)}); times.groupby("suite") gives each its own'
     return Note("several_suites", text, {"suites": mixed})
+
+
+MOVEMENT = "movement"
+"""The check of benchmarks that are taken for independent."""
+
+
+@check(MOVEMENT)
+def movement_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
+    """Name `shared=` where the units of different benchmarks move together, in any suite of a result at an error rate of 5 % in all."""
+    pvalue, correlation = result["suite_correlation_pvalue"], result["suite_correlation"]
+    tested = int(pvalue.notnull().sum())
+    if not tested or float(pvalue.min()) * tested > 0.05:
+        return ()
+    place = int(np.nanargmin(pvalue.values))
+    mean, least = float(correlation.values.ravel()[place]), float(pvalue.values.ravel()[place])
+    unit = str(result.attrs["unit"])
+    text = (
+        f"benchmarks are taken for independent, and their {unit}s move together (mean correlation {mean:.2g}, p {least:.2g}): what is said "
+        f"of the suite is too sure; if one {unit} serves all benchmarks, say shared={unit!r}; shared=() says that none does"
+    )
+    return (Note("move_together", text, {"correlation": mean, "pvalue": least, "suites": tested, "unit": unit}),)

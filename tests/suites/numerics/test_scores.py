@@ -8,9 +8,9 @@ from scipy import stats
 
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.bootstrap_limits import acceleration_of
-from perfarray.numerics.ratio_tests import compare_units
+from perfarray.numerics.ratio_tests import evidence_of_units
 from perfarray.numerics.suite import MEANS, STATISTICS, match_sides, run_statistic, suite_mean, suite_weights
-from perfarray.numerics.verdicts import Rules
+from perfarray.numerics.verdicts import Evidence, Rules, Suite
 from perfarray.suites.numerics.ratios import Score, _left_out, bootstrap_interval, draw_scores, t_interval
 
 PLAIN = Score("geometric", "mean", False, False, False, 0.95, "two-sided")
@@ -56,14 +56,14 @@ def test_weights_are_the_derivatives_of_the_log_mean(mean):
 @pytest.mark.parametrize("paired", [False, True])
 @pytest.mark.parametrize("shared", [False, True])
 def test_the_t_interval_is_the_suite_row_of_a_comparison(shared, paired):
-    """Independent, shared and paired units: the same estimate, limits, df and n; joint units there are means of logs."""
+    """Independent, shared and paired units: the same estimate, limits, df and n; a comparison takes pairs over all benchmarks at once."""
     new, old = units(1, 0.97)
     new[0, 1, 2] = old[1, 3, 0] = old[1, 3, 1] = np.nan
     rules = Rules("fieller", "satterthwaite", 0.0, 0.95, None, "lower", paired=paired, shared=shared)
-    score = PLAIN._replace(shared=shared, paired=paired, statistic="geometric" if shared or paired else "mean")
-    expected, found = compare_units(new, old, rules=rules), interval(new, old, score)
+    expected = Suite(*evidence_of_units(new, old, rules=rules)[len(Evidence._fields) : -1])
+    found = interval(new, old, PLAIN._replace(shared=shared or paired, paired=paired))
     for name in ("estimate", "lower", "upper", "df", "n"):
-        np.testing.assert_allclose(getattr(found, name), getattr(expected, f"suite_{name}"), rtol=1e-12)
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-12)
 
 
 def test_the_standard_error_is_that_of_the_paper_s_terms():
