@@ -67,7 +67,7 @@ class TestWhatIsLeftOut:
     def test_a_file_that_was_named_must_be_read(self, mixed):
         """In a list every file is meant; `on_error` says what follows."""
         files = [mixed / "good.json", mixed / "other.json"]
-        with pytest.raises(ValueError, match=r"other\.json: no reader recognises its content; formats that are known: 'jmh', 'pyperf'"):
+        with pytest.raises(ValueError, match=r"other\.json: no reader recognises its content; formats that are known: .*'jmh', .*'pyperf'"):
             perfarray.read_archive(files)
         with pytest.warns(UserWarning, match="1 are broken and left out: "):
             assert perfarray.read_archive(files, on_error="warn").attrs["n_files"] == 1
@@ -75,7 +75,9 @@ class TestWhatIsLeftOut:
 
     def test_nothing_readable(self, mixed):
         """The reasons are given."""
-        with pytest.raises(ValueError, match=r"none of the 1 files in .* could be read: 1 are of no known format.*known: 'jmh', 'pyperf'"):
+        with pytest.raises(
+            ValueError, match=r"none of the 1 files in .* could be read: 1 are of no known format.*known: .*'jmh', .*'pyperf'"
+        ):
             perfarray.read_archive(str(mixed / "*.md"))
         with pytest.raises(ValueError, match=r"none of the 1 files in .* could be read: 1 are broken and left out: .*no reader recognises"):
             perfarray.read_archive([mixed / "other.json"], on_error="skip")
@@ -116,8 +118,7 @@ class TestFormat:
         """The known ones are listed."""
         with pytest.raises(
             ValueError,
-            match="format='perf' is not known; choose one of 'jmh', 'pyperf', "
-            "'spec_csv', 'spec_dump', 'spec_runs', 'spec_text', 'speedup_test', 'tidy_csv'",
+            match=r"format='perf' is not known; choose one of .*'jmh', .*'pyperf', .*'spec_csv', .*'speedup_test', 'tidy_csv'",
         ):
             perfarray.read_archive(folder, format="perf")
 

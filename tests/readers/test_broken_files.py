@@ -127,6 +127,32 @@ FILES = {
             },
         }
     ),
+    "rebench.json": json.dumps(
+        {
+            "env": {"hostName": "h", "memory": 5},
+            "source": {"commitId": "x"},
+            "criteria": [{"i": 0, "c": "total", "u": "ms"}],
+            "data": [
+                {
+                    "runId": {"benchmark": {"name": "a", "suite": {"name": "s", "executor": {"name": "e"}}}, "cores": 1},
+                    "d": [{"in": 1, "it": 1, "m": [{"c": 0, "v": 1.5}]}, {"in": 2, "m": [[1.5, 2.5]]}],
+                }
+            ],
+        }
+    ),
+    "rebench.data": (
+        '#!rebench\n# Environment: {"cpu": "c"}\n1\t1\t2.5\tms\ttotal\ta\te\ts\t\t1\t\t\n1\t2\t5\tbyte\tsize\ta\te\ts\t\t1\t\t\n'
+        "[2014-08-26T10:00:00]\t1.5\tops/s\ttotal\tb\te\ts\t10 0\t5\t1\t\t\n"
+    ),
+    "krun.json": json.dumps({"audit": {"cpuinfo": "model name : c", "uname": "l"}, "wallclock_times": {"a:b:c": [[1.5, 2], []]}}),
+    "renaissance.json": json.dumps(
+        {
+            "benchmarks": ["a"],
+            "format_version": 6,
+            "environment": {"vm": {"name": "v"}, "os": {"phys_mem_total": 5}},
+            "data": {"a": {"results": [{"duration_ns": 5, "c": 3}, {"duration_ns": 6}], "termination": "normal"}, "b": {"results": []}},
+        }
+    ),
     "go.txt": (
         "goos: linux\npkg: p\nnote: x\nBenchmarkA/n=1-8 \t10 2.5 ns/op 3 B/op\nPASS\n"
         "Unit x better=higher\npkg: q\nBenchmarkA/n=1-8 1 5 ns/op 1 x\n"

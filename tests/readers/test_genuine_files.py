@@ -28,6 +28,7 @@ def files_of(*folders):
 READ = {
     "google_benchmark": "google_benchmark", "hyperfine": "hyperfine", "pytest_benchmark": "pytest_benchmark", "go_bench": "go",
     "criterion_rs": "criterion", "benchmarkdotnet": "benchmarkdotnet", "asv": "asv",
+    "rebench": "rebench", "krun": "krun", "renaissance": "renaissance",
 }  # fmt: skip
 """Other folders that are read, and the names of their formats."""
 
@@ -36,6 +37,7 @@ REFUSED = {
     "google_benchmark/google_benchmark/test4_run0.json": "holds no measurement",
     "hyperfine/dandavison_misc/hyperfine.json": r"results\[0\]: value 1 is 0\.0",
     "benchmarkdotnet/bencher_tool_output/null_namespace.json": "value 0 is 0; expected a number above 0",
+    "rebench/smarr_ReBenchDB/profile-payload.json": "holds no measurement",
     "pytest_benchmark/bencher_tool_output/two.json": r"benchmarks\[0\]: 'data': value 4 is '\.\.\. omitted",
 }
 """Files of theirs that hold nothing that can be read, and what is said of them."""
@@ -45,6 +47,7 @@ UNREAD = {
     "asv/airspeed-velocity_asv/cheetah/bbbbbbbb-py2.7-Cython-numpy1.8.json",
     "criterion_rs/bencher_tool_output/dogfood.txt",
     "criterion_rs/bencher_tool_output/failed.txt",
+    "rebench/smarr_ReBench/issue_32_jmh.data",
 }
 """What lies in the same folders and is of no format: companions, text for the eye, a file that is none."""
 

@@ -1,0 +1,204 @@
+"""ReBench: the `.data` file, and the JSON it sends to ReBenchDB. Invocations are executions.
+
+Lines of versions before 1.0 begin with a time stamp, the same for all of an invocation; later ones with the numbers of invocation and
+iteration. Criterion `total` is the time (or, in operations per time, the throughput); other criteria are variables of their own.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from perfarray.conventions import HIGHER, LOWER, SECONDS, THROUGHPUT, TIME, seconds_factor
+from perfarray.readers.entries import Entry, Run, agree, table_of_entries, value_of
+from perfarray.readers.names import variable_name
+from perfarray.readers.numbers import checked
+from perfarray.readers.opening import Source
+from perfarray.tables.columns import Table
+from perfarray.tables.harmonise import per_second
+
+__all__ = ["NAME", "agree", "read", "recognise", "started"]
+
+NAME = "rebench"
+
+SETTINGS = ("vm", "suite", "extra_args", "cores", "input_size", "variable", "machine", "warmup_iterations")
+"""What tells runs of one benchmark apart, in the order of the columns; old files say how many warm-ups were dropped."""
+
+OLD = re.compile(r"^\[\d{4}-\d\d-\d\dT[\d:]+\]\t[^\t\n]+\t[^\t\n]+\t", re.M)
+NEW = re.compile(r"^\d+\t\d+\t[^\t\n]+\t[^\t\n]+\t[^\t\n]+\t[^\t\n]+\t", re.M)
+"""How lines of versions before and after 1.0 begin: time stamp, value, unit; invocation, iteration, value, unit, criterion, benchmark."""
+
+ENV = {"hostName": "machine", "cpu": "cpu", "osType": "os"}
+SOURCE = {"commitId": "commit", "branchOrTag": "branch"}
+"""ReBench's descriptions of machine and commit to our coordinates."""
+
+
+class Point(NamedTuple):
+    """One number: which benchmark, settings, invocation and iteration it is of (None: the next), what it measures, where it stands."""
+
+    name: str
+    settings: tuple[Any, ...]
+    invocation: Any
+    iteration: int | None
+    criterion: str
+    unit: str
+    value: Any
+    place: str
+
+
+def started(head: str) -> bool:
+    """Return whether a broken file began as ReBench's."""
+    return '"runId"' in head or (head.startswith("#!") and "rebench" in head.partition("\n")[0])
+
+
+def recognise(source: Source) -> bool:
+    """Return whether a line is a measurement of ReBench, or the JSON has runs of it."""
+    if source.looks_like_json:
+        content = source.json_or_none
+        data = content.get("data") if isinstance(content, dict) else None
+        return isinstance(data, list) and bool(data) and all(isinstance(run, dict) and "runId" in run for run in data)
+    return OLD.search(source.text) is not None or (source.text.startswith("#!") and NEW.search(source.text) is not None)
+
+
+def read(source: Source) -> Table:
+    """Read the measurements: benchmark x execution x iteration, a variable for each criterion."""
+    about: dict[str, Any] = {}
+    points = list(_sent(source, about) if source.looks_like_json else _lines(source, about))
+    names, kinds = _variables(points)
+    groups: dict[Any, dict[Any, dict[str, dict[int, Point]]]] = {}
+    repeats: Counter[Any] = Counter()
+    for point in points:
+        name, _ = names[point.criterion, point.unit]
+        again = 0
+        if point.iteration is not None:
+            cell = (point.name, point.settings, point.invocation, point.iteration, name)
+            again = repeats[cell]
+            repeats[cell] += 1
+        own = groups.setdefault((point.name, point.settings), {}).setdefault((point.invocation, again), {}).setdefault(name, {})
+        own[len(own) if point.iteration is None else point.iteration] = point
+    entries = [
+        Entry(
+            name,
+            [_run(source, own, names) for own in invocations.values()],
+            {key: value_of(str(value)) for key, value in zip(SETTINGS, settings, strict=False) if value not in (None, "")},
+        )
+        for (name, settings), invocations in groups.items()
+    ]
+    return table_of_entries(source, entries, kinds=kinds, about=about)
+
+
+def _lines(source: Source, about: dict[str, Any]) -> Iterator[Point]:
+    """Yield the measurements of a `.data` file."""
+    for number, line in enumerate(source.text.split("\n"), 1):
+        if line.startswith("#"):
+            _describe(line, about)
+        elif line and not line.startswith("invocation\titeration\t"):
+            cells = line.split("\t")
+            place = f"line {number}"
+            if len(cells) < 7:
+                raise source.error(f"{place} has {len(cells)} columns; expected 12 or 13")
+            if line.startswith("["):
+                stamp, value, unit, criterion, name, vm, suite, *more = cells
+                args, warmup, *others = [*more, *[""] * 5][:5]
+                yield Point(name, (vm, suite, args, *others, "", warmup), stamp, None, criterion, unit, value, place)
+            else:
+                invocation, iteration, value, unit, criterion, name, *settings = cells
+                yield Point(
+                    name,
+                    tuple(settings),
+                    _count(source, place, invocation),
+                    _count(source, place, iteration),
+                    criterion,
+                    unit,
+                    value,
+                    place,
+                )
+
+
+def _count(source: Source, place: str, text: str) -> int:
+    """Return the number of an invocation or iteration."""
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise source.error(f"{place} begins with {text[:30]!r}; expected the number of an invocation or an iteration")
+    return int(text)
+
+
+def _describe(line: str, about: dict[str, Any]) -> None:
+    """Read what a comment says of machine and commit."""
+    title, _, text = line.partition(": ")
+    if title in ("# Environment", "# Source"):
+        try:
+            content = json.loads(text)
+        except (ValueError, RecursionError):
+            return
+        if isinstance(content, dict):
+            about |= _environment(content) if title == "# Environment" else _named(content, SOURCE)
+
+
+def _named(content: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+    """Return what is known under our names."""
+    return {ours: content[theirs] for theirs, ours in names.items() if content.get(theirs) is not None}
+
+
+def _environment(content: dict[str, Any]) -> dict[str, Any]:
+    """Return what is said of the machine, in our units."""
+    found = _named(content, ENV)
+    for theirs, ours, unit in (("memory", "memory_gb", 2**30), ("clockSpeed", "cpu_mhz", 10**6)):
+        if isinstance(content.get(theirs), int | float):
+            found[ours] = content[theirs] / unit
+    return found
+
+
+def _sent(source: Source, about: dict[str, Any]) -> Iterator[Point]:
+    """Yield the measurements sent to ReBenchDB: by criterion one value, or one value for each iteration."""
+    content = source.json
+    about |= _environment(content.get("env") or {}) | _named(content.get("source") or {}, SOURCE)
+    about |= _named(content, {"startTime": "date", "projectName": "project", "experimentName": "experiment"})
+    criteria = {own["i"]: (own["c"], own["u"]) for own in content.get("criteria") or ()}
+    for index, run in enumerate(content["data"]):
+        known = run["runId"]
+        suite = known["benchmark"]["suite"]
+        settings = (suite["executor"]["name"], suite["name"], *(known.get(key) for key in ("extraArgs", "cores", "inputSize", "varValue")))
+        for place, point in enumerate(run.get("d") or ()):
+            at = f"data[{index}]: d[{place}]"
+            for position, measured in enumerate(point["m"]):
+                single = isinstance(measured, dict)
+                values = [(point["it"], measured["v"])] if single else enumerate(measured or (), 1)
+                criterion, unit = criteria[measured["c"] if single else position]
+                for iteration, value in values:
+                    yield Point(known["benchmark"]["name"], settings, point["in"], iteration, criterion, unit, value, at)
+
+
+def _variables(points: list[Point]) -> tuple[dict[tuple[str, str], tuple[str, float]], dict[str, tuple[str, str]]]:
+    """Return the variable and factor of each criterion and unit, and the unit and direction of each variable, that of `total` first."""
+    names: dict[tuple[str, str], tuple[str, float]] = {}
+    kinds: dict[str, tuple[str, str]] = {}
+    pairs = dict.fromkeys((point.criterion, point.unit) for point in points)
+    rates = {unit for criterion, unit in pairs if criterion == "total" and seconds_factor(unit) is None}
+    for criterion, unit in sorted(pairs, key=lambda pair: (pair[0] != "total", seconds_factor(pair[1]) is None)):
+        factor = seconds_factor(unit)
+        ours, scale = (SECONDS, factor) if factor is not None else per_second(unit) if len(rates) > 1 and unit in rates else (unit, 1.0)
+        name = variable_name(criterion, "criterion_")
+        if criterion == "total":
+            name = TIME if factor is not None else THROUGHPUT
+        better = HIGHER if name == THROUGHPUT else LOWER
+        if kinds.setdefault(name, (ours, better)) != (ours, better):
+            name = variable_name(f"{name}_{ours}", "criterion_")
+            kinds[name] = (ours, better)
+        names[criterion, unit] = (name, scale)
+    return names, kinds
+
+
+def _run(source: Source, own: dict[str, dict[int, Point]], names: dict[tuple[str, str], tuple[str, float]]) -> Run:
+    """Return one invocation, each number at its iteration."""
+    at = {iteration: place for place, iteration in enumerate(sorted({iteration for points in own.values() for iteration in points}))}
+    values = {}
+    for name, points in own.items():
+        every = list(points.values())
+        places = [f"{point.place}: {point.criterion!r}" for point in every]
+        found = checked([point.value for point in every], places.__getitem__, source, above_zero=name == TIME)
+        values[name] = np.full(len(at), np.nan)
+        values[name][[at[iteration] for iteration in points]] = found * [names[point.criterion, point.unit][1] for point in every]
+    return Run(values)

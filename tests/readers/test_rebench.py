@@ -1,0 +1,106 @@
+"""ReBench: lines of old and new versions, what is sent to ReBenchDB, criteria."""
+
+import json
+
+import numpy as np
+import pytest
+
+import perfarray
+from readers.files_of_our_own import write
+
+
+def old(value, stamp="10:00:00", unit="ms", criterion="total", name="Sort", vm="SOM", args="10 0", warmup="5", cores="1"):
+    """Return a line of a version before 1.0; empty columns at its end stay."""
+    return f"[2014-08-26T{stamp}]\t{value}\t{unit}\t{criterion}\t{name}\t{vm}\tsuite\t{args}\t{warmup}\t{cores}\t\t\n"
+
+
+def new(value, invocation, iteration, unit="ms", criterion="total", name="Sort", vm="SOM"):
+    """Return a line of a version since 1.0."""
+    return f"{invocation}\t{iteration}\t{value}\t{unit}\t{criterion}\t{name}\t{vm}\tsuite\t10 0\t1\t\t\t\n"
+
+
+def read(tmp_path, text):
+    """Read a `.data` file."""
+    return perfarray.read(write(tmp_path / "bench.data", "#!/usr/local/bin/rebench -d bench.conf all\n" + text))
+
+
+def test_a_time_stamp_is_an_invocation(tmp_path):
+    """Lines are iterations in the order they come; a run that went on after an abort is another invocation, of another length."""
+    found = read(tmp_path, old("10.0") + old("11.0") + "#!/usr/local/bin/rebench again\n" + old("12.0", "11:00:00"))
+    np.testing.assert_allclose(found["time"].values, [[[0.01, 0.011], [0.012, np.nan]]], rtol=1e-15)
+    assert found["benchmark"].values.tolist() == ["Sort"]
+    known = {name: found[name].item() for name in ("vm", "suite", "extra_args", "cores", "warmup_iterations")}
+    assert known == {"vm": "SOM", "suite": "suite", "extra_args": "10 0", "cores": 1, "warmup_iterations": 5}
+    assert "input_size" not in found.coords
+
+
+def test_settings_tell_benchmarks_apart(tmp_path):
+    """They are in the label where one name has several, blanks and all."""
+    found = read(tmp_path, old("1.0") + old("2.0", vm="Java 8") + old("3.0", name="Compose Hard Light"))
+    assert found["benchmark"].values.tolist() == ["Sort[vm=SOM]", "Sort[vm=Java 8]", "Compose Hard Light[vm=SOM]"]
+    assert found.set_index(benchmark=["vm", "extra_args"]).sizes["benchmark"] == 3
+
+
+def test_criteria_and_units(tmp_path):
+    """`total` is a time or a throughput, in one file both; a size is a variable of its own."""
+    found = read(tmp_path, old("100", unit="byte", criterion="trace size") + old("10.0") + old("5.0", unit="ops/ms", name="Rate"))
+    attrs = {name: (found[name].attrs["units"], found[name].attrs["better"]) for name in found}
+    assert attrs == {"time": ("s", "lower"), "throughput": ("ops/ms", "higher"), "trace size": ("byte", "lower")}
+    assert found.attrs["metric"] == "time"
+    assert found["throughput"].sel(benchmark="Rate").item() == 5.0
+    rates = read(tmp_path, old("5.0", unit="ops/ms") + old("5.0", unit="ops/s"))
+    assert rates["throughput"].attrs["units"] == "ops/s"
+    np.testing.assert_allclose(rates["throughput"].values.ravel(), [5000.0, 5.0], rtol=1e-15)
+
+
+def test_new_files_number_invocations_and_iterations(tmp_path):
+    """A number stands at its iteration, also where a criterion lacks one; what repeats is another execution, not lost."""
+    environment = {"hostName": "box", "cpu": "A CPU", "memory": 2**34, "clockSpeed": 28 * 10**8, "osType": "Linux"}
+    head = f"# Execution Start: now\n# Environment: {json.dumps(environment)}\n# Source: {json.dumps({'commitId': 'abc'})}\n# Source: {{\n"
+    header = "invocation\titeration\tvalue\tunit\tcriterion\tbenchmark\texecutor\tsuite\textraArgs\tcores\tinputSize\tvarValue\n"
+    lines = new("7", 1, 2, "byte", "size") + new("10.0", 1, 1) + new("11.0", 1, 2) + new("12.0", 2, 1) + new("13.0", 2, 1)
+    found = read(tmp_path, head + header + lines)
+    np.testing.assert_allclose(found["time"].values, [[[0.01, 0.011], [0.012, np.nan], [0.013, np.nan]]], rtol=1e-15)
+    np.testing.assert_array_equal(found["size"].values[0, 0], [np.nan, 7.0])
+    known = {name: found[name].item() for name in ("machine", "cpu", "os", "memory_gb", "cpu_mhz", "commit")}
+    assert known == {"machine": "box", "cpu": "A CPU", "os": "Linux", "memory_gb": 16, "cpu_mhz": 2800, "commit": "abc"}
+
+
+@pytest.mark.parametrize("compact", [False, True])
+def test_what_is_sent_to_rebenchdb(tmp_path, compact):
+    """Criteria are found by their index, in whatever order they are listed; values come one by one, or as lists."""
+    criteria = [{"i": 1, "c": "total", "u": "ms"}, {"i": 0, "c": "size", "u": "byte"}]
+    run = {"benchmark": {"name": "Sort", "suite": {"name": "s", "executor": {"name": "SOM"}}}, "extraArgs": "10", "cores": 4}
+    points = [
+        {"in": 1, "it": 1, "m": [{"c": 0, "v": 0.0}, {"c": 1, "v": 10.0}]},
+        {"in": 1, "it": 2, "m": [{"c": 1, "v": 11.0}]},
+        {"in": 2, "it": 1, "m": [{"c": 1, "v": 12.0}]},
+    ]  # fmt: skip
+    if compact:
+        points = [{"in": 1, "m": [[0.0], [10.0, 11.0]]}, {"in": 2, "m": [None, [12.0]]}]
+    content = {"env": {"hostName": "box"}, "source": {"commitId": "abc"}, "criteria": criteria, "data": [{"runId": run, "d": points}]}
+    found = perfarray.read(write(tmp_path / "sent.json", content))
+    np.testing.assert_allclose(found["time"].values, [[[0.01, 0.011], [0.012, np.nan]]], rtol=1e-15)
+    np.testing.assert_array_equal(found["size"].values, [[[0.0, np.nan], [np.nan, np.nan]]])
+    assert (found["machine"].item(), found["commit"].item(), found["cores"].item()) == ("box", "abc", 4)
+
+
+def test_a_profile_is_no_measurement(tmp_path):
+    """It has runs, and neither criteria nor numbers."""
+    run = {"runId": {"benchmark": {"name": "Sort", "suite": {"name": "s", "executor": {"name": "SOM"}}}}, "p": []}
+    with pytest.raises(ValueError, match=r"profile\.json: holds no measurement"):
+        perfarray.read(write(tmp_path / "profile.json", {"data": [run]}))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (old("0.0"), "line 3: 'total' is '0.0'; expected a number above 0"),
+        ("[2014-08-26T10:00:00]\t1\tms\ttotal\n", "line 3 has 4 columns"),
+        (new("1.0", "x", 1), "line 3 begins with 'x'"),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path, line, message):
+    """File, line, reason."""
+    with pytest.raises(ValueError, match=rf"bench\.data: {message}"):
+        read(tmp_path, old("1.0") + line)
