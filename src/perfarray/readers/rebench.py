@@ -37,14 +37,12 @@ SOURCE = {"commitId": "commit", "branchOrTag": "branch"}
 
 
 class Point(NamedTuple):
-    """One number: which benchmark, settings, invocation and iteration it is of (None: the next), what it measures, where it stands."""
+    """One number: which benchmark and settings it is of, invocation and iteration (None: the next), what it measures, where it stands."""
 
     name: str
     settings: tuple[Any, ...]
-    invocation: Any
-    iteration: int | None
-    criterion: str
-    unit: str
+    at: tuple[Any, int | None]
+    measured: tuple[str, str]
     value: Any
     place: str
 
@@ -71,14 +69,15 @@ def read(source: Source) -> Table:
     groups: dict[Any, dict[Any, dict[str, dict[int, Point]]]] = {}
     repeats: Counter[Any] = Counter()
     for point in points:
-        name, _ = names[point.criterion, point.unit]
+        name, _ = names[point.measured]
+        invocation, iteration = point.at
         again = 0
-        if point.iteration is not None:
-            cell = (point.name, point.settings, point.invocation, point.iteration, name)
+        if iteration is not None:
+            cell = (point.name, point.settings, point.at, name)
             again = repeats[cell]
             repeats[cell] += 1
-        own = groups.setdefault((point.name, point.settings), {}).setdefault((point.invocation, again), {}).setdefault(name, {})
-        own[len(own) if point.iteration is None else point.iteration] = point
+        own = groups.setdefault((point.name, point.settings), {}).setdefault((invocation, again), {}).setdefault(name, {})
+        own[len(own) if iteration is None else iteration] = point
     entries = [
         Entry(
             name,
@@ -103,19 +102,11 @@ def _lines(source: Source, about: dict[str, Any]) -> Iterator[Point]:
             if line.startswith("["):
                 stamp, value, unit, criterion, name, vm, suite, *more = cells
                 args, warmup, *others = [*more, *[""] * 5][:5]
-                yield Point(name, (vm, suite, args, *others, "", warmup), stamp, None, criterion, unit, value, place)
+                yield Point(name, (vm, suite, args, *others, "", warmup), (stamp, None), (criterion, unit), value, place)
             else:
                 invocation, iteration, value, unit, criterion, name, *settings = cells
-                yield Point(
-                    name,
-                    tuple(settings),
-                    _count(source, place, invocation),
-                    _count(source, place, iteration),
-                    criterion,
-                    unit,
-                    value,
-                    place,
-                )
+                at = _count(source, place, invocation), _count(source, place, iteration)
+                yield Point(name, tuple(settings), at, (criterion, unit), value, place)
 
 
 def _count(source: Source, place: str, text: str) -> int:
@@ -166,16 +157,16 @@ def _sent(source: Source, about: dict[str, Any]) -> Iterator[Point]:
             for position, measured in enumerate(point["m"]):
                 single = isinstance(measured, dict)
                 values = [(point["it"], measured["v"])] if single else enumerate(measured or (), 1)
-                criterion, unit = criteria[measured["c"] if single else position]
+                which = criteria[measured["c"] if single else position]
                 for iteration, value in values:
-                    yield Point(known["benchmark"]["name"], settings, point["in"], iteration, criterion, unit, value, at)
+                    yield Point(known["benchmark"]["name"], settings, (point["in"], iteration), which, value, at)
 
 
 def _variables(points: list[Point]) -> tuple[dict[tuple[str, str], tuple[str, float]], dict[str, tuple[str, str]]]:
     """Return the variable and factor of each criterion and unit, and the unit and direction of each variable, that of `total` first."""
     names: dict[tuple[str, str], tuple[str, float]] = {}
     kinds: dict[str, tuple[str, str]] = {}
-    pairs = dict.fromkeys((point.criterion, point.unit) for point in points)
+    pairs = dict.fromkeys(point.measured for point in points)
     rates = {unit for criterion, unit in pairs if criterion == "total" and seconds_factor(unit) is None}
     for criterion, unit in sorted(pairs, key=lambda pair: (pair[0] != "total", seconds_factor(pair[1]) is None)):
         factor = seconds_factor(unit)
@@ -197,8 +188,8 @@ def _run(source: Source, own: dict[str, dict[int, Point]], names: dict[tuple[str
     values = {}
     for name, points in own.items():
         every = list(points.values())
-        places = [f"{point.place}: {point.criterion!r}" for point in every]
+        places = [f"{point.place}: {point.measured[0]!r}" for point in every]
         found = checked([point.value for point in every], places.__getitem__, source, above_zero=name == TIME)
         values[name] = np.full(len(at), np.nan)
-        values[name][[at[iteration] for iteration in points]] = found * [names[point.criterion, point.unit][1] for point in every]
+        values[name][[at[iteration] for iteration in points]] = found * [names[point.measured][1] for point in every]
     return Run(values)
