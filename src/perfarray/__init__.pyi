@@ -55,6 +55,7 @@ from .variation.components import variance_components as variance_components
 from .variation.estimators import estimator_stability as estimator_stability
 from .variation.estimators import run_estimate as run_estimate
 from .variation.plans import plan_repetitions as plan_repetitions
+from .variation.published import from_components as from_components
 from .variation.repetition_plan import RepetitionPlan as RepetitionPlan
 from .variation.suite_plans import plan_suite as plan_suite
 

@@ -196,7 +196,6 @@ class TestCosts:
             ({"costs": COSTS, "assurance": 1.0}, "assurance=1.0 is out of range; give a number between 0 and 1"),
             ({"costs": COSTS, "negative": "keep"}, "negative='keep' is not known"),
             ({"costs": COSTS, "min_units": 1}, "min_units=1: give a whole number of at least 2"),
-            ({"costs": COSTS, "budget": None}, "neither of budget= and half_width= came"),
             ({"costs": COSTS, "half_width": 0.01}, "both of budget= and half_width= came"),
             ({"costs": COSTS, "budget": 0}, "budget=0: give what may be spent"),
             ({"costs": COSTS, "budget": None, "half_width": 1.5}, "half_width=1.5 is out of range"),
@@ -220,6 +219,30 @@ class TestCosts:
         pytest.importorskip("dask.array")
         with pytest.raises(ValueError, match="the least budget is 330"):
             plan_repetitions(pilot.chunk(benchmark=1), costs=COSTS, budget=329)
+
+
+class TestCostsAlone:
+    def test_lower_counts_of_equation_14(self):
+        """Without budget and half-width: 18.25 iterations, so 19; how many binaries, what they cost and promise is open."""
+        plan = dataset(table3(), costs={"binary": 0, "execution": 10})
+        assert plan["repetitions"].sel(level=["execution", "iteration"]).values.tolist() == [1, 19]
+        assert np.isnan(plan["repetitions"].sel(level="binary"))
+        for name in ("cost", "half_width", "default_half_width", "more_half_width", "half_width_by_budget"):
+            assert plan[name].isnull().all()
+        assert plan["advice"].item().startswith("one execution in each binary")
+        assert not {"budget", "half_width_wanted"} & plan.attrs.keys()
+
+    def test_a_suite_needs_one(self, pilot):
+        """What may be spent, or the width."""
+        with pytest.raises(ValueError, match="neither of budget= and half_width= came"):
+            plan_suite(pilot, costs=COSTS)
+
+    def test_nothing_between_units(self):
+        """No count inside one unit is best where units do not differ: NaN; one unit and one level have none either."""
+        values = np.array([[1.0, 3.0], [3.0, 1.0], [1.0, 3.0]])
+        times = xr.DataArray(values, dims=("execution", "iteration"), name="time", attrs={"units": "s"})
+        with pytest.warns(perfarray.PerfarrayWarning, match="1 of 1 cells have no plan"):
+            assert dataset(times, costs={"execution": 5}, negative="zero")["repetitions"].isnull().all()
 
 
 class TestTrouble:

@@ -1,5 +1,6 @@
 """How many repetitions to run at every level of the nest, for a budget or for a width, one plan per benchmark."""
 
+from collections.abc import Sequence
 from functools import reduce
 from operator import add
 from typing import Any, NamedTuple
@@ -21,6 +22,7 @@ from perfarray.variation.numerics.allocation import price, variance_of_mean
 from perfarray.variation.numerics.assurance import Evidence, assured_half_width, known
 from perfarray.variation.numerics.pilot import component_limits, units_to_add
 from perfarray.variation.numerics.plans import Plan, counts_by_budget, plan_assured
+from perfarray.variation.published import component_arrays, is_published, published
 from perfarray.variation.repetition_plan import RepetitionPlan
 from perfarray.variation.request import BUDGET_FACTOR, FACTORS, Request, systems
 
@@ -50,7 +52,8 @@ def plan_repetitions(
     ----------
     times : DataArray or Dataset
         Timings of a pilot experiment, repeated at every level (30 of each is plenty, 5 will do). Ragged ones are padded with NaN. Every
-        cell of the dims that are not levels gets a plan of its own, with the whole budget: `plan_suite` plans benchmarks together.
+        cell of the dims that are not levels gets a plan of its own, with the whole budget: `plan_suite` plans benchmarks together. Or
+        what `variance_components` returned, or `from_components`: published variances, taken as known.
     baseline : label, DataArray or Dataset, optional
         With one, the plan is for the ratio to it: both systems with the same counts, as in section 6.2, and the price is that of both.
     dim : str, optional
@@ -63,7 +66,8 @@ def plan_repetitions(
     levels, metric : str or sequence of str, optional
         The nest, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its `time`).
     budget, half_width : float
-        Exactly one: what the experiment may cost, in `cost_units`, never exceeded; or the relative half-width to reach (0.01 for 1 %).
+        What the experiment may cost, in `cost_units`, never exceeded; or the relative half-width to reach (0.01 for 1 %). With neither,
+        the best counts below the outermost level (equation 14), which depend on neither; what rests on the outermost count is NaN.
     assurance : float, optional
         The share of experiments of the planned size whose half-width is the planned one or less, the pilot's uncertainty included: 0.5
         plans the median, 0.9 keeps its word nine times out of ten. None: the half-width at the variances estimated, as in the paper.
@@ -95,7 +99,7 @@ def plan_repetitions(
     Raises
     ------
     ValueError
-        No budget and no half-width, or both; a level without a price, a negative price, an unknown level; a budget that does not buy
+        A budget and a half-width; a level without a price, a negative price, an unknown level; a budget that does not buy
         `min_units` (the message says the least that does); unknown dims, labels or choices.
 
     See Also
@@ -149,17 +153,27 @@ class _Pilot(NamedTuple):
 @over_metrics
 def _planned(times: Data, baseline: object, *, request: Request, metric: str | list[str] | None) -> xr.Dataset:
     """Plan every cell, and note what is amiss."""
-    found = systems(times, baseline, request, metric)
+    given = is_published(times)
+    found = published(times, baseline) if is_published(times) else systems(times, baseline, request, metric)
     sides, nest = found.sides, found.sides[0].levels
     dear, stated = found.prices(request)
     lazy = any(is_chunked(side.array) for side in sides)
     if lazy and request.budget is not None and not any(map(is_chunked, dear)):
         _check_affordable(request.min_units * reduce(add, [part.sum(PRICE, skipna=False) for part in dear]), request, nest[0])
+    arrays, core = ([side.array for side in sides], [nest] * len(sides)) if not given else component_arrays(times, request.biased)
+
+    def kernel(*parts: Floats) -> tuple[np.ndarray, ...]:
+        values, costs = parts[: len(arrays)], parts[len(arrays) :]
+        if given:
+            return _plan_cells(_known_pilot(values, costs[0], request.biased), request, nest)
+        pilots = [_pilot(own, cost, request) for own, cost in zip(values, costs, strict=True)]
+        return _plan_cells(pilots[0] if len(pilots) == 1 else _of_ratio(*pilots), request, nest)
+
     result = apply(
-        lambda *arrays: _plan_cells(arrays, request, nest),
-        *(side.array for side in sides),
+        kernel,
+        *arrays,
         *dear,
-        core=[*[nest] * len(sides), *[[PRICE]] * len(sides)],
+        core=[*core, *[[PRICE]] * len(dear)],
         outputs=_outputs(request.cost_units),
         coords={LEVEL: list(nest), BUDGET_FACTOR: FACTORS},
         attrs=found.attrs | request.describe("plan_repetitions") | {"variances": "biased" if request.biased else "unbiased"},
@@ -185,11 +199,8 @@ def _outputs(cost_units: str) -> dict[str, Output]:
     )
 
 
-def _plan_cells(arrays: tuple[Floats, ...], request: Request, levels: tuple[str, ...]) -> tuple[np.ndarray, ...]:
-    """Estimate, plan, and set the plan beside the data at hand; with four arrays, the plan is for a ratio."""
-    half = len(arrays) // 2
-    pilots = [_pilot(values, dear, request) for values, dear in zip(arrays[:half], arrays[half:], strict=True)]
-    pilot = pilots[0] if half == 1 else _of_ratio(*pilots)
+def _plan_cells(pilot: _Pilot, request: Request, levels: tuple[str, ...]) -> tuple[np.ndarray, ...]:
+    """Plan, and set the plan beside the data at hand."""
     width, money, level, sure = request.half_width, request.budget, request.confidence_level, request.assurance
     limit: dict[str, Any] = {"min_units": request.min_units, "confidence_level": level}
     plan = plan_assured(pilot.variance, pilot.cost, pilot.evidence, sure, budget=money, half_width=width, **limit)
@@ -204,7 +215,7 @@ def _plan_cells(arrays: tuple[Floats, ...], request: Request, levels: tuple[str,
         for top in component_limits(own.top, own.unit_variance, own.df, level)
     ]
     spent, unit_cost = (pilot.total * pilot.cost).sum(axis=-1), price(each, pilot.cost)
-    bought = None if money is None else np.maximum(np.floor((money - spent) / unit_cost), 0.0)
+    bought = None if width is not None else np.maximum(np.floor(((np.nan if money is None else money) - spent) / unit_cost), 0.0)
     added = units_to_add(pilot.n, below, own, bought, width, assurance=sure, confidence_level=level)
     units = np.where(np.isnan(plan.cost), np.nan, added.units)
     more = np.concatenate([units[..., None], np.where(units[..., None] > 0, each[..., 1:], 0.0 * units[..., None])], axis=-1)
@@ -213,7 +224,7 @@ def _plan_cells(arrays: tuple[Floats, ...], request: Request, levels: tuple[str,
     bought_by = counts_by_budget(pilot.variance, pilot.cost, plan.cost[..., None] * np.array(FACTORS), **limit)
     curves = [assured_half_width(n, inside, own.along(), sure, level) for n, inside in (bought_by[:2], bought_by[2:])]
     promised = np.where(np.isnan(units), np.nan, added.half_width)
-    least = np.where(pilot.n > 0, plan.least_budget, np.nan)
+    least = np.where(pilot.n == 0, np.nan, plan.least_budget)
     return (
         plan.repetitions, plan.unrounded, merged, already, more, plan.cost, least, plan.half_width, *limits, promised,
         plan.default_half_width, *curves, pilot.n, _advice(plan, pilot, merged, levels),
@@ -236,6 +247,22 @@ def _pilot(values: Floats, dear: Floats, request: Request) -> _Pilot:
     return _Pilot(variance, cost, total, evidence, n)
 
 
+def _known_pilot(parts: Sequence[Floats], dear: Floats, biased: bool) -> _Pilot:
+    """Return what given components say: mean, components and, of estimates, variances of the levels' means and repetitions."""
+    mean, variance, *estimated = parts
+    with np.errstate(divide="ignore", invalid="ignore"):
+        squared = np.where(mean == 0, np.nan, mean**2)[..., None]
+        relative = (estimated[0] if biased else variance) / squared
+        spread, total = relative[..., 0], np.full(relative.shape, np.nan)
+        if estimated:
+            spread, total = estimated[0][..., 0] / squared[..., 0], np.cumprod(estimated[1], axis=-1)
+    dear = np.broadcast_to(dear, relative.shape)
+    cost = np.concatenate([dear[..., :-1], np.where(np.isnan(dear[..., -1:]), mean[..., None], dear[..., -1:])], axis=-1)
+    n = total[..., 0]
+    df = np.where(n > 1, n - 1, np.nan) if estimated else np.full(spread.shape, np.inf)
+    return _Pilot(relative, cost, total, Evidence(spread, relative[..., 0], df, np.ones_like(spread)), n)
+
+
 def _of_ratio(new: _Pilot, old: _Pilot) -> _Pilot:
     """Return what holds for the ratio: relative variances and prices add; a level is merged where it is in both systems."""
     variance = np.where(np.isnan(new.variance), old.variance, new.variance + np.nan_to_num(old.variance))
@@ -252,10 +279,11 @@ def _of_ratio(new: _Pilot, old: _Pilot) -> _Pilot:
 def _advice(plan: Plan, pilot: _Pilot, merged: Mask, levels: tuple[str, ...]) -> Texts:
     """Return the advice on every cell's plan."""
     words = np.empty(plan.cost.shape, dtype=object)
-    totals = np.cumprod(plan.repetitions, axis=-1) * pilot.cost
+    each = np.concatenate([np.ones_like(plan.repetitions[..., :1]), plan.repetitions[..., 1:]], axis=-1)
+    inside = np.cumprod(each, axis=-1) * pilot.cost
     for cell in np.ndindex(*plan.cost.shape):  # text is written one cell at a time
-        share = float(totals[cell][-1] / plan.cost[cell]) if len(levels) > 1 else 1.0
-        planned = not np.isnan(plan.cost[cell])
+        share = float(inside[cell][-1] / inside[cell].sum()) if len(levels) > 1 else 1.0
+        planned = not np.isnan(plan.repetitions[cell][1:] if len(levels) > 1 else plan.cost[cell]).any()
         words[cell] = advice_on_nest(plan.repetitions[cell], merged[cell], share, float(pilot.n[cell]), levels) if planned else NO_PLAN
     return words
 
@@ -276,11 +304,12 @@ def _check_affordable(least: xr.DataArray, request: Request, outermost: str) -> 
 @check("plans")
 def plan_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells without a plan, by reason."""
-    n, cost, outermost = result["n"].values, result["cost"].values, str(result.attrs["levels"]).split()[0]
+    n, outermost = result["n"].values, str(result.attrs["levels"]).split()[0]
     remedy = "which shows no spread; measure a few, or name the levels inside it with levels="
     nothing = "{cells} have no plan: no variation at any level (look at the clock's resolution)"
+    planned = result["repetitions"].notnull().any(LEVEL).values
     return (
         count_note("no_value", "{cells} have no plan: nothing was measured", n == 0),
         count_note("single_unit", f"{{cells}} have no plan: they rest on one {outermost}, {remedy}", n == 1),
-        count_note("no_variation", nothing, np.isnan(cost) & (n > 1)),
+        count_note("no_variation", nothing, ~planned & (n > 1)),
     )

@@ -40,7 +40,7 @@ class Request:
         Raises
         ------
         ValueError
-            A choice that is unknown or out of range, or not exactly one of budget and half-width.
+            A choice that is unknown or out of range, or both of budget and half-width.
         """
         check_choice(self.negative, "negative", ("merge", "zero"))
         budget, half_width = _target(self.budget, self.half_width)
@@ -54,7 +54,8 @@ class Request:
         attrs: dict[str, Hashable] = {"result": result, "confidence_level": self.confidence_level, "cost_units": self.cost_units}
         attrs |= {"min_units": self.min_units, "negative": self.negative}
         attrs |= {"assurance": self.assurance} if self.assurance is not None else {}
-        return attrs | ({"budget": self.budget} if self.budget is not None else {"half_width_wanted": self.half_width})
+        wanted = {"budget": self.budget, "half_width_wanted": self.half_width}
+        return attrs | {name: value for name, value in wanted.items() if value is not None}
 
 
 class Systems(NamedTuple):
@@ -85,14 +86,13 @@ def systems(times: Data, baseline: object, request: Request, metric: str | Seque
 
 
 def _target(budget: Any, half_width: Any) -> tuple[float | None, float | None]:
-    """Return the budget or the half-width wanted: exactly one of them, positive."""
-    if (budget is None) == (half_width is None):
-        came = "neither" if budget is None else "both"
-        raise ValueError(f"{came} of budget= and half_width= came; give one: what may be spent, or the relative half-width to reach")
+    """Return the budget or the half-width wanted, positive: one of them, or none."""
+    if budget is not None and half_width is not None:
+        raise ValueError("both of budget= and half_width= came; give one: what may be spent, or the relative half-width to reach")
     if budget is not None:
         if check_number(budget, "budget") <= 0:
             raise ValueError(f"budget={budget!r}: give what may be spent, above zero")
         return float(budget), None
-    if not 0 < check_number(half_width, "half_width") < 1:
+    if half_width is not None and not 0 < check_number(half_width, "half_width") < 1:
         raise ValueError(f"half_width={half_width!r} is out of range; give a relative half-width between 0 and 1, such as 0.01 for 1 %")
-    return None, float(half_width)
+    return None, None if half_width is None else float(half_width)

@@ -136,6 +136,8 @@ class SuiteRequest(Request):
         """Return the request with numbers of the right kind; raise as for any plan, or where the correlation is none."""
         if self.correlation is not None and not 0 <= check_number(self.correlation, "correlation") <= 1:
             raise ValueError(f"correlation={self.correlation!r} is out of range; give a number from 0 to 1")
+        if self.budget is None and self.half_width is None:
+            raise ValueError("neither of budget= and half_width= came; give one: what may be spent, or the relative half-width to reach")
         return Request.checked(self)
 
     def describe(self, result: str) -> dict[str, Hashable]:

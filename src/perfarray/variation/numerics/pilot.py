@@ -17,7 +17,8 @@ def component_limits(variance: Floats, level_variance: Floats, df: Floats, confi
     tail = (1 - confidence_level) / 2
     with np.errstate(divide="ignore", invalid="ignore"):
         below = level_variance - variance
-        lower, upper = (level_variance * df / chdtri(df, probability) - below for probability in (tail, 1 - tail))
+        scales = (np.where(np.isposinf(df), 1.0, df / chdtri(df, probability)) for probability in (tail, 1 - tail))
+        lower, upper = (level_variance * scale - below for scale in scales)
     return np.maximum(lower, 0.0), np.maximum(upper, 0.0)
 
 
@@ -68,5 +69,5 @@ def units_to_add(
             share = share_within(left / more, more * growth, below, evidence)
             return np.where(more > 0, share >= assurance, left >= 0)
 
-    units = first_reached(reached, np.where(np.isnan(below * have_variance), np.nan, 0.0))
+    units = first_reached(reached, np.where(np.isnan(below * have_variance * have), np.nan, 0.0))
     return More(units, promised(units))

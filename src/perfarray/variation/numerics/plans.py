@@ -129,6 +129,8 @@ def plan_assured(
     passes, and then the fewest outermost units at those lower counts.
     """
     variance, cost = np.broadcast_arrays(np.asarray(variance, float), np.asarray(cost, float))
+    if budget is None and half_width is None:
+        return lower_counts(variance, cost, min_units)
     limit: dict[str, Any] = {"budget": budget, "min_units": min_units, "confidence_level": confidence_level}
     seen = np.maximum(np.nan_to_num(variance), 0.0)
 
@@ -158,6 +160,16 @@ def plan_assured(
     one = affordable(spendable, np.ones_like(cost), cost)
     default = assured_half_width(one, seen[..., 1:].sum(axis=-1), evidence, assurance, confidence_level)
     return plan._replace(half_width=assured(plan.repetitions), default_half_width=default)
+
+
+def lower_counts(variance: Floats, cost: Floats, min_units: int) -> Plan:
+    """Return the counts of equation 14 below the outermost level, rounded up; NaN where nothing varies above, however many there are."""
+    unrounded = optimal_counts(variance, cost)
+    counts = np.where(np.isnan(unrounded), 1.0, np.maximum(1.0, np.ceil(unrounded - ROUNDING)))
+    counts = np.where(np.isfinite(counts) & ~np.isnan(variance[..., :1]), counts, np.nan)
+    counts[..., 0] = np.nan
+    nothing = np.full(variance.shape[:-1], np.nan)
+    return Plan(counts, unrounded, nothing, nothing, nothing, _least_price(min_units, cost))
 
 
 class Curves(NamedTuple):
