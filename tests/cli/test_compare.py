@@ -176,7 +176,8 @@ class TestExitCodes:
         """The error says what is on either side."""
         result = run("compare", write(tmp_path / "old.csv", {"a": OLD}), write(tmp_path / "new.csv", {"b": OLD}))
         assert result.exit_code == 2
-        assert result.stderr == "error: no benchmark has 'time' on both sides: old has 'a'; new has 'b'\n"
+        assert result.stderr.startswith("error: ")
+        assert all(fact in result.stderr for fact in ("'time'", "old has 'a'", "new has 'b'"))
         assert result.stdout == ""
 
     @pytest.mark.parametrize(
@@ -319,7 +320,8 @@ class TestFolders:
         (tmp_path / "new" / "README.txt").write_text("hello")
         result = run("compare", tmp_path / "old", tmp_path / "new")
         assert result.exit_code == 0
-        assert result.stderr == "warning: of 3 files, 1 are of no known format and left out: 'README.txt'\n"
+        assert result.stderr.startswith("warning: of 3 files, 1 ")
+        assert result.stderr.endswith("'README.txt'\n")
 
     def test_benchmarks_of_one_side_are_named(self, tmp_path):
         """Nothing disappears without a word."""
@@ -409,7 +411,8 @@ class TestText:
     def test_exclusive_sets_are_written_as_such(self):
         """Everything outside two limits."""
         row = {"estimate": 1.0, "lower": 0.5, "upper": 0.7, "verdict": "inconclusive", "kind": "exclusive"}
-        assert words.sentence(row, {"threshold": 0.0}) == "1.000x (outside 0.500 to 0.700), inconclusive"
+        said = words.sentence(row, {"threshold": 0.0})
+        assert all(fact in said for fact in ("1.000x", "outside 0.500 to 0.700", "inconclusive"))
 
     def test_brackets_and_colons_in_names_survive(self, tmp_path):
         """Names are text, not markup."""

@@ -56,7 +56,8 @@ def test_it_replaces_only_when_asked(archive, tmp_path, name):
     assert run("convert", archive / "old.json", tmp_path / name).exit_code == 0
     refused = run("convert", archive, tmp_path / name)
     assert refused.exit_code == 2
-    assert refused.stderr == f"error: {tmp_path / name} exists; --overwrite replaces it\n"
+    assert refused.stderr.startswith(f"error: {tmp_path / name} ")
+    assert "--overwrite" in refused.stderr
     assert opened(tmp_path / name).attrs["n_files"] == 1
     assert run("convert", archive, tmp_path / name, "--overwrite").exit_code == 0
     assert opened(tmp_path / name).attrs["n_files"] == 2

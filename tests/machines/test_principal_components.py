@@ -172,7 +172,7 @@ def test_biplot_is_a_result(medians):
     """Frozen, with a view for notebooks; the function twin draws."""
     found = perfarray.principal_components(medians)
     assert found._repr_html_().startswith("<b>Biplot</b>")
-    with pytest.raises(AttributeError):
+    with pytest.raises(AttributeError, match="dataset"):
         found.dataset = None
 
 

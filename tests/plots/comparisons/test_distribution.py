@@ -44,7 +44,7 @@ def test_each_cell_has_a_row(drawn):
     ax = drawn.perf.plot()
     assert [text.get_text() for text in ax.get_yticklabels()] == ["old", "new", "old", "new"]
     assert ax.get_title(loc="left") == "Bootstrap distribution"
-    assert ax.get_xlabel() == "mean of time; levels redrawn: execution, iteration; bar: 95 % of 200 replicates"
+    assert all(fact in ax.get_xlabel() for fact in ("mean of time", "execution, iteration", "95 %", "200"))
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["95 % of them", "data", "replicates"]
 
 
@@ -52,7 +52,8 @@ def test_method_draws_what_it_computes():
     """`times.perf.plot.distribution` takes the keywords of `bootstrap_distribution`; a flat draw is called one."""
     times = perfarray.from_samples({"a": [1.0, 1.2, 1.1], "b": [2.0, 2.2, 1.9]})
     ax = times.perf.plot.distribution(resample="flat", statistic="median", n_resamples=50, rng=1)
-    assert ax.get_xlabel() == "median of time; values redrawn, nest ignored; bar: 95 % of 50 replicates"
+    assert all(fact in ax.get_xlabel() for fact in ("median of time", "nest ignored", "95 %", "50"))
+    assert "execution" not in ax.get_xlabel()
 
 
 def test_cells_far_apart_share_a_relative_axis(drawn):
