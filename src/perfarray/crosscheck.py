@@ -191,7 +191,7 @@ def agreement(
     attrs = pair.describe() | {"result": "agreement", "across": across, "confidence_level": request.confidence_level}
     attrs |= {"benchmarks": f"shared: {' '.join(request.shared)}" if request.joint else "independent (assumed)"}
     result = result.assign_attrs(attrs | {"threshold": threshold})
-    suites = name_suites(result, pair.candidate, _counted(request), across) if across in result.dims else None
+    suites = name_suites(result, pair.candidate.array, _counted(request), across) if across in result.dims else None
     together = [note for note in gathered if note.code == "move_together"][:1]
     return noted(result, *pair.notes, pair.candidate.selected, suites, *together)
 

@@ -1,5 +1,7 @@
 """A table of machines: rows, responses, typed columns, what could not be read."""
 
+import json
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -38,6 +40,27 @@ def test_responses_are_those_of_relative_variation(times):
     np.testing.assert_allclose(table["variation"], expected["standard_deviation"])
     assert table["n_runs"].tolist() == [5] * 4
     assert table["n_benchmarks"].tolist() == [3] * 4
+
+
+def test_several_suites(times):
+    """One row over two suites is said; `by` gives rows of each, with the responses each has alone, and a label that tells them apart."""
+    mixed = times.assign_coords(suite=("benchmark", ["int", "int", "fp"]))
+    mixed = mixed.where((mixed["machine"] != "z") | (mixed["suite"] == "int")).assign_attrs(times.attrs)
+    with pytest.warns(
+        UserWarning, match=r'1 of 4 rows lack .*the benchmarks are of 2 suites: times.groupby\("suite"\) or by="suite"'
+    ) as said:
+        table = mixed.perf.machine_table()
+    assert "one mean is taken over the benchmarks of 2 suites" in str(said[0].message)
+    assert table.attrs["suites"] == "int, fp"
+    found = mixed.perf.machine_table(by="suite")
+    assert found["suite"].tolist() == ["int"] * 4 + ["fp"] * 3
+    assert found["machine"].tolist() == [*"wxyz", *"wxy"]
+    assert json.loads(found.attrs["roles"])["suite"] == "label"
+    for name, machines in (("int", 4), ("fp", 3)):
+        alone = mixed.isel(benchmark=mixed["suite"].values == name, machine=slice(machines)).perf.machine_table()
+        rows = found[found["suite"] == name].reset_index(drop=True)
+        for column in ("performance", "relative_variation", "n_benchmarks", "relative_variation_noise", "l2_kb", "cores"):
+            np.testing.assert_array_equal(rows[column], alone[column])
 
 
 def test_units_inside_sessions(times):

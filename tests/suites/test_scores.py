@@ -291,6 +291,58 @@ def test_one_mean_over_two_suites_is_said(suite, name, keywords):
         assert "suites" not in call(mixed.where(mixed["suite"] == "int"), **keywords).attrs
 
 
+@pytest.mark.filterwarnings("ignore:.*benchmarks with enough runs")
+@pytest.mark.parametrize(("name", "keywords"), [*SUITE_CALLS[:-1], ("overall_speedup", {"baseline": "v1"})])
+def test_by_suite_is_each_suite_alone(suite, name, keywords):
+    """`by="suite"` is what `groupby` gives, along a dim of that name, in the order of the data; one system may be an object of its own."""
+    call = getattr(perfarray, name)
+    mixed = suite.assign_coords(suite=("benchmark", ["int", "int", "fp", "fp"]))
+    found = call(mixed, by="suite", **keywords)
+    assert found["suite"].values.tolist() == ["int", "fp"]
+    for label in ("int", "fp"):
+        alone = call(mixed.isel(benchmark=mixed["suite"].values == label), **keywords)
+        one = found.sel(suite=label, drop=True)
+        for variable in alone.data_vars if hasattr(alone, "data_vars") else [None]:
+            own, expected = (one, alone) if variable is None else (one[variable], alone[variable])
+            own = own.sel({dim: expected[dim] for dim in expected.dims if dim in expected.coords})
+            np.testing.assert_array_equal(own.transpose(*expected.dims), expected)
+    if "baseline" in keywords:
+        sides = [mixed["time"].sel(version=version, drop=True).drop_vars("suite") for version in ("v2", "v1")]
+        others = {key: value for key, value in keywords.items() if key != "baseline"}
+        two = call(sides[0].assign_coords(suite=mixed["suite"]), sides[1], by="suite", **others)
+        variable = next(iter(two.data_vars))
+        np.testing.assert_array_equal(two[variable].transpose("suite", ...), found[variable].sel(version="v2").transpose("suite", ...))
+
+
+def test_notes_of_each_suite_name_it(suite):
+    """What one suite lacks is told of it; a coordinate that is not there lists those that are; sensitivity keeps its benchmarks."""
+    mixed = suite.assign_coords(suite=("benchmark", ["int", "int", "fp", "fp"]))
+    holes = mixed.where((mixed["benchmark"] != "zip") | (mixed["machine"] != "m1"))
+    with pytest.warns(UserWarning, match=r"^fp: 1 of 2 labels of 'benchmark' were not measured in every cell") as said:
+        holes.perf.suite_score(by="suite")
+    assert said[0].message.notes[0].values["suite"] == "fp"
+    with pytest.raises(ValueError, match="by='group' is not a coordinate along 'benchmark'; these are: 'suite'"):
+        mixed.perf.suite_score(by="group")
+    found = mixed.perf.score_ratio_interval("v1", by="suite", sensitivity=True)
+    assert found["estimate_without"].sel(suite="fp").notnull().all(["version", "machine"]).values.tolist() == [
+        mixed["suite"].sel(benchmark=label) == "fp" for label in found["benchmark"].values
+    ]
+
+
+def test_machines_with_other_suites_are_told_what_to_do(suite):
+    """No benchmark in common, or few: the error and the note name the coordinate and both ways to have an answer for each suite."""
+    mixed = suite.assign_coords(suite=("benchmark", ["int", "int", "fp", "fp"]))
+    apart = mixed.where((mixed["suite"] == "int") == (mixed["machine"] == "m1"))
+    ways = r'the benchmarks are of 2 suites: times.groupby\("suite"\) or by="suite" gives each its own'
+    with pytest.raises(ValueError, match=ways):
+        apart.perf.suite_score()
+    with pytest.warns(UserWarning, match=ways):
+        mixed.where((mixed["suite"] == "int") | (mixed["machine"] == "m1")).perf.suite_score()
+    with pytest.warns(UserWarning, match="have no measured value"):
+        found = apart.perf.suite_score(by="suite")["estimate"].isel(version=0)
+    assert found.notnull().transpose("suite", "machine").values.tolist() == [[True, False], [False, True]]
+
+
 def test_cells_of_one_suite_each_are_not_mixed(suite):
     """Of two machines one measured each suite: no mean goes over both."""
     mixed = suite.assign_coords(suite=("benchmark", ["int", "int", "fp", "fp"]))

@@ -28,7 +28,7 @@ def describe(measured: Measured, pair: Pair, request: Request) -> tuple[dict[str
             unmatched = dict.fromkeys([*pair.unmatched, *_absent(estimate, across)])
             attrs |= {UNMATCHED: ", ".join(unmatched)} if unmatched else {}
         # An attribute says it, and no note: who compares benchmark by benchmark has not asked for the suite row.
-        name_suites(measured.evidence, pair.candidate, estimate.notnull(), across)
+        name_suites(measured.evidence, pair.candidate.array, estimate.notnull(), across)
     if measured.incomplete:
         attrs["n_incomplete_units"] = measured.incomplete
         how = "shared" if pair.jointly else "paired"

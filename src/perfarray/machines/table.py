@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -29,9 +30,9 @@ from perfarray.numerics.nested_anova import nested_anova
 from perfarray.numerics.suite import MEANS, suite_mean
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.suites.distributions import relative_variation
-from perfarray.timings.across import check_across
+from perfarray.timings.across import check_across, name_suites, suites_hint, suites_of
 from perfarray.timings.notes import Note, collecting, noted
-from perfarray.timings.resolve import Data, Timings, check_names, resolve
+from perfarray.timings.resolve import Data, check_names, resolve
 from perfarray.timings.streams import Rng
 from perfarray.timings.units import pooled
 from perfarray.timings.validation import check_choice, check_count, listed
@@ -44,6 +45,7 @@ def machine_table(
     *,
     response: str | Sequence[str] = ("performance", "relative_variation"),
     across: str = "benchmark",
+    by: str | None = None,
     statistic: str = "median",
     mean: str = "geometric",
     method: str = "exact",
@@ -67,6 +69,8 @@ def machine_table(
         the variance of the means of executions, then stands beside it).
     across : str
         The dim of the suite; without it, each row is a benchmark of its own.
+    by : str, optional
+        A coordinate along `across`, such as `suite`: rows for each of its values, and a column that names it.
     statistic, mean, method, n_resamples, unit, rng : optional
         As for `relative_variation`.
     n_flags : int
@@ -132,20 +136,40 @@ def machine_table(
     array = data.array if data is not None else scores
     assert array is not None  # one of the two was made
     check_across(across, array, nest)
-    rows, labels = _rows(array.compute(), nest, across)
-    with collecting() as inner:
-        if data is None:
-            computed = _scores(rows, across, mean, wanted)
-        else:
-            options = {"statistic": statistic, "mean": mean, "method": method, "n_resamples": n_resamples, "rng": rng}
-            computed = _responses(rows, data, across, wanted, options)
-    coordinates = {str(name): coord.values for name, coord in rows.coords.items() if coord.dims == (ROW,)}
-    found = described(coordinates, labels, n_flags)
-    table = pd.concat([labels, computed.table, pd.DataFrame(found.columns, index=computed.table.index)], axis=1)
-    roles = dict.fromkeys([name for name in table if name in LABELS], "label") | computed_roles(wanted, nest)
+    array = array.compute()
+    options = {"statistic": statistic, "mean": mean, "method": method, "n_resamples": n_resamples, "rng": rng}
+    parts, gathered = [], []
+    for suite, part in _suites(array, by, across).items():
+        rows, labels = _rows(part, nest, across)
+        with collecting() as inner:
+            responses = _responses(rows, nest, across, wanted, options) if nest else _scores(rows, across, mean, wanted)
+        if by is not None:
+            labels[by] = suite
+        parts.append((rows, labels, responses))
+        gathered += [replace(note, message=f"{suite}: {note.message}") if suite else note for note in (*inner, *responses.notes)]
+    labels, computed = (pd.concat(own, ignore_index=True) for own in ([part[1] for part in parts], [part[2].table for part in parts]))
+    found = described(_coordinates([rows for rows, *_ in parts]), labels, n_flags)
+    table = pd.concat([labels, computed, pd.DataFrame(found.columns, index=computed.index)], axis=1)
+    roles = dict.fromkeys([str(name) for name in table if name in (*LABELS, by)], "label") | computed_roles(wanted, nest)
     roles |= {f"{name}{UNPARSED}": "unparsed" for name in found.unparsed} | dict.fromkeys(found.flags, "flag")
-    table.attrs = _attrs(array, computed, found) | {ROLES: json.dumps(roles)}
-    return noted(table, *(data.notes if data else ()), *inner, *computed.notes)
+    left_out = [name for *_, responses in parts for name in responses.left_out]
+    table.attrs = _attrs(array, table, left_out, found) | {ROLES: json.dumps(roles)}
+    mixed = None if by is not None else name_suites(table, array, parts[0][2].counted(array, across), across, by=True)
+    return noted(table, *(data.notes if data else ()), *gathered, mixed)
+
+
+def _suites(array: xr.DataArray, by: str | None, across: str) -> dict[str, xr.DataArray]:
+    """Return what each suite has rows of its own for, those without any measurement left out; all as one where there is no `by`."""
+    if by is None:
+        return {"": array}
+    parts = {name: array.isel({across: np.isin(array[across].values, own)}) for name, own in suites_of(array, by, across).items()}
+    return {name: part for name, part in parts.items() if part.notnull().any()} or {"": array}
+
+
+def _coordinates(parts: Sequence[xr.DataArray]) -> dict[str, Any]:
+    """Return the coordinates of all rows."""
+    names = [str(name) for name, coordinate in parts[0].coords.items() if coordinate.dims == (ROW,)]
+    return {name: np.concatenate([rows.coords[name].values for rows in parts]) for name in names}
 
 
 class _Computed(NamedTuple):
@@ -154,6 +178,11 @@ class _Computed(NamedTuple):
     table: pd.DataFrame
     left_out: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
+
+    def counted(self, array: xr.DataArray, across: str) -> xr.DataArray:
+        """Return which benchmarks are in the suite of all rows."""
+        labels = array[across].values if across in array.dims else np.zeros(1)
+        return xr.DataArray([str(label) not in self.left_out for label in labels], dims=across)
 
 
 def _rows(array: xr.DataArray, levels: Sequence[str], across: str) -> tuple[xr.DataArray, pd.DataFrame]:
@@ -178,7 +207,7 @@ def _scores(rows: xr.DataArray, across: str, mean: str, wanted: tuple[str, ...])
     suite, benchmarks = None, 1
     if across in rows.dims:
         check_choice(mean, "mean", MEANS)
-        suite = _same_suite(~np.isnan(values), rows[across].values)
+        suite = _same_suite(~np.isnan(values), rows[across].values, suites_hint(rows, across))
         usable = np.where(suite.rows[:, None], values, np.nan)[:, suite.columns]
         if mean != "arithmetic" and (usable <= 0).any():
             raise ValueError(
@@ -201,39 +230,39 @@ class _Suite(NamedTuple):
     notes: tuple[Note, ...]
 
 
-def _same_suite(measured: Mask, benchmarks: Any) -> _Suite:
+def _same_suite(measured: Mask, benchmarks: Any, hint: str) -> _Suite:
     """Find the rows and benchmarks that leave no gap."""
     rows, columns = complete_part(measured)
     left_out = tuple(str(name) for name in benchmarks[~columns])
     notes = []
     if left_out:
-        text = f"{len(left_out)} of {len(columns)} benchmarks are left out, so that all rows have the same suite: {listed(left_out)}"
+        text = f"{len(left_out)} of {len(columns)} benchmarks are left out, so that all rows have the same suite: {listed(left_out)}{hint}"
         notes.append(Note("benchmarks_left_out", text, {"benchmarks": list(left_out), "of": len(columns)}))
     if not rows.all():
         lacking = int((~rows).sum())
-        text = f"{lacking} of {len(rows)} rows lack benchmarks of the suite and have no response"
+        text = f"{lacking} of {len(rows)} rows lack benchmarks of the suite and have no response{'' if left_out else hint}"
         notes.append(Note("incomplete_rows", text, {"rows": lacking, "of": len(rows)}))
     return _Suite(rows, columns, left_out, tuple(notes))
 
 
-def _responses(rows: xr.DataArray, data: Timings, across: str, wanted: tuple[str, ...], options: dict[str, Any]) -> _Computed:
+def _responses(rows: xr.DataArray, nest: tuple[str, ...], across: str, wanted: tuple[str, ...], options: dict[str, Any]) -> _Computed:
     """Return responses and how well they are known, one row each."""
     array = rows.reset_coords(drop=True)
     if across not in array.dims:
         array = array.expand_dims({across: ["all"]})
-    array = array.transpose(ROW, across, *data.levels)
-    kept, columns, left_out, notes = _same_suite(array.notnull().any(data.levels).values, array[across].values)
+    array = array.transpose(ROW, across, *nest)
+    kept, columns, left_out, notes = _same_suite(array.notnull().any(nest).values, array[across].values, suites_hint(rows, across))
     suite = array.isel({ROW: np.flatnonzero(kept), across: np.flatnonzero(columns)}).assign_attrs(array.attrs)
-    found = relative_variation(suite, across=across, levels=data.levels, **options)
+    found = relative_variation(suite, across=across, levels=nest, **options)
     score, relative = found["performance"].values, found["relative_variation"].values
     runs = found["n"].values.astype(int)
     computed = {"performance": score, "relative_variation": relative, "variation": score * relative}
-    computed |= _by_level(suite.values, data.levels)
-    roles = computed_roles(wanted, data.levels)
+    computed |= _by_level(suite.values, nest)
+    roles = computed_roles(wanted, nest)
     numbers = {name: computed[name] for name in (*wanted, *(name for name, role in roles.items() if role == "noise"))}
     numbers |= dict(zip(COUNTS, (runs, np.full(len(runs), int(columns.sum()))), strict=True))
     if LOG_NOISE in roles:
-        numbers[LOG_NOISE] = _noise(suite.values, data.levels, runs, options["statistic"])
+        numbers[LOG_NOISE] = _noise(suite.values, nest, runs, options["statistic"])
     table = pd.DataFrame(numbers, index=np.flatnonzero(kept)).reindex(range(len(kept)))
     return _Computed(table.fillna(dict.fromkeys(COUNTS, 0)).astype(dict.fromkeys(COUNTS, int)), left_out, notes)
 
@@ -269,7 +298,7 @@ def _noise(values: Floats, levels: tuple[str, ...], runs: Integers, statistic: s
     return noise
 
 
-def _attrs(array: xr.DataArray, computed: _Computed, found: Described) -> dict[Hashable, Any]:
+def _attrs(array: xr.DataArray, table: pd.DataFrame, left_out: list[str], found: Described) -> dict[Hashable, Any]:
     """Return the attrs of the table."""
     attrs: dict[Hashable, Any] = {
         "result": "machine_table",
@@ -279,8 +308,8 @@ def _attrs(array: xr.DataArray, computed: _Computed, found: Described) -> dict[H
         "n_unparsed": sum(found.unparsed.values()),
         "unparsed": ", ".join(f"{name}: {count}" for name, count in sorted(found.unparsed.items())),
     }
-    if "relative_variation" in computed.table:
-        attrs["n_zero_variation"] = int((computed.table["relative_variation"] == 0).sum())
-    if computed.left_out:
-        attrs["unmatched"] = ", ".join(computed.left_out)
+    if "relative_variation" in table:
+        attrs["n_zero_variation"] = int((table["relative_variation"] == 0).sum())
+    if left_out:
+        attrs["unmatched"] = ", ".join(dict.fromkeys(left_out))
     return attrs

@@ -10,7 +10,7 @@ from perfarray.conventions import BENCHMARK, LOWER
 from perfarray.numerics.levels import mean_of_measured, one_value_per_unit
 from perfarray.numerics.types import Floats
 from perfarray.speedups.numerics.tests import median, overall
-from perfarray.timings.across import check_across
+from perfarray.timings.across import check_across, each_suite
 from perfarray.timings.apply import apply, is_chunked, outputs
 from perfarray.timings.censored import Bounds, bound_interval
 from perfarray.timings.metrics import over_metrics
@@ -132,6 +132,7 @@ def _smallest(values: Floats) -> Floats:
     return np.where(np.isnan(values).all(axis=-1), np.nan, least)
 
 
+@each_suite
 @over_metrics
 def overall_speedup(
     times: Data,
@@ -141,6 +142,7 @@ def overall_speedup(
     statistic: str = "mean",
     weights: str | xr.DataArray | Sequence[float] | Mapping[Any, float] = "equal",
     across: str = BENCHMARK,
+    by: str | None = None,
     significant: xr.DataArray | None = None,
     levels: str | tuple[str, ...] | None = None,
     unit: str | None = None,
@@ -161,6 +163,8 @@ def overall_speedup(
         that are not negative: a DataArray or a mapping by label of `across`, or a sequence in their order. Only their ratios matter.
     across : str
         The dim summed over.
+    by : str, optional
+        A coordinate along `across`, such as `suite`: a result for each of its values, along a dim of that name. Default: one for all.
     significant : DataArray of bool, optional
         Which benchmarks count as accelerated (`speedup_test(...)["significant"]`); default: those observed to be faster.
 
@@ -191,6 +195,7 @@ def overall_speedup(
     >>> round(result["gain"].item(), 4), round(result["speedup"].item(), 2)
     (0.0478, 1.05)
     """
+    del by  # the wrapper reads it
     check_choice(statistic, "statistic", STATISTICS)
     pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, censored="bound")
     if pair.candidate.better != LOWER:

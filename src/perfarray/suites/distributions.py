@@ -11,6 +11,7 @@ from perfarray.suites.numerics.distributions import Suite, central_score, draw_s
 from perfarray.suites.numerics.exact_quantiles import exact_numbers
 from perfarray.suites.numerics.relative_variation import FEW, drawn_spread, exact_spread
 from perfarray.suites.runs import Request, over_cells, resolve_runs
+from perfarray.timings.across import each_suite
 from perfarray.timings.apply import Output, is_chunked, outputs
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note
@@ -25,12 +26,14 @@ REPLICATE = "replicate"
 QUARTILES = ("q1", "median", "q3")
 
 
+@each_suite
 def score_distribution(
     times: Data,
     *,
     n_resamples: int = 500,
     mean: str = "geometric",
     across: str = "benchmark",
+    by: str | None = None,
     value: str | None = None,
     shared: str | Sequence[str] | None = None,
     levels: str | Sequence[str] | None = None,
@@ -49,6 +52,8 @@ def score_distribution(
         The mean over benchmarks.
     across : str
         The dim of the suite.
+    by : str, optional
+        A coordinate along `across`, such as `suite`: a result for each of its values, along a dim of that name. Default: one for all.
     value : str, optional
         The level whose repetitions are runs; levels below it are averaged. Default: `execution`, else the lowest level.
     shared : str or tuple of str, optional
@@ -95,6 +100,7 @@ def score_distribution(
     >>> np.unique(scores.round(6)).tolist()
     [1.0, 2.0, 3.0, 6.0]
     """
+    del by  # the wrapper reads it
     request = Request(metric=metric, levels=levels, across=across, mean=mean, value=value, shared=shared, n_resamples=n_resamples, rng=rng)
     runs = resolve_runs(times, request)
     units, drawing = runs.system.data.units, runs.drawing
@@ -110,6 +116,7 @@ def score_distribution(
     return describe_one(scores, runs.system, attrs)
 
 
+@each_suite
 @over_metrics
 def five_number_summary(
     times: Data,
@@ -118,6 +125,7 @@ def five_number_summary(
     n_resamples: int = 500,
     mean: str = "geometric",
     across: str = "benchmark",
+    by: str | None = None,
     value: str | None = None,
     shared: str | Sequence[str] | None = None,
     levels: str | Sequence[str] | None = None,
@@ -134,6 +142,8 @@ def five_number_summary(
         Five numbers of `n_resamples` scores drawn at random, as in the paper; or of the distribution itself, without random numbers.
     n_resamples : int
         Scores to draw.
+    by : str, optional
+        A coordinate along `across`, such as `suite`: a result for each of its values, along a dim of that name. Default: one for all.
 
     Returns
     -------
@@ -173,6 +183,7 @@ def five_number_summary(
     >>> [round(five[name].item(), 6) for name in ("minimum", "q1", "median", "q3", "maximum")]
     [1.0, 1.0, 2.0, 3.0, 6.0]
     """
+    del by  # the wrapper reads it
     check_choice(method, "method", METHODS)
     request = Request(metric=metric, levels=levels, across=across, mean=mean, value=value, shared=shared, n_resamples=n_resamples, rng=rng)
     runs = resolve_runs(times, request)
@@ -196,6 +207,7 @@ def five_number_summary(
     return describe_one(found, runs.system, attrs, checks=("suite_single_runs",))
 
 
+@each_suite
 @over_metrics
 def relative_variation(
     times: Data,
@@ -205,6 +217,7 @@ def relative_variation(
     statistic: str = "median",
     mean: str = "geometric",
     across: str = "benchmark",
+    by: str | None = None,
     value: str | None = None,
     unit: str | None = None,
     shared: str | Sequence[str] | None = None,
@@ -227,6 +240,8 @@ def relative_variation(
         The summary of one benchmark's runs.
     unit : str, optional
         The level whose repetitions are redrawn, those of levels above it pooled; default: the outermost.
+    by : str, optional
+        A coordinate along `across`, such as `suite`: a result for each of its values, along a dim of that name. Default: one for all.
 
     Returns
     -------
@@ -267,6 +282,7 @@ def relative_variation(
     >>> found["performance"].item(), round(found["standard_deviation"].item() ** 2 * 27, 6)
     (10.0, 14.0)
     """
+    del by  # the wrapper reads it
     check_choice(method, "method", METHODS)
     check_choice(statistic, "statistic", STATISTICS)
     request = Request(

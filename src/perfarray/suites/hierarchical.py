@@ -11,6 +11,7 @@ from perfarray.numerics.suite import match_sides, smallest_number
 from perfarray.numerics.types import Floats
 from perfarray.suites.matching import Request, count, counted, describe_two, over_suites, resolve_systems
 from perfarray.suites.numerics.hierarchical import ZEROS, fewest_runs, hierarchical_test
+from perfarray.timings.across import each_suite
 from perfarray.timings.apply import outputs
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note
@@ -25,6 +26,7 @@ TAILS = {"two": 2, "one": 1}
 RANKED = "is the candidate better in most benchmarks, by ranks"
 
 
+@each_suite
 @over_metrics
 def hierarchical_performance_test(
     times: Data,
@@ -36,6 +38,7 @@ def hierarchical_performance_test(
     confidence_level: float = 0.95,
     zeros: str = "drop",
     across: str = BENCHMARK,
+    by: str | None = None,
     unit: str | None = None,
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
@@ -56,6 +59,8 @@ def hierarchical_performance_test(
     zeros : {"drop", "pratt", "split"}
         What the signed-rank test does with benchmarks that show no difference: leave them out, rank them and leave them out, or give half
         of their ranks to either side (p as with "pratt").
+    by : str, optional
+        A coordinate along `across`, such as `suite`: a result for each of its values, along a dim of that name. Default: one for all.
 
     Returns
     -------
@@ -94,6 +99,7 @@ def hierarchical_performance_test(
     >>> round(test["confidence"].item(), 4), round(test["speedup"].item(), 3)
     (0.9844, 1.033)
     """
+    del by  # the wrapper reads it
     check_choice(zeros, "zeros", ZEROS)
     check_choice(sides, "sides", tuple(TAILS))
     level, share = check_confidence_level(confidence_level), check_share(alpha, "alpha", example="0.05")

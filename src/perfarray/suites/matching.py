@@ -9,7 +9,7 @@ import xarray as xr
 
 from perfarray.numerics.suite import Sides, suite_units
 from perfarray.numerics.types import Floats
-from perfarray.timings.across import UNMATCHED, check_across, name_suites
+from perfarray.timings.across import UNMATCHED, check_across, name_suites, suites_hint
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
 from perfarray.timings.censored import ONLY_WORSE, Bounds, bound_interval
 from perfarray.timings.notes import Note, check, count_note, noted
@@ -79,7 +79,7 @@ def match_cells(data: Timings, across: str) -> OneSystem:
     if not kept.any() and bool(present.any()):
         raise ValueError(
             f"no label of {across!r} was measured in every cell, so no suite is the same for all; select cells that have benchmarks in "
-            f"common (dims {tuple(str(dim) for dim in others)})"
+            f"common (dims {tuple(str(dim) for dim in others)}){suites_hint(array, across)}"
         )
     return OneSystem(data, across, kept, tuple(str(label) for label in kept[across].values[~kept.values]))
 
@@ -92,7 +92,7 @@ def describe_one(
     result = _bounded_scores(result, system) if system.data.bounded else result
     result = result.assign_attrs(attrs | _unmatched(system.unmatched))
     notes = (*notes, system.data.stopped_note("a score of theirs is a bound, and its spread NaN"))
-    suites = name_suites(result, system.data, system.kept, system.across)
+    suites = name_suites(result, system.data.array, system.kept, system.across, by=True)
     return noted(result, *system.data.notes, *notes, suites, _left_out(system), checks=checks)
 
 
@@ -194,7 +194,7 @@ def describe_two(
     attrs |= {"paired": systems.paired} if systems.paired else {}
     lacking = [] if is_chunked(matched) else _lacking(matched, across)
     result = result.assign_attrs(attrs | _unmatched((*pair.unmatched, *map(str, lacking))))
-    suites = name_suites(result, pair.candidate, matched, across)
+    suites = name_suites(result, pair.candidate.array, matched, across, by=True)
     left_out = 0 if is_chunked(matched) else int(found["_incomplete"].sum())
     incomplete = None
     if left_out:
@@ -224,7 +224,8 @@ def _left_out(system: OneSystem) -> Note | None:
     if not labels:
         return None
     text = f"{len(labels)} of {number} labels of {across!r} were not measured in every cell and are left out of all, so that all cells "
-    return Note("unmatched", f"{text}have the same suite: {listed(labels)}", {"labels": list(labels), "dim": across})
+    text += f"have the same suite: {listed(labels)}{suites_hint(system.data.array, across)}"
+    return Note("unmatched", text, {"labels": list(labels), "dim": across})
 
 
 def _lacking(matched: xr.DataArray, across: str) -> list[Hashable]:

@@ -13,6 +13,7 @@ from perfarray.numerics.types import Floats
 from perfarray.suites.matching import Request, bounded_result, count, counted, describe_two, over_suites, resolve_systems
 from perfarray.suites.numerics.randomization import Exchange, randomization
 from perfarray.suites.scores import ALTERNATIVES
+from perfarray.timings.across import each_suite
 from perfarray.timings.apply import outputs
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.resolve import Data
@@ -24,6 +25,7 @@ METHODS = ("monte_carlo", "exact")
 QUESTION = "do the runs of both systems come from the same distribution in every benchmark; effects that cancel over the suite are not seen"
 
 
+@each_suite
 @over_metrics
 def randomization_test(
     times: Data,
@@ -37,6 +39,7 @@ def randomization_test(
     method: str = "monte_carlo",
     plus_one: bool = True,
     across: str = BENCHMARK,
+    by: str | None = None,
     unit: str | None = None,
     levels: str | tuple[str, ...] | None = None,
     shared: str | tuple[str, ...] | None = None,
@@ -67,6 +70,8 @@ def randomization_test(
         p = (b + 1) / (n_resamples + 1), which is never zero; False gives the paper's b / n_resamples. Not for "exact".
     shared, paired, censored : optional
         As for `score_ratio_interval`: shared units are exchanged for all benchmarks together, paired ones within the pair.
+    by : str, optional
+        A coordinate along `across`, such as `suite`: a result for each of its values, along a dim of that name. Default: one for all.
 
     Returns
     -------
@@ -105,6 +110,7 @@ def randomization_test(
     >>> test["n_exchanges"].item(), round(36 * test["pvalue"].item(), 10)
     (36.0, 1.0)
     """
+    del by  # the wrapper reads it
     check_choice(mean, "mean", MEANS)
     check_choice(statistic, "statistic", STATISTICS)
     check_choice(alternative, "alternative", ALTERNATIVES)

@@ -14,6 +14,7 @@ from perfarray.suites.matching import Request, TwoSystems, count_empty, describe
 from perfarray.suites.numerics import required_runs as numerics
 from perfarray.suites.numerics.ratios import Score
 from perfarray.suites.scores import METHODS, check_standard_error
+from perfarray.timings.across import each_suite
 from perfarray.timings.apply import Output, is_chunked, outputs
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note
@@ -27,6 +28,7 @@ RUNS = "runs"
 QUESTION = "how many runs of every benchmark, as many on both sides, make the interval of the ratio as narrow as asked"
 
 
+@each_suite
 @over_metrics
 def required_runs(
     times: Data,
@@ -41,6 +43,7 @@ def required_runs(
     method: str = "t",
     n_resamples: int = 500,
     across: str = BENCHMARK,
+    by: str | None = None,
     unit: str | None = None,
     levels: str | tuple[str, ...] | None = None,
     shared: str | tuple[str, ...] | None = None,
@@ -60,6 +63,8 @@ def required_runs(
         Runs to begin with, at least 2.
     times, baseline, dim, mean, statistic, confidence_level, method, n_resamples, across, unit, levels, shared, rng, metric
         As for `score_ratio_interval`; the timings are those of a pilot, a run is a unit.
+    by : str, optional
+        A coordinate along `across`, such as `suite`: a result for each of its values, along a dim of that name. Default: one for all.
 
     Returns
     -------
@@ -94,6 +99,7 @@ def required_runs(
     >>> required, [bool(found["width"].sel(runs=runs) <= 0.02) for runs in (required - 1, required)]
     (4, [False, True])
     """
+    del by  # the wrapper reads it
     for value, name, choices in ((mean, "mean", MEANS), (statistic, "statistic", STATISTICS), (method, "method", METHODS)):
         check_choice(value, name, choices)
     check_standard_error(method, statistic)

@@ -28,6 +28,7 @@ from perfarray.suites.matching import (
     resolve_systems,
 )
 from perfarray.suites.numerics.ratios import Score, ScoreRatio, bootstrap_interval, draw_scores, t_interval, two_sided_level
+from perfarray.timings.across import each_suite
 from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.censored import Bounds, bound_interval
 from perfarray.timings.metrics import over_metrics
@@ -46,11 +47,13 @@ SAMPLE = "a sample"
 SAMPLED = "by how much would scores differ for programs like these: the benchmarks are a sample"
 
 
+@each_suite
 @over_metrics
 def suite_score(
     times: Data,
     *,
     across: str = BENCHMARK,
+    by: str | None = None,
     mean: str = "geometric",
     statistic: str = "mean",
     unit: str | None = None,
@@ -65,6 +68,8 @@ def suite_score(
         Timings; dims that are neither levels nor `across` broadcast.
     across : str
         The dim averaged over.
+    by : str, optional
+        A coordinate along `across`, such as `suite`: a result for each of its values, along a dim of that name. Default: one for all.
     mean : {"geometric", "harmonic", "arithmetic"}
         Over the benchmarks.
     statistic : {"mean", "median", "min", "geometric"}
@@ -101,6 +106,7 @@ def suite_score(
     >>> [round(times.perf.suite_score(mean=mean)["estimate"].item(), 3) for mean in ("geometric", "harmonic", "arithmetic")]
     [4.0, 3.2, 5.0]
     """
+    del by  # the wrapper reads it
     check_choice(mean, "mean", MEANS)
     check_choice(statistic, "statistic", STATISTICS)
     positive = f"a {mean} mean" if mean != "arithmetic" else "a geometric mean" if statistic == "geometric" else ""
@@ -125,6 +131,7 @@ def without_score(result: xr.Dataset) -> tuple[Note | None, ...]:
     return (count_empty(result["estimate"].isnull(), "no measured value"),)
 
 
+@each_suite
 @over_metrics
 def score_ratio_interval(
     times: Data,
@@ -140,6 +147,7 @@ def score_ratio_interval(
     random_benchmarks: bool = False,
     sensitivity: bool = False,
     across: str = BENCHMARK,
+    by: str | None = None,
     unit: str | None = None,
     levels: str | tuple[str, ...] | None = None,
     shared: str | tuple[str, ...] | None = None,
@@ -179,6 +187,8 @@ def score_ratio_interval(
         The outermost level, when its units match between the two systems.
     censored : {"bound", "drop"}
         Runs stopped at a limit count as at least that, and the limit towards what is not known is open; or they are left out.
+    by : str, optional
+        A coordinate along `across`, such as `suite`: a result for each of its values, along a dim of that name. Default: one for all.
 
     Returns
     -------
@@ -220,6 +230,7 @@ def score_ratio_interval(
     >>> [round(ratio[name].item(), 3) for name in ("lower", "estimate", "upper")]
     [0.827, 0.849, 0.871]
     """
+    del by  # the wrapper reads it
     check_choice(mean, "mean", MEANS)
     check_choice(statistic, "statistic", STATISTICS)
     check_choice(alternative, "alternative", ALTERNATIVES)

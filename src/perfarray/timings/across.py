@@ -1,16 +1,25 @@
 """What crosses benchmarks: the dim of a suite, and the suites that one mean is taken over."""
 
+import functools
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, ParamSpec, TypeVar, cast
+
 import numpy as np
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK
 from perfarray.timings.apply import is_chunked
-from perfarray.timings.notes import Note, check
-from perfarray.timings.resolve import Timings, check_dim
+from perfarray.timings.metrics import beside
+from perfarray.timings.notes import Note, check, collecting, noted
+from perfarray.timings.resolve import Data, check_dim
 from perfarray.timings.validation import listed
 
 UNMATCHED = "unmatched"
 """The attr that names benchmarks which not everybody has, for people; as data they travel in the note of that code."""
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 SUITE = "suite"
 """The coordinate of the readers that says which suite a benchmark belongs to."""
@@ -26,12 +35,61 @@ def check_across(across: str, array: xr.DataArray, nest: tuple[str, ...], compar
         check_dim(array, across, "across")
 
 
-def name_suites(result: xr.Dataset | xr.DataArray, data: Timings, counted: xr.DataArray, across: str) -> Note | None:
+def each_suite(function: Callable[P, R]) -> Callable[P, R]:
+    """Let `by=` name a coordinate along the benchmarks: one result for each of its values, along a dim of that name."""
+
+    @functools.wraps(function)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        given = kwargs.pop("by", None)
+        if given is None:
+            return function(*args, **kwargs)
+        by, across = str(given), str(kwargs.get("across", BENCHMARK))
+        labels, results, gathered = suites_of(cast(Data, args[0]), by, across), [], []
+        for label, names in labels.items():
+            with collecting() as notes:
+                own = [_part(argument, across, names) for argument in args]
+                result: Any = function(*own, **{key: _part(value, across, names) for key, value in kwargs.items()})
+            results.append(result.drop_vars(by, errors="ignore"))
+            gathered += [replace(note, message=f"{label}: {note.message}", values={**note.values, by: label}) for note in notes]
+        return cast(R, noted(beside(results, by, list(labels)), *gathered))
+
+    return cast(Callable[P, R], wrapper)
+
+
+def suites_of(times: Data, by: str, across: str) -> dict[str, Any]:
+    """Return the suites by name, in their order, and the labels (or places) of the benchmarks of each."""
+    check_dim(times, across, "across")
+    along = [str(name) for name, coordinate in times.coords.items() if coordinate.dims == (across,) and name != across]
+    if by not in along:
+        raise ValueError(f"by={by!r} is not a coordinate along {across!r}; these are: {listed(along) or 'none'}")
+    names = np.array([str(label) for label in times.coords[by].values], dtype=object)
+    benchmarks = times[across].values
+    return {name: benchmarks[names == name] for name in dict.fromkeys(names.tolist())}
+
+
+def _part(argument: Any, across: str, names: Any) -> Any:
+    """Return the benchmarks of one suite of whatever has benchmarks."""
+    if not isinstance(argument, xr.DataArray | xr.Dataset) or across not in argument.dims:
+        return argument
+    return argument.isel({across: np.isin(argument[across].values, names)})
+
+
+def suites_hint(array: xr.DataArray, across: str) -> str:
+    """Return how suites are told apart, as the end of a sentence, where the benchmarks that were measured are of several."""
+    suite = array.coords.get(SUITE)
+    if suite is None or suite.dims != (across,):
+        return ""
+    measured = slice(None) if is_chunked(array) else array.notnull().any([dim for dim in array.dims if dim != across]).values
+    number = len(set(suite.values[measured].tolist()))
+    return f'; the benchmarks are of {number} suites: times.groupby("suite") or by="suite" gives each its own' if number > 1 else ""
+
+
+def name_suites(result: Any, array: xr.DataArray, counted: xr.DataArray, across: str, *, by: bool = False) -> Note | None:
     """Name in the attrs, and in the note that is returned, the suites that one mean is taken over, where they are several.
 
-    `counted` says which benchmarks count, in every cell or in all; where it is lazy, all do.
+    `counted` says which benchmarks count, in every cell or in all; where it is lazy, all do. `by` says whether there is an argument `by=`.
     """
-    suite = data.array.coords.get(SUITE)
+    suite = array.coords.get(SUITE)
     if suite is None or suite.dims != (across,):
         return None
     labels = np.array([str(label) for label in suite.values], dtype=object)
@@ -45,7 +103,8 @@ def name_suites(result: xr.Dataset | xr.DataArray, data: Timings, counted: xr.Da
     if not mixed:
         return None
     result.attrs["suites"] = ", ".join(mixed)
-    text = f'one mean is taken over the benchmarks of {len(mixed)} suites ({listed(mixed)}); times.groupby("suite") gives each its own'
+    ways = 'times.groupby("suite")' + (' or by="suite"' if by else "")
+    text = f"one mean is taken over the benchmarks of {len(mixed)} suites ({listed(mixed)}); {ways} gives each its own"
     return Note("several_suites", text, {"suites": mixed})
 
 

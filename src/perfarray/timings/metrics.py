@@ -1,7 +1,7 @@
 """Several metrics at once: one result each, side by side."""
 
 import functools
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
@@ -13,6 +13,7 @@ from perfarray.timings.resolve import Data, check_names, choose_metric
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Told = TypeVar("Told", xr.Dataset, xr.DataArray)
 
 
 def over_metrics(function: Callable[P, R]) -> Callable[P, R]:
@@ -31,25 +32,27 @@ def over_metrics(function: Callable[P, R]) -> Callable[P, R]:
                 chosen = [_only(argument, name) for argument in args]
                 others = {key: _only(value, name) for key, value in kwargs.items()}
                 results.append(function(*chosen, **{**others, METRIC: name}))
-        joined = _beside(cast(list[xr.Dataset], results), [choose_metric(cast(Data, times), name) for name in names], names)
+        joined: xr.Dataset = beside(cast(list[xr.Dataset], results), METRIC, names)
+        arrays = [choose_metric(cast(Data, times), name) for name in names]
+        for key, default in (("units", "1"), ("better", LOWER)):
+            joined = joined.assign_coords({key: (METRIC, np.array([array.attrs.get(key, default) for array in arrays], dtype=object))})
         return cast(R, noted(joined, *gathered))
 
     return wrapper
 
 
-def _beside(results: list[xr.Dataset], arrays: list[xr.DataArray], names: tuple[str, ...]) -> xr.Dataset:
-    """Put results along a new dim `metric`; a cell that one metric lacks is NaN, False or `unknown`."""
-    blanks: dict[Hashable, Any] = {name: np.nan for result in results for name in result.variables}
-    for name, variable in results[0].data_vars.items():
-        if variable.dtype.kind in "Ob":
-            blanks[name] = UNKNOWN if variable.dtype == object else False
-    along = xr.IndexVariable(METRIC, np.array(names, dtype=object))
-    joined: xr.Dataset = xr.concat(
-        results, along, join="outer", fill_value=blanks, combine_attrs="drop_conflicts", coords="minimal", compat="override"
-    )
-    for key, default in (("units", "1"), ("better", LOWER)):
-        joined = joined.assign_coords({key: (METRIC, np.array([array.attrs.get(key, default) for array in arrays], dtype=object))})
-    return joined
+def beside(results: Sequence[Told], dim: str, labels: Sequence[str]) -> Told:
+    """Put results along a new dim; a cell that one of them lacks is NaN, False or `unknown`."""
+    blanks: Any = np.nan
+    every: Any = results
+    if isinstance(results[0], xr.Dataset):
+        blanks = {name: np.nan for result in every for name in result.variables}
+        for name, variable in results[0].data_vars.items():
+            if variable.dtype.kind in "Ob":
+                blanks[name] = UNKNOWN if variable.dtype == object else False
+    along = xr.IndexVariable(dim, np.array(labels, dtype=object))
+    how: dict[str, Any] = {"combine_attrs": "drop_conflicts", "coords": "minimal", "compat": "override"}
+    return cast(Told, xr.concat(every, along, join="outer", fill_value=blanks, **how))
 
 
 def _only(times: Any, metric: str) -> Any:
