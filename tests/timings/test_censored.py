@@ -302,6 +302,61 @@ class TestSpeedups:
         assert found["significant"].item()
 
 
+class TestProbabilities:
+    """P[X < Y] is what it is where stopped runs do not decide it, else between two bounds."""
+
+    @staticmethod
+    def far(times, **ends):
+        """Let stopped runs end after so many seconds, by version."""
+        ended = times
+        for version, seconds in ends.items():
+            ended = ended.where(~(times["censored"] & (times["version"] == version)), seconds)
+        return ended.assign_attrs(times.attrs).drop_vars(["censored", "censored_at"])
+
+    @pytest.mark.parametrize("seconds", [60.1, 1e6])
+    def test_determined(self, seconds):
+        """All old runs ended before the limit: it does not matter how long a stopped one would have taken."""
+        times = timings(new=NEW, old=OLD)
+        found, ended = times.perf.prob_faster("old", rng=1), self.far(times, new=seconds).perf.prob_faster("old", rng=1)
+        for name in ("estimate", "lower", "upper", "tied", "n"):
+            np.testing.assert_allclose(found[name], ended[name])
+        fastest = times.perf.prob_fastest(dim="version", rng=1)
+        np.testing.assert_allclose(fastest["estimate"], self.far(times, new=seconds).perf.prob_fastest(dim="version", rng=1)["estimate"])
+
+    def test_between_bounds(self):
+        """A candidate stopped at 9.9 s, baselines at 60 s: any end gives a probability between the bounds, with limits inside theirs."""
+        times = timings(new=NEW, old=OLD[:6], limit=60.0)
+        found = times.perf.prob_faster("old", rng=1)
+        assert np.isnan(found["estimate"])
+        assert (found["at_least"].item(), found["at_most"].item()) == (7 / 8, 7 / 8 + 2 / 64)
+        for new, old in ((61.0, 62.0), (62.0, 61.0), (1e6, 60.5)):
+            ended = self.far(times, new=new, old=old).perf.prob_faster("old", rng=1)
+            assert found["at_least"] <= ended["estimate"] <= found["at_most"]
+            assert found["lower"] <= ended["lower"] + 1e-12
+            assert found["upper"] >= ended["upper"] - 1e-12
+
+    def test_rates(self):
+        """A rate of a stopped run is at most its limit."""
+        times = timings(new=[11.0] * 7, old=OLD, limit=9.0, better="higher")
+        assert times.perf.prob_faster("old", rng=1)["estimate"].item() == 7 / 8
+        high = timings(new=[11.0] * 7, old=OLD, limit=12.0, better="higher").perf.prob_faster("old", rng=1)
+        assert (high["at_least"].item(), high["at_most"].item()) == (7 / 8, 1.0)
+
+    def test_a_limit_nobody_knows(self):
+        found = timings(new=NEW, old=OLD, known=False).perf.prob_faster("old", rng=1)
+        assert (found["at_least"].item(), found["at_most"].item()) == (7 / 8, 1.0)
+
+    def test_lazy(self):
+        times = timings(new=NEW, old=OLD)
+        lazy = times.chunk({"version": 1}).perf.prob_faster("old", rng=1)
+        np.testing.assert_allclose(lazy["estimate"], times.perf.prob_faster("old", rng=1)["estimate"])
+
+    def test_drop(self):
+        times = timings(new=NEW, old=OLD)
+        np.testing.assert_allclose(times.perf.prob_faster("old", rng=1, censored="drop")["estimate"], 1.0)
+        assert times.perf.prob_faster("old", rng=1, method="mixture")["n"].item() == 7
+
+
 class TestOthers:
     """Methods that leave stopped runs out say so."""
 

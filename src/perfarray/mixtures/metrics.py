@@ -5,6 +5,7 @@ from functools import partial
 import xarray as xr
 
 from perfarray.mixtures.numerics.metrics import EMPIRICAL, mean_differences, probabilities_faster, probabilities_fastest
+from perfarray.mixtures.stopped import Formula, faster_within, fastest_within
 from perfarray.mixtures.systems import Request, Runs, Systems, resolve_systems, resolve_two_systems
 from perfarray.timings.apply import Output, outputs
 from perfarray.timings.metrics import over_metrics
@@ -104,6 +105,7 @@ def prob_faster(
     ties: str = "strict",
     method: str = "empirical",
     paired: str | None = None,
+    censored: str = "bound",
     confidence_level: float = 0.95,
     n_resamples: int | None = None,
     rng: Rng = None,
@@ -119,6 +121,8 @@ def prob_faster(
         In the units of the data: how much worse the candidate may be and still count (negative: how much better it must be).
     ties : {"strict", "half"}
         Whether runs that tie count not at all, or one half.
+    censored : {"bound", "drop"}
+        Runs stopped at a limit count as far as they determine the order of pairs; or they are left out. Of mixtures they are left out.
     times, baseline, dim, method, paired, confidence_level, n_resamples, rng, value, levels, metric
         As for `mean_difference`.
 
@@ -126,7 +130,9 @@ def prob_faster(
     -------
     Dataset
         `estimate`, `lower`, `upper`, probabilities for each cell; `tied`, that of a tie; `n`, units on the smaller side. Where the data say
-        `better="higher"`, faster means more: P[X > Y - shift].
+        `better="higher"`, faster means more: P[X > Y - shift]. With stopped runs also `at_least` and `at_most`: the probability if all of
+        the candidate's had taken for ever, and if all of the baseline's had; where they differ, `estimate` is NaN, and the limits are the
+        lower one of the former and the upper one of the latter.
 
     Raises
     ------
@@ -157,12 +163,15 @@ def prob_faster(
     amount, half = check_number(shift, "shift"), 0.5 * (ties == "half")
     request = Request(
         method=method, paired=paired, confidence_level=confidence_level, n_resamples=n_resamples,
-        rng=rng, value=value, levels=levels, metric=metric,
+        rng=rng, value=value, levels=levels, metric=metric, censored=censored,
     )  # fmt: skip
     systems = resolve_two_systems(times, baseline, dim, request)
     named = _limits("1") | outputs(tied="probability of a tie", n="independent units on the smaller side")
     attrs = {"result": "prob_faster", "shift": amount, "ties": ties}
-    return systems.compute(partial(probabilities_faster, shift=amount, ties=half), named, attrs, _checks(systems))
+    kernel = partial(probabilities_faster, shift=amount, ties=half)
+    if any(side.bounded for side in systems.sides):
+        return faster_within(systems, Formula(kernel, named, attrs, _checks(systems)))
+    return systems.compute(kernel, named, attrs, _checks(systems))
 
 
 @over_metrics
@@ -173,6 +182,7 @@ def prob_fastest(
     ties: str = "strict",
     method: str = "empirical",
     paired: str | None = None,
+    censored: str = "bound",
     confidence_level: float = 0.95,
     n_resamples: int | None = None,
     rng: Rng = None,
@@ -190,6 +200,8 @@ def prob_fastest(
         Whether a tie for the first place is nobody's, or shared alike by those that tie (one half each, where they are two).
     method : {"empirical", "mixture"}
         All combinations of runs (they are not counted one by one); or mixtures of normals fitted to each.
+    censored : {"bound", "drop"}
+        Runs stopped at a limit count as far as they determine the order of pairs; or they are left out. Of mixtures they are left out.
     times, paired, confidence_level, n_resamples, rng, value, levels, metric
         As for `mean_difference`.
 
@@ -197,7 +209,8 @@ def prob_fastest(
     -------
     Dataset
         Along `dim`: `estimate`, `lower`, `upper`, and `n`, units. `tied`: the probability of a tie for the first place. A system
-        without runs is left out of its cell, as NaN. Where the data say `better="higher"`, the fastest is the largest.
+        without runs is left out of its cell, as NaN. Where the data say `better="higher"`, the fastest is the largest. With stopped runs,
+        `at_least` and `at_most` as for `prob_faster`.
 
     Raises
     ------
@@ -220,7 +233,7 @@ def prob_fastest(
     check_choice(ties, "ties", TIES)
     request = Request(
         method=method, paired=paired, confidence_level=confidence_level, n_resamples=n_resamples,
-        rng=rng, value=value, levels=levels, metric=metric,
+        rng=rng, value=value, levels=levels, metric=metric, censored=censored,
     )  # fmt: skip
     systems = resolve_systems(times, request)
     array, nest = systems.data.array, systems.data.levels
@@ -230,6 +243,8 @@ def prob_fastest(
     named = _limits("1", (dim,)) | outputs(tied="probability of a tie for the first place") | outputs("1", (dim,), n="independent units")
     attrs = {"result": "prob_fastest", "dim": dim, "ties": ties, "better": systems.data.better}
     kernel = partial(probabilities_fastest, ties=ties == "half")
+    if systems.data.bounded:
+        return fastest_within(systems.along(dim), Formula(kernel, named, attrs, _checks(systems), (dim,)))
     return systems.along(dim).compute(kernel, named, attrs, _checks(systems), (dim,))
 
 
