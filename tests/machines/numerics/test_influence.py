@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import polygamma
 
 from perfarray.machines.numerics.influence import correlation_interval, influence_of, split_rows
 from perfarray.machines.numerics.noise_ceiling import log_spread_noise, noise_ceiling, spread_of_redrawn
@@ -121,6 +122,15 @@ def test_spread_of_redrawn_medians():
     assert spread_of_redrawn(values, "median") == pytest.approx(every.var())
     assert spread_of_redrawn(np.array([9.0, np.nan, 10.0, 11.0]), "median") == pytest.approx(14 / 27)
     assert np.isnan(spread_of_redrawn(np.array([9.0, np.nan]), "median"))
+
+
+@pytest.mark.parametrize("runs", [2, 3, 9])
+def test_noise_of_one_benchmark_is_that_of_a_log_chi_square(runs):
+    """The log of the spread of a mean has the variance of log chi-square over four, whose error in 4000 draws its kurtosis tells."""
+    variance, fourth = (float(polygamma(order, (runs - 1) / 2)) for order in (1, 3))
+    error = np.sqrt((fourth / variance**2 + 2) / 4 / 4000)
+    assert log_spread_noise(np.ones((5, 1)), runs, "mean") == pytest.approx(np.sqrt(variance) / 2, rel=4 * error)
+    assert np.isnan(log_spread_noise(np.ones((5, 1)), 1, "mean"))
 
 
 @pytest.mark.parametrize("inequality", [0.0, 1.0, 2.0])
