@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.comparisons.compare import compare
-from perfarray.conventions import BENCHMARK, HIGHER, LOWER
+from perfarray.conventions import BENCHMARK, LOWER
 from perfarray.numerics.verdicts import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER
 from perfarray.speedups.numerics.protocols import NO_ANSWER
 from perfarray.speedups.protocols import speedup_test
@@ -17,6 +17,7 @@ from perfarray.suites.hierarchical import hierarchical_performance_test
 from perfarray.suites.randomization import randomization_test
 from perfarray.suites.scores import score_ratio_interval
 from perfarray.timings.across import check_across, name_suites
+from perfarray.timings.censored import ONLY_WORSE
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import collecting, noted
 from perfarray.timings.pairs import resolve_pair
@@ -42,6 +43,9 @@ ANSWERS = dict.fromkeys(("estimate", "lower", "upper", "pvalue"), np.nan) | {"ve
 TOO_FEW = "too few units for an interval"
 NOT_MEASURED = "not measured on both sides"
 UNPAIRED = "does not use that units are paired"
+
+
+STOPPED = "what stopped runs would have taken decides"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +174,7 @@ def agreement(
     >>> found["suite_verdict"].to_series().to_dict()["fieller"], found["suite_agree"].item()
     ('faster', True)
     """
-    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, shared=shared, positive="a comparison")
+    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, shared=shared, positive="a comparison", censored="bound")
     check_across(across, pair.candidate.array, pair.candidate.levels, pair.dim)
     request = Request(
         times=pair.candidate.array.compute(),
@@ -193,7 +197,7 @@ def agreement(
     result = result.assign_attrs(attrs | {"threshold": threshold})
     suites = name_suites(result, pair.candidate.array, _counted(request), across) if across in result.dims else None
     together = [note for note in gathered if note.code == "move_together"][:1]
-    return noted(result, *pair.notes, pair.candidate.selected, suites, *together)
+    return noted(result, *pair.notes, pair.candidate.selected, pair.stopped_note(ONLY_WORSE), suites, *together)
 
 
 def _counted(request: Request) -> xr.DataArray:
@@ -281,7 +285,9 @@ def _by_protocol(statistic: str) -> Callable[[Request], tuple[xr.Dataset, None]]
         answer = _within_reach(answer, least, request, "so few units")
         stopped, text = found["test"] == NO_ANSWER, found["warnings"]
         answer = answer.assign(able=answer["able"] & ~stopped, remark=xr.where(text != "", text, answer["remark"]))
-        answer["asked"] = ratio <= 1 if lower_is_better else ratio >= 1
+        undecided = stopped & ratio.isnull() & (found["n"] > 0)
+        answer["remark"] = answer["remark"].where(~undecided, STOPPED)
+        answer["asked"] = (ratio <= 1 if lower_is_better else ratio >= 1) | undecided
         return _add_remark(answer, request.unpaired), None
 
     return answer
@@ -297,9 +303,7 @@ def _by_ranks(request: Request) -> tuple[None, xr.Dataset]:
     """Answer by the hierarchical performance test, asked in both directions."""
     options: dict[str, Any] = {"levels": request.levels, "across": request.across, "confidence_level": request.confidence_level}
     better = hierarchical_performance_test(request.times, request.baseline, **options)
-    turned = HIGHER if request.better == LOWER else LOWER
-    sides = [side.assign_attrs(better=turned) for side in (request.times, request.baseline)]
-    worse = hierarchical_performance_test(sides[0], sides[1], **options)
+    worse = hierarchical_performance_test(request.baseline, request.times, **options)
     sure = 1 - (1 - request.confidence_level) / 2
     verdict = xr.where(better["confidence"] >= sure, FASTER, xr.where(worse["confidence"] >= sure, SLOWER, INCONCLUSIVE))
     pvalue = np.minimum(1.0, 2 * np.minimum(better["pvalue"], worse["pvalue"]))

@@ -357,6 +357,18 @@ class TestProbabilities:
         assert times.perf.prob_faster("old", rng=1, method="mixture")["n"].item() == 7
 
 
+def test_agreement():
+    """No method calls the side with stopped runs the faster one, in either direction."""
+    for baseline, wrong in (("old", "faster"), ("new", "slower")):
+        found = SIX_OF_EIGHT.expand_dims(benchmark=["a"]).perf.agreement(baseline, rng=1)
+        assert not (found["verdict"] == wrong).any()
+        assert not (found["suite_verdict"] == wrong).any()
+        assert "censored" in [note.code for note in found.perf.notes()]
+    whole = suite().perf.agreement("old", rng=1)
+    assert not (whole["verdict"].sel(benchmark="a") == "faster").any()
+    assert (whole["suite_verdict"] != "faster").all()
+
+
 class TestOthers:
     """Methods that leave stopped runs out say so."""
 
