@@ -225,11 +225,13 @@ class PlotAccessor(Accessor):
 
         return plots.run_sequence(choose_metric(self._object, metric), **keywords)
 
-    def violin(self, *, metric: str | None = None, **keywords: Any) -> "Axes":
-        """Draw a violin of the runs of every cell, side by side.
+    def violin(self, *, value: str | None = None, metric: str | None = None, **keywords: Any) -> "Axes":
+        """Draw a violin of the runs of every cell, side by side: the runs that numbers about runs describe (`fit_mixture` and others).
 
         Parameters
         ----------
+        value : str, optional
+            The level whose repetitions are runs, those of lower levels averaged; default: `execution`, else the lowest.
         metric : str, optional
             Variable of a Dataset.
         **keywords
@@ -241,5 +243,7 @@ class PlotAccessor(Accessor):
         """
         from perfarray import plots
         from perfarray.timings.resolve import resolve
+        from perfarray.timings.units import value_place
 
-        return plots.violin(resolve(self._object, metric).array, **keywords)
+        data = resolve(self._object, metric)
+        return plots.violin(data.array, value=data.levels[value_place(data, value)], **keywords)

@@ -67,6 +67,23 @@ def test_a_result_draws_itself(fit):
     assert ax.get_ylabel() == "density"
 
 
+def test_a_dataset_is_as_good_as_its_metric(times, fit):
+    """`times` may be the Dataset that was fitted; one without that metric is refused."""
+    cell = perfarray.GaussianMixture(dataset=fit.sel(version="old").assign_attrs(metric="time"))
+    ticks = [cell.plot(times=given).lines[0].get_xdata() for given in (times, times.to_dataset(name="time"))]
+    np.testing.assert_array_equal(*ticks)
+    with pytest.raises(ValueError, match="no variable 'time'"):
+        cell.plot(times=times.to_dataset(name="energy"))
+
+
+def test_modes_of_few_runs_are_doubted(times):
+    """The title of a fit of two components to six runs says so; that of one component, or of sixty runs, does not."""
+    more = perfarray.from_samples({"old": np.tile([1.0, 1.1, 1.2, 2.0, 2.1, 2.2], 10)})["time"]
+    fits = times.sel(version="old").perf.fit_mixture(), times.sel(version="old").perf.fit_mixture(n_components=1), more.perf.fit_mixture()
+    titles = [one.plot().get_title(loc="left") for one in fits]
+    assert ["chance" in title for title in titles] == [True, False, False]
+
+
 def test_what_cannot_be_drawn(times, fit):
     """Several cells, other dims, no runs."""
     with pytest.raises(ValueError, match="select one label along version"):

@@ -35,3 +35,14 @@ def test_without_repetitions_there_is_nothing_to_draw(times):
     """The message lists the dims there are."""
     with pytest.raises(ValueError, match="violins show repetitions"):
         violin(times.isel(execution=0))
+
+
+def test_runs_are_those_that_numbers_describe():
+    """Executions, their iterations averaged, unless `value=` names another level."""
+    nested = perfarray.from_samples({"old": [[1.0, 3.0], [2.0, 4.0], [3.0, 8.0]]}, level=("execution", "iteration"))
+    medians = [nested.perf.plot.violin(**keywords).lines[0].get_ydata()[0] for keywords in ({}, {"value": "iteration"})]
+    assert medians == [3.0, 3.0]
+    heights = [nested.perf.plot.violin(**keywords).dataLim.intervaly.tolist() for keywords in ({}, {"value": "iteration"})]
+    assert heights == [[2.0, 5.5], [1.0, 8.0]]
+    with pytest.raises(ValueError, match="no repetition dim"):
+        violin(nested["time"], value="session")

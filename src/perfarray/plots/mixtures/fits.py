@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from perfarray.conventions import LEVELS
+from perfarray.conventions import LEVELS, METRIC, TIME
 from perfarray.plots.figure import COLOURS, DARK, GREY, Floats, axes_for, describe, selection
 from perfarray.plots.mixtures.runs import weighted_runs, write_places
 
@@ -20,7 +20,7 @@ TALLEST: Final = 3.0
 """Height at which a narrow peak is cut, where there are runs, in heights of the tallest bar."""
 
 
-def mixture(result: xr.Dataset, ax: Axes | None = None, times: xr.DataArray | None = None, bins: int | str = "auto") -> Axes:
+def mixture(result: xr.Dataset, ax: Axes | None = None, times: xr.DataArray | xr.Dataset | None = None, bins: int | str = "auto") -> Axes:
     """Draw the density of a mixture and of its components, over a histogram of the runs with a tick for each.
 
     Parameters
@@ -29,7 +29,7 @@ def mixture(result: xr.Dataset, ax: Axes | None = None, times: xr.DataArray | No
         What `fit_mixture(...).to_dataset()` gives, or a selection of it: one cell.
     ax : Axes, optional
         Where to draw; default: a new figure.
-    times : DataArray, optional
+    times : DataArray or Dataset, optional
         The timings that were fitted; default: the mixture alone.
     bins : int or str
         Bins of the histogram, as NumPy takes them.
@@ -52,7 +52,7 @@ def mixture(result: xr.Dataset, ax: Axes | None = None, times: xr.DataArray | No
     >>> times = perfarray.from_samples({"old": [1.0, 1.1, 1.2, 2.0, 2.1, 2.2]})
     >>> ax = mixture(times.perf.fit_mixture().to_dataset(), times=times["time"])
     >>> ax.get_title(loc="left")
-    'Mixture of 2 components, old'
+    'Mixture of 2 components, old, 6 runs: modes may be chance'
     >>> plt.close(ax.figure)
     """
     cell = _one_cell(result)
@@ -79,11 +79,11 @@ def mixture(result: xr.Dataset, ax: Axes | None = None, times: xr.DataArray | No
     _finish(ax, cell, "density")
     ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     described = f"Mixture of {len(weights)} {'lognormal ' * log}component{'s' * (len(weights) > 1)}"
-    describe(ax, ", ".join([described, *selection(result["n_components"])]))
+    describe(ax, ", ".join([described, *selection(result["n_components"]), *_doubt(cell, len(weights))]))
     return ax
 
 
-def cdf_fit(result: xr.Dataset, ax: Axes | None = None, times: xr.DataArray | None = None) -> Axes:
+def cdf_fit(result: xr.Dataset, ax: Axes | None = None, times: xr.DataArray | xr.Dataset | None = None) -> Axes:
     """Draw the distribution function of a mixture over the steps of the runs, and the largest distance between them.
 
     Parameters
@@ -92,7 +92,7 @@ def cdf_fit(result: xr.Dataset, ax: Axes | None = None, times: xr.DataArray | No
         What `fit_mixture(...).to_dataset()` gives, or a selection of it: one cell.
     ax : Axes, optional
         Where to draw; default: a new figure.
-    times : DataArray
+    times : DataArray or Dataset
         The timings that were fitted.
 
     Returns
@@ -182,10 +182,18 @@ def _off_log(y: Floats, log: bool) -> Floats:
     return np.asarray(np.exp(y)) if log else y
 
 
-def _runs(times: xr.DataArray | None, cell: xr.Dataset) -> tuple[Floats, Floats]:
+def _doubt(cell: xr.Dataset, components: int) -> list[str]:
+    """Return what there is to say where a fit rests on so few runs that its modes may be chance."""
+    few = "n" in cell and components > 1 and cell["n"] < cell.attrs.get("few_runs", 0)
+    return [f"{cell['n'].item():.0f} runs: modes may be chance"] if few else []
+
+
+def _runs(times: xr.DataArray | xr.Dataset | None, cell: xr.Dataset) -> tuple[Floats, Floats]:
     """Return the runs that were fitted, ascending, and their weights."""
     if times is None:
         return np.empty(0), np.empty(0)
+    if isinstance(times, xr.Dataset):
+        times = _fitted_metric(times, str(cell.attrs.get(METRIC, TIME)))
     levels = [level for level in str(cell.attrs.get("levels", "")).split() if level in times.dims]
     levels = levels or [level for level in LEVELS if level in times.dims]
     chosen = {str(dim): cell[dim].item() for dim in times.dims if dim not in levels and dim in cell.coords and times.sizes[dim] > 1}
@@ -193,10 +201,14 @@ def _runs(times: xr.DataArray | None, cell: xr.Dataset) -> tuple[Floats, Floats]
     left = [str(dim) for dim in own.dims if dim not in levels]
     if left:
         raise ValueError(f"times has dims that the mixture has not: {', '.join(left)}; select one label of each")
-    value = str(cell.attrs.get("value", levels[-1]))
-    for level in reversed(levels[levels.index(value) + 1 :] if value in levels else []):
-        own, levels = own.mean(level), [name for name in levels if name != level]
-    return weighted_runs(own, levels)
+    return weighted_runs(own, levels, str(cell.attrs.get("value", levels[-1])))
+
+
+def _fitted_metric(times: xr.Dataset, metric: str) -> xr.DataArray:
+    """Return the variable that was fitted."""
+    if metric not in times:
+        raise ValueError(f"times has no variable {metric!r}, which was fitted; it has {', '.join(map(str, times.data_vars))}")
+    return times[metric]
 
 
 def _places(means: Floats, deviations: Floats, runs: Floats, log: bool) -> Floats:

@@ -12,8 +12,13 @@ CLOSE: Final = 0.005
 """Share of its place that an axis spans, below which it shows differences: four digits would write the same number at every tick."""
 
 
-def weighted_runs(own: xr.DataArray, levels: list[str]) -> tuple[Floats, Floats]:
-    """Return the measured runs of one cell, ascending, and weights with which every outermost unit counts the same."""
+def weighted_runs(own: xr.DataArray, levels: list[str], value: str | None = None) -> tuple[Floats, Floats]:
+    """Return the measured runs of one cell, ascending, and weights with which every outermost unit counts the same.
+
+    Runs are the repetitions of the level `value`, those below it averaged; default: all values.
+    """
+    for level in reversed(levels[levels.index(value) + 1 :] if value in levels else []):
+        own, levels = own.mean(level), levels[:-1]
     values = own.transpose(*levels).values
     units = values.reshape(len(values), -1)
     measured = ~np.isnan(units)

@@ -21,7 +21,7 @@ ALIKE: Final = 5.0
 """Ratio of the largest median to the least, above which violins are drawn relative to their medians."""
 
 
-def violin(times: xr.DataArray, ax: Axes | None = None, relative: bool | None = None) -> Axes:
+def violin(times: xr.DataArray, ax: Axes | None = None, relative: bool | None = None, value: str | None = None) -> Axes:
     """Draw a violin for every configuration, side by side: a kernel density mirrored, quartiles as a bar, the median as a dot.
 
     Parameters
@@ -33,6 +33,8 @@ def violin(times: xr.DataArray, ax: Axes | None = None, relative: bool | None = 
     relative : bool, optional
         Whether the runs of each configuration are divided by their median, which then stands under its name; default: where the largest
         median is more than five times the least, so that the shapes of all can be seen.
+    value : str, optional
+        The level whose repetitions are runs, those of lower levels averaged; default: all values.
 
     Returns
     -------
@@ -58,12 +60,14 @@ def violin(times: xr.DataArray, ax: Axes | None = None, relative: bool | None = 
     levels: list[str] = [level for level in LEVELS if level in times.dims]
     if not levels or not times.size:
         raise ValueError(f"violins show repetitions; the array has the dims {dict(times.sizes)}, and needs one of {LEVELS}")
+    if value is not None and value not in levels:
+        raise ValueError(f"value={value!r} is no repetition dim of the array, which has {', '.join(levels)}")
     cells = times.isel(dict.fromkeys(levels, 0), drop=True)
     named = named_cells(cells, limit=30)
     places, names = [place for place, _ in named], [name for _, name in named]
     ax = axes_for(ax, (max(4.0, 1.5 + 0.9 * len(places)), 4.5))
     units, name = str(times.attrs.get("units", "1")), f"{times.name or 'time'}"
-    drawn = [weighted_runs(times.isel(place), levels) for place in places]
+    drawn = [weighted_runs(times.isel(place), levels, value) for place in places]
     medians = np.array([_quantile(runs, shares, 0.5) for runs, shares in drawn])
     if relative is None:
         relative = bool(np.nanmin(medians, initial=np.inf) > 0 and np.nanmax(medians, initial=0) > ALIKE * np.nanmin(medians))
