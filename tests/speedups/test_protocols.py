@@ -7,8 +7,10 @@ import pytest
 import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 import perfarray
+from perfarray.numerics.two_sample import exact_ks_pvalue
 
 OLD = [2.799, 2.046, 1.259, 1.877, 2.244]
 NEW = [1.046, 0.259, 0.877, 1.244, 1.799]
@@ -111,6 +113,19 @@ def test_shapes_that_differ():
         assert result["step_outcome"].values[0] == outcome
         assert said in result["warnings"].item()
         assert result["significant"].item() is (n == 40)
+
+
+def test_ties_have_an_exact_p():
+    """Odd samples less their medians are tied at 0: p is then the limit law's by default, and exact where asked for."""
+    times = perfarray.from_samples({"old": [0.0, 1.0, 2.0, 3.0, 40.0], "new": [0.0, 10.0, 20.0, 20.5, 20.6]})
+    pvalues = [
+        times.perf.speedup_test("old", statistic="median", confidence_level=0.95, **keywords)["step_pvalue"].sel(step="same_shape").item()
+        for keywords in ({}, {"ties": "limit"}, {"ties": "exact"})
+    ]
+    centred = [np.array([-2.0, -1, 0, 1, 38]), np.array([-20.0, -10, 0, 0.5, 0.6])]
+    assert pvalues[0] == pvalues[1] == pytest.approx(stats.kstwobign.sf(0.4 * np.sqrt(2.5)))
+    assert pvalues[2] == pytest.approx(exact_ks_pvalue(*centred))
+    assert abs(pvalues[2] - pvalues[0]) > 0.05
 
 
 def test_constant_and_tiny_samples():

@@ -22,7 +22,7 @@ def exact_ks_pvalue(x: Floats, y: Floats) -> Floats:
     -----
     Every way to say which values are x is a path through a lattice of n by m steps; the p-value is the share of paths that at the end of
     some tie are as far from the diagonal as the data. Inside a tie the distributions are nowhere compared, so that ties make p smaller
-    than without them, and both the limit law and the exact law of samples without ties too large.
+    than without them: the exact law of samples without ties is too large, and so, far out, is the limit law.
 
     References
     ----------

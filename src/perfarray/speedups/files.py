@@ -175,7 +175,7 @@ def _analyse(times: xr.DataArray, confidence_level: float | None, weights: str, 
         part = {"speedup": observed["estimate"], "weight": _weight(times, weights, statistic)}
         part |= {f"overall_{name}": total[name] for name in ("speedup", "gain")}
         if statistic != "min":
-            one = noted(tested(pair, None, statistic, confidence_level, "tool"), checks=("one_side", "single_units")).squeeze(
+            one = noted(tested(pair, None, statistic, confidence_level, "tool", ties="limit"), checks=("one_side", "single_units")).squeeze(
                 VERSION, drop=True
             )
             for name, applies in zip(warned, one["warned"].transpose(BENCHMARK, "warning").values, strict=True):

@@ -21,6 +21,7 @@ from perfarray.timings.validation import check_choice, check_confidence_level, l
 
 TESTED = ("mean", "median")
 SEARCHES = ("exhaustive", "tool")
+TIES = ("limit", "exact")
 FAR = WORST**0.5
 """A median speedup beyond this is one of runs at their worst: of too many stopped runs."""
 LEVEL = "confidence_level"
@@ -36,6 +37,7 @@ def speedup_test(
     statistic: str = "mean",
     confidence_level: float | xr.DataArray | None = None,
     search: str = SEARCHES[0],
+    ties: str = TIES[0],
     levels: str | tuple[str, ...] | None = None,
     unit: str | None = None,
     censored: str = "bound",
@@ -62,7 +64,9 @@ def speedup_test(
     search : {"exhaustive", "tool"}
         Find that level wherever there is one, to a whole percent where the speedup is significant there, too; or search as the original
         tool does, by bisection, which misses some.
-
+    ties : {"limit", "exact"}
+        The p-value of Kolmogorov and Smirnov's test where values are equal (which those of odd samples less their medians always are): of
+        the limit law, as the original tool has it, too large where it is small; or exact, given the ties.
     censored : {"bound", "drop"}
         With "bound", only speedups that are significant whatever stopped runs would have taken: means of candidates with stopped runs
         cannot conclude, ranks take their runs as the slowest; stopped runs of the baseline count as their limit.
@@ -108,7 +112,7 @@ def speedup_test(
     pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, censored=censored)
     # Ranks can take the candidate's stopped runs at their worst; a mean of those is not a number.
     sides = worst_case(pair) if statistic == "median" else pair
-    result = tested(sides, unit, statistic, confidence_level, search).drop_dims("warning")
+    result = tested(sides, unit, statistic, confidence_level, search, ties=ties).drop_dims("warning")
     result = _without_claims(result, pair, statistic) if pair.bounded else result
     return noted(result, *pair.notes, pair.stopped_note(SURELY), checks=("one_side", "single_units"))
 
@@ -138,13 +142,16 @@ def _without_claims(result: xr.Dataset, pair: Pair, statistic: str) -> xr.Datase
     return result
 
 
-def tested(pair: Pair, unit: str | None, statistic: str, confidence_level: float | xr.DataArray | None, search: str) -> xr.Dataset:
+def tested(
+    pair: Pair, unit: str | None, statistic: str, confidence_level: float | xr.DataArray | None, search: str, *, ties: str
+) -> xr.Dataset:
     """Return what `speedup_test` returns, and along `warning`, the original tool's sentences, which of them are `warned` of each cell."""
     check_choice(statistic, "statistic", TESTED)
     check_choice(search, "search", SEARCHES)
+    check_choice(ties, "ties", TIES)
     place, nest = unit_place(pair.candidate, unit), pair.candidate.levels
     return apply(
-        _kernel(pair, statistic, search, place),
+        _kernel(pair, statistic, search, place, exact_ties=ties == "exact"),
         pair.candidate.array,
         pair.baseline.array,
         _level_of_cells(pair, confidence_level),
@@ -152,7 +159,7 @@ def tested(pair: Pair, unit: str | None, statistic: str, confidence_level: float
         outputs=_outputs(statistic),
         coords={"step": list(STEPS[statistic]), "warning": list(WARNINGS[statistic])},
         attrs=pair.describe()
-        | {"result": "speedup_test", "method": "speedup-test", "statistic": statistic, "unit": nest[place], "search": search},
+        | {"result": "speedup_test", "method": "speedup-test", "statistic": statistic, "unit": nest[place], "search": search, "ties": ties},
     )
 
 
@@ -162,7 +169,7 @@ def single_unit_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     return (single_unit_note(result, "it shows no spread"),)
 
 
-def _kernel(pair: Pair, statistic: str, search: str, place: int) -> Any:
+def _kernel(pair: Pair, statistic: str, search: str, place: int, *, exact_ties: bool) -> Any:
     """Return the test of one statistic on arrays."""
     nest = len(pair.candidate.levels)
     sign = 1.0 if pair.candidate.better == LOWER else -1.0
@@ -178,7 +185,7 @@ def _kernel(pair: Pair, statistic: str, search: str, place: int) -> Any:
             protocol = describe_mean(tested, found, ratio < 1)
             more: tuple[Floats, ...] = ()
         else:
-            shifted = median_steps(x, y)
+            shifted = median_steps(x, y, exact_ties=exact_ties)
             ratio = _ratio(median(x), median(y), sign)
             turns = None if search == "tool" else (shifted.mann_whitney,)
             found = conclude(lambda risk: median_verdict(shifted, risk), np.broadcast_to(risk, shifted.n.shape), turns)

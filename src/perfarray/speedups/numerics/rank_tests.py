@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import comb, kolmogorov, ndtr
 
+from perfarray.numerics.two_sample import exact_ks_pvalue
 from perfarray.numerics.types import Floats, Integers, Mask
 
 EXACT_BELOW = 50
@@ -79,13 +80,15 @@ def mann_whitney(x: npt.ArrayLike, y: npt.ArrayLike, alternative: str = "greater
     return RankSum(statistic, pvalue, greater / pairs, equal / pairs)
 
 
-def kolmogorov_smirnov(x: npt.ArrayLike, y: npt.ArrayLike) -> KolmogorovSmirnov:
+def kolmogorov_smirnov(x: npt.ArrayLike, y: npt.ArrayLike, *, exact_ties: bool = False) -> KolmogorovSmirnov:
     """Test whether x and y have one distribution, two-sided, as R's `ks.test` did up to version 4.1.
 
     Parameters
     ----------
     x, y : array, shape (..., n) and (..., m)
         Samples; the axes before the last broadcast.
+    exact_ties : bool
+        Whether p is exact, given the ties, where values are equal and n m < 10,000; otherwise it is that of the limit law there.
 
     Returns
     -------
@@ -105,6 +108,9 @@ def kolmogorov_smirnov(x: npt.ArrayLike, y: npt.ArrayLike) -> KolmogorovSmirnov:
         here = exact & (n == a) & (m == b)
         distinct, place = np.unique(steps[here], return_inverse=True)
         pvalue[here] = _prob_as_far(distinct, a, b)[place]
+    if exact_ties:
+        here = pooled.tied & (n * m < EXACT_PRODUCT) & (n * m > 0)
+        pvalue[here] = exact_ks_pvalue(*(np.broadcast_to(side, (*n.shape, np.shape(side)[-1]))[here] for side in (x, y)))
     return KolmogorovSmirnov(statistic, pvalue)
 
 

@@ -85,13 +85,15 @@ def mean_steps(x: Floats, y: Floats) -> MeanSteps:
         return MeanSteps(*_broadcast(one.n, two.n, normal_x, normal_y, _f_test(one, two), student, welch))
 
 
-def median_steps(x: Floats, y: Floats) -> MedianSteps:
+def median_steps(x: Floats, y: Floats, *, exact_ties: bool = False) -> MedianSteps:
     """Return the p-values of Kolmogorov-Smirnov on samples less their medians, and of Mann-Whitney (x larger); and P[X > Y].
 
     Parameters
     ----------
     x, y : array, shape (..., n) and (..., m)
         Samples; the axes before the last broadcast.
+    exact_ties : bool
+        As for `kolmogorov_smirnov`.
 
     Returns
     -------
@@ -99,7 +101,7 @@ def median_steps(x: Floats, y: Floats) -> MedianSteps:
         Arrays of shape (...).
     """
     n, m = ((~np.isnan(side)).sum(axis=-1).astype(float) for side in (x, y))
-    shape = kolmogorov_smirnov(x - median(x)[..., None], y - median(y)[..., None])
+    shape = kolmogorov_smirnov(x - median(x)[..., None], y - median(y)[..., None], exact_ties=exact_ties)
     ranks = mann_whitney(x, y, "greater")
     return MedianSteps(*_broadcast(n, m, shape.pvalue, ranks.pvalue, ranks.prob_greater))
 
