@@ -190,7 +190,7 @@ def _gamma(models: Any, formula: str, rows: pd.DataFrame, noise: Floats) -> Any:
     start = np.linalg.lstsq(model.exog, np.full(len(rows), np.log(mean)), rcond=None)[0]
     found = log_linear(model.exog, model.endog, noise, start)
     if found is None:
-        raise ValueError("model='gamma' found no coefficients: the fit has no minimum, or some predictors' values no variance above zero")
+        raise ValueError("model='gamma' found no coefficients: for some values of the predictors the estimated variance is zero or less")
     return model.fit(start_params=found, maxiter=1)
 
 

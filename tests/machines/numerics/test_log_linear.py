@@ -26,6 +26,18 @@ def test_values_far_apart():
     np.testing.assert_allclose(design.T @ (measured / np.exp(design @ found) - 1), 0, atol=1e-6)
 
 
+def test_units_of_columns():
+    """A clock in kilohertz has the coefficients of one in gigahertz, divided by a million: rounding is relative to what is added up."""
+    for seed in range(40):
+        chance = np.random.default_rng(seed)
+        design = np.column_stack([np.ones(9), chance.uniform(1, 5, 9)])
+        measured = np.exp(chance.standard_normal(9))
+        start = np.array([np.log(measured.mean()), 0.0])
+        small = log_linear(design, measured, np.zeros(9), start)
+        large = log_linear(design * [1.0, 1e6], measured, np.zeros(9), start)
+        np.testing.assert_allclose(large * [1.0, 1e6], small, rtol=1e-4, atol=1e-5)
+
+
 def test_no_variance_left():
     """A group whose mean square is less than its noise has no variance: there is no coefficient."""
     design = np.array([[1.0, 0.0]] * 3 + [[0.0, 1.0]] * 3)

@@ -8,7 +8,7 @@ VANISHED = 1e-6
 """Share of a mean square below which the variance runs towards zero."""
 
 STEPS, SMALLEST, ROUNDING = 200, 1e-9, 1e-5
-"""Steps at most; the gradient per row at which they end; and that below which no further fall of the deviance is rounding."""
+"""Steps at most; the gradient per row at which they end; and that, of columns up to 1, below which no further fall is rounding."""
 
 
 def log_linear(design: Floats, measured: Floats, noise: Floats, start: Floats) -> Floats | None:
@@ -59,7 +59,8 @@ def log_linear(design: Floats, measured: Floats, noise: Floats, start: Floats) -
         else:
             break
         found, value, damping = found - step, tried, max(damping / 10, 1e-9)
-    return found if left < ROUNDING and share.min() > VANISHED else None
+    flat = (np.abs(gradient) / np.maximum(np.abs(design).max(axis=0), 1.0)).max() / len(measured) < ROUNDING
+    return found if flat and share.min() > VANISHED else None
 
 
 def _deviance(design: Floats, measured: Floats, noise: Floats, coefficients: Floats) -> float:
