@@ -30,6 +30,27 @@ def made(rows: int, rng: int, strength: float = 1.0) -> pd.DataFrame:
     )
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e6])
+def test_limits_of_a_gamma_model_are_the_jackknife_s(unit):
+    """Statsmodels' fits without each row, of a column between 1 and 5, give the limits in units of any size."""
+    from statsmodels.api import GLM, families
+
+    chance = np.random.default_rng(3)
+    x = chance.uniform(1, 5, 14)
+    y = np.exp(0.3 * x + chance.standard_normal(14))
+    design, law = np.column_stack([np.ones(14), x]), families.Gamma(families.links.Log())
+
+    def fitted(kept):
+        return GLM(y[kept], design[kept], family=law).fit(tol=1e-14, maxiter=1000).params[1]
+
+    slope, without = fitted(np.full(14, True)), np.array([fitted(np.arange(14) != row) for row in range(14)])
+    half = stats.t.ppf(0.975, 12) * np.sqrt(13 / 14 * ((without - slope) ** 2).sum())
+    model = pd.DataFrame({"y": y, "x": unit * x}).perf.explain_variation(response="y", model="gamma", formula="y ~ x")
+    found = model.to_dataset().sel(term="x")
+    limits = [unit * found[f"coefficient{name}"].item() for name in ("_lower", "", "_upper")]
+    np.testing.assert_allclose(limits, [slope - half, slope, slope + half], rtol=1e-5)
+
+
 def test_trees_find_what_was_put_in():
     """Cores and system carry the influence, the rest next to none; it sums to 100; the correlation is that of the truth."""
     table = made(400, 1)
