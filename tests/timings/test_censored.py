@@ -444,6 +444,15 @@ class TestLimitsTravel:
         )
         np.testing.assert_allclose(merged.perf.compare("old")["estimate"], SIX_OF_EIGHT.perf.compare("old")["estimate"])
 
+    def test_rates_in_several_units(self, tmp_path):
+        """The limit is converted as the rates are."""
+        for name, unit, factor in (("a", "ops/s", 1.0), ("b", "ops/ms", 1e-3)):
+            rows = f"fft,0,{5000 * factor},0,\nfft,1,,1,{1000 * factor}\n"
+            (tmp_path / f"{name}.csv").write_text(f"# units: {unit}\nbenchmark,execution,throughput,censored,censored_at\n{rows}")
+        times = perfarray.read_archive(tmp_path)
+        np.testing.assert_allclose(times["censored_at"].sel(benchmark="fft", execution=1), 1000.0)
+        np.testing.assert_allclose(times.perf.mean_interval()["estimate"], 3000.0)
+
     def test_another_metric_has_no_limit(self):
         """60 s are no limit of an energy."""
         times = SIX_OF_EIGHT.to_dataset().assign(energy=(SIX_OF_EIGHT * 3).assign_attrs(units="J"))

@@ -168,3 +168,18 @@ class TestZeros:
                 getattr(times.perf, name)(unit="iteration", **keywords)
         with pytest.raises(ValueError, match="needs positive values; time has 1 values"):
             times.perf.compare("old", method="percentile", resample="all", n_resamples=20)
+
+
+class TestStopped:
+    """A method that meets stopped runs says what became of them."""
+
+    @pytest.mark.parametrize("name", [name for name in METHODS if name not in ("biplot", "counts")])
+    @pytest.mark.parametrize("limit", [60.0, None])
+    def test_it_is_said(self, name, limit):
+        times = runs()
+        stopped = xr.zeros_like(times, dtype=bool).reset_coords(drop=True)
+        stopped[:, 1, :, 5] = True
+        times = times.where(~stopped).assign_attrs(times.attrs).assign_coords(censored=stopped)
+        found = ask(times if limit is None else times.assign_coords(censored_at=limit), name)
+        notes = perfarray.notes(found if hasattr(found, "attrs") else found.to_dataset())
+        assert "censored" in [note.code for note in notes]

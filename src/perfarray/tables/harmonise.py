@@ -7,8 +7,9 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from perfarray.conventions import THROUGHPUT, TIME, UNKNOWN, seconds_factor
+from perfarray.conventions import CENSORED_AT, THROUGHPUT, TIME, UNKNOWN, seconds_factor
 from perfarray.tables.columns import Column, Metric, Table, column_of, constant_column
 
 
@@ -37,7 +38,19 @@ def _same_units(tables: Sequence[Table]) -> list[Table]:
         return list(tables)
     split = {name for name in differing if len(units[name]) == 1 or len({per_second(unit)[0] for unit in units[name]}) > 1}
     converted = [dict(_converted(name, metric, differing, split) for name, metric in table.metrics.items()) for table in tables]
-    return [replace(table, metrics=metrics) for table, metrics in zip(tables, converted, strict=True)]
+    return [
+        replace(table, metrics=metrics, columns=_limits_converted(table, differing))
+        for table, metrics in zip(tables, converted, strict=True)
+    ]
+
+
+def _limits_converted(table: Table, differing: Collection[str]) -> dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]]:
+    """Return the columns of a table with the limits of stopped runs in the unit that its main metric is converted to."""
+    main = table.metric if table.metric in table.metrics else _main(table.metrics)
+    if CENSORED_AT not in table.columns or main not in differing:
+        return table.columns
+    dims, limits = table.columns[CENSORED_AT]
+    return table.columns | {CENSORED_AT: (dims, limits * per_second(table.metrics[main].units)[1])}
 
 
 def _converted(name: str, metric: Metric, differing: Collection[str], split: Collection[str]) -> tuple[str, Metric]:
