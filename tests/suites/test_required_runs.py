@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+import xarray as xr
 from scipy import stats
 
 import perfarray
@@ -29,23 +30,25 @@ def test_every_step_is_the_interval_of_the_first_runs():
     assert found["extrapolated"].item() == found["required"].item()
 
 
-def fewest(width, half, df):
-    """Return the fewest runs above 12 of which t limits of a ratio near 1 are `width` apart, half-width and df being those of 12 runs."""
+def fewest(width, half, df, have=12):
+    """Return the fewest runs of which t limits of a ratio near 1 are `width` apart, half-width and df being those of the runs there are."""
 
     def reached(runs):
-        scale = stats.t.ppf(0.975, df * (runs - 1) / 11) / stats.t.ppf(0.975, df)
-        return 2 * np.sinh(half * np.sqrt(12 / runs) * scale)
+        scale = stats.t.ppf(0.975, df * (runs - 1) / (have - 1)) / stats.t.ppf(0.975, df)
+        return 2 * np.sinh(half * np.sqrt(have / runs) * scale)
 
-    return next(runs for runs in itertools.count(13) if reached(runs) <= width)
+    return next(runs for runs in itertools.count(have + 1) if reached(runs) <= width)
 
 
-def test_extrapolation_shrinks_the_interval_of_all_runs():
+@pytest.mark.parametrize(("runs", "factor"), [(12, 1.0), (12, 2.0), (3, 1.0)])
+def test_extrapolation_shrinks_the_interval_of_all_runs(runs, factor):
     """The half-width on the log scale falls with the square root of the runs, and t as the degrees of freedom grow."""
-    times = timings(12)
+    slower = xr.DataArray([1.0, factor], dims="version", coords={"version": ["old", "new"]})
+    times = (timings(runs)["time"] * slower).assign_attrs(units="s")
     found, own = times.perf.required_runs("old", width=0.004), times.perf.score_ratio_interval("old").squeeze()
     assert np.isnan(found["required"].item())
     half, df = float(np.log(own["upper"] / own["lower"]) / 2), own["df"].item()
-    assert found["extrapolated"].item() == fewest(0.004 / own["estimate"].item(), half, df)
+    assert found["extrapolated"].item() == fewest(0.004 / own["estimate"].item(), half, df, runs)
 
 
 def test_extrapolation_is_what_more_runs_need():

@@ -48,6 +48,14 @@ def test_order_law_of_many_runs_is_a_law(number):
     np.testing.assert_allclose((law.low + law.high) / 2 @ law.probability, (number - 1) / 2, rtol=1e-9)
 
 
+@pytest.mark.parametrize("mean", ["geometric", "arithmetic"])
+def test_units_of_several_runs_are_redrawn_whole(mean):
+    """Units with the run 2, and with 1 and 5: three redraws of four have the median 2, where units weigh alike, and one has 3."""
+    values = np.array([[[[2.0, np.nan], [1.0, 5.0]]]])
+    found = exact_spread(arrange(values, 2, 1, 0), "median", mean)
+    np.testing.assert_allclose(found.standard_deviation, np.sqrt(3 / 16))
+
+
 def test_redraws_are_all_of_them():
     """Four units: 35 ways without order, probabilities that add to one."""
     drawn, probability = redraws(4)

@@ -145,10 +145,9 @@ def rank_sum_pvalues(x: Floats, y: Floats, tails: int = 2) -> Floats:
     n, m = ((~np.isnan(side)).sum(axis=-1) for side in (x, y))
     found = np.full(n.shape, np.nan)
     ours, theirs = x[..., :, None], y[..., None, :]
-    ties = (ours == theirs).sum(axis=(-1, -2))
-    totals = 2 * (ours > theirs).sum(axis=(-1, -2)) + ties + n * (n + 1)
+    totals = 2 * (ours > theirs).sum(axis=(-1, -2)) + n * (n + 1)
     exact = (n > 0) & (m > 0) & (n < EXACT) & (m < EXACT)
-    untied = exact & (ties == 0) & ~_has_ties(x) & ~_has_ties(y)
+    untied = exact & ~(ours == theirs).any(axis=(-1, -2)) & ~_has_ties(x) & ~_has_ties(y)
     # A table for every pair of sample sizes; what has ties has a law of its own.
     for sizes in set(zip(n[untied].tolist(), m[untied].tolist(), strict=True)):
         chosen = untied & (n == sizes[0]) & (m == sizes[1])
