@@ -235,6 +235,14 @@ class TestSuites:
         worst = suite().fillna(1e9).drop_vars(["censored", "censored_at"]).perf.hierarchical_performance_test("old")
         assert found["confidence"].item() == worst["confidence"].item()
 
+    def test_ranks_of_a_baseline_without_limits(self):
+        """Its stopped runs may have been about to end: they count as the fastest of all."""
+        old = suite(known=False).assign_coords(version=["new", "old"])  # the names changed: the stopped side is the baseline now
+        slow = old.where(old["version"] == "old", 0.5 * old).assign_attrs(old.attrs)
+        found, known = slow.perf.hierarchical_performance_test("old"), suite().assign_coords(version=["new", "old"])
+        ended = known.where(known["version"] == "old", 0.5 * known).assign_attrs(old.attrs).perf.hierarchical_performance_test("old")
+        assert found["confidence"].item() < ended["confidence"].item()
+
     def test_scores_are_bounds(self):
         plain = suite().fillna(60.0).drop_vars(["censored", "censored_at"])
         score, expected = (times.perf.suite_score()["estimate"] for times in (suite(), plain))

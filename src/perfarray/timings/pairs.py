@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import xarray as xr
@@ -211,13 +211,25 @@ def match_units(pair: Pair, paired: str) -> Pair:
 
 
 def worst_case(pair: Pair) -> Pair:
-    """Return the pair with the candidate's stopped runs at the worst that they can have been: what is then in its favour is so surely."""
-    return pair._replace(candidate=at_worst(pair.candidate))
+    """Return the pair with the candidate's stopped runs at the worst that they can have been, and the baseline's at the best.
+
+    What is then in the candidate's favour is so surely. The best of a run is its limit, and anything where that is not known.
+    """
+    return pair._replace(candidate=at_worst(pair.candidate), baseline=_unknown_at_best(pair.baseline))
 
 
 def at_worst(side: Timings) -> Timings:
     """Return timings with stopped runs at the worst that they can have been."""
-    if not side.bounded:
-        return side
-    array, worst = side.array, WORST if side.better == LOWER else 1 / WORST
-    return side._replace(array=array.where(~array.coords[CENSORED], worst).transpose(*array.dims).assign_attrs(array.attrs))
+    return _with_stopped(side, False, WORST) if side.bounded else side
+
+
+def _unknown_at_best(side: Timings) -> Timings:
+    """Return timings with the stopped runs of which no limit is known at the best that they can have been."""
+    return _with_stopped(side, side.array.notnull(), 1 / WORST) if side.bounded else side
+
+
+def _with_stopped(side: Timings, kept: Any, value: float) -> Timings:
+    """Return timings with a value in place of the stopped runs that are not kept; of rates, the reciprocal."""
+    array = side.array
+    placed = array.where(~array.coords[CENSORED] | kept, value if side.better == LOWER else 1 / value)
+    return side._replace(array=placed.transpose(*array.dims).assign_attrs(array.attrs))
