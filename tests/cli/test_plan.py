@@ -99,6 +99,15 @@ class TestAnswers:
         assert "What does" not in result.output
         assert "one more execution 0.2" in result.stderr
 
+    def test_a_suite_without_builds(self, tmp_path):
+        """Processes serve one benchmark each: nothing is made once for all."""
+        runs = [pyperf_run(1e-3 + k * 1e-5, 1e-3, warmups=[(100, 2e-3)], loops=100, duration=0.45) for k in range(8)]
+        path = write(tmp_path / "two.json", suite(bench("fft", *runs), bench("sort", *runs[::-1])))
+        result = run(path, "--budget", "2min", "--suite")
+        assert result.exit_code == 0
+        assert "Run every benchmark as the table says: " in result.stdout
+        assert "executions and run every benchmark on each" not in result.stdout
+
     def test_questions_stay_out_of_the_answer(self, one):
         """Questions go to stderr, to the last blank: stdout is the same as when nothing was asked."""
         assert run(one, answers="95\n800ms\n1h\n").stdout == run(one, *PRICES, "--budget", "1h").stdout

@@ -14,7 +14,7 @@ from perfarray.cli import options
 from perfarray.cli.console import console, print_json
 from perfarray.cli.plan_table import plan_rows, plan_table, sentences
 from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, quoted, reporting
-from perfarray.conventions import SECONDS, price_of, seconds_factor
+from perfarray.conventions import EXECUTION, ITERATION, SECONDS, price_of, seconds_factor
 
 AMOUNT = re.compile(r"\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*([a-zA-Zµμ]*)\s*")
 
@@ -98,7 +98,8 @@ def _plan(times: xr.Dataset, prices: Prices, nest: dict[str, Any], choices: dict
         return perfarray.plan_repetitions(times, costs=costs, cost_units=prices.units, **nest, **choices).to_dataset()
     if prices.units != SECONDS:
         raise ValueError("--suite plans in seconds: leave --units out")
-    return perfarray.plan_suite(times, costs=costs, shared=levels[0], **nest, **choices).to_dataset()
+    shared = levels[0] if levels[0] not in (EXECUTION, ITERATION) else None
+    return perfarray.plan_suite(times, costs=costs, shared=shared, **nest, **choices).to_dataset()
 
 
 def _check_files(times: xr.Dataset, baseline: str | None) -> None:

@@ -129,8 +129,9 @@ def _suite_sentence(name: str, cell: xr.Dataset, units: str, level: float) -> st
     other = "" if math.isnan(old) else f" ({old:.0f} of {cell.attrs['baseline']})"
     advice = str(cell["advice"].item())
     further = f" {advice[0].upper()}{advice[1:]}." if advice else ""
+    first = f"Make {count:.0f} {plural(unit)}{other} and run every benchmark on each" if "shared" in cell.attrs else "Run every benchmark"
     return (
-        f"{f'{name}: ' if name else ''}Make {count:.0f} {plural(unit)}{other} and run every benchmark on each as the table says: "
+        f"{f'{name}: ' if name else ''}{first} as the table says: "
         f"{money(float(cell['cost']), units)} for a half-width of {_percent(float(cell['half_width']))} of the suite's geometric mean "
         f"({level:g} %); running everything once on each would give {_percent(float(cell['default_half_width']))}.{further}"
     )

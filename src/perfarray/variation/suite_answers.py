@@ -15,6 +15,7 @@ from perfarray.variation.numerics.suite_pilot import (
     evidence_of,
     paired_pilot,
     pilot_limits,
+    pilots_apart,
     plan_assured,
     suite_pilot,
     units_to_add,
@@ -66,8 +67,11 @@ def plan_suites(arrays: Sequence[Floats], rules: Rules) -> tuple[np.ndarray, ...
     nothing = _no_plan(4 if number == 1 else 7, benchmarks, levels)
     found = [np.full((*outer, *np.shape(part)), part, dtype=object if isinstance(part, str) else None) for part in nothing]
     for cell in np.ndindex(*outer):
-        pilots = _pilots([array[cell] for array in whole[:number]], [array[cell] for array in whole[number:]], rules)
-        for into, part in zip(found, _plan_one(pilots, rules, nothing), strict=True):
+        values, dear = [array[cell] for array in whole[:number]], [array[cell] for array in whole[number:]]
+        answer = (
+            _plan_one(_pilots(values, dear, rules), rules, nothing) if rules.sharing[0].planned else _apart(values, dear, rules, nothing)
+        )
+        for into, part in zip(found, answer, strict=True):
             into[cell] = part
     return *np.moveaxis(found[0], -3, 0), *found[1:]
 
@@ -78,6 +82,22 @@ def _no_plan(kinds: int, benchmarks: int, levels: int) -> Answer:
     merged, seconds = np.zeros((benchmarks, levels), dtype=bool), np.full(benchmarks, np.nan)
     scalars = dict.fromkeys(Answer._fields[3:11], np.nan)
     return Answer(counts=counts, merged=merged, seconds=seconds, by_budget=curve, default_by_budget=curve, advice=NO_PLAN, **scalars)
+
+
+def _apart(values: list[Floats], dear: list[Floats], rules: Rules, nothing: Answer) -> Answer:
+    """Plan one suite whose benchmarks share no units; one that was not measured in every system has no plan."""
+    known = ~np.any([np.isnan(own).all(axis=tuple(range(1, own.ndim))) for own in values], axis=0)
+    pilots = [
+        pilot for own, costs in zip(values, dear, strict=True) for pilot in pilots_apart(own[known], costs[known], rules.request.negative)
+    ]
+    if not pilots:
+        return nothing._replace(n=0.0)
+    names = tuple(name for name, there in zip(rules.names, known, strict=True) if there)
+    part = nothing._replace(counts=nothing.counts[:, known], merged=nothing.merged[known], seconds=nothing.seconds[known])
+    found = _plan_one(pilots, rules._replace(names=names), part)
+    counts, merged, seconds = nothing.counts.copy(), nothing.merged.copy(), nothing.seconds.copy()
+    counts[:, known], merged[known], seconds[known] = found.counts, found.merged, found.seconds
+    return found._replace(counts=counts, merged=merged, seconds=seconds)
 
 
 def _pilots(values: list[Floats], dear: list[Floats], rules: Rules) -> list[SuitePilot]:
@@ -116,7 +136,8 @@ def _plan_one(pilots: list[SuitePilot], rules: Rules, nothing: Answer) -> Answer
     for pilot, own, *rest in zip(pilots, plan.counts, plan.units, smooth.root, smooth.lower, more.units, strict=True):
         each.append(_counts(pilot, own, *rest))
         below = np.cumprod(own, axis=1)[:, len(pilot.star.inner) :]
-        seconds.append(rest[0] * (below * pilot.star.cost).sum(axis=1))
+        alone = 0.0 if rules.sharing[0].planned else pilot.star.root_cost
+        seconds.append(rest[0] * (alone + (below * pilot.star.cost).sum(axis=1)))
     # Two systems lie one after the other, as the rows of a pair do: by kind of count, system, benchmark and level.
     counts = np.concatenate(each, axis=1).reshape(4, -1, *nothing.merged.shape)
     merged = counts[1, 0] <= 1 + ROUNDING

@@ -19,6 +19,9 @@ from perfarray.variation.repetition_plan import RepetitionPlan
 from perfarray.variation.request import BUDGET_FACTOR, FACTORS, Request, Systems, systems
 from perfarray.variation.suite_answers import Rules, plan_suites
 
+BINARY = "binary"
+"""The level whose units serve every benchmark unless something else is said."""
+
 
 def plan_suite(
     times: Data,
@@ -31,7 +34,7 @@ def plan_suite(
     half_width: float | None = None,
     assurance: float | None = 0.5,
     across: str = BENCHMARK,
-    shared: str | tuple[str, ...] = "binary",
+    shared: str | tuple[str, ...] | None = BINARY,
     correlation: float | None = None,
     paired: str | None = None,
     min_units: int = 5,
@@ -59,9 +62,10 @@ def plan_suite(
         Exactly one: the seconds the experiment may take, never exceeded; or the relative half-width to reach (0.01 for 1 %).
     across : str
         The dim of the benchmarks.
-    shared : str or tuple of str
+    shared : str or tuple of str, optional
         The outermost level: its units serve every benchmark. Levels right inside it may be named too, from the outside in: with
-        `("binary", "session")` a session also runs all benchmarks, and its price is paid once.
+        `("binary", "session")` a session also runs all benchmarks, and its price is paid once. None, or `binary` where the timings have
+        no such level (pyperf, JMH): benchmarks share nothing but the budget, and each has a number of executions of its own.
     correlation : float, optional
         Of a unit's effects between benchmarks, 0 to 1. Default: what the pilot says, where its units are shared by the benchmarks
         (`attrs["shared_levels"]`); else 0, and the attr `benchmarks` of the result says that independence was assumed.
@@ -129,7 +133,7 @@ class SuiteRequest(Request):
     """What a plan is asked for, and what makes it one of a suite: where its benchmarks lie, and what they share."""
 
     across: str
-    shared: str | tuple[str, ...]
+    shared: str | tuple[str, ...] | None
     correlation: float | None
 
     def checked(self) -> Self:
@@ -177,7 +181,15 @@ def _check_shared(data: Timings, request: SuiteRequest) -> tuple[str, ...]:
     check_dim(data.array, request.across)
     if request.across in data.levels:
         raise ValueError(f"across={request.across!r} is a level of the nest {data.levels}; benchmarks lie along a dim that is not")
-    shared = check_names(request.shared, "shared")
+    wanted = () if request.shared == BINARY and BINARY not in data.levels else request.shared
+    if wanted is None or len(wanted) == 0:
+        for name, value in (("paired", request.paired), ("correlation", request.correlation)):
+            if value is not None:
+                raise ValueError(
+                    f"{name}={value!r} is about units that benchmarks share; name their level with shared=, one of {data.levels}"
+                )
+        return ()
+    shared = check_names(wanted, "shared")
     for name in shared:
         check_choice(name, "shared", data.levels)
     if shared != data.levels[: len(shared)]:
@@ -218,7 +230,7 @@ def _prices(found: Systems, request: SuiteRequest, shared: tuple[str, ...]) -> t
 
 def _describe_sharing(rules: Rules, shared: tuple[str, ...]) -> dict[str, Hashable]:
     """Return what the attrs of a plan say of the levels that are shared, and of the benchmarks of the pilot."""
-    attrs: dict[str, Hashable] = {"shared": " ".join(shared)}
+    attrs: dict[str, Hashable] = {"shared": " ".join(shared)} if shared else {}
     if rules.sharing[0].correlation is not None:
         return attrs
     seen = min(own.seen for own in rules.sharing)

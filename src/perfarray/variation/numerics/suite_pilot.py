@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from perfarray.numerics.intervals import t_quantile
 from perfarray.numerics.levels import count_repetitions, unit_means
 from perfarray.numerics.nested_anova import nested_anova
 from perfarray.numerics.types import Floats
-from perfarray.variation.numerics.allocation import ROUNDING, student_t
+from perfarray.variation.numerics.allocation import ROUNDING
 from perfarray.variation.numerics.assurance import Evidence, assured_half_width, future_variance, known, rescaled
 from perfarray.variation.numerics.pilot import component_limits
+from perfarray.variation.numerics.suite_apart import chain
 from perfarray.variation.numerics.suite_plans import SuitePlan, plan_stars
 from perfarray.variation.numerics.suite_star import Star, price_inside, variance_inside
 
@@ -33,7 +35,9 @@ class Sharing(NamedTuple):
 
 
 class SuitePilot(NamedTuple):
-    """A star, the variance of the pilot's units with its degrees of freedom, and the repetitions seen (benchmarks, L).
+    """A star, the variance of the pilot's units with its degrees of freedom, the repetitions seen (benchmarks, L), and the root's estimate.
+
+    The estimate may be negative, where the star has zero.
 
     Of two paired systems, the benchmarks of the candidate and then those of the baseline.
     """
@@ -42,6 +46,7 @@ class SuitePilot(NamedTuple):
     unit_variance: float
     df: float
     total: Floats
+    top: float
 
     @property
     def n(self) -> float:
@@ -93,8 +98,19 @@ def suite_pilot(values: Floats, cost: Floats, sharing: Sharing, negative: str = 
     shared, unit_variance, df = _shared_components(own, sharing)
     lower = np.where(known[:, None], np.nan_to_num(np.maximum(variance, 0.0)), 0.0)[:, sharing.planned :] / max(1, known.sum()) ** 2
     prices = np.where(known[:, None], dear, 0.0)[:, sharing.planned :]
-    inner = np.column_stack([np.nan_to_num(shared[1:]), dear[0, 1 : sharing.planned]])
-    return SuitePilot(Star(float(shared[0]), float(dear[0, 0]), lower, prices, inner), unit_variance, df, total)
+    inner = np.column_stack([np.nan_to_num(np.maximum(shared[1:], 0.0)), dear[0, 1 : sharing.planned]])
+    star = Star(float(np.maximum(shared[0], 0.0)), float(dear[0, 0]), lower, prices, inner)
+    return SuitePilot(star, unit_variance, df, total, float(shared[0]))
+
+
+def pilots_apart(values: Floats, cost: Floats, negative: str = "merge") -> list[SuitePilot]:
+    """Return a pilot for each benchmark, where benchmarks share no units; all of them were measured."""
+    found = []
+    for own, dear in zip(values, cost, strict=True):
+        star, unit_variance, total, top = chain(own, dear, negative, len(values))
+        n = float(total[0, 0])
+        found.append(SuitePilot(star, unit_variance, n - 1 if n > 1 else np.nan, total, top))
+    return found
 
 
 def paired_pilot(new: Floats, old: Floats, costs: tuple[Floats, Floats], sharing: Sharing, negative: str = "merge") -> SuitePilot:
@@ -114,9 +130,9 @@ def paired_pilot(new: Floats, old: Floats, costs: tuple[Floats, Floats], sharing
     number = max(1, int(known.sum()))
     lower = np.concatenate([np.where(known[:, None], np.nan_to_num(np.maximum(part[1][:, 1:], 0.0)), 0.0) for part in parts]) / number**2
     prices = np.concatenate([np.where(known[:, None], part[3][:, 1:], 0.0) for part in parts])
-    star = Star(float(shared[0]), float(sum(part[3][0, 0] for part in parts)), lower, prices)
+    star = Star(float(np.maximum(shared[0], 0.0)), float(sum(part[3][0, 0] for part in parts)), lower, prices)
     total = np.concatenate([np.where(known[:, None], count_repetitions(values, levels).total, 0.0) for values in (new, old)])
-    return SuitePilot(star, unit_variance, df, total)
+    return SuitePilot(star, unit_variance, df, total, float(shared[0]))
 
 
 def _relative(values: Floats, cost: Floats, negative: str) -> tuple[np.ndarray, Floats, Floats, Floats]:
@@ -145,14 +161,14 @@ def _shared_components(own: _Benchmarks, sharing: Sharing) -> tuple[Floats, floa
             spread = own.level_variance[:, 0]
             unit_variance, df = shared[0] + below[:, 0].sum(), spread.sum() ** 2 / (spread**2 / (own.units - 1)).sum()
         shared[0] = shared[0] if len(spread) and not np.isnan(spread).any() else np.nan
-    return np.maximum(shared, 0.0), float(unit_variance), float(df)
+    return shared, float(unit_variance), float(df)
 
 
 def evidence_of(pilots: list[SuitePilot], units: list[float]) -> Evidence:
     """Return what the pilots know of the variance that as many units leave, as if of the fewest of them."""
     shares = min(units) / np.array(units)
     spread = np.array([pilot.unit_variance for pilot in pilots]) * shares
-    top = sum(pilot.star.root * share for pilot, share in zip(pilots, shares, strict=True))
+    top = sum(pilot.top * share for pilot, share in zip(pilots, shares, strict=True))
     with np.errstate(divide="ignore", invalid="ignore"):
         df = spread.sum() ** 2 / (spread**2 / np.array([pilot.df for pilot in pilots])).sum()
         growth = spread.sum() ** 2 / (spread**2 / (np.array(units) - 1)).sum() / (min(units) - 1)
@@ -177,6 +193,8 @@ def plan_assured(pilots: list[SuitePilot], assurance: float | None, confidence_l
     for _ in range(1 if assurance is None else TRIES):
         found.append(assured(plan_stars(stars, half_width=asked, confidence_level=confidence_level, **limit)))
         half = found[-1].half_width
+        if SHORT * wanted <= half <= wanted:
+            break
         asked *= wanted / half * (1.0 if half <= wanted else SHORT)
     kept = [plan for plan in found if plan.half_width <= wanted * (1 + ROUNDING)]
     return min(kept, key=lambda plan: plan.cost) if kept else min(found, key=lambda plan: plan.half_width)
@@ -233,7 +251,8 @@ def units_to_add(
         if assurance is not None and more.max() > 0:
             df = np.asarray(max(1.0, more.min()) * own.growth)
             factor = float(future_variance(df, np.asarray(inside), own, assurance) / (max(float(own.top), 0.0) + inside))
-        quantile = student_t(n.min(), (1 + confidence_level) / 2)
+        df = (n.min() - 1) * (1.0 if assurance is None else own.growth)
+        quantile = t_quantile((1 + confidence_level) / 2, np.where(df > 0, df, np.nan))
         return float(quantile * np.sqrt(((have * seen + factor * more * new) / n**2).sum()))
 
     def enough(scale: float) -> bool:

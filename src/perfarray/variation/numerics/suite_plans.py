@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from perfarray.numerics.types import Floats
 from perfarray.variation.numerics.allocation import ROUNDING, lowest, student_t
+from perfarray.variation.numerics.suite_apart import CLOSE, counts_apart
 from perfarray.variation.numerics.suite_front import Front, unit_front
 from perfarray.variation.numerics.suite_star import Star, continuous, counts_inside, forest, price_inside, variance_inside
 
@@ -57,7 +58,12 @@ class _Target(NamedTuple):
 def plan_stars(
     stars: list[Star], *, budget: float | None = None, half_width: float | None = None, min_units: int = 5, confidence_level: float = 0.95
 ) -> SuitePlan:
-    """Plan whole counts: the narrowest interval for a budget, never exceeded, or the cheapest of a half-width."""
+    """Plan whole counts: the narrowest interval for a budget, never exceeded, or the cheapest of a half-width.
+
+    More than two stars are benchmarks that share no units.
+    """
+    if len(stars) > 2:
+        return _plan_apart(stars, budget, half_width, min_units, (1 + confidence_level) / 2)
     target = _Target(budget, float(half_width or 0.0), min_units, (1 + confidence_level) / 2)
     units = _smooth_units(stars, target)
     rounded = np.floor if budget is not None else np.ceil
@@ -67,6 +73,31 @@ def plan_stars(
         found = _best_within(stars, best, window, target)
         if _merit(found, target) < _merit(best, target):
             best = found
+    return best
+
+
+def _plan_apart(stars: list[Star], budget: float | None, half_width: float | None, min_units: int, probability: float) -> SuitePlan:
+    """Plan benchmarks that share no units: for a budget, or for the least one that reaches a half-width."""
+
+    def planned(money: float) -> SuitePlan:
+        counts = counts_apart(stars, money, min_units)
+        return whole_plan(stars, counts[:, 0].tolist(), list(counts[:, None, 1:]), probability)
+
+    if budget is not None:
+        plan = planned(budget)
+        return plan._replace(cost=min(plan.cost, budget)) if plan.cost <= budget * (1 + ULPS) else plan
+    wanted, low = float(half_width or 0.0), least_price(stars, min_units)
+    best, high = planned(low), low
+    while best.half_width > wanted:
+        low, high = high, 2 * high
+        best = planned(high)
+    while high - low > CLOSE * high and best.cost > low:
+        middle = (low + high) / 2
+        found = planned(middle)
+        if found.half_width <= wanted:
+            best, high = found, middle
+        else:
+            low = middle
     return best
 
 

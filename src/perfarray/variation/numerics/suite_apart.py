@@ -1,0 +1,72 @@
+"""A suite whose benchmarks share no units: each benchmark has its own number of executions, and the budget is all they have in common.
+
+The variance of the log geometric mean is the sum of the benchmarks' own, the price the sum of their prices: the continuous optimum is
+that of independent chains (`suite_star`), and what whole counts leave of the budget buys, one repetition after the other, what narrows
+the interval most for its price.
+"""
+
+import numpy as np
+
+from perfarray.numerics.levels import count_repetitions
+from perfarray.numerics.nested_anova import nested_anova
+from perfarray.numerics.types import Floats
+from perfarray.variation.numerics.allocation import ROUNDING, price, variance_of_mean
+from perfarray.variation.numerics.suite_star import Star, forest
+
+STEPS = 50
+"""Repetitions bought one by one, for each level of each benchmark, at most."""
+
+CLOSE = 1e-3
+"""How near the least budget that reaches a half-width is found."""
+
+
+def chain(values: Floats, cost: Floats, negative: str, benchmarks: int) -> tuple[Star, float, Floats, float]:
+    """Return one benchmark's own star, the variance of its units, its repetitions, and the outermost component as estimated.
+
+    All are those of the log mean over so many benchmarks.
+
+    Parameters
+    ----------
+    values : array, shape (n_L, ..., n_1)
+        Measurements of one benchmark.
+    cost : array, shape (L,)
+        Prices; NaN at the lowest level means the mean.
+    negative : {"merge", "zero"}
+        What becomes of negative components.
+    benchmarks : int
+        In the suite.
+    """
+    found = nested_anova(values[None], len(cost), negative)
+    scale = benchmarks**2 * found.mean[0] ** 2
+    variance = found.variance[0] / scale
+    dear = np.where(np.isnan(cost), found.mean[0], cost)
+    lower = np.nan_to_num(np.maximum(variance[1:], 0.0))
+    star = Star(float(np.maximum(variance[0], 0.0)), float(dear[0]), lower[None], dear[None, 1:])
+    return star, float(found.level_variance[0, 0] / scale), count_repetitions(values[None], len(cost)).total, float(variance[0])
+
+
+def counts_apart(stars: list[Star], budget: float, min_units: int) -> Floats:
+    """Return whole counts (benchmarks, L) for a budget, the outermost first."""
+    variance, cost = (np.array(part) for part in zip(*map(_chain, stars), strict=True))
+    totals = forest(stars).share_out(np.array(float(min_units)), budget=budget).reshape(variance.shape)
+    counts = np.maximum(1.0, np.floor(totals / np.column_stack([np.ones(len(totals)), totals[:, :-1]]) + ROUNDING))
+    counts[:, 0] = np.maximum(counts[:, 0], min_units)
+    step = np.eye(variance.shape[1])[:, None]
+    for _ in range(STEPS * variance.size):
+        further = counts + step
+        dearer = price(further, cost) - price(counts, cost)
+        gain = (variance_of_mean(counts, variance) - variance_of_mean(further, variance)) / np.maximum(dearer, np.finfo(float).tiny)
+        left = budget - float(price(counts, cost).sum())
+        gain = np.where(dearer <= left * (1 + ROUNDING), gain, 0.0)
+        level, benchmark = np.unravel_index(int(np.argmax(gain)), gain.shape)
+        if gain[level, benchmark] <= 0:
+            break
+        counts[benchmark, level] += 1
+    while price(counts, cost).sum() > budget and (counts[:, 0] > min_units).any():  # the floor of a count that inner ones outgrew
+        counts[int(np.argmax(np.where(counts[:, 0] > min_units, counts[:, 0], 0))), 0] -= 1
+    return counts
+
+
+def _chain(star: Star) -> tuple[Floats, Floats]:
+    """Return components and prices of one benchmark, the outermost first."""
+    return np.append(star.root, star.variance[0]), np.append(star.root_cost, star.cost[0])

@@ -1,0 +1,149 @@
+"""plan_suite where benchmarks share no units: pyperf and JMH, which know no builds."""
+
+import numpy as np
+import pytest
+import scipy.stats
+import xarray as xr
+
+import perfarray
+from perfarray import plan_repetitions, plan_suite
+from perfarray.variation.numerics.allocation import price, variance_of_mean
+from perfarray.variation.numerics.suite_apart import counts_apart
+from perfarray.variation.numerics.suite_star import Star, forest
+from readers.files_of_our_own import bench, entry, run, suite, write
+
+COSTS = {"execution": 5.0, "iteration": 1.0}
+TOP, LOW = np.array([1e-4, 4e-4, 9e-4]), np.array([9e-4, 1e-4, 4e-4])
+
+
+def pilots(number=1, units=6, iterations=5, seed=1):
+    """Suites of three benchmarks with these components."""
+    rng = np.random.default_rng(seed)
+    effects = rng.standard_normal((number, 3, units, 1)) * TOP[:, None, None] ** 0.5
+    noise = rng.standard_normal((number, 3, units, iterations)) * LOW[:, None, None] ** 0.5
+    dims = ("suite", "benchmark", "execution", "iteration")
+    return xr.DataArray(1 + effects + noise, dims=dims, coords={"benchmark": list("abc")}, name="time", attrs={"units": "s"})
+
+
+def planned(times, **keywords):
+    return plan_suite(times, costs=COSTS, **keywords).to_dataset()
+
+
+def test_each_benchmark_has_its_own_executions():
+    """The budget is all they share, and is not exceeded; the attrs say that benchmarks were taken as independent."""
+    plan = planned(pilots()[0], budget=600.0)
+    executions, iterations = plan["repetitions"].values.T
+    assert len(set(executions)) > 1
+    assert plan["cost"].item() == pytest.approx((executions * (5 + iterations)).sum())
+    np.testing.assert_allclose(plan["seconds"], executions * (5 + iterations))
+    assert 0.98 * 600 < plan["cost"].item() <= 600
+    assert plan.attrs["benchmarks"] == "independent (assumed)"
+    assert "shared" not in plan.attrs
+
+
+def test_none_and_an_empty_tuple_mean_none():
+    """As the default does where there are no builds; with builds they plan builds for each benchmark, which is never better."""
+    plan = planned(pilots()[0], budget=600.0)
+    for shared in (None, ()):
+        xr.testing.assert_identical(planned(pilots()[0], budget=600.0, shared=shared), plan)
+    times = perfarray.simulate(
+        sizes={"binary": 20, "execution": 5}, variances={"binary": 4e-4, "execution": 4e-4}, dims={"benchmark": 3}, rng=2
+    )
+    costs = {"binary": 60.0, "execution": 1.0}
+    apart = plan_suite(times, costs=costs, budget=4000.0, shared=None).to_dataset()
+    together = plan_suite(times, costs=costs, budget=4000.0).to_dataset()
+    assert together["half_width"] < apart["half_width"]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_whole_counts_are_near_the_continuous_optimum(seed):
+    """Eight chains of three levels: at most 5 % more variance than counts that need not be whole, and every count at least 1."""
+    rng = np.random.default_rng(seed)
+    a, d = rng.uniform(0, 4, (8, 3)) ** 2, np.column_stack([rng.uniform(1, 50, 8), rng.uniform(1, 5, 8), rng.uniform(0.1, 2, 8)])
+    stars = [Star(float(own[0]), float(dear[0]), own[None, 1:], dear[None, 1:]) for own, dear in zip(a, d, strict=True)]
+    budget = 20 * float(d.sum())
+    counts = counts_apart(stars, budget, 5)
+    assert (counts[:, 0] >= 5).all()
+    assert (counts >= 1).all()
+    assert price(counts, d).sum() <= budget
+    x = forest(stars).share_out(np.array(5.0), budget=budget)
+    assert variance_of_mean(counts, a).sum() <= 1.05 * (a.ravel() / x).sum()
+
+
+def test_one_benchmark_is_planned_as_by_itself():
+    """The same counts and nearly the same half-width (relative there, of the logarithm here)."""
+    times = pilots()[0, :1]
+    alone = plan_repetitions(times, costs=COSTS, budget=300.0).to_dataset()
+    plan = planned(times, budget=300.0)
+    np.testing.assert_array_equal(plan["repetitions"], alone["repetitions"])
+    assert plan["half_width"].item() == pytest.approx(alone["half_width"].item(), rel=1e-3)
+
+
+def test_gaps_and_single_units():
+    """A benchmark that was not measured has no counts; one with a single execution leaves the suite without a plan, and a note says so."""
+    times = pilots()[0].copy()
+    times[1] = np.nan
+    plan = planned(times, budget=600.0)
+    assert plan["repetitions"].isnull().any("level").values.tolist() == [False, True, False]
+    assert plan["n"].item() == 6
+    two = planned(pilots()[0, [0, 2]], budget=600.0)
+    np.testing.assert_array_equal(plan["repetitions"][[0, 2]], two["repetitions"])
+    times[2, 1:] = np.nan
+    with pytest.warns(perfarray.PerfarrayWarning, match="fewer than two units"):
+        assert planned(times, budget=600.0)["cost"].isnull().all()
+
+
+def test_two_systems():
+    """Each has its own counts; both share the budget."""
+    times = xr.concat([pilots()[0], 2 * pilots(seed=2)[0]], "version").assign_coords(version=["old", "new"]).assign_attrs(units="s")
+    plan = planned(times, baseline="old", budget=2000.0)
+    spent = sum((plan[name][..., 0] * (5 + plan[name][..., 1])).sum() for name in ("repetitions", "baseline_repetitions"))
+    assert plan["cost"].item() == pytest.approx(spent.item())
+    assert spent <= 2000
+
+
+@pytest.mark.parametrize(("assurance", "least", "most"), [(0.5, 0.34, 0.6), (0.9, 0.78, 0.95)])
+def test_a_plan_keeps_its_word(assurance, least, most):
+    """Of 80 pilots, 20 experiments each as planned: the share that reaches the half-width (Monte Carlo error 4 and 2.5 %).
+
+    A little less than was said: which benchmark needs what is estimated too.
+    """
+    plan = planned(pilots(80, seed=5), half_width=0.008, assurance=assurance)
+    executions, iterations = plan["repetitions"][..., 0].values, plan["repetitions"][..., 1].values
+    own = (TOP + LOW / iterations) / executions / 9
+    df = executions - 1
+    found = own * np.random.default_rng(6).chisquare(df, (20, 80, 3)) / df
+    total = found.sum(axis=-1)
+    half = scipy.stats.t.ppf(0.975, total**2 / (found**2 / df).sum(axis=-1)) * np.sqrt(total)
+    assert least < (half <= 0.008).mean() < most
+
+
+def test_pyperf_and_jmh(tmp_path):
+    """Their files need nothing but the budget."""
+    rng = np.random.default_rng(1)
+    benches = [
+        bench(name, *(run(*rng.normal(1e-3, 2e-5, 3), warmups=[(100, 1e-3)], loops=100, duration=0.42) for _ in range(8))) for name in "ab"
+    ]
+    path = write(tmp_path / "pyperf.json", suite(*benches))
+    settings = {"warmupIterations": 3, "warmupTime": "1 s", "measurementIterations": 3, "measurementTime": "1 s"}
+    entries = [entry(name, data=rng.normal(10, 0.2, (5, 3)).tolist(), unit="ops/s", mode="thrpt", **settings) for name in "abc"]
+    for file in (path, write(tmp_path / "jmh.json", entries)):
+        with pytest.warns(perfarray.PerfarrayWarning, match="what the data say"):
+            plan = plan_suite(perfarray.read(file), budget=300.0).to_dataset()
+        assert 0.9 * 300 < plan["cost"].item() <= 300
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"correlation": 0.5}, "correlation=0.5 is about units that benchmarks share"),
+        ({"paired": "execution", "baseline": "old"}, "paired='execution' is about units that benchmarks share"),
+        ({"shared": "session"}, "shared='session' is not known"),
+        ({"budget": 10.0}, "budget=10 s does not buy 5 repetitions of 'execution'"),
+    ],
+)
+def test_bad_input(keywords, message):
+    """What came, and what is needed."""
+    times = xr.concat([pilots()[0]] * 2, "version").assign_coords(version=["old", "new"]).assign_attrs(units="s")
+    with pytest.raises(ValueError, match=message):
+        planned(times, **({"budget": 600.0} | keywords))
