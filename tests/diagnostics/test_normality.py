@@ -80,3 +80,11 @@ def test_chunks_do_not_matter():
     lazy = times.chunk({"benchmark": 1}).perf.normality(group_sizes=(1, 3))
     assert all(variable.chunks for variable in lazy.data_vars.values())
     xr.testing.assert_allclose(lazy.compute(), times.perf.normality(group_sizes=(1, 3)))
+
+
+def test_one_unit_names_what_is_inside_it():
+    """With executions in a single build the note names them, and taken as units they are tested."""
+    times = perfarray.from_samples({"old": np.random.default_rng(1).normal(1, 0.1, (1, 20))}, level=("binary", "execution"))
+    with pytest.warns(perfarray.PerfarrayWarning, match="unit='execution'"):
+        times.perf.normality()
+    assert times.perf.normality(unit="execution")["pvalue"].notnull().all()

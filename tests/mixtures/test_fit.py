@@ -101,7 +101,7 @@ def test_runs_are_executions_and_units_count_alike():
 
 
 def test_trouble_is_counted_and_said_once():
-    """Constant cells and forced fits at the floor are answers with one warning; a cell without data is NaN and no trouble."""
+    """Constant cells and forced fits at the floor are answers with one warning; a cell without data is NaN, and named."""
     times = perfarray.from_samples({"constant": [2.0, 2.0], "two": [1.0, 2.0], "one": [3.0]}, dim="benchmark")
     with pytest.warns(UserWarning, match="1 of 3 cells .* have a component at the variance floor") as said:
         fit = times.perf.fit_mixture(n_components=2)
@@ -112,7 +112,8 @@ def test_trouble_is_counted_and_said_once():
     assert not dataset["loglik"].isnull().any()
     assert fit.quantile(0.5).sel(benchmark="constant").item() == 2.0
     assert fit.cdf(1.9).sel(benchmark="constant").item() == 0.0
-    empty = times.where(times["benchmark"] == "two").perf.fit_mixture()
+    with pytest.warns(perfarray.PerfarrayWarning, match="2 of 3 cells .* have no measured value"):
+        empty = times.where(times["benchmark"] == "two").perf.fit_mixture()
     assert empty.to_dataset()["n_components"].isnull().sum() == 2
     assert np.isnan(empty.pdf(1.0).sel(benchmark="one"))
     assert np.isnan(empty.sample(2, rng=1).sel(benchmark="one")).all()
@@ -212,7 +213,8 @@ def test_several_metrics_lie_side_by_side():
 def test_a_cell_without_runs_has_none():
     """`n` is 0 where nothing was measured, as in every other result; all else is missing."""
     times = perfarray.from_samples({"a": [1.0, 2.0, 4.0], "b": [np.nan] * 3}, dim="version")
-    found = times.perf.fit_mixture().to_dataset().sel(version="b")
+    with pytest.warns(perfarray.PerfarrayWarning, match="no measured value"):
+        found = times.perf.fit_mixture().to_dataset().sel(version="b")
     assert found["n"] == 0
     assert np.isnan(found["n_components"])
 
@@ -242,3 +244,13 @@ def test_infinity_is_refused_where_timings_are_taken():
 def test_few_runs_are_named():
     """The attr says below how many runs one mode shows as several in more than 5 %."""
     assert runs().perf.fit_mixture(max_components=1).to_dataset().attrs["few_runs"] == 50
+
+
+def test_cells_without_runs_are_named():
+    """A cell without a value has no mixture, no test and no modes, and each function says so."""
+    times = perfarray.from_samples({"none": [np.nan] * 8, "some": np.linspace(1, 2, 8)})
+    for function in (perfarray.fit_mixture, perfarray.goodness_of_fit, perfarray.variability_level):
+        with pytest.warns(perfarray.PerfarrayWarning) as caught:
+            function(times)
+        (note,) = (note for note in caught[0].message.notes if note.code == "no_value")
+        assert note.values["names"] == ["none"]

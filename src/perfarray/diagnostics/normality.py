@@ -122,5 +122,8 @@ def _of_groups(runs: Floats, size: int, statistic: str) -> Floats:
 @check("untested")
 def untested_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells that could not be tested at any size."""
+    unit, levels = str(result.attrs["unit"]), str(result.attrs["levels"]).split()
+    inner = levels[levels.index(unit) + 1 :]
     text = f"{{cells}} were not tested: they have fewer than {LEAST} values, or equal ones"
+    text += f" (values are {unit} means; unit={inner[0]!r} takes each {inner[0]} as a value)" if inner else ""
     return (count_note("not_tested", text, result["pvalue"].isnull().all("group_size"), least=LEAST),)

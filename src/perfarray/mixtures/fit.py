@@ -223,6 +223,7 @@ def fit_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     constant = "{cells} are constant: one component with standard deviation 0, nothing fitted"
     without = "{cells} have runs that are not positive, and no logarithms"
     return (
+        cells_note("no_value", "{cells} have no measured value, and no mixture", n, (n == 0).values),
         cells_note("constant", constant, n, np.isposinf(result["loglik"].values)),
         cells_note("floored", at_floor, n, result["floored"].values),
         cells_note("not_converged", "{cells} have not converged", n, (~result["converged"] & ~unknown).values),

@@ -210,6 +210,7 @@ def untested_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     n, bare = result["n"], result["statistic"].isnull()
     untested = result["pvalue"].isnull() & (n > 0)
     return (
+        cells_note("no_value", "{cells} have no measured value, and no test", n, (n == 0).values),
         cells_note("no_mixture", "{cells} have no mixture, and no test", n, (untested & bare).values),
         cells_note("constant", "{cells} are constant and have no test", n, (untested & ~bare).values),
     )

@@ -142,7 +142,9 @@ def modes_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         f"(below {FEW_RUNS}, one mode shows as several in more than 5 % of samples)"
     )
     untested = f"the modes of {{cells}} rest on fewer than {FEW_RUNS} runs and were not tested, which takes timings: they may be chance"
+    missing = "repetitions that could differ" if LEVEL in result.dims else "measured value"
     return (
+        cells_note("no_value", f"{{cells}} have no {missing}; their answers are NaN", result["n"], (result["n"] == 0).values),
         cells_note("unsupported_modes", text, result["estimate"], several & tested & ~result["supported"].values),
         cells_note("untested_modes", untested, result["estimate"], several & ~tested & (result["n"].values < FEW_RUNS)),
     )
