@@ -7,9 +7,9 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import xarray as xr
 
-from perfarray.numerics.suite import Sides, suite_units
+from perfarray.numerics.suite import Sides, common_movement, suite_units
 from perfarray.numerics.types import Floats
-from perfarray.timings.across import UNMATCHED, check_across, name_suites, suites_hint
+from perfarray.timings.across import MOVEMENT, UNMATCHED, check_across, name_suites, suites_hint
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
 from perfarray.timings.censored import ONLY_WORSE, Bounds, bound_interval
 from perfarray.timings.notes import Note, check, count_note, noted
@@ -179,6 +179,25 @@ def counted(across: str) -> dict[str, Output]:
 def count(sides: Sides) -> tuple[np.ndarray, ...]:
     """Return how many benchmarks count, how many shared units lack one, and which benchmarks count."""
     return sides.matched.sum(axis=-1).astype(float), sides.incomplete.astype(float), sides.matched
+
+
+def moved() -> dict[str, Output]:
+    """Return the variables that `movement` gives."""
+    correlation, pvalue = "mean correlation between benchmarks of their units", "p-value of units of benchmarks that move together"
+    return outputs(suite_correlation=correlation, suite_correlation_pvalue=pvalue)
+
+
+def movement(sides: Sides, *, joint: bool, paired: bool) -> tuple[Floats, Floats]:
+    """Return how the units of different benchmarks move together, of pairs their ratios; NaN where they are treated jointly anyway."""
+    if joint:
+        return np.full(sides.matched.shape[:-1], np.nan), np.full(sides.matched.shape[:-1], np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return common_movement(sides.new / sides.old) if paired else common_movement(sides.new, sides.old)
+
+
+def moving(request: Request, joint: bool) -> tuple[str, ...]:
+    """Return the check of units that move together, where nobody said whether benchmarks share them."""
+    return () if joint or request.shared is not None else (MOVEMENT,)
 
 
 def describe_two(

@@ -10,7 +10,18 @@ from perfarray.conventions import BENCHMARK
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.suite import MEANS, STATISTICS, match_sides, smallest_number
 from perfarray.numerics.types import Floats
-from perfarray.suites.matching import Request, bounded_result, count, counted, describe_two, over_suites, resolve_systems
+from perfarray.suites.matching import (
+    Request,
+    bounded_result,
+    count,
+    counted,
+    describe_two,
+    moved,
+    movement,
+    moving,
+    over_suites,
+    resolve_systems,
+)
 from perfarray.suites.numerics.randomization import Exchange, randomization
 from perfarray.suites.scores import ALTERNATIVES
 from perfarray.timings.across import each_suite
@@ -78,7 +89,8 @@ def randomization_test(
     Dataset
         Along the dims of `score_ratio_interval`, unit 1: `statistic` (the ratio candidate / baseline observed), `pvalue`, `smallest_pvalue`
         (that of a ratio which no other exchange reaches: 0.1 for 3 runs against 3 of one benchmark, two-sided), `n` (units behind the
-        benchmark that has fewest), `n_exchanges` (counted) and `suite_benchmarks` (measured on both sides).
+        benchmark that has fewest), `n_exchanges` (counted), `suite_benchmarks` (measured on both sides), `suite_correlation`, the mean
+        correlation between benchmarks of their units (of pairs, of their ratios), and `suite_correlation_pvalue`: NaN for shared units.
 
     Raises
     ------
@@ -123,14 +135,14 @@ def randomization_test(
     def kernel(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:
         sides = match_sides(new, old, shared=how.shared, paired=how.paired)
         found = randomization(sides, cells, how, alternative, draws, plus_one)
-        return *found, smallest_number(sides), *count(sides)
+        return *found, smallest_number(sides), *count(sides), *movement(sides, joint=how.shared, paired=how.paired)
 
     named = outputs(statistic="candidate / baseline", pvalue="", smallest_pvalue="p-value of a ratio that no other exchange reaches")
     named |= outputs(n_exchanges="exchanges counted", n="independent units on the smaller side")
-    found = over_suites(kernel, systems, named | counted(across), drawn=draws is not None)
+    found = over_suites(kernel, systems, named | counted(across) | moved(), drawn=draws is not None)
     names = {"statistic": "estimate"}
     found = bounded_result(found.rename(names), systems, alternative=alternative).rename({"estimate": "statistic"})
     attrs: dict[str, Hashable] = {"result": "randomization_test", "method": method, "question": QUESTION}
     attrs |= {"mean": mean, "statistic": statistic, "alternative": alternative}
     attrs |= {"n_resamples": draws.n_resamples, "plus_one": int(plus_one)} | describe_key(draws.key) if draws is not None else {}
-    return describe_two(found, systems, attrs, checks=("suite_benchmarks",))
+    return describe_two(found, systems, attrs, checks=("suite_benchmarks", *moving(request, how.shared)))

@@ -24,6 +24,9 @@ from perfarray.suites.matching import (
     describe_one,
     describe_two,
     match_cells,
+    moved,
+    movement,
+    moving,
     over_suites,
     resolve_systems,
 )
@@ -184,7 +187,8 @@ def score_ratio_interval(
         Levels whose label is the same unit for every benchmark (one build serves the suite): treated jointly. Default:
         `attrs["shared_levels"]`, else none, and the attr `benchmarks` of the result says that independence was assumed.
     paired : str, optional
-        The outermost level, when its units match between the two systems.
+        The outermost level, when its units match between the two systems. Benchmarks are then averaged inside each pair of units, which is
+        right whether or not they move together.
     censored : {"bound", "drop"}
         Runs stopped at a limit count as at least that, and the limit towards what is not known is open; or they are left out.
     by : str, optional
@@ -195,8 +199,9 @@ def score_ratio_interval(
     Dataset
         `estimate` = candidate / baseline, `lower`, `upper`, `standard_error` (of the log ratio), `df` (NaN for the bootstrap), `pvalue`
         (of "the ratio is 1", against `alternative`), `n` (units behind the benchmark that has fewest; the benchmarks where those are the
-        sample) and `suite_benchmarks` (how many were measured on both sides). With `sensitivity`, along `across`: `estimate_without`,
-        `lower_without`, `upper_without`.
+        sample), `suite_benchmarks` (how many were measured on both sides), and `suite_correlation`, the mean correlation between benchmarks
+        of their units, with `suite_correlation_pvalue`: NaN where units are shared or paired. With `sensitivity`, along `across`:
+        `estimate_without`, `lower_without`, `upper_without`.
 
     Raises
     ------
@@ -241,7 +246,8 @@ def score_ratio_interval(
     draws = None if method == "t" else Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng))
     request = Request(dim=dim, metric=metric, levels=levels, across=across, unit=unit, shared=shared, paired=paired, censored=censored)
     systems = resolve_systems(times, baseline, request)
-    score = Score(mean, statistic, systems.shared, paired is not None, bool(random_benchmarks), level, alternative)
+    joint = systems.shared or paired is not None  # averaged over the benchmarks inside each unit, pairs may move together or not
+    score = Score(mean, statistic, joint, paired is not None, bool(random_benchmarks), level, alternative)
     found = over_suites(
         _ratio_kernel(score, draws, method, sensitivity), systems, _ratio_outputs(across, sensitivity), drawn=draws is not None
     )
@@ -250,7 +256,8 @@ def score_ratio_interval(
     attrs |= {"alternative": alternative, "question": SAMPLED if random_benchmarks else FIXED}
     attrs |= {"benchmarks": SAMPLE} if random_benchmarks else {}
     attrs |= {"n_resamples": draws.n_resamples, "engine": "numpy"} | describe_key(draws.key) if draws is not None else {}
-    return describe_two(found, systems, attrs, checks=("suite_limits", "suite_benchmarks", *(("suite_replicates",) if draws else ())))
+    checks = ("suite_limits", "suite_benchmarks", *(("suite_replicates",) if draws else ()), *moving(request, joint))
+    return describe_two(found, systems, attrs, checks=checks)
 
 
 def _without_bounds(found: xr.Dataset, systems: TwoSystems) -> xr.Dataset:
@@ -299,7 +306,7 @@ def _ratio_outputs(across: str, sensitivity: bool) -> dict[str, Output]:
     error, units = "standard error of the log ratio", "independent units the answer rests on"
     named = outputs(estimate="candidate / baseline", lower="", upper="", standard_error=error, df="", pvalue="", n=units)
     without = outputs("1", (across,), estimate_without="", lower_without="", upper_without="")
-    return named | counted(across) | (without if sensitivity else {})
+    return named | counted(across) | moved() | (without if sensitivity else {})
 
 
 def _ratio_kernel(score: Score, draws: Draws | None, method: str, sensitivity: bool) -> Kernel:
@@ -318,7 +325,7 @@ def _ratio_kernel(score: Score, draws: Draws | None, method: str, sensitivity: b
                 parts.append((*interval(drawn.sides.matched), *others))
             joined = [np.concatenate(field) for field in zip(*parts, strict=True)]
             whole, less = ScoreRatio(*joined[:7]), tuple(joined[7:])
-        return *whole, *count(sides), *less
+        return *whole, *count(sides), *movement(sides, joint=score.shared, paired=False), *less
 
     return kernel
 
