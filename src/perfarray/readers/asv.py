@@ -15,7 +15,7 @@ import numpy as np
 
 from perfarray.conventions import LOOPS, LOWER, MACHINE, TIME, UNKNOWN
 from perfarray.readers import entries
-from perfarray.readers.entries import KINDS, MOST_SETTINGS, Entry, Run, amounts, table_of_entries, times, value_of
+from perfarray.readers.entries import KINDS, Entry, Run, amounts, table_of_entries, times, value_of
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Column, Table, constant_column
 
@@ -36,6 +36,9 @@ METRICS = {"time": TIME, "timeraw": TIME, "mem": "memory", "peakmem": "memory"}
 """How the names of benchmarks begin, and what they measure."""
 
 TRACK = "track"
+
+MOST = 1 << 16
+"""Combinations of parameters one benchmark may have."""
 
 
 def started(head: str) -> bool:
@@ -104,8 +107,8 @@ def _entries(source: Source, name: str, fields: Mapping[str, Any]) -> list[Entry
     """Return a benchmark for every combination of parameters."""
     params = fields.get("params") or []
     size = prod(len(values) for values in params)
-    if size > MOST_SETTINGS:
-        raise source.error(f"{name!r} has {size} combinations of parameters; {MOST_SETTINGS} are the most that are read")
+    if size > MOST:
+        raise source.error(f"{name!r} has {size} combinations of parameters; {MOST} are the most that are read")
     results = fields.get("result")
     results = [None] * size if results is None else results
     if len(results) != size:

@@ -21,9 +21,10 @@ from perfarray.tables.harmonise import rename_labels
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
-MOST = 1 << 25
-MOST_SETTINGS = 1 << 22
-"""Cells the columns and the settings of one file may have together: more is a file in which every row has names of its own."""
+MOST = 1 << 24
+MOST_SETTINGS = 1 << 20
+MOST_NAMES = 1 << 10
+"""Cells the columns and the settings of one file may have together, and names: more is a file in which every row has its own."""
 
 OTHERWISE = frozenset({BENCHMARK, *LEVELS, *MARKS, TIME, THROUGHPUT, LOOPS, "file"})
 """Names that mean something else than a setting or a description."""
@@ -76,6 +77,24 @@ def amounts(source: Source, place: str, values: Sequence[Any]) -> Floats:
     return checked(values, lambda index: f"{place}: value {index}", source)
 
 
+def by_name(source: Source, rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[list[int], list[Any]]]:
+    """Return for each name that rows have the rows with it and what they have."""
+    found: dict[str, tuple[list[int], list[Any]]] = {}
+    for place, row in enumerate(rows):
+        for name, value in row.items():
+            places, values = found.setdefault(name, ([], []))
+            places.append(place)
+            values.append(value)
+    check_size(source, len(rows), len(found), MOST)
+    return found
+
+
+def check_size(source: Source, rows: int, names: int, most: int) -> None:
+    """Raise where rows have so many names of their own that they are no table."""
+    if names > MOST_NAMES or rows * names > most:
+        raise source.error(f"has {rows} values or benchmarks, and {names} names for what they are or have: that is no table")
+
+
 def note_means(source: Source, entries: int) -> None:
     """Note that some benchmarks have no values but their mean."""
     if entries:
@@ -122,10 +141,11 @@ def table_of_entries(
         raise source.error("holds no measurement")
     runs = [run for entry in entries for run in entry.runs]
     lengths = np.array([max(len(values) for values in run.values.values()) for run in runs], dtype=np.intp)
+    known = dict.fromkeys(key for entry in entries for key in (*entry.settings, *entry.known))
+    check_size(source, len(entries), len(known) + len(about), MOST_SETTINGS)
     names, parts = _labels(entries, source)
     measured, beside, marks = (dict.fromkeys(name for run in runs for name in run[place]) for place in range(3))
-    if int(lengths.sum()) * len(measured | beside) > MOST:
-        raise source.error(f"has {lengths.sum()} values and {len(measured | beside)} names for what they are: that is no table")
+    check_size(source, int(lengths.sum()), len(measured | beside), MOST)
     per_entry = [len(entry.runs) for entry in entries]
     bench = np.repeat(np.repeat(np.arange(len(entries)), per_entry), lengths)
     execution = np.repeat(np.concatenate([np.arange(count) for count in per_entry]), lengths)
@@ -149,7 +169,7 @@ def table_of_entries(
             ours[name]: ((BENCHMARK, EXECUTION, ITERATION), _column([run.beside.get(name) for run in runs], lengths, np.nan))
             for name in beside
         },
-        descriptors=_descriptors(source, names, entries, about, taken),
+        descriptors=_descriptors(names, entries, about, taken),
         parts={BENCHMARK: parts},
         counts=dict(counts),
     )
@@ -206,14 +226,10 @@ def _column(parts: Sequence[npt.NDArray[Any] | None], lengths: Integers, blank: 
     return column
 
 
-def _descriptors(
-    source: Source, names: Sequence[str], entries: Sequence[Entry], about: Mapping[str, Any], taken: Collection[str]
-) -> dict[str, Descriptor]:
+def _descriptors(names: Sequence[str], entries: Sequence[Entry], about: Mapping[str, Any], taken: Collection[str]) -> dict[str, Descriptor]:
     """Return settings and what else is known along `benchmark`, and what is known of the file."""
     stated = [{**entry.known, **entry.settings} for entry in entries]
     keys = dict.fromkeys(key for own in stated for key, value in own.items() if value is not None)
-    if len(keys) * len(entries) > MOST_SETTINGS:
-        raise source.error(f"has {len(entries)} benchmarks and {len(keys)} settings: that is no table")
     found = {}
     for key in keys:
         values = {(name,): number_or_text(own.get(key)) for name, own in zip(names, stated, strict=True)}

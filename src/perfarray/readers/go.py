@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from perfarray.conventions import HIGHER, LOOPS, LOWER, SECONDS, THROUGHPUT, TIME, seconds_factor
-from perfarray.readers.entries import Entry, Run, agree, table_of_entries, value_of
+from perfarray.readers.entries import Entry, Run, agree, by_name, table_of_entries, value_of
 from perfarray.readers.names import variable_name
 from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source
@@ -129,12 +129,11 @@ def _run(source: Source, lines: list[Line]) -> Run:
     """Return the values of the lines of one process."""
     rows = [dict(zip(words[3::2], words[2::2], strict=True)) for _, words in lines]
     values = {}
-    for unit in dict.fromkeys(unit for row in rows for unit in row):
+    for unit, (having, stated) in by_name(source, rows).items():
         name, factor = _variable(unit)
-        having = [place for place, row in enumerate(rows) if unit in row]
-        stated = [rows[place][unit] for place in having]
         places = [f"line {lines[place][0]}: {unit!r}" for place in having]
         missing = () if name == TIME else ("NaN",)
         values[name] = np.full(len(lines), np.nan)
         values[name][having] = checked(stated, places.__getitem__, source, above_zero=name == TIME, missing=missing) * (factor or 1.0)
-    return Run(values, {LOOPS: np.array([float(words[1]) for _, words in lines])})
+    counts = checked([words[1] for _, words in lines], lambda index: f"line {lines[index][0]}: the number of iterations", source)
+    return Run(values, {LOOPS: counts})

@@ -4,15 +4,16 @@ The label is the name as it is (`BM_copy/1024/threads:4`); its arguments are coo
 iterations a value is the mean of; counters are coordinates beside the values, rates of items and bytes variables.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from perfarray.conventions import HIGHER, LOOPS, TIME, seconds_factor
-from perfarray.numerics.types import Floats
-from perfarray.readers.entries import KINDS, Entry, Run, agree, note_means, table_of_entries, value_of
+from perfarray.readers.entries import KINDS, Entry, Run, agree, by_name, note_means, table_of_entries, value_of
 from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Table
@@ -29,6 +30,9 @@ CACHES = {(1, "Data"): "l1_data_kb", (1, "Instruction"): "l1_instruction_kb", (2
 
 RATES = {"items_per_second": ("items/s", HIGHER), "bytes_per_second": ("B/s", HIGHER)}
 """Counters that are metrics."""
+
+MEASURED = {"real_time": TIME, "cpu_time": "cpu_time", "iterations": LOOPS}
+"""What a row measured, by our names."""
 
 FIELDS = frozenset({
     "name", "run_name", "run_type", "family_index", "per_family_instance_index", "repetitions", "repetition_index", "threads", "iterations",
@@ -100,36 +104,34 @@ def _mean_of(row: Row) -> str | None:
 def _groups(rows: list[Row], measured: Iterable[int]) -> list[list[int]]:
     """Return the rows of each benchmark; a repetition that occurs twice begins another benchmark of the same name."""
     groups: dict[tuple[Any, ...], list[int]] = {}
+    repeats: Counter[tuple[Any, ...]] = Counter()
     for index in measured:
         row = rows[index]
         key = (row.get("run_name", row["name"]), row.get("family_index"), row.get("per_family_instance_index"))
-        repeats = 0
         repetition = row.get("repetition_index")
-        while repetition is not None and any(rows[own]["repetition_index"] == repetition for own in groups.get((*key, repeats), ())):
-            repeats += 1
-        groups.setdefault((*key, repeats), []).append(index)
+        groups.setdefault((*key, 0 if repetition is None else repeats[*key, repetition]), []).append(index)
+        repeats[*key, repetition] += 1
     return list(groups.values())
 
 
 def _entry(source: Source, rows: Sequence[Row] | Mapping[int, Row], own: list[int]) -> Entry:
     """Return one benchmark; what failed or was skipped has no time."""
     every = [rows[index] for index in own]
-    ran = [place for place, row in enumerate(every) if "real_time" in row and not (row.get("error_occurred") or row.get("skipped"))]
-    counters = dict.fromkeys(key for row in every for key, value in row.items() if key not in FIELDS and _is_number(value))
-
-    def column(key: str) -> Floats:
-        having = [place for place in ran if key in every[place] and (key not in counters or isfinite(every[place][key]))]
-        stated = [every[place][key] for place in having]
-        found = np.full(len(own), np.nan)
-        found[having] = checked(stated, lambda index: f"benchmarks[{own[having[index]]}]: {key!r}", source, above_zero=key == "real_time")
-        return found
-
-    units = [_factor(source, own[place], row) for place, row in enumerate(every)]
-    values = {TIME: column("real_time") * units, "cpu_time": column("cpu_time") * units} | {
-        key: column(key) for key in counters if key in RATES
-    }
-    beside = {LOOPS: column("iterations")} if any("iterations" in row for row in every) else {}
-    beside |= {key: column(key) for key in counters if key not in RATES}
+    ran = [not (row.get("error_occurred") or row.get("skipped")) for row in every]
+    units = np.array([_factor(source, index, row) for index, row in zip(own, every, strict=True)])
+    columns = {}
+    for key, (places, stated) in by_name(source, every).items():
+        counter = key not in FIELDS
+        if key not in MEASURED and not (counter and any(isinstance(value, int | float) for value in stated)):
+            continue
+        having = [place for place, value in zip(places, stated, strict=True) if ran[place] and not (counter and _is_no_number(value))]
+        at = [f"benchmarks[{own[place]}]: {key!r}" for place in having]
+        columns[key] = np.full(len(own), np.nan)
+        columns[key][having] = checked([every[place][key] for place in having], at.__getitem__, source, above_zero=key == "real_time")
+    values = {TIME: np.full(len(own), np.nan)}
+    values |= {ours: columns.pop(theirs) * units for theirs, ours in MEASURED.items() if theirs in columns and ours != LOOPS}
+    values |= {key: columns.pop(key) for key in RATES if key in columns}
+    beside = {LOOPS if key == "iterations" else key: column for key, column in columns.items()}
     first = every[0]
     name = str(first.get("run_name", first["name"]))
     settings, known = _settings(name)
@@ -140,9 +142,9 @@ def _entry(source: Source, rows: Sequence[Row] | Mapping[int, Row], own: list[in
     )
 
 
-def _is_number(value: Any) -> bool:
-    """Return whether this is a number as counters are."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _is_no_number(value: Any) -> bool:
+    """Return whether a counter has no value: text, or divided by nothing."""
+    return isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value)
 
 
 def _factor(source: Source, index: int, row: Row) -> float:
@@ -155,28 +157,29 @@ def _factor(source: Source, index: int, row: Row) -> float:
 
 def _settings(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Read the arguments in `BM_copy/1024/threads:4/real_time`, and what is left of the name without them."""
-    plain, settings = [], {}
+    plain: list[str] = []
+    named: dict[str, Any] = {}
+    unnamed: list[int | float] = []
     for place, part in enumerate(_outside_brackets(name)):
-        key, colon, value = part.partition(":")
-        if place and colon and key.isidentifier() and not value.startswith(":"):
-            settings[key] = value_of(value)
-        elif place and isinstance(value_of(part), int | float):
-            settings[f"arg{sum(key.startswith('arg') for key in settings)}"] = value_of(part)
+        key, colon, text = part.partition(":")
+        value = value_of(text if colon else part)
+        if place and colon and key.isidentifier() and not text.startswith(":"):
+            named[key] = value
+        elif place and not isinstance(value, str):
+            unnamed.append(value)
         else:
             plain.append(part)
-    return settings, {"benchmark_name": "/".join(plain)}
+    return {f"arg{place}": value for place, value in enumerate(unnamed)} | named, {"benchmark_name": "/".join(plain)}
 
 
 def _outside_brackets(name: str) -> list[str]:
     """Split a name at slashes that are not between angle brackets."""
-    parts, depth = [""], 0
-    for character in name:
+    depth, slashes = 0, [-1]
+    for place, character in enumerate(name):
         depth += (character == "<") - (character == ">")
         if character == "/" and depth <= 0:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return parts
+            slashes.append(place)
+    return [name[start + 1 : end] for start, end in pairwise([*slashes, len(name)])]
 
 
 def _about(context: Row) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from perfarray.conventions import TIME
-from perfarray.readers.entries import FAILED, Entry, Run, agree, amounts, table_of_entries, times
+from perfarray.readers.entries import FAILED, Entry, Run, agree, amounts, by_name, table_of_entries, times
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Table
 
@@ -62,8 +62,8 @@ def _entry(source: Source, name: str, own: Any) -> Entry:
     place = f"{name!r}: {duration!r}"
     values = times(source, place, [result[duration] for result in results], 1e-9)
     beside = {}
-    for key in dict.fromkeys(key for result in results for key in result if key not in (*DURATIONS, *STAMPS)):
-        having = [index for index, result in enumerate(results) if key in result]
-        beside[key] = np.full(len(results), np.nan)
-        beside[key][having] = amounts(source, f"{name!r}: {key!r}", [results[index][key] for index in having])
+    for key, (having, stated) in by_name(source, results).items():
+        if key not in (*DURATIONS, *STAMPS):
+            beside[key] = np.full(len(results), np.nan)
+            beside[key][having] = amounts(source, f"{name!r}: {key!r}", stated)
     return Entry(name, [Run({TIME: values}, beside)], known={"termination": termination})
