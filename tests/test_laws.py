@@ -12,7 +12,9 @@ import perfarray
 from perfarray.conventions import LEVELS
 from strategies import examples, timings
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*cells.* (rest on one|have no measured value|show no spread):UserWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*cells.* (rest on (one|two)|have no measured value|show no spread|have most of their error):UserWarning"
+)
 
 METHODS = {
     "counts": {},

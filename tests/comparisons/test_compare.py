@@ -1,5 +1,8 @@
 """compare and pairwise on labelled timings: what is in a result, and where it can go."""
 
+import warnings
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -276,3 +279,49 @@ def test_the_smallest_change_is_seen_with_80_percent_power():
         change = float(same.perf.compare(old)["smallest_change"].mean())
         power = float((((1 + change) * same).assign_attrs(units="s").perf.compare(old)["verdict"] == "slower").mean())
         assert power == pytest.approx(expected, abs=4 * np.sqrt(0.8 * 0.2 / count))
+
+
+def two_systems(new, old):
+    """Return executions of two versions."""
+    return perfarray.from_samples({"old": old, "new": new})
+
+
+@pytest.mark.parametrize("name", ["compare", "ratio_interval"])
+@pytest.mark.parametrize("lazy", [False, True])
+def test_few_units_on_a_side_are_noted(name, lazy):
+    """Two on a side; a noisier side that is not normal; neither where the other side has the error, or where pairs have one."""
+    steady, modes = [10.0, 10.1, 9.9, 10.05, 9.95], [9.0, 9.01, 8.99, 9.02, 13.0]
+
+    def codes(times, **options):
+        times = times.chunk(version=1) if lazy else times
+        if lazy:
+            pytest.importorskip("dask.array")
+        return [note.code for note in getattr(times.perf, name)("old", **options).compute().perf.notes()]
+
+    with pytest.warns(perfarray.PerfarrayWarning, match="rest on two executions on a side") if not lazy else nullcontext():
+        assert codes(two_systems(modes[:2], steady)) == ["two_units"]
+    with pytest.warns(perfarray.PerfarrayWarning, match="the candidate in 1, the baseline in 0") if not lazy else nullcontext():
+        assert codes(two_systems(modes, steady)) == ["few_noisy_units"]
+    with pytest.warns(perfarray.PerfarrayWarning, match="the candidate in 0, the baseline in 1") if not lazy else nullcontext():
+        assert codes(two_systems(steady, modes)) == ["few_noisy_units"]
+    assert not codes(two_systems(steady, modes[:4]))
+    assert not codes(two_systems(modes, modes))
+    assert not codes(two_systems(modes, steady), paired="execution")
+
+
+@pytest.mark.slow
+def test_few_noisy_units_are_noted_where_limits_fail():
+    """Of two modes in five runs a note is given in most comparisons, of normal runs in 5 % at most (one cell a call)."""
+    rng, count = np.random.default_rng(5), 4000
+    rates = {}
+    for law in ("normal", "two modes"):
+        noise = rng.normal(size=(count, 5)) + (20 * (rng.random((count, 5)) < 0.2) if law == "two modes" else 0)
+        new, old = (
+            xr.DataArray(1 + spread * part, dims=("case", "execution"), attrs={"units": "s"})
+            for spread, part in ((0.02, noise), (0.004, rng.normal(size=(count, 5))))
+        )
+        with warnings.catch_warnings(action="ignore"):
+            found = new.perf.ratio_interval(old)
+        rates[law] = float((found["normality_pvalue"] <= 0.05).mean())
+    assert rates["normal"] < 0.05 + 4 * np.sqrt(0.05 * 0.95 / count)
+    assert rates["two modes"] > 0.6

@@ -1,5 +1,7 @@
 """What the intervals promise, seen by simulation: thousands of experiments whose truth is known."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -158,3 +160,33 @@ def test_verdicts_of_positive_data_are_given_wherever_p_allows():
     assert abs(float(sure.mean()) - 0.371) < error_of(0.371, count)
     assert (found["kind"] == "at_least").any()
     assert (found["lower"].where(found["kind"] != "unbounded") >= 0).sum() == (found["kind"] != "unbounded").sum()
+
+
+def drawn(rng, law, shape):
+    """Return values of mean 0 and variance 1."""
+    if law == "lognormal":
+        return (np.exp(rng.normal(size=shape)) - np.exp(0.5)) / np.sqrt((np.e - 1) * np.e)
+    if law == "two modes":
+        return (rng.normal(size=shape) + 20 * (rng.random(shape) < 0.2) - 4) / np.sqrt(1 + 400 * 0.16)
+    return rng.exponential(size=shape) - 1 if law == "exponential" else rng.normal(size=shape)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
+def test_printed_coverage_holds():
+    """Every cell of the table in the how-to agrees with 10,000 experiments of another seed within Monte Carlo error."""
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "bootstrap.md").read_text(encoding="utf-8")
+    lines = page.partition("<!-- coverage of fieller -->")[2].split("\n\n")[1].splitlines()
+    heading, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    rng, count = np.random.default_rng(21), 10_000
+    assert len(rows) == 8
+    for place, *cells in rows:
+        sizes = [int(number) for number in place.split(",")]
+        for law, printed in zip(heading[1:], cells, strict=True):
+            new, old = (
+                xr.DataArray(1 + spread * drawn(rng, law, (count, size)), dims=("case", "execution"), attrs={"units": "s"})
+                for size, spread in zip(sizes, (0.08, 0.02), strict=True)
+            )
+            found = new.perf.ratio_interval(old)
+            covered = float(((found["lower"] <= 1) & (found["upper"] >= 1)).mean())
+            assert abs(covered - float(printed) / 100) < error_of(covered, count) * np.sqrt(1.5) + 0.0005

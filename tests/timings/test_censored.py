@@ -86,7 +86,7 @@ class TestCompare:
     def test_drop_is_the_way_without_them(self):
         found = SIX_OF_EIGHT.perf.compare("old", censored="drop")
         assert (found["verdict"].item(), found.attrs["censored"], found.attrs["n_censored"]) == ("faster", "drop", 6)
-        assert [note.code for note in found.perf.notes()] == ["censored"]
+        assert [note.code for note in found.perf.notes()] == ["censored", "two_units"]
 
     def test_it_is_said(self):
         with pytest.warns(perfarray.PerfarrayWarning, match="6 runs of the candidate were stopped at a limit") as caught:

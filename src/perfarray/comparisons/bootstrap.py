@@ -225,7 +225,8 @@ def bootstrap_interval(
     Notes
     -----
     Limits are the replicates of rank (R + 1) p, interpolated on the scale of normal quantiles as R's boot package does. Percentile,
-    basic and BCa limits of fewer than 30 units are too narrow: at 5 to 10 units they cover 84 to 93 % where 95 were asked for.
+    basic and BCa limits of fewer than 30 units are too narrow: where 95 % were asked for, those of a ratio cover 85 % at 5 normal units a
+    side and 91 at 10, and of skewed ones 66 to 81 and 82 to 88.
 
     References
     ----------

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import xarray as xr
 
+from perfarray.comparisons.noise import noise
 from perfarray.comparisons.request import Request
 from perfarray.numerics import bootstrap_tests, ratio_tests
 from perfarray.numerics.levels import unit_means
@@ -31,9 +32,10 @@ class Engine(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Evidence along the dim of the suite, its engine, and how many units the suite leaves out for want of some benchmark (0 if lazy)."""
+    """Evidence along the dim of the suite, what is in it for the reader as it is, and how many units the suite leaves out (0 if lazy)."""
 
     evidence: xr.Dataset
+    beside: tuple[str, ...]
     engine: Engine
     rules: Rules
     units: str
@@ -61,7 +63,8 @@ def measure(pair: Pair, request: Request) -> Measured:
     bounds = _bounds(pair, request.across)
     draws = request.draws
     evidence, engine = _by_redrawing(pair, request, rules, bounds) if draws else _by_means(means, request.across, rules, bounds)
-    return Measured(evidence.assign(_movement(means, request.across)), engine, rules, pair.candidate.units, incomplete)
+    beside = _movement(means, request.across) | noise(means, (UNITS_DIM,), not (rules.paired or pair.bounded))
+    return Measured(evidence.assign(beside), tuple(beside), engine, rules, pair.candidate.units, incomplete)
 
 
 def _means(side: Timings, across: str) -> xr.DataArray:

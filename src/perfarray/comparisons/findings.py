@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.comparisons.engines import Measured
+from perfarray.comparisons.noise import NOISE
 from perfarray.comparisons.request import Request
 from perfarray.timings.across import MOVEMENT, UNMATCHED, name_suites
 from perfarray.timings.apply import data_label, is_chunked
@@ -40,7 +41,7 @@ def describe(measured: Measured, pair: Pair, request: Request) -> tuple[dict[str
 def checks(request: Request, pair: Pair) -> tuple[str, ...]:
     """Return what is counted in the result."""
     declared = request.shared is not None or pair.jointly or request.paired is not None
-    return (UNITS, *(("resampling",) if request.draws else ()), *(() if declared else (MOVEMENT,)))
+    return (UNITS, *(("resampling",) if request.draws else (NOISE,)), *(() if declared else (MOVEMENT,)))
 
 
 def as_given(result: xr.Dataset, pair: Pair, across: str) -> xr.Dataset:

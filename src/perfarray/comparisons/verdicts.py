@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import xarray as xr
 
-from perfarray.comparisons.engines import CORRELATION, PART, REPLICATE, Measured
+from perfarray.comparisons.engines import PART, REPLICATE, Measured
 from perfarray.comparisons.intervals import ratio_outputs
 from perfarray.comparisons.request import Request
 from perfarray.numerics.verdicts import Adjusted, Evidence, Rules, Suite, Tests, adjust_tests, judge
@@ -35,7 +35,7 @@ def decide(measured: Measured, request: Request, pairs: tuple[str, ...] = ()) ->
         outputs=_outputs(across, measured.units),
         coords={across: range(bare.sizes[across])},
     )
-    variables = found.drop_vars(across).assign({name: evidence[name].variable for name in CORRELATION}).data_vars
+    variables = found.drop_vars(across).assign({name: evidence[name].variable for name in measured.beside}).data_vars
     coords = {data_label(name, variables): coordinate.variable for name, coordinate in evidence.coords.items()}
     coords = {name: coordinate for name, coordinate in coords.items() if not {PART, REPLICATE} & set(coordinate.dims)}
     result = xr.Dataset(variables, coords, evidence.attrs)

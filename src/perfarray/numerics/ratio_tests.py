@@ -17,13 +17,17 @@ from perfarray.numerics.intervals import (
     t_quantile,
     welch_df,
 )
-from perfarray.numerics.levels import UnitSummary, summarise_units
+from perfarray.numerics.levels import UnitSummary, summarise_units, unit_means
+from perfarray.numerics.normality import shapiro_wilk
 from perfarray.numerics.suite import match_sides, smallest_number
 from perfarray.numerics.types import Floats, Mask
 from perfarray.numerics.verdicts import Evidence, Known, Rules, Suite, Tests
 
 MATERIAL = 7
 """How many numbers the limits of a ratio are made from."""
+
+MOST, FEW = 0.8, 30
+"""The share of the error from which on one side decides how well limits cover, and the number of units below which they may not."""
 
 
 def evidence_of_units(new: Floats, old: Floats, *bounds: Mask, rules: Rules) -> tuple[Floats | Mask, ...]:
@@ -81,6 +85,20 @@ def surely(ratio: Ratio, limits: tuple[float, float], *pvalues: Floats) -> Tests
         above, below = constant & (ratio.estimate >= limits[0]), constant & (ratio.estimate <= limits[1])
     inside = above & below
     return tests._replace(above_low=np.where(inside, 0.0, tests.above_low), below_high=np.where(inside, 0.0, tests.below_high))
+
+
+def noisier_side(new: Floats, old: Floats, *, levels: int) -> tuple[Floats, Floats]:
+    """Return the candidate's share of the squared error of the ratio of means, and Shapiro and Wilk's p of the noisier side's unit means.
+
+    The p-value is NaN where neither side has most of the error, or the side that has is not small.
+    """
+    new, old = (unit_means(side, levels) for side in (new, old))
+    sides = [summarise_units(side) for side in (new, old)]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        one, two = (side.variance / side.mean**2 for side in sides)
+        share = one / (one + two)
+    first, second = (np.where(side.n < FEW, shapiro_wilk(units).pvalue, np.nan) for side, units in zip(sides, (new, old), strict=True))
+    return share, np.where(share >= MOST, first, np.where(share <= 1 - MOST, second, np.nan))
 
 
 def _suite(new: Floats, old: Floats, ratio: Ratio, rules: Rules) -> Suite:

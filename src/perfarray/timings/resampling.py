@@ -95,5 +95,5 @@ def few_units(n: xr.DataArray, method: str, units: str, *, studentize: bool) -> 
         return None
     if method == "studentized":
         return count_note("few_units", f"{{cells}} rest on two {units}: method='studentized' needs three, their limits are NaN", n == 2)
-    text = f"{{cells}} rest on fewer than {FEW} {units}: {method} limits are too narrow (84 to 93 % at 5 to 10 units)"
+    text = f"{{cells}} rest on fewer than {FEW} {units}: {method} limits are too narrow (of 95 %, 5 units cover 66 to 85)"
     return count_note("few_units", text + ("; method='studentized' is not" if studentize else ""), (n > 1) & (n < FEW))

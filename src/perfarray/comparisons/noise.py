@@ -1,0 +1,51 @@
+"""Where the error of a ratio comes from, and whether that side has too few units for its limits."""
+
+from functools import partial
+
+import xarray as xr
+
+from perfarray.numerics.ratio_tests import FEW, noisier_side
+from perfarray.timings.apply import Output, apply
+from perfarray.timings.notes import Note, check, count_note
+
+NOISE = "noise"
+"""The check of few units on the noisier side."""
+
+SHARE, NORMALITY = "candidate_share", "normality_pvalue"
+
+
+def noise(sides: list[xr.DataArray], nest: tuple[str, ...], asked: bool) -> dict[str, xr.Variable]:
+    """Return the candidate's share of the squared error of ratios, and the p-value of normal units on the side that has most of it.
+
+    `sides` are timings with a nest of levels, or their unit means. Pairs, which have one error, and what stopped runs bound are not
+    `asked`.
+    """
+    if not asked:
+        return {}
+    outputs = {
+        SHARE: Output((), "1", long_name="the candidate's share of the squared standard error"),
+        NORMALITY: Output((), "1", long_name="p-value of few units of the noisier side, if they are normal"),
+    }
+    found = apply(partial(noisier_side, levels=len(nest)), *sides, core=[nest, nest], outputs=outputs)
+    return {name: found[name].variable for name in outputs}
+
+
+@check(NOISE)
+def noise_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
+    """Name two units on a side, and few units on a noisier side that are not normal, at an error rate of 5 % in all."""
+    if NORMALITY not in result:
+        return ()
+    unit, pvalue, share = str(result.attrs["unit"]), result[NORMALITY], result[SHARE]
+    two = (
+        f"{{cells}} rest on two {unit}s on a side: of 95 %, limits cover 90 if values are normal and as few as 50 if not; measure three or "
+        "more, better five"
+    )
+    few = pvalue * pvalue.notnull().sum() <= 0.05
+    candidate, baseline = int((few & (share > 0.5)).sum()), int((few & (share < 0.5)).sum())
+    noisier = (
+        f"{{cells}} have most of their error from one side (the candidate in {candidate}, the baseline in {baseline}), whose {unit}s are "
+        f"fewer than {FEW} and not normal: of 95 %, limits may cover 50 to 90; measure more of that side, in proportion to the "
+        "standard deviations, or take method='studentized'"
+    )
+    sides = {"candidate": candidate, "baseline": baseline}
+    return count_note("two_units", two, result["n"] == 2), count_note("few_noisy_units", noisier, few, **sides)
