@@ -47,5 +47,6 @@ def noise_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         f"fewer than {FEW} and not normal: of 95 %, limits may cover 50 to 90; measure more of that side, in proportion to the "
         "standard deviations, or take method='studentized'"
     )
-    sides = {"candidate": candidate, "baseline": baseline}
-    return count_note("two_units", two, result["n"] == 2), count_note("few_noisy_units", noisier, few, **sides)
+    return count_note("two_units", two, result["n"] == 2), count_note(
+        "few_noisy_units", noisier, few, candidate=candidate, baseline=baseline
+    )
