@@ -169,7 +169,7 @@ def ratio_interval(
         upper], `exclusive` (everything outside (lower, upper): the baseline's mean may be zero), `unbounded` (the whole line). Sets of
         positive values are cut to the positive numbers: what is left of an exclusive one may be `at_least` [lower, inf) or `at_most` (0,
         upper]. By formulas, unless paired, also `candidate_share` of the squared error, and, where one side has 80 % of it with fewer than
-        30 units, `normality_pvalue` of those (Shapiro and Wilk's): a note names the cells where that is small, and those with two units on
+        10 units, `normality_pvalue` of those (Shapiro and Wilk's): a note names the cells where that is small, and those with two units on
         a side. The baseline's label is left out.
 
     Raises

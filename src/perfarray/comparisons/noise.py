@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import numpy as np
 import xarray as xr
 
 from perfarray.numerics.ratio_tests import FEW, noisier_side
@@ -35,18 +36,16 @@ def noise_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Name two units on a side, and few units on a noisier side that are not normal, at an error rate of 5 % in all."""
     if NORMALITY not in result:
         return ()
-    unit, pvalue, share = str(result.attrs["unit"]), result[NORMALITY], result[SHARE]
+    unit, n, pvalue, share = str(result.attrs["unit"]), *(result.variables[name].values for name in ("n", NORMALITY, SHARE))
     two = (
         f"{{cells}} rest on two {unit}s on a side: of 95 %, limits cover 90 if values are normal and as few as 50 if not; measure three or "
         "more, better five"
     )
-    few = pvalue * pvalue.notnull().sum() <= 0.05
+    few = pvalue * np.sum(~np.isnan(pvalue)) <= 0.05
     candidate, baseline = int((few & (share > 0.5)).sum()), int((few & (share < 0.5)).sum())
     noisier = (
         f"{{cells}} have most of their error from one side (the candidate in {candidate}, the baseline in {baseline}), whose {unit}s are "
         f"fewer than {FEW} and not normal: of 95 %, limits may cover 50 to 90; measure more of that side, in proportion to the "
         "standard deviations, or take method='studentized'"
     )
-    return count_note("two_units", two, result["n"] == 2), count_note(
-        "few_noisy_units", noisier, few, candidate=candidate, baseline=baseline
-    )
+    return count_note("two_units", two, n == 2), count_note("few_noisy_units", noisier, few, candidate=candidate, baseline=baseline)

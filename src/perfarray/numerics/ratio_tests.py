@@ -26,7 +26,7 @@ from perfarray.numerics.verdicts import Evidence, Known, Rules, Suite, Tests
 MATERIAL = 7
 """How many numbers the limits of a ratio are made from."""
 
-MOST, FEW = 0.8, 30
+MOST, FEW = 0.8, 10
 """The share of the error from which on one side decides how well limits cover, and the number of units below which they may not."""
 
 
