@@ -55,3 +55,12 @@ def test_one_mode_is_rejected_as_often_as_asked(n):
         for level in (0.05, 0.2):
             assert abs((found.pvalue <= level).mean() - level) < 3 * np.sqrt(level * (1 - level) / 300)
             assert ((found.pvalue <= 0.05) == (found.n_supported == 2)).all()
+
+
+def test_many_runs_are_looked_at_by_some_of_their_order_statistics(monkeypatch):
+    """Two modes of 20,000 runs are two, drawn in blocks, and one is one."""
+    monkeypatch.setattr("perfarray.mixtures.numerics.valleys.VALUES", 1 << 16)
+    rng = np.random.default_rng(1)
+    runs = np.stack([rng.standard_normal((20_000, 1)), rng.standard_normal((20_000, 1)) + 5 * (np.arange(20_000) % 2)[:, None]])
+    found = supported_modes(runs, np.full(2, 2.0), np.arange(2), SupportTest(19, 0.05, (1, 2)))
+    assert found.n_supported.tolist() == [1, 2]

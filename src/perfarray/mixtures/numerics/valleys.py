@@ -20,7 +20,10 @@ LEAST = 3
 DOUBLED = 16
 """Numbers of runs from which on every second power of 2 is close enough."""
 
-MOST = 1000
+VALUES = 1 << 20
+"""Values drawn at a time."""
+
+MOST = 400
 """Order statistics that are looked at; of more runs, every second, third, ..."""
 
 
@@ -125,7 +128,9 @@ def supported_modes(runs: Floats, number: Floats, cells: Integers, testing: Supp
     streams = Streams(testing.key)
     for row in np.flatnonzero(number > 1):  # one after the other: each has a stream of its own
         measured, generator = ~np.isnan(runs[row]), streams.generator(int(cells[row]), RUNS)
-        drawn = _one_mode(measured, 0.0 if centred else _resemblance(runs[row]), centred, testing.n_resamples, generator)
+        resemblance, step = 0.0 if centred else _resemblance(runs[row]), max(1, VALUES // measured.size)
+        blocks = [min(step, testing.n_resamples - start) for start in range(0, testing.n_resamples, step)]
+        drawn = np.concatenate([_one_mode(measured, resemblance, centred, some, generator) for some in blocks])
         null = np.sort(deepest_valley(drawn, drawn.shape[-1])[0])
         depths = _valleys(_thinned(spread_ties(np.sort(runs[row][measured]))), int(number[row]) - 1)
         pvalues = np.maximum.accumulate((1 + len(null) - np.searchsorted(null, depths, side="left")) / (len(null) + 1))
