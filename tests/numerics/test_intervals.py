@@ -7,6 +7,7 @@ from scipy import optimize, stats
 from perfarray.numerics.intervals import (
     fieller,
     mean_limits,
+    ratio_by_units,
     ratio_df,
     ratio_limits,
     ratio_of,
@@ -176,3 +177,17 @@ def test_first_order_errors_of_pairs_are_those_of_paired_residuals(method):
     scale = new.mean() if method == "log_delta" else old.mean()
     expected = residuals.std(ddof=1) / np.sqrt(12) / scale
     np.testing.assert_allclose(standard_error(ratio, method), expected, rtol=1e-12)
+
+
+def test_the_kind_of_a_set_does_not_depend_on_the_unit():
+    """Times that are all positive cut the set to positive numbers, be they milliseconds or hours; a negative value leaves it whole."""
+    rng = np.random.default_rng(3)
+    new, old = rng.lognormal(0, 1.5, (2, 200, 3))
+    rule = {"levels": 1, "paired": False, "method": "fieller", "df_rule": "satterthwaite", "level": 0.95}
+    *_, kind = ratio_by_units(new, old, **rule)
+    assert {"at_least", "unbounded"} <= set(kind)
+    assert "exclusive" not in kind
+    for scale in (1e-3, 1e3):
+        np.testing.assert_array_equal(ratio_by_units(scale * new, scale * old, **rule)[-1], kind)
+    least = np.where(np.arange(3) == 0, -1e-9, new)
+    assert "exclusive" in ratio_by_units(least, old, **rule)[-1]
