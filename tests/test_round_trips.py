@@ -53,6 +53,7 @@ OF_ONE = {
     ),
     "cluster_machines": lambda times: perfarray.cluster_machines(times, 2),
     "fit_mixture": lambda times: perfarray.fit_mixture(times, n_components=1),
+    "from_components": lambda times: perfarray.from_components({"binary": times["time"].var(["binary", "execution"]), "iteration": 1e-4}),
     "goodness_of_fit": lambda times: perfarray.goodness_of_fit(times, n_resamples=5, rng=1),
     "plan_suite": lambda times: perfarray.plan_suite(times, costs=COSTS, budget=20_000),
     "principal_components": lambda times: perfarray.principal_components(times),
