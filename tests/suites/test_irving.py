@@ -259,7 +259,8 @@ def test_real_machines_vary_as_the_closed_form_says(reports):
 def test_real_machines_differ_by_the_interval_of_numpy(reports):
     """Limits of every machine against the first: Welch and Satterthwaite on the log scale, by plain NumPy and SciPy's t."""
     name = reports["machine"].values[0]
-    found = reports.perf.score_ratio_interval(name, dim="machine")
+    with pytest.warns(UserWarning, match="executions move together"):  # on some machine a run is slow in all benchmarks
+        found = reports.perf.score_ratio_interval(name, dim="machine")
     values = reports.transpose("machine", "benchmark", "execution").values
     runs, mean = np.isfinite(values).sum(axis=-1), np.nanmean(values, axis=-1)
     parts = np.nanvar(values, axis=-1, ddof=1) / runs / mean**2
@@ -275,7 +276,7 @@ def test_real_machines_differ_by_the_interval_of_numpy(reports):
 def test_real_machines_under_every_method(reports):
     """Test, ranks, plan, components and clusters answer for every machine, and p-values and shares are shares."""
     name = reports["machine"].values[0]
-    exchanged = reports.perf.randomization_test(name, dim="machine", rng=1)
+    exchanged = reports.perf.randomization_test(name, dim="machine", rng=1, shared=())
     with pytest.warns(UserWarning, match="29 of 32 cells have no benchmark with runs enough"):
         two = reports.perf.hierarchical_performance_test(name, dim="machine")
     ranked = reports.perf.hierarchical_performance_test(name, dim="machine", sides="one")
