@@ -447,3 +447,16 @@ def test_a_reader_who_leaves_does_not_change_the_exit_code(tmp_path):
         process.stdout.close()
         assert process.stderr.read() == ""
         assert process.wait() == 0
+
+
+def test_stopped_runs(tmp_path):
+    """They count, nothing says that they were left out, and the interval is open."""
+    old = write(tmp_path / "old.csv", {"fft": [10.0, 10.1, 9.9, 10.2]})
+    rows = "".join(f"fft,{i},{time},{int(not time)},60\n" for i, time in enumerate((9.0, 9.1, "", "")))
+    (tmp_path / "new.csv").write_text("benchmark,execution,time,censored,censored_at\n" + rows)
+    result = run("compare", old, tmp_path / "new.csv")
+    assert "at least" in result.stdout
+    assert "Left out" not in result.stdout
+    assert "4 | 2" not in result.stdout
+    assert "faster (" not in result.stdout
+    assert "2 runs of the candidate were stopped" in result.stderr

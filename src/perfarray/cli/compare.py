@@ -74,9 +74,8 @@ def compare(
     empty = {**files.places, "benchmarks": [], "suites": [], "attrs": {}}
     with reporting(empty if json else None, own_words=SHOWN) as sentences:
         times = _read(files, sentences)
-        found = comparison(
-            perfarray.compare(times, "old", dim="version", **nest, **choices), perfarray.counts(times, **nest), "version", "old"
-        )
+        counted = perfarray.counts(times, censored="bound", **nest)
+        found = comparison(perfarray.compare(times, "old", dim="version", **nest, **choices), counted, "version", "old")
         _check_both_sides(found)
         sentences += _single_units(found, str(times.attrs.get("format", "several")))
     code, reason = _outcome(found)

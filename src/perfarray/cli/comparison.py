@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from perfarray.cli.console import blank_table, percent, plural
-from perfarray.conventions import BENCHMARK, HIGHER, MARKS
+from perfarray.conventions import BENCHMARK, CENSORED, HIGHER, MARKS
 
 STYLES = {"faster": "green", "slower": "bold red", "equivalent": "cyan", "inconclusive": "yellow"}
 
@@ -186,7 +186,8 @@ def legend(found: Comparison) -> list[str]:
         how = "each benchmark with its own " + plural(found.unit) + f", {attrs['benchmarks']}"
         how = how if "assumed" in str(attrs["benchmarks"]) else f"all benchmarks on the same {plural(found.unit)}, treated jointly"
         lines.append(f"suite: geometric mean of the ratios; {how}.")
-    left_out = [f"{attrs[f'n_{mark}']} {mark}" for mark in MARKS if f"n_{mark}" in attrs]
+    marks = [mark for mark in MARKS if f"n_{mark}" in attrs and not (mark == CENSORED and attrs[CENSORED] == "bound")]
+    left_out = [f"{attrs[f'n_{mark}']} {mark}" for mark in marks]
     return lines + ([f"Left out as marked: {', '.join(left_out)} values."] if left_out else [])
 
 

@@ -13,7 +13,9 @@ from perfarray.timings.validation import check_count
 
 
 @over_metrics
-def counts(times: Data, *, levels: str | tuple[str, ...] | None = None, metric: str | list[str] | None = None) -> xr.Dataset:
+def counts(
+    times: Data, *, levels: str | tuple[str, ...] | None = None, censored: str = "drop", metric: str | list[str] | None = None
+) -> xr.Dataset:
     """Count the repetitions at every level of the nest.
 
     Parameters
@@ -22,6 +24,8 @@ def counts(times: Data, *, levels: str | tuple[str, ...] | None = None, metric: 
         Timings: any array with at least one repetition dim.
     levels, metric : str or sequence of str, optional
         The nest, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its `time`).
+    censored : {"drop", "bound"}
+        Whether runs stopped at a limit are left out, or count as they do in a comparison.
 
     Returns
     -------
@@ -42,7 +46,7 @@ def counts(times: Data, *, levels: str | tuple[str, ...] | None = None, metric: 
     >>> times.perf.counts()["total"].sel(level="iteration").to_series().to_dict()
     {'old': 4.0, 'new': 3.0}
     """
-    data = resolve(times, metric, levels)
+    data = resolve(times, metric, levels, censored=censored)
     fewest, most = (f"{which} repetitions inside one parent" for which in ("fewest", "most"))
     named = outputs("1", (LEVEL,), minimum=fewest, maximum=most, total="repetitions with data")
     result = apply(
