@@ -74,6 +74,7 @@ class TestOpen:
 class TestSeveral:
     """`open_mfdataset`."""
 
+    @pytest.mark.filterwarnings("ignore:1 of 1 cells rest on two executions:UserWarning")
     @pytest.mark.parametrize("parallel", [False, True])
     def test_beside_each_other(self, sides, parallel):
         """Files become labels of a new dim; ragged ones are padded in a chunk of its own, which has to be joined."""

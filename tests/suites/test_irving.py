@@ -256,6 +256,7 @@ def test_real_machines_vary_as_the_closed_form_says(reports):
     np.testing.assert_allclose(found["relative_variation"].sel(machine=three["machine"]), expected, rtol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:benchmarks are taken for independent:UserWarning")  # they do move together a little
 def test_real_machines_differ_by_the_interval_of_numpy(reports):
     """Limits of every machine against the first: Welch and Satterthwaite on the log scale, by plain NumPy and SciPy's t."""
     name = reports["machine"].values[0]
@@ -273,6 +274,7 @@ def test_real_machines_differ_by_the_interval_of_numpy(reports):
         np.testing.assert_allclose([one["lower"], one["estimate"], one["upper"]], np.exp([log - half, log, log + half]), rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:benchmarks are taken for independent:UserWarning")
 def test_real_machines_under_every_method(reports):
     """Test, ranks, plan, components and clusters answer for every machine, and p-values and shares are shares."""
     name = reports["machine"].values[0]
