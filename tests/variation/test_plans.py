@@ -121,15 +121,15 @@ class TestWorked:
 
 class TestKaliberasOwnData:
     def test_iterations_are_all_but_useless(self, shared):
-        """10 executions x 2048 iterations: 1.27 % between executions, 0.04 % inside; 28 executions of one iteration give 0.5 %."""
+        """10 executions x 2048 iterations: 1.27 % between executions, 0.04 % inside; 29 executions of one iteration give 0.5 %, or less, every other time."""
         path = shared("data", "archives", "research_csv", "kalibera_fft", "fft-10.csv.xz")
         table = pd.read_csv(path, skipinitialspace=True)
         times = xr.DataArray(table.to_numpy().T / 1000, dims=("execution", "iteration"), name="time", attrs={"units": "s"})
         variation = times.perf.variance_components()["coefficient_of_variation"].values
         assert (100 * variation).round(2).tolist() == [1.27, 0.04]
         plan = dataset(times, costs={"execution": 20}, half_width=0.005)
-        assert plan["repetitions"].values.tolist() == [28, 1]
-        assert plan["cost"] == 588
+        assert plan["repetitions"].values.tolist() == [29, 1]
+        assert plan["cost"] == 609
         interval = times.perf.mean_interval()
         assert round(100 * float((interval["upper"] / interval["estimate"] - 1).item()), 1) == 0.9
 
