@@ -121,7 +121,7 @@ class TestWorked:
 
 class TestKaliberasOwnData:
     def test_iterations_are_all_but_useless(self, shared):
-        """10 executions x 2048 iterations: 1.27 % between executions, 0.04 % inside; 29 executions of one iteration give 0.5 %, or less, every other time."""
+        """10 executions x 2048 iterations: 1.27 % between executions, 0.04 % inside; 29 executions of one iteration give 0.5 %."""
         path = shared("data", "archives", "research_csv", "kalibera_fft", "fft-10.csv.xz")
         table = pd.read_csv(path, skipinitialspace=True)
         times = xr.DataArray(table.to_numpy().T / 1000, dims=("execution", "iteration"), name="time", attrs={"units": "s"})
