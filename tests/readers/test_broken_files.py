@@ -153,6 +153,17 @@ FILES = {
             "data": {"a": {"results": [{"duration_ns": 5, "c": 3}, {"duration_ns": 6}], "termination": "normal"}, "b": {"results": []}},
         }
     ),
+    "benchexec.xml": (
+        '<?xml version="1.0"?><result benchmarkname="b" tool="t">'
+        '<systeminfo hostname="h"><cpu cores="2" model="c"/><ram size="5B"/></systeminfo>'
+        '<run name="a"><column title="status" value="TIMEOUT"/><column title="walltime" value="2.5s"/></run>'
+        '<run name="b" properties="p"><column title="walltime" value="2.5s"/><column title="memory" value="5B"/></run></result>'
+    ),
+    "phoronix.xml": (
+        "<PhoronixTestSuite><System><Identifier>s</Identifier><Hardware>Processor: c, d</Hardware></System><Result><Title>a</Title>"
+        "<Scale>Seconds</Scale><Proportion>LIB</Proportion><Data><Entry><Identifier>s</Identifier><RawString>1.5:2</RawString></Entry></Data>"
+        "</Result></PhoronixTestSuite>"
+    ),
     "go.txt": (
         "goos: linux\npkg: p\nnote: x\nBenchmarkA/n=1-8 \t10 2.5 ns/op 3 B/op\nPASS\n"
         "Unit x better=higher\npkg: q\nBenchmarkA/n=1-8 1 5 ns/op 1 x\n"

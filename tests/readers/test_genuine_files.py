@@ -29,6 +29,7 @@ READ = {
     "google_benchmark": "google_benchmark", "hyperfine": "hyperfine", "pytest_benchmark": "pytest_benchmark", "go_bench": "go",
     "criterion_rs": "criterion", "benchmarkdotnet": "benchmarkdotnet", "asv": "asv",
     "rebench": "rebench", "krun": "krun", "renaissance": "renaissance",
+    "benchexec": "benchexec", "phoronix": "phoronix",
 }  # fmt: skip
 """Other folders that are read, and the names of their formats."""
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perfarray.conventions import BENCHMARK, EXECUTION, HIGHER, ITERATION, LEVELS, LOOPS, LOWER, MARKS, SECONDS, THROUGHPUT, TIME
+from perfarray.conventions import BENCHMARK, CENSORED, EXECUTION, HIGHER, ITERATION, LEVELS, LOOPS, LOWER, MARKS, SECONDS, THROUGHPUT, TIME
 from perfarray.numerics.types import Floats, Integers
 from perfarray.readers.names import number_or_text, unique_labels, variable_name
 from perfarray.readers.numbers import checked, number
@@ -154,7 +154,7 @@ def table_of_entries(
         for name, (unit, better) in kinds.items()
         if name in measured
     }
-    if "failed" not in marks and not any(np.isfinite(metric.values).any() for metric in metrics.values()):
+    if not marks.keys() & {"failed", CENSORED} and not any(np.isfinite(metric.values).any() for metric in metrics.values()):
         raise source.error("holds no measurement")
     taken = {*OTHERWISE, *metrics}
     ours = {name: name if name == LOOPS else variable_name(name, "counter_", taken) for name in beside}

@@ -1,0 +1,110 @@
+"""BenchExec results (XML): a file is one execution of every task; what ran into its limit is censored, what failed has no time.
+
+`time` is the wall-clock time and `cpu_time` beside it. A run that was stopped took at least what it had taken then: `censored_at` holds the
+smaller of its two times, which is a bound for both.
+"""
+
+import re
+from typing import Any
+
+import numpy as np
+
+from perfarray.conventions import CENSORED, CENSORED_AT, LOWER, TIME, seconds_factor
+from perfarray.readers.entries import KINDS, Entry, Run, agree, table_of_entries
+from perfarray.readers.markup import parsed
+from perfarray.readers.numbers import checked
+from perfarray.readers.opening import Source
+from perfarray.tables.columns import Table
+
+__all__ = ["NAME", "agree", "read", "recognise", "started"]
+
+NAME = "benchexec"
+
+COLUMNS = {
+    "walltime": (TIME, "s"),
+    "cputime": ("cpu_time", "s"),
+    "memory": ("memory", "B"),
+    "memUsage": ("memory", "B"),
+    "cpuenergy": ("energy", "J"),
+}
+"""Columns to our variables and units; others are not read."""
+
+RESULT = {"tool": "tool", "version": "tool_version", "options": "options", "name": "run_definition", "timelimit": "timelimit",
+          "memlimit": "memlimit", "date": "date", "error": "error"}  # fmt: skip
+"""What is known of a file, by our names."""
+
+TIMEOUT = "TIMEOUT"
+
+AMOUNT = re.compile(r"([-+.\deE]*\d\.?)[ ]?([a-zA-Z]*)", re.A)
+"""A number and its unit, as in `2.169189428s`."""
+
+
+def started(head: str) -> bool:
+    """Return whether a broken file began as BenchExec's."""
+    return "<result " in head and "benchmarkname=" in head
+
+
+def recognise(source: Source) -> bool:
+    """Return whether the root is a result of a benchmark."""
+    return source.head.lstrip().startswith("<") and started(source.text[: 1 << 16])
+
+
+def read(source: Source) -> Table:
+    """Read the runs: benchmark x execution x iteration."""
+    root = parsed(source)
+    if root.tag != "result":
+        raise source.error(f"is not BenchExec's: its root is {root.tag!r}; expected 'result'")
+    if root.get("error"):
+        source.note("aborted", f"was aborted ({root.get('error')[:80]!r}): tasks are missing", error=root.get("error"))
+    entries = [_entry(source, f"run {index}", run) for index, run in enumerate(root.iter("run"))]
+    about = {ours: root.get(theirs) for theirs, ours in RESULT.items() if root.get(theirs)}
+    return table_of_entries(source, entries, kinds=KINDS | {"energy": ("J", LOWER)}, about=about | _machine(root.findall("systeminfo")))
+
+
+def _entry(source: Source, place: str, run: Any) -> Entry:
+    """Return the one run of a task."""
+    columns: dict[str, str] = {}
+    for column in run.findall("column"):
+        columns.setdefault(column.get("title", ""), column.get("value", ""))
+    status = columns.get("status", "")
+    values: dict[str, float] = {TIME: np.nan}
+    for title, (name, unit) in COLUMNS.items():
+        if columns.get(title):
+            values[name] = _amount(source, f"{place}: {title!r}", columns[title], unit)
+    stopped = status.startswith(TIMEOUT)
+    failed = not stopped and columns.get("category") == "error"
+    bound = min((values[name] for name in (TIME, "cpu_time") if np.isfinite(values.get(name, np.nan))), default=np.nan)
+    if stopped or failed:
+        values = dict.fromkeys(values, np.nan)
+    one = Run(
+        {name: np.array([value]) for name, value in values.items()},
+        {CENSORED_AT: np.array([bound])} if stopped else {},
+        {CENSORED: np.array([stopped])} if stopped else {"failed": np.array([failed])} if failed else {},
+    )
+    known = {"status": status or None, "category": columns.get("category"), "machine": columns.get("host")}
+    return Entry(run.get("name", ""), [one], {"properties": run.get("properties")}, known)
+
+
+def _amount(source: Source, place: str, text: str, unit: str) -> float:
+    """Read one amount in the unit of its variable; a time that is not above 0 is none."""
+    match = AMOUNT.fullmatch(text.strip())
+    written = match[2] if match else ""
+    factor = 1.0 if written in ("", unit) else (seconds_factor(written) if unit == "s" else None)
+    if match is None or factor is None:
+        raise source.error(f"{place} is {text[:60]!r}; expected a number in {unit}")
+    return float(checked([match[1]], lambda _: place, source, above_zero=unit == "s")[0]) * factor
+
+
+def _machine(systems: list[Any]) -> dict[str, Any]:
+    """Return what is known of the machine, if there is one alone."""
+    if len(systems) != 1:
+        return {}
+    cpu, ram, system = (systems[0].find(part) for part in ("cpu", "ram", "os"))
+    size = AMOUNT.fullmatch(ram.get("size", "")) if ram is not None else None
+    found: dict[str, Any] = {"machine": systems[0].get("hostname"), "os": system.get("name") if system is not None else None}
+    if cpu is not None:
+        cores = cpu.get("cores", "")
+        found |= {"cpu": cpu.get("model"), "cores": int(cores) if cores.isascii() and cores.isdigit() and len(cores) < 9 else None}
+    if size is not None and size[2] in ("", "B") and size[1].isdigit() and len(size[1]) < 20:
+        found["memory_gb"] = int(size[1]) / 2**30
+    return found
