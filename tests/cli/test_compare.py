@@ -460,3 +460,13 @@ def test_stopped_runs(tmp_path):
     assert "4 | 2" not in result.stdout
     assert "faster (" not in result.stdout
     assert "2 runs of the candidate were stopped" in result.stderr
+
+
+def test_a_set_that_ends_on_one_side_is_written_as_such(tmp_path):
+    """Few, wild runs of the baseline leave a ratio that is at least so much: it decides, and no infinity is written."""
+    wild, steady = write(tmp_path / "wild.csv", {"a": [0.2, 1.0, 2.4]}), write(tmp_path / "steady.csv", {"a": [30.0, 31.0, 32.0]})
+    result = run("compare", wild, steady)
+    assert result.exit_code == 1
+    assert "at least 7.8" in result.stdout
+    assert "slower" in result.stdout
+    assert "inf" not in result.stdout
