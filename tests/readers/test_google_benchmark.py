@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import perfarray
 from readers.files_of_our_own import write
@@ -69,12 +70,22 @@ def test_what_failed_is_marked(tmp_path):
 
 def test_counters_stand_beside_and_rates_are_metrics(tmp_path):
     """A counter is no time, whatever it is called; items per second are better higher."""
-    found = read(tmp_path, row(items_per_second=5e8, **{"Time serial": 1.5, "FOM: GB/s": 2.0, "bad": float("nan")}))
+    counters = {"Time serial": 1.5, "Time_serial": 2.5, "FOM: GB/s": 2.0, "bad": float("nan")}
+    found = read(tmp_path, row(items_per_second=5e8, **counters))
     assert list(found) == ["time", "cpu_time", "items_per_second"]
     assert found["items_per_second"].attrs == {"units": "items/s", "better": "higher"}
-    assert found["Time serial"].item() == 1.5
-    assert found["FOM: GB_s"].item() == 2.0
+    assert (found["Time_serial"].item(), found["counter_Time_serial"].item()) == (1.5, 2.5)
+    assert found["FOM:_GB_s"].item() == 2.0
     assert np.isnan(found["bad"].item())
+
+
+def test_coordinates_are_stored_as_such(tmp_path):
+    """netCDF lists them with blanks between: their names have none."""
+    pytest.importorskip("h5netcdf")
+    found = read(tmp_path, row(**{"Time serial": 1.5}), **{"my key": "x"})
+    found.to_netcdf(tmp_path / "stored.nc", engine="h5netcdf")
+    with xr.open_dataset(tmp_path / "stored.nc", engine="h5netcdf") as stored:
+        xr.testing.assert_identical(stored.load(), found)
 
 
 def test_names_that_repeat_both_stay(tmp_path):

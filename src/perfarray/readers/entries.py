@@ -157,8 +157,7 @@ def table_of_entries(
     if not marks.keys() & {"failed", CENSORED} and not any(np.isfinite(metric.values).any() for metric in metrics.values()):
         raise source.error("holds no measurement")
     taken = {*OTHERWISE, *metrics}
-    ours = {name: name if name == LOOPS else variable_name(name, "counter_", taken) for name in beside}
-    taken |= set(ours.values())
+    ours = {name: name if name == LOOPS else _coordinate(name, "counter_", taken) for name in beside}
     return Table(
         labels={BENCHMARK: Column(codes=bench, labels=names)},
         levels={EXECUTION: execution, ITERATION: np.arange(len(bench)) - np.repeat(np.cumsum(lengths) - lengths, lengths)},
@@ -226,15 +225,24 @@ def _column(parts: Sequence[npt.NDArray[Any] | None], lengths: Integers, blank: 
     return column
 
 
-def _descriptors(names: Sequence[str], entries: Sequence[Entry], about: Mapping[str, Any], taken: Collection[str]) -> dict[str, Descriptor]:
+def _coordinate(name: str, prefix: str, taken: set[str]) -> str:
+    """Return a name of its own for a coordinate, and take it; without blanks, at which netCDF splits a list of coordinates."""
+    ours = variable_name("_".join(name.split()), prefix, taken)
+    while ours in taken:
+        ours += "_"
+    taken.add(ours)
+    return ours
+
+
+def _descriptors(names: Sequence[str], entries: Sequence[Entry], about: Mapping[str, Any], taken: set[str]) -> dict[str, Descriptor]:
     """Return settings and what else is known along `benchmark`, and what is known of the file."""
     stated = [{**entry.known, **entry.settings} for entry in entries]
     keys = dict.fromkeys(key for own in stated for key, value in own.items() if value is not None)
     found = {}
     for key in keys:
         values = {(name,): number_or_text(own.get(key)) for name, own in zip(names, stated, strict=True)}
-        found[variable_name(key, "setting_", taken)] = Descriptor(dims=(BENCHMARK,), values=values, keep=(BENCHMARK,))
+        found[_coordinate(key, "setting_", taken)] = Descriptor(dims=(BENCHMARK,), values=values, keep=(BENCHMARK,))
     for key, value in about.items():
         if value is not None:
-            found[variable_name(key, "about_", {*taken, *found})] = Descriptor(dims=(), values={(): number_or_text(value)})
+            found[_coordinate(key, "about_", taken)] = Descriptor(dims=(), values={(): number_or_text(value)})
     return found
