@@ -35,7 +35,7 @@ def decide(measured: Measured, request: Request, pairs: tuple[str, ...] = ()) ->
         outputs=_outputs(across, measured.units),
         coords={across: range(bare.sizes[across])},
     )
-    variables = found.drop_vars(across).assign({name: evidence[name].variable for name in measured.beside}).data_vars
+    variables = {name: found.variables[name] for name in found.data_vars} | {name: evidence.variables[name] for name in measured.beside}
     coords = {data_label(name, variables): coordinate.variable for name, coordinate in evidence.coords.items()}
     coords = {name: coordinate for name, coordinate in coords.items() if not {PART, REPLICATE} & set(coordinate.dims)}
     result = xr.Dataset(variables, coords, evidence.attrs)

@@ -115,12 +115,12 @@ MOVEMENT = "movement"
 @check(MOVEMENT)
 def movement_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Name `shared=` where the units of different benchmarks move together, in any suite of a result at an error rate of 5 % in all."""
-    pvalue, correlation = result["suite_correlation_pvalue"], result["suite_correlation"]
-    tested = int(pvalue.notnull().sum())
-    if not tested or float(pvalue.min()) * tested > 0.05:
+    pvalue, correlation = (result.variables[f"suite_correlation{part}"].values.ravel() for part in ("_pvalue", ""))
+    tested = int(np.sum(~np.isnan(pvalue)))
+    if not tested or np.nanmin(pvalue) * tested > 0.05:
         return ()
-    place = int(np.nanargmin(pvalue.values))
-    mean, least = float(correlation.values.ravel()[place]), float(pvalue.values.ravel()[place])
+    place = int(np.nanargmin(pvalue))
+    mean, least = float(correlation[place]), float(pvalue[place])
     unit = str(result.attrs["unit"])
     text = (
         f"benchmarks are taken for independent, and their {unit}s move together (mean correlation {mean:.2g}, p {least:.2g}): what is said "

@@ -64,7 +64,7 @@ def apply(
     chunked = any(is_chunked(array) for array in arrays)
     if chunked:
         _check_chunks(arrays, core)
-    if len(arrays) > 1:
+    if len(arrays) > 1 and any(len(array.coords) for array in arrays):
         arrays = xr.align(*arrays, join="exact", copy=False, exclude=used)
     compute = _lazily if chunked else _at_once
     order = list(dict.fromkeys(dim for array in arrays for dim in array.dims))
