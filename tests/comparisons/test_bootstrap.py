@@ -426,6 +426,52 @@ def test_a_changed_distribution_is_refused(suite):
     np.testing.assert_allclose(scaled.perf.bootstrap_interval()["lower"], 1000 * drawn.perf.bootstrap_interval()["lower"])
 
 
+def codes(result):
+    """Return the codes of a result's notes."""
+    return [note.code for note in result.perf.notes()]
+
+
+@pytest.mark.filterwarnings("ignore:the replicates have no coordinate")
+@pytest.mark.parametrize("dtype", [float, np.float32, int])
+def test_plain_replicates_have_percentile_limits(dtype):
+    """Of the replicates 1 to 99, the limits of 90 % are those of rank 100 * 0.05 and 100 * 0.95; what is not known is NaN."""
+    values = np.random.default_rng(1).permutation(np.arange(1, 100)).astype(dtype)
+    array = xr.DataArray(np.stack([values, 10 * values]), dims=("benchmark", "replicate"), coords={"benchmark": ["fft", "sort"]})
+    found = array.perf.bootstrap_interval(confidence_level=0.9)
+    np.testing.assert_allclose(found["lower"], [5, 50], rtol=1e-12)
+    np.testing.assert_allclose(found["upper"], [95, 950], rtol=1e-12)
+    assert found["estimate"].isnull().all()
+    assert found["n"].isnull().all()
+    assert codes(found) == ["no_observed"]
+    one = perfarray.bootstrap_interval(values, confidence_level=0.9)
+    assert (one["lower"].item(), one["upper"].item(), one["lower"].dims) == (5, 95, ())
+    xr.testing.assert_equal(array.T.chunk(benchmark=1).perf.bootstrap_interval(confidence_level=0.9), found)
+
+
+def test_plain_replicates_use_what_is_known():
+    """With `observed` there are an estimate and basic limits, with `n` of one unit none."""
+    array = xr.DataArray(np.arange(1.0, 100.0), dims="replicate", attrs={"units": "s"})
+    found = array.assign_coords(observed=40.0).perf.bootstrap_interval(method="basic", confidence_level=0.9)
+    assert (found["lower"].item(), found["estimate"].item(), found["upper"].item()) == (80 - 95, 40, 80 - 5)
+    assert found["lower"].attrs["units"] == "s"
+    assert codes(found) == []
+    with pytest.warns(perfarray.PerfarrayWarning):
+        assert array.assign_coords(n=1.0).perf.bootstrap_interval()["upper"].isnull()
+
+
+@pytest.mark.filterwarnings("ignore:the replicates have no coordinate")
+def test_a_ratio_of_distributions_has_limits(suite):
+    """Arithmetic drops `observed`, where the sides differ, and keeps `n`: limits of the ratio, which is not in seconds."""
+    drawn = suite.perf.bootstrap_distribution(rng=1)
+    ratio = drawn.sel(version="new") / drawn.sel(version="old")
+    found = ratio.perf.bootstrap_interval()
+    ordered = np.sort(ratio.transpose(..., "replicate").values)
+    assert ((ordered[:, 24] <= found["lower"]) & (found["lower"] <= ordered[:, 25])).all()  # rank 1001 * 0.025
+    assert ((ordered[:, 974] <= found["upper"]) & (found["upper"] <= ordered[:, 975])).all()
+    assert (found["n"] == 32).all()
+    assert "units" not in found["lower"].attrs
+
+
 def test_flat_says_what_its_unit_is(suite):
     """Flat draws count values, and the attrs say so."""
     found = suite.perf.mean_interval(method="studentized", resample="flat", rng=1)
@@ -482,7 +528,15 @@ def gives_nan(x, axis=-1):
             "method='studentized' needs the timings",
         ),
         (lambda t: t.perf.bootstrap_distribution(rng=1).perf.bootstrap_interval(rng=1), "rng= would draw again"),
-        (lambda t: t.perf.bootstrap_distribution(rng=1).drop_vars("n").perf.bootstrap_interval(), "lacks the coordinate 'n'"),
+        (
+            lambda t: t.perf.bootstrap_distribution(rng=1).drop_vars("observed").perf.bootstrap_interval(method="basic"),
+            "method='basic' mirrors the replicates at the statistic of the data, and the coordinate 'observed'",
+        ),
+        (lambda _: perfarray.bootstrap_interval(np.arange(99.0), method="bca"), "method='bca' needs the timings"),
+        (lambda _: perfarray.bootstrap_interval(np.arange(99.0), rng=1), "rng= would draw again"),
+        (lambda _: perfarray.bootstrap_interval(np.ones((9, 99))), "replicates of shape \\(9, 99\\)"),
+        (lambda _: perfarray.bootstrap_interval(np.array(["a", "b"])), "not numbers"),
+        (lambda t: t.isel(version=0).perf.score_distribution(rng=1).perf.bootstrap_interval(), "scores of single runs"),
         (lambda t: t.perf.mean_interval(resample="all"), "resample='all' was given with method='t', which draws nothing"),
         (lambda t: t.perf.ratio_interval("old", resample="all"), "resample='all' was given with method='fieller'"),
         (lambda t: t.perf.compare("old", resample="all"), "resample='all' was given with method='fieller'"),

@@ -4,6 +4,7 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK
@@ -22,6 +23,12 @@ from perfarray.timings.units import units_notes as units_notes
 from perfarray.timings.validation import check_choice, check_confidence_level
 
 REPLICATE = "replicate"
+OBSERVED = "observed"
+"""The coordinate of a distribution that holds the statistic of the data."""
+
+SUITE_SCORE = "suite_score"
+"""The coordinate by which a distribution of scores is known."""
+
 STATISTICS = ("mean", "median", "min")
 STORED = ("percentile", "basic")
 
@@ -183,7 +190,7 @@ def _attrs(data: Timings, plan: Resampling) -> dict[str, Hashable]:
 
 @over_metrics
 def bootstrap_interval(
-    times: Data,
+    times: Data | npt.NDArray[np.floating],
     *,
     confidence_level: float = 0.95,
     method: str = "percentile",
@@ -198,9 +205,11 @@ def bootstrap_interval(
 
     Parameters
     ----------
-    times : DataArray or Dataset
+    times : DataArray, Dataset or array of shape (replicates,)
         Timings, or what `bootstrap_distribution` returned: then nothing is drawn again, and the same replicates serve any confidence
-        level and the methods "percentile" and "basic".
+        level and the methods "percentile" and "basic". Replicates of your own, or a ratio or difference of distributions, are a DataArray
+        with a dim `replicate`, or a NumPy array of one axis: without the coordinate `observed` (the statistic of the data) they have
+        percentile limits and an `estimate` of NaN, without `n` (the units drawn) the latter is NaN.
     confidence_level : float
         Between 0 and 1.
     method : {"percentile", "basic", "bca", "studentized"}
@@ -219,8 +228,8 @@ def bootstrap_interval(
     Raises
     ------
     ValueError
-        "bca" or "studentized" with a distribution: they need the timings; "studentized" for another statistic than the mean; arguments
-        that draw, together with a distribution.
+        "bca" or "studentized" with a distribution: they need the timings; "basic" with replicates without `observed`; "studentized" for
+        another statistic than the mean; arguments that draw, together with a distribution.
 
     Notes
     -----
@@ -244,6 +253,8 @@ def bootstrap_interval(
     """
     check_choice(method, "method", BOOTSTRAP_METHODS)
     level = check_confidence_level(confidence_level)
+    if isinstance(times, np.ndarray):
+        times = _replicates(times)
     if isinstance(times, xr.Dataset) and len(times.data_vars) == 1 and REPLICATE in times.dims:
         times = next(iter(times.data_vars.values()))  # a distribution that came from a file
     if isinstance(times, xr.DataArray) and REPLICATE in times.dims:
@@ -293,23 +304,47 @@ def _stored_interval(distribution: xr.DataArray, level: float, method: str, give
             f"{', '.join(f'{name}=' for name in given)} would draw again, and a distribution of replicates was given; leave it out, or "
             "give the timings"
         )
-    missing = [name for name in ("observed", "n") if name not in distribution.coords]
-    if missing:
-        raise ValueError(f"the distribution lacks the coordinate {missing[0]!r}; give what bootstrap_distribution returned")
-    observed, n = (distribution[name].reset_coords(drop=True) for name in ("observed", "n"))
+    if distribution.dtype.kind not in "iuf":
+        raise ValueError(f"the replicates are {distribution.dtype} values, not numbers")
+    if SUITE_SCORE in distribution.coords:
+        raise ValueError(
+            "these replicates are scores of single runs (score_distribution), whose range says nothing of how sure a score is; "
+            "score_ratio_interval gives limits of a ratio of scores"
+        )
+    plain = OBSERVED not in distribution.coords
+    if plain and method != "percentile":
+        raise ValueError(
+            f"method={method!r} mirrors the replicates at the statistic of the data, and the coordinate {OBSERVED!r} that holds it is "
+            "missing; add it (assign_coords), or choose 'percentile'"
+        )
+    unknown = xr.full_like(distribution.isel({REPLICATE: 0}, drop=True).reset_coords(drop=True), np.nan, dtype=float)
+    observed, n = (distribution.coords.get(name, unknown).reset_coords(drop=True) for name in (OBSERVED, "n"))
     _check_observed(distribution, observed)
 
     def kernel(replicates: Floats, estimate: Floats, units: Floats) -> tuple[Floats, ...]:
         limits = limits_of(percentile_family(method, np.asarray(estimate), replicates), level)
-        return estimate, *(np.where(units > 1, limit, np.nan) for limit in limits), units
+        return estimate, *(np.where(units <= 1, np.nan, limit) for limit in limits), units
 
     attrs = {key: value for key, value in distribution.attrs.items() if key not in ("units", "long_name")} | _describe_limits(method, level)
     attrs["n_resamples"] = distribution.sizes[REPLICATE]  # arithmetic may have dropped it
+    made = plain and distribution.attrs.get("result") == "bootstrap_distribution"
+    units = "" if made else str(distribution.attrs.get("units", "1"))  # of a ratio or a difference, arithmetic keeps those of the first
     result = apply(
-        kernel, distribution.drop_vars(["observed", "n"]), observed, n, core=[[REPLICATE], [], []],
-        outputs=_outputs(str(distribution.attrs.get("units", "1"))), attrs=attrs,
+        kernel, distribution.drop_vars([OBSERVED, "n"], errors="ignore"), observed, n, core=[[REPLICATE], [], []],
+        outputs=_outputs(units), attrs=attrs,
     )  # fmt: skip
-    return noted(result, checks=("resampling",))
+    text = f"the replicates have no coordinate {OBSERVED!r}, the statistic of the data: percentile limits without an estimate"
+    return noted(result, Note("no_observed", text) if plain else None, checks=("resampling",))
+
+
+def _replicates(values: npt.NDArray[np.floating]) -> xr.DataArray:
+    """Return a NumPy array of replicates with their dim; which of several axes that is, only its owner knows."""
+    if values.ndim != 1:
+        raise ValueError(
+            f"replicates of shape {values.shape}: a NumPy array has one axis here; name the dims of more, xarray.DataArray(values, "
+            f"dims=(..., {REPLICATE!r}))"
+        )
+    return xr.DataArray(values, dims=REPLICATE)
 
 
 def _check_observed(distribution: xr.DataArray, observed: xr.DataArray) -> None:
