@@ -17,6 +17,11 @@ def examples(number):
     return 2 * number if MANY else max(5, number // 4)
 
 
+def experiments(number):
+    """Return how many experiments a simulation makes: a quarter while people wait; what it may be off by follows from their number."""
+    return number if MANY else number // 4
+
+
 @st.composite
 def timings(draw, compared=True, ragged=True, most=5):
     """Draw positive timings with one to three levels, perhaps ragged, perhaps over benchmarks and two versions."""

@@ -7,6 +7,7 @@ import xarray as xr
 from scipy import stats
 
 import perfarray
+from strategies import experiments
 
 pytest.importorskip("sklearn", reason="needs perfarray[regression] (since 2026-11)")
 
@@ -169,10 +170,11 @@ def test_the_level_that_a_descriptor_acts_on(keywords, level):
 
 @pytest.mark.slow
 def test_no_level_where_there_is_none():
-    """Of 50 sets of 24 machines on which cores have no effect, 5 % (within four standard errors) have a p-value below 0.05."""
-    sets = [nested(24, seed).perf.explain_variation(response="levels", model="gamma", predictors=["cores"], rng=1) for seed in range(50)]
+    """Of sets of 24 machines on which cores have no effect, 5 % (within four standard errors) have a p-value below 0.05."""
+    count = experiments(60)
+    sets = [nested(24, seed).perf.explain_variation(response="levels", model="gamma", predictors=["cores"], rng=1) for seed in range(count)]
     rate = np.mean([(one.to_dataset()["pvalue"][:, 1] < 0.05).values for one in sets])
-    assert rate == pytest.approx(0.05, abs=4 * np.sqrt(0.05 * 0.95 / 150))
+    assert rate == pytest.approx(0.05, abs=4 * np.sqrt(0.05 * 0.95 / (3 * count)))
 
 
 def test_does_the_spread_grow_with_the_mean():

@@ -22,7 +22,7 @@ from readers.files_of_our_own import (
     spec_rows,
     suite,
 )
-from strategies import examples
+from strategies import MANY, examples
 
 FILES = {
     "pyperf.json": json.dumps(
@@ -259,11 +259,11 @@ ODD = [None, True, False, 0, -1, 10**400, 1e308, float("nan"), float("inf"), "",
 @pytest.mark.parametrize("reading", [perfarray.read, perfarray.read_archive])
 @pytest.mark.parametrize("name", [name for name in FILES if name.endswith("json")])
 def test_any_value_may_be_another(tmp_path_factory, name, reading):
-    """Every value of the file, replaced by every odd one; `read` is told the format."""
+    """Every value of the file, replaced by every odd one (while people wait, by every fourth); `read` is told the format."""
     forced = next(known for known in formats() if name.startswith(known)) if reading is perfarray.read else None
     content = json.loads(FILES[name])
-    for place in places(content):
-        for odd in ODD:
+    for number, place in enumerate(places(content)):
+        for odd in ODD if MANY else ODD[number % 4 :: 4]:
             changed = json.dumps(replaced(content, place, odd)).encode() if place or odd is not ... else b""
             assert_read_or_named(tmp_path_factory, name, changed, reading, forced)
 

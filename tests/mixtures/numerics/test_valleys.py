@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from perfarray.mixtures.numerics.valleys import SupportTest, deepest_valley, supported_modes
+from strategies import experiments
 
 
 def by_definition(sample):
@@ -49,11 +50,11 @@ def test_depth_has_no_unit_and_no_side():
 @pytest.mark.parametrize("n", [8, 30])
 def test_one_mode_is_rejected_as_often_as_asked(n):
     """Of samples of one mode, normal or skewed, a share of a has p up to a, within three standard errors."""
-    rng = np.random.default_rng(n)
-    for runs in (rng.standard_normal((300, n, 1)), rng.lognormal(0, 0.5, (300, n, 1))):
-        found = supported_modes(runs, np.full(300, 2.0), np.arange(300), SupportTest(99, 0.05, (1, 2)))
+    rng, count = np.random.default_rng(n), experiments(400)
+    for runs in (rng.standard_normal((count, n, 1)), rng.lognormal(0, 0.5, (count, n, 1))):
+        found = supported_modes(runs, np.full(count, 2.0), np.arange(count), SupportTest(99, 0.05, (1, 2)))
         for level in (0.05, 0.2):
-            assert abs((found.pvalue <= level).mean() - level) < 3 * np.sqrt(level * (1 - level) / 300)
+            assert abs((found.pvalue <= level).mean() - level) < 3 * np.sqrt(level * (1 - level) / count)
             assert ((found.pvalue <= 0.05) == (found.n_supported == 2)).all()
 
 
