@@ -13,6 +13,7 @@ from perfarray.numerics.bootstrap_samples import draw_sample, flattened, sample_
 from perfarray.numerics.intervals import BOOTSTRAP_METHODS
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
+from perfarray.timings.best import BEST, named_end, slow_end_note
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note, noted
 from perfarray.timings.resampling import Resample, Resampling, check_resampling
@@ -29,7 +30,7 @@ OBSERVED = "observed"
 SUITE_SCORE = "suite_score"
 """The coordinate by which a distribution of scores is known."""
 
-STATISTICS = ("mean", "median", "min")
+STATISTICS = ("mean", "median", "min", BEST)
 STORED = ("percentile", "basic")
 
 FEWEST = 20
@@ -59,9 +60,10 @@ def bootstrap_distribution(
     ----------
     times : DataArray or Dataset
         Timings; ragged ones padded with NaN. Dims that are not levels broadcast, each cell with random numbers of its own.
-    statistic : {"mean", "median", "min"} or callable
-        The mean is that of `mean_interval`: lower levels averaged first. The others are of all values of a replicate; the median of
-        ragged data weights them so that units count alike. A function `f(x, axis=-1)` gets the values (not weighted) on the last axis.
+    statistic : {"mean", "median", "min", "best"} or callable
+        The mean is that of `mean_interval`: lower levels averaged first. The others are of all values of a replicate (`best` is the
+        minimum of times, the maximum of rates); the median of ragged data weights them so that units count alike. A function
+        `f(x, axis=-1)` gets the values (not weighted) on the last axis.
     levels, metric : str or sequence of str; str, optional
         The nest, outermost first (default: the repetition dims present); the variable of a Dataset (default: its `time`).
     resample : None, "all", "flat", str or tuple of str
@@ -117,6 +119,7 @@ def bootstrap_distribution(
     """
     _check_statistic(statistic)
     data = resolve(times, metric, levels)
+    of_values = named_end(statistic, data.better)
     common = shared_levels(data, shared) if shared is not None or resample != "flat" else ()
     joint = _leading(data.levels, common) if BENCHMARK in (*data.array.dims, *data.array.coords) else 0
     plan = check_resampling(data, resample, n_resamples, rng, joint=joint > 0 or paired is not None)
@@ -135,7 +138,7 @@ def bootstrap_distribution(
         groups, pairs = (np.broadcast_to(part, cells.shape) for part in (groups, pairs))
         there = [spread(mask, cells.shape, depth) for depth, mask in enumerate(present, 1)]
         pairs = None if paired is None else pairs
-        found = draw_sample(flat, cells, groups, plan.draws, statistic, joint=joint, present=there, pairs=pairs)
+        found = draw_sample(flat, cells, groups, plan.draws, of_values, joint=joint, present=there, pairs=pairs)
         return found.replicates, found.estimate, found.n
 
     named = outputs(data.units, (REPLICATE,), replicates="") | outputs(data.units, observed="") | outputs(n="")
@@ -144,7 +147,7 @@ def bootstrap_distribution(
     attrs |= ({"shared": " ".join(common)} if joint else {}) | ({"paired": paired} if paired else {})
     distribution = found["replicates"].assign_coords(observed=found["observed"], n=found["n"]).assign_attrs(attrs)
     distribution.name = str(data.array.name or "time")
-    return noted(distribution.transpose(..., REPLICATE), *data.notes, note)
+    return noted(distribution.transpose(..., REPLICATE), *data.notes, slow_end_note([statistic], data.better), note)
 
 
 def _matched_units(data: Timings, paired: str, compared: list[str]) -> tuple[xr.DataArray, Note | None]:
@@ -215,7 +218,7 @@ def bootstrap_interval(
     method : {"percentile", "basic", "bca", "studentized"}
         The paper's percentiles; the same mirrored at the estimate; bias corrected and accelerated; symmetric studentized, with the
         standard error over the outermost units in every replicate (mean only; the one to use with fewer than 30 units).
-    statistic : {"mean", "median", "min"} or callable, optional
+    statistic : {"mean", "median", "min", "best"} or callable, optional
         As for `bootstrap_distribution`; default "mean". Only with timings.
     levels, resample, n_resamples, rng, metric : optional
         As for `bootstrap_distribution`, 1000 replicates by default. Only with timings.
@@ -267,11 +270,12 @@ def bootstrap_interval(
             f"method='studentized' needs the standard error of the mean; statistic={_name(statistic)!r} has none: use 'bca' or 'percentile'"
         )
     data = resolve(times, metric, levels)
+    of_values = named_end(statistic, data.better)
     plan = check_resampling(data, resample, 1000 if n_resamples is None else n_resamples, rng)
 
     def kernel(values: Floats, cells: Any) -> tuple[Floats, ...]:
         flat = flattened(values, len(data.levels), plan.flat)
-        found, sample = sample_bootstrap(flat, cells, plan.draws, statistic, method)
+        found, sample = sample_bootstrap(flat, cells, plan.draws, of_values, method)
         limits = limits_of(found, level)
         return sample.estimate, *(np.where(sample.n >= least_units(method), limit, np.nan) for limit in limits), sample.n
 
@@ -279,7 +283,7 @@ def bootstrap_interval(
     result = apply(
         kernel, data.array, cell_keys([data.array], data.levels), core=[data.levels, ()], outputs=_outputs(data.units), attrs=attrs
     )
-    return noted(result, *data.notes, data.selected, checks=(UNITS, "surrounded", "resampling"))
+    return noted(result, *data.notes, slow_end_note([statistic], data.better), data.selected, checks=(UNITS, "surrounded", "resampling"))
 
 
 def _outputs(units: str) -> dict[str, Output]:

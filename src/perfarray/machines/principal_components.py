@@ -15,13 +15,13 @@ from perfarray.machines.numerics.principal_components import correlations, princ
 from perfarray.machines.sample_table import TooFew, sample_table, without_gaps
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply
+from perfarray.timings.best import SUMMARIES
 from perfarray.timings.notes import Note, noted
 from perfarray.timings.resolve import Data
 from perfarray.timings.results import Result
 from perfarray.timings.validation import check_choice, check_count, listed
 
 COMPONENT = "principal_component"
-STATISTICS = ("median", "mean", "min", "geometric")
 IMPUTATIONS = (None, "mean")
 
 
@@ -68,7 +68,7 @@ def principal_components(
         cells is analysed alone, with the samples and features it has.
     samples, features : str
         The dims whose labels are points and arrows of the biplot.
-    statistic : {"median", "mean", "min", "geometric"}
+    statistic : {"median", "mean", "min", "best", "geometric"}
         The summary of one cell's units; without repetitions there is nothing to summarise.
     scale : bool
         Whether every feature is divided by its standard deviation. By default those with larger numbers count for more.
@@ -119,7 +119,7 @@ def principal_components(
     >>> found["loading"].round(3).values.ravel().tolist(), found["score"].round(3).values.ravel().tolist()
     ([0.447, 0.894], [-2.236, 0.0, 2.236])
     """
-    check_choice(statistic, "statistic", STATISTICS)
+    check_choice(statistic, "statistic", SUMMARIES)
     check_choice(impute, "impute", IMPUTATIONS)
     check_choice(scale, "scale", (True, False))
     table, notes = sample_table(times, samples, features, statistic, unit, levels, metric)

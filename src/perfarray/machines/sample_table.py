@@ -13,6 +13,7 @@ from perfarray.numerics.levels import one_value_per_unit
 from perfarray.numerics.suite import run_statistic
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply
+from perfarray.timings.best import named_end, slow_end_note
 from perfarray.timings.notes import Note
 from perfarray.timings.resolve import Data, check_dim, check_names, check_positive_values, resolve
 from perfarray.timings.units import describe_unit, unit_place
@@ -41,14 +42,15 @@ def sample_table(
     place = unit_place(data, unit)
     if statistic == "geometric":
         data = check_positive_values(data, "statistic='geometric'", place)
-    depth = len(data.levels)
+    depth, of_runs = len(data.levels), named_end(statistic, data.better)
 
     def kernel(values: Floats) -> tuple[Floats, ...]:
-        return (run_statistic(one_value_per_unit(values, depth, place), statistic),)
+        return (run_statistic(one_value_per_unit(values, depth, place), of_runs),)
 
     table = apply(kernel, data.array, core=[data.levels], outputs={"value": Output((), data.units)})["value"].compute()
     attrs = describe_unit(data, place) | {"statistic": statistic, "units": data.units, "better": data.better}
-    return table.drop_attrs().assign_attrs(attrs), data.notes
+    slow = slow_end_note([statistic], data.better)
+    return table.drop_attrs().assign_attrs(attrs), (*data.notes, *([slow] if slow else []))
 
 
 def _check_dims(array: xr.DataArray, samples: str, features: str) -> None:

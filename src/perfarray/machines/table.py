@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import MACHINE, METRIC, UNKNOWN
+from perfarray.conventions import BETTER, LOWER, MACHINE, METRIC, UNKNOWN
 from perfarray.machines.descriptors import UNPARSED, Described, described
 from perfarray.machines.numerics.noise_ceiling import log_spread_noise, spread_of_redrawn
 from perfarray.machines.numerics.principal_components import complete_part
@@ -31,6 +31,7 @@ from perfarray.numerics.suite import MEANS, suite_mean
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.suites.distributions import relative_variation
 from perfarray.timings.across import check_across, name_suites, suites_hint, suites_of
+from perfarray.timings.best import named_end
 from perfarray.timings.notes import Note, collecting, noted
 from perfarray.timings.resolve import Data, check_names, resolve
 from perfarray.timings.streams import Rng
@@ -262,7 +263,7 @@ def _responses(rows: xr.DataArray, nest: tuple[str, ...], across: str, wanted: t
     numbers = {name: computed[name] for name in (*wanted, *(name for name, role in roles.items() if role == "noise"))}
     numbers |= dict(zip(COUNTS, (runs, np.full(len(runs), int(columns.sum()))), strict=True))
     if LOG_NOISE in roles:
-        numbers[LOG_NOISE] = _noise(suite.values, nest, runs, options["statistic"])
+        numbers[LOG_NOISE] = _noise(suite.values, nest, runs, named_end(options["statistic"], str(rows.attrs.get(BETTER, LOWER))))
     table = pd.DataFrame(numbers, index=np.flatnonzero(kept)).reindex(range(len(kept)))
     return _Computed(table.fillna(dict.fromkeys(COUNTS, 0)).astype(dict.fromkeys(COUNTS, int)), left_out, notes)
 

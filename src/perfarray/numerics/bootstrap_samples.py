@@ -66,7 +66,7 @@ def draw_sample(
         Keys of the cells, and of the groups whose shared units are drawn jointly.
     draws : Draws
         What is drawn.
-    statistic : {"mean", "median", "min"} or callable
+    statistic : {"mean", "median", "min", "max"} or callable
         Of one replicate.
     joint : int
         How many levels, from the outermost, are drawn jointly within a group.

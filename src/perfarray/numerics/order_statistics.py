@@ -7,6 +7,8 @@ from scipy import special
 
 from perfarray.numerics.types import Floats, Integers
 
+ORDER_STATISTICS = ("median", "min", "max")
+
 
 class OrderLaw(NamedTuple):
     """A statistic that is the mean of two ordered values: which, and with what probability."""
@@ -17,11 +19,14 @@ class OrderLaw(NamedTuple):
 
 
 def order_law(number: int, statistic: str) -> OrderLaw:
-    """Return the law of the median or the minimum of `number` draws with replacement from as many ordered values."""
+    """Return the law of the median, the minimum or the maximum of `number` draws with replacement from as many ordered values."""
     ranks = np.arange(number + 1)
     if statistic == "min":
         above = (1.0 - ranks / number) ** number
         return OrderLaw(ranks[:-1], ranks[:-1], above[:-1] - above[1:])
+    if statistic == "max":
+        below = (ranks / number) ** number
+        return OrderLaw(ranks[:-1], ranks[:-1], np.diff(below))
     half = (number + 1) // 2
     reached = special.bdtrc(half - 1, number, ranks / number)
     if number % 2:

@@ -1,4 +1,4 @@
-"""Statistics of a nest of values, of many replicates at once: mean, median, minimum, or a function of the user's."""
+"""Statistics of a nest of values, of many replicates at once: mean, median, an end, or a function of the user's."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ Statistic = str | Callable[..., object]
 
 
 def evaluate(values: Floats, statistic: Statistic) -> Floats:
-    """Return the statistic of cells (cells, n_L, ..., n_1): mean, median, min, or a function f(x, axis=-1) of all their values.
+    """Return the statistic of cells (cells, n_L, ..., n_1): mean, median, min, max, or a function f(x, axis=-1) of all their values.
 
     The mean and the median give every unit the same weight, whatever it holds (weights 1 / number of children, down the nest); with
     equal counts that is the plain median. A function sees the measured values alone, with equal weights.
@@ -22,10 +22,14 @@ def evaluate(values: Floats, statistic: Statistic) -> Floats:
     ragged = np.isnan(flat).any()
     if statistic == "min":
         return np.asarray(np.fmin.reduce(flat, axis=-1))
+    if statistic == "max":
+        return np.asarray(np.fmax.reduce(flat, axis=-1))
     if statistic == "median":
         return weighted_median(flat, _weights(values).reshape(flat.shape)) if ragged else np.asarray(np.median(flat, axis=-1))
     if not callable(statistic):
-        raise ValueError(f"statistic={statistic!r} is not known; choose one of 'mean', 'median', 'min', or give a function f(x, axis=-1)")
+        raise ValueError(
+            f"statistic={statistic!r} is not known; choose one of 'mean', 'median', 'min', 'max', or give a function f(x, axis=-1)"
+        )
     # Ragged replicates hold different numbers of values, and a function of one array takes them one by one.
     parts = [row[~np.isnan(row)][None] for row in flat] if ragged else [flat]
     return np.concatenate([_called(statistic, part) if part.size else np.full(len(part), np.nan) for part in parts])

@@ -11,7 +11,6 @@ from perfarray.numerics.levels import mean_of_measured, one_value_per_unit, summ
 from perfarray.numerics.types import Floats, Integers, Mask
 
 MEANS = ("geometric", "harmonic", "arithmetic")
-STATISTICS = ("mean", "median", "min", "geometric")
 
 
 class Sides(NamedTuple):
@@ -30,11 +29,13 @@ def suite_units(values: Floats, batch: tuple[int, ...], levels: int, unit: int) 
 
 
 def run_statistic(units: Floats, statistic: str) -> Floats:
-    """Return the mean, median, minimum or geometric mean of the measured values along the last axis."""
+    """Return the mean, median, min, max or geometric mean of the measured values along the last axis."""
     if statistic == "mean":
         return mean_of_measured(units)
     if statistic == "min":
         return np.asarray(np.fmin.reduce(units, axis=-1))
+    if statistic == "max":
+        return np.asarray(np.fmax.reduce(units, axis=-1))
     if statistic == "geometric":
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.exp(mean_of_measured(np.log(units)))

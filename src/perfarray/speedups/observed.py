@@ -1,6 +1,7 @@
 """Observed speedups, of one benchmark and of a whole suite: Touati, Worms and Briais (2010), section 3."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from perfarray.numerics.types import Floats
 from perfarray.speedups.numerics.tests import median, overall
 from perfarray.timings.across import check_across, each_suite
 from perfarray.timings.apply import apply, is_chunked, outputs
+from perfarray.timings.best import BEST, named_end, slow_end_note
 from perfarray.timings.censored import Bounds, bound_interval
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note, noted
@@ -20,7 +22,7 @@ from perfarray.timings.resolve import Data, cell_names, check_dim
 from perfarray.timings.units import unit_place
 from perfarray.timings.validation import check_choice, listed
 
-STATISTICS = ("mean", "median", "min")
+STATISTICS = ("mean", "median", "min", BEST)
 WEIGHT = "weight"
 """The coordinate along the benchmarks that holds a weight of their own."""
 
@@ -44,8 +46,8 @@ def speedup(
         Timings; dims that are not levels broadcast.
     baseline, dim : label, DataArray or Dataset; str, optional
         A label of `dim` (default: the one dim that holds it), or other timings, matched by label, but for repetitions.
-    statistic : {"mean", "median", "min"}
-        What is taken of one benchmark's values.
+    statistic : {"mean", "median", "min", "best"}
+        What is taken of one benchmark's values; `best` is the minimum of times and the maximum of rates.
     levels, metric : str or sequence of str, optional
         The nest, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its `time`).
     unit : str, optional
@@ -89,7 +91,7 @@ def speedup(
     if pair.bounded:
         bounds = _open(result, pair, statistic, unit)
         observed = bound_interval(observed, bounds).assign(bound=bounds.words)
-    return noted(observed, *pair.notes, pair.stopped_note(BOUND), checks=("one_side",))
+    return noted(observed, *pair.notes, slow_end_note([statistic], pair.candidate.better), pair.stopped_note(BOUND), checks=("one_side",))
 
 
 BOUND = "a speedup that hangs on what they would have taken is a bound (a slower candidate: at most), or NaN where it is none"
@@ -109,7 +111,7 @@ def _open(cells: xr.Dataset, pair: Pair, statistic: str, unit: str | None) -> Bo
 def _summaries(pair: Pair, statistic: str, unit: str | None) -> xr.Dataset:
     """Return one number per side and cell, and the number of values on the smaller side."""
     nest, place = pair.candidate.levels, unit_place(pair.candidate, unit)
-    summary = {"mean": mean_of_measured, "median": median, "min": _smallest}[statistic]
+    summary = SUMMARY_OF[named_end(statistic, pair.candidate.better)]
 
     def kernel(new: Floats, old: Floats) -> tuple[Floats, ...]:
         sides = [one_value_per_unit(side, len(nest), place) for side in (old, new)]
@@ -126,10 +128,13 @@ def _summaries(pair: Pair, statistic: str, unit: str | None) -> xr.Dataset:
     )
 
 
-def _smallest(values: Floats) -> Floats:
-    """Return the smallest measured value of the last axis, NaN where there is none."""
-    least = np.where(np.isnan(values), np.inf, values).min(axis=-1, initial=np.inf)
-    return np.where(np.isnan(values).all(axis=-1), np.nan, least)
+SUMMARY_OF: Mapping[str, Callable[[Floats], Floats]] = {
+    "mean": mean_of_measured,
+    "median": median,
+    "min": partial(np.fmin.reduce, axis=-1, initial=np.nan),
+    "max": partial(np.fmax.reduce, axis=-1, initial=np.nan),
+}
+"""What is taken of the measured values along the last axis, NaN where there are none."""
 
 
 @each_suite
@@ -156,7 +161,7 @@ def overall_speedup(
         Times of several benchmarks; dims that are not levels broadcast.
     baseline, dim, levels, unit, metric
         As for `speedup`.
-    statistic : {"mean", "median", "min"}
+    statistic : {"mean", "median", "min", "best"}
         The time of a benchmark.
     weights : {"equal", "fraction", "custom"}, array or mapping
         The same for all; the benchmark's share of the baseline's total time (equation 1); the coordinate `weight` of the data; or numbers

@@ -13,6 +13,7 @@ from perfarray.suites.numerics.relative_variation import FEW, drawn_spread, exac
 from perfarray.suites.runs import Request, over_cells, resolve_runs
 from perfarray.timings.across import each_suite
 from perfarray.timings.apply import Output, is_chunked, outputs
+from perfarray.timings.best import SUMMARIES, named_end
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.resolve import Data, check_positive_values
@@ -20,7 +21,6 @@ from perfarray.timings.streams import Rng
 from perfarray.timings.units import single_unit_note
 from perfarray.timings.validation import check_choice
 
-STATISTICS = ("median", "mean", "min", "geometric")
 METHODS = ("monte_carlo", "exact")
 REPLICATE = "replicate"
 QUARTILES = ("q1", "median", "q3")
@@ -236,8 +236,8 @@ def relative_variation(
         the former has no closed form are drawn with "exact", too, and a note says so.
     n_resamples : int
         Redrawn experiments.
-    statistic : {"median", "mean", "min", "geometric"}
-        The summary of one benchmark's runs.
+    statistic : {"median", "mean", "min", "best", "geometric"}
+        The summary of one benchmark's runs; `best` is the minimum of times and the maximum of rates.
     unit : str, optional
         The level whose repetitions are redrawn, those of levels above it pooled; default: the outermost.
     by : str, optional
@@ -263,8 +263,8 @@ def relative_variation(
     and 7/27; the weights of n runs follow from the binomial distribution, and with the moments
     :math:`E[G^k] = \prod_b \sum_j p_j x_{(j)}^{k/B}` the standard deviation of a geometric mean needs no random numbers.
 
-    "exact" covers geometric and arithmetic means: of medians and minima of any number of single-run units, of means on the mean's own
-    scale, and of any statistic of up to 8 units; up to 8 shared units for any mean.
+    "exact" covers geometric and arithmetic means: of medians, minima and maxima of any number of single-run units, of means on the mean's
+    own scale, and of any statistic of up to 8 units; up to 8 shared units for any mean.
 
     The bootstrap variance of a median of three runs is 1.2 times the true one. Ties by rounding can make it zero.
 
@@ -284,7 +284,7 @@ def relative_variation(
     """
     del by  # the wrapper reads it
     check_choice(method, "method", METHODS)
-    check_choice(statistic, "statistic", STATISTICS)
+    check_choice(statistic, "statistic", SUMMARIES)
     request = Request(
         metric=metric, levels=levels, across=across, mean=mean, value=value, unit=unit, shared=shared, n_resamples=n_resamples, rng=rng
     )
@@ -293,16 +293,17 @@ def relative_variation(
         positive = check_positive_values(runs.system.data, "statistic='geometric'", runs.place)
         runs = runs._replace(system=runs.system._replace(data=positive))
     data, drawing = runs.system.data, runs.drawing
+    of_runs = named_end(statistic, data.better)
 
     def kernel(suite: Suite, cells: Integers) -> tuple[np.ndarray, ...]:
         n = units_of(suite)
-        known = exact_spread(suite, statistic, mean) if method == "exact" else None
+        known = exact_spread(suite, of_runs, mean) if method == "exact" else None
         random = (n > 1) & (np.isnan(known.standard_deviation) if known is not None else True)
         if known is None or random.all():
-            known = drawn_spread(suite, cells, statistic, drawing)
+            known = drawn_spread(suite, cells, of_runs, drawing)
         elif random.any():
             some = Suite(suite.runs[random], None if suite.shares is None else suite.shares[random])
-            known.standard_deviation[random] = drawn_spread(some, cells[random], statistic, drawing).standard_deviation
+            known.standard_deviation[random] = drawn_spread(some, cells[random], of_runs, drawing).standard_deviation
         deviation = np.where(n > 1, known.standard_deviation, np.nan)
         return known.performance, deviation, deviation / known.performance, n, random
 

@@ -11,6 +11,7 @@ from perfarray.numerics.suite import Sides, common_movement, suite_units
 from perfarray.numerics.types import Floats
 from perfarray.timings.across import MOVEMENT, UNMATCHED, check_across, name_suites, suites_hint
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
+from perfarray.timings.best import slow_end_note
 from perfarray.timings.censored import ONLY_WORSE, Bounds, bound_interval
 from perfarray.timings.notes import Note, check, count_note, noted
 from perfarray.timings.pairs import Pair, resolve_pair
@@ -58,6 +59,11 @@ class TwoSystems(NamedTuple):
     paired: str | None
 
     @property
+    def better(self) -> str:
+        """`lower` for times, `higher` for throughput and scores."""
+        return self.pair.candidate.better
+
+    @property
     def shared(self) -> bool:
         """Whether a unit is the same for every benchmark."""
         return set(self.pair.candidate.levels[: self.place + 1]) <= set(self.pair.shared)
@@ -93,7 +99,8 @@ def describe_one(
     result = result.assign_attrs(attrs | _unmatched(system.unmatched))
     notes = (*notes, system.data.stopped_note("a score of theirs is a bound, and its spread NaN"))
     suites = name_suites(result, system.data.array, system.kept, system.across, by=True)
-    return noted(result, *system.data.notes, *notes, suites, _left_out(system), checks=checks)
+    slow = slow_end_note([attrs.get("statistic")], system.data.better)
+    return noted(result, *system.data.notes, slow, *notes, suites, _left_out(system), checks=checks)
 
 
 SPREADS = ("range", "interquartile_range", "standard_deviation", "relative_variation")
@@ -221,7 +228,8 @@ def describe_two(
         text = f"{left_out} shared units ({unit}) lack some benchmarks and are left out"
         incomplete = Note("incomplete_units", text, {"units": left_out})
     missing = _missing(lacking, matched.sizes[across], across)
-    said = (*pair.notes, pair.candidate.selected, pair.stopped_note(ONLY_WORSE))
+    slow = slow_end_note([attrs.get("statistic")], systems.better)
+    said = (*pair.notes, slow, pair.candidate.selected, pair.stopped_note(ONLY_WORSE))
     return noted(result, *said, suites, missing, incomplete, *notes, checks=checks)
 
 

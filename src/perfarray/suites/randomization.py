@@ -8,7 +8,7 @@ import xarray as xr
 
 from perfarray.conventions import BENCHMARK
 from perfarray.numerics.bootstrap import Draws
-from perfarray.numerics.suite import MEANS, STATISTICS, match_sides, smallest_number
+from perfarray.numerics.suite import MEANS, match_sides, smallest_number
 from perfarray.numerics.types import Floats
 from perfarray.suites.matching import (
     Request,
@@ -26,6 +26,7 @@ from perfarray.suites.numerics.randomization import Exchange, randomization
 from perfarray.suites.scores import ALTERNATIVES
 from perfarray.timings.across import each_suite
 from perfarray.timings.apply import outputs
+from perfarray.timings.best import SUMMARIES, named_end
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.resolve import Data
 from perfarray.timings.streams import Rng, describe_key, key_of
@@ -69,7 +70,7 @@ def randomization_test(
     ----------
     times, baseline, dim, mean, across, unit, levels, metric
         As for `score_ratio_interval`; repetitions of `unit` are exchanged.
-    statistic : {"geometric", "mean", "median", "min"}
+    statistic : {"geometric", "mean", "median", "min", "best"}
         Of the runs of one benchmark: one value per unit.
     alternative : {"two-sided", "less", "greater"}
         "less": the candidate's score is smaller; two-sided p is twice the smaller one-sided p, at most 1.
@@ -124,13 +125,13 @@ def randomization_test(
     """
     del by  # the wrapper reads it
     check_choice(mean, "mean", MEANS)
-    check_choice(statistic, "statistic", STATISTICS)
+    check_choice(statistic, "statistic", SUMMARIES)
     check_choice(alternative, "alternative", ALTERNATIVES)
     check_choice(method, "method", METHODS)
     draws = Draws((True,), check_count(n_resamples, "n_resamples"), key_of(rng)) if method == "monte_carlo" else None
     request = Request(dim=dim, metric=metric, levels=levels, across=across, unit=unit, shared=shared, paired=paired, censored=censored)
     systems = resolve_systems(times, baseline, request)
-    how = Exchange(mean, statistic, systems.shared, paired is not None)
+    how = Exchange(mean, named_end(statistic, systems.better), systems.shared, paired is not None)
 
     def kernel(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:
         sides = match_sides(new, old, shared=how.shared, paired=how.paired)

@@ -8,7 +8,7 @@ import xarray as xr
 
 from perfarray.conventions import BENCHMARK
 from perfarray.numerics.bootstrap import Draws
-from perfarray.numerics.suite import MEANS, STATISTICS, Sides, match_sides, smallest_number, smallest_numbers
+from perfarray.numerics.suite import MEANS, Sides, match_sides, smallest_number, smallest_numbers
 from perfarray.numerics.types import Floats
 from perfarray.suites.matching import Request, TwoSystems, count_empty, describe_two, over_suites, resolve_systems
 from perfarray.suites.numerics import required_runs as numerics
@@ -16,6 +16,7 @@ from perfarray.suites.numerics.ratios import Score
 from perfarray.suites.scores import METHODS, check_standard_error
 from perfarray.timings.across import each_suite
 from perfarray.timings.apply import Output, is_chunked, outputs
+from perfarray.timings.best import SUMMARIES, named_end
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.resolve import Data
@@ -100,7 +101,7 @@ def required_runs(
     (4, [False, True])
     """
     del by  # the wrapper reads it
-    for value, name, choices in ((mean, "mean", MEANS), (statistic, "statistic", STATISTICS), (method, "method", METHODS)):
+    for value, name, choices in ((mean, "mean", MEANS), (statistic, "statistic", SUMMARIES), (method, "method", METHODS)):
         check_choice(value, name, choices)
     check_standard_error(method, statistic)
     level, first, wanted = check_confidence_level(confidence_level), check_count(start, "start", 2), check_number(width, "width")
@@ -109,7 +110,7 @@ def required_runs(
     draws = None if method == "t" else Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng))
     request = Request(dim=dim, metric=metric, levels=levels, across=across, unit=unit, shared=shared)
     systems = resolve_systems(times, baseline, request)
-    score = Score(mean, statistic, systems.shared, False, False, level, "two-sided")
+    score = Score(mean, named_end(statistic, systems.better), systems.shared, False, False, level, "two-sided")
     most = _most(systems, first)
 
     def kernel(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:

@@ -9,7 +9,7 @@ import xarray as xr
 
 from perfarray.conventions import BENCHMARK
 from perfarray.numerics.bootstrap import Draws
-from perfarray.numerics.suite import MEANS, STATISTICS, match_sides, run_statistic, suite_mean, suite_units
+from perfarray.numerics.suite import MEANS, match_sides, run_statistic, suite_mean, suite_units
 from perfarray.numerics.types import Floats, Mask
 from perfarray.suites.matching import (
     Kernel,
@@ -33,6 +33,7 @@ from perfarray.suites.matching import (
 from perfarray.suites.numerics.ratios import Score, ScoreRatio, bootstrap_interval, draw_scores, t_interval, two_sided_level
 from perfarray.timings.across import each_suite
 from perfarray.timings.apply import Output, apply, outputs
+from perfarray.timings.best import BEST, SUMMARIES, named_end
 from perfarray.timings.censored import Bounds, bound_interval
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note
@@ -75,8 +76,8 @@ def suite_score(
         A coordinate along `across`, such as `suite`: a result for each of its values, along a dim of that name. Default: one for all.
     mean : {"geometric", "harmonic", "arithmetic"}
         Over the benchmarks.
-    statistic : {"mean", "median", "min", "geometric"}
-        Of the runs of one benchmark: one value per unit.
+    statistic : {"mean", "median", "min", "best", "geometric"}
+        Of the runs of one benchmark, one value per unit; `best` is the minimum of times and the maximum of rates.
     unit : str, optional
         The level whose repetitions are the runs, lower levels averaged first; default: the outermost.
     levels, metric : str or sequence of str, optional
@@ -111,16 +112,16 @@ def suite_score(
     """
     del by  # the wrapper reads it
     check_choice(mean, "mean", MEANS)
-    check_choice(statistic, "statistic", STATISTICS)
+    check_choice(statistic, "statistic", SUMMARIES)
     positive = f"a {mean} mean" if mean != "arithmetic" else "a geometric mean" if statistic == "geometric" else ""
     data = resolve(times, metric, levels, positive=positive, positive_at=unit or 0, censored="bound")
     place = unit_place(data, unit)
-    system, depth = match_cells(data, across), len(data.levels)
+    system, depth, of_runs = match_cells(data, across), len(data.levels), named_end(statistic, data.better)
 
     def kernel(values: Floats, kept: Mask) -> tuple[Floats]:
         own = values.compress(kept.reshape(-1), axis=-depth - 1)
         units = suite_units(own, own.shape[: -depth - 1], depth, place)
-        return (suite_mean(run_statistic(units, statistic).reshape(own.shape[:-depth]), mean),)
+        return (suite_mean(run_statistic(units, of_runs).reshape(own.shape[:-depth]), mean),)
 
     named = outputs(data.units, estimate=f"{mean} mean over {across}")
     found = apply(kernel, along(data, across), system.kept, core=[[across, *data.levels], [across]], outputs=named)
@@ -168,7 +169,7 @@ def score_ratio_interval(
     baseline, dim : label, DataArray or Dataset; str, optional
         A label of `dim` (default: the one dim that holds it), or other timings, matched by label, but for repetitions.
     mean, statistic, across, unit, levels, metric : as for `suite_score`
-        What a score is; repetitions of `unit` are independent. Medians and minima have bootstrap limits only.
+        What a score is; repetitions of `unit` are independent. Medians, minima and `best` have bootstrap limits only.
     confidence_level : float
         Between 0 and 1.
     alternative : {"two-sided", "less", "greater"}
@@ -206,8 +207,8 @@ def score_ratio_interval(
     Raises
     ------
     ValueError
-        Unknown dims, levels, labels or choices; units that differ; values that are zero or negative; `method="t"` with a median or
-        minimum of fixed benchmarks.
+        Unknown dims, levels, labels or choices; units that differ; values that are zero or negative; `method="t"` with a median,
+        a minimum or `best` of fixed benchmarks.
 
     Notes
     -----
@@ -237,7 +238,7 @@ def score_ratio_interval(
     """
     del by  # the wrapper reads it
     check_choice(mean, "mean", MEANS)
-    check_choice(statistic, "statistic", STATISTICS)
+    check_choice(statistic, "statistic", SUMMARIES)
     check_choice(alternative, "alternative", ALTERNATIVES)
     check_choice(method, "method", METHODS)
     level = check_confidence_level(confidence_level)
@@ -247,7 +248,7 @@ def score_ratio_interval(
     request = Request(dim=dim, metric=metric, levels=levels, across=across, unit=unit, shared=shared, paired=paired, censored=censored)
     systems = resolve_systems(times, baseline, request)
     joint = systems.shared or paired is not None  # averaged over the benchmarks inside each unit, pairs may move together or not
-    score = Score(mean, statistic, joint, paired is not None, bool(random_benchmarks), level, alternative)
+    score = Score(mean, named_end(statistic, systems.better), joint, paired is not None, bool(random_benchmarks), level, alternative)
     found = over_suites(
         _ratio_kernel(score, draws, method, sensitivity), systems, _ratio_outputs(across, sensitivity), drawn=draws is not None
     )
@@ -297,7 +298,7 @@ def _unit(result: xr.Dataset) -> str:
 
 def check_standard_error(method: str, statistic: str) -> None:
     """Raise where a t interval is wanted of a statistic that has no standard error."""
-    if method == "t" and statistic in ("median", "min"):
+    if method == "t" and statistic in ("median", "min", BEST):
         raise ValueError(f"method='t' has no standard error of a {statistic}; use statistic='mean' or 'geometric', or method='percentile'")
 
 

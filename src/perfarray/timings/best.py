@@ -1,25 +1,31 @@
 """The undisturbed end of a sample: the smallest of times, the largest of rates."""
 
 from collections.abc import Iterable
+from typing import TypeVar
 
 from perfarray.conventions import HIGHER
 from perfarray.timings.notes import Note
 
+Statistic = TypeVar("Statistic")
+
 BEST = "best"
 """The statistic that takes the run disturbed least, whichever direction is good."""
+
+SUMMARIES = ("mean", "median", "min", BEST, "geometric")
+"""Statistics of one benchmark's runs."""
 
 SLOW_END = ("min", "quartile")
 """Statistics of the lower end: of rates, the runs disturbed most."""
 
 
-def named_end(statistic: str, better: str) -> str:
+def named_end(statistic: Statistic, better: str) -> Statistic | str:
     """Return `best` as `min` or `max`; any other statistic as it is."""
     if statistic != BEST:
         return statistic
     return "max" if better == HIGHER else "min"
 
 
-def slow_end_note(statistics: Iterable[str], better: str) -> Note | None:
+def slow_end_note(statistics: Iterable[object], better: str) -> Note | None:
     """Return the note that the lower end of rates holds their slowest runs, where it was asked for."""
     asked = [name for name in statistics if name in SLOW_END]
     if better != HIGHER or not asked:

@@ -122,6 +122,7 @@ def test_spread_of_redrawn_medians():
     assert spread_of_redrawn(values, "median") == pytest.approx(every.var())
     assert spread_of_redrawn(np.array([9.0, np.nan, 10.0, 11.0]), "median") == pytest.approx(14 / 27)
     assert np.isnan(spread_of_redrawn(np.array([9.0, np.nan]), "median"))
+    assert spread_of_redrawn(-values, "max") == pytest.approx(spread_of_redrawn(values, "min"))
 
 
 @pytest.mark.parametrize("runs", [2, 3, 9])

@@ -8,7 +8,7 @@ import pytest
 from perfarray.suites.numerics.distributions import Drawing, arrange
 from perfarray.suites.numerics.relative_variation import drawn_spread, exact_spread, order_law, redraws
 
-FUNCTIONS = {"median": np.median, "min": np.min, "mean": np.mean, "geometric": lambda x: np.exp(np.mean(np.log(x)))}
+FUNCTIONS = {"median": np.median, "min": np.min, "max": np.max, "mean": np.mean, "geometric": lambda x: np.exp(np.mean(np.log(x)))}
 MEANS = {"geometric": lambda x: np.exp(np.mean(np.log(x))), "arithmetic": np.mean, "harmonic": lambda x: 1 / np.mean(1 / x)}
 
 
@@ -27,7 +27,7 @@ def test_median_of_three_has_the_papers_weights():
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 4, 5])
-@pytest.mark.parametrize("statistic", ["median", "min"])
+@pytest.mark.parametrize("statistic", ["median", "min", "max"])
 def test_order_law_is_that_of_all_redraws(number, statistic):
     """Probabilities add to one, and give the distribution that n^n redraws give."""
     values = np.sort(np.random.default_rng(number).normal(size=number))

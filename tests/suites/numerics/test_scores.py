@@ -9,10 +9,11 @@ from scipy import stats
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.bootstrap_limits import acceleration_of
 from perfarray.numerics.ratio_tests import evidence_of_units
-from perfarray.numerics.suite import MEANS, STATISTICS, match_sides, run_statistic, suite_mean, suite_weights
+from perfarray.numerics.suite import MEANS, match_sides, run_statistic, suite_mean, suite_weights
 from perfarray.numerics.verdicts import Evidence, Rules, Suite
 from perfarray.suites.numerics.ratios import Score, _left_out, bootstrap_interval, draw_scores, t_interval
 
+STATISTICS = ("mean", "median", "min", "max", "geometric")
 PLAIN = Score("geometric", "mean", False, False, False, 0.95, "two-sided")
 
 
@@ -34,7 +35,7 @@ def test_means_are_those_of_scipy():
     values = np.random.default_rng(0).uniform(1, 9, (4, 7))
     for mean, function in zip(MEANS, (stats.gmean, stats.hmean, np.mean), strict=True):
         np.testing.assert_allclose(suite_mean(values, mean), function(values, axis=-1), rtol=1e-13)
-    for statistic, function in zip(STATISTICS, (np.mean, np.median, np.min, stats.gmean), strict=True):
+    for statistic, function in zip(STATISTICS, (np.mean, np.median, np.min, np.max, stats.gmean), strict=True):
         np.testing.assert_allclose(run_statistic(values, statistic), function(values, axis=-1), rtol=1e-13)
         ragged = np.concatenate([np.full((4, 1), np.nan), values, np.full((4, 2), np.nan)], axis=1)
         np.testing.assert_allclose(run_statistic(ragged, statistic), function(values, axis=-1), rtol=1e-13)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perfarray.numerics.order_statistics import order_law
+from perfarray.numerics.order_statistics import ORDER_STATISTICS, order_law
 from perfarray.numerics.types import Floats
 
 DRAWS = 4000
@@ -32,14 +32,14 @@ class NoiseTable(NamedTuple):
 def spread_of_redrawn(units: Floats, statistic: str) -> Floats:
     """Return the variance of a statistic of redrawn units along the last axis; NaN is not measured, one unit has none.
 
-    Exact for median and minimum (order statistics of draws with replacement), the variance of the mean for other statistics.
+    Exact for median, minimum and maximum (order statistics of draws with replacement), the variance of the mean for other statistics.
 
     Parameters
     ----------
     units : array, shape (..., n)
         One value per independent unit.
     statistic : str
-        `median`, `min`, or anything else for the mean.
+        `median`, `min`, `max`, or anything else for the mean.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def spread_of_redrawn(units: Floats, statistic: str) -> Floats:
     for n in np.unique(number[number > 1]).tolist():
         chosen = number == n
         values = rows[chosen, :n]
-        if statistic not in ("median", "min"):
+        if statistic not in ORDER_STATISTICS:
             found[chosen] = values.var(axis=-1) / n
             continue
         law = order_law(n, statistic)

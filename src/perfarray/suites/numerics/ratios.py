@@ -263,7 +263,9 @@ def _statistic(drawn: Floats, score: Score) -> Floats:
     """Return the statistic of redrawn units (..., units, R), none missing; logs are averaged."""
     if score.statistic == "median":
         return np.asarray(np.median(drawn, axis=-2))
-    return np.asarray(drawn.min(axis=-2) if score.statistic == "min" else drawn.mean(axis=-2))
+    if score.statistic in ("min", "max"):
+        return np.asarray(drawn.min(axis=-2) if score.statistic == "min" else drawn.max(axis=-2))
+    return np.asarray(drawn.mean(axis=-2))
 
 
 def bootstrap_interval(drawn: Drawn, matched: Mask, score: Score, draws: Draws, method: str) -> ScoreRatio:

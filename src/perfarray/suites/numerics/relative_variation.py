@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perfarray.numerics.order_statistics import order_law
+from perfarray.numerics.order_statistics import ORDER_STATISTICS, order_law
 from perfarray.numerics.random import UNITS, Streams
 from perfarray.numerics.statistics import evaluate
 from perfarray.numerics.types import Floats, Integers
@@ -23,8 +23,6 @@ FEW = 8
 BLOCK = 1 << 20
 """Values looked at together: what bounds the memory. It changes no number."""
 
-ORDER_STATISTICS = ("median", "min")
-
 
 class Spread(NamedTuple):
     """The score of the data, and the standard deviation of the score of redrawn experiments; NaN where it is not known."""
@@ -34,7 +32,7 @@ class Spread(NamedTuple):
 
 
 def statistic_of(runs: Floats, statistic: str) -> Floats:
-    """Return a statistic of rows (rows, units, runs in a unit): median, mean, min or geometric, each unit with equal weight."""
+    """Return a statistic of rows (rows, units, runs in a unit): median, mean, min, max or geometric, each unit with equal weight."""
     if statistic == "geometric":
         return np.exp(evaluate(np.log(runs), "mean"))
     return evaluate(runs, statistic)
