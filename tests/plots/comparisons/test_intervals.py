@@ -273,3 +273,13 @@ def test_long_titles_are_broken_into_lines_that_fit():
     assert title.get_text().replace("\n", " ") == f"{names[1]} compared with {names[0]}"
     assert title.get_window_extent().x1 <= ax.figure.bbox.x1
     assert title.get_window_extent().y1 <= ax.figure.bbox.y1
+
+
+@pytest.mark.filterwarnings("ignore:the replicates have no coordinate")
+def test_limits_without_an_estimate_are_drawn():
+    """Replicates without the observed statistic have limits: a bar, and nothing says that they were not measured."""
+    replicates = xr.DataArray([np.arange(1.0, 100.0)] * 2, dims=("benchmark", "replicate"), coords={"benchmark": ["fft", "sort"]})
+    ax = replicates.perf.bootstrap_interval(confidence_level=0.9).perf.plot()
+    ends = [segment[:, 0].tolist() for lines in ax.collections for segment in lines.get_segments()]
+    np.testing.assert_allclose(ends, [[5, 95]] * 2)
+    assert "not measured on both sides" not in [text.get_text() for text in ax.texts]

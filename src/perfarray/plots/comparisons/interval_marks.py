@@ -34,6 +34,11 @@ class Interval(NamedTuple):
     verdict: str
     suite: bool
 
+    @property
+    def unmeasured(self) -> bool:
+        """Whether there is neither an estimate nor a limit; limits of plain replicates have no estimate."""
+        return bool(np.isnan([self.estimate, self.lower, self.upper]).all())
+
     def segments(self) -> list[tuple[float, float]]:
         """Return the stretches the set consists of."""
         if np.isnan([self.lower, self.upper]).any():
@@ -67,11 +72,11 @@ def draw_intervals(ax: Axes, intervals: Sequence[Interval], view: tuple[float, f
     ax.set_xlim(view)
     _set_ticks(ax, view, log)
     for verdict, (colour, marker) in VERDICTS.items():
-        rows = [interval for interval in intervals if interval.verdict == verdict and np.isfinite(interval.estimate)]
+        rows = [interval for interval in intervals if interval.verdict == verdict and not interval.unmeasured]
         if rows:
             _draw_bars(ax, rows, view, colour)
             _draw_points(ax, rows, verdict, colour, marker)
-    note_unmeasured(ax, [interval.y for interval in intervals if np.isnan(interval.estimate)], "not measured on both sides")
+    note_unmeasured(ax, [interval.y for interval in intervals if interval.unmeasured], "not measured on both sides")
 
 
 def _draw_bars(ax: Axes, rows: list[Interval], view: tuple[float, float], colour: str) -> None:
