@@ -144,6 +144,16 @@ def test_pairwise_is_compare_against_every_label(suite):
         suite.sel(version=["v1"]).perf.pairwise(dim="version")
 
 
+def test_pairwise_needs_the_dim_of_its_result(suite):
+    """An array with a dim `baseline` is refused with the remedy, whichever dim is compared; renamed, it is compared."""
+    named = suite.rename(version="baseline")
+    for dim in ("baseline", "machine"):
+        with pytest.raises(ValueError, match=r"rename\(baseline='saved'\)"):
+            named.perf.pairwise(dim=dim)
+    found = named.rename(baseline="saved").perf.pairwise(dim="saved")
+    np.testing.assert_array_equal(found["estimate"].values, suite.perf.pairwise(dim="version")["estimate"].values)
+
+
 def test_pairwise_warns_once(suite):
     """However many comparisons have the same trouble."""
     with pytest.warns(UserWarning, match="rest on one execution") as caught:

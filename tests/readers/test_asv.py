@@ -86,6 +86,36 @@ def test_several_environments_are_a_dim(tmp_path):
     np.testing.assert_array_equal(found["time"].values.ravel(), [1.0, 2.0])
 
 
+def test_what_files_say_lies_along_the_dims_they_differ_in(tmp_path):
+    """Hash and date along the commit, packages along the environment, hardware along the machine; none is one file's for all."""
+    for machine, cpu in (("box", "A"), ("cloud", "B")):
+        for number, commit in enumerate(("c" * 40, "b" * 40, "a" * 40)):
+            for numpy in ("1.8", "2.4") if commit[0] == "a" else ("1.8",):
+                content = results({"time_sort": 1.0}, commit, machine, env_name=f"numpy{numpy}", date=1700000000000 + 1000 * number)
+                content["params"] |= {"cpu": cpu, "numpy": numpy}
+                write(tmp_path / machine / f"{commit[:8]}-numpy{numpy}.json", content)
+    found = perfarray.read_archive(tmp_path)
+    assert [found[name].dims for name in ("commit_hash", "commit_date", "numpy", "cpu")] == [
+        ("commit",), ("commit",), ("environment",), ("machine",),
+    ]  # fmt: skip
+    assert found["commit_hash"].sel(commit="bbbbbbbb").item() == "b" * 40
+    assert found.sortby("commit_date")["commit"].values.tolist() == ["cccccccc", "bbbbbbbb", "aaaaaaaa"]
+    assert found["numpy"].sel(environment="numpy2.4").item() == "2.4"
+    assert found["cpu"].sel(machine="cloud").item() == "B"
+    assert found["os"].item() == "Linux"
+
+
+def test_a_machine_that_changed_between_commits(tmp_path):
+    """Its system lies along the commits."""
+    for commit, os in (("b" * 40, "Linux 6"), ("a" * 40, "Linux 7")):
+        content = results({"time_sort": 1.0}, commit)
+        content["params"]["os"] = os
+        write(tmp_path / f"{commit[:8]}-py3.14.json", content)
+    found = perfarray.read_archive(tmp_path)
+    assert found["os"].dims == ("commit",)
+    assert found["os"].sel(commit="bbbbbbbb").item() == "Linux 6"
+
+
 def test_old_files_have_the_environment_in_their_name(tmp_path):
     """And nothing else tells it."""
     content = {key: value for key, value in results({"time_sort": 1.0}).items() if key != "env_name"}

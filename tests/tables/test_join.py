@@ -47,6 +47,38 @@ def test_shared_and_equal_columns_are_the_same():
         np.testing.assert_array_equal(found["time"].values[..., 0], [[1, 1], [2, 2]])
 
 
+def of_everything(value):
+    """Return what is known of a whole table."""
+    return Descriptor(dims=(), values={(): value})
+
+
+def test_tables_that_say_different_things():
+    """What they say lies along the labels that tell them apart; what one leaves open is unknown there, whatever their order."""
+    one = table("fft", descriptors={"os": of_everything("Linux 6"), "why": of_everything("x"), "ram": of_everything(8)})
+    more = {"os": of_everything("Linux 7"), "ram": of_everything(8)}
+    same_machine, other_machine = table("sort", descriptors=more), table("fft", machine="b", descriptors=more)
+    for second, dim, labels in ((same_machine, "benchmark", ("fft", "sort")), (other_machine, "machine", ("a", "b"))):
+        for tables in ((one, second), (second, one)):
+            found = joined(*tables)
+            assert found["os"].dims == found["why"].dims == (dim,)
+            assert [found["os"].sel({dim: label}).item() for label in labels] == ["Linux 6", "Linux 7"]
+            assert [found["why"].sel({dim: label}).item() for label in labels] == ["x", "unknown"]
+            assert (found["ram"].dims, found["ram"].item()) == ((), 8)
+
+
+def test_tables_that_contradict_each_other_where_nothing_tells_them_apart():
+    """Neither is believed."""
+    one, two = (
+        replace(
+            table("fft", "sort", descriptors={"os": of_everything(value)}),
+            labels={"benchmark": column_of(("fft", "sort")), "version": column_of(versions)},
+        )
+        for value, versions in (("A", ("1", "2")), ("B", ("2", "1")))
+    )
+    found = joined(one, two)
+    assert found["os"].item() == "unknown"
+
+
 def test_what_a_table_does_not_know():
     """A descriptor is `unknown` for the labels of a table without it, a mark is False, a metric NaN."""
     energy = {"time": Metric(values=np.array([5.0])), "energy": Metric(values=np.array([7.0]), units="J")}

@@ -65,7 +65,7 @@ def pairwise(
     Raises
     ------
     ValueError
-        As `compare`; fewer than two labels.
+        As `compare`; fewer than two labels; a dim `baseline` in `times`, which the result needs for itself: rename it.
 
     Examples
     --------
@@ -77,6 +77,10 @@ def pairwise(
     """
     if dim not in times.dims:
         raise ValueError(f"dim {dim!r} not found; the array has dims {tuple(times.dims)}")
+    if "baseline" in times.dims:
+        raise ValueError(
+            "the result of pairwise has a dim 'baseline' of its own, and the array has one too; rename it, as in rename(baseline='saved')"
+        )
     labels = times[dim].values.tolist()
     if len(labels) < 2:
         raise ValueError(f"nothing to compare: dim {dim!r} has the labels {listed(labels)}")

@@ -17,7 +17,7 @@ from perfarray.conventions import LOOPS, LOWER, MACHINE, TIME, UNKNOWN
 from perfarray.readers import entries
 from perfarray.readers.entries import KINDS, Entry, Run, amounts, table_of_entries, times, value_of
 from perfarray.readers.opening import Source
-from perfarray.tables.columns import Column, Table, constant_column
+from perfarray.tables.columns import Column, Descriptor, Table, constant_column
 
 NAME = "asv"
 
@@ -61,14 +61,16 @@ def read(source: Source) -> Table:
     ]
     params = content.get("params") or {}
     about = {PARAMS.get(key, key): value for key, value in params.items() if value not in (None, "") and key != MACHINE}
-    about |= {
-        "commit_hash": str(content["commit_hash"]),
-        "commit_date": _date(content.get("date")),
-        ENVIRONMENT: content.get("env_name") or source.path.stem.partition("-")[2],
-    }
+    about |= {ENVIRONMENT: content.get("env_name") or source.path.stem.partition("-")[2]}
     table = table_of_entries(source, found, kinds={**KINDS, TRACK: ("1", LOWER)}, about=about)
     place = {MACHINE: str(params.get(MACHINE) or UNKNOWN), COMMIT: str(content["commit_hash"])[:8]}
-    return replace(table, labels=table.labels | {dim: constant_column(label, len(table)) for dim, label in place.items()})
+    stated = {"commit_hash": str(content["commit_hash"]), "commit_date": _date(content.get("date"))}
+    return replace(
+        table,
+        labels=table.labels | {dim: constant_column(label, len(table)) for dim, label in place.items()},
+        descriptors=table.descriptors
+        | {name: Descriptor(dims=(COMMIT,), values={(place[COMMIT],): value}, keep=(COMMIT,)) for name, value in stated.items()},
+    )
 
 
 def agree(tables: Sequence[Table]) -> list[Table]:

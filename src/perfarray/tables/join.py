@@ -1,7 +1,7 @@
 """Several tables under one another: each has labels (and positions of levels) of its own, the same names for all."""
 
 import itertools
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -125,23 +125,64 @@ def _joined_columns(
 def _joined_descriptors(
     tables: Sequence[Table], extra: Sequence[Mapping[str, Any]], levels: Sequence[Mapping[str, int]]
 ) -> dict[str, Descriptor]:
-    """Return the descriptors of all tables, by their own labels and those that tell the tables apart."""
+    """Return the descriptors of all tables, by their own labels, those that tell the tables apart, and those along which they differ."""
     joined: dict[str, Descriptor] = {}
     telling = tuple(_names(extra, levels))
     tails = [tuple({**labels, **positions}[dim] for dim in telling) for labels, positions in zip(extra, levels, strict=True)]
+    places = [_place(table, telling) for table in tables]
+    absent = {dim: [UNKNOWN] for dim in _names(table.labels for table in tables)}
     for name in _names(table.descriptors for table in tables):
         own = [_off_levels(table.descriptors.get(name, SILENT), telling) for table in tables]
-        dims = tuple(_names({descriptor.dims: None for descriptor in own}))
-        known: dict[tuple[Any, ...], Any] = {}
-        for table, descriptor, tail in zip(tables, own, tails, strict=True):
-            if descriptor.dims == dims and not tail:
-                known.update(descriptor.values)  # Labels of which it says nothing are completed where the array is built.
-            else:
-                values = _spread(completed(descriptor, table), dims, table)
-                known.update({(*key, *tail): value for key, value in values.items()})
+        for dims in _widened(tuple(_names({descriptor.dims: None for descriptor in own})), tables, places):
+            along = [{dim: absent.get(dim, [0]) for dim in dims} | place for place in places]
+            spread = [
+                descriptor.values
+                # Labels of which it says nothing are completed where the array is built.
+                if descriptor.dims == dims and not telling
+                else _spread(completed(descriptor, table), dims, choices)
+                for table, descriptor, choices in zip(tables, own, along, strict=True)
+            ]
+            known, contradicted = _merged(spread, tails)
+            if not contradicted:
+                break
         target = f"{name}_recorded" if name in telling else name
-        joined[target] = Descriptor(dims=(*dims, *telling), values=known, keep=tuple(_names({descriptor.keep: None for descriptor in own})))
+        unknown = UNKNOWN if any(isinstance(value, str) for value in known.values()) else None
+        values = known | dict.fromkeys(contradicted, unknown)
+        joined[target] = Descriptor(
+            dims=(*dims, *telling), values=values, keep=tuple(_names({descriptor.keep: None for descriptor in own}))
+        )
     return joined
+
+
+def _place(table: Table, telling: Collection[str]) -> dict[str, Sequence[Any]]:
+    """Return the labels a table has along its dims, and the positions along its levels."""
+    labels = {dim: column.labels for dim, column in table.labels.items() if dim not in telling}
+    levels = {name: codes for name, codes in table.levels.items() if name not in telling and len(codes)}
+    return labels | {name: range(int(codes.min()), int(codes.max()) + 1) for name, codes in levels.items()}
+
+
+def _widened(dims: tuple[str, ...], tables: Sequence[Table], places: Sequence[Mapping[str, Sequence[Any]]]) -> Iterator[tuple[str, ...]]:
+    """Yield dims that may tell what tables say apart: their own, then those along which each table has one place, then all labels."""
+    yield dims
+    names = [name for name in _names(places) if name not in dims]
+    single = [name for name in names if all(len(place.get(name, (UNKNOWN,))) == 1 for place in places)]
+    yield (*dims, *single)
+    labels = _names(table.labels for table in tables)
+    yield (*dims, *(name for name in names if name in single or name in labels))
+
+
+def _merged(
+    parts: Sequence[Mapping[tuple[Any, ...], Any]], tails: Sequence[tuple[Any, ...]]
+) -> tuple[dict[tuple[Any, ...], Any], set[tuple[Any, ...]]]:
+    """Return what all tables say, and the keys of which two say different things."""
+    known: dict[tuple[Any, ...], Any] = {}
+    contradicted = set()
+    for part, tail in zip(parts, tails, strict=True):
+        for key, value in part.items():
+            full = (*key, *tail)
+            if known.setdefault(full, value) != value:
+                contradicted.add(full)
+    return known, contradicted
 
 
 def _off_levels(descriptor: Descriptor, telling: tuple[str, ...]) -> Descriptor:
@@ -153,24 +194,17 @@ def _off_levels(descriptor: Descriptor, telling: tuple[str, ...]) -> Descriptor:
     return replace(descriptor, dims=tuple(descriptor.dims[place] for place in kept), values=values)
 
 
-def _spread(descriptor: Descriptor, dims: tuple[str, ...], table: Table) -> Mapping[tuple[Any, ...], Any]:
+def _spread(descriptor: Descriptor, dims: tuple[str, ...], choices: Mapping[str, Sequence[Any]]) -> Mapping[tuple[Any, ...], Any]:
     """Return a descriptor's values by all of `dims`, repeating them along those it does not depend on."""
     if descriptor.dims == dims:
         return descriptor.values
-    choices = [_labels_along(dim, table) if dim not in descriptor.dims else [None] for dim in dims]
+    along = [choices[dim] if dim not in descriptor.dims else [None] for dim in dims]
     spread = {}
     for labels, value in descriptor.values.items():
         given = dict(zip(descriptor.dims, labels, strict=True))
-        for combination in itertools.product(*choices):
+        for combination in itertools.product(*along):
             spread[tuple(given.get(dim, own) for dim, own in zip(dims, combination, strict=True))] = value
     return spread
-
-
-def _labels_along(dim: str, table: Table) -> Sequence[Any]:
-    """Return the labels a table has along a dim, or the positions along a level."""
-    if dim in table.labels:
-        return table.labels[dim].labels
-    return range(int(table.levels[dim].max(initial=0)) + 1) if dim in table.levels else range(1)
 
 
 def _joined_attrs(tables: Sequence[Table]) -> dict[str, Hashable]:
