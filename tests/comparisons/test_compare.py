@@ -270,7 +270,7 @@ def test_what_one_comparison_says_beside_the_verdict():
     assert found["candidate_mean"].attrs["units"] == "s"
     error = np.hypot(stats.sem(new) / new.mean(), stats.sem(old) / old.mean())
     quantiles = stats.t.ppf([0.975, 0.8], found["df"].item()).sum()
-    assert found["smallest_change"].item() == pytest.approx(0.02 + quantiles * error)
+    assert found["smallest_change"].item() == pytest.approx(1.02 * np.exp(quantiles * error) - 1)
     assert found["not_slower"].item()
     assert found["pvalue_not_slower"].item() <= 0.025
     slow = xr.concat([times.sel(version=["old"]), times.sel(version=["new"]) * (10 / 9)], "version")
@@ -280,11 +280,23 @@ def test_what_one_comparison_says_beside_the_verdict():
     assert not slow.perf.compare("old", threshold=upper - 1 - 1e-9)["not_slower"].item()
 
 
+def test_intervals_of_equivalents_lie_inside_the_band():
+    """With Benjamini and Hochberg's correction too: every verdict counts for the level of the intervals."""
+    values = np.random.default_rng(22).normal(1, 0.01, (2, 40, 8))
+    values[1, :2] *= 1.5
+    new, old = (xr.DataArray(side, dims=("benchmark", "execution"), attrs={"units": "s"}) for side in values[::-1])
+    found = new.perf.compare(old, threshold=0.015, correction="bh")
+    equivalent = found["verdict"] == "equivalent"
+    assert equivalent.sum() == 13
+    assert ((found["lower"] > 0.985) & (found["upper"] < 1.015)).values[equivalent.values].all()
+    assert (found["interval_level"] == 1 - 15 * 0.05 / 40).all()
+
+
 @pytest.mark.slow
 def test_the_smallest_change_is_seen_with_80_percent_power():
-    """A candidate slower by the mean smallest change is called slower in 76, 77 and 79 % of comparisons at 5, 10 and 30 units a side."""
+    """A candidate slower by the mean smallest change is called slower in 77, 79 and 80 % of comparisons at 5, 10 and 30 units a side."""
     rng, count = np.random.default_rng(3), 10_000
-    for units, expected in ((5, 0.76), (10, 0.775), (30, 0.79)):
+    for units, expected in ((5, 0.77), (10, 0.785), (30, 0.80)):
         old, same = (xr.DataArray(rng.normal(1, 0.02, (count, units)), dims=("case", "execution"), attrs={"units": "s"}) for _ in range(2))
         change = float(same.perf.compare(old)["smallest_change"].mean())
         power = float((((1 + change) * same).assign_attrs(units="s").perf.compare(old)["verdict"] == "slower").mean())

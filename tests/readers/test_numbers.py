@@ -1,10 +1,12 @@
 """Numbers in files: finite, digits of ASCII, above zero where a time; every format names the file, the place, and what stands there."""
 
+import io
 import json
 import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -91,8 +93,8 @@ def test_no_format_takes_them_for_numbers(tmp_path, format, text):
     with pytest.raises(FileError, match=place) as error:
         perfarray.read(path, format=format)
     assert str(error.value).startswith(str(path))
-    read = {"-Infinity": "-inf", "1e999": "inf"} if format == "tidy_csv" else {}  # pandas reads them before we do
-    assert re.search(rf"(?<![\w.-]){re.escape(read.get(text, text))}(?![\w.])", str(error.value))
+    shown = str(pd.read_csv(io.StringIO(f"time\n{text}\n"))["time"][0]) if format == "tidy_csv" else text  # pandas reads them before we do
+    assert re.search(rf"(?<![\w.-]){re.escape(shown)}(?![\w.])", str(error.value))
 
 
 @pytest.mark.parametrize("text", ["0", "-1.5"])

@@ -48,6 +48,21 @@ class TestPyperf:
         np.testing.assert_allclose(notes[0].values["iteration"], one)
         np.testing.assert_allclose(notes[0].values["execution"], START + OWN + one, rtol=0.01)
 
+    @pytest.mark.parametrize("by_label", [True, False])
+    def test_a_baseline_has_its_own_prices(self, tmp_path, by_label):
+        """Both systems cost what their files say: 1000 loops a value here, 8000 there."""
+        sides = [pyperf_file(tmp_path / f"{inner}.json", inner_loops=inner) for inner in (1, 8)]
+        both = perfarray.read_archive({"new": tmp_path / "1.json", "old": tmp_path / "8.json"}, dim="version")
+        times, baseline = (both, "old") if by_label else sides
+        plan, notes = told(times, baseline=baseline, budget=600.0, cost_units="s")
+        spent, (processes, values) = 0.0, plan["repetitions"].values.ravel()
+        for side, inner in zip(sides, (1, 8), strict=True):
+            one = inner * LOOPS * side["time"].where(~side["warmup"]).mean().item()
+            spent += processes * (float(side["execution_seconds"].mean()) + one * values)
+        assert spent == pytest.approx(plan["cost"].item(), rel=1e-6)
+        assert 0.95 * 600 < spent <= 600
+        assert [note.code for note in notes] == ["stated_prices"]
+
     def test_inner_loops_count(self, tmp_path):
         """A value is of one inner loop: it took loops x inner_loops of them."""
         times = pyperf_file(tmp_path / "fft.json", inner_loops=8)

@@ -63,7 +63,7 @@ def measure(pair: Pair, request: Request) -> Measured:
     bounds = _bounds(pair, request.across)
     draws = request.draws
     evidence, engine = _by_redrawing(pair, request, rules, bounds) if draws else _by_means(means, request.across, rules, bounds)
-    beside = _movement(means, request.across) | noise(means, (UNITS_DIM,), not (rules.paired or pair.bounded))
+    beside = _movement(means, request.across, rules.paired) | noise(means, (UNITS_DIM,), not (rules.paired or pair.bounded))
     return Measured(evidence.assign(beside), tuple(beside), engine, rules, pair.candidate.units, incomplete)
 
 
@@ -95,11 +95,12 @@ def _bounds(pair: Pair, across: str) -> list[xr.DataArray]:
     return [side.chunk({across: -1}) if is_chunked(side) else side for side in sides]
 
 
-def _movement(means: list[xr.DataArray], across: str) -> dict[str, xr.Variable]:
-    """Return how the unit means of different benchmarks move together, and the p-value of that."""
+def _movement(means: list[xr.DataArray], across: str, paired: bool) -> dict[str, xr.Variable]:
+    """Return how the unit means of different benchmarks, of pairs their ratios, move together, and the p-value of that."""
+    means = [means[0] / means[1]] if paired else means
     names = ("mean correlation between benchmarks of their units", "p-value of units of benchmarks that move together")
     outputs = {name: Output((), "1", long_name=text) for name, text in zip(CORRELATION, names, strict=True)}
-    found = apply(common_movement, *means, core=[[across, UNITS_DIM], [across, UNITS_DIM]], outputs=outputs)
+    found = apply(common_movement, *means, core=[[across, UNITS_DIM]] * len(means), outputs=outputs)
     return {name: found[name].variable for name in CORRELATION}
 
 

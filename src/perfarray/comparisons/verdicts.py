@@ -85,7 +85,7 @@ def _outputs(across: str, units: str) -> dict[str, Output]:
         ratio_outputs((across,))
         | outputs("1", (across,), **pvalues, interval_level=level)
         | {"verdict": Output((across,), "", object), "not_slower": Output((across,), "", bool)}
-        | outputs("1", (across,), smallest_change="relative change seen with 80 % power")
+        | outputs("1", (across,), smallest_change="relative change seen with some 80 % power")
         | outputs(units, (across,), candidate_mean="", baseline_mean="")
         | outputs(suite_estimate=whole, suite_lower="", suite_upper="", suite_df="", suite_n=smaller, suite_benchmarks=both)
         | {"suite_kind": Output((), "", object, "kind of confidence set")}

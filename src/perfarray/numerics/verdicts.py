@@ -192,6 +192,8 @@ def judge(*arrays: npt.NDArray[Any], limits: Limits, rules: Rules) -> Comparison
     nothing, bounded = known.at_least & known.at_most, known.at_least | known.at_most
     decided = one_piece(found.kind)
     quantiles = t_quantile((1 + adjusted.level) / 2, evidence.error_df) + t_quantile(POWER, evidence.error_df)
+    with np.errstate(over="ignore"):
+        change = (1 + rules.threshold) * np.exp(quantiles * evidence.error) - 1
     return Comparison(
         estimate=np.where(nothing, np.nan, evidence.estimate),
         lower=found.lower,
@@ -207,7 +209,7 @@ def judge(*arrays: npt.NDArray[Any], limits: Limits, rules: Rules) -> Comparison
         interval_level=adjusted.level,
         verdict=decide(tests, decided & (adjusted.outside <= alpha), decided & (adjusted.inside <= alpha / 2), rules.better),
         not_slower=decided & (adjusted.not_slower <= alpha / 2),
-        smallest_change=np.where(bounded, np.nan, rules.threshold + quantiles * evidence.error),
+        smallest_change=np.where(bounded, np.nan, change),
         candidate_mean=evidence.candidate_mean,
         baseline_mean=evidence.baseline_mean,
         suite_estimate=np.where(over.at_least & over.at_most, np.nan, suite.estimate),
@@ -275,7 +277,7 @@ def adjust_tests(*pvalues: Floats, axes: int, rules: Rules) -> Adjusted:
     tests = Tests(*(part.reshape(*shape[: len(shape) - axes], -1) for part in pvalues))
     parts = [tests.two_sided, tests.inside, tests.not_slower(rules.better)]
     outside, inside, not_slower = (adjust(part, rules.correction) for part in parts)
-    level = interval_level(parts[0], outside, rules.alpha, rules.correction)
+    level = interval_level(parts[0], (outside <= rules.alpha) | (inside <= rules.alpha / 2), rules.alpha, rules.correction)
     return Adjusted(*(part.reshape(shape) for part in (outside, inside, not_slower, level)))
 
 
@@ -296,14 +298,14 @@ def adjust(pvalues: Floats, correction: str | None) -> Floats:
     return np.where(np.isnan(pvalues), np.nan, adjusted)
 
 
-def interval_level(pvalues: Floats, adjusted: Floats, alpha: float, correction: str | None) -> Floats:
+def interval_level(pvalues: Floats, decided: Mask, alpha: float, correction: str | None) -> Floats:
     """Return the confidence level of each interval.
 
     Holm's are Bonferroni's, 1 - alpha / m; Benjamini and Hochberg's are those of Benjamini and Yekutieli (2005), 1 - R alpha / m with R
-    rejections (one at least).
+    verdicts (one at least): every interval of an equivalent then lies inside the band.
     """
     if correction is None:
         return np.full(pvalues.shape, 1 - alpha)
     members = np.maximum(np.sum(~np.isnan(pvalues), axis=-1, keepdims=True), 1)
-    rejected = np.maximum(np.sum(adjusted <= alpha, axis=-1, keepdims=True), 1) if correction == "bh" else 1
+    rejected = np.maximum(np.sum(decided, axis=-1, keepdims=True), 1) if correction == "bh" else 1
     return np.broadcast_to(1 - rejected * alpha / members, pvalues.shape).copy()

@@ -70,10 +70,12 @@ def resolve_pair(
     positive: str = "",
     positive_at: str | int = 0,
     censored: str = "drop",
+    keep: Sequence[str] = (),
 ) -> Pair:
     """Split `times` at the label `baseline`, or match it with another timings object, by label on dims that are not levels.
 
-    `paired` brings the units of the outermost level side by side; the other choices are those of `resolve`.
+    `paired` brings the units of the outermost level side by side; the other choices are those of `resolve`. Of the baseline's coordinates
+    that are not labels only those to `keep` stay, and the mark of stopped runs: the others do not describe the answer.
     """
     choose = partial(resolve, positive=positive, positive_at=positive_at, censored=censored)
     candidate = choose(times, metric, levels, shared=shared)
@@ -86,9 +88,10 @@ def resolve_pair(
             positive_at=positive_at,
             censored=censored,
         )
-        pair = _pair_of_objects(candidate, other, dim)
+        pair = _pair_of_objects(candidate, other._replace(array=_bare(other, keep)), dim)
     else:
         pair = _split(candidate, baseline, dim)
+        pair = pair._replace(baseline=pair.baseline._replace(array=_bare(pair.baseline, keep)))
     pair = pair if paired is None else match_units(pair, paired)
     return pair._replace(attrs=_describe(pair, baseline))
 
@@ -118,9 +121,7 @@ def _split(candidate: Timings, baseline: object, dim: str | None) -> Pair:
         raise ValueError(f"nothing to compare with: {baseline!r} is the only label along {dim!r}")
     old = array.isel({dim: int(np.flatnonzero(is_baseline)[0])}, drop=True)
     new = array.isel({dim: np.flatnonzero(~is_baseline)})
-    return Pair(
-        candidate._replace(array=new), Timings(_bare(old, candidate.bounded), nest, {}, bounded=candidate.bounded), dim, (), candidate.notes
-    )
+    return Pair(candidate._replace(array=new), Timings(old, nest, {}, bounded=candidate.bounded), dim, (), candidate.notes)
 
 
 def _dim_with(array: xr.DataArray, dim: str, label: object, nest: Sequence[str]) -> str:
@@ -161,7 +162,7 @@ def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> 
         raise ValueError(f"units differ: the data are in {candidate.units!r}, the baseline in {baseline.units!r}; convert one of them")
     if candidate.better != baseline.better:
         raise ValueError(f"better differs: {candidate.better!r} in the data, {baseline.better!r} in the baseline")
-    new, old = candidate.array, _bare(baseline.array, baseline.bounded)
+    new, old = candidate.array, baseline.array
     unmatched: list[tuple[str, str]] = []
     for name in [name for name in new.dims if name in old.dims and name not in candidate.levels]:
         here, there = new[name].values.tolist(), old[name].values.tolist()
@@ -185,10 +186,10 @@ def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> 
     return Pair(candidate._replace(array=new), baseline._replace(array=old), dim, names, notes)
 
 
-def _bare(array: xr.DataArray, bounded: bool) -> xr.DataArray:
-    """Drop the coordinates that are not labels, but the mark of stopped runs: those of the baseline do not describe the answer."""
-    kept = (*array.dims, CENSORED) if bounded else array.dims
-    return array.reset_coords([name for name in array.coords if name not in kept], drop=True)
+def _bare(side: Timings, keep: Sequence[str]) -> xr.DataArray:
+    """Drop the coordinates that are not labels, but those to keep and the mark of stopped runs."""
+    kept = {*side.array.dims, *keep, *((CENSORED,) if side.bounded else ())}
+    return side.array.reset_coords([name for name in side.array.coords if name not in kept], drop=True)
 
 
 def match_units(pair: Pair, paired: str) -> Pair:

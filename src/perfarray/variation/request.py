@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Self
 
 import xarray as xr
 
+from perfarray.conventions import LOOPS, price_of
 from perfarray.timings.notes import Note
 from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.resolve import Data, Timings, resolve
@@ -80,7 +81,8 @@ def systems(times: Data, baseline: object, request: Request, metric: str | Seque
         own = resolve(times, metric, request.levels, positive=positive)
         return Systems((own,), own.describe(), own.notes, {})
     dim, levels, paired = request.dim, request.levels, request.paired
-    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive=positive)
+    stated = (LOOPS, *(price_of(str(name)) for name in times.dims))
+    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive=positive, keep=stated)
     by_label = pair.dim is not None and not isinstance(baseline, xr.DataArray | xr.Dataset)
     return Systems((pair.candidate, pair.baseline), pair.describe(), pair.notes, {str(pair.dim): baseline} if by_label else {})
 

@@ -2,7 +2,8 @@
 
 Where a density only falls, an interval and the one beyond it share their runs at best as they share their width. A valley is an interval
 with too few runs for that on both of its sides (Duembgen and Walther, "Multiscale inference about a density", 2008). How deep the deepest
-valley of a sample from one mode is hardly depends on the shape of that mode, so that normal samples calibrate it.
+valley of a sample from one mode is depends little on the shape of that mode, so that normal samples calibrate it (of flat modes they accept
+too few: 10 to 16 % of samples of uniform runs are rejected at 5 %).
 """
 
 from functools import lru_cache
