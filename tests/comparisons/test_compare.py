@@ -144,6 +144,19 @@ def test_pairwise_is_compare_against_every_label(suite):
         suite.sel(version=["v1"]).perf.pairwise(dim="version")
 
 
+def test_pairwise_keeps_what_is_known_of_its_labels(suite):
+    """Of every label, the first too, and by benchmark and label."""
+    known = suite.assign_coords(
+        build=("version", np.array(["a", "b", "c"], dtype=object)),
+        flags=(("benchmark", "version"), np.array([["x", "y", "z"]] * 3, dtype=object)),
+    )
+    found = known.perf.pairwise(dim="version")
+    assert found["build"].values.tolist() == ["a", "b", "c"]
+    assert found["flags"].sel(benchmark="fft").values.tolist() == ["x", "y", "z"]
+    alone = known.sel(benchmark="fft", drop=True).perf.pairwise(dim="version")
+    assert alone["build"].values.tolist() == ["a", "b", "c"]
+
+
 def test_pairwise_needs_the_dim_of_its_result(suite):
     """An array with a dim `baseline` is refused with the remedy, whichever dim is compared; renamed, it is compared."""
     named = suite.rename(version="baseline")

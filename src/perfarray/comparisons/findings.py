@@ -1,6 +1,7 @@
 """What a comparison says of itself: its attrs, its labels, its notes."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -44,17 +45,17 @@ def checks(request: Request, pair: Pair) -> tuple[str, ...]:
     return (UNITS, *(("resampling",) if request.draws else (NOISE,)), *(() if declared else (MOVEMENT,)))
 
 
-def as_given(result: xr.Dataset, pair: Pair, across: str) -> xr.Dataset:
-    """Put dims in the order of the data and give back the coordinates of the dim averaged over; drop it where it was not there."""
+def as_given(result: xr.Dataset, pair: Pair, across: str, coords: Mapping[Any, xr.DataArray] | None = None) -> xr.Dataset:
+    """Put dims in the order of the data and give back the coordinates of the dims averaged over and compared; drop what was not there."""
     array = pair.candidate.array
-    if across not in array.dims:
-        return result.isel({across: 0}, drop=True)
     kept = {
         name: coordinate
-        for name, coordinate in array.coords.items()
-        if across in coordinate.dims and not set(coordinate.dims) & set(pair.candidate.levels)
+        for name, coordinate in (array.coords if coords is None else coords).items()
+        if {across, pair.dim} & set(coordinate.dims) and not set(coordinate.dims) & set(pair.candidate.levels)
     }
-    if across not in array.coords:
+    if across not in array.dims:
+        result = result.isel({across: 0}, drop=True)
+    elif across not in array.coords:
         result = result.drop_vars(across)
     dims = [*(dim for dim in array.dims if dim in result.dims), *(dim for dim in result.dims if dim not in array.dims)]
     labels = {data_label(name, result.data_vars): c.variable for name, c in kept.items() if set(c.dims) <= set(result.dims)}

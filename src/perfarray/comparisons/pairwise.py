@@ -99,7 +99,7 @@ def pairwise(
         parts.append(measured.evidence.drop_attrs(deep=False).reindex({dim: times[dim].values}, fill_value=UNBOUND))
     along = xr.IndexVariable("baseline", np.array([str(label) if isinstance(label, str) else label for label in labels], dtype=object))
     evidence = xr.concat(parts, along, coords="minimal", compat="override", join="exact")
-    result = as_given(decide(measured._replace(evidence=evidence), request, (dim, "baseline")), pair, across)
+    result = as_given(decide(measured._replace(evidence=evidence), request, (dim, "baseline")), pair, across, times.coords)
     attrs = {name: value for name, value in described[0].items() if all(name in own and own[name] == value for own in described)}
     result = result.assign_attrs(attrs | result.attrs | {"result": "pairwise"})
     # The same sentence with other counts, one per baseline, is said once.
