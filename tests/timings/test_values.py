@@ -116,7 +116,7 @@ class TestDirection:
         notes = perfarray.notes(found if hasattr(found, "attrs") else found.to_dataset())
         assert "no_direction" in [note.code for note in notes]
 
-    @pytest.mark.parametrize("units", ["ops/s", "1/s", "MB/s", "ops/ms", "items per second", "GHz", "MFLOPS", "rps", "frames/sec"])
+    @pytest.mark.parametrize("units", ["ops/s", "1/s", "MB/s", "ops/ms", "items per second", "GHz", "MFLOPS", "rps", "fps", "frames/sec"])
     def test_rates(self, units):
         """Constructors set it: more is better of rates."""
         assert perfarray.from_samples({"a": [1.0]}, units=units)["time"].attrs["better"] == "higher"

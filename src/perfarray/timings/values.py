@@ -15,9 +15,9 @@ from perfarray.timings.notes import Note
 from perfarray.timings.validation import check_choice
 
 RATE = re.compile(
-    r"[kKMGTPE]?(?:Hz|FLOPS|flops|flop/s|bps|[iI][pP][sS])|[rqt]ps|[RQT]PS|(?P<what>.*[^\s/])\s*(?:/| per )\s*(?P<per>[^\s/]+)"
+    r"[kKMGTPE]?(?:Hz|FLOPS|flops|flop/s|bps|[iI][pP][sS])|[fqrt]ps|[FQRT]PS|(?P<what>.*[^\s/])\s*(?:/| per )\s*(?P<per>[^\s/]+)"
 )
-"""How rates are written: `ops/s`, `1/s`, `MB/s`, `items per second`, `GHz`, `MFLOPS`, `rps`."""
+"""How rates are written: `ops/s`, `1/s`, `MB/s`, `items per second`, `GHz`, `MFLOPS`, `fps`."""
 
 POWER = re.compile(r"[kMµmun]?(?:J|Wh|joules?)")
 """Energy over time is power, of which less is better."""
