@@ -13,8 +13,8 @@ MANY = os.environ.get("PERFARRAY_EXAMPLES", "few") == "many"
 
 
 def examples(number):
-    """Return how many examples a test of so many draws: a quarter while people wait, twice as many where PERFARRAY_EXAMPLES=many."""
-    return 2 * number if MANY else max(5, number // 4)
+    """Return how many examples a test of so many draws: an eighth while people wait, twice as many where PERFARRAY_EXAMPLES=many."""
+    return 2 * number if MANY else max(5, number // 8)
 
 
 def experiments(number):
