@@ -2,21 +2,22 @@
 
 OPENBLAS_NUM_THREADS=1 python tests/benchmarks/bench_bootstrap.py
 
-`ours` draw 10,000 replicates and peers fewer, since they are slow: what is compared is the time of one replicate. hierarch and numba are
-measured where they are installed. Two threads only mean something on two idle cores.
+`ours` draw 10,000 replicates and peers fewer, since they are slow: what is compared is the time of one replicate. hierarch is
+measured where it is installed.
 """
 
 import importlib.util
 import statistics
 import time
+import warnings
 from collections.abc import Callable
 
 import numpy as np
+import xarray as xr
 from interleaved import compared
 from scipy import stats
 
-from perfarray.numerics.bootstrap import Draws
-from perfarray.numerics.bootstrap_samples import Pairing, ratio_bootstrap
+import perfarray  # noqa: F401 registers .perf
 
 SIZES = (30, 30, 30)
 REPLICATES = 10_000
@@ -30,10 +31,10 @@ def samples() -> tuple[np.ndarray, np.ndarray]:
     return new, old
 
 
-def ours(new: np.ndarray, old: np.ndarray, engine: str) -> int:
+def ours(new: xr.DataArray, old: xr.DataArray) -> int:
     """Draw the replicates of the ratio and the percentile limits."""
-    draws = Draws((True, True, True), REPLICATES, (1, 2), engine)
-    ratio_bootstrap(Pairing(new, old, np.array(0), False), draws, "percentile")
+    with warnings.catch_warnings(action="ignore"):
+        new.perf.ratio_interval(old, method="percentile", resample="all", n_resamples=REPLICATES, rng=1)
     return REPLICATES
 
 
@@ -104,15 +105,8 @@ def main(rounds: int = 5) -> None:
     peers = {"nested loops": nested_loops, "index arrays": index_arrays, "scipy, one level": one_level_scipy}
     if importlib.util.find_spec("hierarch"):
         peers["hierarch"] = hierarch
-    engines: dict[str, Callable[[], int]] = {"numpy": lambda: ours(new, old, "numpy")}
-    if importlib.util.find_spec("numba"):
-        import numba
-
-        def threads(number: int) -> int:
-            numba.set_num_threads(number)
-            return ours(new, old, "numba")
-
-        engines |= {"numba": lambda: threads(1), "numba, two threads": lambda: threads(2)}
+    timings = [xr.DataArray(side, dims=("binary", "execution", "iteration"), attrs={"units": "s"}) for side in (new, old)]
+    engines: dict[str, Callable[[], int]] = {"ours": lambda: ours(*timings)}
     variants = engines | {name: (lambda peer=peer: peer(new, old)) for name, peer in peers.items()}
     for call in variants.values():
         call()
