@@ -1,12 +1,17 @@
 """Compression, encodings, and what else is in files; and that results can be stored."""
 
 import json
+import os
+import pickle
+from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray as xr
 
 import perfarray
+from perfarray.readers.opening import FileError, MissingFileError
 from readers.files_of_our_own import bench, entry, run, small_suite, suite, write
 
 
@@ -60,18 +65,102 @@ class TestContent:
             perfarray.read(path)
         assert str(caught.value).startswith(str(path))
 
-    def test_a_table_that_is_not_utf8(self, tmp_path):
-        """The byte is named; in a folder the header shows that it is broken."""
-        write(tmp_path / "a.csv", "benchmark,machine,time\nfft,Zürich,1\n".encode("latin-1"))
-        with pytest.raises(ValueError, match=r"a\.csv: is not UTF-8 text: byte 28 is 0xfc"):
-            perfarray.read_archive(tmp_path)
+    @pytest.mark.parametrize(("name", "guess"), [("Zürich", "cp1252"), ("Z\x81\xfcrich", "latin-1")])
+    def test_a_table_that_is_not_utf8(self, tmp_path, name, guess):
+        """It is taken for Western text and that is said; `encoding` says it without a guess, and may be wrong."""
+        path = write(tmp_path / "a.csv", f"benchmark,machine,time\nfft,{name},1\n".encode("latin-1"))
+        with pytest.warns(perfarray.PerfarrayWarning, match=rf"a\.csv: is not UTF-8 \(byte \d+ is 0x..\) and is read as {guess}") as caught:
+            guessed = perfarray.read(path)
+        assert [note.code for note in caught[0].message.notes] == ["guessed_encoding"]
+        assert guessed["machine"].item() == perfarray.read_archive([path], encoding="latin-1")["machine"].item() == name
+        with pytest.raises(ValueError, match=r"a\.csv: is not ASCII text: byte 28 is 0x"):
+            perfarray.read(path, encoding="ascii")
+        with pytest.raises(ValueError, match=r"a\.csv: is not UTF-8 text: byte 28 is 0x"):
+            perfarray.read(write(path, path.read_bytes() + b"\x00"))
+        for wrong in ("latin-99", "hex", "a\0"):
+            with pytest.raises(ValueError, match=r"encoding=.* is not known"):
+                perfarray.read(path, encoding=wrong)
 
-    def test_a_file_too_large(self, tmp_path, monkeypatch):
-        """Neither a huge file nor a small one that unpacks to a huge one is read."""
-        monkeypatch.setattr("perfarray.readers.opening.LARGEST", 1000)
-        for path in (write(tmp_path / "a.json", " " * 2000), write(tmp_path / "b.json.gz", " " * 2000)):
-            with pytest.raises(ValueError, match="bytes or more, and 1000 are the most that are read at once"):
+    def test_text_of_two_bytes_a_character(self, tmp_path):
+        """As some systems export tables: the mark at its beginning says so."""
+        path = write(tmp_path / "a.csv", "benchmark,machine,time\nfft,Zürich,1\n".encode("utf-16"))
+        assert perfarray.read(path)["machine"].item() == "Zürich"
+        with pytest.raises(ValueError, match="is not UTF-16 text"):
+            perfarray.read(write(path, path.read_bytes()[:-1]))
+
+    @pytest.mark.parametrize("limit", [{"max_file_bytes": 1000}, {"max_unpack_ratio": 2}])
+    def test_a_file_too_large(self, tmp_path, monkeypatch, limit):
+        """Neither a huge file nor a small one that unpacks to a huge one is read; the limit is named, and holds in tasks too."""
+        monkeypatch.setattr("perfarray.readers.opening.UNPACKED", 1000)
+        content = "benchmark,time\nfft,1.5\n" + "\n" * 2000
+        paths = [write(tmp_path / "a.csv.gz", content)] + [write(tmp_path / "b.csv", content)] * ("max_file_bytes" in limit)
+        for path in paths:
+            assert perfarray.read(path)["time"].item() == 1.5
+            readings = [perfarray.read, lambda path: perfarray.read_archive([path])]
+            if find_spec("dask"):
+                readings.append(lambda path: perfarray.read_archive([path], chunks={}))
+            for reading in readings:
+                with (
+                    perfarray.set_options(**limit),
+                    pytest.raises(ValueError, match=rf"holds more than the \d+ bytes that are read of it; .*{next(iter(limit))}"),
+                ):
+                    reading(path)
+
+    def test_a_small_file_that_asks_for_a_huge_array(self, tmp_path):
+        """Cells of the array and cells for each measurement are limited; the message names the limit."""
+        rows = "".join(f"b{i},m{i},v{i},1.5\n" for i in range(200))
+        path = write(tmp_path / "a.csv", f"benchmark,machine,version,time\n{rows}")
+        for limit in ({}, {"max_cells": 10**6}):
+            with (
+                perfarray.set_options(**limit),
+                pytest.raises(ValueError, match=rf"a\.csv: 200 .* 8000000 cells .*{[*limit, 'max_padding'][0]}"),
+            ):
                 perfarray.read(path)
+        with perfarray.set_options(max_padding=10**5):
+            assert perfarray.read(path)["time"].size == 200**3
+
+    def test_no_memory_left(self, tmp_path, monkeypatch):
+        """It is an error of the file, wherever it happens, and `on_error` decides."""
+        good, bad = write(tmp_path / "a.csv", "benchmark,time\nfft,1\n"), write(tmp_path / "b.json", small_suite(1.0))
+
+        def fail(*_, **__):
+            raise MemoryError
+
+        monkeypatch.setattr("perfarray.readers.opening.json.loads", fail)
+        with pytest.raises(ValueError, match=r"b\.json: does not fit into the memory"):
+            perfarray.read(bad)
+        with pytest.warns(UserWarning, match=r"b\.json: does not fit into the memory"):
+            perfarray.read_archive([good, bad], on_error="warn")
+        monkeypatch.setattr("perfarray.tables.build._laid_out", fail)
+        with pytest.raises(ValueError, match=r"a\.csv: 1 measurements would need an array of 1 cells .* for which there is no memory"):
+            perfarray.read(good)
+
+    def test_messages_are_short_and_harmless(self, tmp_path):
+        """A name of a million characters is cut, and what steers a terminal is written out; so in notes."""
+        path = write(tmp_path / "a.csv", "benchmark,time\n" + "x" * 10**6 + ",1,2\n")
+        with pytest.raises(ValueError, match="is not a table"), perfarray.set_options(max_message=100):
+            perfarray.read(path)
+        with perfarray.set_options(max_message=100):
+            assert len(str(FileError("x" * 10**6))) < 150
+        assert str(FileError("a\x1b[2J\u202eb\n\x9b")) == r"a\x1b[2J\u202eb" + "\n" + r"\x9b"
+        error = pickle.loads(pickle.dumps(MissingFileError("gone")))  # as it comes from another process
+        assert (type(error), str(error)) == (MissingFileError, "gone")
+
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes by name here")
+    def test_pipes_and_devices(self, tmp_path):
+        """A pipe nobody writes to is empty, one that somebody writes to is read, and one without end is too large."""
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        with pytest.raises(ValueError, match="pipe: is empty"):
+            perfarray.read(pipe)
+        reader, writer = os.pipe()
+        os.write(writer, b"benchmark,time\nfft,1.5\n")
+        os.close(writer)
+        if Path(f"/dev/fd/{reader}").exists():
+            assert perfarray.read(f"/dev/fd/{reader}")["time"].item() == 1.5
+        os.close(reader)
+        with perfarray.set_options(max_file_bytes=10**6), pytest.raises(ValueError, match="zero: holds more than the 1000000 bytes"):
+            perfarray.read("/dev/zero")
 
 
 @pytest.mark.parametrize("engine", ["h5netcdf", "netcdf4"])

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 import perfarray
-from perfarray.timings.options import engine
+from perfarray.timings.options import Options, engine, options
 
 pytest.importorskip("numba")
 
@@ -80,3 +80,16 @@ def test_a_lazy_result_keeps_its_engine():
         direct = times.compute().perf.score_distribution(n_resamples=20, rng=1)
     assert lazy.attrs["engine"] == direct.attrs["engine"] == "numba"
     assert lazy.compute().equals(direct)
+
+
+def test_limits_stay_where_a_call_does_not_name_them():
+    """A block changes what it names, its inner blocks the rest; wrong limits are refused."""
+    with perfarray.set_options(max_cells=5):
+        with perfarray.set_options(max_padding=7, allow_outside=True):
+            assert options()[3:5] == (5, 7)
+            assert options().allow_outside is True
+        assert options() == Options(max_cells=5)
+    assert options() == Options()
+    for wrong in ({"max_cells": 0}, {"max_file_bytes": 1.5}, {"allow_outside": "yes"}, {"max_padding": True}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            perfarray.set_options(**wrong)

@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from functools import partial
 from itertools import chain, groupby
 from operator import attrgetter
+from os.path import isdir
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -15,12 +16,13 @@ import xarray as xr
 from perfarray.readers.finding import AnyPath, Found, find_files, shown
 from perfarray.readers.joining import check_place, combine
 from perfarray.readers.layout import Layout, read_layout
-from perfarray.readers.opening import FileError, Source
+from perfarray.readers.opening import FileError, Source, known_encoding
 from perfarray.readers.recognising import formats, known_names, not_recognised, read_table, recognise
 from perfarray.tables.build import build
 from perfarray.tables.columns import Table
 from perfarray.tables.harmonise import finished
 from perfarray.timings.notes import Note, keeping
+from perfarray.timings.options import Options, in_force, options
 from perfarray.timings.validation import check_choice, listed
 
 MOST = 5
@@ -41,7 +43,17 @@ class Attempt(NamedTuple):
     error: FileError | None
 
 
-def read(path: AnyPath, *, format: str | None = None) -> xr.Dataset:
+class _How(NamedTuple):
+    """How the files of an archive are read, wherever that is done."""
+
+    layout: Layout | None
+    dim: str
+    format: str | None
+    encoding: str | None
+    options: Options
+
+
+def read(path: AnyPath, *, format: str | None = None, encoding: str | None = None) -> xr.Dataset:
     """Read one file of benchmark results.
 
     Parameters
@@ -50,6 +62,8 @@ def read(path: AnyPath, *, format: str | None = None) -> xr.Dataset:
         A file; gzip, bzip2 and xz are unpacked.
     format : str, optional
         Its format; default: recognised by content. The page "Formats" of the documentation names those that are known.
+    encoding : str, optional
+        How its text is encoded, as in `"latin-1"`; default: UTF-8, and a table that is not is taken for Western text, with a note.
 
     Returns
     -------
@@ -71,17 +85,18 @@ def read(path: AnyPath, *, format: str | None = None) -> xr.Dataset:
     >>> times["time"].dims
     ('benchmark', 'execution', 'iteration')
     """
-    source = Source(Path(path))
-    if source.path.is_dir():
+    source = Source(Path(path), encoding=known_encoding(encoding))
+    if isdir(source.path):
         raise FileError(f"{source.path}: is a folder; read_archive reads folders")
-    known = recognise(source, format)
-    if known is None:
-        raise not_recognised(source)
-    table = read_table(source, known)
-    try:
-        dataset = build(finished([table])[0])
-    except ValueError as error:
-        raise source.error(str(error)) from error
+    with source.within_memory():
+        known = recognise(source, format)
+        if known is None:
+            raise not_recognised(source)
+        table = read_table(source, known)
+        try:
+            dataset = build(finished([table])[0])
+        except ValueError as error:
+            raise source.error(str(error)) from error
     return keeping(dataset, *_shortened(table.notes))
 
 
@@ -91,6 +106,7 @@ def read_archive(
     layout: str | None = None,
     dim: str = "file",
     format: str | None = None,
+    encoding: str | None = None,
     on_error: str = "raise",
     progress: bool = False,
     chunks: Any = None,
@@ -106,7 +122,7 @@ def read_archive(
         Names the dims in a path, as in `"{version}/{machine}_{session}.json"`; matched against the end of each path.
     dim : str
         Without a layout or mapping, the dim along which files lie, labelled with their path inside the folder.
-    format : str, optional
+    format, encoding : str, optional
         As for `read`.
     on_error : {"raise", "warn", "skip"}
         For files that are recognised and broken, or that were named one by one and cannot be read.
@@ -153,7 +169,8 @@ def read_archive(
     by_label = groupby(find_files(paths, dim, layout), attrgetter("labels"))
     found = [one for _, own in by_label for one in sorted(own, key=attrgetter("path.parts"))]
     place = None if layout is None else read_layout(layout)
-    attempt = partial(_attempt, layout=place, dim=dim, format=format, answers={})
+    how = _How(place, dim, format, known_encoding(encoding), options())
+    attempt = partial(_attempt, how=how, answers={})
     tables, kept, skipped, broken = [], [], [], []
     for placed, table, error in _attempts(found, attempt, progress, chunks is not None):
         if error is not None:
@@ -211,14 +228,15 @@ def _progress_bar(files: int) -> Any:
     return tqdm(total=files, desc="reading", unit="file")
 
 
-def _attempt(one: Found, layout: Layout | None, dim: str, format: str | None, answers: dict[Any, Any]) -> Attempt:
+def _attempt(one: Found, how: _How, answers: dict[Any, Any]) -> Attempt:
     """Read one file of several; what is wrong with it is returned, so that the first in order is reported and not the first in time."""
-    source = Source(one.path, answers)
+    source = Source(one.path, answers, how.encoding)
     try:
-        table = _read(source, format, one.explicit)
-        if table is not None:
-            one = one._replace(labels=_labels_of(one, layout, dim, table))
-            check_place(table, one)
+        with in_force(how.options), source.within_memory():
+            table = _read(source, how.format, one.explicit)
+            if table is not None:
+                one = one._replace(labels=_labels_of(one, how.layout, how.dim, table))
+                check_place(table, one)
     except FileError as error:
         return Attempt(one, None, error)
     return Attempt(one, table, None)

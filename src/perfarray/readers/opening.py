@@ -1,23 +1,29 @@
-"""Files as text or JSON: compression by content, a limit on size, errors that name the file and the place."""
+"""Files as text or JSON: compression by content, limits, errors that name the file and the place."""
 
 import bz2
 import gzip
 import json
 import lzma
+import os
+import re
 import zlib
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from io import BytesIO
-from os import fstat
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, TypeVar
 
 from perfarray.timings.notes import Note
+from perfarray.timings.options import options
 
 T = TypeVar("T")
 
-LARGEST = 1 << 30
-"""Bytes a file may hold, packed or not."""
+UNPACKED = 1 << 24
+"""Bytes any packed file may unpack to, however small it is."""
+
+PART = 1 << 20
+"""Bytes read at once from what does not say how many it has."""
 
 HEAD = 4096
 """Characters a format is first recognised by."""
@@ -28,11 +34,21 @@ DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError)
 """What unpacking raises."""
 
 
+CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Characters that move the cursor of a terminal, or turn the direction of a text."""
+
+NOT_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+"""Bytes that no text has, whatever its encoding."""
+
+
 class FileError(ValueError):
-    """A file that cannot be read: the message names the file, the place in it and what was expected."""
+    """A file that cannot be read: the message names the file, the place in it and what was expected, at no greater length than allowed."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(said(message))
 
 
-class MissingFileError(FileError, FileNotFoundError):
+class MissingFileError(FileNotFoundError, FileError):
     """A file that is not there."""
 
 
@@ -40,10 +56,12 @@ class Source:
     """One file: its path, its text, and its JSON, each read once and only when asked for; and what is odd about it.
 
     Readers put what a user should know into `notes`. `answers` is what the files of one archive have in common: what `once` was asked.
+    Without an `encoding` a file is UTF-8; a table that is not is taken for Western text of one byte a character, and that is noted.
     """
 
-    def __init__(self, path: Path, answers: dict[Any, Any] | None = None) -> None:
+    def __init__(self, path: Path, answers: dict[Any, Any] | None = None, encoding: str | None = None) -> None:
         self.path = path
+        self.encoding = encoding
         self.notes: list[Note] = []
         self._answers: dict[Any, Any] = {} if answers is None else answers
 
@@ -57,25 +75,39 @@ class Source:
 
     def note(self, code: str, sentence: str, **values: Any) -> None:
         """Note what is odd about this file; the sentence goes on after its name."""
-        self.notes.append(Note(code, f"{self.path}: {sentence}", {"file": str(self.path), **values}))
+        self.notes.append(Note(code, said(f"{self.path}: {sentence}"), {"file": str(self.path), **values}))
 
     def error(self, message: str) -> FileError:
         """Return an error that names this file."""
         return FileError(f"{self.path}: {message}")
 
+    @contextmanager
+    def within_memory(self) -> Iterator[None]:
+        """Make an error of ours of running out of memory."""
+        try:
+            yield
+        except MemoryError:
+            raise self.error("does not fit into the memory there is") from None
+
     @cached_property
     def packed(self) -> bytes:
-        """The bytes on disk."""
+        """The bytes on disk; of a pipe, those that come until it is closed."""
+        most = options().max_file_bytes
+        parts: list[bytes] = []
         try:
-            with open(self.path, "rb", buffering=0) as file:
-                size = fstat(file.fileno()).st_size
-                if size > LARGEST:
-                    self._too_large(size)
-                return file.read()
+            with open(self.path, "rb", buffering=0, opener=_opened) as file:
+                size = os.fstat(file.fileno()).st_size
+                left = most + 1 if size <= most else 0
+                while left > 0 and (part := file.read(min(left, size + 1 if size else PART))):
+                    parts.append(part)
+                    left -= len(part)
         except FileNotFoundError as error:
             raise MissingFileError(f"{self.path}: there is no such file") from error
         except (OSError, ValueError) as error:
             raise self.error(f"cannot be opened: {getattr(error, 'strerror', None) or error}") from error
+        if left <= 0:
+            self._too_large(most)
+        return b"".join(parts)
 
     @cached_property
     def text(self) -> str:
@@ -83,18 +115,37 @@ class Source:
         content = self.packed
         for magic, unpack, name in COMPRESSIONS:
             if content.startswith(magic):
+                limits = options()
+                most = min(limits.max_file_bytes, max(UNPACKED, limits.max_unpack_ratio * len(content)))
                 try:
                     with unpack(BytesIO(content)) as file:
-                        content = file.read(LARGEST + 1)
+                        content = file.read(most + 1)
                 except DAMAGED as error:
                     raise self.error(f"is cut off or damaged: the {name} compression does not unpack ({error})") from error
-                if len(content) > LARGEST:
-                    self._too_large(len(content))
+                if len(content) > most:
+                    self._too_large(most, "max_file_bytes" if most == limits.max_file_bytes else "max_unpack_ratio")
                 break
+        return _line_feeds(self._decoded(content))
+
+    def _decoded(self, content: bytes) -> str:
+        """Return bytes as text."""
+        encoding = self.encoding or ("utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig")
         try:
-            return _line_feeds(content.decode("utf-8-sig"))
-        except UnicodeDecodeError as error:
-            raise self.error(f"is not UTF-8 text: byte {error.start} is {content[error.start]:#04x}") from error
+            return content.decode(encoding)
+        except UnicodeError as error:
+            start = getattr(error, "start", 0)
+            if self.encoding or encoding == "utf-16" or content.lstrip()[:1] in (b"{", b"[", b"<") or NOT_TEXT.search(content):
+                named = encoding.upper().removesuffix("-SIG")
+                raise self.error(f"is not {named} text: byte {start} is 0x{content[start : start + 1].hex()}") from None
+        for guess in ("cp1252", "latin-1"):
+            try:
+                text = content.decode(guess)
+            except UnicodeDecodeError:
+                continue
+            break
+        said_of = f"is not UTF-8 (byte {start} is {content[start]:#04x}) and is read as {guess}; encoding= names another"
+        self.note("guessed_encoding", said_of, encoding=guess, byte=start)
+        return text
 
     @cached_property
     def head(self) -> str:
@@ -121,7 +172,10 @@ class Source:
         if not text or text.isspace():
             raise self.error("is empty")
         try:
-            return json.loads(text)
+            with self.within_memory():
+                return json.loads(text)
+        except FileError:
+            raise
         except json.JSONDecodeError as error:
             reason = "the file is cut off" if _is_cut_off(text.strip(), error) else error.msg
             raise self.error(f"is not valid JSON: {reason} at line {error.lineno}, column {error.colno}") from None
@@ -138,14 +192,38 @@ class Source:
         except FileError:
             return None
 
-    def _too_large(self, size: int) -> NoReturn:
+    def _too_large(self, most: int, limit: str = "max_file_bytes") -> NoReturn:
         """Refuse a file that would fill the memory."""
-        raise self.error(f"holds {size} bytes or more, and {LARGEST} are the most that are read at once")
+        raise self.error(f"holds more than the {most} bytes that are read of it; set_options({limit}=...) sets another limit")
+
+
+def known_encoding(encoding: str | None) -> str | None:
+    """Return the name of an encoding of text, or raise."""
+    try:
+        "a".encode(encoding or "utf-8")
+    except (LookupError, TypeError, ValueError) as error:
+        raise ValueError(f"encoding={encoding!r} is not known ({error}); give one such as 'utf-8', 'latin-1' or 'utf-16'") from None
+    return encoding
+
+
+def said(message: str) -> str:
+    """Return a message with no more characters than are wanted, and none that moves a terminal's cursor."""
+    most = options().max_message
+    short = message if len(message) <= most else f"{message[:most]}... ({len(message) - most} characters more)"
+    return CONTROLS.sub(lambda match: ascii(match[0])[1:-1], short)
+
+
+def _opened(path: str, flags: int) -> int:
+    """Open a file, or the end of a pipe without waiting for somebody to write to it."""
+    descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    if hasattr(os, "O_NONBLOCK"):
+        os.set_blocking(descriptor, True)
+    return descriptor
 
 
 def beginning(path: Path) -> str:
     """Return the first characters of a file of any size, unpacked, as `Source.head` has them."""
-    with path.open("rb") as file:
+    with open(path, "rb", opener=_opened) as file:
         return _head_of(file)
 
 

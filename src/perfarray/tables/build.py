@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,10 @@ import xarray as xr
 from perfarray.conventions import METRIC, UNKNOWN
 from perfarray.numerics.types import Integers
 from perfarray.tables.columns import Descriptor, Metric, Table, level_order, objects
+from perfarray.timings.options import options
 
-LARGEST = 2**31
-"""Cells an array may have; a table that needs more is almost empty, and its dims were chosen badly."""
+SMALL = 2**22
+"""Cells an array may have however few of them are measured."""
 
 EXACT = 2**53
 """Numbers below this are exact as floats; a descriptor beyond it is kept as text."""
@@ -45,11 +47,26 @@ def build(table: Table) -> xr.Dataset:
     codes = [table.labels[name].codes if name in table.labels else table.levels[name] for name in names]
     shape = tuple(len(table.labels[name].labels) if name in table.labels else int(table.levels[name].max(initial=-1)) + 1 for name in names)
     cells = int(np.prod([float(size) for size in shape]))
-    if cells > LARGEST:
-        sizes = ", ".join(f"{name}: {size}" for name, size in zip(names, shape, strict=True))
-        raise ValueError(
-            f"{len(table)} measurements would need an array of {cells} cells ({sizes}); read fewer files at a time, or name fewer dims"
-        )
+    needed = partial(_needed, table, cells, dict(zip(names, shape, strict=True)))
+    limits = options()
+    if cells > limits.max_cells:
+        raise ValueError(f"{needed()}; set_options(max_cells=...) allows more")
+    if cells > SMALL and cells > limits.max_padding * len(table):
+        raise ValueError(f"{needed()}, and almost all would be empty; set_options(max_padding=...) allows more for each measurement")
+    try:
+        return _laid_out(table, names, codes, shape, cells)
+    except MemoryError:
+        raise ValueError(f"{needed()}, for which there is no memory") from None
+
+
+def _needed(table: Table, cells: int, sizes: Mapping[str, int]) -> str:
+    """Say how large an array would be."""
+    said = ", ".join(f"{name}: {size}" for name, size in sizes.items())
+    return f"{len(table)} measurements would need an array of {cells} cells ({said}); read fewer files at a time, or name fewer dims"
+
+
+def _laid_out(table: Table, names: list[str], codes: list[Integers], shape: tuple[int, ...], cells: int) -> xr.Dataset:
+    """Place what a table has in an array."""
     flat = np.ravel_multi_index(codes, shape) if len(table) else np.empty(0, dtype=np.intp)
     _check_single(flat, names, table, shape)
     variables = {name: _metric_variable(metric, table.shared, names, flat, shape) for name, metric in table.metrics.items()}
