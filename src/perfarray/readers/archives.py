@@ -17,6 +17,7 @@ from perfarray.readers.finding import AnyPath, Found, find_files, shown
 from perfarray.readers.joining import check_place, combine
 from perfarray.readers.layout import Layout, read_layout
 from perfarray.readers.opening import FileError, Source, known_encoding
+from perfarray.readers.packs import is_pack, members
 from perfarray.readers.recognising import formats, known_names, not_recognised, read_table, recognise
 from perfarray.tables.build import build
 from perfarray.tables.columns import Table
@@ -59,7 +60,8 @@ def read(path: AnyPath, *, format: str | None = None, encoding: str | None = Non
     Parameters
     ----------
     path : path-like
-        A file; gzip, bzip2 and xz are unpacked.
+        A file; gzip, bzip2 and xz are unpacked. Or a folder or a tar or zip archive that is one result, such as `target/criterion` or
+        the results of asv.
     format : str, optional
         Its format; default: recognised by content. The page "Formats" of the documentation names those that are known.
     encoding : str, optional
@@ -86,8 +88,8 @@ def read(path: AnyPath, *, format: str | None = None, encoding: str | None = Non
     ('benchmark', 'execution', 'iteration')
     """
     source = Source(Path(path), encoding=known_encoding(encoding))
-    if isdir(source.path):
-        raise FileError(f"{source.path}: is a folder; read_archive reads folders")
+    if isdir(source.path) or is_pack(source):
+        return _one_result(source, format)
     with source.within_memory():
         known = recognise(source, format)
         if known is None:
@@ -98,6 +100,15 @@ def read(path: AnyPath, *, format: str | None = None, encoding: str | None = Non
         except ValueError as error:
             raise source.error(str(error)) from error
     return keeping(dataset, *_shortened(table.notes))
+
+
+def _one_result(source: Source, format: str | None) -> xr.Dataset:
+    """Read a folder or an archive whose files say themselves where they belong, or that has one file alone."""
+    dataset = read_archive(source.path, format=format, encoding=source.encoding)
+    files, name = dataset.attrs["n_files"], dataset.attrs.get("format", "")
+    if files > 1 and not (name in formats() and formats()[name].placed):
+        raise source.error(f"holds {files} files, which do not say themselves what tells them apart; read_archive reads them along a dim")
+    return dataset
 
 
 def read_archive(
@@ -117,7 +128,7 @@ def read_archive(
     ----------
     paths : path-like, iterable of them, or mapping
         A folder (with all inside it), a glob pattern, a list of files; or a mapping whose keys become labels of `dim` and whose values
-        are any of these, as in `{"old": "old/*.json", "new": "new"}`.
+        are any of these, as in `{"old": "old/*.json", "new": "new"}`. A tar or zip archive is read as a folder of its name.
     layout : str, optional
         Names the dims in a path, as in `"{version}/{machine}_{session}.json"`; matched against the end of each path.
     dim : str
@@ -170,7 +181,7 @@ def read_archive(
     found = [one for _, own in by_label for one in sorted(own, key=attrgetter("path.parts"))]
     place = None if layout is None else read_layout(layout)
     how = _How(place, dim, format, known_encoding(encoding), options())
-    attempt = partial(_attempt, how=how, answers={})
+    attempt = partial(_attempts_at, how=how, answers={})
     tables, kept, skipped, broken = [], [], [], []
     for placed, table, error in _attempts(found, attempt, progress, chunks is not None):
         if error is not None:
@@ -182,15 +193,16 @@ def read_archive(
         else:
             tables.append(table)
             kept.append(placed)
+    files = len(tables) + len(skipped) + len(broken)
     if not tables:
-        raise ValueError(f"none of the {len(found)} files in {shown(paths)} could be read{_reasons(broken, skipped)}")
+        raise ValueError(f"none of the {files} files in {shown(paths)} could be read{_reasons(broken, skipped)}")
     beside = tuple(chain.from_iterable(formats()[name].beside for name in {table.format for table in tables}))
     skipped = [label for label in skipped if not label.rpartition("/")[2].endswith(beside)] if beside else skipped
     joined = combine(tables, kept)
     dataset = keeping(
         build(joined),
-        _left_out("broken_files", len(found), broken if on_error == "warn" else []),
-        _left_out("unknown_format", len(found), skipped),
+        _left_out("broken_files", files, broken if on_error == "warn" else []),
+        _left_out("unknown_format", files, skipped),
         *_shortened(joined.notes),
     )
     dataset.attrs |= {"n_files": len(tables), "n_files_skipped": len(skipped), "n_files_broken": len(broken)}
@@ -198,26 +210,26 @@ def read_archive(
     return dataset.chunk(chunks, token=uuid4().hex) if chunks is not None else dataset
 
 
-def _attempts(found: Sequence[Found], attempt: Callable[[Found], Attempt], progress: bool, side_by_side: bool) -> Iterator[Attempt]:
+def _attempts(found: Sequence[Found], attempt: Callable[[Found], list[Attempt]], progress: bool, side_by_side: bool) -> Iterator[Attempt]:
     """Read the files and yield what came of each in their order, whoever is ready first."""
     size = BATCH if side_by_side else 1
     read_all = _as_tasks if side_by_side else map
     with _progress_bar(len(found)) if progress else nullcontext() as bar:
         for start in range(0, len(found), size):
             batch = found[start : start + size]
-            yield from read_all(attempt, batch)
+            yield from chain.from_iterable(read_all(attempt, batch))
             if bar is not None:
                 bar.update(len(batch))
 
 
-def _as_tasks(attempt: Callable[[Found], Attempt], batch: Iterable[Found]) -> Sequence[Attempt]:
+def _as_tasks(attempt: Callable[[Found], list[Attempt]], batch: Iterable[Found]) -> Sequence[list[Attempt]]:
     """Read files on dask's scheduler: the one that was chosen, so that no worker is started that nobody asked for."""
     try:
         from dask.base import compute
         from dask.delayed import delayed
     except ImportError as error:
         raise ImportError("chunks= needs dask, which is not installed; install perfarray[io]") from error
-    found: Sequence[Attempt] = compute(*(delayed(attempt, pure=False, traverse=False)(one) for one in batch))  # type: ignore[no-untyped-call]
+    found: Sequence[list[Attempt]] = compute(*(delayed(attempt, pure=False, traverse=False)(one) for one in batch))  # type: ignore[no-untyped-call]
     return found
 
 
@@ -228,11 +240,26 @@ def _progress_bar(files: int) -> Any:
     return tqdm(total=files, desc="reading", unit="file")
 
 
-def _attempt(one: Found, how: _How, answers: dict[Any, Any]) -> Attempt:
-    """Read one file of several; what is wrong with it is returned, so that the first in order is reported and not the first in time."""
-    source = Source(one.path, answers, how.encoding)
+def _attempts_at(one: Found, how: _How, answers: dict[Any, Any]) -> list[Attempt]:
+    """Read one file of several, or the members of an archive, as those of a folder of its name."""
+    with in_force(how.options):
+        source = Source(one.path, answers, how.encoding)
+        try:
+            with source.within_memory():
+                contents = members(source) if is_pack(source) else None
+        except FileError as error:
+            return [Attempt(one, None, error)]
+        if contents is None:
+            return [_attempt(one, source, how)]
+        above = one.path.as_posix().removesuffix(one.label)
+        inside = [one._replace(path=path, label=path.as_posix().removeprefix(above), explicit=False) for path in sorted(contents)]
+        return [_attempt(member, Source(member.path, answers, how.encoding, contents), how) for member in inside]
+
+
+def _attempt(one: Found, source: Source, how: _How) -> Attempt:
+    """Read one file; what is wrong with it is returned, so that the first in order is reported and not the first in time."""
     try:
-        with in_force(how.options), source.within_memory():
+        with source.within_memory():
             table = _read(source, how.format, one.explicit)
             if table is not None:
                 one = one._replace(labels=_labels_of(one, how.layout, how.dim, table))

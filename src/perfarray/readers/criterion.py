@@ -65,11 +65,11 @@ def _sampling(content: Any) -> dict[str, Any]:
 
 def _identity(source: Source) -> tuple[str, dict[str, Any], dict[str, Any]]:
     """Return the benchmark's name, its settings and what else `benchmark.json` says; without it, the folder's name."""
-    beside = source.path.with_name("benchmark.json")
+    beside = source.beside("benchmark.json")
     known: dict[str, Any] = {}
-    if beside.is_file() and not beside.is_symlink():
+    if beside is not None:
         try:
-            content = Source(beside).json
+            content = beside.json
         except FileError as error:
             raise source.error(f"the name of its benchmark cannot be read: {error}") from error
         known = content if isinstance(content, dict) else {}

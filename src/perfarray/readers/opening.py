@@ -7,7 +7,7 @@ import lzma
 import os
 import re
 import zlib
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from io import BytesIO
@@ -57,13 +57,21 @@ class Source:
 
     Readers put what a user should know into `notes`. `answers` is what the files of one archive have in common: what `once` was asked.
     Without an `encoding` a file is UTF-8; a table that is not is taken for Western text of one byte a character, and that is noted.
+    `contents` has the members of the tar or zip archive this file is a member of, by the path each would have in a folder.
     """
 
-    def __init__(self, path: Path, answers: dict[Any, Any] | None = None, encoding: str | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        answers: dict[Any, Any] | None = None,
+        encoding: str | None = None,
+        contents: Mapping[Path, bytes] | None = None,
+    ) -> None:
         self.path = path
         self.encoding = encoding
         self.notes: list[Note] = []
         self._answers: dict[Any, Any] = {} if answers is None else answers
+        self._contents = contents
 
     def once(self, function: Callable[..., T], *arguments: Hashable) -> T:
         """Return what a function makes of texts, worked out once for all files of an archive."""
@@ -81,6 +89,12 @@ class Source:
         """Return an error that names this file."""
         return FileError(f"{self.path}: {message}")
 
+    def beside(self, name: str) -> "Source | None":
+        """Return the file of a name in the same folder (`../name`: in the one above), None where there is none; links are not followed."""
+        path = Path(os.path.normpath(self.path.parent / name))
+        there = path in self._contents if self._contents is not None else path.is_file() and not path.is_symlink()
+        return Source(path, self._answers, self.encoding, self._contents) if there else None
+
     @contextmanager
     def within_memory(self) -> Iterator[None]:
         """Make an error of ours of running out of memory."""
@@ -91,7 +105,9 @@ class Source:
 
     @cached_property
     def packed(self) -> bytes:
-        """The bytes on disk; of a pipe, those that come until it is closed."""
+        """The bytes on disk, or in the archive around; of a pipe, those that come until it is closed."""
+        if self._contents is not None:
+            return self._contents[self.path]
         most = options().max_file_bytes
         parts: list[bytes] = []
         try:
@@ -106,26 +122,29 @@ class Source:
         except (OSError, ValueError) as error:
             raise self.error(f"cannot be opened: {getattr(error, 'strerror', None) or error}") from error
         if left <= 0:
-            self._too_large(most)
+            self.too_large(most)
         return b"".join(parts)
 
-    @cached_property
-    def text(self) -> str:
-        """The whole file as text, unpacked, its lines ended by a line feed whatever ended them before."""
+    def unpacked(self) -> bytes:
+        """Return the bytes without compression."""
         content = self.packed
         for magic, unpack, name in COMPRESSIONS:
             if content.startswith(magic):
-                limits = options()
-                most = min(limits.max_file_bytes, max(UNPACKED, limits.max_unpack_ratio * len(content)))
+                most, limit = self.most_unpacked()
                 try:
                     with unpack(BytesIO(content)) as file:
                         content = file.read(most + 1)
                 except DAMAGED as error:
                     raise self.error(f"is cut off or damaged: the {name} compression does not unpack ({error})") from error
                 if len(content) > most:
-                    self._too_large(most, "max_file_bytes" if most == limits.max_file_bytes else "max_unpack_ratio")
+                    self.too_large(most, limit)
                 break
-        return _line_feeds(self._decoded(content))
+        return content
+
+    @cached_property
+    def text(self) -> str:
+        """The whole file as text, its lines ended by a line feed whatever ended them before."""
+        return _line_feeds(self._decoded(self.unpacked()))
 
     def _decoded(self, content: bytes) -> str:
         """Return bytes as text."""
@@ -153,6 +172,11 @@ class Source:
         if "text" in self.__dict__:
             return self.text[:HEAD]
         return _head_of(BytesIO(self.packed))
+
+    @property
+    def first_bytes(self) -> bytes:
+        """The first bytes without compression, as many as unpack."""
+        return _first_bytes(BytesIO(self.packed))
 
     @property
     def looks_like_json(self) -> bool:
@@ -192,7 +216,13 @@ class Source:
         except FileError:
             return None
 
-    def _too_large(self, most: int, limit: str = "max_file_bytes") -> NoReturn:
+    def most_unpacked(self) -> tuple[int, str]:
+        """Return how many bytes this file may unpack to, and which option says so."""
+        limits = options()
+        by_ratio = max(UNPACKED, limits.max_unpack_ratio * len(self.packed))
+        return min((limits.max_file_bytes, "max_file_bytes"), (by_ratio, "max_unpack_ratio"))
+
+    def too_large(self, most: int, limit: str = "max_file_bytes") -> NoReturn:
         """Refuse a file that would fill the memory."""
         raise self.error(f"holds more than the {most} bytes that are read of it; set_options({limit}=...) sets another limit")
 
@@ -229,13 +259,17 @@ def beginning(path: Path) -> str:
 
 def _head_of(file: BinaryIO) -> str:
     """Return the first characters of a file, as far as it unpacks; no more of it is read than that takes."""
+    return _line_feeds(_first_bytes(file).decode("utf-8-sig", errors="replace"))[:HEAD]
+
+
+def _first_bytes(file: BinaryIO) -> bytes:
+    """Return the first bytes of a file without its compression."""
     content = file.read(HEAD)
     for magic, unpack, _ in COMPRESSIONS:
         if content.startswith(magic):
             file.seek(0)
-            content = _unpacked(unpack(file))
-            break
-    return _line_feeds(content.decode("utf-8-sig", errors="replace"))[:HEAD]
+            return _unpacked(unpack(file))
+    return content
 
 
 def _line_feeds(text: str) -> str:

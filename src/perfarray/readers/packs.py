@@ -1,0 +1,82 @@
+"""Tar and zip archives, read in memory: nothing is written to the disk, and no member can name a place on it."""
+
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from os.path import normpath
+from pathlib import Path
+
+from perfarray.readers.opening import DAMAGED, FileError, Source
+from perfarray.timings.options import options
+
+Member = tuple[str, int, Callable[[int], bytes]]
+"""Name, size, and what reads so many bytes."""
+
+ZIP = b"PK\x03\x04"
+
+MOST = 1 << 16
+"""Members an archive may have."""
+
+BROKEN = (*DAMAGED, tarfile.TarError, zipfile.BadZipFile, NotImplementedError, RuntimeError, OverflowError, RecursionError)
+"""What reading an archive raises; `RuntimeError` where it is encrypted, `NotImplementedError` where it is packed in another way."""
+
+
+def is_pack(source: Source) -> bool:
+    """Return whether a file is a tar archive, compressed or not, or a zip archive."""
+    first = source.first_bytes
+    if first.startswith(ZIP):
+        return True
+    try:
+        return len(first) >= tarfile.BLOCKSIZE and tarfile.TarInfo.frombuf(first[: tarfile.BLOCKSIZE], "utf-8", "surrogateescape").size >= 0
+    except tarfile.HeaderError:
+        return False
+
+
+def members(source: Source) -> dict[Path, bytes]:
+    """Return the regular files in an archive by the path each would have in a folder of the archive's name.
+
+    Links, devices and folders are passed over: a link may lead anywhere.
+
+    Raises
+    ------
+    FileError
+        When the archive is damaged, has too many members or too much in them, or a member's name leads out of it.
+    """
+    found: dict[Path, bytes] = {}
+    total = 0
+    packed_as_zip = source.packed.startswith(ZIP)
+    most, limit = source.most_unpacked() if packed_as_zip else (options().max_file_bytes, "max_file_bytes")
+    try:
+        for name, size, content in _zipped(source) if packed_as_zip else _taped(source):
+            total += size
+            if total > most:
+                source.too_large(most, limit)
+            if len(found) == MOST:
+                raise source.error(f"has more than {MOST} members")
+            inner = normpath(name)
+            if inner.startswith(("/", "..")) or "\\" in inner or "\0" in inner:
+                raise source.error(f"has a member whose name leads out of it: {name[:80]!r}")
+            found[source.path / inner] = content(size)
+    except FileError:
+        raise
+    except BROKEN as error:
+        raise source.error(f"is a damaged archive: {error}") from error
+    return found
+
+
+def _taped(source: Source) -> Iterator[Member]:
+    """Yield name, size and content of the regular files of a tar archive."""
+    with tarfile.open(fileobj=BytesIO(source.unpacked()), mode="r:") as archive:
+        for member in archive:
+            if member.isreg():
+                yield member.name, member.size, archive.extractfile(member).read  # type: ignore[union-attr]
+
+
+def _zipped(source: Source) -> Iterator[Member]:
+    """Yield name, size and content of the files of a zip archive."""
+    with zipfile.ZipFile(BytesIO(source.packed)) as archive:
+        for member in archive.infolist():
+            if not member.is_dir() and (member.external_attr >> 28) in (0, 8):
+                with archive.open(member) as file:
+                    yield member.filename, member.file_size, file.read

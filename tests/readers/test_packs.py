@@ -1,0 +1,113 @@
+"""Tar and zip archives: read as folders of their names, in memory, with limits; and folders that are one result."""
+
+import io
+import tarfile
+import zipfile
+
+import pytest
+
+import perfarray
+from readers.files_of_our_own import small_suite, write
+from readers.test_criterion import sample
+
+
+def tar(path, folder, mode="w:gz"):
+    """Write a tar archive of a folder."""
+    with tarfile.open(path, mode) as archive:
+        archive.add(folder, arcname=".")
+    return path
+
+
+def odd_tar(path, *members):
+    """Write a tar archive of members that are given as TarInfo."""
+    with tarfile.open(path, "w") as archive:
+        for member in members:
+            archive.addfile(member, io.BytesIO(bytes(min(member.size, 10))))
+    return path
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz", "zip"])
+def test_an_archive_is_a_folder_of_its_name(tmp_path, folder, mode):
+    """Whatever it is called; a layout goes on above it, and members may be compressed."""
+    write(folder / "old" / "m3_1.json.gz", small_suite(7.0))
+    (folder / "notes.txt").write_text("nothing")
+    path = tmp_path / "whole"
+    if mode == "zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for inside in sorted(folder.rglob("*")):
+                archive.write(inside, inside.relative_to(folder))
+    else:
+        tar(path, folder, mode)
+    with pytest.warns(perfarray.PerfarrayWarning, match="1 are of no known format and left out: 'whole/notes.txt'"):
+        found = perfarray.read_archive(path, layout="{set}/{version}/{machine}_{session}.json")
+    with pytest.warns(perfarray.PerfarrayWarning):
+        expected = perfarray.read_archive(folder, layout="{version}/{machine}_{session}.json")
+    assert found["set"].values.tolist() == ["whole"]
+    assert found.squeeze("set", drop=True).equals(expected)
+
+
+def test_one_result_is_read_as_it_is(tmp_path, folder):
+    """A folder or an archive whose files say where they belong, or that has one file; others are for `read_archive`."""
+    sample(tmp_path / "target/sort/vec/8/new")
+    sample(tmp_path / "target/sort/vec/9/new", name="sort/vec/9")
+    found = perfarray.read(tmp_path / "target")
+    assert found.sizes["benchmark"] == 2
+    assert perfarray.read(tar(tmp_path / "target.tgz", tmp_path / "target")).equals(found)
+    with pytest.raises(ValueError, match=r"results: holds 8 files, .*read_archive reads them along a dim"):
+        perfarray.read(folder)
+    alone = write(tmp_path / "alone" / "a.json", small_suite(1.0))
+    assert perfarray.read(tar(tmp_path / "alone.tar", alone.parent, "w"))["time"].size == perfarray.read(alone)["time"].size
+
+
+def member(name, size=0, kind=tarfile.REGTYPE, link=""):
+    """Return the head of a member."""
+    info = tarfile.TarInfo(name)
+    info.size, info.type, info.linkname = size, kind, link
+    return info
+
+
+@pytest.mark.parametrize("name", ["../out.json", "/etc/out.json", "a/../../out.json"])
+def test_no_name_leads_out(tmp_path, name):
+    """The archive is refused, with the name."""
+    with pytest.raises(ValueError, match=r"a\.tar: has a member whose name leads out of it"):
+        perfarray.read(odd_tar(tmp_path / "a.tar", member(name)))
+
+
+def test_links_and_devices_are_passed_over(tmp_path):
+    """Nothing but regular files is looked at."""
+    (tmp_path / "secret.json").write_text("{}")
+    kinds = {"l": tarfile.SYMTYPE, "h": tarfile.LNKTYPE, "d": tarfile.CHRTYPE, "f": tarfile.FIFOTYPE}
+    odd = [member(name, kind=kind, link=str(tmp_path / "secret.json")) for name, kind in kinds.items()]
+    with pytest.raises(ValueError, match="none of the 0 files"):
+        perfarray.read(odd_tar(tmp_path / "a.tar", *odd))
+
+
+def test_limits(tmp_path, monkeypatch):
+    """On what members hold together, on how many there are, and on a zip archive that unpacks to far more than it is."""
+    monkeypatch.setattr("perfarray.readers.packs.MOST", 3)
+    with pytest.raises(ValueError, match="has more than 3 members"):
+        perfarray.read(odd_tar(tmp_path / "many.tar", *(member(f"{i}.json") for i in range(4))))
+    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.json", bytes(20_000_000))
+    with pytest.raises(ValueError, match=r"bomb\.zip: holds more than the 16777216 bytes .* set_options\(max_unpack_ratio="):
+        perfarray.read(tmp_path / "bomb.zip")
+    huge = member("a.json", size=1 << 40)
+    with pytest.raises(ValueError, match=r"set_options\(max_file_bytes=|is a damaged archive"):
+        perfarray.read(write(tmp_path / "huge.tar", huge.tobuf() + bytes(1024)))
+
+
+@pytest.mark.parametrize("suffix", [".tar", ".tar.gz", ".zip"])
+def test_an_archive_that_is_cut_off(tmp_path, folder, suffix):
+    """It is refused whole, by name; in `read_archive` it follows `on_error`."""
+    path = tmp_path / f"a{suffix}"
+    if suffix == ".zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.write(folder / "old" / "m1_9.json", "a.json")
+    else:
+        tar(path, folder, "w" if suffix == ".tar" else "w:gz")
+    path.write_bytes(path.read_bytes()[: 9 * path.stat().st_size // 10 if suffix != ".tar" else 700])
+    with pytest.raises(ValueError, match=rf"a\{suffix}: is (a damaged archive|cut off or damaged)"):
+        perfarray.read(path)
+    write(tmp_path / "b.json", small_suite(1.0))
+    with pytest.warns(perfarray.PerfarrayWarning, match="1 are broken and left out"):
+        assert perfarray.read_archive([path, tmp_path / "b.json"], on_error="warn").attrs["n_files"] == 1
