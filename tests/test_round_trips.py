@@ -62,7 +62,7 @@ OF_ONE = {
 
 NO_RESULTS = {
     "Biplot", "GaussianMixture", "Note", "PerfarrayWarning", "RepetitionPlan", "VariabilityModel",
-    "biplot", "dataset_path", "drop_warmup", "explain_variation", "from_samples", "load_dataset", "machine_table",
+    "biplot", "dataset_path", "drop_warmup", "explain_variation", "from_samples", "join", "load_dataset", "machine_table",
     "merge_level", "notes", "read", "read_archive", "required_benchmarks", "set_options", "simulate", "speedup_report",
     "to_frame", "to_timings",
 }  # fmt: skip

@@ -129,6 +129,7 @@ class TimingsAccessor(Accessor):
     five_number_summary = Method(lambda: perfarray.five_number_summary)
     goodness_of_fit = Method(lambda: perfarray.goodness_of_fit)
     hierarchical_performance_test = Method(lambda: perfarray.hierarchical_performance_test)
+    join = Method(lambda: perfarray.join)
     machine_table = Method(lambda: perfarray.machine_table)
     mean_difference = Method(lambda: perfarray.mean_difference)
     mean_interval = Method(lambda: perfarray.mean_interval)

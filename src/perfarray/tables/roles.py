@@ -101,15 +101,17 @@ def placed_column(
         if numeric
         else series.astype(object).where(series.notna(), UNKNOWN).map(str).to_numpy(dtype=object)
     )
-    codes = pd.factorize(series, use_na_sentinel=False)[0]
+    return fewest_dims(series, labels, levels), values
+
+
+def fewest_dims(values: pd.Series | npt.NDArray[Any], labels: Mapping[str, Column], levels: Mapping[str, Integers]) -> tuple[str, ...]:
+    """Return the fewest dims that values by row depend on: none, one, or all down to a level."""
+    codes = pd.factorize(values, use_na_sentinel=False)[0]
     by = {name: column.codes for name, column in labels.items()} | dict(levels)
     tries: list[tuple[str, ...]] = [(), *((name,) for name in labels)]
     nest = list(levels)
     tries += [(*labels, *nest[:depth]) for depth in range(len(nest) + 1)]
-    for dims in tries:
-        if depends_only_on(codes, [by[name] for name in dims]):
-            return dims, values
-    return tuple(by), values
+    return next((dims for dims in tries if depends_only_on(codes, [by[name] for name in dims])), tuple(by))
 
 
 def depends_only_on(codes: Integers, by: Sequence[Integers]) -> bool:

@@ -1,0 +1,260 @@
+"""More of the same measurements: timings of further benchmarks, machines, versions or sessions become one Dataset."""
+
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import xarray as xr
+
+from perfarray.conventions import COMPARED, LEVELS, MARKS, METRIC, TIME, UNKNOWN
+from perfarray.tables.build import FORMAT, build
+from perfarray.tables.columns import Column, Descriptor, Metric, Table, objects
+from perfarray.tables.harmonise import promoted
+from perfarray.tables.join import SILENT, join_tables
+from perfarray.tables.roles import depends_only_on, fewest_dims, stated_direction
+from perfarray.timings.notes import NOTES, keeping, notes, once
+from perfarray.timings.resolve import Data, as_mark, metrics_of
+from perfarray.timings.validation import check_choice, listed
+
+AS_TEXT = "bMm"
+"""Kinds of coordinates (true or false, dates) that a table holds as text, and that are made of it again."""
+
+
+def join(first: Data, second: Data, /, *others: Data, along: str | None = None) -> xr.Dataset:
+    """Put timings of further benchmarks, machines, versions or sessions into one Dataset.
+
+    Parameters
+    ----------
+    first, second, *others : DataArray or Dataset
+        Timings. A label that only tells them apart may be a coordinate without a dim, `times.assign_coords(version="new")`: it becomes
+        a dim.
+    along : {"binary", "session", "execution", "iteration"}, optional
+        The level along which repetitions go on from one of them to the next; of those without that level each is one repetition. Default:
+        no cell may be measured in several.
+
+    Returns
+    -------
+    Dataset
+        Over the labels of all, in order of first appearance; NaN where nothing was measured. Repetitions along `along` are renumbered
+        from 0, so that one number stands for the same one of the timings everywhere; those of other levels keep their labels.
+        Descriptors lie on the dims they vary over; what one of the timings does not say is `"unknown"`.
+
+    Raises
+    ------
+    ValueError
+        When a cell was measured in several of them and `along` does not tell these apart, when a dim of one has no label in another, or
+        when a metric differs in unit or direction.
+
+    Notes
+    -----
+    Works in memory, at the price of one row of numbers per measured value.
+
+    Examples
+    --------
+    >>> import perfarray
+    >>> monday = perfarray.from_samples({"old": [1.0, 2.0], "new": [3.0]})
+    >>> tuesday = perfarray.from_samples({"old": [1.5], "new": [2.5, 2.0]})
+    >>> perfarray.join(monday, tuesday, along="session").sizes
+    Frozen({'version': 2, 'session': 2, 'execution': 2})
+    >>> server = monday.assign_coords(machine="server")
+    >>> perfarray.join(server, tuesday.assign_coords(machine="laptop"))["machine"].values.tolist()
+    ['server', 'laptop']
+    """
+    if along is not None:
+        check_choice(along, "along", LEVELS)
+    given = [_as_dataset(times) for times in (first, second, *others)]
+    _check_metrics(given)
+    labels = {level: _labels_along(level, given) for level in LEVELS if level != along}
+    repeated = {str(name) for times in given for name, coordinate in times.coords.items() if {*coordinate.dims} & {*LEVELS}}
+    tables = _with_dims([table_of_array(times, labels, repeated) for times in given])
+    joined = join_tables(tables, [{}] * len(tables), [{}] * len(tables))
+    if along is not None:
+        lengths = [times.sizes.get(along, 1) for times in given]
+        starts = np.repeat(np.cumsum([0, *lengths[:-1]]), [len(table) for table in tables])
+        own = joined.levels.get(along, np.zeros(len(joined), dtype=np.intp))
+        joined = replace(joined, levels=joined.levels | {along: own + starts})
+        labels[along] = np.arange(sum(lengths))
+    _refuse_repeats(joined, tables)
+    result = build(
+        replace(joined, columns={name: (_dims_of(name, values, joined, given), values) for name, (_, values) in joined.columns.items()})
+    )
+    for name in result.data_vars:
+        narrow = [dim for dim in LEVELS if dim != along and not any(dim in times[name].dims for times in given if name in times)]
+        result[name] = result[name].isel({dim: 0 for dim in narrow if dim in result.dims}, drop=True)
+    result = result.assign_coords({level: own[: result.sizes[level]] for level, own in labels.items() if level in result.dims})
+    return keeping(_as_given(result, given), *once([note for times in given for note in notes(times)]))
+
+
+def _as_dataset(times: Data) -> xr.Dataset:
+    """Return timings as a Dataset in which measurements alone are variables."""
+    if isinstance(times, xr.DataArray):
+        times = times.to_dataset(name=times.name or TIME)
+    if not isinstance(times, xr.Dataset):
+        raise TypeError(f"expected timings (a DataArray or a Dataset), got {type(times).__name__}; to_timings makes them of a pandas table")
+    metrics = metrics_of(times) or [str(name) for name, variable in times.data_vars.items() if variable.dtype.kind in "iuf"]
+    return times.set_coords([name for name in times.data_vars if name not in metrics])
+
+
+def _check_metrics(given: Sequence[xr.Dataset]) -> None:
+    """Raise where a metric means different things in different timings."""
+    for name in dict.fromkeys(name for times in given for name in times.data_vars):
+        found = {_meaning(times[name]) for times in given if name in times.data_vars}
+        if len(found) > 1:
+            different = listed(sorted(f"{units}, {better} is better" for units, better in found))
+            raise ValueError(f"{name!r} differs in unit or direction ({different}); convert some of the timings")
+
+
+def _meaning(array: xr.DataArray) -> tuple[str, str]:
+    """Return the unit of a metric and which direction is good."""
+    units = str(array.attrs.get("units", "1"))
+    return units, stated_direction(array.attrs.get("better"), units)
+
+
+def _labels_along(level: str, given: Sequence[xr.Dataset]) -> npt.NDArray[Any]:
+    """Return the labels of the repetitions along a level in all timings, in their order."""
+    own = [times[level].values for times in given if level in times.dims]
+    return np.unique(np.concatenate(own)) if own else np.arange(1)
+
+
+def table_of_array(times: xr.Dataset, level_labels: Mapping[str, npt.NDArray[Any]], per_row: Collection[str] = ()) -> Table:
+    """Return the columns of a labelled array: one row for each cell in which something was measured or is marked.
+
+    Parameters
+    ----------
+    times : Dataset
+        Its variables are metrics.
+    level_labels : mapping
+        Of each level, the labels by which its positions are counted; of others they are counted from 0.
+    per_row : collection of str
+        Coordinates that are columns even where they do not depend on a level.
+    """
+    dims = [str(dim) for dim in times.dims]
+    marks = {mark: as_mark(times.coords[mark]).variable for mark in MARKS if mark in times.coords}
+    kept = np.zeros([times.sizes[dim] for dim in dims], dtype=bool)
+    for variable in (*(array.variable.notnull() for array in times.data_vars.values()), *marks.values()):
+        kept |= variable.set_dims(dims, kept.shape).transpose(*dims).values
+    place = dict(zip(dims, np.nonzero(kept), strict=True))
+    labels = {dim: _plain(times[dim].values) for dim in dims if dim not in LEVELS}
+    others = {str(name): c.variable for name, c in times.coords.items() if name not in (*dims, *MARKS)}
+    return Table(
+        labels={dim: Column(codes=place[dim], labels=own) for dim, own in labels.items()},
+        levels={
+            dim: np.searchsorted(level_labels[dim], times[dim].values)[place[dim]] if dim in level_labels else place[dim]
+            for dim in dims
+            if dim in LEVELS
+        },
+        metrics={str(name): _metric(array, place) for name, array in times.data_vars.items()},
+        metric=str(times.attrs.get(METRIC, "")),
+        marks={mark: _at(variable, place) for mark, variable in marks.items()},
+        columns={name: (tuple(dims), _numbers_or_texts(_at(own, place))) for name, own in others.items() if name in per_row},
+        descriptors={name: _descriptor(own, labels) for name, own in others.items() if name not in per_row},
+        format=str(times.attrs.get(FORMAT, "")),
+        attrs={str(name): value for name, value in times.attrs.items() if name not in (METRIC, FORMAT, NOTES)},
+    )
+
+
+def _metric(array: xr.DataArray, place: Mapping[str, npt.NDArray[Any]]) -> Metric:
+    """Return a metric by row: one that is known of whole repetitions stands at the first of what lies inside them."""
+    units, better = _meaning(array)
+    values = _at(array.variable, place).astype(float)
+    for dim, codes in place.items():
+        if dim in LEVELS and dim not in array.dims:
+            values[codes > 0] = np.nan
+    return Metric(values=values, units=units, better=better)
+
+
+def _at(variable: xr.Variable, place: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Return the values of a variable in the rows of a table."""
+    rows = len(next(iter(place.values()), ()))
+    return variable.values[tuple(place[str(dim)] for dim in variable.dims)] if variable.dims else np.full(rows, variable.values)
+
+
+def _numbers_or_texts(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return numbers as they are, all else as objects."""
+    return values if values.dtype.kind in "iuf" else objects(_plain(values))
+
+
+def _plain(values: npt.NDArray[Any]) -> list[Any]:
+    """Return values as Python has them; true and false, and dates, as text."""
+    return [str(value) for value in values.ravel()] if values.dtype.kind in AS_TEXT else values.ravel().tolist()
+
+
+def _descriptor(variable: xr.Variable, labels: Mapping[str, list[Any]]) -> Descriptor:
+    """Return what a coordinate says of labels; None where it says nothing."""
+    dims = tuple(str(dim) for dim in variable.dims)
+    values = [None if pd.isna(value) or value in (UNKNOWN, "NaT") else value for value in _plain(variable.values)]
+    return Descriptor(dims=dims, values=dict(zip(product(*(labels[dim] for dim in dims)), values, strict=True)))
+
+
+def _with_dims(tables: Sequence[Table]) -> list[Table]:
+    """Return the tables with all dims of any, and with the labels that tell them apart as dims."""
+    telling = [name for name in _telling(tables) if name in COMPARED]
+    dims = dict.fromkeys([*(name for table in tables for name in table.labels), *telling])
+    full = [promoted(table, dims) for table in tables]
+    for number, table in enumerate(full, 1):
+        missing = [name for name in dims if name not in table.labels]
+        if missing:
+            remedy = f"assign_coords({missing[0]}=...) gives it one"
+            raise ValueError(f"number {number} of the timings has no {listed(missing)}, and others do: {remedy}")
+    return full
+
+
+def _dims_of(name: str, values: npt.NDArray[Any], joined: Table, given: Sequence[xr.Dataset]) -> tuple[str, ...]:
+    """Return the dims of a coordinate of repetitions: those it had, else the fewest it depends on."""
+    had = {dim for times in given if name in times.coords for dim in times.coords[name].dims}
+    codes = {dim: column.codes for dim, column in joined.labels.items()} | joined.levels
+    dims = tuple(dim for dim in codes if dim in had)
+    enough = depends_only_on(pd.factorize(values, use_na_sentinel=False)[0], [codes[dim] for dim in dims])
+    return dims if enough else fewest_dims(values, joined.labels, joined.levels)
+
+
+def _telling(tables: Sequence[Table]) -> list[str]:
+    """Return the names of what all tables say of their whole, and not alike."""
+    names = [name for name in tables[0].descriptors if all(table.descriptors.get(name, SILENT).dims == () for table in tables)]
+    return [name for name in names if len({table.descriptors.get(name, SILENT).values[()] for table in tables} - {None}) > 1]
+
+
+def _refuse_repeats(joined: Table, tables: Sequence[Table]) -> None:
+    """Raise where a cell was measured in several timings; the message names what may tell them apart."""
+    codes = pd.DataFrame({name: column.codes for name, column in joined.labels.items()} | joined.levels)
+    repeats = codes.duplicated().to_numpy()
+    if not repeats.any():
+        return
+    row = int(repeats.argmax())
+    labels = [f"{name}={column.labels[column.codes[row]]}" for name, column in joined.labels.items()]
+    place = ", ".join(labels + [f"{name} {positions[row]}" for name, positions in joined.levels.items()])
+    telling = _telling(tables)
+    hint = f" (they differ in {listed(telling)})" if telling else ""
+    raise ValueError(
+        f"{int(repeats.sum())} cells were measured in several of the timings, the first at {place}; if these are further repetitions, name "
+        f'the level they are of, along="session" or another; else give each a label, assign_coords(version=...){hint}'
+    )
+
+
+def _as_given(result: xr.Dataset, given: Sequence[xr.Dataset]) -> xr.Dataset:
+    """Return the joined Dataset with the types and attrs of the variables that were given."""
+    for name in {name: None for times in given for name in times.variables if name in result.variables}:
+        own = [times.variables[name] for times in given if name in times.variables]
+        kinds = {variable.dtype.kind for variable in own}
+        if len(kinds) == 1 and kinds <= {*AS_TEXT} and name not in MARKS:
+            result[name] = _typed(result.variables[name], own[0].dtype)
+        alike = _alike([variable.attrs for variable in own])
+        result[name].attrs = {key: value for key, value in result[name].attrs.items() if any(key in v.attrs for v in own)} | alike
+    return result
+
+
+def _typed(variable: xr.Variable, dtype: np.dtype[Any]) -> xr.Variable:
+    """Return what was held as text in its own type; of dates, what is not known is NaT; of true and false, text where it is not known."""
+    texts = variable.values
+    if dtype.kind == "b":
+        return variable if (texts == UNKNOWN).any() else variable.copy(data=texts == "True")
+    return variable.copy(data=np.where(texts == UNKNOWN, "NaT", texts).astype(str).astype(dtype))
+
+
+def _alike(attrs: Sequence[Mapping[Any, Hashable]]) -> dict[Any, Hashable]:
+    """Return the attrs that all have alike."""
+    return {name: value for name, value in attrs[0].items() if all(own.get(name) == value for own in attrs)}
