@@ -196,6 +196,19 @@ def test_shared_builds_are_said():
     assert "takes benchmarks for independent" in found["suite_remark"].sel({"method": "hpt"}).item()
 
 
+def test_suites_apart_are_what_each_is_alone():
+    """`by=` gives every suite its own row under every method, and says nothing of several suites; benchmarks keep theirs."""
+    mixed = suite(0.97, units=4).assign_coords(suite=("benchmark", ["int", "int", "fp", "fp", "int", "fp"]))
+    with pytest.warns(perfarray.PerfarrayWarning, match='one mean is taken over .* or by="suite" gives each its own'):
+        whole = mixed.perf.agreement("old", dim="version", rng=1, n_resamples=99)
+    found = mixed.perf.agreement("old", dim="version", rng=1, n_resamples=99, by="suite")
+    alone = mixed.sel(benchmark=mixed["suite"] == "fp").perf.agreement("old", dim="version", rng=1, n_resamples=99)
+    for name in found.data_vars:
+        suites = name.startswith("suite_")
+        expected = alone if suites else whole
+        np.testing.assert_array_equal(found[name].sel(suite="fp") if suites else found[name], expected[name])
+
+
 def test_same_seed_same_numbers():
     """Chance enters by `rng` alone, and chunks do not matter."""
     pytest.importorskip("dask")

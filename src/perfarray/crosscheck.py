@@ -16,7 +16,7 @@ from perfarray.speedups.protocols import speedup_test
 from perfarray.suites.hierarchical import hierarchical_performance_test
 from perfarray.suites.randomization import randomization_test
 from perfarray.suites.scores import score_ratio_interval
-from perfarray.timings.across import check_across, name_suites
+from perfarray.timings.across import check_across, each_suite_row, name_suites
 from perfarray.timings.censored import ONLY_WORSE
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import collecting, noted
@@ -103,6 +103,7 @@ class Method(NamedTuple):
     answer: Callable[[Request], tuple[xr.Dataset | None, xr.Dataset | None]]
 
 
+@each_suite_row
 @over_metrics
 def agreement(
     times: Data,
@@ -113,6 +114,7 @@ def agreement(
     confidence_level: float = 0.95,
     n_resamples: int = 1000,
     across: str = BENCHMARK,
+    by: str | None = None,
     levels: str | tuple[str, ...] | None = None,
     shared: str | tuple[str, ...] | None = None,
     paired: str | None = None,
@@ -134,8 +136,8 @@ def agreement(
         Of intervals, and 1 minus the risk of the tests.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
         Bootstrap replicates and random exchanges (where there are no more exchanges than that, all are counted), and their seed.
-    across, shared, paired : as for `compare`
-        The dim of the suite, shared levels, matched units; methods that cannot use them say so in their remark.
+    across, by, shared, paired : as for `compare`
+        The dim of the suite, suites apart, shared levels, matched units; methods that cannot use them say so in their remark.
 
     Returns
     -------
@@ -174,6 +176,7 @@ def agreement(
     >>> found["suite_verdict"].to_series().to_dict()["fieller"], found["suite_agree"].item()
     ('faster', True)
     """
+    del by  # the wrapper reads it
     pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, shared=shared, positive="a comparison", censored="bound")
     check_across(across, pair.candidate.array, pair.candidate.levels, pair.dim)
     request = Request(
@@ -195,7 +198,7 @@ def agreement(
     attrs = pair.describe() | {"result": "agreement", "across": across, "confidence_level": request.confidence_level}
     attrs |= {"benchmarks": f"shared: {' '.join(request.shared)}" if request.joint else "independent (assumed)"}
     result = result.assign_attrs(attrs | {"threshold": threshold})
-    suites = name_suites(result, pair.candidate.array, _counted(request), across) if across in result.dims else None
+    suites = name_suites(result, pair.candidate.array, _counted(request), across, by=True) if across in result.dims else None
     together = [note for note in gathered if note.code == "move_together"][:1]
     return noted(result, *pair.notes, pair.candidate.selected, pair.stopped_note(ONLY_WORSE), suites, *together)
 

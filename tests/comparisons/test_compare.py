@@ -114,6 +114,71 @@ def test_a_family_is_made_of_dims_of_the_answer(suite):
         suite.perf.compare("v1", correction="holm", family="execution")
 
 
+@pytest.mark.parametrize("correction", ["holm", "bh"])
+@pytest.mark.parametrize("call", [{"baseline": "v1"}, {"dim": "version"}], ids=["compare", "pairwise"])
+@pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
+def test_metrics_of_a_call_are_one_family(suite, correction, call):
+    """Verdicts on several metrics are corrected together, whichever end of them is good; `family=` without `metric` leaves them apart."""
+    from statsmodels.stats.multitest import multipletests
+
+    few = suite.isel(execution=slice(0, 3))
+    rate = (100 / few["time"].roll(execution=1)).assign_attrs(units="1/s", better="higher")
+    both = few.assign(rate=rate.where((rate["machine"] == "m1") | (rate["benchmark"] == "fft")))
+    function = perfarray.compare if "baseline" in call else perfarray.pairwise
+    options = {"metric": ["time", "rate"], "correction": correction, "threshold": 0.01}
+    together = function(both, **call, **options)
+    assert set(together.attrs["family"].split()) == set(together["pvalue"].dims)
+    once = together["pvalue"]
+    if "dim" in call:
+        once = once.where(xr.DataArray(np.tri(3, k=-1, dtype=bool), dims=("version", "baseline")))
+    measured = once.notnull().values
+    expected = multipletests(once.values[measured], method={"holm": "holm", "bh": "fdr_bh"}[correction])[1]
+    np.testing.assert_allclose(together["pvalue_adjusted"].transpose(*once.dims).values[measured], expected, rtol=1e-9)
+    assert ((together["verdict"].isin(["faster", "slower"])) == (together["pvalue_adjusted"] <= 0.05)).all()
+    apart = function(both, **call, **options, family=[dim for dim in once.dims if dim != "metric"])
+    for name in ("time", "rate"):
+        alone = function(both[[name]], **call, **options | {"metric": name})
+        for variable in ("pvalue_adjusted", "lower", "not_slower", "verdict"):
+            xr.testing.assert_allclose(apart[variable].sel(metric=name, drop=True).drop_attrs(), alone[variable].drop_attrs())
+
+
+def test_suites_apart_have_rows_of_their_own(suite):
+    """`by=` gives what each suite gives alone; benchmarks keep their rows and corrections, a lazy result its laziness, draws their key."""
+    mixed = suite.assign_coords(suite=("benchmark", ["int", "fp", "int"]))
+    for function, call in ((perfarray.compare, {"baseline": "v1"}), (perfarray.pairwise, {"dim": "version"})):
+        whole, found = function(mixed, **call, correction="holm"), function(mixed, **call, correction="holm", by="suite")
+        assert "suites" in whole.attrs
+        assert "suites" not in found.attrs
+        assert found["suite"].values.tolist() == ["int", "fp"]
+        np.testing.assert_array_equal(found["benchmark_suite"], mixed["suite"])
+        for label in ("int", "fp"):
+            alone = function(mixed.sel(benchmark=mixed["suite"] == label), **call)
+            for name in found.data_vars:
+                if name.startswith("suite_"):
+                    np.testing.assert_array_equal(found[name].sel(suite=label), alone[name])
+                else:
+                    np.testing.assert_array_equal(found[name], whole[name])
+    lazy = mixed.chunk({"machine": 1}).perf.compare("v1", by="suite")
+    assert lazy.chunks
+    xr.testing.assert_allclose(lazy.compute(), mixed.perf.compare("v1", by="suite"))
+    drawn = mixed.perf.compare("v1", by="suite", method="studentized", n_resamples=99)
+    xr.testing.assert_identical(
+        mixed.perf.compare("v1", by="suite", method="studentized", n_resamples=99, rng=drawn.attrs["rng_key"]), drawn
+    )
+    with pytest.raises(ValueError, match="by='group' is not a coordinate along 'benchmark'; these are: 'suite'"):
+        mixed.perf.compare("v1", by="group")
+
+
+def test_a_family_names_dims_of_the_answer_alone():
+    """One benchmark without a dim: none is in the family, and none can be named."""
+    times = perfarray.simulate(sizes={"execution": 5}, variances={"execution": 1e-4}, dims={"version": ["a", "b", "c"]}, rng=1)
+    assert times.perf.pairwise(dim="version", correction="holm").attrs["family"] == "baseline version"
+    assert times.perf.compare("a", correction="holm").attrs["family"] == "version"
+    assert times.isel(version=[0, 1]).squeeze().perf.compare("a", correction="bh")["interval_level"].item() == pytest.approx(0.95)
+    with pytest.raises(ValueError, match=r"family='benchmark': not among the dims of the verdicts, \('version',\)"):
+        times.perf.compare("a", correction="holm", family="benchmark")
+
+
 def test_pairs_of_a_family_count_once(suite):
     """Of 3 versions there are 3 pairs, of which each and its reverse has the same corrected p; `family=` may leave pairs apart."""
     found = suite.isel(execution=slice(0, 4)).perf.pairwise(dim="version", correction="holm")

@@ -3,19 +3,18 @@
 import xarray as xr
 
 from perfarray.comparisons.engines import measure
-from perfarray.comparisons.findings import as_given, checks, describe
+from perfarray.comparisons.family import Found, over_family
+from perfarray.comparisons.findings import describe
 from perfarray.comparisons.request import Request
-from perfarray.comparisons.verdicts import decide
 from perfarray.conventions import BENCHMARK
-from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import noted
+from perfarray.timings.across import each_suite_row
 from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resampling import Resample
 from perfarray.timings.resolve import Data
 from perfarray.timings.streams import Rng
 
 
-@over_metrics
+@each_suite_row
 def compare(
     times: Data,
     baseline: object,
@@ -34,6 +33,7 @@ def compare(
     family: str | tuple[str, ...] | None = None,
     censored: str = "bound",
     across: str = BENCHMARK,
+    by: str | None = None,
     shared: str | tuple[str, ...] | None = None,
     paired: str | None = None,
     metric: str | list[str] | None = None,
@@ -56,13 +56,16 @@ def compare(
         For many verdicts at once: Holm keeps the chance of any false verdict at the error rate (intervals: Bonferroni's), Benjamini and
         Hochberg the share of false verdicts (intervals: Benjamini and Yekutieli's).
     family : str or tuple of str, optional
-        The dims over which verdicts are corrected together; default: every verdict of the call (each metric of a list is corrected on its
-        own). The suite row stands outside.
+        The dims over which verdicts are corrected together, `metric` among them where several are named; default: every verdict of the
+        call. The suite row stands outside.
     censored : {"bound", "drop"}
         Runs stopped at a limit count as at least that (rates: at most), and only the verdicts that stay true whatever they would have
         taken are given; or they are left out, which flatters. The limit is the coordinate `censored_at`, else the value of the run.
     across : str
         The dim the suite row averages over; without it the suite is the one benchmark.
+    by : str, optional
+        A coordinate along `across`, such as `suite`: a suite row for each of its values, along a dim of that name, beside which the
+        benchmarks keep their rows (and the coordinate, as `benchmark_suite`). Default: one row for all.
     shared : str or tuple of str, optional
         Levels whose label is the same unit for every benchmark (one build serves the suite). Default: `attrs["shared_levels"]`, else
         none, and the attr `benchmarks` of the result says that independence was assumed.
@@ -123,20 +126,19 @@ def compare(
     >>> verdict["verdict"].item(), round(verdict["estimate"].item(), 3), round(verdict["upper"].item(), 3)
     ('faster', 0.9, 0.914)
     """
-    return compare_systems(times, baseline, Request(
+    del by  # the wrapper reads it
+    return over_family(gather, times, baseline, Request(
         dim=dim, levels=levels, threshold=threshold, band=band, confidence_level=confidence_level, method=method, df=df, resample=resample,
         n_resamples=n_resamples, rng=rng, correction=correction, family=family, censored=censored, across=across, shared=shared,
         paired=paired, metric=metric,
     ))  # fmt: skip
 
 
-def compare_systems(times: Data, baseline: object, request: Request) -> xr.Dataset:
-    """Resolve two systems, compute, and describe what was found."""
+def gather(times: Data, baseline: object, request: Request) -> Found:
+    """Resolve two systems, measure, and describe what was found."""
     pair = systems(times, baseline, request)
     measured = measure(pair, request)
-    attrs, notes = describe(measured, pair, request)
-    result = as_given(decide(measured, request), pair, request.across)
-    return noted(result.assign_attrs(attrs | result.attrs), *notes, checks=checks(request, pair))
+    return Found(measured, pair, *describe(measured, pair, request))
 
 
 def systems(times: Data, baseline: object, request: Request) -> Pair:

@@ -32,7 +32,10 @@ class Engine(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Evidence along the dim of the suite, what is in it for the reader as it is, and how many units the suite leaves out (0 if lazy)."""
+    """Evidence along the dim of the suite, what is in it for the reader as it is, and how many units the suite leaves out (0 if lazy).
+
+    `single`: whether the dim of the suite is not one of the data, which are of one benchmark.
+    """
 
     evidence: xr.Dataset
     beside: tuple[str, ...]
@@ -40,6 +43,7 @@ class Measured(NamedTuple):
     rules: Rules
     units: str
     incomplete: int
+    single: bool
 
 
 def measure(pair: Pair, request: Request) -> Measured:
@@ -63,8 +67,9 @@ def measure(pair: Pair, request: Request) -> Measured:
     bounds = _bounds(pair, request.across)
     draws = request.draws
     evidence, engine = _by_redrawing(pair, request, rules, bounds) if draws else _by_means(means, request.across, rules, bounds)
+    single = request.across not in pair.candidate.array.dims
     beside = _movement(means, request.across, rules.paired) | noise(means, (UNITS_DIM,), not (rules.paired or pair.bounded))
-    return Measured(evidence.assign(beside), tuple(beside), engine, rules, pair.candidate.units, incomplete)
+    return Measured(evidence.assign(beside), tuple(beside), engine, rules, pair.candidate.units, incomplete, single)
 
 
 def _means(side: Timings, across: str) -> xr.DataArray:

@@ -3,15 +3,13 @@
 import numpy as np
 import xarray as xr
 
-from perfarray.comparisons.compare import systems
-from perfarray.comparisons.engines import measure
-from perfarray.comparisons.findings import as_given, checks, describe
+from perfarray.comparisons.compare import gather
+from perfarray.comparisons.family import Found, over_family
 from perfarray.comparisons.request import Request
-from perfarray.comparisons.verdicts import decide
 from perfarray.conventions import BENCHMARK, RNG_KEY
 from perfarray.numerics.verdicts import Known
-from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import Note, noted, once
+from perfarray.timings.across import each_suite_row
+from perfarray.timings.notes import Note, once
 from perfarray.timings.resampling import Resample
 from perfarray.timings.resolve import Data
 from perfarray.timings.streams import Rng, describe_key, key_of
@@ -21,7 +19,7 @@ UNBOUND = {f"_{name}": False for name in Known._fields}
 """What stands where a label meets itself: no run of it was stopped; numbers are NaN."""
 
 
-@over_metrics
+@each_suite_row
 def pairwise(
     times: Data,
     *,
@@ -39,6 +37,7 @@ def pairwise(
     family: str | tuple[str, ...] | None = None,
     censored: str = "bound",
     across: str = BENCHMARK,
+    by: str | None = None,
     shared: str | tuple[str, ...] | None = None,
     paired: str | None = None,
     metric: str | list[str] | None = None,
@@ -51,8 +50,10 @@ def pairwise(
         Timings; dims that are not levels broadcast.
     dim : str
         The dim whose labels are compared.
-    levels, threshold, band, confidence_level, method, df, resample, n_resamples, rng, correction, censored, across, shared, paired, metric
-        As for `compare`.
+    levels, threshold, band, confidence_level, method, df, resample, n_resamples, rng, correction : as for `compare`
+        How evidence is made and judged.
+    censored, across, by, shared, paired, metric : as for `compare`
+        Stopped runs, the suite and its parts, shared and matched units, and the variable(s) of a Dataset.
     family : str or tuple of str, optional
         The dims over which verdicts are corrected together; default: every verdict of the call, each pair of labels once.
         `family="benchmark"` corrects over the benchmarks of each pair alone.
@@ -75,6 +76,17 @@ def pairwise(
     >>> table.sel(version="c", baseline="a").item(), table.sel(version="a", baseline="b").item()
     (4.0, 0.5)
     """
+    del by  # the wrapper reads it
+    request = Request(
+        dim=dim, levels=levels, threshold=threshold, band=band, confidence_level=confidence_level, method=method, df=df, resample=resample,
+        n_resamples=n_resamples, rng=str(describe_key(key_of(rng))[RNG_KEY]), correction=correction, family=family,
+        censored=censored, across=across, shared=shared, paired=paired, metric=metric,
+    )  # fmt: skip
+    return over_family(_gather, times, dim, request)
+
+
+def _gather(times: Data, dim: object, request: Request) -> Found:
+    """Measure every label of a dim against every other."""
     if dim not in times.dims:
         raise ValueError(f"dim {dim!r} not found; the array has dims {tuple(times.dims)}")
     if "baseline" in times.dims:
@@ -84,23 +96,12 @@ def pairwise(
     labels = times[dim].values.tolist()
     if len(labels) < 2:
         raise ValueError(f"nothing to compare: dim {dim!r} has the labels {listed(labels)}")
-    request = Request(
-        dim=dim, levels=levels, threshold=threshold, band=band, confidence_level=confidence_level, method=method, df=df, resample=resample,
-        n_resamples=n_resamples, rng=str(describe_key(key_of(rng))[RNG_KEY]), correction=correction, family=family,
-        censored=censored, across=across, shared=shared, paired=paired, metric=metric,
-    )  # fmt: skip
-    parts, described, notes = [], [], list[Note | None]()
-    for label in labels:
-        pair = systems(times, label, request)
-        measured = measure(pair, request)
-        attrs, own = describe(measured, pair, request)
-        notes += own
-        described.append(attrs)
-        parts.append(measured.evidence.drop_attrs(deep=False).reindex({dim: times[dim].values}, fill_value=UNBOUND))
+    found = [gather(times, label, request) for label in labels]
+    parts = [one.measured.evidence.drop_attrs(deep=False).reindex({dim: times[dim].values}, fill_value=UNBOUND) for one in found]
     along = xr.IndexVariable("baseline", np.array([str(label) if isinstance(label, str) else label for label in labels], dtype=object))
     evidence = xr.concat(parts, along, coords="minimal", compat="override", join="exact")
-    result = as_given(decide(measured._replace(evidence=evidence), request, (dim, "baseline")), pair, across, times.coords)
-    attrs = {name: value for name, value in described[0].items() if all(name in own and own[name] == value for own in described)}
-    result = result.assign_attrs(attrs | result.attrs | {"result": "pairwise"})
+    attrs = {name: value for name, value in found[0].attrs.items() if all(name in one.attrs and one.attrs[name] == value for one in found)}
     # The same sentence with other counts, one per baseline, is said once.
-    return noted(result.transpose(..., "baseline"), *once([note for note in notes if note]), checks=checks(request, pair))
+    notes = list[Note | None](once([note for one in found for note in one.notes if note]))
+    measured, pair = found[-1].measured._replace(evidence=evidence), found[-1].pair
+    return Found(measured, pair, attrs | {"result": "pairwise"}, notes, (str(dim), "baseline"), times.coords)

@@ -1,6 +1,6 @@
 """From evidence to verdicts: which are corrected together, and what follows for each."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import partial
 
 import numpy as np
@@ -9,21 +9,39 @@ import xarray as xr
 from perfarray.comparisons.engines import PART, REPLICATE, Measured
 from perfarray.comparisons.intervals import ratio_outputs
 from perfarray.comparisons.request import Request
+from perfarray.conventions import LOWER, METRIC
 from perfarray.numerics.verdicts import Adjusted, Evidence, Rules, Suite, Tests, adjust_tests, judge
 from perfarray.timings.apply import Output, apply, data_label, is_chunked, outputs
 from perfarray.timings.resolve import check_names
 from perfarray.timings.validation import listed
 
 
-def decide(measured: Measured, request: Request, pairs: tuple[str, ...] = ()) -> xr.Dataset:
+def decide(parts: Sequence[Measured], request: Request, pairs: tuple[str, ...] = (), metrics: bool = False) -> list[xr.Dataset]:
     """Turn evidence into the variables of a comparison: correct p-values over their family, make limits at the levels that follow.
 
-    `pairs` are the two dims along which every label meets every other, if there are.
+    `pairs` are the two dims along which every label meets every other, if there are. Several parts are `metrics`, and one more dim of the
+    verdicts.
     """
-    evidence, engine, rules, across = measured.evidence, measured.engine, measured.rules, request.across
-    bare = evidence.drop_vars(evidence.coords)
-    family = check_family(evidence, request.family, pairs) if rules.correction else ()
-    adjusted = _adjust(bare, family, rules, pairs)
+    bare = [part.evidence.drop_vars(part.evidence.coords) for part in parts]
+    tests = [_tests(own, part.rules) for own, part in zip(bare, parts, strict=True)]
+    joined = xr.concat(tests, METRIC) if metrics else tests[0]
+    rules, single = parts[0].rules, {request.across} if all(part.single for part in parts) else set()
+    family = check_family([dim for dim in joined.dims if dim not in single], request.family, pairs) if rules.correction else ()
+    adjusted = _adjust(joined, family, rules, pairs)
+    each = [adjusted.isel({METRIC: place}) if metrics else adjusted for place in range(len(parts))]
+    results = [_conclude(part, own, its, request.across) for part, own, its in zip(parts, bare, each, strict=True)]
+    return [result.assign_attrs(family=" ".join(sorted(family))) for result in results] if rules.correction else results
+
+
+def _tests(bare: xr.Dataset, rules: Rules) -> xr.Dataset:
+    """Return the p-values of the tests, mirrored where higher is better: what is said of the family then holds for every metric."""
+    order = Tests._fields if rules.better == LOWER else Tests._fields[::-1]
+    return xr.Dataset({name: bare.variables[f"_{own}"] for name, own in zip(Tests._fields, order, strict=True)})
+
+
+def _conclude(measured: Measured, bare: xr.Dataset, adjusted: xr.Dataset, across: str) -> xr.Dataset:
+    """Make limits at the levels of the family, and verdicts."""
+    evidence, engine, rules = measured.evidence, measured.engine, measured.rules
     rows = [*(bare[f"_{name}"] for name in Evidence._fields), *(adjusted[name] for name in Adjusted._fields)]
     rows = [row.chunk({across: -1}) if is_chunked(row) else row for row in rows]
     places, suite = len(Evidence._fields), [bare[f"_suite_{name}"] for name in Suite._fields]
@@ -38,13 +56,12 @@ def decide(measured: Measured, request: Request, pairs: tuple[str, ...] = ()) ->
     variables = {name: found.variables[name] for name in found.data_vars} | {name: evidence.variables[name] for name in measured.beside}
     coords = {data_label(name, variables): coordinate.variable for name, coordinate in evidence.coords.items()}
     coords = {name: coordinate for name, coordinate in coords.items() if not {PART, REPLICATE} & set(coordinate.dims)}
-    result = xr.Dataset(variables, coords, evidence.attrs)
-    return result.assign_attrs(family=" ".join(sorted(family))) if rules.correction else result
+    return xr.Dataset(variables, coords, evidence.attrs)
 
 
-def check_family(evidence: xr.Dataset, family: str | Sequence[str] | None, pairs: tuple[str, ...]) -> tuple[str, ...]:
+def check_family(among: Sequence[Hashable], family: str | Sequence[str] | None, pairs: tuple[str, ...]) -> tuple[str, ...]:
     """Return the dims over which verdicts are corrected together: all, or those named; pairs lie along two dims, and are one thing."""
-    dims = tuple(map(str, evidence["_estimate"].dims))
+    dims = tuple(map(str, among))
     if family is None:
         return dims
     names = check_names(family, "family")
@@ -54,12 +71,12 @@ def check_family(evidence: xr.Dataset, family: str | Sequence[str] | None, pairs
     return tuple(dict.fromkeys((*names, *pairs))) if set(names) & set(pairs) else names
 
 
-def _adjust(bare: xr.Dataset, family: tuple[str, ...], rules: Rules, pairs: tuple[str, ...]) -> xr.Dataset:
+def _adjust(tests: xr.Dataset, family: tuple[str, ...], rules: Rules, pairs: tuple[str, ...]) -> xr.Dataset:
     """Correct the p-values over the dims of a family, in which a pair of labels and its reverse are not both."""
-    pvalues = [bare[f"_{name}"] for name in Tests._fields]
+    pvalues = [tests[name] for name in Tests._fields]
     if not pairs or pairs[0] not in family:
         return _adjust_family(pvalues, family, rules)
-    later = xr.DataArray(np.tri(bare.sizes[pairs[0]], k=-1, dtype=bool), dims=pairs)
+    later = xr.DataArray(np.tri(tests.sizes[pairs[0]], k=-1, dtype=bool), dims=pairs)
     forth, back = (_adjust_family([part.where(which) for part in pvalues], family, rules) for which in (later, ~later))
     return forth.where(later, back)
 

@@ -272,10 +272,10 @@ def decide(tests: Tests, outside: Mask, inside: Mask, better: str) -> Texts:
 
 
 def adjust_tests(*pvalues: Floats, axes: int, rules: Rules) -> Adjusted:
-    """Correct the p-values of `Tests` over their last `axes`: those are a family."""
+    """Correct the p-values of `Tests` over their last `axes`: those are a family; where higher is better, the tests are mirrored."""
     shape = pvalues[0].shape
     tests = Tests(*(part.reshape(*shape[: len(shape) - axes], -1) for part in pvalues))
-    parts = [tests.two_sided, tests.inside, tests.not_slower(rules.better)]
+    parts = [tests.two_sided, tests.inside, tests.not_slower("lower")]
     outside, inside, not_slower = (adjust(part, rules.correction) for part in parts)
     level = interval_level(parts[0], (outside <= rules.alpha) | (inside <= rules.alpha / 2), rules.alpha, rules.correction)
     return Adjusted(*(part.reshape(shape) for part in (outside, inside, not_slower, level)))

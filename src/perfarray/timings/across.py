@@ -11,8 +11,9 @@ import xarray as xr
 from perfarray.conventions import BENCHMARK
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.metrics import beside
-from perfarray.timings.notes import Note, check, collecting, noted
+from perfarray.timings.notes import NOTES, Note, check, collecting, noted
 from perfarray.timings.resolve import Data, check_dim
+from perfarray.timings.streams import one_key
 from perfarray.timings.validation import listed
 
 UNMATCHED = "unmatched"
@@ -40,20 +41,61 @@ def each_suite(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
-        given = kwargs.pop("by", None)
-        if given is None:
+        by, across = kwargs.pop("by", None), str(kwargs.get("across", BENCHMARK))
+        if by is None:
             return function(*args, **kwargs)
-        by, across = str(given), str(kwargs.get("across", BENCHMARK))
-        labels, results, gathered = suites_of(cast(Data, args[0]), by, across), [], []
-        for label, names in labels.items():
-            with collecting() as notes:
-                own = [_part(argument, across, names) for argument in args]
-                result: Any = function(*own, **{key: _part(value, across, names) for key, value in kwargs.items()})
-            results.append(result.drop_vars(by, errors="ignore"))
-            gathered += [replace(note, message=f"{label}: {note.message}", values={**note.values, by: label}) for note in notes]
-        return cast(R, noted(beside(results, by, list(labels)), *gathered))
+        labels = suites_of(cast(Data, args[0]), str(by), across)
+        results, notes = _apart(function, args, one_key(function, kwargs), labels, str(by))
+        return cast(R, noted(beside([result.drop_vars(str(by), errors="ignore") for result in results], str(by), list(labels)), *notes))
 
     return cast(Callable[P, R], wrapper)
+
+
+def each_suite_row(function: Callable[P, xr.Dataset]) -> Callable[P, xr.Dataset]:
+    """Let `by=` name a coordinate along the benchmarks: a suite row for each of its values, along a dim of that name.
+
+    The benchmarks keep their rows, and what their coordinate says under a name of two parts: `benchmark_suite`.
+    """
+
+    @functools.wraps(function)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> xr.Dataset:
+        given, across = kwargs.pop("by", None), str(kwargs.get("across", BENCHMARK))
+        if given is None:
+            return function(*args, **kwargs)
+        by, keywords = str(given), one_key(function, kwargs)
+        labels = suites_of(cast(Data, args[0]), by, across)
+        with collecting() as said:
+            whole: xr.Dataset = function(*args, **cast(Any, keywords))
+        present = whole[across].values
+        labels = {name: own for name, own in ((name, own[np.isin(own, present)]) for name, own in labels.items()) if len(own)}
+        results, told = _apart(function, args, keywords, labels, by)
+        names = [name for name in whole.data_vars if str(name).startswith(OF_SUITE)]
+        rows = beside([result[names].drop_vars(by, errors="ignore") for result in results], by, list(labels))
+        result = whole.drop_vars(names).rename({by: f"{across}_{by}"} if by in whole.coords else {}).assign(rows.data_vars)
+        for attr in set(result.attrs) & {"suites", "n_incomplete_units", NOTES}:
+            del result.attrs[attr]
+        notes = [note for note in said if note.code not in SUITE_NOTES] + [note for note in told if note.code in SUITE_NOTES]
+        return noted(result, *notes)
+
+    return cast(Callable[P, xr.Dataset], wrapper)
+
+
+OF_SUITE = "suite_"
+"""What the names of variables of suite rows begin with."""
+
+SUITE_NOTES = ("move_together", "incomplete_units", "several_suites")
+"""Codes of notes that are on suite rows."""
+
+
+def _apart(function: Any, args: Any, kwargs: Any, labels: dict[str, Any], by: str) -> tuple[list[Any], list[Note]]:
+    """Return the results of a function for each suite, and their notes, which name it."""
+    across, results, gathered = str(kwargs.get("across", BENCHMARK)), [], list[Note]()
+    for label, names in labels.items():
+        with collecting() as notes:
+            own = [_part(argument, across, names) for argument in args]
+            results.append(function(*own, **{key: _part(value, across, names) for key, value in kwargs.items()}))
+        gathered += [replace(note, message=f"{label}: {note.message}", values={**note.values, by: label}) for note in notes]
+    return results, gathered
 
 
 def suites_of(times: Data, by: str, across: str) -> dict[str, Any]:

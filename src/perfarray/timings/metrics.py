@@ -10,6 +10,7 @@ import xarray as xr
 from perfarray.conventions import LOWER, METRIC, UNKNOWN
 from perfarray.timings.notes import collecting, noted
 from perfarray.timings.resolve import Data, check_names, choose_metric
+from perfarray.timings.streams import one_key
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -25,20 +26,24 @@ def over_metrics(function: Callable[P, R]) -> Callable[P, R]:
         if metric is None or isinstance(metric, str):
             return function(*args, **kwargs)
         names = check_names(cast(Sequence[str], metric), METRIC)
-        times = args[0]
-        results = []
+        results, keywords = [], one_key(function, kwargs)
         with collecting() as gathered:
             for name in names:
-                chosen = [_only(argument, name) for argument in args]
-                others = {key: _only(value, name) for key, value in kwargs.items()}
+                chosen = [only(argument, name) for argument in args]
+                others = {key: only(value, name) for key, value in keywords.items()}
                 results.append(function(*chosen, **{**others, METRIC: name}))
-        joined: xr.Dataset = beside(cast(list[xr.Dataset], results), METRIC, names)
-        arrays = [choose_metric(cast(Data, times), name) for name in names]
-        for key, default in (("units", "1"), ("better", LOWER)):
-            joined = joined.assign_coords({key: (METRIC, np.array([array.attrs.get(key, default) for array in arrays], dtype=object))})
-        return cast(R, noted(joined, *gathered))
+        return cast(R, noted(metrics_beside(cast(list[xr.Dataset], results), names, cast(Data, args[0])), *gathered))
 
     return wrapper
+
+
+def metrics_beside(results: Sequence[xr.Dataset], names: Sequence[str], times: Data) -> xr.Dataset:
+    """Put the results of several metrics along a dim `metric`, with what each is measured in and which end of it is good."""
+    joined = beside(results, METRIC, names)
+    arrays = [choose_metric(times, name) for name in names]
+    for key, default in (("units", "1"), ("better", LOWER)):
+        joined = joined.assign_coords({key: (METRIC, np.array([array.attrs.get(key, default) for array in arrays], dtype=object))})
+    return joined
 
 
 def beside(results: Sequence[Told], dim: str, labels: Sequence[str]) -> Told:
@@ -55,6 +60,6 @@ def beside(results: Sequence[Told], dim: str, labels: Sequence[str]) -> Told:
     return cast(Told, xr.concat(every, along, join="outer", fill_value=blanks, **how))
 
 
-def _only(times: Any, metric: str) -> Any:
+def only(times: Any, metric: str) -> Any:
     """Return a Dataset with one metric alone, so that cells other metrics fill are not reported as empty."""
     return times[[metric]] if isinstance(times, xr.Dataset) and metric in times else times

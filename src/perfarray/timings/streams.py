@@ -1,6 +1,7 @@
 """Where random numbers come from: one key for a call, and a key for every cell, made of the labels of the cell."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,13 @@ def key_of(rng: Rng) -> tuple[int, int]:
 def describe_key(key: tuple[int, int]) -> dict[str, Hashable]:
     """Return the attr that lets an answer be had again with `rng=`."""
     return {RNG_KEY: f"{key[0]:016x}{key[1]:016x}"}
+
+
+def one_key(function: Callable[..., Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of several calls of a function with one key for all, if it draws: their results then name it."""
+    if "rng" not in signature(function).parameters:
+        return dict(keywords)
+    return {**keywords, "rng": describe_key(key_of(keywords.get("rng")))[RNG_KEY]}
 
 
 def cell_keys(arrays: Sequence[xr.DataArray], levels: Sequence[str], apart: str | Sequence[str] | None = None) -> xr.DataArray:
