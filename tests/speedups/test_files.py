@@ -1,5 +1,7 @@
 """The tool's configuration in, the tool's four files out; and the same files as timings."""
 
+import os
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -136,13 +138,41 @@ def test_a_sample_that_cannot_be_read(config, cells, content):
 
 
 def test_samples_are_looked_for_where_the_tool_does(config, tmp_path, monkeypatch):
-    """In the current folder first, then beside the configuration."""
+    """In the current folder first, then beside the configuration; a name that both have is said."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "fast.old").write_text("".join(f"{2 * value}\n" for value in OLD))
     monkeypatch.chdir(elsewhere)
-    result = perfarray.speedup_report(config)
-    assert result["speedup"].sel(benchmark="fast", statistic="mean").item() == pytest.approx(2 * sum(OLD) / sum(NEW))
+    for answer in (perfarray.speedup_report, perfarray.read):
+        with pytest.warns(perfarray.PerfarrayWarning, match=r"are those of the current folder: 'fast\.old'") as caught:
+            result = answer(config)
+        assert [note.code for note in caught[0].message.notes] == ["current_folder"]
+        found = result["speedup"] if "speedup" in result else result.perf.speedup("Sample1", statistic="mean")["estimate"].squeeze()
+        found = found.sel(statistic="mean") if "statistic" in found.dims else found
+        assert found.sel(benchmark="fast").item() == pytest.approx(2 * sum(OLD) / sum(NEW))
+
+
+def outside(config):
+    """Return names that lead out of the folder of a configuration, all to a file of times."""
+    secret = config.parent.parent / "secret"
+    secret.write_text("1.5\n")
+    (config.parent / "link").symlink_to(secret)
+    return ["../secret", str(secret), "link"]
+
+
+def test_samples_are_files_of_the_folder(config):
+    """A configuration of somebody else reads nothing outside its folder, unless the caller allows it; and never what is no file."""
+    os.mkfifo(config.parent / "pipe")
+    names = outside(config)
+    for name in [*names, "/dev/zero", "pipe", "9" * 300, "a\0b", "."]:
+        config.write_text(f"{HEAD}\nfast,fast.old,{name},,\n")
+        with pytest.warns(perfarray.PerfarrayWarning, match="is missing, empty or not numbers") as caught:
+            times = perfarray.read(config)
+        assert ("allow_outside" in str(caught[0].message)) == (name in names)
+        assert times.sizes["version"] == 1
+        with perfarray.set_options(allow_outside=True), warnings.catch_warnings():
+            warnings.simplefilter("error" if name in names else "ignore")
+            assert perfarray.read(config).sizes["version"] == (2 if name in names else 1)
 
 
 @pytest.mark.parametrize(

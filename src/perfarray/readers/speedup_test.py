@@ -1,12 +1,15 @@
 """The Speedup-Test's configuration: CSV that names two sample files per benchmark, which are read with it.
 
 The samples are text with one time per line, in seconds; they are looked for in the current folder, as the tool does, then in that of the
-configuration. What the file calls Sample1 and Sample2 are the labels of `version`.
+configuration, and are regular files in one of the two unless `set_options(allow_outside=True)`. What the file calls Sample1 and Sample2 are
+the labels of `version`.
 """
 
 import csv
 import io
 from collections.abc import Mapping, Sequence
+from os import curdir
+from os.path import exists, isfile, realpath, samefile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +20,7 @@ from perfarray.numerics.types import Floats
 from perfarray.readers.numbers import checked, number
 from perfarray.readers.opening import FileError, Source
 from perfarray.tables.columns import Descriptor, Metric, Table, column_of
+from perfarray.timings.options import options
 from perfarray.timings.validation import listed
 
 NAME = "speedup_test"
@@ -77,6 +81,7 @@ def entries(source: Source) -> list[Entry]:
     if not rows:
         raise source.error("has a header and no benchmark")
     found: list[Entry] = []
+    samples = _Samples(source)
     for place, row in enumerate(rows, 1):
         if not 3 <= len(row) <= len(COLUMNS):
             raise source.error(f"benchmark {place} has {len(row)} fields, not {len(COLUMNS)}: {','.join(row)!r}")
@@ -84,9 +89,12 @@ def entries(source: Source) -> list[Entry]:
         if any(entry.name == name for entry in found):
             raise source.error(f"benchmark {place} is called {name!r}, as another one is")
         unreadable: dict[str, str] = {}
-        samples = _sample(source, one, unreadable), _sample(source, two, unreadable)
+        values = samples.read(one, unreadable), samples.read(two, unreadable)
         share = _number(level)
-        found.append(Entry(name, samples, share if 0 < share < 1 else np.nan, _number(weight), unreadable))
+        found.append(Entry(name, values, share if 0 < share < 1 else np.nan, _number(weight), unreadable))
+    if samples.twice:
+        sentence = "sample files that are in the current folder and beside the configuration are those of the current folder: "
+        source.note("current_folder", sentence + listed(samples.twice, 5), files=len(samples.twice))
     return found
 
 
@@ -111,17 +119,43 @@ def table_of_entries(found: Sequence[Entry]) -> Table:
     )
 
 
-def _sample(source: Source, file: str, unreadable: dict[str, str]) -> Floats:
-    """Return the times of a sample file; none where it cannot be read, which `unreadable` then explains."""
-    sample = Source(Path(file) if Path(file).is_file() else source.path.parent / file)
-    try:
-        words = sample.text.replace(",", " ").split()
-        if not words:
-            raise sample.error("is empty")
-        return checked(words, lambda index: f"value {index + 1}", sample, above_zero=True)
-    except FileError as error:
-        unreadable[file] = str(error)
-        return np.empty(0)
+class _Samples:
+    """The files a configuration names, and which of those names two files have."""
+
+    def __init__(self, source: Source) -> None:
+        self._beside = source.path.parent
+        self._folders = tuple(Path(realpath(folder)) for folder in (curdir, self._beside))
+        self.twice: list[str] = []
+
+    def read(self, file: str, unreadable: dict[str, str]) -> Floats:
+        """Return the times of a sample file; none where it cannot be read, which `unreadable` then explains."""
+        try:
+            sample = Source(self._place(file))
+            words = sample.text.replace(",", " ").split()
+            if not words:
+                raise sample.error("is empty")
+            return checked(words, lambda index: f"value {index + 1}", sample, above_zero=True)
+        except FileError as error:
+            unreadable[file] = str(error)
+            return np.empty(0)
+
+    def _place(self, file: str) -> Path:
+        """Return where the file of a name is.
+
+        Raises
+        ------
+        FileError
+            When that is no regular file, or in neither folder.
+        """
+        here, beside = Path(file), self._beside / file
+        if isfile(here) and isfile(beside) and not samefile(here, beside):
+            self.twice.append(file)
+        place = here if isfile(here) else beside
+        if exists(place) and not isfile(place):
+            raise FileError(f"{place}: is no regular file")
+        if not options().allow_outside and "\0" not in file and not any(Path(realpath(place)).is_relative_to(own) for own in self._folders):
+            raise FileError(f"{place}: is outside the folder of the configuration; set_options(allow_outside=True) allows that")
+        return place
 
 
 def _fields(line: str) -> tuple[str, ...]:

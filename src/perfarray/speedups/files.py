@@ -61,7 +61,8 @@ def speedup_report(
     ----------
     config_csv : path-like
         CSV with the fields Name, Sample1, Sample2, ConfLevel, Coef; the samples are names of text files with one time per line, looked for
-        in the current folder, then in that of the configuration. ConfLevel and Coef may be empty or NA.
+        in the current folder, then in that of the configuration (a name that both have is noted), and must be regular files in one of
+        them unless `set_options(allow_outside=True)`. ConfLevel and Coef may be empty or NA.
     confidence_level : float, optional
         For benchmarks without a ConfLevel of their own; None searches for the highest above 50 % that can be declared. Also that of the
         proportion's interval, 0.95 by default.
@@ -112,7 +113,8 @@ def speedup_report(
     if confidence_level is not None:
         confidence_level = check_confidence_level(confidence_level)
     path = Path(config_csv)
-    benchmarks = entries(Source(path))
+    source = Source(path)
+    benchmarks = entries(source)
     times = _timings(benchmarks, path)
     illegal = weights == "custom" and not (np.all(times["weight"] >= 0) and times["weight"].sum() > 0)
     with collecting() as notes:
@@ -129,7 +131,7 @@ def speedup_report(
         ],
     )
     every = np.array([one.name for one in benchmarks], dtype=object)
-    return noted(_with_all(result, every).assign_attrs(files=prefix), *notes, _unread(benchmarks))
+    return noted(_with_all(result, every).assign_attrs(files=prefix), *notes, *source.notes, _unread(benchmarks))
 
 
 def _unread(benchmarks: Sequence[Entry]) -> Note | None:

@@ -15,7 +15,7 @@ from perfarray.numerics.types import Integers
 from perfarray.tables.columns import Descriptor, Metric, Table, level_order, objects
 from perfarray.timings.options import options
 
-SMALL = 2**22
+SMALL = 2**24
 """Cells an array may have however few of them are measured."""
 
 EXACT = 2**53

@@ -48,7 +48,7 @@ class set_options:
     max_cells : int, optional
         Cells of one array; 2^31 at first.
     max_padding : int, optional
-        Cells of an array per measured value (4 million cells are always allowed); 1000 at first.
+        Cells of an array per measured value (16 million cells are always allowed); 1000 at first.
     max_message : int, optional
         Characters of what is said of one file; 2000 at first.
     allow_outside : bool, optional
