@@ -144,8 +144,8 @@ def test_every_argument_is_described(name):
 
 
 def test_arguments_after_the_data_are_keywords():
-    """Nothing is positional but the data, the baseline, a level, a mixture, a number of iterations or clusters."""
-    positional = {"baseline", "level", "mixture", "n", "n_clusters"}
+    """Nothing is positional but the data, what joins them, the baseline, a level, a mixture, a number of iterations or clusters."""
+    positional = {"baseline", "level", "mixture", "n", "n_clusters", "others", "second"}
     for name in METHODS:
         parameters = list(inspect.signature(getattr(perfarray, name)).parameters.values())[1:]
         assert all(p.kind in (p.KEYWORD_ONLY, p.VAR_KEYWORD) or p.name in positional for p in parameters), name
