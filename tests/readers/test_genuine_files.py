@@ -30,6 +30,7 @@ READ = {
     "criterion_rs": "criterion", "benchmarkdotnet": "benchmarkdotnet", "asv": "asv",
     "rebench": "rebench", "krun": "krun", "renaissance": "renaissance",
     "benchexec": "benchexec", "phoronix": "phoronix",
+    "conbench": "conbench", "mlperf": "mlperf", "caliper_rajaperf": "caliper",
 }  # fmt: skip
 """Other folders that are read, and the names of their formats."""
 
@@ -46,6 +47,10 @@ REFUSED = {
 BESIDE = {"benchmark.json", "benchmarks.json", "estimates.json", "machine.json", "raw.csv", "tukey.json"}
 UNREAD = {
     "asv/airspeed-velocity_asv/cheetah/bbbbbbbb-py2.7-Cython-numpy1.8.json",
+    "conbench/conbench/GET_conbench_runs_some_contender.json",
+    "conbench/conbench/outlier_A.csv",
+    "conbench/conbench/outlier_C.csv",
+    "conbench/conbench/outlier_D.csv",
     "criterion_rs/bencher_tool_output/dogfood.txt",
     "criterion_rs/bencher_tool_output/failed.txt",
     "rebench/smarr_ReBench/issue_32_jmh.data",

@@ -5,6 +5,7 @@ name has it with several values; what the name says already is not said twice.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from perfarray.readers.numbers import checked, number
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Column, Descriptor, Metric, Table
 from perfarray.tables.harmonise import rename_labels
+from perfarray.tables.join import join_tables
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -172,6 +174,23 @@ def table_of_entries(
         parts={BENCHMARK: parts},
         counts=dict(counts),
     )
+
+
+def table_along(
+    source: Source,
+    dim: str,
+    entries: Mapping[str, Sequence[Entry]],
+    kinds: Mapping[str, tuple[str, str]],
+    described: dict[str, Descriptor],
+) -> Table:
+    """Lay entries out with a dim of the file's own, whose labels the keys are; the same benchmark has the same label along it."""
+    if not any(entry.runs for own in entries.values() for entry in own):
+        raise source.error("holds no measurement")
+    tables = agree([table_of_entries(source, own, kinds=kinds) for own in entries.values()])
+    parts = {label: own for table in tables for label, own in zip(table.labels[BENCHMARK].labels, table.parts[BENCHMARK], strict=True)}
+    joined = join_tables([replace(table, parts={}) for table in tables], [{dim: label} for label in entries], [{} for _ in tables])
+    same: dict[str, Sequence[Any]] = {BENCHMARK: [parts[label] for label in joined.labels[BENCHMARK].labels]}
+    return replace(joined, parts=same, descriptors=joined.descriptors | described)
 
 
 def agree(tables: Sequence[Table]) -> list[Table]:

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from perfarray.conventions import HIGHER, LOWER, SECONDS, TIME, UNKNOWN, seconds_factor
-from perfarray.readers.entries import Entry, Run, table_of_entries
+from perfarray.readers.entries import Entry, Run, agree, table_along
 from perfarray.readers.markup import parsed
 from perfarray.readers.names import variable_name
 from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Descriptor, Table
-from perfarray.tables.join import join_tables
+
+__all__ = ["NAME", "agree", "read", "recognise", "started"]
 
 NAME = "phoronix"
 
@@ -67,13 +68,10 @@ def read(source: Source) -> Table:
             runs.setdefault(_text(entry, "Identifier") or UNKNOWN, []).extend(Run({variable: np.array([value])}) for value in values)
         for system, own in runs.items():
             entries.setdefault(system, []).append(Entry(name, own, settings, known))
-    if not entries:
-        raise source.error("holds no measurement")
     kinds = dict(sorted(kinds.items(), key=lambda kind: kind[0] != TIME))
-    tables = [table_of_entries(source, own, kinds=kinds) for own in entries.values()]
-    joined = join_tables([replace(table, parts={}) for table in tables], [{SYSTEM: system} for system in entries], [{} for _ in tables])
     described = {_text(system, "Identifier"): system for system in root.findall("System")}
-    return replace(joined, descriptors=joined.descriptors | _descriptors(described, entries), counts={"n_without_runs": without})
+    table = table_along(source, SYSTEM, entries, kinds, _descriptors(described, entries))
+    return replace(table, counts={"n_without_runs": without})
 
 
 def _place(index: int, name: str) -> Any:

@@ -1,0 +1,135 @@
+"""Caliper profiles (`.cali`): a file is one execution of every region.
+
+A region is a benchmark, labelled with its path. Profiles of several ranks have the shortest, longest, mean and total time of a region over
+them; the longest is `time`, since a program waits for its slowest rank. Other numbers stand beside the times.
+"""
+
+import io
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from perfarray.conventions import LOWER, SECONDS, TIME, seconds_factor
+from perfarray.readers.entries import NOTHING, Entry, Run, agree, table_of_entries, value_of
+from perfarray.readers.numbers import checked
+from perfarray.readers.opening import Source
+from perfarray.tables.columns import Table
+
+__all__ = ["NAME", "agree", "read", "recognise", "started"]
+
+NAME = "caliper"
+
+MAIN = ("max#inclusive#", "inclusive#", "max#", "", "sum#")
+"""How the name of the main time begins; the first of these that a file has counts."""
+
+OVER_RANKS = {"min#": "time_min", "max#": "time_max", "avg#": "time_avg", "sum#": "time_sum"}
+"""What the other times are called."""
+
+GLOBALS = {"cluster": "machine", "launchdate": "date", "systype_build": "system_type"}
+"""Globals to our coordinates; others keep their names."""
+
+LEFT_OUT = ("cali.", "spot.", "libraries")
+"""How globals begin that say nothing of a measurement."""
+
+DEEPEST = 200
+"""Nodes of the tree of contexts one below another."""
+
+OUTSIDE = "(outside of regions)"
+
+
+class Profile(NamedTuple):
+    """What a file holds: records, globals, and of each attribute of values its unit, None where it has none."""
+
+    records: list[dict[str, Any]]
+    about: Mapping[str, Any]
+    units: Mapping[str, str | None]
+
+
+def started(head: str) -> bool:
+    """Return whether a file began as Caliper's."""
+    return head.startswith("__rec=")
+
+
+def recognise(source: Source) -> bool:
+    """Return whether the first line is a record of Caliper."""
+    return started(source.head)
+
+
+def read(source: Source) -> Table:
+    """Read the regions: benchmark x execution x iteration."""
+    profile = _profile(source)
+    times = {name: unit for name, unit in profile.units.items() if _factor(unit) is not None and "time" in name}
+    if not times:
+        raise source.error("holds no time: no attribute of its values has a unit of time")
+    main = next((name for begin in MAIN for name in times if name.startswith((f"{begin}sum#time", f"{begin}time"))), None)
+    names = {name: TIME if name == (main or next(iter(times))) else _variable(name) for name in times}
+    entries = [_entry(source, index, record, profile, names) for index, record in enumerate(profile.records)]
+    zeros = sum(bool(np.isnan(entry.runs[0].values.get(TIME, np.nan)).any()) for entry in entries)
+    kinds = dict.fromkeys(sorted(names.values(), key=lambda name: name != TIME), (SECONDS, LOWER))
+    about = {GLOBALS.get(key, key): value_of(str(value)) for key, value in profile.about.items() if not key.startswith(LEFT_OUT)}
+    return table_of_entries(source, entries, kinds=kinds, about=about, counts={"n_below_resolution": zeros})
+
+
+def _entry(source: Source, index: int, record: Mapping[str, Any], profile: Profile, names: Mapping[str, str]) -> Entry:
+    """Return one region; a time of 0 is one that was too short to be seen."""
+    values, beside = {}, {}
+    for key in (key for key in record if key in profile.units):
+        number = checked([record[key]], lambda _, key=key: f"record {index}: {key!r}", source)  # type: ignore[misc]
+        if key in names:
+            factor = _factor(profile.units[key])
+            values[names[key]] = np.where(number > 0, number, np.nan) * (1.0 if factor is None else factor)
+        else:
+            beside[key.rpartition("#")[2]] = number
+    path = record.get("path") or ()
+    own = {key: text for key, text in record.items() if key not in profile.units and isinstance(text, str) and text not in path}
+    settings = {key: value_of(text) for key, text in own.items() if key not in ("path", "spot.channel")}
+    return Entry("/".join(map(str, path)) or OUTSIDE, [Run(values or {TIME: np.array([np.nan])}, beside)], settings or NOTHING)
+
+
+def _variable(name: str) -> str:
+    """Return what a time that is not the main one is called."""
+    return next((ours for begin, ours in OVER_RANKS.items() if name.startswith(begin)), name.replace("#", "_"))
+
+
+def _factor(unit: str | None) -> float | None:
+    """Return what brings a unit to seconds."""
+    return None if unit is None else seconds_factor(unit)
+
+
+def _profile(source: Source) -> Profile:
+    """Read the records with Caliper's own reader, once they are known to be a tree."""
+    try:
+        from caliperreader import CaliperReader
+        from caliperreader.readererror import ReaderError
+    except ImportError as error:
+        raise ImportError("Caliper files are read with caliper-reader, which is not installed; install perfarray[io]") from error
+    lines = [line for line in source.text.split("\n") if line.strip()]
+    _check_tree(source, lines)
+    reader = CaliperReader()
+    try:
+        reader.read(io.StringIO("\n".join(lines)))
+        attributes = [reader.attribute(name) for name in reader.attributes()]
+        units = {
+            attribute.name(): attribute.metadata().get("attribute.unit") or ("ns" if attribute.name().endswith(".ns") else None)
+            for attribute in attributes
+            if attribute.is_value() and attribute.attribute_type() in ("int", "uint", "double") and not attribute.is_global()
+        }
+    except (ReaderError, StopIteration, LookupError, ValueError, AttributeError, TypeError) as error:
+        raise source.error(f"is not Caliper's: {type(error).__name__}: {getattr(error, 'message', error)}") from error
+    return Profile(reader.records, reader.globals, units)
+
+
+def _check_tree(source: Source, lines: Iterable[str]) -> None:
+    """Raise where a node is not below one that stands before it: the reader would not come to an end."""
+    depths = dict.fromkeys(range(12), 1)
+    for number, line in enumerate(lines, 1):
+        if not line.startswith("__rec=node,"):
+            continue
+        fields = dict(part.partition("=")[::2] for part in line.split(","))
+        own, above = (fields.get(name, "") for name in ("id", "parent"))
+        if not own.isdigit() or int(own) in depths or (above and (not above.isdigit() or int(above) not in depths)):
+            raise source.error(f"line {number}: node {own[:20]!r} below {above[:20]!r}: expected a new node below one that is there")
+        depths[int(own)] = 1 + (depths[int(above)] if above else 0)
+        if depths[int(own)] > DEEPEST:
+            raise source.error(f"line {number}: more than {DEEPEST} nodes lie one below another")

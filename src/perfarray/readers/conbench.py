@@ -1,0 +1,166 @@
+"""conbench JSON: benchmark results as its API gives them, or a comparison of two runs: runs lie along `run`.
+
+The data of a result are iterations; a further result of the same case in the same run is another execution. A comparison has one number for
+each side. A unit of time is `time`, another one `throughput` or a variable of its own.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from perfarray.conventions import HIGHER, LOWER, SECONDS, THROUGHPUT, TIME, seconds_factor
+from perfarray.readers.entries import Entry, Run, agree, note_means, table_along
+from perfarray.readers.names import variable_name
+from perfarray.readers.numbers import checked
+from perfarray.readers.opening import Source
+from perfarray.tables.columns import Descriptor, Table
+
+__all__ = ["NAME", "agree", "read", "recognise", "started"]
+
+NAME = "conbench"
+
+PLACED = True
+
+RUN = "run"
+"""The dim of what conbench compares."""
+
+SIDES = ("baseline", "contender")
+
+RATES = {"i/s": "items/s", "b/s": "B/s", "B/s": "B/s"}
+"""Units of conbench that we write in another way."""
+
+HARDWARE = {"name": "machine", "cpu_model_name": "cpu", "cpu_core_count": "cores", "cpu_thread_count": "logical_cores", "os_name": "os",
+            "os_version": "os_release", "architecture_name": "architecture"}  # fmt: skip
+"""What a result says of its machine, by our names."""
+
+
+class Result(NamedTuple):
+    """What one result says: its case and run, its unit, its numbers (None: it failed), how long each took, and where it stands."""
+
+    name: str
+    tags: Mapping[str, Any]
+    run: str
+    unit: str
+    better: str
+    values: Sequence[Any] | None
+    durations: Sequence[Any]
+    place: str
+
+
+def started(head: str) -> bool:
+    """Return whether a broken file began as conbench's JSON."""
+    return '"batch_id"' in head or '"less_is_better"' in head
+
+
+def recognise(source: Source) -> bool:
+    """Return whether the content is results of conbench, or comparisons of them."""
+    rows = _rows(source.json_or_none)
+    return bool(rows) and all(isinstance(row, dict) and (_is_result(row) or set(SIDES) <= row.keys()) for row in rows)
+
+
+def _rows(content: Any) -> list[Any]:
+    """Return the results in an answer of the API, with or without what is around it, or one result."""
+    for _ in range(2):
+        if isinstance(content, dict) and isinstance(content.get("data"), dict | list):
+            content = content["data"]
+    if isinstance(content, dict) and _is_result(content):
+        return [content]
+    return content if isinstance(content, list) else []
+
+
+def _is_result(row: dict[str, Any]) -> bool:
+    """Return whether this is a result."""
+    return {"stats", "run_id", "tags"} <= row.keys()
+
+
+def read(source: Source) -> Table:
+    """Read the results: benchmark x run x execution x iteration."""
+    rows = _rows(source.json)
+    results = [result for index, row in enumerate(rows) for result in _results(row, f"data[{index}]")]
+    note_means(source, sum(not _is_result(row) for row in rows))
+    variables, kinds = _variables(results)
+    runs: dict[str, dict[Any, tuple[Entry, list[Run]]]] = {}
+    for result in results:
+        settings = {key: value for key, value in result.tags.items() if key not in ("id", "name")}
+        own = runs.setdefault(result.run, {})
+        case = (result.name, tuple(sorted((key, repr(value)) for key, value in settings.items())))
+        own.setdefault(case, (Entry(result.name, [], settings), []))[1].append(_run(source, result, variables))
+    entries = {run: [entry._replace(runs=every) for entry, every in own.values()] for run, own in runs.items()}
+    return table_along(source, RUN, entries, kinds, _about(rows))
+
+
+def _results(row: dict[str, Any], place: str) -> list[Result]:
+    """Return the one result of a row, or the two it compares."""
+    if _is_result(row):
+        tags, stats, unit = row["tags"] or {}, row["stats"] or {}, str((row["stats"] or {}).get("unit") or "1")
+        values = None if row.get("error") else stats.get("data") or None
+        better = HIGHER if unit.endswith("/s") or stats.get("less_is_better") is False else LOWER
+        durations = (stats.get("times") or ()) if values else ()
+        return [Result(str(tags.get("name")), tags, str(row["run_id"]), unit, better, values, durations, f"{place}: 'data'")]
+    unit, better = str(row.get("unit") or "1"), HIGHER if row.get("less_is_better") is False else LOWER
+    found = []
+    for side in SIDES:
+        one = row[side]
+        if one:
+            number = one.get("single_value_summary")
+            values = None if one.get("error") or number is None else [number]
+            tags, name = one.get("tags") or {}, str(one.get("benchmark_name"))
+            found.append(Result(name, tags, str(one.get("run_id")), unit, better, values, (), f"{place}: {side}"))
+    return found
+
+
+def _variables(results: Sequence[Result]) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
+    """Return the variable of each unit, and the unit and direction of each variable; times first, where there are any."""
+    variables: dict[str, str] = {}
+    kinds: dict[str, tuple[str, str]] = {}
+    for result in sorted(results, key=lambda result: seconds_factor(result.unit) is None):
+        ours = RATES.get(result.unit, result.unit)
+        if seconds_factor(result.unit) is not None:
+            name, kind = TIME, (SECONDS, LOWER)
+        elif result.better == HIGHER and kinds.get(THROUGHPUT, (ours, HIGHER)) == (ours, HIGHER):
+            name, kind = THROUGHPUT, (ours, HIGHER)
+        else:
+            name, kind = variable_name(ours, "unit_"), (ours, result.better)
+        variables[result.unit] = name
+        kinds.setdefault(name, kind)
+    if any(len(result.durations) for result in results):
+        kinds.setdefault(TIME, (SECONDS, LOWER))
+    return variables, kinds
+
+
+def _run(source: Source, result: Result, variables: Mapping[str, str]) -> Run:
+    """Return one execution; a number that is not there was not measured."""
+    name = variables[result.unit]
+    if result.values is None:
+        return Run({name: np.array([np.nan])}, marks={"failed": np.array([True])})
+    factor = seconds_factor(result.unit) if name == TIME else 1.0
+    values = {name: _column(source, result.place, result.values, above_zero=name == TIME) * (1.0 if factor is None else factor)}
+    if name != TIME and len(result.durations) == len(result.values):
+        values[TIME] = _column(source, f"{result.place}, 'times'", result.durations, above_zero=True)
+    return Run(values)
+
+
+def _column(source: Source, place: str, stated: Sequence[Any], *, above_zero: bool) -> Any:
+    """Return what a list has as numbers, NaN for null."""
+    column = np.full(len(stated), np.nan)
+    having = [index for index, value in enumerate(stated) if value is not None]
+    column[having] = checked(
+        [stated[index] for index in having], lambda index: f"{place}: value {having[index]}", source, above_zero=above_zero
+    )
+    return column
+
+
+def _about(rows: Sequence[dict[str, Any]]) -> dict[str, Descriptor]:
+    """Return what results say of their runs: when, of which commit, on which machine."""
+    found: dict[str, dict[tuple[Any, ...], Any]] = {}
+    for row in rows:
+        if _is_result(row):
+            commit, hardware = row.get("commit") or {}, row.get("hardware") or {}
+            stated = {ours: hardware.get(theirs) for theirs, ours in HARDWARE.items()} | {
+                "date": row.get("timestamp"), "commit": commit.get("sha"), "run_reason": row.get("run_reason"),
+            }  # fmt: skip
+            for name, value in stated.items():
+                if value is not None:
+                    found.setdefault(name, {}).setdefault((str(row["run_id"]),), value)
+    return {name: Descriptor(dims=(RUN,), values=values) for name, values in found.items()}
