@@ -97,7 +97,11 @@ def _results(row: dict[str, Any], place: str) -> list[Result]:
         values = None if row.get("error") else stats.get("data") or None
         better = HIGHER if unit.endswith("/s") or stats.get("less_is_better") is False else LOWER
         durations = (stats.get("times") or ()) if values else ()
-        return [Result(str(tags.get("name")), tags, str(row["run_id"]), unit, better, values, durations, f"{place}: 'data'")]
+        return [
+            Result(
+                str(tags.get("name")), tags, str(row["run_id"]), unit, better, values=values, durations=durations, place=f"{place}: 'data'"
+            )
+        ]
     unit, better = str(row.get("unit") or "1"), HIGHER if row.get("less_is_better") is False else LOWER
     found = []
     for side in SIDES:
@@ -106,7 +110,7 @@ def _results(row: dict[str, Any], place: str) -> list[Result]:
             number = one.get("single_value_summary")
             values = None if one.get("error") or number is None else [number]
             tags, name = one.get("tags") or {}, str(one.get("benchmark_name"))
-            found.append(Result(name, tags, str(one.get("run_id")), unit, better, values, (), f"{place}: {side}"))
+            found.append(Result(name, tags, str(one.get("run_id")), unit, better, values=values, durations=(), place=f"{place}: {side}"))
     return found
 
 
