@@ -1,5 +1,10 @@
 """`perfarray convert`: what it writes, what it says, and what it refuses."""
 
+import os
+import signal
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -63,22 +68,73 @@ def test_it_replaces_only_when_asked(archive, tmp_path, name):
     assert opened(tmp_path / name).attrs["n_files"] == 2
 
 
+CHILD = """
+import os, resource, signal, sys
+from perfarray.cli.app import app
+
+def run(*arguments):
+    try:
+        app(["convert", *arguments, "--overwrite"])
+    except SystemExit as error:
+        return error.code
+
+old, nc, zarr = sys.argv[1:]
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (200, resource.RLIM_INFINITY))
+assert run(old, zarr) == run(old, nc) == 2
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
+os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+run(old, nc)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="sizes of files are limited there only as here")
+def test_a_full_disk_and_a_sudden_end_leave_what_was_there(archive, tmp_path):
+    """No room: one line, exit code 2, nothing half-written left, and files of the user of whatever name are not touched."""
+    outputs = [tmp_path / "out.nc", tmp_path / "out.zarr"]
+    mine = [write(tmp_path / f"out.partial{path.suffix}", "mine") for path in outputs]
+    assert [run("convert", archive, output).exit_code for output in outputs] == [0, 0]
+    child = subprocess.run([sys.executable, "-c", CHILD, archive / "old.json", *outputs], capture_output=True, text=True, check=False)
+    assert child.returncode == -signal.SIGKILL, child.stderr
+    assert [line.partition(" ")[0] for line in child.stderr.splitlines()] == ["error:"] * 2
+    assert [opened(output).attrs["n_files"] for output in outputs] == [2, 2]
+    assert [path.read_text() for path in mine] == ["mine", "mine"]
+    assert len(list(tmp_path.iterdir())) == 6  # and the folder of the one that was killed
+    assert run("convert", archive / "old.json", outputs[0], "--overwrite").exit_code == 0
+    assert opened(outputs[0]).attrs["n_files"] == 1
+
+
+def test_a_failed_move_brings_the_old_back(archive, tmp_path, monkeypatch):
+    """A store is replaced in two steps: where the second fails, the first is undone."""
+    output = tmp_path / "out.zarr"
+    assert run("convert", archive, output).exit_code == 0
+    rename, moves = os.rename, []
+
+    def second_fails(*places):
+        moves.append(places)
+        if len(moves) == 2:
+            raise OSError("no")
+        rename(*places)
+
+    monkeypatch.setattr(os, "rename", second_fails)
+    assert run("convert", archive / "old.json", output, "--overwrite").exit_code == 2
+    assert len(moves) == 3
+    assert opened(output).attrs["n_files"] == 2
+    assert {path.name for path in tmp_path.iterdir()} == {"results", "out.zarr"}
+
+
 @KINDS
-def test_a_failure_leaves_what_was_there(archive, tmp_path, name, monkeypatch):
-    """The old is removed when the new is complete, and a half-written file is cleared away."""
-    assert run("convert", archive, tmp_path / name).exit_code == 0
-
-    def fail(self, place, **_):
-        place.write_text("half")
-        raise OSError("No space left on device")
-
-    monkeypatch.setattr(xr.Dataset, "to_netcdf", fail)
-    monkeypatch.setattr(xr.Dataset, "to_zarr", fail)
-    result = run("convert", archive / "old.json", tmp_path / name, "--overwrite")
-    assert result.exit_code == 2
-    assert result.stderr == "error: No space left on device\n"
-    assert opened(tmp_path / name).attrs["n_files"] == 2
-    assert {path.name for path in tmp_path.iterdir()} == {"results", name}
+def test_a_link_stays_one(archive, tmp_path, name):
+    """What it leads to is replaced, in its own folder."""
+    far = tmp_path / "far"
+    far.mkdir()
+    link = tmp_path / name
+    link.symlink_to(far / f"real{link.suffix}")
+    assert run("convert", archive, link).exit_code == 0
+    assert run("convert", archive / "old.json", link, "--overwrite").exit_code == 0
+    assert link.is_symlink()
+    assert opened(far / f"real{link.suffix}").attrs["n_files"] == 1
+    assert {path.name for path in far.iterdir()} == {f"real{link.suffix}"}
 
 
 @pytest.mark.parametrize(

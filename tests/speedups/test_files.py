@@ -205,6 +205,23 @@ def test_wrong_arguments(config, tmp_path):
         perfarray.speedup_report(tmp_path / "none.cfg")
 
 
+def test_reports_are_written_whole_or_not_at_all(config, monkeypatch):
+    """Where one of the four cannot be written, the four of before stay, and nothing is left beside them."""
+    perfarray.speedup_report(config)
+    before = {path.name: path.read_bytes() for path in config.parent.iterdir()}
+    write_text = Path.write_text
+
+    def full(path, text, **how):
+        if text.startswith("Warnings"):
+            raise OSError(28, "No space left on device")
+        return write_text(path, text, **how)
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(OSError, match="No space left"):
+        perfarray.speedup_report(config, confidence_level=0.6)
+    assert {path.name: path.read_bytes() for path in config.parent.iterdir()} == before
+
+
 class TestReader:
     """The same configuration as timings."""
 

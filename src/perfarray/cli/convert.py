@@ -1,9 +1,9 @@
 """`perfarray convert`: timings as netCDF or Zarr, in chunks whose levels are whole."""
 
-import shutil
 import warnings
 from collections.abc import Hashable, Mapping
 from importlib import import_module, util
+from io import BytesIO
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,6 +15,7 @@ import perfarray
 from perfarray.cli import options
 from perfarray.cli.problems import quoted, reporting
 from perfarray.conventions import LEVELS
+from perfarray.timings.writing import replacing
 
 KINDS = {".nc": "netCDF", ".zarr": "Zarr"}
 """What is written, by the end of its name."""
@@ -71,27 +72,28 @@ def check_output(output: Path, overwrite: bool) -> None:
 def write(times: xr.Dataset, output: Path) -> None:
     """Write netCDF or Zarr, beside the place and then in it: what was there is gone only when the new is complete.
 
+    netCDF is made in memory: where its own library meets a full disk it takes the process with it.
+
     Raises
     ------
     ImportError
         When the package that writes is not installed.
+    OSError
+        When there is no room, or no right to write there.
     """
-    partial = output.with_name(f"{output.stem}.partial{output.suffix}")
-    _remove(partial)
-    try:
+    with replacing(output) as (fresh,):
         if output.suffix == ".nc":
-            times.to_netcdf(partial, engine=_installed("h5netcdf"), encoding=netcdf_encoding(times))
+            packed = BytesIO()
+            with import_module(_installed("h5netcdf")).File(packed, "w") as file:
+                times.dump_to_store(xr.backends.H5NetCDFStore(file), encoding=netcdf_encoding(times))
+            fresh.write_bytes(packed.getbuffer())
         else:
             zarr = import_module(_installed("zarr"))
             with warnings.catch_warnings(), zarr.config.set({"array.write_empty_chunks": True}):
                 # Every chunk is written, so that one that is lost can be told from one that is empty.
                 # Xarray looks for consolidated metadata and warns where there is none; zarr warns that its format 3 does not know them yet.
                 warnings.filterwarnings("ignore", message="Consolidated metadata")
-                times.to_zarr(partial, zarr_format=3, consolidated=True, encoding=zarr_encoding(times))
-        _remove(output)
-        partial.rename(output)
-    finally:
-        _remove(partial)
+                times.to_zarr(fresh, zarr_format=3, consolidated=True, encoding=zarr_encoding(times))
 
 
 def summary(times: xr.Dataset, output: Path) -> str:
@@ -150,11 +152,3 @@ def _installed(package: str) -> Any:
     if util.find_spec(package) is None:
         raise ImportError(f"this needs {package}, which is not installed; install perfarray[io]")
     return package
-
-
-def _remove(place: Path) -> None:
-    """Remove a file or a store that is there."""
-    if place.is_dir():
-        shutil.rmtree(place)
-    else:
-        place.unlink(missing_ok=True)

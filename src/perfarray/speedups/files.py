@@ -21,6 +21,7 @@ from perfarray.tables.build import build
 from perfarray.timings.notes import Note, collecting, noted
 from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.validation import check_choice, check_confidence_level, check_share, listed
+from perfarray.timings.writing import replacing
 
 STATISTICS = ("min", "mean", "median")
 WEIGHTS = ("custom", "equal", "fraction")
@@ -213,8 +214,9 @@ def _weight(times: xr.DataArray, weights: str, statistic: str) -> xr.DataArray:
 
 def _write(prefix: str, contents: Sequence[Sequence[str]]) -> None:
     """Write the files, a line feed after every line."""
-    for suffix, lines in zip(SUFFIXES, contents, strict=True):
-        Path(f"{prefix}{suffix}").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    with replacing(*(Path(f"{prefix}{suffix}") for suffix in SUFFIXES)) as places:
+        for place, lines in zip(places, contents, strict=True):
+            place.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 def _rounded(value: float) -> str:

@@ -1,0 +1,83 @@
+"""Files written as a whole: a place holds what was there or what is new, and never the half of it."""
+
+import os
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import mkdtemp
+
+
+@contextmanager
+def replacing(*places: Path) -> Iterator[Sequence[Path]]:
+    """Yield places to write files or folders to; they take the places of others when the block has ended well.
+
+    What is written lies in a folder of its own beside the first place until it is complete and on the disk. A link stays, and what it
+    leads to is replaced. A file is replaced in one step, a folder in two: the old is moved aside, and back if the second step fails.
+
+    Parameters
+    ----------
+    *places : Path
+        In folders that exist, of one file system.
+
+    Yields
+    ------
+    sequence of Path
+        One for each.
+    """
+    targets = [Path(os.path.realpath(place)) for place in places]
+    room = Path(mkdtemp(prefix=f".{targets[0].name[:100]}.", dir=targets[0].parent))
+    try:
+        fresh = [room / f"{number}{target.suffix}" for number, target in enumerate(targets)]
+        yield fresh
+        for path in fresh:
+            _flush(path)
+        for path, target in zip(fresh, targets, strict=True):
+            _put(path, target, room / "aside")
+        for folder in {target.parent for target in targets}:
+            _flush_one(folder)
+    finally:
+        _clear(room)
+
+
+def _clear(room: Path) -> None:
+    """Remove a folder; again where a library that has failed is still writing to it."""
+    for _ in range(20):
+        shutil.rmtree(room, ignore_errors=True)
+        if not room.exists():
+            return
+        time.sleep(0.05)
+
+
+def _put(path: Path, target: Path, aside: Path) -> None:
+    """Move a file or folder to its place."""
+    if not target.is_dir():
+        os.replace(path, target)
+        return
+    os.rename(target, aside)
+    try:
+        os.rename(path, target)
+    except BaseException:
+        os.rename(aside, target)
+        raise
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _flush(path: Path) -> None:
+    """See that a file, or a folder with all inside it, is on the disk."""
+    for folder, _, files in os.walk(path) if path.is_dir() else [(path.parent, (), (path.name,))]:
+        for file in files:
+            _flush_one(Path(folder) / file)
+        _flush_one(Path(folder))
+
+
+def _flush_one(path: Path) -> None:
+    """See that a file or the list of a folder is on the disk."""
+    if path.is_dir() and os.name == "nt":  # there a folder cannot be opened
+        return
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
