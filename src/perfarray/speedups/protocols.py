@@ -66,7 +66,8 @@ def speedup_test(
         tool does, by bisection, which misses some.
     ties : {"limit", "exact"}
         The p-value of Kolmogorov and Smirnov's test where values are equal (which those of odd samples less their medians always are): of
-        the limit law, as the original tool has it, too large where it is small; or exact, given the ties.
+        the limit law, as the original tool has it, too large where it is small; or exact, given the ties. Differences that only rounding
+        tells apart are equal, whatever the unit of time, but for "tool" with "limit": the original tool lets rounding decide.
     censored : {"bound", "drop"}
         With "bound", only speedups that are significant whatever stopped runs would have taken: means of candidates with stopped runs
         cannot conclude, ranks take their runs as the slowest; stopped runs of the baseline count as their limit.
@@ -151,7 +152,7 @@ def tested(
     check_choice(ties, "ties", TIES)
     place, nest = unit_place(pair.candidate, unit), pair.candidate.levels
     return apply(
-        _kernel(pair, statistic, search, place, exact_ties=ties == "exact"),
+        _kernel(pair, statistic, search, place, ties=ties),
         pair.candidate.array,
         pair.baseline.array,
         _level_of_cells(pair, confidence_level),
@@ -169,7 +170,7 @@ def single_unit_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     return (single_unit_note(result, "it shows no spread"),)
 
 
-def _kernel(pair: Pair, statistic: str, search: str, place: int, *, exact_ties: bool) -> Any:
+def _kernel(pair: Pair, statistic: str, search: str, place: int, *, ties: str) -> Any:
     """Return the test of one statistic on arrays."""
     nest = len(pair.candidate.levels)
     sign = 1.0 if pair.candidate.better == LOWER else -1.0
@@ -185,7 +186,7 @@ def _kernel(pair: Pair, statistic: str, search: str, place: int, *, exact_ties: 
             protocol = describe_mean(tested, found, ratio < 1)
             more: tuple[Floats, ...] = ()
         else:
-            shifted = median_steps(x, y, exact_ties=exact_ties)
+            shifted = median_steps(x, y, exact_ties=ties == "exact", as_tool=(search, ties) == ("tool", "limit"))
             ratio = _ratio(median(x), median(y), sign)
             turns = None if search == "tool" else (shifted.mann_whitney,)
             found = conclude(lambda risk: median_verdict(shifted, risk), np.broadcast_to(risk, shifted.n.shape), turns)

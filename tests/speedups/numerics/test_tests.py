@@ -1,5 +1,7 @@
 """The protocols on arrays: R's p-values, verdicts and searches of every case, and the parts by other means."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -44,7 +46,7 @@ def sides(benchmarks):
 def test_p_values_are_those_of_r(benchmarks):
     """Every test of both protocols, within 1e-8."""
     x, y = sides(benchmarks)
-    mean, medians = mean_steps(x, y), median_steps(x, y)
+    mean, medians = mean_steps(x, y), median_steps(x, y, as_tool=True)
     outputs = [one["output"] for one in benchmarks]
     for found, keys in (
         (mean.normal_x, ("shapiro_x", "p")),
@@ -143,6 +145,30 @@ def test_t_and_f_tests_against_scipy():
     assert found.welch == pytest.approx(stats.ttest_ind(x, y, axis=1, alternative="greater", equal_var=False).pvalue)
     ratio = x.var(axis=1, ddof=1) / y.var(axis=1, ddof=1)
     assert found.equal_variances == pytest.approx(2 * np.minimum(stats.f.cdf(ratio, 8, 13), stats.f.sf(ratio, 8, 13)))
+
+
+def test_ties_do_not_depend_on_the_unit_of_time():
+    """Whole ticks, and the same in ms, s and thirds, in double and single precision: one p-value for each pair of samples."""
+    rng = np.random.default_rng(1)
+    for n, m in ((9, 9), (10, 15)):
+        ticks = rng.integers(100, 112, (120, n)).astype(float), rng.integers(98, 110, (120, m)).astype(float)
+        ticks[0][:5, -1] = np.nan
+        for exact in (False, True):
+            expected = median_steps(*ticks, exact_ties=exact).same_shape
+            assert (expected == median_steps(*ticks, exact_ties=exact, as_tool=True).same_shape).all()  # whole numbers are not rounded
+            for unit, single in itertools.product((1e-3, 1e-9, 1 / 3), (False, True)):
+                scaled = [side * unit for side in ticks]
+                scaled = [side.astype(np.float32).astype(float) for side in scaled] if single else scaled
+                np.testing.assert_array_equal(median_steps(*scaled, exact_ties=exact).same_shape, expected)
+
+
+def test_close_values_are_no_ties():
+    """Samples that differ by 1e-9 of a value, and large counts that differ by one, stay apart."""
+    rng = np.random.default_rng(2)
+    x, y = rng.permutation(40)[:16].astype(float), rng.permutation(40)[:18].astype(float)
+    expected = median_steps(x, y, exact_ties=True).same_shape
+    for a, b in ((0.3, 1e-10), (2.0**52 - 100, 1.0)):
+        np.testing.assert_array_equal(median_steps(a + b * x, a + b * y, exact_ties=True).same_shape, expected)
 
 
 def test_median_of_ragged_rows():

@@ -22,6 +22,9 @@ LARGE = 31
 LOWEST_RISK, HIGHEST_RISK, RISK_STEP = 0.01, 0.5, 0.01
 """Where the search begins and ends, and how near it comes."""
 
+ROUNDINGS = 4
+"""Two values and two medians, each rounded by up to one unit in its last place: what is no farther apart is equal."""
+
 YES, NO, CANNOT_CONCLUDE = 1, 0, -1
 """What a protocol says: the speedup is significant, it is not, the conditions of the test do not hold."""
 
@@ -85,7 +88,7 @@ def mean_steps(x: Floats, y: Floats) -> MeanSteps:
         return MeanSteps(*_broadcast(one.n, two.n, normal_x, normal_y, _f_test(one, two), student, welch))
 
 
-def median_steps(x: Floats, y: Floats, *, exact_ties: bool = False) -> MedianSteps:
+def median_steps(x: Floats, y: Floats, *, exact_ties: bool = False, as_tool: bool = False) -> MedianSteps:
     """Return the p-values of Kolmogorov-Smirnov on samples less their medians, and of Mann-Whitney (x larger); and P[X > Y].
 
     Parameters
@@ -94,6 +97,8 @@ def median_steps(x: Floats, y: Floats, *, exact_ties: bool = False) -> MedianSte
         Samples; the axes before the last broadcast.
     exact_ties : bool
         As for `kolmogorov_smirnov`.
+    as_tool : bool
+        Subtract the medians and leave it at that, as the original tool does: rounding then decides which differences are equal.
 
     Returns
     -------
@@ -101,9 +106,33 @@ def median_steps(x: Floats, y: Floats, *, exact_ties: bool = False) -> MedianSte
         Arrays of shape (...).
     """
     n, m = ((~np.isnan(side)).sum(axis=-1).astype(float) for side in (x, y))
-    shape = kolmogorov_smirnov(x - median(x)[..., None], y - median(y)[..., None], exact_ties=exact_ties)
+    centred = (x - median(x)[..., None], y - median(y)[..., None]) if as_tool else _centred(x, y)
+    shape = kolmogorov_smirnov(*centred, exact_ties=exact_ties)
     ranks = mann_whitney(x, y, "greater")
     return MedianSteps(*_broadcast(n, m, shape.pvalue, ranks.pvalue, ranks.prob_greater))
+
+
+def _centred(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Return the order of both samples less their medians, as whole numbers: differences that rounding tells apart are ties.
+
+    Whole numbers (ticks) have none. Others are decimals that were rounded, to single precision where all are single-precision numbers.
+    """
+    shape = np.broadcast_shapes(x.shape[:-1], y.shape[:-1])
+    sides = [np.broadcast_to(side, (*shape, side.shape[-1])) for side in (x, y)]
+    values = np.concatenate(sides, axis=-1)
+    largest = np.fmax.reduce(np.abs(values), axis=-1, initial=0.0)
+    with np.errstate(over="ignore"):
+        single = ((values == values.astype(np.float32)) | np.isnan(values)).all(axis=-1)
+    whole = ((values == np.round(values)) | np.isnan(values)).all(axis=-1)
+    step = np.where(single, np.finfo(np.float32).eps, np.finfo(float).eps)
+    near = np.where(whole, 0.0, ROUNDINGS * step * largest)
+    centred = np.concatenate([side - median(side)[..., None] for side in sides], axis=-1)
+    order = np.argsort(centred, axis=-1)
+    apart = np.diff(np.take_along_axis(centred, order, axis=-1), axis=-1, prepend=-np.inf) > near[..., None]
+    places = np.empty(centred.shape)
+    np.put_along_axis(places, order, np.cumsum(apart, axis=-1).astype(float), axis=-1)
+    places[np.isnan(centred)] = np.nan
+    return places[..., : x.shape[-1]], places[..., x.shape[-1] :]
 
 
 def median(values: Floats) -> Floats:
