@@ -3,6 +3,7 @@
 The last axes are (benchmarks, units); NaN is "not measured". Irving et al. (2018), sections 3 and 9.
 """
 
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -135,7 +136,8 @@ def common_movement(*sides: Floats) -> tuple[Floats, Floats]:
     Every benchmark's units, as distances from their mean, are a vector of length 1; independent ones point anywhere, those of shared
     units in like directions (a Rayleigh test). Under independence the share of the squared length of the sum has a mean and a variance
     that do not depend on the distribution of the values, and the beta distribution that has both is its distribution for two benchmarks
-    of normal values.
+    of normal values. Units may serve both systems (sessions): the directions of one benchmark on the two sides are then alike, and two
+    sides tell less than twice what one does. That is the variance over all orders of each benchmark's units, the same on both sides.
 
     Parameters
     ----------
@@ -152,23 +154,39 @@ def common_movement(*sides: Floats) -> tuple[Floats, Floats]:
 
     varying: Mask = np.logical_and.reduce(np.broadcast_arrays(*(summarise_units(side).variance > 0 for side in sides)))
     number = varying.sum(axis=-1)
-    lengths, freedom = np.zeros(number.shape), np.zeros(number.shape)
-    for side in sides:
-        complete = (~np.isnan(side) | ~varying[..., None]).all(axis=-2, keepdims=True)
-        kept = np.where(complete & varying[..., None], side, np.nan)
-        n = complete.sum(axis=-1)[..., 0]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            mean = summarise_units(kept).mean[..., None]
-            distances = np.where(np.isnan(kept), 0.0, kept / mean - 1.0)
-            size = np.sqrt((distances**2).sum(axis=-1, keepdims=True))
-            directions = np.where(size > 0, distances / size, 0.0)
-        degrees = np.where(n >= LEAST_UNITS, n - 1, 0)
-        lengths = lengths + degrees * (directions.sum(axis=-2) ** 2).sum(axis=-1)
-        freedom = freedom + degrees
+    found = [_directions(side, varying) for side in sides]
+    lengths = np.sum([degrees * (units.sum(axis=-2) ** 2).sum(axis=-1) for units, degrees in found], axis=0)
+    freedom = np.sum([degrees for _, degrees in found], axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        told = freedom**2 / (freedom + sum(2 * _alike(one, other, number) for one, other in combinations(found, 2)))
     with np.errstate(divide="ignore", invalid="ignore"):
         length = lengths / freedom
         known = (number >= LEAST_BENCHMARKS) & (freedom > 0)
-        a = np.where(known, freedom / 2 - 1 / number, np.nan)
+        a = np.where(known, told / 2 - 1 / number, np.nan)
         pvalue = betainc(a * (number - 1), a, 1 - np.minimum(length / number**2, 1.0))
         correlation = (length - number) / (number * (number - 1))
     return np.where(known, correlation, np.nan), pvalue
+
+
+def _directions(units: Floats, varying: Mask) -> tuple[Floats, Floats]:
+    """Return where the units of every varying benchmark point, (..., benchmarks, units) of length 1, and their degrees of freedom.
+
+    Units that a benchmark lacks are left out; too few have no degrees of freedom.
+    """
+    complete = (~np.isnan(units) | ~varying[..., None]).all(axis=-2, keepdims=True)
+    kept = np.where(complete & varying[..., None], units, np.nan)
+    n = complete.sum(axis=-1)[..., 0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        distances = np.where(np.isnan(kept), 0.0, kept / summarise_units(kept).mean[..., None] - 1.0)
+        size = np.sqrt((distances**2).sum(axis=-1, keepdims=True))
+        return np.where(size > 0, distances / size, 0.0), np.where(n >= LEAST_UNITS, n - 1.0, 0.0)
+
+
+def _alike(one: tuple[Floats, Floats], other: tuple[Floats, Floats], number: Integers) -> Floats:
+    """Return how much of the degrees of freedom of two sides is said twice, since unit j of one is unit j of the other."""
+    common = min(one[0].shape[-1], other[0].shape[-1])
+    products = one[0][..., :common] * other[0][..., :common]
+    both = (products != 0).any(axis=-2).sum(axis=-1)
+    cosines = products.sum(axis=-1)
+    pairs = (cosines.sum(axis=-1) ** 2 - (cosines**2).sum(axis=-1)) / (number * (number - 1))
+    return np.where(both > 1, one[1] * other[1] * pairs / (both - 1), 0.0)
