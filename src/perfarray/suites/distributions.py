@@ -11,7 +11,7 @@ from perfarray.suites.numerics.distributions import Suite, central_score, draw_s
 from perfarray.suites.numerics.exact_quantiles import exact_numbers
 from perfarray.suites.numerics.relative_variation import FEW, drawn_spread, exact_spread
 from perfarray.suites.runs import Request, over_cells, resolve_runs
-from perfarray.timings.across import each_suite
+from perfarray.timings.across import each_suite, movement_notes
 from perfarray.timings.apply import Output, is_chunked, outputs
 from perfarray.timings.best import SUMMARIES, named_end
 from perfarray.timings.metrics import over_metrics
@@ -110,10 +110,11 @@ def score_distribution(
 
     named = outputs(units, (REPLICATE,), score="") | outputs(units, suite_score="")
     found = over_cells(kernel, runs, named, {REPLICATE: range(drawing.n_resamples)})
+    attrs = runs.describe(drawn=True) | {"result": "score_distribution", "units": units}
+    said = movement_notes(found.assign_attrs(attrs)) if runs.moving and not is_chunked(found["score"]) else ()
     scores = found["score"].assign_coords(suite_score=found["suite_score"]).transpose(..., REPLICATE)
     scores.name = str(runs.system.data.array.name or "time")
-    attrs = runs.describe(drawn=True) | {"result": "score_distribution", "units": units}
-    return describe_one(scores, runs.system, attrs)
+    return describe_one(scores, runs.system, attrs, *said)
 
 
 @each_suite
@@ -148,8 +149,8 @@ def five_number_summary(
     Returns
     -------
     Dataset
-        `minimum`, `q1`, `median`, `q3`, `maximum`, `range`, `interquartile_range` (units of the data) and `n`, the units of the benchmark
-        with the fewest. Monte Carlo: also `standard_deviation` of the scores drawn. Exact: between what bounds each quartile lies,
+        `minimum`, `q1`, `median`, `q3`, `maximum`, `range`, `interquartile_range` (units of the data), `n`, the units of the benchmark
+        with the fewest, `suite_correlation` and `suite_correlation_pvalue` as in `score_ratio_interval`. Monte Carlo: also `standard_deviation` of the scores drawn. Exact: between what bounds each quartile lies,
         `q1_lower`, `q1_upper`, `median_lower`, `median_upper`, `q3_lower`, `q3_upper`.
 
     Raises
@@ -204,7 +205,7 @@ def five_number_summary(
     named = outputs(runs.system.data.units, **dict.fromkeys(names, "")) | outputs(n="independent units")
     found = over_cells(kernel, runs, named, drawn=method == "monte_carlo")
     attrs = runs.describe(drawn=method == "monte_carlo") | {"result": "five_number_summary", "method": method}
-    return describe_one(found, runs.system, attrs, checks=("suite_single_runs",))
+    return describe_one(found, runs.system, attrs, checks=("suite_single_runs", *runs.moving))
 
 
 @each_suite
@@ -247,8 +248,9 @@ def relative_variation(
     -------
     Dataset
         `performance` (the score: the mean over benchmarks of the statistic) and `standard_deviation` in the units of the data,
-        `relative_variation` = standard deviation / performance, `n`, the units of the benchmark with the fewest, and `drawn`: whether
-        the spread comes from random numbers. With one unit it is NaN.
+        `relative_variation` = standard deviation / performance, `n`, the units of the benchmark with the fewest, `drawn`: whether
+        the spread comes from random numbers, and `suite_correlation` and `suite_correlation_pvalue` as in `score_ratio_interval`. With one
+        unit it is NaN.
 
     Raises
     ------
@@ -311,7 +313,7 @@ def relative_variation(
     found = over_cells(kernel, runs, named | {"drawn": Output((), "", bool)}, most=1)
     random = is_chunked(found["drawn"]) or bool(found["drawn"].any())
     attrs = runs.describe(drawn=random) | {"result": "relative_variation", "method": method, "statistic": statistic}
-    return describe_one(found, runs.system, attrs, data.selected, checks=("suite_single_runs", "suite_redrawn"))
+    return describe_one(found, runs.system, attrs, data.selected, checks=("suite_single_runs", "suite_redrawn", *runs.moving))
 
 
 @check("suite_redrawn")

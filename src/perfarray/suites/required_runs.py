@@ -10,7 +10,7 @@ from perfarray.conventions import BENCHMARK
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.suite import MEANS, Sides, match_sides, smallest_number, smallest_numbers
 from perfarray.numerics.types import Floats
-from perfarray.suites.matching import Request, TwoSystems, count_empty, describe_two, over_suites, resolve_systems
+from perfarray.suites.matching import Request, TwoSystems, count_empty, describe_two, moved, movement, moving, over_suites, resolve_systems
 from perfarray.suites.numerics import required_runs as numerics
 from perfarray.suites.numerics.ratios import Score
 from perfarray.suites.scores import METHODS, check_standard_error
@@ -72,8 +72,8 @@ def required_runs(
     Dataset
         `required` (runs; NaN where the data do not suffice), `extrapolated` (the same, or where the data do not suffice what they promise;
         NaN beyond ten million), `remark` (text: why `required` is NaN, and what `extrapolated` rests on; "" otherwise), `n_candidate` and
-        `n_baseline` (runs a side, of the benchmark that has fewest), and along `runs`: `estimate`, `lower`, `upper`, `width` (NaN beyond
-        the smaller of the two).
+        `n_baseline` (runs a side, of the benchmark that has fewest), `suite_correlation` and `suite_correlation_pvalue` as in `score_ratio_interval`,
+        and along `runs`: `estimate`, `lower`, `upper`, `width` (NaN beyond the smaller of the two).
 
     Raises
     ------
@@ -118,13 +118,15 @@ def required_runs(
         found = numerics.required_runs(sides, cells, score, draws, method, width=wanted, start=first)
         numbers = smallest_numbers(sides)
         remarks = _remarks(found, np.minimum(*numbers), first)
-        return *found, *numbers, remarks, _unused(sides), sides.incomplete.astype(float), sides.matched
+        together = movement(sides, joint=score.shared, paired=False)
+        return *found, *numbers, remarks, *together, _unused(sides), sides.incomplete.astype(float), sides.matched
 
     found = over_suites(kernel, systems, _outputs(across), {RUNS: range(first, most + 1)}, drawn=draws is not None)
     attrs: dict[str, Hashable] = {"result": "required_runs", "method": method, "question": QUESTION, "mean": mean, "statistic": statistic}
     attrs |= {"confidence_level": level, "width": wanted, "start": first}
     attrs |= {"n_resamples": draws.n_resamples} | describe_key(draws.key) if draws is not None else {}
-    return describe_two(found.drop_vars("_unused"), systems, attrs, _note_unused(found), checks=("suite_start", "suite_pilot"))
+    checks = ("suite_start", "suite_pilot", *moving(request, score.shared))
+    return describe_two(found.drop_vars("_unused"), systems, attrs, _note_unused(found), checks=checks)
 
 
 def _most(systems: TwoSystems, start: int) -> int:
@@ -205,6 +207,7 @@ def _outputs(across: str) -> dict[str, Output]:
         **outputs(n_candidate="runs of the candidate's benchmark that has fewest"),
         **outputs(n_baseline="runs of the baseline's benchmark that has fewest"),
         "remark": Output((), "", object, "why no number of the runs is enough"),
+        **moved(),
         **outputs(_unused="", _incomplete=""),
         "_matched": Output((across,), "", bool),
     }

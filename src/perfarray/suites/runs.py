@@ -8,9 +8,11 @@ import numpy as np
 import xarray as xr
 
 from perfarray.numerics.levels import unit_means
+from perfarray.numerics.suite import common_movement
 from perfarray.numerics.types import Floats, Integers
-from perfarray.suites.matching import INDEPENDENT, OneSystem, match_cells
+from perfarray.suites.matching import INDEPENDENT, OneSystem, match_cells, moved
 from perfarray.suites.numerics.distributions import Drawing, Suite, arrange
+from perfarray.timings.across import MOVEMENT
 from perfarray.timings.apply import Output, apply
 from perfarray.timings.options import engine
 from perfarray.timings.resolve import Data, check_dim, check_positive_values, resolve
@@ -37,11 +39,22 @@ class Request:
 
 
 class Runs(NamedTuple):
-    """The suite of one system, the place of its runs in the nest, and what is drawn."""
+    """The suite of one system, the place of its runs in the nest, what is drawn, and whether somebody said which units are shared."""
 
     system: OneSystem
     place: int
     drawing: Drawing
+    said: bool
+
+    @property
+    def shared(self) -> bool:
+        """Whether the outermost units are the same for every benchmark."""
+        return self.system.data.levels[0] in self.system.data.shared
+
+    @property
+    def moving(self) -> tuple[str, ...]:
+        """The check of units that move together, where nobody said whether benchmarks share them."""
+        return () if self.shared or self.said else (MOVEMENT,)
 
     def describe(self, *, drawn: bool) -> dict[str, Hashable]:
         """Return the attrs of the result."""
@@ -63,7 +76,7 @@ def resolve_runs(times: Data, request: Request) -> Runs:
     system = match_cells(data, request.across)
     check_dim(data.array, request.across, "across")
     drawing = Drawing(check_count(request.n_resamples, "n_resamples", 2), request.mean, key_of(request.rng), engine())
-    return Runs(system, place, drawing)
+    return Runs(system, place, drawing, request.shared is not None)
 
 
 def over_cells(
@@ -77,7 +90,7 @@ def over_cells(
 ) -> xr.Dataset:
     """Give a formula the runs of the matched benchmarks and the keys of the cells; `most` levels are drawn together, if given.
 
-    Where random numbers are `drawn`, benchmarks come in an order that depends on their labels alone, not on that of the data.
+    How the units of benchmarks that share none move together is added to what the formula returns. Where random numbers are `drawn`, benchmarks come in an order that depends on their labels alone, not on that of the data.
     """
     data, across = runs.system.data, runs.system.across
     depth, place, mean = len(data.levels), runs.place, runs.drawing.mean
@@ -95,9 +108,12 @@ def over_cells(
             axes = tuple(range(values.ndim - depth - 1, means.ndim))
             wrong = np.asarray((means <= 0).any(axis=axes))
             chosen = np.where(wrong[(..., *(np.newaxis,) * (depth + 1))], np.nan, chosen)
-        found = kernel(arrange(chosen, depth, place, joint), cells.ravel())
+        units = unit_means(chosen, depth)
+        units = units.reshape(-1, *units.shape[-2:])
+        together = [np.full(len(units), np.nan)] * 2 if runs.shared else common_movement(units)
+        found = (*kernel(arrange(chosen, depth, place, joint), cells.ravel()), *together)
         return tuple(part.reshape((*values.shape[: -depth - 1], *part.shape[1:])) for part in found)
 
     numbers = cell_keys([data.array], (*data.levels, across))
     core = [(across, *data.levels), (), (across,)]
-    return apply(arranged, data.array, numbers, runs.system.kept, core=core, outputs=outputs, coords=coords)
+    return apply(arranged, data.array, numbers, runs.system.kept, core=core, outputs=outputs | moved(), coords=coords)
