@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import perfarray
 
@@ -44,12 +45,37 @@ def test_units_are_exchanged_and_never_iterations():
     assert times.perf.randomization_test("old", method="exact", unit="iteration")["n_exchanges"].item() == 924
 
 
+@pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 def test_shared_and_paired_units():
-    """Shared units: one exchange for all benchmarks; pairs: swapped within."""
+    """Shared units: one exchange for all benchmarks; pairs: swapped within, for all benchmarks unless it is said that none share them."""
     times = timings([1.0] * 3, runs=3)
     numbers = [times.perf.randomization_test("old", method="exact", **keywords)["n_exchanges"].item() for keywords in (
-        {}, {"shared": "execution"}, {"paired": "execution"}, {"shared": "execution", "paired": "execution"})]  # fmt: skip
-    assert numbers == [20**3, 20, 2**9, 2**3]
+        {}, {"shared": "execution"}, {"paired": "execution"}, {"shared": "execution", "paired": "execution"},
+        {"shared": (), "paired": "execution"})]  # fmt: skip
+    assert numbers == [20**3, 20, 2**3, 2**3, 2**9]
+
+
+def test_pairs_that_serve_all_benchmarks():
+    """Eight sessions of two equal versions whose effects 8 benchmarks share (0.5): 5 % are rejected, 3 standard errors; once 48 %."""
+    rng, shape = np.random.default_rng(15), (2, 400, 8, 8)
+    effects = rng.normal(size=shape) + rng.normal(size=(2, 400, 1, 8))
+    dims, coords = ("version", "cell", "benchmark", "session"), {"version": ["new", "old"], "session": range(8)}
+    times = xr.DataArray(1 + 0.01 * effects, dims=dims, coords=coords, name="time", attrs={"units": "s", "better": "lower"})
+    found = times.perf.randomization_test("old", paired="session", method="exact")
+    assert (found["pvalue"] <= 0.05).mean() == pytest.approx(0.05, abs=3 * np.sqrt(0.05 * 0.95 / 400))
+    assert found.attrs["benchmarks"] == "paired: session"
+
+
+def test_few_pairs_are_said():
+    """Four pairs have 16 exchanges, and no p below 0.125: a note names the ways out; benchmark by benchmark there are enough."""
+    times = timings([1.0] * 3)
+    with pytest.warns(perfarray.PerfarrayWarning, match=r"so few pairs of executions.*shared=\(\)") as said:
+        found = times.perf.randomization_test("old", paired="execution", method="exact")
+    assert [note.code for note in said[0].message.notes] == ["few_exchanges"]
+    assert found["smallest_pvalue"].item() == 2 / 2**4
+    assert (
+        times.perf.randomization_test("old", paired="execution", shared=(), method="exact").attrs["benchmarks"] == "independent (assumed)"
+    )
 
 
 def test_identical_systems_have_p_one():

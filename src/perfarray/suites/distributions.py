@@ -150,8 +150,9 @@ def five_number_summary(
     -------
     Dataset
         `minimum`, `q1`, `median`, `q3`, `maximum`, `range`, `interquartile_range` (units of the data), `n`, the units of the benchmark
-        with the fewest, `suite_correlation` and `suite_correlation_pvalue` as in `score_ratio_interval`. Monte Carlo: also `standard_deviation` of the scores drawn. Exact: between what bounds each quartile lies,
-        `q1_lower`, `q1_upper`, `median_lower`, `median_upper`, `q3_lower`, `q3_upper`.
+        with the fewest, `suite_correlation` and `suite_correlation_pvalue` as in `score_ratio_interval`. Monte Carlo: also
+        `standard_deviation` of the scores drawn. Exact: between what bounds each quartile lies, `q1_lower`, `q1_upper`, `median_lower`,
+        `median_upper`, `q3_lower`, `q3_upper`.
 
     Raises
     ------

@@ -71,7 +71,8 @@ class TwoSystems(NamedTuple):
     @property
     def benchmarks(self) -> str:
         """What the attrs say of the benchmarks."""
-        return f"shared: {' '.join(self.pair.shared)}" if self.shared else INDEPENDENT
+        jointly = f"paired: {self.paired}" if self.paired else INDEPENDENT
+        return f"shared: {' '.join(self.pair.shared)}" if self.shared else jointly
 
 
 def match_cells(data: Timings, across: str) -> OneSystem:

@@ -11,6 +11,7 @@ from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.suite import MEANS, match_sides, smallest_number
 from perfarray.numerics.types import Floats
 from perfarray.suites.matching import (
+    INDEPENDENT,
     Request,
     bounded_result,
     count,
@@ -28,11 +29,15 @@ from perfarray.timings.across import each_suite
 from perfarray.timings.apply import outputs
 from perfarray.timings.best import SUMMARIES, named_end
 from perfarray.timings.metrics import over_metrics
+from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.resolve import Data
 from perfarray.timings.streams import Rng, describe_key, key_of
 from perfarray.timings.validation import check_choice, check_count
 
 METHODS = ("monte_carlo", "exact")
+
+SMALL = 0.05
+"""A p-value that people look for: where none as small can be had, a note says so."""
 
 QUESTION = "do the runs of both systems come from the same distribution in every benchmark; effects that cancel over the suite are not seen"
 
@@ -81,7 +86,8 @@ def randomization_test(
     plus_one : bool
         p = (b + 1) / (n_resamples + 1), which is never zero; False gives the paper's b / n_resamples. Not for "exact".
     shared, paired, censored : optional
-        As for `score_ratio_interval`: shared units are exchanged for all benchmarks together, paired ones within the pair.
+        As for `score_ratio_interval`. Shared units are exchanged for all benchmarks together, and so are paired ones, within the pair;
+        with `shared=()`, which says that a pair does to one benchmark what it does to no other, pairs change hands benchmark by benchmark.
     by : str, optional
         A coordinate along `across`, such as `suite`: a result for each of its values, along a dim of that name. Default: one for all.
 
@@ -131,7 +137,8 @@ def randomization_test(
     draws = Draws((True,), check_count(n_resamples, "n_resamples"), key_of(rng)) if method == "monte_carlo" else None
     request = Request(dim=dim, metric=metric, levels=levels, across=across, unit=unit, shared=shared, paired=paired, censored=censored)
     systems = resolve_systems(times, baseline, request)
-    how = Exchange(mean, named_end(statistic, systems.better), systems.shared, paired is not None)
+    joint = systems.shared or (paired is not None and shared is None)  # what a session did to a pair, it may have done to all benchmarks
+    how = Exchange(mean, named_end(statistic, systems.better), joint, paired is not None)
 
     def kernel(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:
         sides = match_sides(new, old, shared=how.shared, paired=how.paired)
@@ -144,6 +151,18 @@ def randomization_test(
     names = {"statistic": "estimate"}
     found = bounded_result(found.rename(names), systems, alternative=alternative).rename({"estimate": "statistic"})
     attrs: dict[str, Hashable] = {"result": "randomization_test", "method": method, "question": QUESTION}
-    attrs |= {"mean": mean, "statistic": statistic, "alternative": alternative}
+    attrs |= {"mean": mean, "statistic": statistic, "alternative": alternative} | ({} if joint else {"benchmarks": INDEPENDENT})
     attrs |= {"n_resamples": draws.n_resamples, "plus_one": int(plus_one)} | describe_key(draws.key) if draws is not None else {}
-    return describe_two(found, systems, attrs, checks=("suite_benchmarks", *moving(request, how.shared)))
+    return describe_two(found, systems, attrs, checks=("suite_benchmarks", "suite_exchanges", *moving(request, joint)))
+
+
+@check("suite_exchanges")
+def too_few_pairs(result: xr.Dataset) -> tuple[Note | None, ...]:
+    """Count the cells in which pairs that change hands for all benchmarks are too few for a p-value of 5 %."""
+    attrs, least = result.attrs, result["smallest_pvalue"]
+    if not str(attrs["benchmarks"]).startswith("paired"):
+        return ()
+    unit = attrs["paired"]
+    text = f"{{cells}} have so few pairs of {unit}s, exchanged for all benchmarks together, that no p-value can be as small as {SMALL:g}: "
+    text += f"measure more, or give shared=() if a {unit} does to one benchmark what it does to no other"
+    return (count_note("few_exchanges", text, least > SMALL, smallest=float(least.max())),)

@@ -72,8 +72,8 @@ def required_runs(
     Dataset
         `required` (runs; NaN where the data do not suffice), `extrapolated` (the same, or where the data do not suffice what they promise;
         NaN beyond ten million), `remark` (text: why `required` is NaN, and what `extrapolated` rests on; "" otherwise), `n_candidate` and
-        `n_baseline` (runs a side, of the benchmark that has fewest), `suite_correlation` and `suite_correlation_pvalue` as in `score_ratio_interval`,
-        and along `runs`: `estimate`, `lower`, `upper`, `width` (NaN beyond the smaller of the two).
+        `n_baseline` (runs a side, of the benchmark that has fewest), `suite_correlation` and `suite_correlation_pvalue` as in
+        `score_ratio_interval`, and along `runs`: `estimate`, `lower`, `upper`, `width` (NaN beyond the smaller of the two).
 
     Raises
     ------

@@ -90,7 +90,8 @@ def over_cells(
 ) -> xr.Dataset:
     """Give a formula the runs of the matched benchmarks and the keys of the cells; `most` levels are drawn together, if given.
 
-    How the units of benchmarks that share none move together is added to what the formula returns. Where random numbers are `drawn`, benchmarks come in an order that depends on their labels alone, not on that of the data.
+    How the units of benchmarks that share none move together is added to what the formula returns. Where random
+    numbers are `drawn`, benchmarks come in an order that depends on their labels alone, not on that of the data.
     """
     data, across = runs.system.data, runs.system.across
     depth, place, mean = len(data.levels), runs.place, runs.drawing.mean
