@@ -52,6 +52,22 @@ def test_one_cell_is_what_the_function_gives_alone(suite):
 
 
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
+@pytest.mark.parametrize("method", ["fieller", "log_delta", "studentized", "percentile"])
+@pytest.mark.parametrize("options", [{}, {"shared": "execution"}, {"paired": "execution"}])
+def test_equal_constants_are_an_equivalent_suite(method, options):
+    """The suite row says of values that never differ what the rows say, however many units there are a side."""
+    values = np.full((3, 2, 7), 0.1)
+    values[:, 0, 3:] = np.nan
+    times = xr.DataArray(values, dims=("benchmark", "version", "execution"), coords={"version": ["old", "new"]}, attrs={"units": "s"})
+    found = times.perf.compare("old", method=method, n_resamples=99, rng=1, **options)
+    assert (found["verdict"] == "equivalent").all()
+    assert found["suite_verdict"].item() == "equivalent"
+    assert [found[f"suite_{name}"].item() for name in ("lower", "estimate", "upper")] == [1.0, 1.0, 1.0]
+    slower = times.where(times["version"] == "old", 1.25 * times).assign_attrs(units="s")
+    assert slower.perf.compare("old", method=method, n_resamples=99, rng=1, **options)["suite_verdict"].item() == "slower"
+
+
+@pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 @pytest.mark.parametrize("method", ["fieller", "delta", "studentized", "bca"])
 @pytest.mark.parametrize("options", [{}, {"correction": "holm"}, {"paired": "execution"}, {"shared": "execution"}])
 def test_one_benchmark_is_its_own_suite(method, options):
@@ -407,6 +423,33 @@ def test_few_units_on_a_side_are_noted(name, lazy):
     assert not codes(two_systems(steady, modes[:4]))
     assert not codes(two_systems(modes, modes))
     assert not codes(two_systems(modes, steady), paired="execution")
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_few_units_of_a_mean_are_noted(lazy):
+    """As of a ratio: fewer than ten units that are not normal; by formulas, and not where runs were stopped."""
+    times = perfarray.from_samples({"steady": [10.0, 10.1, 9.9, 10.05, 9.95], "modes": [9.0, 9.01, 8.99, 9.02, 13.0]}, dim="benchmark")
+    if lazy:
+        pytest.importorskip("dask.array")
+    data = times.chunk(benchmark=1) if lazy else times
+    with pytest.warns(perfarray.PerfarrayWarning, match="1 of 2 cells rest on fewer than 10") if not lazy else nullcontext():
+        found = data.perf.mean_interval().compute()
+    assert [note.code for note in found.perf.notes()] == ["few_skewed_units"]
+    assert (found["normality_pvalue"] <= 0.025).values.tolist() == [False, True]
+    assert not times.perf.mean_interval(method="studentized", rng=1).perf.notes()
+
+
+@pytest.mark.parametrize("units", [3, 5, 9])
+def test_rounded_values_are_not_called_skewed(units):
+    """Normal values rounded to their standard deviation: among 2,000 cells no p is small enough to name one."""
+    rounded = np.random.default_rng(3).normal(100, 1, (2000, units)).round()
+    noisy = xr.DataArray(rounded, dims=("case", "execution"), attrs={"units": "s"})
+    steady = xr.full_like(noisy, 100.0) + xr.DataArray(np.linspace(-0.1, 0.1, units), dims="execution")
+    with warnings.catch_warnings(action="ignore"):
+        results = [noisy.perf.mean_interval(), noisy.perf.ratio_interval(steady.assign_attrs(units="s"))]
+    for found in results:
+        assert float((found["normality_pvalue"] <= 0.05).mean()) < 0.05
+        assert {note.code for note in found.perf.notes()} <= {"no_spread"}
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ from functools import partial
 
 import xarray as xr
 
-from perfarray.comparisons.noise import NOISE, noise
+from perfarray.comparisons.noise import NOISE, SKEW, noise, skew
 from perfarray.numerics.bootstrap_intervals import mean_by_draws, ratio_by_draws
 from perfarray.numerics.intervals import BOOTSTRAP_METHODS, DF_RULES, MEAN_METHODS, METHODS, RATIO_METHODS, mean_by_units, ratio_by_units
 from perfarray.timings.apply import Output, apply, outputs
@@ -58,7 +58,8 @@ def mean_interval(
     Returns
     -------
     Dataset
-        `estimate`, `lower`, `upper`, `standard_error` (units of the data), `df` (NaN for the bootstrap), `n` (independent units).
+        `estimate`, `lower`, `upper`, `standard_error` (units of the data), `df` (NaN for the bootstrap), `n` (independent units). By
+        formulas also, of fewer than 10 units, `normality_pvalue` (Shapiro and Wilk's): a note names the cells where that is small.
 
     Raises
     ------
@@ -91,7 +92,7 @@ def mean_interval(
         check_no_resampling(method, resample)
         kernel = partial(mean_by_units, levels=len(data.levels), method=method, level=level)
         result = apply(kernel, data.array, core=[data.levels], outputs=_mean_outputs(data.units), attrs=attrs)
-        return _bounded(result, data, (UNITS,))
+        return _bounded(result.assign(skew(data)), data, (UNITS, SKEW))
     plan = check_resampling(data, resample, n_resamples, rng)
     result = apply(
         partial(mean_by_draws, draws=plan.draws, flat=plan.flat, method=method, level=level),

@@ -1,16 +1,20 @@
-"""Where the error of a ratio comes from, and whether that side has too few units for its limits."""
+"""Where the error of a mean or of a ratio comes from, and whether there are too few units for the limits."""
 
 from functools import partial
 
 import numpy as np
 import xarray as xr
 
-from perfarray.numerics.ratio_tests import FEW, noisier_side
+from perfarray.numerics.ratio_tests import FEW, few_units, noisier_side
 from perfarray.timings.apply import Output, apply
 from perfarray.timings.notes import Note, check, count_note
+from perfarray.timings.resolve import Timings
 
 NOISE = "noise"
 """The check of few units on the noisier side."""
+
+SKEW = "skew"
+"""The check of few units of one system."""
 
 SHARE, NORMALITY = "candidate_share", "normality_pvalue"
 
@@ -29,6 +33,28 @@ def noise(sides: list[xr.DataArray], nest: tuple[str, ...], asked: bool) -> dict
     }
     found = apply(partial(noisier_side, levels=len(nest)), *sides, core=[nest, nest], outputs=outputs)
     return {name: found[name].variable for name in outputs}
+
+
+def skew(data: Timings) -> dict[str, xr.Variable]:
+    """Return the p-value of few units, if they are normal; stopped runs are not asked."""
+    if data.bounded:
+        return {}
+    outputs = {NORMALITY: Output((), "1", long_name="p-value of few units, if they are normal")}
+    found = apply(partial(few_units, levels=len(data.levels)), data.array, core=[data.levels], outputs=outputs)
+    return {NORMALITY: found[NORMALITY].variable}
+
+
+@check(SKEW)
+def skew_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
+    """Name cells with few units that are not normal, at an error rate of 5 % in all."""
+    if NORMALITY not in result:
+        return ()
+    unit, pvalue = str(result.attrs["unit"]), result.variables[NORMALITY].values
+    text = (
+        f"{{cells}} rest on fewer than {FEW} {unit}s, and not normal ones: of 95 %, limits may cover 65 to 90; measure more {unit}s, or "
+        "take method='studentized'"
+    )
+    return (count_note("few_skewed_units", text, pvalue * np.sum(~np.isnan(pvalue)) <= 0.05),)
 
 
 @check(NOISE)

@@ -319,7 +319,7 @@ class _Score(NamedTuple):
 
 def _scores(units: Floats) -> _Score:
     """Return the score of unit means (benchmarks, ..., units)."""
-    means = units.mean(axis=-1)
+    means = units[..., 0] + (units - units[..., :1]).mean(axis=-1)  # of units that do not differ, their own value
     return _Score(np.log(means).mean(axis=0), (units / means[..., None]).mean(axis=0))
 
 

@@ -6,7 +6,7 @@ from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.bootstrap_limits import Bootstrap, least_units, limits_of, one_sided
 from perfarray.numerics.bootstrap_samples import Pairing, flattened, ratio_bootstrap, shared_suite_bootstrap, spread, suite_bootstrap
 from perfarray.numerics.intervals import BOUNDED, Ratio, RatioSet, ratio_df
-from perfarray.numerics.ratio_tests import bound_suite, known_of, row_evidence, surely
+from perfarray.numerics.ratio_tests import bound_suite, known_of, row_evidence, sure_suite, surely
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.numerics.verdicts import Rules, Suite, Tests
 
@@ -38,7 +38,8 @@ def evidence_of_draws(
     tests = band_tests(found, ratio, enough, rules.limits)
     evidence = row_evidence(ratio, np.full(enough.shape, np.nan), ratio_df(ratio, rules.df), tests, known)
     parts = np.stack([found.estimate, found.acceleration, found.standard_error, enough], axis=-1)
-    return *evidence, *bound_suite(_suite(suite, n, matched, rules), ratio, known), found.replicates, parts
+    whole = sure_suite(_suite(suite, n, matched, rules), ratio, rules.limits)
+    return *evidence, *bound_suite(whole, ratio, known), found.replicates, parts
 
 
 def limits_of_draws(level: Floats, replicates: Floats, material: Floats, *, rules: Rules) -> RatioSet:

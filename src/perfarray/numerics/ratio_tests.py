@@ -18,9 +18,9 @@ from perfarray.numerics.intervals import (
     welch_df,
 )
 from perfarray.numerics.levels import UnitSummary, summarise_units, unit_means
-from perfarray.numerics.normality import shapiro_wilk
+from perfarray.numerics.normality import shapiro_wilk, ties_apart
 from perfarray.numerics.suite import match_sides, smallest_number
-from perfarray.numerics.types import Floats, Mask
+from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.numerics.verdicts import Evidence, Known, Rules, Suite, Tests
 
 MATERIAL = 7
@@ -42,7 +42,7 @@ def evidence_of_units(new: Floats, old: Floats, *bounds: Mask, rules: Rules) -> 
     positive = [np.fmin.reduce(side, axis=-1, initial=np.inf) > 0 for side in (new, old)]
     top, bottom = ratio.numerator, ratio.denominator
     parts = (top.mean, bottom.mean, bottom.variance, ratio.residual, ratio.overlap, df, positive[0] & positive[1])
-    suite = bound_suite(_suite(new, old, ratio, rules), ratio, known)
+    suite = bound_suite(sure_suite(_suite(new, old, ratio, rules), ratio, rules.limits), ratio, known)
     return *evidence, *suite, np.stack(np.broadcast_arrays(*parts), axis=-1)
 
 
@@ -79,11 +79,25 @@ def band_tests(ratio: Ratio, df: Floats, method: str, limits: tuple[float, float
 
 def surely(ratio: Ratio, limits: tuple[float, float], *pvalues: Floats) -> Tests:
     """Return tests (`Tests`) that are sure of a ratio in the band, or on its edge, where neither system shows any spread."""
-    tests = Tests(*pvalues)
+    return _sure(_spreadless(ratio), ratio.estimate, limits, Tests(*pvalues))
+
+
+def sure_suite(suite: Suite, ratio: Ratio, limits: tuple[float, float]) -> Suite:
+    """Return a suite whose tests are sure of it, where no benchmark that both systems have shows any spread."""
     with np.errstate(invalid="ignore"):
-        constant = (ratio.numerator.variance == 0) & (ratio.denominator.variance == 0)
-        above, below = constant & (ratio.estimate >= limits[0]), constant & (ratio.estimate <= limits[1])
-    inside = above & below
+        constant: Mask = (_spreadless(ratio) | ~(ratio.estimate > 0)).all(axis=-1)
+    return suite._replace(**_sure(constant, suite.estimate, limits, suite.tests)._asdict())
+
+
+def _spreadless(ratio: Ratio) -> Mask:
+    """Return where neither system shows any spread."""
+    return (ratio.numerator.variance == 0) & (ratio.denominator.variance == 0)
+
+
+def _sure(constant: Mask, estimate: Floats, limits: tuple[float, float], tests: Tests) -> Tests:
+    """Return tests that are sure of constant estimates in the band, or on its edge."""
+    with np.errstate(invalid="ignore"):
+        inside = constant & (estimate >= limits[0]) & (estimate <= limits[1])
     return tests._replace(above_low=np.where(inside, 0.0, tests.above_low), below_high=np.where(inside, 0.0, tests.below_high))
 
 
@@ -97,8 +111,19 @@ def noisier_side(new: Floats, old: Floats, *, levels: int) -> tuple[Floats, Floa
     with np.errstate(divide="ignore", invalid="ignore"):
         one, two = (side.variance / side.mean**2 for side in sides)
         share = one / (one + two)
-    first, second = (np.where(side.n < FEW, shapiro_wilk(units).pvalue, np.nan) for side, units in zip(sides, (new, old), strict=True))
+    first, second = (_few_units(units, side.n) for side, units in zip(sides, (new, old), strict=True))
     return share, np.where(share >= MOST, first, np.where(share <= 1 - MOST, second, np.nan))
+
+
+def few_units(values: Floats, *, levels: int) -> tuple[Floats]:
+    """Return Shapiro and Wilk's p of the unit means where they are few; NaN elsewhere."""
+    units = unit_means(values, levels)
+    return (_few_units(units, (~np.isnan(units)).sum(axis=-1)),)
+
+
+def _few_units(units: Floats, n: Floats | Integers) -> Floats:
+    """Return the p-value of unit means where they are few, rounded ones taken apart."""
+    return np.where(n < FEW, shapiro_wilk(ties_apart(units)).pvalue, np.nan)
 
 
 def _suite(new: Floats, old: Floats, ratio: Ratio, rules: Rules) -> Suite:
