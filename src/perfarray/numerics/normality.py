@@ -78,7 +78,7 @@ def ties_apart(values: Floats) -> Floats:
     first = np.maximum.accumulate(np.where(np.concatenate([edge, new], axis=-1), place, 0), axis=-1)
     ends = np.where(np.concatenate([new, edge], axis=-1), place, len(place))
     number = np.minimum.accumulate(ends[..., ::-1], axis=-1)[..., ::-1] - first + 1
-    return ordered + np.where(np.isinf(step), 0.0, step) * ((place - first + 0.5) / number - 0.5)
+    return np.asarray(ordered + np.where(np.isinf(step), 0.0, step) * ((place - first + 0.5) / number - 0.5))
 
 
 def _distance_from_one(ordered: Floats) -> Floats:

@@ -85,13 +85,13 @@ def surely(ratio: Ratio, limits: tuple[float, float], *pvalues: Floats) -> Tests
 def sure_suite(suite: Suite, ratio: Ratio, limits: tuple[float, float]) -> Suite:
     """Return a suite whose tests are sure of it, where no benchmark that both systems have shows any spread."""
     with np.errstate(invalid="ignore"):
-        constant: Mask = (_spreadless(ratio) | ~(ratio.estimate > 0)).all(axis=-1)
+        constant = np.asarray((_spreadless(ratio) | ~(ratio.estimate > 0)).all(axis=-1))
     return suite._replace(**_sure(constant, suite.estimate, limits, suite.tests)._asdict())
 
 
 def _spreadless(ratio: Ratio) -> Mask:
     """Return where neither system shows any spread."""
-    return (ratio.numerator.variance == 0) & (ratio.denominator.variance == 0)
+    return np.asarray((ratio.numerator.variance == 0) & (ratio.denominator.variance == 0))
 
 
 def _sure(constant: Mask, estimate: Floats, limits: tuple[float, float], tests: Tests) -> Tests:
