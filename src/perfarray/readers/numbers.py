@@ -14,7 +14,7 @@ import numpy as np
 from perfarray.numerics.types import Floats
 from perfarray.readers.opening import Source
 
-WRITTEN = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?\s*", re.A | re.I)
+WRITTEN = re.compile(r"\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?\s*", re.A | re.I)
 
 
 def number(text: str) -> float | None:

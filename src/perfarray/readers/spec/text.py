@@ -43,7 +43,7 @@ HEAD = re.compile(r"^Benchmarks +(Copies|Threads|Ref\.) +Run Time +Rat(?:e|io)\b
 ROW = re.compile(r"^\d{3}\..*$", re.M | re.A)
 BENCHMARK_NAMES = re.compile(r"(?:\d{3}\.\S* )+", re.A)
 END_OF_LINE = " | "
-SCORE = re.compile(r"^ *(?:Est\. )?(SPEC\S*_base\S*)(?=\s)", re.M)
+SCORE = re.compile(r"^ *(?:Est\. )?(SPEC(?=\S*_base)\S*)(?=\s)", re.M)
 SYSTEM_INFO = "\nSystem Info:"
 SYSTEM = re.compile(r"^(CPU Name|Enabled|Memory):(.*)$", re.M)
 CLOCK = ": clock freq (MHz) = "
@@ -210,8 +210,11 @@ def _built(text: str, source: Source) -> tuple[str, str | None, str | None]:
 
 def _compiler(line: str) -> tuple[str, str | None, str | None]:
     """Return what follows `Built with`: compiler, flags and operating system."""
-    compiler, system, flags = re.fullmatch(r"(.*?)(?: from .*?)?(?: on (.*?))?(?: with (-.*?))?\s*", line).groups()  # type: ignore[union-attr]
-    return compiler, re.sub(r"\s+-", "-", flags).removeprefix("-") if flags else None, system
+    built, dash, flags = line.rstrip().partition(" with -")
+    origin = re.search(" from | on ", built)
+    place = re.compile(" on ").search(built, origin.end() if origin and origin[0] == " from " else 0)
+    compiler, system = built[: origin.start()] if origin else built, built[place.end() :] if place else None
+    return compiler, re.sub(r"(?<!\s)\s+-", "-", flags) if dash else None, system
 
 
 def _file_name(name: str) -> dict[str, Any]:

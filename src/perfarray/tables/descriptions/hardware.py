@@ -14,7 +14,7 @@ NOTHING = frozenset({"none", "n/a", "no"})
 SIZE = r"(?<![\d.])(\d{1,15}(?:\.\d+)?)\s*([KMGT])i?B"
 FLAGS = re.I | re.A
 CACHE_PART = re.compile(rf"{SIZE}\s*(I\s*\+\s*D\b|I\b|D\b)?", FLAGS)
-MICRO_OPS = re.compile(r"\d+\s*K\s*micro-?ops", FLAGS)
+MICRO_OPS = re.compile(r"\d\s*K\s*micro-?ops", FLAGS)
 SHARED = re.compile(r",[^,;]*\bshared\b[^,;]*", FLAGS)
 SCOPE = re.compile(r"\bper\s+(?:entire\s+)?(core|chip|module|system)", FLAGS)
 
@@ -31,11 +31,12 @@ SPIN = re.compile(r"(\d{1,3}(?:\.\d+)?)\s*K\s*RPM|(\d{4,5})\s*RPM", FLAGS)
 SOLID = re.compile(r"\b(?:SSD|NVMe|solid[- ]state|flash)\b", FLAGS)
 
 CLOCK = re.compile(r"^\s*(\d{1,15}(?:\.\d+)?)(?!\d)\s*([GM]Hz)?", FLAGS)
+WHOLE = r"(-\d{1,15}|(?<![\d-])\d{1,15})"
 COUNTS = {
-    "cores": re.compile(r"(-?\d+) cores?\b(?!/)", FLAGS),
-    "chips": re.compile(r"(-?\d+) chips?\b", FLAGS),
-    "cores_per_chip": re.compile(r"(-?\d+) cores?/chip", FLAGS),
-    "threads_per_core": re.compile(r"(-?\d+) threads?/core", FLAGS),
+    "cores": re.compile(rf"{WHOLE} cores?\b(?!/)", FLAGS),
+    "chips": re.compile(rf"{WHOLE} chips?\b", FLAGS),
+    "cores_per_chip": re.compile(rf"{WHOLE} cores?/chip", FLAGS),
+    "threads_per_core": re.compile(rf"{WHOLE} threads?/core", FLAGS),
 }
 MOST = 2**31
 """No machine has as many cores, chips or threads."""

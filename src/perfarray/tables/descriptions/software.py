@@ -12,34 +12,34 @@ ISO_DATE = re.compile(r"\b(\d{4})-(\d{1,2})(?:-\d{1,2})?\b", re.A)
 SLASHED = re.compile(r"\b(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})\b", re.A)
 
 SYSTEMS = (
-    ("SUSE", r"su\s?se|sles"),
-    ("Red Hat", r"red\s?hat|rhel\b"),
-    ("Ubuntu", r"ubuntu"),
-    ("Debian", r"debian"),
-    ("CentOS", r"centos"),
-    ("Fedora", r"fedora"),
-    ("Oracle Linux", r"oracle (?:enterprise )?linux"),
-    ("Asianux", r"asianux"),
-    ("Windows", r"windows"),
-    ("Solaris", r"solaris"),
-    ("AIX", r"\baix\b"),
-    ("HP-UX", r"hp-?ux"),
-    ("macOS", r"mac\s?os(?:\s?x)?|os x"),
-    ("FreeBSD", r"freebsd"),
-    ("Linux", r"linux"),
+    ("SUSE", re.compile(r"su\s?se|sles", re.I)),
+    ("Red Hat", re.compile(r"red\s?hat|rhel\b", re.I)),
+    ("Ubuntu", re.compile(r"ubuntu", re.I)),
+    ("Debian", re.compile(r"debian", re.I)),
+    ("CentOS", re.compile(r"centos", re.I)),
+    ("Fedora", re.compile(r"fedora", re.I)),
+    ("Oracle Linux", re.compile(r"oracle (?:enterprise )?linux", re.I)),
+    ("Asianux", re.compile(r"asianux", re.I)),
+    ("Windows", re.compile(r"windows", re.I)),
+    ("Solaris", re.compile(r"solaris", re.I)),
+    ("AIX", re.compile(r"\baix\b", re.I)),
+    ("HP-UX", re.compile(r"hp-?ux", re.I)),
+    ("macOS", re.compile(r"mac\s?os(?:\s?x)?|os x", re.I)),
+    ("FreeBSD", re.compile(r"freebsd", re.I)),
+    ("Linux", re.compile(r"linux", re.I)),
 )
 COMPILERS = (
-    ("AOCC", r"aocc|amd optimizing c"),
-    ("Open64", r"open64"),
-    ("Intel", r"intel|\bicc\b|\bicx\b|\bifort\b|oneapi"),
-    ("Clang", r"clang|llvm"),
-    ("GCC", r"\bgcc|\bgnu\b|g\+\+|gfortran"),
-    ("PGI", r"\bpgi\b|portland|nvhpc"),
-    ("Sun Studio", r"(?:sun|oracle|solaris),?\s+studio|oracle solaris"),
-    ("IBM XL", r"\bxl\b|xl\s?c|xlf"),
-    ("PathScale", r"pathscale|qlogic"),
-    ("Visual Studio", r"visual studio|visual c\+\+|msvc"),
-    ("HP", r"\bhp\b|\bacc\b"),
+    ("AOCC", re.compile(r"aocc|amd optimizing c", re.I)),
+    ("Open64", re.compile(r"open64", re.I)),
+    ("Intel", re.compile(r"intel|\bicc\b|\bicx\b|\bifort\b|oneapi", re.I)),
+    ("Clang", re.compile(r"clang|llvm", re.I)),
+    ("GCC", re.compile(r"\bgcc|\bgnu\b|g\+\+|gfortran", re.I)),
+    ("PGI", re.compile(r"\bpgi\b|portland|nvhpc", re.I)),
+    ("Sun Studio", re.compile(r"(?:sun|oracle|solaris),?\s+studio|oracle solaris", re.I)),
+    ("IBM XL", re.compile(r"\bxl\b|xl\s?c|xlf", re.I)),
+    ("PathScale", re.compile(r"pathscale|qlogic", re.I)),
+    ("Visual Studio", re.compile(r"visual studio|visual c\+\+|msvc", re.I)),
+    ("HP", re.compile(r"\bhp\b|\bacc\b", re.I)),
 )
 FILE_SYSTEMS = re.compile(
     r"\b(ext[234]|reiserfs|reiser|ntfs|btrfs|xfs|zfs|ufs|vxfs|jfs2?|nfs(?:v\d)?|tmpfs|apfs|hfs\+?|fat32|gpfs|lustre)", re.I
@@ -145,10 +145,10 @@ def compiler(text: str) -> Product:
     return Product(family, _version(WRITTEN_VERSION.search(text) or NUMBER.search(WIDTH.sub("", rest))))
 
 
-def _family(text: str, known: tuple[tuple[str, str], ...]) -> tuple[str, str] | None:
+def _family(text: str, known: tuple[tuple[str, re.Pattern[str]], ...]) -> tuple[str, str] | None:
     """Return the first family of a list that a text names, and what follows its name."""
     for family, pattern in known:
-        match = re.search(pattern, text, re.I)
+        match = pattern.search(text)
         if match:
             return family, text[match.end() :]
     return None

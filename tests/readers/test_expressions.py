@@ -1,0 +1,119 @@
+"""No regular expression takes time that grows with the square of a text: of digits, blanks, or its own words over and over."""
+
+import ast
+import re
+import time
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from pkgutil import walk_packages
+
+import pytest
+
+import perfarray
+from perfarray.readers.layout import read_layout
+
+SIZE = 8_000
+"""Characters of a text: a square of them takes a fifth of a second, or much more."""
+
+MOST = 0.08
+"""Seconds of CPU that one may take; a linear expression takes some milliseconds."""
+
+RUNS = (
+    "1",
+    " ",
+    "\t \n",
+    "a",
+    "A1",
+    "1 ",
+    "1.",
+    "1 x 1 ",
+    "a b ",
+    "a=",
+    "a/",
+    "a-",
+    "#:",
+    "(",
+    "[a]",
+    '"',
+    ",",
+    "1e",
+    "-",
+    ".",
+    "\n",
+    "a\n",
+    "/",
+)
+
+METHODS = dict.fromkeys(("search", "findall", "finditer", "sub", "split"), "search") | {"match": "match", "fullmatch": "fullmatch"}
+
+WORDS = re.compile(r"[A-Za-z_]{2,}")
+
+
+def inside(value: object) -> Iterator[re.Pattern]:
+    """Yield the compiled expressions in what a module holds."""
+    if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
+        yield value
+    elif isinstance(value, dict | tuple | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from inside(inner)
+
+
+def used(module: object) -> Iterator[tuple[re.Pattern, str]]:
+    """Yield the expressions that code of a module calls, given as text or by name, and how it calls them."""
+    for node in ast.walk(ast.parse(Path(module.__file__).read_text())):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name)):
+            continue
+        name, how = node.func.value.id, METHODS.get(node.func.attr)
+        if how and isinstance(getattr(module, name, None), re.Pattern):
+            yield getattr(module, name), how
+        elif how and name == "re" and isinstance(node.args[0], ast.Constant):
+            called = ast.unparse(node)
+            yield re.compile(node.args[0].value, (re.M if "re.M" in called else 0) | (re.I if "re.I" in called else 0)), how
+
+
+def expressions() -> list[tuple[re.Pattern, str]]:
+    """Return every expression of the package and how it is used, each once, and one that a layout becomes."""
+    modules = []
+    for name in ["perfarray", *(module.name for module in walk_packages(perfarray.__path__, "perfarray."))]:
+        if name.rpartition(".")[2] not in {"compiled", "__main__"} and ".datasets.measurement" not in name and ".plots" not in name:
+            modules.append(import_module(name))
+    found = {pair for module in modules for pair in used(module) if isinstance(pair[0].pattern, str)}
+    named = {pattern for pattern, _ in found}
+    found |= {(pattern, "search") for module in modules for pattern in inside(vars(module)) if pattern not in named}
+    found.add((read_layout("{version}/{machine}_{session}-{binary}.json").pattern, "fullmatch"))
+    return sorted(found, key=lambda pair: (pair[0].pattern, pair[1]))
+
+
+def texts(pattern: re.Pattern) -> Iterator[str]:
+    """Yield long texts: runs, the words of the expression over and over, and each once before a run."""
+    words = list(dict.fromkeys(WORDS.findall(pattern.pattern)))
+    for unit in (*RUNS, *words, *(f"{word} " for word in words), *(f"1 {word}" for word in words), " ".join([*words, ""]) or "x"):
+        yield unit * (SIZE // len(unit))
+    for word in words:
+        for unit in ("1", " ", *words[:6]):
+            yield word + unit * (SIZE // len(unit))
+
+
+EXPRESSIONS = expressions()
+
+
+@pytest.mark.parametrize(("pattern", "how"), EXPRESSIONS, ids=lambda value: value if isinstance(value, str) else value.pattern[:40])
+def test_time_grows_with_the_text(pattern, how):
+    """As it is used, with an end that fits nothing."""
+    for text in texts(pattern):
+        began = time.process_time()
+        if how == "search":
+            sum(1 for _ in pattern.finditer(text + "\x01"))
+        else:
+            getattr(pattern, how)(text + "\x01")
+        assert time.process_time() - began < MOST, text[:40]
+
+
+def test_they_are_all_here():
+    """Those of readers, of descriptions, and of functions."""
+    from perfarray.readers.numbers import WRITTEN
+    from perfarray.tables.descriptions.hardware import COUNTS, TOTAL
+
+    assert {(WRITTEN, "fullmatch"), (TOTAL, "search"), (COUNTS["cores"], "search")} <= set(EXPRESSIONS)
+    assert len(EXPRESSIONS) > 60
