@@ -13,10 +13,12 @@ from uuid import uuid4
 
 import xarray as xr
 
+from perfarray.readers.custom import check
+from perfarray.readers.dims import with_dims
 from perfarray.readers.finding import AnyPath, Found, find_files, shown
 from perfarray.readers.joining import check_place, combine
 from perfarray.readers.layout import Layout, read_layout
-from perfarray.readers.opening import FileError, Source, known_encoding
+from perfarray.readers.opening import FileError, Source, Wanted, known_encoding
 from perfarray.readers.packs import is_pack, members
 from perfarray.readers.recognising import formats, known_names, not_recognised, read_table, recognise
 from perfarray.tables.build import build
@@ -50,11 +52,18 @@ class _How(NamedTuple):
     layout: Layout | None
     dim: str
     format: str | None
-    encoding: str | None
+    wanted: Wanted
     options: Options
 
 
-def read(path: AnyPath, *, format: str | None = None, encoding: str | None = None) -> xr.Dataset:
+def read(
+    path: AnyPath,
+    *,
+    format: str | None = None,
+    dims: Mapping[str, str | int] | None = None,
+    pattern: str | None = None,
+    encoding: str | None = None,
+) -> xr.Dataset:
     """Read one file of benchmark results.
 
     Parameters
@@ -64,6 +73,12 @@ def read(path: AnyPath, *, format: str | None = None, encoding: str | None = Non
         the results of asv.
     format : str, optional
         Its format; default: recognised by content. The page "Formats" of the documentation names those that are known.
+    dims : mapping, optional
+        Dims or levels, and the setting or column that says where along them a value is, as in `{"threads": "threads"}`. Of a CSV file
+        without a header, the places of columns: `{"benchmark": 0, "time_ms": 1}`.
+    pattern : str, optional
+        Where the numbers of a home-grown file are, and which part of the place is which dim: `"{version}/{iteration} = time_ms"` for
+        JSON, `"run-{execution}"` for the heads of CSV columns.
     encoding : str, optional
         How its text is encoded, as in `"latin-1"`; default: UTF-8, and a table that is not is taken for Western text, with a note.
 
@@ -87,14 +102,14 @@ def read(path: AnyPath, *, format: str | None = None, encoding: str | None = Non
     >>> times["time"].dims
     ('benchmark', 'execution', 'iteration')
     """
-    source = Source(Path(path), encoding=known_encoding(encoding))
+    source = Source(Path(path), wanted=Wanted(known_encoding(encoding), check(dims, pattern, format), pattern))
     if isdir(source.path) or is_pack(source):
         return _one_result(source, format)
     with source.within_memory():
         known = recognise(source, format)
         if known is None:
             raise not_recognised(source)
-        table = read_table(source, known)
+        table = with_dims(source, read_table(source, known))
         try:
             dataset = build(finished([table])[0])
         except ValueError as error:
@@ -104,7 +119,7 @@ def read(path: AnyPath, *, format: str | None = None, encoding: str | None = Non
 
 def _one_result(source: Source, format: str | None) -> xr.Dataset:
     """Read a folder or an archive whose files say themselves where they belong, or that has one file alone."""
-    dataset = read_archive(source.path, format=format, encoding=source.encoding)
+    dataset = read_archive(source.path, format=format, **source.wanted._asdict())
     files, name = dataset.attrs["n_files"], dataset.attrs.get("format", "")
     if files > 1 and not (name in formats() and formats()[name].placed):
         raise source.error(f"holds {files} files, which do not say themselves what tells them apart; read_archive reads them along a dim")
@@ -117,6 +132,8 @@ def read_archive(
     layout: str | None = None,
     dim: str = "file",
     format: str | None = None,
+    dims: Mapping[str, str | int] | None = None,
+    pattern: str | None = None,
     encoding: str | None = None,
     on_error: str = "raise",
     progress: bool = False,
@@ -133,7 +150,7 @@ def read_archive(
         Names the dims in a path, as in `"{version}/{machine}_{session}.json"`; matched against the end of each path.
     dim : str
         Without a layout or mapping, the dim along which files lie, labelled with their path inside the folder.
-    format, encoding : str, optional
+    format, dims, pattern, encoding : optional
         As for `read`.
     on_error : {"raise", "warn", "skip"}
         For files that are recognised and broken, or that were named one by one and cannot be read.
@@ -180,7 +197,7 @@ def read_archive(
     by_label = groupby(find_files(paths, dim, layout), attrgetter("labels"))
     found = [one for _, own in by_label for one in sorted(own, key=attrgetter("path.parts"))]
     place = None if layout is None else read_layout(layout)
-    how = _How(place, dim, format, known_encoding(encoding), options())
+    how = _How(place, dim, format, Wanted(known_encoding(encoding), check(dims, pattern, format), pattern), options())
     attempt = partial(_attempts_at, how=how, answers={})
     tables, kept, skipped, broken = [], [], [], []
     for placed, table, error in _attempts(found, attempt, progress, chunks is not None):
@@ -243,7 +260,7 @@ def _progress_bar(files: int) -> Any:
 def _attempts_at(one: Found, how: _How, answers: dict[Any, Any]) -> list[Attempt]:
     """Read one file of several, or the members of an archive, as those of a folder of its name."""
     with in_force(how.options):
-        source = Source(one.path, answers, how.encoding)
+        source = Source(one.path, answers, how.wanted)
         try:
             with source.within_memory():
                 contents = members(source) if is_pack(source) else None
@@ -253,7 +270,7 @@ def _attempts_at(one: Found, how: _How, answers: dict[Any, Any]) -> list[Attempt
             return [_attempt(one, source, how)]
         above = one.path.as_posix().removesuffix(one.label)
         inside = [one._replace(path=path, label=path.as_posix().removeprefix(above), explicit=False) for path in sorted(contents)]
-        return [_attempt(member, Source(member.path, answers, how.encoding, contents), how) for member in inside]
+        return [_attempt(member, Source(member.path, answers, how.wanted, contents), how) for member in inside]
 
 
 def _attempt(one: Found, source: Source, how: _How) -> Attempt:
@@ -277,7 +294,7 @@ def _read(source: Source, format: str | None, explicit: bool) -> Table | None:
             raise not_recognised(source)
         return None
     try:
-        return read_table(source, known)
+        return with_dims(source, read_table(source, known))
     except FileError:
         if format is None or explicit or known.started(source.head) or known.recognise(source):
             raise

@@ -59,6 +59,11 @@ class Parts(NamedTuple):
     settings: Mapping[str, Any]
     repeated: str = ""
 
+    def without(self, taken: Collection[str], plain: str) -> "Parts":
+        """Return what is left without some settings; `plain` is the name where it spells no setting."""
+        left = {key: value for key, value in self.settings.items() if key not in taken}
+        return Parts(self.name if left.keys() == self.settings.keys() else plain, left, self.repeated)
+
     def label(self, named: Collection[str]) -> str:
         """Return `name[setting=value,...]` with some of its settings."""
         said = ",".join(f"{key}={value}" for key, value in self.settings.items() if key in named and value is not None)

@@ -6,7 +6,7 @@ the methods of a group) are variables of their own. `iteration_seconds` and `exe
 a fork were configured to take.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
@@ -78,6 +78,12 @@ class Parts(NamedTuple):
     mode: str
     threads: Any
     repeated: str = ""
+
+    def without(self, taken: Collection[str], plain: str) -> "Parts":
+        """Return what is left without some settings; `plain` is the name where it spells no setting."""
+        params = tuple(param for param in self.params if param.partition("=")[0] not in taken)
+        mode, threads = ("" if "mode" in taken else self.mode), (1 if "threads" in taken else self.threads)
+        return Parts(plain, params, mode, threads, self.repeated)
 
     def label(self, with_mode: bool, with_threads: bool) -> str:
         """Return `name[params,mode,threads]`."""

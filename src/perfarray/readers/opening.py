@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from functools import cached_property
 from io import BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn, TypeVar
+from types import MappingProxyType
+from typing import Any, BinaryIO, NamedTuple, NoReturn, TypeVar
 
 from perfarray.timings.notes import Note
 from perfarray.timings.options import options
@@ -52,11 +53,19 @@ class MissingFileError(FileNotFoundError, FileError):
     """A file that is not there."""
 
 
+class Wanted(NamedTuple):
+    """What the caller says of files: their encoding, which settings or columns are dims, and how home-grown files are laid out."""
+
+    encoding: str | None = None
+    dims: Mapping[str, str | int] = MappingProxyType({})
+    pattern: str | None = None
+
+
 class Source:
     """One file: its path, its text, and its JSON, each read once and only when asked for; and what is odd about it.
 
     Readers put what a user should know into `notes`. `answers` is what the files of one archive have in common: what `once` was asked.
-    Without an `encoding` a file is UTF-8; a table that is not is taken for Western text of one byte a character, and that is noted.
+    Without an encoding a file is UTF-8; a table that is not is taken for Western text of one byte a character, and that is noted.
     `contents` has the members of the tar or zip archive this file is a member of, by the path each would have in a folder.
     """
 
@@ -64,11 +73,11 @@ class Source:
         self,
         path: Path,
         answers: dict[Any, Any] | None = None,
-        encoding: str | None = None,
+        wanted: Wanted = Wanted(),  # noqa: B008 (frozen)
         contents: Mapping[Path, bytes] | None = None,
     ) -> None:
         self.path = path
-        self.encoding = encoding
+        self.wanted = wanted
         self.notes: list[Note] = []
         self._answers: dict[Any, Any] = {} if answers is None else answers
         self._contents = contents
@@ -93,7 +102,13 @@ class Source:
         """Return the file of a name in the same folder (`../name`: in the one above), None where there is none; links are not followed."""
         path = Path(os.path.normpath(self.path.parent / name))
         there = path in self._contents if self._contents is not None else path.is_file() and not path.is_symlink()
-        return Source(path, self._answers, self.encoding, self._contents) if there else None
+        return Source(path, self._answers, self.wanted, self._contents) if there else None
+
+    def rewritten(self, text: str) -> "Source":
+        """Return this file with another text; what is odd about it is noted here."""
+        source = Source(self.path, self._answers, self.wanted, self._contents)
+        source.text, source.notes = text, self.notes
+        return source
 
     @contextmanager
     def within_memory(self) -> Iterator[None]:
@@ -148,12 +163,12 @@ class Source:
 
     def _decoded(self, content: bytes) -> str:
         """Return bytes as text."""
-        encoding = self.encoding or ("utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig")
+        encoding = self.wanted.encoding or ("utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig")
         try:
             return content.decode(encoding)
         except UnicodeError as error:
             start = getattr(error, "start", 0)
-            if self.encoding or encoding == "utf-16" or content.lstrip()[:1] in (b"{", b"[", b"<") or NOT_TEXT.search(content):
+            if self.wanted.encoding or encoding == "utf-16" or content.lstrip()[:1] in (b"{", b"[", b"<") or NOT_TEXT.search(content):
                 named = encoding.upper().removesuffix("-SIG")
                 raise self.error(f"is not {named} text: byte {start} is 0x{content[start : start + 1].hex()}") from None
         for guess in ("cp1252", "latin-1"):

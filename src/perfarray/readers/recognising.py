@@ -7,6 +7,7 @@ from importlib import import_module
 from pkgutil import walk_packages
 from typing import NamedTuple
 
+from perfarray.readers import custom
 from perfarray.readers.opening import FileError, Source
 from perfarray.tables.columns import Table
 from perfarray.timings.validation import listed
@@ -69,6 +70,8 @@ def recognise(source: Source, name: str | None) -> Format | None:
     FileError
         When the file began as a known format and is broken.
     """
+    if source.wanted.pattern is not None:
+        name = custom.NAME
     if name is not None:
         if name not in formats():
             raise ValueError(f"format={name!r} is not known; choose one of {known_names()}")
@@ -79,6 +82,8 @@ def recognise(source: Source, name: str | None) -> Format | None:
         if any(known.started(source.head) for known in formats().values()):
             raise
         return None
+    if whole and custom.recognise(source):
+        return formats()[custom.NAME]
     for known in formats().values():
         if whole and known.recognise(source):
             return known
@@ -104,4 +109,7 @@ def not_recognised(source: Source) -> FileError:
         return source.error("is empty")
     if source.looks_like_json and source.json_or_none is None:
         _ = source.json  # raises, and says where
-    return source.error(f"no reader recognises its content; formats that are known: {known_names()}; it begins {source.head[:60]!r}")
+    helps = custom.said_of_unknown(source.looks_like_json)
+    return source.error(
+        f"no reader recognises its content, which begins {source.head[:60]!r}; formats that are known: {known_names()}; {helps}"
+    )

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from perfarray.conventions import COMPARED, HIGHER, LEVELS, MARKS, SECONDS, THROUGHPUT, TIME, seconds_factor
+from perfarray.conventions import CENSORED_AT, COMPARED, HIGHER, LEVELS, MARKS, SECONDS, THROUGHPUT, TIME, seconds_factor
 from perfarray.readers.names import variable_name
 from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source
@@ -49,7 +49,7 @@ FOREIGN = (("benchmark", "time", "ratio"),)
 
 def started(head: str) -> bool:
     """Return whether a file that is not all text has the header of a table."""
-    return "\n" in head[len(_comments(head)) :] and _is_tidy(head)
+    return "\n" in head[len(comments(head)) :] and _is_tidy(head)
 
 
 def recognise(source: Source) -> bool:
@@ -59,22 +59,24 @@ def recognise(source: Source) -> bool:
 
 def read(source: Source) -> Table:
     """Read the table; text columns that no dim explains are dims of their own."""
-    comments = dict(re.findall(r"^#\s*(\w+)\s*:[^\S\n]*(.*?)[^\S\n]*$", _comments(source.text[:LONGEST]), re.M))
+    stated = dict(re.findall(r"^#\s*(\w+)\s*:[^\S\n]*(.*?)[^\S\n]*$", comments(source.text[:LONGEST]), re.M))
     frame = _frame(source)
-    found = _value_columns(source, frame.columns, comments)
+    found = _value_columns(source, frame.columns, stated)
     units = {metric: unit for metric, (_, unit) in found.items()}
     for column, _ in found.values():
         frame[column] = _numbers(source, frame[column])
-    better = {metric: comments.get("better", HIGHER if metric == THROUGHPUT else direction_of(unit)) for metric, unit in units.items()}
+    better = {metric: stated.get("better", HIGHER if metric == THROUGHPUT else direction_of(unit)) for metric, unit in units.items()}
     value = {metric: column for metric, (column, _) in found.items()}
     others = {name: variable_name(name, "column_", ()) for name in frame.columns if name not in value.values()}
+    dims = {name: name for name in source.wanted.dims if name in frame.columns and name not in (*value.values(), *MARKS, CENSORED_AT)}
     try:
         table = table_of(
             frame.rename(columns=others),
             value=value,
             units=units,
             better=better,
-            shared=comments.get("shared_levels", "").split(),
+            shared=stated.get("shared_levels", "").split(),
+            dims=dims,
             texts_are_dims=True,
         )
     except ValueError as error:
@@ -89,12 +91,12 @@ def read(source: Source) -> Table:
 
 def _is_tidy(text: str) -> bool:
     """Return whether the header names a dim and a column of values."""
-    columns = _header(text)
-    known = any(_value_column(name) for name in columns) or re.search(r"^#\s*metric\s*:", _comments(text), re.M) is not None
+    columns = header(text)
+    known = any(value_column(name) for name in columns) or re.search(r"^#\s*metric\s*:", comments(text), re.M) is not None
     return known and any(name in (*COMPARED, *LEVELS) for name in columns) and tuple(columns) not in FOREIGN
 
 
-def _value_column(name: str) -> tuple[str, str, bool] | None:
+def value_column(name: str) -> tuple[str, str, bool] | None:
     """Return the variable a column holds, its unit, and whether the name says it; None for a column that is no value."""
     lower = name.strip().lower()
     if lower in VALUES:
@@ -113,7 +115,7 @@ def _value_columns(source: Source, columns: Iterable[str], comments: dict[str, s
     found: dict[str, tuple[str, str]] = {}
     stated = {}
     for name in names:
-        known = _value_column(name)
+        known = value_column(name)
         if known is None:
             continue
         metric, unit, by_name = known
@@ -144,7 +146,7 @@ def _value_columns(source: Source, columns: Iterable[str], comments: dict[str, s
 def _frame(source: Source) -> pd.DataFrame:
     """Parse the table: labels as they are written, whole numbers as numbers, the rest as pandas does."""
     text = re.sub(r"(?m)^#.*\n?", "", source.text) if "#" in source.text else source.text
-    columns = _header(source.text[:LONGEST])
+    columns = header(source.text[:LONGEST])
     if len(set(columns)) != len(columns):
         raise source.error(f"has a column twice: {listed(sorted({name for name in columns if columns.count(name) > 1}))}")
     labels = [name for name in columns if name in COMPARED]
@@ -153,7 +155,7 @@ def _frame(source: Source) -> pd.DataFrame:
         try:
             frame: pd.DataFrame = pd.read_csv(
                 io.StringIO(text),
-                sep=_separator(source.text[:LONGEST]),
+                sep=separator(source.text[:LONGEST]),
                 skipinitialspace=True,
                 dtype=dict.fromkeys(labels, str),
                 keep_default_na=False,
@@ -180,7 +182,7 @@ def _frame(source: Source) -> pd.DataFrame:
 
 def _check_width(source: Source, text: str, columns: list[str]) -> None:
     """Raise where a row has more cells than the header, at the first such row: pandas drops the rest."""
-    rows = csv.reader(io.StringIO(text), delimiter=_separator(source.text[:LONGEST]))
+    rows = csv.reader(io.StringIO(text), delimiter=separator(source.text[:LONGEST]))
     try:
         for number, row in enumerate(rows):
             if len(row) > len(columns) and any(cell.strip() for cell in row[len(columns) :]):
@@ -223,18 +225,18 @@ def _check_single(source: Source, table: Table) -> None:
         )
 
 
-def _comments(text: str) -> str:
+def comments(text: str) -> str:
     """Return the lines of comment before the header."""
     match = re.match(r"(?:#[^\n]*(?:\n|$)|[^\S\n]*\n)*", text)
     return match.group() if match else ""
 
 
-def _header(text: str) -> list[str]:
+def header(text: str) -> list[str]:
     """Return the column names in the first line that is not a comment."""
-    return [name.strip().strip('"').strip() for name in _header_line(text).split(_separator(text))]
+    return [name.strip().strip('"').strip() for name in _header_line(text).split(separator(text))]
 
 
-def _separator(text: str) -> str:
+def separator(text: str) -> str:
     """Return the separator the header uses most."""
     line = _header_line(text)
     return max(",;\t", key=line.count)
@@ -242,4 +244,4 @@ def _separator(text: str) -> str:
 
 def _header_line(text: str) -> str:
     """Return the first line that is not a comment."""
-    return text[len(_comments(text)) :].partition("\n")[0]
+    return text[len(comments(text)) :].partition("\n")[0]

@@ -1,0 +1,230 @@
+"""Home-grown CSV and JSON, with what the caller says of them.
+
+`dims={"benchmark": 0, "time_ms": 1}` names the columns of a CSV file, by their heads or, where it has none, by their places. A pattern
+names what the place of a number says: of JSON the keys on the way to it (`"{version}/runs/{iteration} = time_ms"`), of a CSV file the heads
+of the columns that hold numbers (`"run-{execution}"`). What stands beside a number of JSON is known by its key, and `dims` may name it.
+"""
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from perfarray.conventions import COMPARED, EXECUTION, ITERATION, LEVELS, METRIC, TIME
+from perfarray.readers import tidy_csv
+from perfarray.readers.layout import read_layout
+from perfarray.readers.names import variable_name
+from perfarray.readers.numbers import checked, number
+from perfarray.readers.opening import Source
+from perfarray.tables.columns import Table
+from perfarray.tables.frames import table_of
+
+NAME = "custom"
+
+VALUE = "value of the pattern"
+"""The column of values among those of the file; no file has one of this name."""
+
+NULL = (*tidy_csv.MISSING, "\\N")
+"""How a missing number is written, in databases too."""
+
+EXAMPLE = "dims={'benchmark': 'program', 'time_ms': 'duration'} for CSV with a header, {'benchmark': 0, 'time_ms': 1} for one without"
+PATTERNS = "pattern='{version}/{iteration} = time_ms' for JSON"
+
+
+class Pattern(NamedTuple):
+    """A pattern as it was given: the text about places, and what the numbers are: a variable, its unit."""
+
+    places: str
+    metric: str
+    units: str
+
+
+def started(_head: str) -> bool:
+    """Return whether a broken file began as one of these: nothing tells."""
+    return False
+
+
+def recognise(source: Source) -> bool:
+    """Return whether the caller says how the file is to be read, and it has what is named."""
+    if source.wanted.pattern is not None:
+        return True
+    if not source.wanted.dims or source.looks_like_json:
+        return False
+    columns = tidy_csv.header(source.text[: tidy_csv.LONGEST])
+    named = source.wanted.dims.values()
+    if any(isinstance(name, int) for name in named):
+        return True
+    value_named = METRIC in source.wanted.dims or any(map(tidy_csv.value_column, _renamed(source, columns)))
+    return set(named) <= set(columns) and value_named
+
+
+def read(source: Source) -> Table:
+    """Read the values under the names they were given."""
+    if source.wanted.pattern is None:
+        if not source.wanted.dims:
+            raise source.error(f"is read as {NAME!r} with what you say of it: {EXAMPLE}; {PATTERNS}")
+        return tidy_csv.read(_with_header(source))
+    pattern = _pattern(source.wanted.pattern)
+    rows = list(_leaves(source, pattern) if source.looks_like_json else _cells(source, pattern))
+    if not rows:
+        raise source.error(f"has no number at any place that pattern={source.wanted.pattern!r} names")
+    frame = pd.DataFrame([row for row, _, _ in rows])
+    values = checked([value for _, value, _ in rows], lambda index: rows[index][2], source, above_zero=pattern.metric == TIME, missing=NULL)
+    return _table(source, frame, values, pattern)
+
+
+def _table(source: Source, frame: pd.DataFrame, values: Any, pattern: Pattern) -> Table:
+    """Return values and what is known of each as a table; rows that nothing tells apart are numbered."""
+    spoken = {str(name): dim for dim, name in source.wanted.dims.items()}
+    missing = spoken.keys() - set(frame.columns)
+    if missing:
+        raise source.error(f"has nothing called {sorted(missing)[0]!r} beside its numbers; it has {', '.join(map(str, frame.columns))}")
+    frame = frame.rename(columns=spoken)
+    inside = list(dict.fromkeys([*_names(pattern.places), *spoken.values()]))
+    others = {name: variable_name(str(name), "column_", inside) for name in frame.columns if name not in inside}
+    frame = frame.rename(columns=others)
+    frame[VALUE] = values
+    level = ITERATION if EXECUTION in inside and ITERATION not in inside else EXECUTION
+    dims = {name: name for name in inside if name not in (*COMPARED, *LEVELS)}
+    try:
+        table = table_of(frame, value={pattern.metric: VALUE}, units={pattern.metric: pattern.units}, better=None, level=level, dims=dims)
+    except ValueError as error:
+        raise source.error(str(error)) from None
+    for note in table.notes:
+        source.note(note.code, note.message, **note.values)
+    return replace(table, notes=())
+
+
+def _pattern(text: str) -> Pattern:
+    """Return the parts of a pattern: places, and after ` = ` the column of values it would be in a table."""
+    places, equals, value = text.rpartition(" = ")
+    places, value = (places, value) if equals else (text, TIME)
+    known = tidy_csv.value_column(value.strip())
+    read_layout(places)
+    return Pattern(places.strip(), *(known[:2] if known else (value.strip(), "1")))
+
+
+def _names(places: str) -> list[str]:
+    """Return the names in braces."""
+    return list(read_layout(places).pattern.groupindex)
+
+
+def _renamed(source: Source, columns: list[str]) -> list[str]:
+    """Return the columns of a table under the names the caller gave them; by place: the file has none of its own."""
+    ours = {name: dim for dim, name in source.wanted.dims.items() if dim != METRIC}
+    value_named = METRIC in source.wanted.dims or any(map(tidy_csv.value_column, ours.values()))
+    if any(isinstance(name, int) for name in source.wanted.dims.values()):
+        named = {place: dim for dim, place in source.wanted.dims.items()}
+        return [named.get(place, f"column_{place}") if named.get(place) != METRIC else VALUE for place in range(len(columns))]
+    return [
+        ours.get(name, f"column_{name}" if name in ours.values() or (value_named and _is_other_value(source, name)) else name)
+        for name in columns
+    ]
+
+
+def _is_other_value(source: Source, name: str) -> bool:
+    """Return whether a column looks like one of values where the caller named another."""
+    return tidy_csv.value_column(name) is not None and name not in source.wanted.dims.values()
+
+
+def _with_header(source: Source) -> Source:
+    """Return a CSV file whose header says what the caller said."""
+    text = source.text
+    comments = tidy_csv.comments(text[: tidy_csv.LONGEST])
+    separator = tidy_csv.separator(text[: tidy_csv.LONGEST])
+    first, _, rest = text[len(comments) :].partition("\n")
+    by_place = [name for name in source.wanted.dims.values() if isinstance(name, int)]
+    columns = next(csv.reader([first], delimiter=separator), []) if by_place else tidy_csv.header(text[: tidy_csv.LONGEST])
+    if by_place and not 0 <= min(by_place) <= max(by_place) < len(columns):
+        raise source.error(f"has {len(columns)} columns, of places 0 to {len(columns) - 1}; dims= names {sorted(by_place)}")
+    names = _renamed(source, columns)
+    metric = source.wanted.dims.get(METRIC)
+    about = f"# metric: {VALUE if isinstance(metric, int) else metric}\n" if metric is not None else ""
+    body = text[len(comments) :] if by_place else rest
+    return source.rewritten(f"{comments}{about}{separator.join(names)}\n{body}")
+
+
+def _leaves(source: Source, pattern: Pattern) -> Iterator[tuple[dict[str, Any], Any, str]]:
+    """Yield the numbers of JSON with what their places and what stands beside them say, and the place."""
+    parts = [part.strip() for part in pattern.places.split("/")]
+
+    def walk(node: Any, depth: int, known: Mapping[str, Any], place: str) -> Iterator[tuple[dict[str, Any], Any, str]]:
+        if depth == len(parts):
+            if isinstance(node, dict | list):
+                raise source.error(f"{place or 'it'} is not a number: pattern={source.wanted.pattern!r} ends there; name what is inside")
+            yield dict(known), node, place
+            return
+        name = _names(parts[depth]) if "{" in parts[depth] else []
+        inner = list(node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ())
+        last = depth + 1 == len(parts)
+        said_here = () if name and last else inner
+        beside = {key: value for key, value in said_here if isinstance(key, str) and isinstance(value, str | int | float)}
+        match = read_layout(parts[depth]).pattern if name else None
+        for key, child in inner:
+            if isinstance(child, str | int | float | None) and not last:
+                continue
+            found = match.fullmatch(str(key)) if match is not None else None
+            if found is not None:
+                said = {only: key if isinstance(key, int) else text for only, text in found.groupdict().items()}
+            elif match is None and str(key) == parts[depth]:
+                said = {}
+            else:
+                continue
+            yield from walk(child, depth + 1, {**known, **beside, **said}, f"{place}/{key}" if place else str(key))
+
+    yield from walk(source.json, 0, {}, "")
+
+
+def _cells(source: Source, pattern: Pattern) -> Iterator[tuple[dict[str, Any], Any, str]]:
+    """Yield the numbers in the columns whose heads fit the pattern, with what the other columns and the head say, and the place."""
+    match = read_layout(pattern.places).pattern
+    separator = tidy_csv.separator(source.text[: tidy_csv.LONGEST])
+    heads: dict[int, dict[str, Any]] = {}
+    others: dict[int, str] = {}
+    wordy = 0
+    for line, row in enumerate(csv.reader(io.StringIO(source.text), delimiter=separator, skipinitialspace=True), 1):
+        cells = [cell.strip() for cell in row]
+        if not heads:
+            found = {place: match.fullmatch(cell) for place, cell in enumerate(cells)}
+            heads = {place: fits.groupdict() for place, fits in found.items() if fits}
+            others = {place: str(place) if place in source.wanted.dims.values() else cell or str(place) for place, cell in enumerate(cells)}
+            continue
+        found_here = [place for place in heads if place < len(cells) and cells[place] not in NULL]
+        if found_here and all(number(cells[place]) is None for place in found_here):
+            wordy += 1
+            continue
+        known = {name: _label(cells[place]) for place, name in others.items() if place not in heads and place < len(cells)}
+        for place in found_here:
+            yield {**known, **heads[place]}, cells[place], f"row {line}, column {others[place]!r}"
+    if wordy:
+        source.note("rows_of_text", f"{wordy} rows have text where numbers are expected: they are taken for descriptions", rows=wordy)
+
+
+def _label(text: str) -> Any:
+    """Return a cell as a number if it is a whole one."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 16 and (text == "0" or text[0] != "0") else text
+
+
+def said_of_unknown(looks_like_json: bool) -> str:
+    """Return what would help with a file that no reader recognises."""
+    if looks_like_json:
+        return f"say where its numbers are: {PATTERNS}"
+    columns = f"a table needs a column that names what is measured ({', '.join(COMPARED[:3])}, ...) and one of values (time, time_ms, ...)"
+    return f"{columns}: format='tidy_csv' (--format tidy_csv) says what it lacks, and {EXAMPLE}"
+
+
+def check(dims: Mapping[str, Any] | None, pattern: str | None, format: str | None) -> Mapping[str, str | int]:
+    """Return what the caller calls dims, or raise."""
+    if pattern is not None:
+        _pattern(pattern)
+        if format not in (None, NAME):
+            raise ValueError(f"pattern= is for format={NAME!r}; format={format!r} knows its own places")
+    for dim, name in (dims or {}).items():
+        if not isinstance(dim, str) or isinstance(name, bool) or not isinstance(name, str | int):
+            raise ValueError(
+                f"dims= must map names of dims and levels to columns or settings, as in {{'threads': 'threads'}}; got {dim!r}: {name!r}"
+            )
+    return dict(dims or {})

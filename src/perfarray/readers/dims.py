@@ -1,0 +1,134 @@
+"""Settings and columns of a file that the caller names as dims or levels: `dims={"threads": "threads"}`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from perfarray.conventions import BENCHMARK, LEVELS, UNKNOWN
+from perfarray.numerics.types import Integers, Texts
+from perfarray.readers import custom
+from perfarray.readers.opening import Source
+from perfarray.readers.recognising import formats
+from perfarray.tables.columns import Column, Descriptor, Table, column_of, level_order, number_within, objects
+from perfarray.timings.validation import listed
+
+
+def with_dims(source: Source, table: Table) -> Table:
+    """Return the table with what the caller named as dims and levels; what they say leaves the labels of benchmarks.
+
+    Raises
+    ------
+    FileError
+        When there is no such setting or column, when it would be two levels of the same, or when benchmarks could not be told apart.
+    """
+    stated = {} if table.format == custom.NAME else source.wanted.dims
+    named = {dim: str(name) for dim, name in stated.items() if dim != name or dim not in (*table.labels, *table.levels)}
+    if not named:
+        return table
+    again = [dim for dim in named if dim in table.labels]
+    if again:
+        raise source.error(f"has a dim {again[0]!r} of its own; give {named[again[0]]!r} another name in dims=")
+    table = _unspelt(source, table, named)
+    for dim, name in named.items():
+        column = column_of(_values(source, table, name))
+        rest = {key: value for key, value in table.descriptors.items() if key != name}
+        table = replace(table, descriptors=rest, columns={key: value for key, value in table.columns.items() if key != name})
+        if dim not in LEVELS:
+            table = replace(table, labels=table.labels | {dim: column})
+        elif dim in table.levels and table.levels[dim].max(initial=0) > 0:
+            raise source.error(f"holds several {dim}s of its own, so dims={{{dim!r}: {name!r}}} would be a second level of that name")
+        else:
+            table = replace(table, levels=table.levels | {dim: np.array(np.argsort(_order(column.labels)))[column.codes]})
+    return _numbered(table)
+
+
+def _order(labels: Sequence[Any]) -> Integers:
+    """Return the places that sort labels, numbers among each other by value."""
+    return np.array(sorted(range(len(labels)), key=lambda place: (isinstance(labels[place], str), labels[place])), dtype=np.intp)
+
+
+def _values(source: Source, table: Table, name: str) -> Texts:
+    """Return what a setting or a column says of each row."""
+    if name in table.columns:
+        values = table.columns[name][1]
+        whole = values.dtype.kind == "f" and bool((values % 1 == 0).all())
+        return objects((values.astype(int) if whole else values).tolist())
+    if name not in table.descriptors:
+        known = [*table.descriptors, *table.columns]
+        raise source.error(f"has no setting or column {name!r}; it has {listed(known, 30) or 'none'}")
+    descriptor = table.descriptors[name]
+    keys, inverse = _keys(table, descriptor.dims)
+    stated = objects([UNKNOWN if (value := descriptor.values.get(key)) is None else value for key in keys])
+    return stated[inverse]
+
+
+def _keys(table: Table, dims: Sequence[str]) -> tuple[list[tuple[Any, ...]], Integers]:
+    """Return the labels that occur together along some dims, and for each row which of them it has."""
+    columns = [table.labels[dim] for dim in dims]
+    cells = np.stack([column.codes for column in columns], axis=1) if columns else np.zeros((len(table), 1), dtype=np.intp)
+    distinct, inverse = np.unique(cells, axis=0, return_inverse=True)
+    keys = [tuple(column.labels[code] for column, code in zip(columns, codes, strict=False)) for codes in distinct]
+    return keys, inverse.reshape(-1)
+
+
+def _unspelt(source: Source, table: Table, named: Mapping[str, str]) -> Table:
+    """Leave the settings that become dims out of the labels of benchmarks; what else is known then depends on both."""
+    parts = table.parts.get(BENCHMARK)
+    taken = [name for name in named.values() if name in table.descriptors and BENCHMARK in table.descriptors[name].dims]
+    agree = formats()[table.format].agree if table.format in formats() else None
+    if parts is None or agree is None or not taken:
+        return table
+    old = table.labels[BENCHMARK]
+    plain = table.descriptors["benchmark_name"].values if "benchmark_name" in table.descriptors else {}
+    parts = [own.without(taken, plain.get((label,), own.name)) for own, label in zip(parts, old.labels, strict=True)]
+    labels = agree([replace(table, parts={BENCHMARK: parts})])[0].labels[BENCHMARK].labels
+    told = [tuple(_said(table.descriptors[name], label) for name in taken) for label in old.labels]
+    if len(set(zip(labels, told, strict=True))) < len(labels):
+        raise source.error(f"has benchmarks that nothing would tell apart where dims= takes {listed(taken)} out of their names")
+    new = column_of(labels)
+    own_parts = dict(zip(labels, parts, strict=True))
+    kept = [own_parts[label] for label in new.labels]
+    by_label = dict(zip(old.labels, zip(labels, told, strict=True), strict=True))
+    own_dims = {name: dim for dim, name in named.items() if name in taken and dim not in LEVELS}
+    descriptors = {
+        name: descriptor if BENCHMARK not in descriptor.dims or name in taken else _moved(descriptor, by_label, taken, own_dims)
+        for name, descriptor in table.descriptors.items()
+    }
+    rows = {name: _values(source, table, name) for name in taken}
+    table = replace(
+        table,
+        labels=table.labels | {BENCHMARK: Column(codes=new.codes[old.codes], labels=new.labels)},
+        parts=table.parts | {BENCHMARK: kept},
+        descriptors={name: own for name, own in descriptors.items() if name not in taken},
+        columns=table.columns | {name: ((*table.labels, *table.levels), values) for name, values in rows.items()},
+    )
+    return table
+
+
+def _said(descriptor: Descriptor, label: Any) -> Any:
+    """Return what a setting says of a benchmark."""
+    return descriptor.values.get((label,))
+
+
+def _moved(descriptor: Descriptor, by_label: Mapping[Any, Any], taken: Sequence[str], own_dims: Mapping[str, str]) -> Descriptor:
+    """Return what is known of benchmarks by their new labels and the dims that were parts of the old ones."""
+    at = descriptor.dims.index(BENCHMARK)
+    dims = [name for name in taken if name in own_dims]
+    values: dict[tuple[Any, ...], Any] = {}
+    for key, value in descriptor.values.items():
+        label, told = by_label[key[at]]
+        beside = tuple(UNKNOWN if said is None else said for name, said in zip(taken, told, strict=True) if name in dims)
+        values.setdefault((*key[:at], label, *key[at + 1 :], *beside), value)
+    return Descriptor(dims=(*descriptor.dims, *(own_dims[name] for name in dims)), values=values)
+
+
+def _numbered(table: Table) -> Table:
+    """Number the repetitions again, from 0 inside what is their parent now."""
+    parents = [column.codes for column in table.labels.values()]
+    levels = {}
+    for name in sorted(table.levels, key=level_order):
+        levels[name] = table.levels[name] if name in table.shared else number_within(parents, table.levels[name])
+        parents = [*parents, levels[name]]
+    return replace(table, levels=levels)

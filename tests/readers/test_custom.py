@@ -1,0 +1,112 @@
+"""What the caller says of a file: settings and columns that are dims, CSV without a header, patterns of home-grown files."""
+
+import numpy as np
+import pytest
+
+import perfarray
+from readers.files_of_our_own import entry, write
+
+
+def google(name, value, threads):
+    """Return one row of Google Benchmark."""
+    return {
+        "name": name,
+        "run_name": name,
+        "run_type": "iteration",
+        "real_time": value,
+        "time_unit": "s",
+        "iterations": 1,
+        "threads": threads,
+    }
+
+
+def test_a_setting_becomes_a_dim(tmp_path):
+    """It leaves the labels, whether the name spells it or not; what else is known stays; archives agree."""
+    rows = [google(f"BM_copy/{size}/threads:{n}", size * n, n) for size in (8, 64) for n in (1, 2)]
+    path = write(tmp_path / "a.json", {"context": {"num_cpus": 4}, "benchmarks": rows})
+    found = perfarray.read(path, dims={"threads": "threads"})
+    assert found["benchmark"].values.tolist() == ["BM_copy[arg0=8]", "BM_copy[arg0=64]"]
+    assert found["threads"].values.tolist() == [1, 2]
+    np.testing.assert_array_equal(found["time"].values.squeeze(), [[8, 16], [64, 128]])
+    assert found["arg0"].values.tolist() == [8, 64]
+    both = perfarray.read(path, dims={"threads": "threads", "size": "arg0"})
+    assert (both["benchmark"].values.tolist(), both["size"].values.tolist()) == (["BM_copy"], [8, 64])
+    assert perfarray.read_archive(tmp_path, layout="{version}.json", dims={"threads": "threads"})["time"].sizes["threads"] == 2
+    java = [entry(threads=n, data=((float(n), 2.0),), params={"k": "1"}) for n in (1, 4)]
+    times = perfarray.read(write(tmp_path / "b.json", java), dims={"threads": "threads"})["time"]
+    assert times["benchmark"].values.tolist() == ["copy[k=1]"]
+    np.testing.assert_allclose(times.sel(threads=4).values.ravel(), [4e-9, 2e-9])
+
+
+def test_a_setting_becomes_a_level(tmp_path):
+    """Where a file holds several executions of its own, another name is needed."""
+    rows = [google(f"BM/run:{n}", float(n), 1) for n in (3, 5)]
+    path = write(tmp_path / "a.json", {"context": {}, "benchmarks": rows})
+    times = perfarray.read(path, dims={"session": "run"})["time"]
+    assert times.sizes == {"benchmark": 1, "session": 2, "execution": 1, "iteration": 1}
+    assert times.values.ravel().tolist() == [3.0, 5.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "dims"),
+    [
+        ("fft,2,10\nfft,4,6\nsort,2,1\nsort,4,1.5\n", {"benchmark": 0, "threads": 1, "time_ms": 2}),
+        ("program;n;ms\nfft;2;10\nfft;4;6\nsort;2;1\nsort;4;1.5\n", {"benchmark": "program", "threads": "n", "time_ms": "ms"}),
+    ],
+)
+def test_columns_of_a_table(tmp_path, text, dims):
+    """By their heads, or by their places where there is no header; numbers are dims where the caller says so."""
+    found = perfarray.read(write(tmp_path / "a.csv", text), dims=dims)
+    assert found["time"].sizes == {"benchmark": 2, "threads": 2, "execution": 1}
+    np.testing.assert_allclose(found["time"].values.squeeze(), [[0.01, 0.006], [0.001, 0.0015]])
+
+
+def test_a_value_of_another_kind(tmp_path):
+    """`metric` names its column; a column `time` beside it is then no time, and `NULL` of a database is missing."""
+    path = write(tmp_path / "a.csv", "# a history\ntime,svs\n2023-04-07,59.5\n2023-04-08,NaN\n")
+    found = perfarray.read(path, dims={"date": "time", "metric": "svs"})
+    np.testing.assert_array_equal(found["svs"].squeeze("execution").values, [59.5, np.nan])
+    assert found["date"].values.tolist() == ["2023-04-07", "2023-04-08"]
+
+
+def test_a_pattern_of_json(tmp_path):
+    """Parts of the way to a number are dims, literal parts choose, what stands beside is known."""
+    path = write(tmp_path / "a.json", {"new": {"warmup": [9.0], "runs": [1.0, 2.0]}, "old": {"warmup": [], "runs": [3.0]}})
+    times = perfarray.read(path, pattern="{version}/runs/{iteration} = time_ms")["time"]
+    np.testing.assert_allclose(times.values, [[1e-3, 2e-3], [3e-3, np.nan]])
+    both = perfarray.read(path, pattern="{version}/{phase}/{iteration}")["time"]
+    assert both.sizes == {"version": 2, "phase": 2, "iteration": 2}
+    rows = {"host": "h", "results": [{"name": "fft", "n": 8, "s": [1.0]}, {"name": "sort", "n": 9, "s": [2.0, 4.0]}]}
+    found = perfarray.read(write(tmp_path / "b.json", rows), pattern="results/{place}/s/{execution}", dims={"benchmark": "name"})
+    assert found["benchmark"].values.tolist() == ["fft", "sort"]
+    assert found["host"].values.tolist() == ["h", "h"] or found["host"].item() == "h"
+
+
+def test_a_pattern_of_heads(tmp_path):
+    """Columns are repetitions, rows are numbered inside them; lines above the heads and rows of text are passed over."""
+    path = write(tmp_path / "a.csv", "gzip,,\n ,r1, r10\ncpu,X,X\nTime,5,6\nTime,7,\n")
+    with pytest.warns(perfarray.PerfarrayWarning, match="1 rows have text where numbers are expected"):
+        times = perfarray.read(path, pattern="r{execution} = time_ms", dims={"benchmark": 0})["time"]
+    np.testing.assert_allclose(times.sel(benchmark="Time").values, [[0.005, 0.007], [0.006, np.nan]])
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("a,1\n", {"dims": {"benchmark": 0, "time": 5}}, "has 2 columns, of places 0 to 1; dims= names"),
+        ("benchmark,time\nfft,1\n", {"dims": {"threads": "n"}}, "has no setting or column 'n'"),
+        ("benchmark,time\nfft,x\n", {"pattern": "ti{execution}"}, "has no number at any place"),
+        ("r1,r2\n1,x\n", {"pattern": "r{execution}"}, "row 2, column 'r2' is 'x'; expected a number above 0"),
+        ('{"a": {"b": 1}}', {"pattern": "{version}"}, "a is not a number: pattern='{version}' ends there"),
+        ('{"a": [1, "x"]}', {"pattern": "{version}/{execution}"}, "a/1 is 'x'; expected a number above 0"),
+        ('{"a": 1}', {"format": "custom"}, "is read as 'custom' with what you say of it"),
+        ('{"a": 1}', {}, "say where its numbers are: pattern="),
+        ("some text\n", {}, "format='tidy_csv' .* says what it lacks, and dims="),
+        ('{"a": 1}', {"pattern": "{a}", "format": "jmh"}, "pattern= is for format='custom'"),
+        ('{"a": 1}', {"dims": {"a": 1.5}}, "dims= must map names of dims and levels to columns or settings"),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path, text, options, message):
+    """What came, what is needed, what would help."""
+    with pytest.raises(ValueError, match=message):
+        perfarray.read(write(tmp_path / "a.txt", text), **options)
