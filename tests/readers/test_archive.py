@@ -67,7 +67,9 @@ class TestWhatIsLeftOut:
     def test_a_file_that_was_named_must_be_read(self, mixed):
         """In a list every file is meant; `on_error` says what follows."""
         files = [mixed / "good.json", mixed / "other.json"]
-        with pytest.raises(ValueError, match=r"other\.json: no reader recognises its content, .*; formats that are known: .*'jmh', .*'pyperf'"):
+        with pytest.raises(
+            ValueError, match=r"other\.json: no reader recognises its content, .*; formats that are known: .*'jmh', .*'pyperf'"
+        ):
             perfarray.read_archive(files)
         with pytest.warns(UserWarning, match="1 are broken and left out: "):
             assert perfarray.read_archive(files, on_error="warn").attrs["n_files"] == 1

@@ -76,13 +76,9 @@ class TestPaths:
 
     def test_an_empty_folder(self, tmp_path):
         """There is nothing in it."""
-        with pytest.raises(ValueError, match="no files found in"):
-            perfarray.read_archive(tmp_path)
-
-    def test_read_refuses_folders(self, tmp_path):
-        """And says who reads them."""
-        with pytest.raises(ValueError, match="is a folder; read_archive reads folders"):
-            perfarray.read(tmp_path)
+        for read in (perfarray.read_archive, perfarray.read):
+            with pytest.raises(ValueError, match="no files found in"):
+                read(tmp_path)
 
 
 class TestLayout:
