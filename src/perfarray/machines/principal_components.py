@@ -11,10 +11,10 @@ import pandas as pd
 import xarray as xr
 
 from perfarray.conventions import square_units
-from perfarray.machines.numerics.principal_components import correlations, principal_axes
+from perfarray.machines.numerics.principal_components import principal_axes
 from perfarray.machines.sample_table import TooFew, sample_table, without_gaps
-from perfarray.numerics.types import Floats
-from perfarray.timings.apply import Output, apply
+from perfarray.machines.streamed import streamed_axes
+from perfarray.timings.apply import is_chunked
 from perfarray.timings.best import SUMMARIES
 from perfarray.timings.notes import Note, noted
 from perfarray.timings.resolve import Data
@@ -126,6 +126,8 @@ def principal_components(
     wanted = None if n_components is None else check_count(n_components, "n_components")
     analyse = partial(_analysed, samples=samples, features=features, scale=scale, wanted=wanted, impute=impute)
     others = [dim for dim in table.dims if dim not in (samples, features)]
+    if others or (is_chunked(table) and len(table.chunksizes[samples]) == 1):
+        table = table.compute()
     result, of_gaps = _each_analysed(table, others, analyse) if others else analyse(table)
     attrs = {key: value for key, value in table.attrs.items() if key not in ("units", "long_name")} | result.attrs
     attrs |= {"result": "principal_components", "samples": samples, "features": features, "scale": int(scale)}
@@ -198,8 +200,8 @@ def coordinates_along(array: xr.DataArray, dim: str) -> dict[Hashable, Any]:
 
 def _check_spread(table: xr.DataArray, samples: str, features: str) -> None:
     """Raise where a feature is the same for all samples: it cannot be scaled."""
-    constant = table.max(samples) == table.min(samples)
-    if bool(constant.any()):
+    constant = (table.max(samples) == table.min(samples)).compute()
+    if constant.any():
         names = table[features].values[constant.values]
         raise ValueError(
             f"scale=True divides by the standard deviation, which is 0 for {listed(names)} of {features!r}; leave them out, or scale=False"
@@ -207,25 +209,21 @@ def _check_spread(table: xr.DataArray, samples: str, features: str) -> None:
 
 
 def _components(table: xr.DataArray, samples: str, features: str, scale: bool, kept: int, units: str) -> xr.Dataset:
-    """Return the principal components as labelled arrays."""
-    second = f"{features}_2"
-
-    def kernel(values: Floats) -> tuple[Floats, ...]:
-        found = principal_axes(values, scale=scale)
-        along = (part[..., :kept] for part in (found.scores, found.loadings, found.variances, found.ratios))
-        return (*along, found.centres, found.divisors, correlations(values))
-
-    unit = "1" if scale else units
-    outputs = {
-        "score": Output((samples, COMPONENT), unit),
-        "loading": Output((features, COMPONENT), "1"),
-        "explained_variance": Output((COMPONENT,), square_units(unit)),
-        "explained_variance_ratio": Output((COMPONENT,), "1"),
-        "center": Output((features,), units),
-        "divisor": Output((features,), units if scale else "1"),
-        "correlation": Output((features, second), "1", long_name="Pearson's, between features over samples"),
+    """Return the principal components as labelled arrays; of a chunked table the scores are lazy, and no more than a chunk is in memory."""
+    values = table.transpose(samples, features).data
+    found = principal_axes(values, scale=scale) if isinstance(values, np.ndarray) else streamed_axes(values, scale=scale)
+    second, unit = f"{features}_2", "1" if scale else units
+    variables = {
+        "score": ((samples, COMPONENT), found.scores[:, :kept], unit),
+        "loading": ((features, COMPONENT), found.loadings[:, :kept], "1"),
+        "explained_variance": ((COMPONENT,), found.variances[:kept], square_units(unit)),
+        "explained_variance_ratio": ((COMPONENT,), found.ratios[:kept], "1"),
+        "center": ((features,), found.centres, units),
+        "divisor": ((features,), found.divisors, units if scale else "1"),
+        "correlation": ((features, second), found.correlations, "1"),
     }
-    labels = {dim: table[dim].values.tolist() for dim in (samples, features)}
-    coords = {COMPONENT: range(1, kept + 1), **labels, second: labels[features]}
-    found = apply(kernel, table, core=[(samples, features)], outputs=outputs, coords=coords)
-    return found.assign_coords(coordinates_along(table, samples) | coordinates_along(table, features))
+    labels = {COMPONENT: np.arange(1, kept + 1), second: table[features].values}
+    described = coordinates_along(table, samples) | coordinates_along(table, features)
+    result = xr.Dataset({name: (dims, part, {"units": unit}) for name, (dims, part, unit) in variables.items()}, labels | described)
+    result["correlation"].attrs["long_name"] = "Pearson's, between features over samples"
+    return result

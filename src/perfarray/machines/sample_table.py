@@ -27,7 +27,7 @@ class TooFew(ValueError):
 def sample_table(
     times: Data, samples: str, features: str, statistic: str, unit: str | None, levels: str | Sequence[str] | None, metric: str | None
 ) -> tuple[xr.DataArray, tuple[Note, ...]]:
-    """Return one number per sample and feature, in memory, with the attrs of a result; and what there is to say."""
+    """Return one number per sample and feature, lazily from lazy data, with the attrs of a result; and what there is to say."""
     if samples == features:
         raise ValueError(f"samples={samples!r} and features={features!r} are the same dim; name two")
     scores = single_values(times, metric) if levels is None else None
@@ -36,7 +36,7 @@ def sample_table(
             raise ValueError(f"unit={unit!r} was given for data without a repetition dim (dims {tuple(scores.dims)})")
         _check_dims(scores, samples, features)
         kept = {key: scores.attrs[key] for key in ("units", "better") if key in scores.attrs}
-        return scores.astype(float).compute().assign_attrs({METRIC: str(scores.name or "score")} | kept), ()
+        return scores.astype(float).assign_attrs({METRIC: str(scores.name or "score")} | kept), ()
     data = resolve(times, metric, levels)
     _check_dims(data.array, samples, features)
     place = unit_place(data, unit)
@@ -47,7 +47,7 @@ def sample_table(
     def kernel(values: Floats) -> tuple[Floats, ...]:
         return (run_statistic(one_value_per_unit(values, depth, place), of_runs),)
 
-    table = apply(kernel, data.array, core=[data.levels], outputs={"value": Output((), data.units)})["value"].compute()
+    table = apply(kernel, data.array, core=[data.levels], outputs={"value": Output((), data.units)})["value"]
     attrs = describe_unit(data, place) | {"statistic": statistic, "units": data.units, "better": data.better}
     slow = slow_end_note([statistic], data.better)
     return table.drop_attrs().assign_attrs(attrs), (*data.notes, *([slow] if slow else []))
@@ -70,7 +70,7 @@ class Complete(NamedTuple):
 
 def without_gaps(table: xr.DataArray, samples: str, features: str, impute: str | None) -> Complete:
     """Leave out or fill what was not measured."""
-    finite = (table.notnull() & (abs(table) != np.inf)).transpose(samples, features)
+    finite = (table.notnull() & (abs(table) != np.inf)).transpose(samples, features).compute()
     if impute == "mean":
         rows, columns = (finite.any(dim).values for dim in (features, samples))
     else:

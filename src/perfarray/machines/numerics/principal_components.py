@@ -8,7 +8,10 @@ from perfarray.numerics.types import Floats, Integers, Mask
 
 
 class Components(NamedTuple):
-    """Scores (samples, components), loadings (features, components), variances (components), centres and divisors (features)."""
+    """Scores (samples, components), loadings (features, components), variances (components), centres and divisors (features)...
+
+    ... and Pearson's correlations between features (features, features).
+    """
 
     scores: Floats
     loadings: Floats
@@ -16,6 +19,7 @@ class Components(NamedTuple):
     ratios: Floats
     centres: Floats
     divisors: Floats
+    correlations: Floats
 
 
 def principal_axes(table: Floats, *, scale: bool) -> Components:
@@ -37,20 +41,40 @@ def principal_axes(table: Floats, *, scale: bool) -> Components:
     centred = table - centres[..., None, :]
     samples = table.shape[-2]
     divisors = centred.std(axis=-2) * np.sqrt(samples / (samples - 1)) if scale else np.ones_like(centres)
-    left, singular, right = np.linalg.svd(centred / divisors[..., None, :], full_matrices=False)
+    scaled = centred / divisors[..., None, :]
+    axes = axes_of(scaled, samples)
+    return Components(scaled @ axes.loadings, *axes, centres, divisors, correlations(scaled))
+
+
+class Axes(NamedTuple):
+    """Loadings (features, components) and variances (components), absolute and as shares of the whole."""
+
+    loadings: Floats
+    variances: Floats
+    ratios: Floats
+
+
+def axes_of(scaled: Floats, samples: int) -> Axes:
+    """Return the principal axes of centred tables, or of the triangles R of their QR decompositions, which have the same.
+
+    Parameters
+    ----------
+    scaled : array, shape (..., samples, features) or (..., at most features, features)
+        Centred values, or R.
+    samples : int
+        How many samples there are.
+    """
+    _, singular, right = np.linalg.svd(scaled, full_matrices=False)
     loadings = np.swapaxes(right, -1, -2)
     largest = np.take_along_axis(loadings, np.abs(loadings).argmax(axis=-2, keepdims=True), axis=-2)
-    signs = np.where(largest < 0, -1.0, 1.0)
     variances = singular**2 / (samples - 1)
-    total = variances.sum(axis=-1, keepdims=True)
     with np.errstate(invalid="ignore"):
-        ratios = variances / total
-    return Components(left * singular[..., None, :] * signs, loadings * signs, variances, ratios, centres, divisors)
+        ratios = variances / variances.sum(axis=-1, keepdims=True)
+    return Axes(loadings * np.where(largest < 0, -1.0, 1.0), variances, ratios)
 
 
-def correlations(values: Floats) -> Floats:
-    """Return Pearson's correlations between the columns of tables; NaN where one is constant."""
-    centred = values - values.mean(axis=-2, keepdims=True)
+def correlations(centred: Floats) -> Floats:
+    """Return Pearson's correlations between the columns of centred tables, or of their triangles R; NaN where one is constant."""
     length = np.sqrt((centred**2).sum(axis=-2))
     with np.errstate(invalid="ignore", divide="ignore"):
         unit = centred / np.where(length > 0, length, np.nan)[..., None, :]
@@ -60,19 +84,23 @@ def correlations(values: Floats) -> Floats:
 def complete_part(measured: Mask) -> tuple[Mask, Mask]:
     """Return samples and features to keep so that no gap is left.
 
-    What has the largest share of gaps goes first, a feature before a sample, the last of equals.
+    What has the largest share of gaps goes first, a feature before a sample, the last of equals. Until a feature goes, the order in which
+    samples would go is known: so many are taken at once that a feature is next.
     """
     samples, features = (np.ones(size, dtype=bool) for size in measured.shape)
     while samples.any() and features.any():
         gaps = ~measured & samples[:, None] & features
-        if not gaps.any():
+        by_sample = gaps.sum(axis=1)
+        order = np.argsort(by_sample, kind="stable")[::-1][: np.count_nonzero(by_sample)]
+        if not len(order):
             break
-        by_sample = gaps.sum(axis=1) / features.sum()
-        by_feature = gaps.sum(axis=0) / samples.sum()
-        if by_sample.max() > by_feature.max():
-            samples[len(by_sample) - 1 - by_sample[::-1].argmax()] = False
-        else:
-            features[len(by_feature) - 1 - by_feature[::-1].argmax()] = False
+        gone = np.cumsum(gaps[order], axis=0, dtype=np.int32)
+        by_feature = (gone[-1] - gone + gaps[order]) / (samples.sum() - np.arange(len(order)))[:, None]
+        feature_next = by_feature.max(axis=1) >= by_sample[order] / features.sum()
+        taken = int(feature_next.argmax()) if feature_next.any() else len(order)
+        samples[order[:taken]] = False
+        if taken < len(order):
+            features[len(features) - 1 - by_feature[taken, ::-1].argmax()] = False
     return samples, features
 
 
