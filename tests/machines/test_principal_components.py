@@ -80,12 +80,13 @@ def test_repetitions_are_summarised(medians):
 
 @pytest.mark.parametrize("chunked", [False, True])
 def test_order_of_dims_and_chunks_change_nothing(medians, chunked):
-    """The answer is the same, with the dims promised."""
+    """The answer is the same, with the dims promised; scores of chunked machines are lazy."""
     pytest.importorskip("dask")
     expected = medians.perf.principal_components().to_dataset()
     found = (medians.T.chunk({"machine": 2}) if chunked else medians.T).perf.principal_components().to_dataset()
     assert found["score"].dims == ("machine", "principal_component")
     assert found["loading"].dims == ("benchmark", "principal_component")
+    assert (found["score"].chunks is not None) == chunked
     kept = {"principal_component": slice(0, 4)}
     xr.testing.assert_allclose(found[["score", "loading"]].isel(kept), expected[["score", "loading"]].isel(kept))
 

@@ -75,7 +75,7 @@ def without_gaps(table: xr.DataArray, samples: str, features: str, impute: str |
         rows, columns = (finite.any(dim).values for dim in (features, samples))
     else:
         rows, columns = complete_part(finite.values)
-    places = {samples: np.flatnonzero(rows), features: np.flatnonzero(columns)}
+    places = {dim: np.flatnonzero(keep) for dim, keep in ((samples, rows), (features, columns)) if not keep.all()}
     kept, there = table.isel(places), finite.isel(places)
     if kept.sizes[samples] < 2 or kept.sizes[features] < 1:
         raise TooFew(

@@ -82,13 +82,20 @@ def match_cells(data: Timings, across: str) -> OneSystem:
     others = [dim for dim in present.dims if dim != across]
     kept = (present | ~present.any(across)).all(others)
     if is_chunked(kept):
-        return OneSystem(data, across, kept.chunk({across: -1}), ())
+        return OneSystem(_read_again(data, kept), across, kept.chunk({across: -1}), ())
     if not kept.any() and bool(present.any()):
         raise ValueError(
             f"no label of {across!r} was measured in every cell, so no suite is the same for all; select cells that have benchmarks in "
             f"common (dims {tuple(str(dim) for dim in others)}){suites_hint(array, across)}"
         )
     return OneSystem(data, across, kept, tuple(str(label) for label in kept[across].values[~kept.values]))
+
+
+def _read_again(data: Timings, kept: xr.DataArray) -> Timings:
+    """Return lazy timings that are read once more after it is known which benchmarks count: else all chunks would wait for it in memory."""
+    from dask.graph_manipulation import bind
+
+    return data._replace(array=data.array.copy(data=bind(data.array.data, kept.data)))  # type: ignore[no-untyped-call]
 
 
 def describe_one(

@@ -124,7 +124,7 @@ def suite_score(
         return (suite_mean(run_statistic(units, of_runs).reshape(own.shape[:-depth]), mean),)
 
     named = outputs(data.units, estimate=f"{mean} mean over {across}")
-    found = apply(kernel, along(data, across), system.kept, core=[[across, *data.levels], [across]], outputs=named)
+    found = apply(kernel, along(system.data, across), system.kept, core=[[across, *data.levels], [across]], outputs=named)
     attrs = describe_unit(data, place) | {"result": "suite_score", "mean": mean, "statistic": statistic}
     return describe_one(found, system, attrs, checks=("suite_score",))
 
