@@ -19,14 +19,14 @@ def streamed_axes(table: Any, *, scale: bool) -> Components:
     scale : bool
         Whether features are divided by their standard deviation.
     """
-    import dask
-    import dask.array
+    from dask.array.linalg import tsqr
+    from dask.base import compute
 
     table = table.rechunk({1: -1})
     samples, features = table.shape
     wanted = (table.mean(axis=0), *([table.std(axis=0, ddof=1)] if scale else []))
-    centres, divisors = (*dask.compute(*wanted), np.ones(features))[:2]
+    centres, divisors = (*compute(*wanted), np.ones(features))[:2]  # type: ignore[no-untyped-call]
     scaled = (table - centres) / divisors
-    triangle = dask.array.linalg.tsqr(scaled)[1].compute()
+    triangle = tsqr(scaled)[1].compute()  # type: ignore[no-untyped-call]
     axes = axes_of(triangle, samples)
     return Components(scaled @ axes.loadings, *axes, centres, divisors, correlations(triangle))

@@ -95,7 +95,7 @@ def _read_again(data: Timings, kept: xr.DataArray) -> Timings:
     """Return lazy timings that are read once more after it is known which benchmarks count: else all chunks would wait for it in memory."""
     from dask.graph_manipulation import bind
 
-    return data._replace(array=data.array.copy(data=bind(data.array.data, kept.data)))  # type: ignore[no-untyped-call]
+    return data._replace(array=data.array.copy(data=bind(data.array.data, kept.data)))
 
 
 def describe_one(
