@@ -1,6 +1,7 @@
 """The house: topic first, floor second. The folder says what a thing is about, the path says what it may know; no file is listed here."""
 
 import ast
+import re
 import subprocess
 import sys
 from functools import cache
@@ -128,16 +129,33 @@ def test_a_topic_is_imported_alone(topic):
         assert others <= {topic} | {other for seeing, other in SEEN if seeing == topic}
 
 
+STATISTICS = re.compile(
+    r"(nan)?(average|mean|median|std|var|quantile|percentile|sum|prod|cumsum|cumprod|ptp)|cov|corr|corrcoef|histogram\w*|bincount|digitize|"
+    r"searchsorted|interp\w*|trapezoid|convolve|polyfit|cumulative_\w+|reduce|reduceat|dot|matmul|einsum|rank|groupby|rolling|apply_ufunc"
+)
+"""Functions and methods, of whatever object, that make numbers of a sample. Not among them: counts of rows, least and largest values (ends
+of an axis, the height a curve is scaled to), logarithms (places on an axis), arithmetic (percent, units) and `diff` (widths of bars)."""
+
+DRAWING = {"numpy", "xarray", "matplotlib", "lazy_loader", "perfarray"}
+"""What pictures are made with."""
+
+
 @pytest.mark.parametrize("name", inside("plots"))
 def test_pictures_see_results_and_compute_nothing(name):
-    """A picture sees the vocabulary and the results' base class."""
-    assert {target for target in imported(name) if room(target) != "plots"} <= {"conventions", "timings", "timings.results"}
+    """A picture sees the vocabulary, arrays and matplotlib, and calls nothing that makes a number of a sample."""
+    nodes = list(ast.walk(ast.parse(modules()[name].read_text())))
+    assert {target for target in imported(name) if room(target) != "plots"} <= {"conventions"}
+    assert {part.partition(".")[0] for node in nodes for part in named(node)} <= (sys.stdlib_module_names - {"statistics"}) | DRAWING
+    called = [node.func for node in nodes if isinstance(node, ast.Call)]
+    computed = {ast.unparse(function) for function in called if STATISTICS.fullmatch(ast.unparse(function).rpartition(".")[2])}
+    assert computed <= {"sum"}  # Python's own: how long labels are together
 
 
 def test_the_accessor_joins_topics_with_pictures():
-    """Nothing else imports pictures; the accessor imports nothing besides them but what a timings object is."""
+    """Nothing else imports pictures; the accessor imports besides them what a timings object is, and curves that results do not carry."""
     assert {room(name) for name in modules() if "plots" in rooms_seen(name)} <= {"accessor"}
-    assert rooms_seen("accessor") <= {"plots", "timings"}
+    others = {target for target in imported("accessor") if room(target) not in ("plots", "timings")}
+    assert all(room(target) in topics() and target.endswith(".curves") for target in others)
 
 
 @pytest.mark.parametrize("name", inside("cli", "reports"))

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable
 from types import MethodType
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, TypeVar, overload
 
 import pandas as pd
 import xarray as xr
@@ -43,8 +43,6 @@ class Picture(Generic[P]):
         Returns the function.
     summary : str
         What is computed and drawn.
-    picture : str
-        What draws, one of `perfarray.plots`; default: what draws the results of this function.
     runs : bool
         Whether the picture takes the timings as well.
     **choices
@@ -55,12 +53,11 @@ class Picture(Generic[P]):
         self,
         load: Callable[[], Callable[Concatenate[Any, P], Any]],
         summary: str,
-        picture: str = "draw",
         *,
         runs: bool = False,
         **choices: Any,
     ) -> None:
-        self._load, self._summary, self._picture, self._runs, self._choices = load, summary, picture, runs, choices
+        self._load, self._summary, self._runs, self._choices = load, summary, runs, choices
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
@@ -75,14 +72,11 @@ class Picture(Generic[P]):
         function = self._load()
 
         def draw(data: Any, /, *args: Any, ax: "Axes | None" = None, **keywords: Any) -> "Axes":
-            from perfarray import plots
-            from perfarray.timings.resolve import resolve
             from perfarray.timings.results import Result
 
             result = function(data, *args, **keywords)
-            runs = {"times": resolve(data, keywords.get("metric"), keywords.get("levels")).array} if self._runs else {}
-            picture: Callable[..., Axes] = getattr(plots, self._picture)
-            return picture(result.dataset if isinstance(result, Result) else result, ax=ax, **runs, **self._choices)
+            runs = {"times": data} if self._runs else {}
+            return _drawn(result.dataset if isinstance(result, Result) else result, ax=ax, **runs, **self._choices)
 
         draw.__name__ = draw.__qualname__ = self._name
         draw.__doc__ = (
@@ -91,6 +85,41 @@ class Picture(Generic[P]):
         )
         draw.__signature__ = _with_ax(function, draw)  # type: ignore[attr-defined]
         return draw if accessor is None else MethodType(draw, accessor._object)
+
+
+def _histograms() -> Callable[..., xr.Dataset]:
+    from perfarray.comparisons.curves import histograms
+
+    return histograms
+
+
+def _mixture_curves() -> Callable[..., xr.Dataset]:
+    from perfarray.mixtures.curves import mixture_curves
+
+    return mixture_curves
+
+
+def _densities() -> Callable[..., xr.Dataset]:
+    from perfarray.suites.curves import densities
+
+    return densities
+
+
+CURVES: Final = {
+    "bootstrap_distribution": _histograms, "fit_mixture": _mixture_curves, "mixture": _mixture_curves, "score_distribution": _densities
+}  # fmt: skip
+"""By the function whose result it is, what loads the topic's curves, where a result does not carry what its picture shows."""
+
+
+def _drawn(result: Any, *, ax: "Axes | None" = None, **keywords: Any) -> "Axes":
+    """Draw a result, which its attr `result` names; where its curves are computed first, the keywords are theirs."""
+    from perfarray import plots
+
+    if isinstance(result, xr.Dataset) and "result" not in result.attrs:
+        stored = [array for array in result.data_vars.values() if "result" in array.attrs]  # an array result that came from a file
+        result = stored[0] if len(stored) == 1 else result
+    curves = CURVES.get(str(result.attrs.get("result")))
+    return plots.draw(curves()(result, **keywords), ax=ax) if curves else plots.draw(result, ax=ax, **keywords)
 
 
 def _with_ax(function: Callable[..., Any], draw: "Callable[..., Axes]") -> inspect.Signature:
@@ -176,12 +205,14 @@ class PlotAccessor(Accessor):
     """Pictures: called, it draws a result; each method computes with the topic's own keywords, draws, and returns the Axes."""
 
     biplot = Method(lambda: perfarray.biplot)
-    cdf_fit = Picture(lambda: perfarray.fit_mixture, "Fit a mixture to one cell; draw its distribution and its runs'", "cdf_fit", runs=True)
+    cdf_fit = Picture(
+        lambda: perfarray.fit_mixture, "Fit a mixture to one cell; draw its distribution and its runs'", runs=True, kind="cdf"
+    )
     distribution = Picture(lambda: perfarray.bootstrap_distribution, "Redraw the experiment and draw the replicates' distribution")
     five_numbers = Picture(lambda: perfarray.five_number_summary, "Draw box plots of the suite's score")
     influence = Picture(lambda: perfarray.explain_variation, "Explain the variation and draw what each predictor contributes")
     intervals = Picture(lambda: perfarray.compare, "Compare with a baseline and draw the forest plot of ratios")
-    mixture = Picture(lambda: perfarray.fit_mixture, "Fit a mixture to one cell and draw it over its runs", "mixture", runs=True)
+    mixture = Picture(lambda: perfarray.fit_mixture, "Fit a mixture to one cell and draw it over its runs", runs=True)
     plan = Picture(lambda: perfarray.plan_repetitions, "Plan the repetitions and draw half-width against cost")
     scree = Picture(lambda: perfarray.principal_components, "Draw the variance that each component explains", kind="scree")
     variance_components = Picture(lambda: perfarray.variance_components, "Draw each level's share of the variance")
@@ -203,9 +234,7 @@ class PlotAccessor(Accessor):
         ValueError
             When the object is not a result with a picture.
         """
-        from perfarray import plots
-
-        return plots.draw(self._object, **keywords)
+        return _drawn(self._object, **keywords)
 
     def run_sequence(self, *, metric: str | None = None, **keywords: Any) -> "Axes":
         """Draw measurements in the order they were taken, one line per execution; warm-up is marked.
@@ -222,9 +251,9 @@ class PlotAccessor(Accessor):
         matplotlib.axes.Axes
         """
         from perfarray import plots
-        from perfarray.timings.resolve import choose_metric
+        from perfarray.diagnostics.curves import sequence
 
-        return plots.run_sequence(choose_metric(self._object, metric), **keywords)
+        return plots.run_sequence(sequence(self._object, metric=metric), **keywords)
 
     def violin(self, *, value: str | None = None, metric: str | None = None, **keywords: Any) -> "Axes":
         """Draw a violin of the runs of every cell, side by side: the runs that numbers about runs describe (`fit_mixture` and others).
@@ -243,8 +272,6 @@ class PlotAccessor(Accessor):
         matplotlib.axes.Axes
         """
         from perfarray import plots
-        from perfarray.timings.resolve import resolve
-        from perfarray.timings.units import value_place
+        from perfarray.mixtures.curves import violins
 
-        data = resolve(self._object, metric)
-        return plots.violin(data.array, value=data.levels[value_place(data, value)], **keywords)
+        return plots.violin(violins(self._object, value=value, metric=metric), **keywords)

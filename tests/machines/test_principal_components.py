@@ -59,6 +59,7 @@ def test_oracle(golden, case, scale):
     table = xr.DataArray(np.array(given["input"]["X"], float), dims=("machine", "benchmark"))
     found = table.assign_coords({dim: range(size) for dim, size in table.sizes.items()}).perf.principal_components(scale=scale).to_dataset()
     np.testing.assert_allclose(found["explained_variance_ratio"], output["explained"], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found["cumulative_variance_ratio"], np.cumsum(output["explained"]), rtol=1e-9)
     np.testing.assert_allclose(found["center"], output["center"], rtol=1e-12)
     real = np.array(output["explained"]) > 1e-12
     for name, key in (("loading", "loadings_variables_by_pc"), ("score", "scores_rows_by_pc")):

@@ -8,7 +8,6 @@ from scipy import integrate, stats
 import perfarray
 from perfarray.mixtures.numerics.normal import Mixture
 from perfarray.mixtures.numerics.parametric import difference_of_logs
-from perfarray.plots import cdf_fit, mixture
 
 WEIGHTS, MEANS, DEVIATIONS = [0.6, 0.4], [0.0, 1.0], [0.5, 0.2]
 
@@ -246,11 +245,11 @@ def test_pictures_are_in_the_units_of_the_data(skewed):
     """The curve is the density of the times, and the largest distance that of Kolmogorov and Smirnov."""
     cell = skewed.sel(benchmark="skewed")
     fit = fitted(cell, log=True)
-    ax = mixture(fit.to_dataset(), times=cell["time"])
+    ax = fit.plot(times=cell)
     whole = next(line for line in ax.lines if line.get_label() == "mixture")
     np.testing.assert_allclose(whole.get_ydata(), fit.pdf(whole.get_xdata()))
     assert ax.get_title(loc="left").startswith("Mixture of 1 lognormal component")
-    ax = cdf_fit(fit.to_dataset(), times=cell["time"])
+    ax = fit.plot(times=cell, kind="cdf")
     distance = stats.kstest(cell["time"], lambda x: fit.cdf(x).values).statistic
     assert f"largest distance {distance:.3g}" in [text.get_text() for text in ax.get_legend().get_texts()]
 

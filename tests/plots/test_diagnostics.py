@@ -5,8 +5,13 @@ import pytest
 import xarray as xr
 from matplotlib import pyplot as plt
 
-from perfarray.plots import run_sequence
+import perfarray  # noqa: F401  (registers .perf)
 from perfarray.plots.diagnostics import ALTERNATING
+
+
+def run_sequence(times, **keywords):
+    """Draw measurements in their order."""
+    return times.perf.plot.run_sequence(**keywords)
 
 
 def timings(values, dims=("execution", "iteration"), **coords):
@@ -140,9 +145,7 @@ def test_several_cells_are_refused():
 
 def test_no_repetition_is_refused():
     """Scores have no run sequence."""
-    with pytest.raises(
-        ValueError, match=r"needs a repetition dim \(binary, session, execution, iteration\); the array has the dims \('machine',\)"
-    ):
+    with pytest.raises(ValueError, match=r"no repetition level: the array has dims \('machine',\)"):
         run_sequence(xr.DataArray([1.0], dims="machine"))
 
 

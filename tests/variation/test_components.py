@@ -84,6 +84,24 @@ def test_published_interval_of_the_mean_square():
     assert_allclose([found["lower"], found["upper"]], [99 / 14.44938, 99 / 1.237344], rtol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:1 of 3 cells have no measured value")
+def test_shares_and_the_whole_coefficient_of_variation():
+    """Table III: components 2.25, -5.67 and 16.5 of a mean of 7; a negative one is none, and one that is NaN has no share."""
+    table = [[[9, 5], [8, 3]], [[10, 6], [7, 11]], [[1, 12], [2, 4]]]
+    times = xr.DataArray(table, dims=LEVELS, name="time")
+    found = xr.concat([times, times.isel(binary=[0, 0, 0], execution=[0, 0], iteration=[0, 0]), times * np.nan], "cell")
+    found = found.perf.variance_components()
+    between, _, within = found["variance"].isel(cell=0).values
+    assert_allclose(found["share"], [[between / (between + within), 0, within / (between + within)], [np.nan] * 3, [np.nan] * 3])
+    assert_allclose(found["total_coefficient_of_variation"], [np.sqrt(between + within) / found["mean"].values[0], 0, np.nan])
+    merged = times.perf.variance_components(negative="merge")
+    assert_allclose(merged["share"].sum(), 1)
+    assert np.isnan(merged["share"].values[1])
+    given = perfarray.from_components({"binary": 9.0, "execution": np.nan, "iteration": 16.0}, mean=100.0)
+    assert_allclose(given["share"], [0.36, np.nan, 0.64])
+    assert given["total_coefficient_of_variation"].item() == pytest.approx(0.05)
+
+
 def test_negative_concerns_the_analysis_of_variance_only():
     """Zero sets a component and its standard error aside; likelihood methods give the same whatever is asked."""
     table = xr.DataArray([[[9, 5], [8, 3]], [[10, 6], [7, 11]], [[1, 12], [2, 4]]], dims=LEVELS)

@@ -85,10 +85,11 @@ def principal_components(
     Returns
     -------
     Biplot
-        `.to_dataset()` has `score` (samples, principal_component), `loading` (features, principal_component), `explained_variance` and
-        `explained_variance_ratio` (principal_component), `center` and `divisor` (features), and `correlation` between features
-        (features, <features>_2). Principal components are numbered from 1. `.plot()` draws the biplot, `.plot(kind="scree")` the
-        explained variance. Attrs `dropped_samples`, `dropped_features` and `n_imputed` say what became of gaps.
+        `.to_dataset()` has `score` (samples, principal_component), `loading` (features, principal_component), `explained_variance`,
+        `explained_variance_ratio` and its sum so far `cumulative_variance_ratio` (principal_component), `center` and `divisor` (features),
+        and `correlation` between features (features, <features>_2). Principal components are numbered from 1. `.plot()` draws the
+        biplot, `.plot(kind="scree")` the explained variance. Attrs `dropped_samples`, `dropped_features` and `n_imputed` say what became of
+        gaps.
 
     Raises
     ------
@@ -218,6 +219,7 @@ def _components(table: xr.DataArray, samples: str, features: str, scale: bool, k
         "loading": ((features, COMPONENT), found.loadings[:, :kept], "1"),
         "explained_variance": ((COMPONENT,), found.variances[:kept], square_units(unit)),
         "explained_variance_ratio": ((COMPONENT,), found.ratios[:kept], "1"),
+        "cumulative_variance_ratio": ((COMPONENT,), found.ratios[:kept].cumsum(), "1"),
         "center": ((features,), found.centres, units),
         "divisor": ((features,), found.divisors, units if scale else "1"),
         "correlation": ((features, second), found.correlations, "1"),

@@ -8,7 +8,6 @@ from .crosscheck import agreement as agreement
 from .diagnostics import run_sequence as run_sequence
 from .machines.explained import explained as explained
 from .machines.principal_components import principal_components as principal_components
-from .mixtures.fits import cdf_fit as cdf_fit
 from .mixtures.fits import mixture as mixture
 from .mixtures.violin import violin as violin
 from .pictures import PICTURES as PICTURES

@@ -1,12 +1,13 @@
 """Measurements in the order they were taken."""
 
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from perfarray.conventions import LEVELS, MARKS, TIME
+from perfarray.conventions import MARKS
 from perfarray.plots.figure import GREY, NOTE_SIZE, Floats, Mask, axes_for, describe, number_format, selection, text_width
 
 ALTERNATING: Final = ("#0072B2", "#D98200")
@@ -19,15 +20,15 @@ GAP: Final = 0.08
 """Room between executions, as a share of one."""
 
 
-def run_sequence(array: xr.DataArray, ax: Axes | None = None, *, max_lines: int = 20) -> Axes:
+def run_sequence(sequence: xr.Dataset, ax: Axes | None = None, *, max_lines: int = 20) -> Axes:
     """Draw timings in the order they were taken, executions side by side, one line each.
 
     Parameters
     ----------
-    array : DataArray
-        Timings of one cell: dims that are not repetitions (binary, session, execution, iteration) have size one or were selected.
-        Where a coordinate `warmup` marks values, these are drawn hollow and grey; values marked `censored`, `failed` or `copied`, which
-        no answer uses, are drawn as grey crosses.
+    sequence : Dataset
+        What `diagnostics.curves.sequence` gives of timings of one cell: dims that are not repetitions (binary, session, execution,
+        iteration) have size one or were selected. Where a coordinate `warmup` marks values, these are drawn hollow and grey; values
+        marked `censored`, `failed` or `copied`, which no answer uses, are drawn as grey crosses.
     ax : Axes, optional
         Where to draw; default: a new figure.
     max_lines : int
@@ -41,7 +42,7 @@ def run_sequence(array: xr.DataArray, ax: Axes | None = None, *, max_lines: int 
     Raises
     ------
     ValueError
-        More than one cell; no repetition dim; no values; `max_lines` below one.
+        More than one cell; no values; `max_lines` below one.
 
     Notes
     -----
@@ -55,15 +56,16 @@ def run_sequence(array: xr.DataArray, ax: Axes | None = None, *, max_lines: int 
     >>> import matplotlib.pyplot as plt
     >>> import xarray as xr, perfarray
     >>> times = xr.DataArray([[9.0, 11.0], [19.0, 21.0]], dims=("execution", "iteration"), name="time", attrs={"units": "s"})
-    >>> ax = run_sequence(times)
+    >>> ax = times.perf.plot.run_sequence()
     >>> [line.get_ydata().tolist() for line in ax.lines if line.get_gid() == "values"]
     [[9.0, 11.0], [19.0, 21.0]]
     >>> plt.close(ax.figure)
     """
     if max_lines < 1:
         raise ValueError(f"max_lines must be 1 or more, got {max_lines}")
-    levels = _check_one_cell(array)
-    lines = _lines_of(array.compute(), levels)
+    levels = str(sequence.attrs["levels"]).split()
+    _check_one_cell(sequence, levels)
+    lines = _lines_of(sequence.compute(), levels)
     if not lines:
         raise ValueError("run_sequence has nothing to draw: every value is NaN")
     evenly = np.unique(np.linspace(0, len(lines) - 1, min(max_lines, len(lines))).round().astype(int))
@@ -73,40 +75,35 @@ def run_sequence(array: xr.DataArray, ax: Axes | None = None, *, max_lines: int 
     for line, start in zip(drawn, starts, strict=True):
         _draw_line(ax, line, start, points=sum(len(each.values) for each in drawn) <= MANY_POINTS)
     _label_lines(ax, drawn, starts, levels)
-    _describe(ax, array, f"{len(drawn)} of {len(lines)} {levels[-2]}s" if len(drawn) < len(lines) else "")
+    _describe(ax, sequence, f"{len(drawn)} of {len(lines)} {levels[-2]}s" if len(drawn) < len(lines) else "")
     return ax
 
 
 class Line(NamedTuple):
-    """One execution: its label, the number of its outermost unit, its values up to the last, which of them are marked, and how."""
+    """One execution: label, number of its outermost unit, values up to the last, those that count and their mean, and marks."""
 
     label: str
     unit: int
     values: Floats
+    counted: Floats
+    mean: float
     marks: dict[str, Mask]
 
-    @property
-    def counted(self) -> Floats:
-        """The values answers use, NaN at the others."""
-        return np.where(np.any([*self.marks.values()], axis=0), np.nan, self.values) if self.marks else self.values
 
-
-def _check_one_cell(array: xr.DataArray) -> list[str]:
-    """Return the repetition dims, outermost first; raise when there is none, or more than one cell."""
-    levels: list[str] = [dim for dim in LEVELS if dim in array.dims]
-    if not levels:
-        raise ValueError(f"run_sequence needs a repetition dim ({', '.join(LEVELS)}); the array has the dims {array.dims}")
-    cells = [str(dim) for dim in array.dims if dim not in levels and array.sizes[dim] > 1]
+def _check_one_cell(sequence: xr.Dataset, levels: list[str]) -> None:
+    """Raise when there is more than one cell."""
+    cells = [str(dim) for dim in sequence.dims if dim not in levels and sequence.sizes[dim] > 1]
     if cells:
-        example = ", ".join(f"{dim}={array[dim].values.tolist()[0]!r}" for dim in cells)
-        sizes = ", ".join(f"{dim} ({array.sizes[dim]})" for dim in cells)
+        example = ", ".join(f"{dim}={sequence[dim].values.tolist()[0]!r}" for dim in cells)
+        sizes = ", ".join(f"{dim} ({sequence.sizes[dim]})" for dim in cells)
         raise ValueError(f"run_sequence draws one cell at a time; the array has several along {sizes}: select one, as in .sel({example})")
-    return levels
 
 
-def _lines_of(array: xr.DataArray, levels: list[str]) -> list[Line]:
-    """Cut the array into executions; those without a value are left out."""
-    array = array.squeeze([dim for dim in array.dims if dim not in levels], drop=True).transpose(*levels)
+def _lines_of(sequence: xr.Dataset, levels: list[str]) -> list[Line]:
+    """Cut the measurements into executions; those without a value are left out."""
+    cell = sequence.squeeze([dim for dim in sequence.dims if dim not in levels], drop=True)
+    array, counted = (cell[name].transpose(*levels) for name in ("value", "counted"))
+    means = cell["mean"].transpose(*levels[:-1]).values
     marks = {
         name: array[name].broadcast_like(array).transpose(*levels).values
         for name in MARKS
@@ -119,25 +116,26 @@ def _lines_of(array: xr.DataArray, levels: list[str]) -> list[Line]:
             end = measured[-1] + 1
             label = "/".join(str(array[dim].values[number]) for dim, number in zip(levels, index, strict=False))
             cut = {name: mask[index][:end] for name, mask in marks.items()}
-            lines.append(Line(label, index[0] if len(index) > 1 else 0, array.values[index][:end].astype(float), cut))
+            values, used = (part.values[index][:end].astype(float) for part in (array, counted))
+            lines.append(Line(label, index[0] if len(index) > 1 else 0, values, used, float(means[index]), cut))
     return lines
 
 
 def _starts(lines: list[Line]) -> list[float]:
     """Return where each execution begins on the horizontal axis, in values."""
     gap = max(1.0, GAP * max(len(line.values) for line in lines))
-    return [float(start) for start in np.cumsum([0.0] + [len(line.values) + gap for line in lines[:-1]])]
+    return list(accumulate((len(line.values) + gap for line in lines[:-1]), initial=0.0))
 
 
 def _draw_line(ax: Axes, line: Line, start: float, points: bool) -> None:
     """Draw one execution: all values in grey, those that count over them in colour, their mean, and the marked ones."""
     colour = ALTERNATING[line.unit % 2]
     x = start + np.arange(len(line.values))
-    counted = line.counted
+    counts = np.flatnonzero(np.isfinite(line.counted))
     ax.plot(x, line.values, color="#c8c8c8", linewidth=0.8, zorder=1, gid="values")
-    ax.plot(x, counted, color=colour, linewidth=0.9, marker="o" if points else "", markersize=2.5, zorder=2, gid="counted")
-    if np.isfinite(counted).sum() > 1:
-        ax.hlines(np.nanmean(counted), *x[np.isfinite(counted)][[0, -1]], color="black", linewidth=1.3, zorder=3, gid="mean")
+    ax.plot(x, line.counted, color=colour, linewidth=0.9, marker="o" if points else "", markersize=2.5, zorder=2, gid="counted")
+    if len(counts) > 1:
+        ax.hlines(line.mean, *x[counts[[0, -1]]], color="black", linewidth=1.3, zorder=3, gid="mean")
     for name, mask in line.marks.items():
         if mask.any():
             marker = "o" if name == "warmup" else "x"
@@ -159,8 +157,8 @@ def _label_lines(ax: Axes, lines: list[Line], starts: list[float], levels: list[
     ax.set_xlabel(f"{' / '.join(levels[:-1])}, in the order measured\ninside each its {levels[-1]}s")
 
 
-def _describe(ax: Axes, array: xr.DataArray, note: str) -> None:
+def _describe(ax: Axes, sequence: xr.Dataset, note: str) -> None:
     """Title, vertical axis in the units of the data, legend of the marks."""
-    ax.yaxis.set_major_formatter(number_format(str(array.attrs.get("units", "1"))))
-    ax.set_ylabel(str(array.name or TIME))
-    describe(ax, ", ".join([*selection(array), *([note] if note else [])]))
+    ax.yaxis.set_major_formatter(number_format(str(sequence.attrs.get("units", "1"))))
+    ax.set_ylabel(str(sequence.attrs["metric"]))
+    describe(ax, ", ".join([*selection(sequence["value"]), *([note] if note else [])]))

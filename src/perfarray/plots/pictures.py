@@ -36,13 +36,13 @@ PICTURES: Final[Mapping[str, str]] = MappingProxyType(
 """By the function whose result it is, the picture that draws it."""
 
 
-def draw(result: xr.Dataset | xr.DataArray, ax: Axes | None = None, **keywords: Any) -> Axes:
+def draw(result: xr.Dataset, ax: Axes | None = None, **keywords: Any) -> Axes:
     """Draw a result; its attr `result` says which picture.
 
     Parameters
     ----------
-    result : Dataset or DataArray
-        What one of the functions in `PICTURES` returned, or a selection of it.
+    result : Dataset
+        What one of the functions in `PICTURES` returned, or a selection of it; of a result that does not carry what is drawn, its curves.
     ax : Axes, optional
         Where to draw; default: a new figure, as high as its rows need.
     **keywords
@@ -70,9 +70,6 @@ def draw(result: xr.Dataset | xr.DataArray, ax: Axes | None = None, **keywords: 
     'new compared with old'
     >>> plt.close(ax.figure)
     """
-    if isinstance(result, xr.Dataset) and "result" not in result.attrs:
-        stored = [array for array in result.data_vars.values() if "result" in array.attrs]  # an array result that came from a file
-        result = stored[0] if len(stored) == 1 else result
     name = result.attrs.get("result")
     if not isinstance(name, str) or name not in PICTURES:
         came = "an object without the attr 'result'" if name is None else f"a result of {name!r}"

@@ -61,9 +61,10 @@ def variance_components(
     Dataset
         Along the new dim `level`, outermost first: `variance` (component :math:`T_i^2`, squared units), its interval `lower` and `upper`
         and its `variance_standard_error`; `level_variance` (:math:`S_i^2`, the variance of that level's means, which contains what lies
-        below), `coefficient_of_variation` = :math:`\sqrt{\max(T_i^2, 0)}` / mean, `level_coefficient_of_variation` = :math:`S_i` /
-        mean, `repetitions` (average number in one parent), `merged`. Without the dim: `mean`, `standard_error` of it, `df`; with a
-        likelihood method `criterion`, -2 log likelihood at the maximum.
+        below), `share` (of the sum of the components, a negative one counting as zero), `coefficient_of_variation` =
+        :math:`\sqrt{\max(T_i^2, 0)}` / mean, `level_coefficient_of_variation` = :math:`S_i` / mean, `repetitions` (average number in one
+        parent), `merged`. Without the dim: `mean`, `standard_error` of it, `df`; `total_coefficient_of_variation`, of a single measurement
+        with all levels drawn anew; with a likelihood method `criterion`, -2 log likelihood at the maximum.
 
     Raises
     ------
@@ -151,6 +152,7 @@ def _outputs(units: str, method: str) -> dict[str, Output]:
         "level_variance": "variance of the level's means",
     }
     relative = {
+        "share": "share of the variance",
         "coefficient_of_variation": "relative standard deviation contributed by the level",
         "level_coefficient_of_variation": "relative standard deviation of the level's means",
         "repetitions": "repetitions inside one parent",
@@ -158,7 +160,8 @@ def _outputs(units: str, method: str) -> dict[str, Output]:
     named = outputs(squared, (LEVEL,), **squares) | outputs("1", (LEVEL,), **relative)
     named |= {"merged": Output((LEVEL,), "", bool, "merged into the level below")} | outputs(units, mean="", standard_error="")
     criterion = "-2 log likelihood" + (", restricted" if method == "reml" else "")
-    return named | outputs(df="") | ({} if method == "anova" else outputs(criterion=criterion))
+    named |= outputs(total_coefficient_of_variation="relative standard deviation of a single measurement", df="")
+    return named | ({} if method == "anova" else outputs(criterion=criterion))
 
 
 def _by_anova(values: Floats, levels: int, negative: str, confidence_level: float) -> tuple[np.ndarray, ...]:
@@ -166,28 +169,29 @@ def _by_anova(values: Floats, levels: int, negative: str, confidence_level: floa
     found = nested_anova(values, levels, negative)
     limits = anova_limits(values, found, confidence_level)
     error = np.where(found.variance == 0, np.nan, limits.standard_error) if negative == "zero" else limits.standard_error
-    return (
-        found.variance, limits.lower, limits.upper, error,
-        *_relative(found, found.variance, found.mean), found.mean, found.standard_error, found.df,
-    )  # fmt: skip
+    along, whole = _relative(found, found.variance, found.mean)
+    return found.variance, limits.lower, limits.upper, error, *along, found.mean, found.standard_error, whole, found.df
 
 
 def _by_likelihood(values: Floats, levels: int, restricted: bool, confidence_level: float) -> tuple[np.ndarray, ...]:
     """Estimate by maximum likelihood, restricted or not; what describes the data is that of the analysis of variance."""
     start = nested_anova(values, levels)
     fit = nested_reml(values, levels, start, restricted, confidence_level)
-    return (
-        fit.variance, fit.lower, fit.upper, fit.variance_standard_error,
-        *_relative(start, fit.variance, fit.mean), fit.mean, fit.standard_error, fit.df, fit.criterion,
-    )  # fmt: skip
+    along, whole = _relative(start, fit.variance, fit.mean)
+    limits = (fit.lower, fit.upper, fit.variance_standard_error)
+    return fit.variance, *limits, *along, fit.mean, fit.standard_error, whole, fit.df, fit.criterion
 
 
-def _relative(found: Components, variance: Floats, mean: Floats) -> tuple[np.ndarray, ...]:
-    """Return the variance of each level's means, the relative forms, and what was counted."""
+def _relative(found: Components, variance: Floats, mean: Floats) -> tuple[tuple[np.ndarray, ...], Floats]:
+    """Return along the levels the variance of their means, the relative forms, and what was counted; and the whole relative deviation."""
+    positive = np.maximum(variance, 0.0)
+    total = np.where(np.isnan(variance).all(axis=-1), np.nan, np.nansum(positive, axis=-1))
     with np.errstate(divide="ignore", invalid="ignore"):
-        relative = np.sqrt(np.maximum(variance, 0.0)) / mean[..., None]
+        share = positive / total[..., None]
+        relative = np.sqrt(positive) / mean[..., None]
         level_relative = np.sqrt(found.level_variance) / mean[..., None]
-    return found.level_variance, relative, level_relative, found.repetitions, found.merged
+        whole = np.sqrt(total) / mean
+    return (found.level_variance, share, relative, level_relative, found.repetitions, found.merged), whole
 
 
 @check("components")

@@ -31,7 +31,8 @@ def from_components(components: Mapping[str, Any], *, mean: Any = 1.0, units: st
     Returns
     -------
     Dataset
-        `variance` and `coefficient_of_variation` along `level`, and `mean`: for `plan_repetitions`, which takes them as exactly known.
+        `variance`, `share` and `coefficient_of_variation` along `level`, `total_coefficient_of_variation` and `mean`: for
+        `plan_repetitions`, which takes them as exactly known.
 
     Raises
     ------
@@ -61,10 +62,14 @@ def from_components(components: Mapping[str, Any], *, mean: Any = 1.0, units: st
         raise ValueError(f"mean={mean!r}: give the mean of the timings, not zero")
     level = xr.IndexVariable(LEVEL, np.array(list(components), dtype=object))
     variance = xr.concat(xr.broadcast(*parts), level).transpose(..., LEVEL)
-    result = xr.Dataset({"variance": variance, "coefficient_of_variation": np.sqrt(variance) / abs(middle), "mean": middle})
+    total = variance.sum(LEVEL, min_count=1)
+    parts_of_mean = {"share": variance / total.where(total > 0), "coefficient_of_variation": np.sqrt(variance) / abs(middle)}
+    parts_of_mean |= {"total_coefficient_of_variation": np.sqrt(total) / abs(middle)}
+    result = xr.Dataset({"variance": variance, **parts_of_mean, "mean": middle})
     result["variance"].attrs = {"units": square_units(units), "long_name": "variance component"}
-    result["coefficient_of_variation"].attrs = {"units": "1"}
     result["mean"].attrs = {"units": units}
+    for name in parts_of_mean:
+        result[name].attrs = {"units": "1"}
     return result.assign_attrs(result=COMPONENTS, method=GIVEN, metric="time", levels=" ".join(components))
 
 

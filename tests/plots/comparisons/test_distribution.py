@@ -6,10 +6,14 @@ import xarray as xr
 from matplotlib.colors import to_hex
 
 import perfarray
-from perfarray.plots import distribution
 from perfarray.plots.figure import COLOURS, DARK
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*cells rest on fewer than 30 units:UserWarning")  # few units draw faster
+
+
+def distribution(result, **keywords):
+    """Draw histograms."""
+    return result.perf.plot(**keywords)
 
 
 @pytest.fixture
@@ -86,7 +90,7 @@ def test_a_dataset_with_one_distribution_is_drawn(drawn, tmp_path):
     drawn.to_netcdf(tmp_path / "drawn.nc", engine="h5netcdf")
     with xr.open_dataset(tmp_path / "drawn.nc", engine="h5netcdf") as back:
         assert distribution(back).get_xlabel() == distribution(drawn).get_xlabel()
-    with pytest.raises(ValueError, match="the Dataset has 2 variables with the dim 'replicate'"):
+    with pytest.raises(ValueError, match="no picture for an object without the attr 'result'"):
         distribution(xr.Dataset({"one": drawn, "two": drawn}))
 
 

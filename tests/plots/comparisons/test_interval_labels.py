@@ -51,6 +51,33 @@ def test_means_stand_at_estimates_in_their_units():
     assert ax.get_xscale() == "linear"
 
 
+def stopped(label):
+    """Return two versions of two benchmarks; one run of one version of the first was stopped."""
+    times = perfarray.from_samples({"old": [10.0, 10.1, 9.9, 10.2], "new": [41.0, 40.1, 40.3, 40.8]})["time"]
+    times = xr.concat([times, times], "benchmark").assign_coords(benchmark=["fft", "sort"])
+    return times.assign_coords(censored=(times["benchmark"] == "fft") & (times["version"] == label) & (times["execution"] == 0))
+
+
+@pytest.mark.filterwarnings("ignore:.*were stopped at a limit:UserWarning")
+@pytest.mark.parametrize(("label", "side"), [("new", "at least +"), ("old", "at most +")])
+def test_bounds_are_called_bounds(label, side):
+    """What stopped runs leave known as a bound only: ratios, suites, scores and means; the others are as they were."""
+    times = stopped(label)
+    assert [text.startswith(side) for text in beside(times.perf.plot.intervals("old"))] == [True, False, True]
+    assert [text.startswith(side) for text in beside(times.perf.score_ratio_interval("old").perf.plot())] == [True]
+    means = beside(times.perf.mean_interval().perf.plot())
+    assert [text.startswith("at least") for text in means] == [label == "old", label == "new", False, False]
+    one_sided = times.perf.score_ratio_interval("old", alternative="greater")
+    assert one_sided.attrs["alternative"] == "greater"
+    assert not beside(one_sided.perf.plot())[0].startswith("at")
+
+
+def test_open_sets_without_stopped_runs_have_no_bound():
+    """A set that is cut to the positive numbers is open; its estimate bounds nothing."""
+    cut = compared().assign(kind="at_least", lower=0.7, upper=float("inf"))
+    assert beside(ratio_intervals(cut)) == ["−20.0 %"]
+
+
 def test_means_far_apart_have_a_logarithmic_axis():
     """More than a factor of ten."""
     times = perfarray.from_samples({"fft": [9.0, 10.0, 11.0], "sort": [0.4, 0.5, 0.6]}, dim="benchmark")

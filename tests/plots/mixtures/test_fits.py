@@ -5,7 +5,17 @@ import pytest
 import xarray as xr
 
 import perfarray
-from perfarray.plots import cdf_fit, mixture
+from perfarray.mixtures.curves import mixture_curves
+
+
+def mixture(fit, **keywords):
+    """Draw densities."""
+    return fit.perf.plot(**keywords)
+
+
+def cdf_fit(fit, **keywords):
+    """Draw distributions."""
+    return fit.perf.plot(kind="cdf", **keywords)
 
 
 @pytest.fixture
@@ -52,6 +62,18 @@ def test_largest_distance_is_that_of_kolmogorov_and_smirnov(times, fit):
     assert np.ptp(segment[:, 1]) == pytest.approx(law.statistic)
 
 
+def test_largest_distance_is_that_of_the_test_of_fit():
+    """Units with unequal numbers of runs, rounded and with ties: the statistic of `goodness_of_fit`."""
+    rng = np.random.default_rng(1)
+    ragged = xr.DataArray(rng.lognormal(0.0, 0.5, (8, 5)).round(1) + 0.1, dims=("execution", "iteration"), name="time")
+    ragged = ragged.where((ragged["execution"] > 2) | (ragged["iteration"] < 2))
+    for log in (False, True):
+        fit = ragged.perf.fit_mixture(n_components=2, value="iteration", log=log)
+        tested = ragged.perf.goodness_of_fit(fit, n_resamples=2, value="iteration", rng=1)
+        curves = mixture_curves(fit.to_dataset(), times=ragged)
+        assert abs(curves["gap_fitted"] - curves["gap_step"]).item() == pytest.approx(tested["statistic"].item())
+
+
 def test_a_constant_is_a_line(times, fit):
     """One component without spread; its distribution function is a step without distance."""
     new = fit.sel(version="new")
@@ -72,26 +94,34 @@ def test_a_dataset_is_as_good_as_its_metric(times, fit):
     cell = perfarray.GaussianMixture(dataset=fit.sel(version="old").assign_attrs(metric="time"))
     ticks = [cell.plot(times=given).lines[0].get_xdata() for given in (times, times.to_dataset(name="time"))]
     np.testing.assert_array_equal(*ticks)
-    with pytest.raises(ValueError, match="no variable 'time'"):
+    with pytest.raises(ValueError, match="metric 'time' not found"):
         cell.plot(times=times.to_dataset(name="energy"))
+
+
+def test_marked_runs_are_not_drawn(times, fit):
+    """What the fit left out has no tick, though the timings hold it."""
+    marked = times.sel(version="old").assign_coords(warmup=("execution", [True] + [False] * 5))
+    np.testing.assert_array_equal(mixture(fit.sel(version="old"), times=marked).lines[0].get_xdata(), marked[1:])
 
 
 def test_modes_of_few_runs_are_doubted(times):
     """The title of a fit of two components to six runs says so; that of one component, or of sixty runs, does not."""
     more = perfarray.from_samples({"old": np.tile([1.0, 1.1, 1.2, 2.0, 2.1, 2.2], 10)})["time"]
     fits = times.sel(version="old").perf.fit_mixture(), times.sel(version="old").perf.fit_mixture(n_components=1), more.perf.fit_mixture()
-    titles = [one.plot().get_title(loc="left") for one in fits]
-    assert ["chance" in title for title in titles] == [True, False, False]
+    axes = [fits[0].plot(times=times, kind="cdf"), *(one.plot() for one in fits)]
+    assert ["chance" in ax.get_title(loc="left") for ax in axes] == [True, True, False, False]
 
 
 def test_what_cannot_be_drawn(times, fit):
-    """Several cells, other dims, no runs."""
+    """Several cells, other dims, no runs, another kind."""
     with pytest.raises(ValueError, match="select one label along version"):
         mixture(fit)
     with pytest.raises(ValueError, match="times has dims that the mixture has not: machine"):
         mixture(fit.sel(version="old"), times=times.sel(version="old").expand_dims(machine=["a", "b"]))
     with pytest.raises(ValueError, match="give the timings with times="):
         cdf_fit(fit.sel(version="old"))
+    with pytest.raises(ValueError, match="kind='pdf' is not known"):
+        fit.sel(version="old").perf.plot(kind="pdf")
     with pytest.raises(ValueError, match="no mixture"):
         mixture(fit.sel(version="old").where(False).assign(n_components=np.nan))
 

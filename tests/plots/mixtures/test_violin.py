@@ -4,7 +4,11 @@ import pytest
 import xarray as xr
 
 import perfarray
-from perfarray.plots import violin
+
+
+def violin(times, **keywords):
+    """Draw violins of all values."""
+    return times.perf.plot.violin(**keywords)
 
 
 @pytest.fixture
@@ -33,8 +37,17 @@ def test_very_different_violins_share_a_scale():
 
 def test_without_repetitions_there_is_nothing_to_draw(times):
     """The message lists the dims there are."""
-    with pytest.raises(ValueError, match="violins show repetitions"):
+    with pytest.raises(ValueError, match=r"no value to draw: their dims are \{'version': 0"):
+        violin(times.isel(version=[]))
+    with pytest.raises(ValueError, match="no repetition level"):
         violin(times.isel(execution=0))
+
+
+def test_a_cell_without_runs_says_so(times):
+    """It keeps its place."""
+    ax = violin(times.where(times["version"] == "old"))
+    assert [text.get_text() for text in ax.texts] == ["not measured"]
+    assert len(ax.get_xticks()) == 2
 
 
 def test_runs_are_those_that_numbers_describe():
@@ -44,5 +57,5 @@ def test_runs_are_those_that_numbers_describe():
     assert medians == [3.0, 3.0]
     heights = [nested.perf.plot.violin(**keywords).dataLim.intervaly.tolist() for keywords in ({}, {"value": "iteration"})]
     assert heights == [[2.0, 5.5], [1.0, 8.0]]
-    with pytest.raises(ValueError, match="no repetition dim"):
-        violin(nested["time"], value="session")
+    with pytest.raises(ValueError, match="value='session' is not known"):
+        nested.perf.plot.violin(value="session")

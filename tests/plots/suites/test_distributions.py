@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 import perfarray
-from perfarray.plots import five_numbers, score_densities
+from perfarray.plots import five_numbers
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_every_machine_has_a_density(times):
 def test_a_crowd_has_one_colour(times):
     """More machines than colours: one entry in the legend."""
     many = perfarray.simulate(sizes={"execution": 3}, variances={"execution": 0.01}, dims={"benchmark": 2, "machine": 9}, rng=1)
-    ax = score_densities(many.perf.score_distribution(rng=1))
+    ax = many.perf.score_distribution(rng=1).perf.plot()
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["9 cells"]
 
 
@@ -52,9 +52,10 @@ def test_cells_without_data(times):
     gone = times.where(times["machine"] == "x").assign_attrs(times.attrs)
     assert "not measured" in [text.get_text() for text in five_numbers(gone.perf.five_number_summary(rng=1)).texts]
     with pytest.raises(ValueError, match="no cell has a score"):
-        score_densities(gone.perf.score_distribution(rng=1).sel(machine=["y"]))
+        gone.perf.score_distribution(rng=1).sel(machine=["y"]).perf.plot()
+    assert gone.perf.score_distribution(rng=1).perf.plot().get_title(loc="left").endswith("1 of 2 cells not measured")
     still = times.isel(execution=[0, 0]).perf.score_distribution(rng=1)
-    assert all(len(line.get_xdata()) == 2 for line in score_densities(still).lines)
+    assert all(len(line.get_xdata()) == 2 for line in still.perf.plot().lines)
 
 
 def test_too_many_boxes_are_refused():

@@ -15,9 +15,11 @@ def result(variance, mean=10.0, **coords):
     """Return a result with these components, outermost last dim."""
     variance = np.asarray(variance, float)
     dims = (*coords, "level")
-    relative = np.sqrt(np.maximum(variance, 0)) / mean
+    positive = np.maximum(variance, 0)
+    total = np.where(np.isnan(variance).all(axis=-1), np.nan, np.nansum(positive, axis=-1))
+    share = positive / np.where(total > 0, total, np.nan)[..., None]
     return xr.Dataset(
-        {"variance": (dims, variance), "coefficient_of_variation": (dims, relative)},
+        {"variance": (dims, variance), "share": (dims, share), "total_coefficient_of_variation": (dims[:-1], np.sqrt(total) / mean)},
         coords={**coords, "level": LEVELS},
         attrs={"result": "variance_components", "metric": "time"},
     )

@@ -24,7 +24,7 @@ FAR: Final = 10.0
 
 
 class Interval(NamedTuple):
-    """One row's numbers."""
+    """One row's numbers; `side` is what to write before an estimate that is a bound."""
 
     y: float
     estimate: float
@@ -33,6 +33,7 @@ class Interval(NamedTuple):
     kind: str
     verdict: str
     suite: bool
+    side: str = ""
 
     @property
     def unmeasured(self) -> bool:

@@ -1,5 +1,7 @@
 """How much faster, how sure: forest plots of ratios and of means."""
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
@@ -35,7 +37,8 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     -----
     Colour and marker say the verdict; the grey band is 1 - threshold to 1 + threshold. A hollow point has no limits (one independent
     unit). An arrow at the border: the set goes on, to a far limit or without end. A set drawn in two parts is everything outside an
-    interval. Right of the rows stands the change from the baseline in percent.
+    interval. Right of the rows stands the change from the baseline in percent, "at least" or "at most" where stopped runs leave no more
+    known.
 
     Examples
     --------
@@ -61,7 +64,7 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     draw_intervals(ax, intervals, view, log)
     label_rows(ax, everything)
     _set_suite_apart(ax, suite)
-    beside_rows(ax, everything, [_change(interval.estimate) for interval in intervals], "change")
+    beside_rows(ax, everything, [interval.side + _change(interval.estimate) for interval in intervals], "change")
     ax.set_xlabel(f"{_quantity(result)}\n{_confidence(result, intervals)}")
     describe(ax, _ratio_title(result))
     return ax
@@ -105,7 +108,7 @@ def score_ratios(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     label_rows(ax, rows)
     if WITHOUT in shown.dims and result["estimate"].size == 1:
         ax.axvline(float(result["estimate"].values.item()), color=DARK, linewidth=0.8, linestyle=":", zorder=1, label="all benchmarks")
-    beside_rows(ax, rows, [_change(interval.estimate) for interval in intervals], "change")
+    beside_rows(ax, rows, [interval.side + _change(interval.estimate) for interval in intervals], "change")
     sampled = "; the benchmarks are a sample" if result.attrs.get("benchmarks") == "a sample" else ""
     score = f"{result.attrs.get('mean', 'geometric')} mean of {_quantity(result)}"
     ax.set_xlabel(f"{score}\n{_confidence(result, intervals)}{sampled}")
@@ -166,7 +169,7 @@ def mean_intervals(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     units = str(estimate.attrs.get("units", "1"))
     written = number_format(units)
     ax.xaxis.set_major_formatter(written)
-    beside_rows(ax, rows, [written(interval.estimate) for interval in intervals], "mean")
+    beside_rows(ax, rows, [interval.side + written(interval.estimate) for interval in intervals], "mean")
     ax.set_xlabel(_confidence(result, intervals))
     describe(ax, ", ".join([f"Mean {result.attrs.get('metric', TIME)}", *selection(result)]))
     return ax
@@ -205,7 +208,18 @@ def _interval(result: xr.Dataset, row: Row, prefix: str = "") -> Interval:
         str(cell.get("kind", "bounded")),
         str(cell.get("verdict", "")),
         bool(prefix),
+        side=_side(result, cell),
     )
+
+
+def _side(result: xr.Dataset, cell: dict[str, Any]) -> str:
+    """Return what stands before an estimate that is a bound, since stopped runs leave no more known: the set is open to that side."""
+    asked = result.attrs.get("alternative", "two-sided") != "two-sided"
+    if asked or result.attrs.get("censored") != "bound" or np.isnan(cell["estimate"]):
+        return ""
+    open_ends = {"at_least": np.isposinf(cell["upper"]), "at_most": cell["lower"] in (0.0, -np.inf)}
+    kind = cell.get("kind", next((kind for kind, is_open in open_ends.items() if is_open), ""))
+    return {"at_least": "at least ", "at_most": "at most "}.get(str(kind), "")
 
 
 def _set_suite_apart(ax: Axes, suite: list[Row]) -> None:

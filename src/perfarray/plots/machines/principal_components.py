@@ -72,13 +72,13 @@ def _one_analysis(result: xr.Dataset) -> tuple[xr.Dataset, int]:
     if not extra:
         return result, 0
     samples, features = str(result.attrs["samples"]), str(result.attrs["features"])
-    sizes = result["score"].notnull().any("principal_component").sum(samples)
+    sizes = result["score"].isel(principal_component=0).count(samples)
     fullest = {dim: int(place) for dim, place in sizes.argmax(extra).items()}
     chosen = result.isel(fullest)
     for dim, name in ((samples, "score"), (features, "loading"), ("principal_component", "explained_variance_ratio")):
         there = chosen[name].notnull()
         chosen = chosen.isel({dim: np.flatnonzero(there.any([other for other in there.dims if other != dim]).values)})
-    return chosen, int((sizes > 0).sum()) - 1
+    return chosen, int(np.count_nonzero(sizes > 0)) - 1
 
 
 def _biplot(result: xr.Dataset, ax: Axes | None, components: tuple[int, int], chosen: list[str]) -> Axes:
@@ -126,11 +126,11 @@ def _plain(number: float) -> str:
 
 def _scree(result: xr.Dataset, ax: Axes | None, chosen: list[str]) -> Axes:
     """Draw the share of the variance of every component, and their sum so far."""
-    ratio = 100 * result["explained_variance_ratio"].values
+    each, summed = (100 * result[name].values for name in ("explained_variance_ratio", "cumulative_variance_ratio"))
     numbers = result["principal_component"].values
     ax = axes_for(ax, (6.0, 4.0))
-    ax.bar(numbers, ratio, 0.6, color=COLOURS[1], label="each")
-    ax.plot(numbers, np.cumsum(ratio), "o-", color=COLOURS[0], markersize=4, linewidth=1.4, label="sum so far")
+    ax.bar(numbers, each, 0.6, color=COLOURS[1], label="each")
+    ax.plot(numbers, summed, "o-", color=COLOURS[0], markersize=4, linewidth=1.4, label="sum so far")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_ylim(0, 105)
     ax.set_xlabel("principal component")

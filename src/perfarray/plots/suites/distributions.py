@@ -12,31 +12,24 @@ from perfarray.plots.rows import label_rows, named_cells, note_unmeasured, rows_
 MOST: Final = len(COLOURS)
 """Densities that can be told apart by colour; more are drawn in grey."""
 
-POINTS: Final = 400
-"""Places at which a density is drawn."""
-
 MOST_ROWS: Final = 300
 """Box plots that can be told apart in one picture."""
 
-SAME: Final = 1e-9
-"""Relative spread below which scores are one value, but for rounding."""
 
-
-def score_densities(result: xr.DataArray, ax: Axes | None = None) -> Axes:
+def score_densities(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw the density of every cell's scores, and its suite score as a dotted line.
 
     Parameters
     ----------
-    result : DataArray
-        What `perfarray.score_distribution` returned, or a selection of it.
+    curves : Dataset
+        What `suites.curves.densities` gives of a `score_distribution`.
     ax : Axes, optional
         Where to draw; default: a new figure.
 
     Returns
     -------
     Axes
-        Horizontal axis: the score. Densities are Gaussian kernel estimates by Scott's rule; a score that never varies is a line. More
-        than seven cells have one colour.
+        Horizontal axis: the score. A score that never varies is a line. More than seven cells have one colour.
 
     Raises
     ------
@@ -49,13 +42,13 @@ def score_densities(result: xr.DataArray, ax: Axes | None = None) -> Axes:
     >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> times = perfarray.from_samples({"fft": [9.0, 10.0, 11.0], "sort": [4.0, 5.0, 6.0]}, dim="benchmark")
-    >>> ax = score_densities(times.perf.score_distribution(rng=1))
+    >>> ax = times.perf.score_distribution(rng=1).perf.plot()
     >>> ax.get_xlabel()
     'geometric mean of time over benchmark, s'
     >>> plt.close(ax.figure)
     """
-    result = result.compute()
-    cells = result.isel(replicate=0, drop=True)
+    curves = curves.compute()
+    cells = curves["score"].isel(place=0, drop=True)
     places = named_cells(cells, np.isfinite(cells.values))
     if not places:
         raise ValueError("no cell has a score; nothing to draw")
@@ -63,31 +56,26 @@ def score_densities(result: xr.DataArray, ax: Axes | None = None) -> Axes:
     crowd = len(places) > MOST
     for number, (place, name) in enumerate(places):
         label = (f"{len(places)} cells" if number == 0 else "_") if crowd else name or "scores"
-        _draw_density(ax, result.isel(place), GREY if crowd else COLOURS[number], label, dotted=not crowd)
-    units = str(result.attrs.get("units", "1"))
+        _draw_density(ax, curves.isel(place), GREY if crowd else COLOURS[number], label, dotted=not crowd)
+    units = str(curves.attrs.get("units", "1"))
     ax.xaxis.set_major_formatter(number_format(units))
-    ax.set_xlabel(_score_label(result.attrs, units))
+    ax.set_xlabel(_score_label(curves.attrs, units))
     ax.set_ylabel("density (highest = 1)")
     ax.set_ylim(0, 1.08)
-    describe(ax, ", ".join(["Scores of single runs of the suite", *selection(cells)]))
+    without = [f"{cells.size - len(places)} of {cells.size} cells not measured"] if len(places) < cells.size else []
+    describe(ax, ", ".join(["Scores of single runs of the suite", *selection(cells), *without]))
     return ax
 
 
-def _draw_density(ax: Axes, scores: xr.DataArray, colour: str, label: str, *, dotted: bool) -> None:
+def _draw_density(ax: Axes, cell: xr.Dataset, colour: str, label: str, *, dotted: bool) -> None:
     """Draw one density, as high as every other."""
-    from scipy.stats import gaussian_kde
-
-    values = scores.values
-    if np.ptp(values) <= SAME * np.abs(values).max():
-        ax.axvline(values[0], color=colour, linewidth=1.6, label=label)
+    along, density = cell["score"].values, cell["density"].values
+    if np.isnan(density).any():
+        ax.axvline(along[0], color=colour, linewidth=1.6, label=label)
         return
-    smooth = gaussian_kde(values)
-    margin = 3 * float(np.sqrt(smooth.covariance[0, 0]))
-    along = np.linspace(values.min() - margin, values.max() + margin, POINTS)
-    density = smooth(along)
     ax.plot(along, density / density.max(), color=colour, linewidth=1.6 if dotted else 0.8, label=label)
-    if dotted and "suite_score" in scores.coords:
-        ax.axvline(float(scores["suite_score"]), color=colour, linewidth=1, linestyle=":")
+    if dotted and "suite_score" in cell.coords:
+        ax.axvline(float(cell["suite_score"]), color=colour, linewidth=1, linestyle=":")
 
 
 def _score_label(attrs: dict[str, object], units: str) -> str:

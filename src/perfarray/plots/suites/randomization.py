@@ -63,7 +63,8 @@ def randomization(result: xr.Dataset, ax: Axes | None = None, *, alpha: float = 
     ax.axvline(alpha, color=DARK, linewidth=0.8, linestyle=":", label=f"{alpha:g}", zorder=1)
     ax.plot(least, heights, "|", color=GREY, markersize=9, label="smallest p possible")
     ax.plot(pvalue[~beyond], heights[~beyond], "o", color=COLOURS[0], markersize=6, label="p", zorder=3)
-    ax.plot(np.zeros(beyond.sum()), heights[beyond], "<", color=COLOURS[0], transform=ax.get_yaxis_transform(), clip_on=False, gid="beyond")
+    left = heights[beyond]
+    ax.plot(np.zeros_like(left), left, "<", color=COLOURS[0], transform=ax.get_yaxis_transform(), clip_on=False, gid="beyond")
     note_unmeasured(ax, heights[~measured], "not measured on both sides")
     label_rows(ax, rows)
     beside_rows(ax, rows, ["–" if np.isnan(value) else f"{value:.3f}" for value in ratio], "ratio")

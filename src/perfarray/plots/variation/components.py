@@ -17,8 +17,8 @@ def variance_components(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     result : Dataset
-        What `perfarray.variance_components` returned, or a selection of it: `variance` and `coefficient_of_variation` along `level`.
-        Every other dim gives rows: one bar per benchmark, or per benchmark and version.
+        What `perfarray.variance_components` returned, or a selection of it: `variance` and `share` along `level`, and
+        `total_coefficient_of_variation`. Every other dim gives rows: one bar per benchmark, or per benchmark and version.
     ax : Axes, optional
         Where to draw; default: a new figure, as high as its rows need.
 
@@ -50,13 +50,10 @@ def variance_components(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     variance = result["variance"]
     rows = rows_of(variance.isel(level=0, drop=True))
     ax = axes_for(ax, size_for(rows))
-    drawn = variance.clip(min=0.0)
-    total = drawn.sum("level")
-    shares = (drawn / total.where(total > 0)).fillna(0.0)
     negative = variance < 0
-    _draw_bars(ax, rows, shares)
+    _draw_bars(ax, rows, result["share"].fillna(0.0))
     label_rows(ax, [row._replace(label=row.label + " *" * bool(negative.isel(row.cell).any())) for row in rows])
-    spread = ((result["coefficient_of_variation"] ** 2).sum("level") ** 0.5).where(variance.notnull().any("level"))
+    spread = result["total_coefficient_of_variation"]
     beside_rows(ax, rows, [_percent(float(spread.isel(row.cell))) for row in rows], "coefficient\nof variation")
     _describe(ax, result, negative)
     return ax

@@ -1,0 +1,160 @@
+"""What the pictures of runs and their mixtures show: densities, distributions, histograms, quartiles."""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from perfarray.mixtures.model import COMPONENT, PARAMETERS
+from perfarray.mixtures.numerics.curves import component_densities, largest_gap, places
+from perfarray.mixtures.numerics.normal import Mixture
+from perfarray.mixtures.numerics.scale import Scaled, distribution, off_scale
+from perfarray.numerics.curves import kernel_density, weighted_quantiles
+from perfarray.numerics.levels import unit_weights, values_by_unit
+from perfarray.numerics.types import Floats
+from perfarray.timings.apply import apply, outputs
+from perfarray.timings.resolve import Data, resolve
+from perfarray.timings.units import describe_value, value_place
+from perfarray.timings.validation import check_choice
+
+KINDS = ("density", "cdf")
+
+VIOLIN_PLACES = 200
+"""Places at which the density of a violin is estimated."""
+
+
+class Runs(NamedTuple):
+    """The runs of one cell in ascending order, and their weights, with which every unit counts the same."""
+
+    values: Floats
+    weights: Floats
+
+
+def mixture_curves(result: xr.Dataset, *, kind: str = "density", times: Data | None = None, bins: int | str = "auto") -> xr.Dataset:
+    """Return the curves of one mixture, and of the runs it was fitted to.
+
+    Parameters
+    ----------
+    result : Dataset
+        What `fit_mixture(...).to_dataset()` gives, or a selection of it: one cell.
+    kind : {"density", "cdf"}
+        Which picture is drawn: densities over a histogram of the runs, or distributions, which needs the runs.
+    times : DataArray or Dataset, optional
+        The timings that were fitted; default: the mixture alone.
+    bins : int or str
+        Bins of the histogram, as NumPy takes them.
+
+    Returns
+    -------
+    Dataset
+        Along `place`: `x`, `density`, `distribution`, and `component_density` (component, place) of components that have one; along
+        `point`: `constant`, the components without spread. With runs, along `run` in ascending order: `run` and `reached`, the share of
+        the runs up to it; along `edge` and `bin` the histogram, `edges` and `height` (area 1); and where the distributions lie farthest
+        apart, `gap_at`, `gap_step` of the runs and `gap_fitted` of the mixture.
+
+    Raises
+    ------
+    ValueError
+        An unknown kind; more than one cell, or one without a mixture; no timings for the distribution.
+    """
+    check_choice(kind, "kind", KINDS)
+    several = [str(dim) for dim in result["n_components"].dims if result.sizes[dim] > 1]
+    if several:
+        raise ValueError(f"one mixture is drawn at a time; select one label along {', '.join(several)}")
+    cell = result.squeeze(list(result["n_components"].dims)).compute()
+    present = (cell["weight"] > 0).values
+    if not present.any():
+        raise ValueError("the cell has no mixture: it has no measured value")
+    log = np.asarray(cell["log"].item() if "log" in cell else False)
+    own = Scaled(Mixture(*(cell[name].values[present] for name in PARAMETERS)), log)
+    runs = Runs(np.empty(0), np.empty(0)) if times is None else _runs_of(times, cell)
+    if kind == "cdf" and not runs.values.size:
+        raise ValueError("kind='cdf' compares a mixture with its runs; give the timings with times=")
+    wide = own.mixture.deviations > 0
+    x = places(own, runs.values)
+    parts = component_densities(Scaled(Mixture(*(part[wide] for part in own.mixture)), log), x)
+    curves: dict[str, Any] = {
+        "x": ("place", x),
+        "density": ("place", parts.sum(axis=0)),
+        "distribution": ("place", distribution(own, x)),
+        "component_density": ((COMPONENT, "place"), parts),
+        "constant": ("point", off_scale(own.mixture.means[~wide], log)),
+    }
+    curves |= _of_runs(runs, own, bins) if runs.values.size else {}
+    said = {name: result[name].variable for name in ("n_components", "n") if name in result}
+    units = str(cell.attrs.get("units", cell["mean"].attrs.get("units", "1")))
+    labels = {name: coordinate for name, coordinate in result.coords.items() if COMPONENT not in coordinate.dims}
+    return xr.Dataset(curves | said, labels, cell.attrs | {"units": units, "kind": kind, "log": int(log)})
+
+
+def _of_runs(runs: Runs, own: Scaled, bins: int | str) -> dict[str, Any]:
+    """Return what is drawn of runs."""
+    reached = runs.weights.cumsum()
+    height, edges = np.histogram(runs.values, np.histogram_bin_edges(runs.values, bins), weights=runs.weights, density=True)
+    drawn = {"run": ("run", runs.values), "reached": ("run", reached), "edges": ("edge", edges), "height": ("bin", height)}
+    gap = largest_gap(own, runs.values, reached)
+    return drawn | {"gap_at": gap.x, "gap_step": gap.step, "gap_fitted": gap.fitted}
+
+
+def _runs_of(times: Data, cell: xr.Dataset) -> Runs:
+    """Return the runs that a mixture was fitted to."""
+    metric = str(cell.attrs["metric"]) if isinstance(times, xr.Dataset) and "metric" in cell.attrs else None
+    asked = [level for level in str(cell.attrs.get("levels", "")).split() if level in times.dims]
+    data = resolve(times, metric, tuple(asked) or None)
+    array, levels = data.array, data.levels
+    others = [dim for dim in array.dims if dim not in levels]
+    chosen = {dim: cell[dim].item() for dim in others if dim in cell.coords and array.sizes[dim] > 1}
+    own = array.sel(chosen).squeeze([dim for dim in others if array.sizes[dim] == 1])
+    left = [str(dim) for dim in own.dims if dim not in levels]
+    if left:
+        raise ValueError(f"times has dims that the mixture has not: {', '.join(left)}; select one label of each")
+    value = cell.attrs.get("value")
+    place = levels.index(value) if value in levels else len(levels) - 1
+    runs = values_by_unit(own.transpose(*levels).values, len(levels), place)
+    measured = ~np.isnan(runs)
+    values, weights = runs[measured], unit_weights(runs)[measured]
+    order = np.argsort(values, kind="stable")
+    return Runs(values[order], weights[order])
+
+
+def violins(times: Data, *, value: str | None = None, metric: str | None = None) -> xr.Dataset:
+    """Return the densities and the quartiles of the runs of every cell.
+
+    Parameters
+    ----------
+    times : DataArray or Dataset
+        Timings; dims that are not levels broadcast. Each outermost unit has equal weight.
+    value : str, optional
+        The level whose repetitions are runs, those of lower levels averaged; default: `execution`, else the lowest.
+    metric : str, optional
+        Variable of a Dataset.
+
+    Returns
+    -------
+    Dataset
+        Along `place`, from the least run to the largest: `x` and `density` (Gaussian kernels by Scott's rule; NaN where all runs are one
+        value); and `q1`, `median` and `q3`.
+
+    Raises
+    ------
+    ValueError
+        Unknown levels, value or metric; no cells.
+    """
+    data = resolve(times, metric)
+    if not data.array.size:
+        raise ValueError(f"the timings have no value to draw: their dims are {dict(data.array.sizes)}")
+    place = value_place(data, value)
+    named = outputs(data.units, ("place",), x="") | outputs("", ("place",), density="") | outputs(data.units, q1="", median="", q3="")
+    kernel = partial(_violin_of_cells, levels=len(data.levels), place=place)
+    attrs = describe_value(data, place) | {"units": data.units}
+    return apply(kernel, data.array, core=[data.levels], outputs=named, coords={"place": range(VIOLIN_PLACES)}, attrs=attrs)
+
+
+def _violin_of_cells(values: Floats, *, levels: int, place: int) -> tuple[Floats, ...]:
+    """Return densities and quartiles."""
+    runs = values_by_unit(values, levels, place)
+    weights = unit_weights(runs)
+    flat, shares = (part.reshape((*runs.shape[:-2], -1)) for part in (runs, weights))
+    smooth = kernel_density(flat, VIOLIN_PLACES, weights=shares)
+    return *smooth, *weighted_quantiles(flat, shares, (0.25, 0.5, 0.75))

@@ -1,0 +1,79 @@
+"""Curves of samples: densities, histograms, quantiles of weighted values. Samples lie on the last axis; NaN is not measured."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import gaussian_kde
+
+from perfarray.numerics.types import Floats
+
+SAME = 1e-9
+"""Relative range below which the values of a sample are one value, but for rounding."""
+
+
+class Density(NamedTuple):
+    """Where a density was estimated, and its height, shape (..., place); a sample of one value has no height."""
+
+    x: Floats
+    height: Floats
+
+
+class Histogram(NamedTuple):
+    """Ends of the bins, shape (..., bins + 1), and how many values lie in each, shape (..., bins); NaN for a sample of one value."""
+
+    edges: Floats
+    counts: Floats
+
+
+def kernel_density(values: Floats, places: int, *, weights: Floats | None = None, beyond: float = 0.0) -> Density:
+    """Estimate densities with Gaussian kernels by Scott's rule, evenly from the least value to the largest.
+
+    Parameters
+    ----------
+    values : array, shape (..., value)
+        Samples.
+    places : int
+        How many places.
+    weights : array, shape (..., value), optional
+        What each value counts; default: 1.
+    beyond : float
+        How far the places reach beyond the values, in standard deviations of the kernel.
+    """
+    rows = values.reshape(-1, values.shape[-1])
+    x, height = (np.full((len(rows), places), np.nan) for _ in range(2))
+    # One sample at a time, since each has its own places and number of values.
+    for row, sample in enumerate(rows):
+        measured = ~np.isnan(sample)
+        own = sample[measured]
+        if not _varies(own):
+            x[row] = own[0] if own.size else np.nan
+            continue
+        smooth = gaussian_kde(own, weights=None if weights is None else weights.reshape(rows.shape)[row, measured])
+        margin = beyond * float(np.sqrt(smooth.covariance[0, 0]))
+        x[row] = np.linspace(own.min() - margin, own.max() + margin, places)
+        height[row] = smooth(x[row])
+    return Density(*(part.reshape((*values.shape[:-1], places)) for part in (x, height)))
+
+
+def histogram(values: Floats, bins: int) -> Histogram:
+    """Count the values of samples, shape (..., value), in bins of equal width from the least to the largest."""
+    rows = values.reshape(-1, values.shape[-1])
+    edges, counts = np.full((len(rows), bins + 1), np.nan), np.full((len(rows), bins), np.nan)
+    for row, sample in enumerate(rows):
+        own = sample[~np.isnan(sample)]
+        if _varies(own):
+            counts[row], edges[row] = np.histogram(own, bins)
+    return Histogram(*(part.reshape((*values.shape[:-1], part.shape[-1])) for part in (edges, counts)))
+
+
+def weighted_quantiles(values: Floats, weights: Floats, probabilities: tuple[float, ...]) -> tuple[Floats, ...]:
+    """Return inf{x: F(x) >= p} of weighted samples, shape (...), for every p; weights sum to 1, and a sample without values has NaN."""
+    order = np.argsort(values, axis=-1)
+    reached = np.nan_to_num(np.take_along_axis(weights, order, axis=-1)).cumsum(axis=-1)
+    places = (np.minimum((reached < p - 1e-12).sum(axis=-1, keepdims=True), values.shape[-1] - 1) for p in probabilities)
+    return tuple(np.take_along_axis(np.take_along_axis(values, order, axis=-1), place, axis=-1)[..., 0] for place in places)
+
+
+def _varies(own: Floats) -> bool:
+    """Return whether measured values are more than one value and rounding."""
+    return bool(own.size and np.ptp(own) > SAME * np.abs(own).max())
