@@ -202,19 +202,41 @@ def test_a_machine_with_several_sessions_leaves_the_others_an_answer():
     np.testing.assert_allclose(own["relative_variation"], inside["relative_variation"].sel(machine="x"), rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:.*no closed form")
+@pytest.mark.parametrize(
+    ("benchmarks", "mean", "shared"), [(1, "geometric", ()), (6, "geometric", ()), (6, "arithmetic", ()), (3, "geometric", "binary")]
+)
+def test_what_is_drawn_keeps_its_monte_carlo_error(benchmarks, mean, shared):
+    """Under other keys the same cell has another answer: their spread is the error stated, 2 % at most, around what many draws give."""
+    values = 20 + np.exp(np.random.default_rng(4).normal(size=(benchmarks, 9, 3)))
+    one = xr.DataArray(values, dims=("benchmark", "binary", "execution"), name="time", attrs={"units": "s", "better": "lower"})
+    copies = one.expand_dims(copy=np.arange(60))
+    found = copies.perf.relative_variation(mean=mean, shared=shared, rng=1)
+    share = found["relative_variation"] / found["relative_variation"].mean()
+    error = float(found["monte_carlo_error"].mean())
+    assert (found["monte_carlo_error"] <= 0.02).all()
+    assert 0.7 < float(share.std(ddof=1)) / error < 1.35  # of 60, the standard deviation is known to 9 %
+    many = one.perf.relative_variation(method="monte_carlo", n_resamples=40_000, mean=mean, shared=shared, rng=2)
+    centre = float(found["relative_variation"].mean() / many["relative_variation"]) - 1
+    assert abs(centre) < 4 * np.hypot(error / np.sqrt(60), float(many["monte_carlo_error"]))
+
+
 def test_a_spread_without_a_closed_form_is_drawn():
-    """More than 8 units of several runs, and harmonic means: the default draws, says so, and is what drawing alone gives."""
+    """More than 8 units of several runs, and harmonic means: the default draws, and says what was done, of which cells, with what error."""
     rng = np.random.default_rng(7)
     values = 10 + rng.normal(size=(2, 3, 9, 4))
     values[1, :, :, 1:] = np.nan  # the second machine has one run in each unit: a closed form
     dims = ("machine", "benchmark", "binary", "execution")
     times = xr.DataArray(values, dims=dims, name="time", attrs={"units": "s", "better": "lower"})
-    with pytest.warns(UserWarning, match="1 of 2 cells .*have no closed form.*500 redrawn experiments"):
+    with pytest.warns(UserWarning, match="1 of 2 cells .*have no closed form.*redrawn experiments, with a standard error of 1.. %"):
         found = times.perf.relative_variation(rng=3)
     assert found["drawn"].values.tolist() == [True, False]
-    drawn = times.perf.relative_variation(method="monte_carlo", rng=3)
-    assert found["relative_variation"][0] == drawn["relative_variation"][0]
+    assert (found["monte_carlo_error"] > 0).values.tolist() == [True, False]
+    assert (found.attrs["method"], found.attrs["n_resamples"] >= 500) == ("exact, monte_carlo", True)
+    with pytest.warns(UserWarning, match="no closed form"):
+        assert times.isel(machine=[0]).perf.relative_variation(rng=3, n_resamples=50).attrs["n_resamples"] == 50
     alone = times.isel(machine=[1]).perf.relative_variation()
+    assert alone.attrs["method"] == "exact"
     assert "n_resamples" not in alone.attrs
     np.testing.assert_allclose(found["relative_variation"][1], alone["relative_variation"][0], rtol=1e-12)
     with pytest.warns(UserWarning, match="2 of 2 cells have no closed form"):

@@ -50,7 +50,7 @@ def machine_table(
     statistic: str = "median",
     mean: str = "geometric",
     method: str = "exact",
-    n_resamples: int = 500,
+    n_resamples: int | None = None,
     n_flags: int = 100,
     unit: str | None = None,
     levels: str | Sequence[str] | None = None,

@@ -4,6 +4,7 @@ The law of one benchmark's statistic is known where few values are possible (ord
 moments of the mean over benchmarks follow from those of its parts, since benchmarks are independent.
 """
 
+from collections.abc import Iterator
 from itertools import combinations_with_replacement
 from math import factorial, prod
 from typing import NamedTuple
@@ -13,9 +14,9 @@ import numpy as np
 from perfarray.numerics.order_statistics import ORDER_STATISTICS, order_law
 from perfarray.numerics.random import UNITS, Streams
 from perfarray.numerics.statistics import evaluate
-from perfarray.numerics.types import Floats, Integers
+from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.numerics.with_replacement import drawn_places
-from perfarray.suites.numerics.distributions import TABLE, Drawing, Suite, equal_counts, from_scale, parts_of, summarise_scores, to_scale
+from perfarray.suites.numerics.distributions import TABLE, Drawing, Suite, draw_scores, equal_counts, from_scale, parts_of, to_scale
 
 FEW = 8
 """Units up to which all 6,435 ways to redraw them are listed."""
@@ -24,11 +25,33 @@ BLOCK = 1 << 20
 """Values looked at together: what bounds the memory. It changes no number."""
 
 
+AIM, MOST = 0.02, 10_000
+"""The Monte Carlo error of a standard deviation, as a share of it, that is drawn for where nothing else is asked; and the most draws."""
+
+
 class Spread(NamedTuple):
-    """The score of the data, and the standard deviation of the score of redrawn experiments; NaN where it is not known."""
+    """The score of the data, and the standard deviation of the score of redrawn experiments; NaN where it is not known.
+
+    `error` is the standard error that drawing adds to that deviation, as a share of it, and `draws` how many were drawn; 0 without chance.
+    """
 
     performance: Floats
     standard_deviation: Floats
+    error: Floats
+    draws: Floats
+
+    @classmethod
+    def without_chance(cls, performance: Floats, standard_deviation: Floats) -> "Spread":
+        """Return a spread that nothing was drawn for."""
+        return cls(performance, standard_deviation, np.zeros_like(performance), np.zeros_like(performance))
+
+
+class _Moments(NamedTuple):
+    """Mean and variance of draws along the last axis, and the variance of that variance by chance."""
+
+    mean: Floats
+    variance: Floats
+    chance: Floats
 
 
 def statistic_of(runs: Floats, statistic: str) -> Floats:
@@ -52,17 +75,22 @@ def exact_spread(suite: Suite, statistic: str, mean: str) -> Spread:
     """
     performance = performance_of(suite, statistic, mean)
     if suite.shares is not None:
-        return Spread(performance, _shared_spread(suite, statistic, mean))
+        return Spread.without_chance(performance, _shared_spread(suite, statistic, mean))
     if mean == "harmonic":
-        return Spread(performance, np.full_like(performance, np.nan))
+        return Spread.without_chance(performance, np.full_like(performance, np.nan))
     cells, benchmarks = suite.runs.shape[:2]
     rows = suite.runs.reshape(cells * benchmarks, *suite.runs.shape[2:])
     expected, variance = (part.reshape(cells, benchmarks) for part in _moments(rows, statistic, mean, benchmarks))
+    return Spread.without_chance(performance, _deviation(expected, variance, mean))
+
+
+def _deviation(expected: Floats, variance: Floats, mean: str) -> Floats:
+    """Return the standard deviation of a score from the moments of what independent benchmarks (last axis) contribute to it."""
     if mean == "arithmetic":
-        return Spread(performance, np.sqrt(variance.sum(axis=-1)))
+        return np.asarray(np.sqrt(variance.sum(axis=-1)))
     # Of a product of independent factors: (sd / mean)^2 + 1 is the product of theirs.
     relative = np.expm1(np.log1p(variance / expected**2).sum(axis=-1))
-    return Spread(performance, expected.prod(axis=-1) * np.sqrt(relative))
+    return np.asarray(expected.prod(axis=-1) * np.sqrt(relative))
 
 
 def _moments(rows: Floats, statistic: str, mean: str, benchmarks: int) -> tuple[Floats, Floats]:
@@ -151,46 +179,114 @@ def _scores_of_draws(units: Floats, drawn: Integers, statistic: str, mean: str) 
 
 def drawn_spread(suite: Suite, cells: Integers, statistic: str, drawing: Drawing) -> Spread:
     """Return the score and its standard deviation over redrawn experiments, drawn at random."""
-    found = np.full(len(cells), np.nan)
+    found, errors = np.full((2, len(cells)), np.nan)
     counts = equal_counts(suite)
     single = (suite.runs.shape[-1] == 1) & (counts > 0) & (statistic in ORDER_STATISTICS)
     tabled = single & (counts.astype(float) ** counts <= TABLE)
     for number in np.unique(counts[tabled]).tolist():
         places = np.flatnonzero(tabled & (counts == number))
         law = order_law(number, statistic)
-        values = np.sort(suite.runs[places, :, :, 0], axis=-1)
-        support = (values[..., law.low] + values[..., law.high]) / 2
         # Every way to redraw the runs is as likely as any other: a value counts as often as ways lead to it.
         ways = np.rint(law.probability * number**number).astype(int)
-        likely = Suite(np.repeat(support, ways, axis=-1)[:, :, None], None)
-        found[places] = summarise_scores(likely, cells[places], drawing).standard_deviation
-    measured = ~np.isnan(suite.runs[..., 0]).all(axis=-1).any(axis=-1)
-    streams = Streams(drawing.key)
-    for place in np.flatnonzero(~tabled & measured):
-        scores = _redraw(suite, int(place), cells[[place]], streams, statistic, drawing)
-        found[place] = (scores - scores[0]).std(ddof=1)
-    return Spread(performance_of(suite, statistic, drawing.mean), found)
+        size = max(1, BLOCK // drawing.n_resamples)
+        for block in np.split(places, range(size, len(places), size)):
+            values = np.sort(suite.runs[block, :, :, 0], axis=-1)
+            support = (values[..., law.low] + values[..., law.high]) / 2
+            likely = Suite(np.repeat(support, ways, axis=-1)[:, :, None], None)
+            found[block], errors[block] = _of_scores(draw_scores(likely, cells[block], drawing))
+    for place in _measured(suite, ~tabled):
+        found[place], errors[place] = _of_scores(_redraw(suite, int(place), cells[[place]], statistic, drawing))
+    draws = np.full(len(cells), float(drawing.n_resamples))
+    return Spread(performance_of(suite, statistic, drawing.mean), found, errors, draws)
 
 
-def _redraw(suite: Suite, place: int, cell: Integers, streams: Streams, statistic: str, drawing: Drawing) -> Floats:
+def filled_spread(suite: Suite, cells: Integers, statistic: str, drawing: Drawing, aim: float) -> Spread:
+    """Return the same with as few draws as bring the Monte Carlo error below an aim, beginning with those asked for.
+
+    Benchmarks that share no units are drawn for one by one: what each contributes to the score has moments of its own, and those of the
+    score follow from them with an error that is smaller by the square root of the number of benchmarks.
+    """
+    found, errors, draws = np.full((3, len(cells)), np.nan)
+    apart = suite.shares is None and drawing.mean != "harmonic"
+    for place in _measured(suite, np.ones(len(cells), dtype=bool)):
+        wanted = drawing
+        while True:
+            if apart:
+                parts = _redraw_each(suite, int(place), cells[[place]], statistic, wanted)
+                found[place], errors[place] = _of_parts(parts_of(parts, drawing.mean, len(parts)), drawing.mean)
+            else:
+                found[place], errors[place] = _of_scores(_redraw(suite, int(place), cells[[place]], statistic, wanted))
+            draws[place] = number = wanted.n_resamples
+            if not errors[place] > aim or number >= MOST:
+                break
+            wanted = wanted._replace(n_resamples=min(MOST, int(number * max(1.5, 1.1 * (errors[place] / aim) ** 2))))
+    return Spread(performance_of(suite, statistic, drawing.mean), found, errors, draws)
+
+
+def _measured(suite: Suite, where: Mask) -> Integers:
+    """Return the places of the cells that were measured, of some."""
+    return np.flatnonzero(where & ~np.isnan(suite.runs[..., 0]).all(axis=-1).any(axis=-1))
+
+
+def _drawn_moments(values: Floats) -> _Moments:
+    """Return the moments of draws; equal ones have no variance, where that from their rounded mean is not zero."""
+    apart = values - values[..., :1]
+    shift = apart.mean(axis=-1, keepdims=True)
+    squares, number = (apart - shift) ** 2, values.shape[-1]
+    variance = squares.sum(axis=-1) / (number - 1)
+    return _Moments((values[..., :1] + shift)[..., 0], variance, squares.var(axis=-1) / number)
+
+
+def _of_scores(scores: Floats) -> tuple[Floats, Floats]:
+    """Return the standard deviation of scores, and its Monte Carlo error as a share of it."""
+    found = _drawn_moments(scores)
+    return np.sqrt(found.variance), _share(np.sqrt(found.chance), 2 * found.variance)
+
+
+def _of_parts(parts: Floats, mean: str) -> tuple[Floats, Floats]:
+    """Return the same of the score that parts (benchmarks, draws) make up, to first order."""
+    found = _drawn_moments(parts)
+    deviation = _deviation(found.mean, found.variance, mean)
+    if mean == "arithmetic":
+        return deviation, _share(np.sqrt(found.chance.sum()), 2 * deviation**2)
+    relative = found.variance / found.mean**2
+    total = np.expm1(np.log1p(relative).sum())
+    slopes = (1 + total) / (1 + relative) / found.mean**2
+    return deviation, _share(np.sqrt((slopes**2 * found.chance).sum()), 2 * total)
+
+
+def _share(part: Floats, whole: Floats) -> Floats:
+    """Return a part as a share; 0 of nothing."""
+    return np.divide(part, whole, out=np.zeros_like(whole), where=whole > 0)
+
+
+def _redraw(suite: Suite, place: int, cell: Integers, statistic: str, drawing: Drawing) -> Floats:
     """Return the scores of redrawn experiments of one cell, whose units are drawn one by one."""
-    runs = suite.runs[place]
-    present = ~np.isnan(runs[..., 0])
-    scores = np.empty(drawing.n_resamples)
-    size = max(1, BLOCK // runs.size)
-    for start in range(0, len(scores), size):
-        number = min(size, len(scores) - start)
-        if suite.shares is None:
-            each = np.empty((len(runs), number))
-            for benchmark, own in enumerate(runs):
-                units = own[present[benchmark]]
-                drawn = drawn_places(len(units), cell, UNITS | benchmark, streams, number, start)[0]
-                each[benchmark] = statistic_of(units[drawn], statistic)
-            scores[start : start + number] = from_scale(to_scale(each, drawing.mean).mean(axis=0), drawing.mean)
-        else:
-            units = runs[:, present.all(axis=0)]
-            drawn = drawn_places(units.shape[1], cell, UNITS, streams, number, start)[0]
-            scores[start : start + number] = _scores_of_draws(
-                units, np.broadcast_to(drawn, (len(runs), *drawn.shape)), statistic, drawing.mean
-            )
-    return scores
+    if suite.shares is None:
+        each = _redraw_each(suite, place, cell, statistic, drawing)
+        return from_scale(to_scale(each, drawing.mean).mean(axis=0), drawing.mean)
+    runs, streams = suite.runs[place], Streams(drawing.key)
+    units = runs[:, ~np.isnan(runs[..., 0]).any(axis=0)]
+    parts = []
+    for start, number in _blocks(drawing.n_resamples, runs.size):
+        drawn = drawn_places(units.shape[1], cell, UNITS, streams, number, start)[0]
+        parts.append(_scores_of_draws(units, np.broadcast_to(drawn, (len(runs), *drawn.shape)), statistic, drawing.mean))
+    return np.concatenate(parts)
+
+
+def _redraw_each(suite: Suite, place: int, cell: Integers, statistic: str, drawing: Drawing) -> Floats:
+    """Return the statistic of every benchmark's redrawn units (benchmarks, draws), each benchmark drawn by itself."""
+    runs, streams = suite.runs[place], Streams(drawing.key)
+    each = np.empty((len(runs), drawing.n_resamples))
+    for start, number in _blocks(drawing.n_resamples, runs.size):
+        for benchmark, own in enumerate(runs):
+            units = own[~np.isnan(own[:, 0])]
+            drawn = drawn_places(len(units), cell, UNITS | benchmark, streams, number, start)[0]
+            each[benchmark, start : start + number] = statistic_of(units[drawn], statistic)
+    return each
+
+
+def _blocks(draws: int, values: int) -> Iterator[tuple[int, int]]:
+    """Return where blocks of draws start, and how many each has, so that few values are looked at together."""
+    size = max(1, BLOCK // values)
+    return ((start, min(size, draws - start)) for start in range(0, draws, size))
