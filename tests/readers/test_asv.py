@@ -135,3 +135,18 @@ def test_what_is_wrong_is_said(tmp_path, own, message):
     """File, place, reason."""
     with pytest.raises(ValueError, match=rf"01234567-py3\.14\.json: {message}"):
         read(tmp_path, own)
+
+
+def test_units_and_names_of_parameters(tmp_path):
+    """They are in `benchmarks.json` above the machine's folder; what is tracked has a variable for each unit."""
+    described = {"T.track_n": {"unit": "items/s", "param_names": ["size"]}, "T.track_m": {"unit": "unit", "param_names": []}, "version": 2}
+    write(tmp_path / "benchmarks.json", described)
+    own = {"T.track_n": {"params": [["1", "2"]], "result": [3.0, 4.0]}, "T.track_m": 5.0}
+    path = write(tmp_path / "box" / "01234567-py3.14.json", results(own))
+    found = perfarray.read(path)
+    assert found["track_items_s"].attrs == {"units": "items/s", "better": "higher"}
+    assert found["size"].values.tolist()[:2] == [1, 2]
+    assert found["track"].sel(benchmark="T.track_m").item() == 5.0
+    assert perfarray.read(path, dims={"size": "size"})["track_items_s"].sel(benchmark="T.track_n", size=2).item() == 4.0
+    write(tmp_path / "benchmarks.json", "{")
+    assert "arg0" in perfarray.read(path).coords

@@ -32,9 +32,11 @@ def test_a_run_is_an_execution(tmp_path):
     assert {name: (found[name].item(), found[name].attrs["units"]) for name in found} == {
         "time": (2.5, "s"), "cpu_time": (3.5, "s"), "memory": (4096.0, "B"), "energy": (1.5, "J"),
     }  # fmt: skip
-    known = {name: found[name].item() for name in ("machine", "os", "cpu", "cores", "memory_gb", "tool", "tool_version", "timelimit")}
+    known = {
+        name: found[name].item() for name in ("machine", "os", "cpu", "logical_cores", "memory_gb", "tool", "tool_version", "timelimit")
+    }
     assert known == {
-        "machine": "box", "os": "Linux", "cpu": "A CPU", "cores": 8, "memory_gb": 16, "tool": "T", "tool_version": "1.0",
+        "machine": "box", "os": "Linux", "cpu": "A CPU", "logical_cores": 8, "memory_gb": 16, "tool": "T", "tool_version": "1.0",
         "timelimit": "60 s",
     }  # fmt: skip
 

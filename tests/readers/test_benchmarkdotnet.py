@@ -63,10 +63,12 @@ def test_reports_without_measurements(tmp_path):
     values = bench("A", statistics={"Mean": 15.0, "OriginalValues": [10.0, 20.0]})
     mean = {"Namespace": None, "Type": "T", "Method": "B", "Statistics": {"Mean": 30.0}}
     with pytest.warns(perfarray.PerfarrayWarning, match="1 benchmarks have no values but their mean"):
-        found = read(tmp_path, values, mean, ProcessorName={"IsValueCreated": True, "Value": "A CPU"}, ProcessorCount=8)
+        found = read(
+            tmp_path, values, mean, ProcessorName={"IsValueCreated": True, "Value": "A CPU"}, ProcessorCount=8, PhysicalCoreCount=4
+        )
     np.testing.assert_allclose(found["time"].values[:, 0], [[1e-8, 2e-8], [3e-8, np.nan]], rtol=1e-15)
     assert found["benchmark"].values.tolist() == ["N.T.A", "T.B"]
-    assert (found["cpu"].item(), found["cores"].item()) == ("A CPU", 8)
+    assert (found["cpu"].item(), found["cores"].item(), found["logical_cores"].item()) == ("A CPU", 4, 8)
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,25 @@ def test_old_files_are_two_lists(tmp_path):
         perfarray.read(write(tmp_path / "other.json", [[1, 2], [10.0, 22.0]]))
 
 
+@pytest.mark.parametrize(
+    "header", ["sample_time_nanos,iteration_count", "throughput_num,throughput_type,sample_measured_value,unit,iteration_count"]
+)
+def test_raw_csv(tmp_path, header):
+    """It is read where it is named, and in a folder only where it repeats no samples."""
+    cells = "{},{}" if "nanos" in header else "64,bytes,{},ns,{}"
+    rows = [f"sort,,8,{cells.format(*own)}" for own in ((10.0, 1), (22.0, 2))]
+    text = "\n".join([f"group,function,value,{header}", *rows])
+    path = write(tmp_path / "sort" / "new" / "raw.csv", text)
+    found = perfarray.read(tmp_path)
+    np.testing.assert_allclose(found["time"].values.ravel(), [1e-8, 1.1e-8], rtol=1e-15)
+    assert (found["benchmark"].item(), found["baseline"].item()) == ("sort/8", "new")
+    sample(path.parent, times=(30.0, 60.0))
+    assert perfarray.read(tmp_path).sizes["benchmark"] == 1
+    assert perfarray.read(path)["time"].values.ravel()[0] == 1e-8
+    with pytest.raises(ValueError, match=r"raw\.csv: has values in 'cycles'; expected 'ns'"):
+        perfarray.read(write(path, "group,function,value,sample_measured_value,unit,iteration_count\na,,,1,cycles,1\n"))
+
+
 def test_the_folder_of_a_project(tmp_path):
     """Benchmarks and baselines are dims; a baseline that is the new run once more is marked; what lies beside is passed over."""
     sample(tmp_path / "sort/vec/8/new")

@@ -1,5 +1,7 @@
 """Go's benchmark text: processes, keys, units, and all that stands between the results."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -96,3 +98,27 @@ def test_keys_are_limited(tmp_path):
     """A file in which every line sets another key is none of Go's."""
     with pytest.raises(ValueError, match="line 101 sets the 101th key"):
         read(tmp_path, "".join(f"key{i}: v\n" for i in range(200)) + "BenchmarkSort 1 1 ns/op\n")
+
+
+def test_events_of_go_test_json(tmp_path):
+    """Lines come in pieces, and those of packages mixed; what was printed is read."""
+    said = [
+        ("a", "pkg: a\n"),
+        ("b", "pkg: b\n"),
+        ("a", "BenchmarkSort/n=1-8 \t"),
+        ("b", "BenchmarkSort/n=1-8 \t"),
+        ("a", " 100\t 10 ns/op\n"),
+    ]
+    said += [("b", " 100\t 20 ns/op\n"), ("a", "PASS\n"), ("b", "PASS\n")]
+    events = [{"Time": "2026", "Action": "start", "Package": "a"}]
+    events += [{"Time": "2026", "Action": "output", "Package": package, "Output": text} for package, text in said]
+    text = "\n".join(json.dumps(event, separators=(",", ":")) for event in events)
+    found = read(tmp_path, text)
+    assert found["benchmark"].values.tolist() == ["Sort/n=1[pkg=a]", "Sort/n=1[pkg=b]"]
+    np.testing.assert_allclose(found["time"].values.ravel(), [1e-8, 2e-8])
+    dims = {"size": "n", "package": "pkg"}
+    assert perfarray.read(tmp_path / "bench.txt", dims=dims)["time"].sel(benchmark="Sort", size=1, package="b").item() == pytest.approx(
+        2e-8
+    )
+    with pytest.raises(ValueError, match=r"line 10 is no event of go test -json"):
+        read(tmp_path, text + "\nnonsense")

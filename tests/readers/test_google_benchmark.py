@@ -120,8 +120,8 @@ def test_the_context_describes_the_machine(tmp_path):
     """Caches are in kB; keys of the user's own keep their names."""
     caches = [{"type": kind, "level": level, "size": 1024 * size} for kind, level, size in (("Data", 1, 48), ("Unified", 3, 4096))]
     found = read(tmp_path, row(), host_name="box", num_cpus=8, mhz_per_cpu=3500, caches=caches, compiler="gcc", load_avg=[1.0])
-    known = {name: found[name].item() for name in ("machine", "cores", "cpu_mhz", "l1_data_kb", "l3_kb", "compiler")}
-    assert known == {"machine": "box", "cores": 8, "cpu_mhz": 3500, "l1_data_kb": 48, "l3_kb": 4096, "compiler": "gcc"}
+    known = {name: found[name].item() for name in ("machine", "logical_cores", "cpu_mhz", "l1_data_kb", "l3_kb", "compiler")}
+    assert known == {"machine": "box", "logical_cores": 8, "cpu_mhz": 3500, "l1_data_kb": 48, "l3_kb": 4096, "compiler": "gcc"}
     assert "load_avg" not in found.coords
 
 

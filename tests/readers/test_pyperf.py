@@ -82,8 +82,8 @@ def test_metadata_are_merged_downwards(tmp_path):
     assert times["cpu"].values.tolist() == ["own", "common"]
     assert times["machine"].dims == ("benchmark", "execution")
     assert times["machine"].values.tolist() == [["h2", "h1"], ["h1", "h1"]]
-    assert times["cores"].dims == ()
-    assert times["cores"].item() == 8
+    assert times["logical_cores"].dims == ()
+    assert times["logical_cores"].item() == 8
     assert times["python_version"].item() == "3.14"
 
 
@@ -124,7 +124,7 @@ class TestOldVersions:
         content = self.old(3, [{"samples": [0.5, 0.6], "warmups": [0.7]}], loops=4, inner_loops=2, cpu_count="2")
         times = read(tmp_path, content)
         assert times["time"].values.tolist() == [[[0.7, 0.5, 0.6]]]
-        assert times["cores"].item() == 2
+        assert times["logical_cores"].item() == 2
 
     def test_raw_samples_are_divided_by_loops(self, tmp_path):
         """A raw sample is the time of all loops, and so is a bare warm-up beside it."""

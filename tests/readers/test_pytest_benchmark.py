@@ -56,13 +56,13 @@ def test_machine_and_commit(tmp_path):
     cpu = {"brand_raw": "A CPU", "count": 8}
     commit = {"id": "abc", "branch": "main", "time": "2026-01-01T00:00:00", "dirty": True}
     found = read(tmp_path, bench(), machine_info=machine | {"cpu": cpu}, commit_info=commit)
-    known = {name: found[name].item() for name in ("machine", "architecture", "os", "cpu", "cores", "commit", "dirty")}
+    known = {name: found[name].item() for name in ("machine", "architecture", "os", "cpu", "logical_cores", "commit", "dirty")}
     assert known == {
         "machine": "box",
         "architecture": "x86_64",
         "os": "Linux",
         "cpu": "A CPU",
-        "cores": 8,
+        "logical_cores": 8,
         "commit": "abc",
         "dirty": "True",
     }

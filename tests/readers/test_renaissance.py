@@ -20,8 +20,8 @@ def test_results_are_iterations_of_one_execution(tmp_path):
     assert found["failed"].any(("execution", "iteration")).values.tolist() == [False, True]
     assert found["termination"].values.tolist() == ["normal", "failure"]
     assert found["cycles"].values[0, 0, 0] == 7
-    assert {name: found[name].item() for name in ("vm", "vm_version", "os", "cores", "memory_gb")} == {
-        "vm": "A VM", "vm_version": "21", "os": "Linux", "cores": 8, "memory_gb": 16,
+    assert {name: found[name].item() for name in ("vm", "vm_version", "os", "logical_cores", "memory_gb")} == {
+        "vm": "A VM", "vm_version": "21", "os": "Linux", "logical_cores": 8, "memory_gb": 16,
     }  # fmt: skip
 
 

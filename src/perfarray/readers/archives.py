@@ -293,6 +293,8 @@ def _read(source: Source, format: str | None, explicit: bool) -> Table | None:
         if explicit:
             raise not_recognised(source)
         return None
+    if known.superseded is not None and not explicit and known.superseded(source):
+        return None
     try:
         return with_dims(source, read_table(source, known))
     except FileError:

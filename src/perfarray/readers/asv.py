@@ -4,20 +4,23 @@ A number is the median of the samples of all processes, so that a cell has one v
 iterations. A parameter combination is a benchmark of its own, `time_sort(10, 'a')`. `time_` are times, `mem_` memory, the rest is `track`.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import product
 from math import isnan, prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from perfarray.conventions import LOOPS, LOWER, MACHINE, TIME, UNKNOWN
 from perfarray.readers import entries
 from perfarray.readers.entries import KINDS, Entry, Run, amounts, table_of_entries, times, value_of
-from perfarray.readers.opening import Source
+from perfarray.readers.names import variable_name
+from perfarray.readers.opening import FileError, Source
 from perfarray.tables.columns import Column, Descriptor, Table, constant_column
+from perfarray.timings.values import direction_of
 
 NAME = "asv"
 
@@ -29,13 +32,23 @@ COMMIT = "commit"
 
 ENVIRONMENT = "environment"
 
-PARAMS = {"arch": "architecture", "python": "python_version", "num_cpu": "cores"}
+PARAMS = {"arch": "architecture", "python": "python_version", "num_cpu": "logical_cores"}
 """`params` of a file to our coordinates; others keep their names."""
 
 METRICS = {"time": TIME, "timeraw": TIME, "mem": "memory", "peakmem": "memory"}
 """How the names of benchmarks begin, and what they measure."""
 
 TRACK = "track"
+
+
+class Described(NamedTuple):
+    """What `benchmarks.json` says of a benchmark: the names of its parameters, and its unit."""
+
+    names: tuple[str, ...]
+    unit: str
+
+
+UNDESCRIBED = Described((), "")
 
 MOST = 1 << 16
 """Combinations of parameters one benchmark may have."""
@@ -56,13 +69,17 @@ def read(source: Source) -> Table:
     """Read the results of one commit: benchmark x machine x commit x execution x iteration; what asv writes as null failed."""
     content = source.json
     columns = content.get("result_columns") or []
+    suite = _suite(source)
     found = [
-        entry for name, result in content["results"].items() for entry in _entries(source, name, _fields(result, columns)) if entry.runs
+        entry
+        for name, result in content["results"].items()
+        for entry in _entries(source, name, _fields(result, columns), suite.get(name, UNDESCRIBED))
+        if entry.runs
     ]
     params = content.get("params") or {}
     about = {PARAMS.get(key, key): value for key, value in params.items() if value not in (None, "") and key != MACHINE}
     about |= {ENVIRONMENT: content.get("env_name") or source.path.stem.partition("-")[2]}
-    table = table_of_entries(source, found, kinds={**KINDS, TRACK: ("1", LOWER)}, about=about)
+    table = table_of_entries(source, found, kinds={**KINDS, TRACK: ("1", LOWER)} | _tracked(suite), about=about)
     place = {MACHINE: str(params.get(MACHINE) or UNKNOWN), COMMIT: str(content["commit_hash"])[:8]}
     stated = {"commit_hash": str(content["commit_hash"]), "commit_date": _date(content.get("date"))}
     return replace(
@@ -105,7 +122,42 @@ def _fields(result: Any, columns: Sequence[str]) -> Mapping[str, Any]:
     return {"result": [result]}
 
 
-def _entries(source: Source, name: str, fields: Mapping[str, Any]) -> list[Entry]:
+def _suite(source: Source) -> Mapping[str, Described]:
+    """Return what `benchmarks.json`, one folder above, says of the benchmarks: it is read once for all files."""
+    beside = source.beside("../benchmarks.json")
+    try:
+        return {} if beside is None else source.once(_described, beside.text)
+    except FileError as error:
+        source.note("no_descriptions", f"units and names of parameters cannot be read: {error}")
+        return {}
+
+
+def _described(text: str) -> Mapping[str, Described]:
+    """Return the names of the parameters and the unit of each benchmark."""
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    stated = {name: own for name, own in content.items() if isinstance(own, dict)} if isinstance(content, dict) else {}
+    return {
+        name: Described(tuple(map(str, own.get("param_names") or ())), own["unit"] if isinstance(own.get("unit"), str) else "")
+        for name, own in stated.items()
+    }
+
+
+def _metric(name: str, unit: str) -> str:
+    """Return the variable of a benchmark: by how its name begins; what is tracked has one for each unit."""
+    metric = METRICS.get(name.rpartition(".")[2].partition("_")[0], TRACK)
+    return variable_name(f"{TRACK}_{unit}", "") if metric == TRACK and unit not in ("", "unit") else metric
+
+
+def _tracked(suite: Mapping[str, Described]) -> dict[str, tuple[str, str]]:
+    """Return unit and direction of what is tracked."""
+    pairs = ((_metric(name, own.unit), own.unit) for name, own in suite.items())
+    return {metric: (unit, direction_of(unit)) for metric, unit in pairs if metric.startswith(f"{TRACK}_")}
+
+
+def _entries(source: Source, name: str, fields: Mapping[str, Any], described: Described) -> list[Entry]:
     """Return a benchmark for every combination of parameters."""
     params = fields.get("params") or []
     size = prod(len(values) for values in params)
@@ -115,7 +167,9 @@ def _entries(source: Source, name: str, fields: Mapping[str, Any]) -> list[Entry
     results = [None] * size if results is None else results
     if len(results) != size:
         raise source.error(f"{name!r} has {len(results)} results and {size} combinations of parameters")
-    metric = METRICS.get(name.rpartition(".")[2].partition("_")[0], TRACK)
+    metric = _metric(name, described.unit)
+    stated = described.names if len(set(described.names)) == len(params) else ()
+    names = stated or tuple(f"arg{place}" for place in range(len(params)))
     stats = fields.get("stats") or [None] * size
     samples = fields.get("samples") or [None] * size
     numbers = fields.get("stats_number") or [own and own.get("number") for own in stats]
@@ -123,7 +177,8 @@ def _entries(source: Source, name: str, fields: Mapping[str, Any]) -> list[Entry
     for index, (chosen, value) in enumerate(zip(product(*params), results, strict=True)):
         run = _run(source, f"{name!r}: result {index}", metric, samples[index] or value, numbers[index])
         label = f"{name}({', '.join(map(str, chosen))})" if chosen else name
-        found.append(Entry(label, [run], {f"arg{place}": value_of(str(own)) for place, own in enumerate(chosen)}, {"benchmark_name": name}))
+        settings = {key: value_of(str(own)) for key, own in zip(names, chosen, strict=True)}
+        found.append(Entry(label, [run], settings, {"benchmark_name": name}))
     return found
 
 

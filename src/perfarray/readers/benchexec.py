@@ -104,7 +104,7 @@ def _machine(systems: list[Any]) -> dict[str, Any]:
     found: dict[str, Any] = {"machine": systems[0].get("hostname"), "os": system.get("name") if system is not None else None}
     if cpu is not None:
         cores = cpu.get("cores", "")
-        found |= {"cpu": cpu.get("model"), "cores": int(cores) if cores.isascii() and cores.isdigit() and len(cores) < 9 else None}
+        found |= {"cpu": cpu.get("model"), "logical_cores": int(cores) if cores.isascii() and cores.isdigit() and len(cores) < 9 else None}
     if size is not None and size[2] in ("", "B") and size[1].isdigit() and len(size[1]) < 20:
         found["memory_gb"] = int(size[1]) / 2**30
     return found

@@ -20,8 +20,9 @@ NAME = "benchmarkdotnet"
 
 HOST = {
     "ProcessorName": "cpu",
-    "LogicalCoreCount": "cores",
-    "ProcessorCount": "cores",
+    "PhysicalCoreCount": "cores",
+    "LogicalCoreCount": "logical_cores",
+    "ProcessorCount": "logical_cores",
     "OsVersion": "os",
     "Architecture": "architecture",
     "RuntimeVersion": "runtime",

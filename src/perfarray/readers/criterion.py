@@ -4,7 +4,10 @@ A sample is the time of all its iterations; what is read is the time of one. The
 the folder (`new`, `base`, a saved baseline) is the dim `baseline`. criterion keeps the last run as `base` too: such copies are marked.
 """
 
+import csv
+import io
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -29,6 +32,11 @@ BASELINE = "baseline"
 
 NEW = "new"
 
+RAW = re.compile(
+    r"group,function,value,(?:throughput_num,throughput_type,)?sample_(?:time_nanos|measured_value),(?:unit,)?iteration_count\b"
+)
+"""The header of `raw.csv`, which repeats the samples in versions before 0.4 and is all there is where only it was kept."""
+
 
 def started(head: str) -> bool:
     """Return whether a broken file began as criterion's samples."""
@@ -38,16 +46,38 @@ def started(head: str) -> bool:
 def recognise(source: Source) -> bool:
     """Return whether the content is iterations and times; files before 0.4 are two lists without names, known by that of the file."""
     content = source.json_or_none
+    if content is None:
+        return _is_raw(source)
     if isinstance(content, dict):
         return isinstance(content.get("iters"), list) and isinstance(content.get("times"), list)
     bare = isinstance(content, list) and len(content) == 2 and all(isinstance(own, list) for own in content)
     return bare and source.path.name.partition(".")[0] == "sample"
 
 
+def _is_raw(source: Source) -> bool:
+    """Return whether the header is that of `raw.csv`, of any version."""
+    return RAW.match(source.head) is not None
+
+
+def superseded(source: Source) -> bool:
+    """Return whether a `raw.csv` lies beside the samples it repeats."""
+    return _is_raw(source) and source.beside("sample.json") is not None
+
+
+def _raw(source: Source) -> tuple[list[str], list[str]]:
+    """Return iterations and times, in nanoseconds, of the rows of `raw.csv`."""
+    rows = list(csv.DictReader(io.StringIO(source.text)))
+    column = "sample_time_nanos" if rows and "sample_time_nanos" in rows[0] else "sample_measured_value"
+    other = next((row.get("unit") for row in rows if row.get("unit", "ns") != "ns"), None)
+    if other is not None:
+        raise source.error(f"has values in {other!r}; expected 'ns'")
+    return [row.get("iteration_count") or "" for row in rows], [row.get(column) or "" for row in rows]
+
+
 def read(source: Source) -> Table:
     """Read the samples of one benchmark: benchmark x baseline x execution x iteration."""
-    content = source.json
-    stated, every = (content["iters"], content["times"]) if isinstance(content, dict) else content
+    content = None if _is_raw(source) else source.json
+    stated, every = (content["iters"], content["times"]) if isinstance(content, dict) else content or _raw(source)
     if len(stated) != len(every):
         raise source.error(f"has {len(stated)} numbers of iterations and {len(every)} times")
     loops = times(source, "'iters'", stated)
@@ -73,7 +103,8 @@ def _identity(source: Source) -> tuple[str, dict[str, Any], dict[str, Any]]:
         except FileError as error:
             raise source.error(f"the name of its benchmark cannot be read: {error}") from error
         known = content if isinstance(content, dict) else {}
-    name = str(known.get("full_id") or source.path.absolute().parent.parent.name)
+    named = "/".join(filter(None, source.text.split("\n")[1].split(",")[:3])) if not known and _is_raw(source) else ""
+    name = str(known.get("full_id") or named or source.path.absolute().parent.parent.name)
     settings = {"parameter": value_of(str(known["value_str"]))} if known.get("value_str") is not None else {}
     throughput = known.get("throughput")
     amount = {key.lower(): value for key, value in throughput.items()} if isinstance(throughput, dict) else {}

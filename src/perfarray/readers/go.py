@@ -5,6 +5,7 @@ them; keys with several values are settings, those with one describe the file. T
 `/size=15` of a name are settings too. Lines of no known kind (logs, crashes) are passed over.
 """
 
+import json
 import re
 from typing import Any
 
@@ -25,6 +26,9 @@ RESULT = re.compile(r"^Benchmark\S+[ \t]+\d+[ \t]+(?:[-+.\d]|NaN)\S*[ \t]+\S+", 
 
 SETTING = re.compile(r"([a-z][^\sA-Z:]*):(?:[ \t]+(.*))?")
 
+EVENT = re.compile(r'\{"(?:Time|Action|Package|ImportPath)":"')
+"""How a line of `go test -json` begins."""
+
 ENDS = ("PASS", "FAIL", "ok ", "ok\t", "--- FAIL")
 """How the last lines of a process begin."""
 
@@ -42,7 +46,7 @@ Line = tuple[int, list[str]]
 
 def started(head: str) -> bool:
     """Return whether a broken file began as Go's text."""
-    return recognised(head) or (head.startswith(("goos: ", "goarch: ", "pkg: ")) and "\nBenchmark" in head)
+    return recognised(head) or _is_event(head) or (head.startswith(("goos: ", "goarch: ", "pkg: ")) and "\nBenchmark" in head)
 
 
 def recognised(text: str) -> bool:
@@ -51,8 +55,31 @@ def recognised(text: str) -> bool:
 
 
 def recognise(source: Source) -> bool:
-    """Return whether a line of the file is a benchmark's name, a count, a value and its unit."""
-    return not source.looks_like_json and recognised(source.text)
+    """Return whether a line of what was printed is a benchmark's name, a count, a value and its unit."""
+    return recognised(_text(source))
+
+
+def _is_event(head: str) -> bool:
+    """Return whether the first line is one of `go test -json`."""
+    return EVENT.match(head) is not None and '"Action":"' in head.partition("\n")[0]
+
+
+def _text(source: Source) -> str:
+    """Return what was printed; of `go test -json`, package by package, whose lines come in pieces and mixed with those of others."""
+    if not source.looks_like_json:
+        return source.text
+    if not _is_event(source.head):
+        return ""
+    printed: dict[str, list[str]] = {}
+    for number, line in enumerate(source.text.split("\n"), 1):
+        if line.strip():
+            try:
+                event = json.loads(line)
+                if event["Action"] == "output":
+                    printed.setdefault(str(event.get("Package")), []).append(event["Output"])
+            except (ValueError, LookupError, TypeError, RecursionError) as error:
+                raise source.error(f"line {number} is no event of go test -json: {type(error).__name__}: {error}") from None
+    return "\n".join("".join(map(str, pieces)) for pieces in printed.values())
 
 
 def read(source: Source) -> Table:
@@ -66,7 +93,7 @@ def read(source: Source) -> Table:
         better = directions.get(unit, HIGHER if unit.endswith("/s") else LOWER)
         kinds[_variable(unit)[0]] = (SECONDS if _variable(unit)[1] is not None else unit, better)
     entries = [
-        Entry(name, [_run(source, lines) for lines in runs.values()], _settings(name, threads, dict(keys), constant))
+        Entry(name, [_run(source, lines) for lines in runs.values()], _settings(name, threads, dict(keys), constant), _plain(name))
         for (name, threads, keys), runs in groups.items()
     ]
     return table_of_entries(source, entries, kinds=kinds, about={key: value for key, value in constant.items() if key != "pkg"})
@@ -79,7 +106,7 @@ def _groups(source: Source) -> tuple[dict[Any, dict[int, list[Line]]], dict[str,
     keys: dict[str, str] = {}
     state: tuple[tuple[str, str], ...] | None = None
     process, seen = 0, False
-    for number, line in enumerate(source.text.split("\n"), 1):
+    for number, line in enumerate(_text(source).split("\n"), 1):
         if line.startswith("Benchmark"):
             words = line.split()
             if len(words) < 4 or not RESULT.match(line):
@@ -107,6 +134,12 @@ def _groups(source: Source) -> tuple[dict[Any, dict[int, list[Line]]], dict[str,
                 if len(keys) > MOST_KEYS:
                     raise source.error(f"line {number} sets the {len(keys)}th key; {MOST_KEYS} are the most a file may set")
     return groups, directions
+
+
+def _plain(name: str) -> dict[str, str]:
+    """Return the name without the settings in it, where there are any."""
+    plain = "/".join(part for place, part in enumerate(name.split("/")) if not place or "=" not in part)
+    return {} if plain == name else {"benchmark_name": plain}
 
 
 def _settings(name: str, threads: int | None, keys: dict[str, str], constant: dict[str, str]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ __all__ = ["NAME", "agree", "read", "recognise", "started"]
 
 NAME = "google_benchmark"
 
-CONTEXT = {"host_name": "machine", "num_cpus": "cores", "mhz_per_cpu": "cpu_mhz"}
+CONTEXT = {"host_name": "machine", "num_cpus": "logical_cores", "mhz_per_cpu": "cpu_mhz"}
 """The context to our coordinates; other keys keep their names."""
 
 CACHES = {(1, "Data"): "l1_data_kb", (1, "Instruction"): "l1_instruction_kb", (2, "Unified"): "l2_kb", (3, "Unified"): "l3_kb"}

@@ -51,6 +51,12 @@ def _entry(source: Source, place: str, result: dict[str, Any]) -> Entry:
         )
     failed = np.array([code != 0 for code in codes])
     values = {TIME: np.full(len(every), np.nan)}
+    nothing = next((index for index, (time, code) in enumerate(zip(every, codes, strict=True)) if code == 0 and time == 0), None)
+    if nothing is not None:
+        raise source.error(
+            f"{place}: value {nothing} is {every[nothing]!r}, and no process takes no time: the command {str(result['command'])[:60]!r} "
+            "failed; take its result out of the file, or measure it again without --ignore-failure"
+        )
     values[TIME][~failed] = times(source, place, [time for time, code in zip(every, codes, strict=True) if code == 0])
     if memory:
         values["memory"] = np.where(failed, np.nan, amounts(source, f"{place}: 'memory_usage_byte'", memory))

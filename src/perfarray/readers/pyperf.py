@@ -36,7 +36,7 @@ VARIABLES = {"second": (TIME, SECONDS), "byte": ("memory", "B"), "integer": ("co
 DESCRIPTORS = {
     "hostname": "machine",
     "cpu_model_name": "cpu",
-    "cpu_count": "cores",
+    "cpu_count": "logical_cores",
     "platform": "os",
     "python_implementation": "python_implementation",
     "python_version": "python_version",
@@ -269,6 +269,6 @@ def _descriptor(name: str, value: Any) -> Any:
     """Return the number of cores as a number (old versions wrote text), a list as text, and all else as text too."""
     if value is None:
         return None
-    if name == "cores" and not isinstance(value, list):
+    if name == "logical_cores" and not isinstance(value, list):
         return number_or_text(int(value))
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

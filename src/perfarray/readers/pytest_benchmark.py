@@ -27,7 +27,7 @@ MACHINE = {
 }
 """`machine_info` to our coordinates."""
 
-CPU = {"brand_raw": "cpu", "brand": "cpu", "count": "cores", "hz_advertised_friendly": "cpu_speed"}
+CPU = {"brand_raw": "cpu", "brand": "cpu", "count": "logical_cores", "hz_advertised_friendly": "cpu_speed"}
 """`machine_info["cpu"]` to our coordinates."""
 
 COMMIT = {"id": "commit", "branch": "branch", "time": "commit_date", "dirty": "dirty"}

@@ -22,7 +22,8 @@ class Format(NamedTuple):
     `recognise` looks at content (never only at the name) and raises nothing but FileError; `started` tells of a file too broken to parse
     whether it began as this format; `agree` (optional) makes the tables of several files say the same of what they share; `placed` (PLACED
     in the module, optional): a file itself tells where it belongs, so that its path is not needed for a label; `beside` (BESIDE, optional):
-    names of the files the tool puts beside those that are read, passed over in silence in their folders.
+    names of the files the tool puts beside those that are read, passed over in silence in their folders; `superseded` (optional): whether
+    another file beside this one holds the same, so that in a folder this one is passed over.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Format(NamedTuple):
     agree: Callable[[Sequence[Table]], Sequence[Table]] | None
     placed: bool = False
     beside: tuple[str, ...] = ()
+    superseded: Callable[[Source], bool] | None = None
 
 
 @cache
@@ -51,6 +53,7 @@ def formats() -> Mapping[str, Format]:
                 getattr(code, "agree", None),
                 getattr(code, "PLACED", False),
                 getattr(code, "BESIDE", ()),
+                getattr(code, "superseded", None),
             )
     return found
 

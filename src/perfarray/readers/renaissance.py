@@ -19,7 +19,7 @@ DURATIONS = ("duration_ns", "nanos")
 STAMPS = ("uptime_ns", "unixts.before", "unixts.after")
 
 VM = {"name": "vm", "version": "vm_version", "vm_version": "vm_version", "jre_version": "jre_version", "mode": "vm_mode"}
-OS = {"name": "os", "version": "os_release", "arch": "architecture", "available_processors": "cores"}
+OS = {"name": "os", "version": "os_release", "arch": "architecture", "available_processors": "logical_cores"}
 """`environment` to our coordinates."""
 
 

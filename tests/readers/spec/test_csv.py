@@ -47,6 +47,20 @@ def test_medians_are_not_counted_twice(tmp_path):
     assert times.sizes["execution"] == 3
 
 
+def test_flags_lie_along_what_they_are_of(tmp_path):
+    """Of each benchmark, base and peak; a list that says none is known, one that is not there is not."""
+    lists = (
+        '\n"Base Optimization Flags"\n400.alpha," -O3"," -ipo"\n401.beta," -O3"\n\n"Peak Optimization Flags"\n400.alpha," -O2"\n401.beta\n'
+    )
+    times = read(tmp_path, spec_result(RATE) + lists + '\n"Base Other Flags"\n400.alpha," No flags used"\n401.beta," -L/x"\n')
+    flags = times["optimization_flags"].sel(benchmark="400.alpha").squeeze()
+    assert flags.sel(tuning="base").item() == "-O3 -ipo"
+    assert flags.sel(tuning="peak").item() == "-O2"
+    assert times["optimization_flags"].sel(benchmark="401.beta", tuning="peak").squeeze().item() == "none"
+    assert times["other_flags"].sel(benchmark="400.alpha").squeeze().item() == "none"
+    assert "portability_flags" not in times
+
+
 def test_base_only(tmp_path):
     """Empty peak cells are no peak."""
     times = read(tmp_path, spec_result([spec_pair("400.alpha", 2, 10.5, None), spec_pair("401.beta", 2, 20.5, None)]))

@@ -8,6 +8,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -91,6 +92,11 @@ FIELDS = {
 }
 """Fields of the blocks, 2006 and 2017; of several `Other` the first is the cache."""
 
+FLAGS = {"Optimization Flags": "optimization_flags", "Portability Flags": "portability_flags", "Other Flags": "other_flags"}
+"""What follows `Base` or `Peak` in the titles of lists of flags, one line a benchmark."""
+
+NO_FLAGS = "No flags used"
+
 CLOCKS = ("cpu_mhz", "cpu_max_mhz")
 """Texts that are numbers and nothing else."""
 
@@ -142,7 +148,8 @@ def read(source: Source) -> Table:
     if missing:
         sentence = f"is cut off at line {lines[-1][0]}, before {' and '.join(missing)}; what they say is unknown"
         source.note("cut_off", sentence, line=lines[-1][0], missing=missing)
-    return _table(runs, benchmarks, about, suite)
+    table = _table(runs, benchmarks, about, suite)
+    return replace(table, descriptors=table.descriptors | _flags(lines[end + 1 :], table))
 
 
 def _cells(line: str, place: int, source: Source) -> list[str]:
@@ -242,6 +249,26 @@ def _fields(lines: Sequence[Line]) -> Iterator[tuple[str, str, str]]:
                 return
             field, parts = cells[0], cells[1:]
     yield block, field, " ".join(parts)
+
+
+def _flags(lines: Sequence[Line], table: Table) -> dict[str, Descriptor]:
+    """Return the flags each benchmark was compiled with, along benchmark, machine and tuning."""
+    machine, benchmarks = table.labels[MACHINE].labels[0], set(table.labels[BENCHMARK].labels)
+    found: dict[str, dict[tuple[Any, ...], str]] = {}
+    own: dict[tuple[Any, ...], str] | None = None
+    tuning = ""
+    for _, cells in lines:
+        if len(cells) == 1 and cells[0].endswith("Flags"):
+            begin, _, title = cells[0].partition(" ")
+            own, tuning = None, TUNINGS.get(begin, "")
+            if title in FLAGS and tuning in table.labels["tuning"].labels:
+                own = found.setdefault(FLAGS[title], {})
+        elif own is not None and cells[0] in benchmarks:
+            text = " ".join(cells[1:])
+            own[cells[0], machine, tuning] = "none" if text in ("", NO_FLAGS) else text
+        else:
+            own = None
+    return {name: Descriptor(dims=(BENCHMARK, MACHINE, "tuning"), values=values) for name, values in found.items() if values}
 
 
 def _table(runs: Sequence[Run], benchmarks: list[str], about: dict[str, Any], suite: str) -> Table:
