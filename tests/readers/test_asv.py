@@ -147,6 +147,6 @@ def test_units_and_names_of_parameters(tmp_path):
     assert found["track_items_s"].attrs == {"units": "items/s", "better": "higher"}
     assert found["size"].values.tolist()[:2] == [1, 2]
     assert found["track"].sel(benchmark="T.track_m").item() == 5.0
-    assert perfarray.read(path, dims={"size": "size"})["track_items_s"].sel(benchmark="T.track_n", size=2).item() == 4.0
+    assert perfarray.read(path, dims={"size": "size"})["track_items_s"].sel(benchmark="T.track_n", size="2").item() == 4.0
     write(tmp_path / "benchmarks.json", "{")
     assert "arg0" in perfarray.read(path).coords

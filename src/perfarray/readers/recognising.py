@@ -50,10 +50,10 @@ def formats() -> Mapping[str, Format]:
                 code.recognise,
                 code.started,
                 code.read,
-                getattr(code, "agree", None),
-                getattr(code, "PLACED", False),
-                getattr(code, "BESIDE", ()),
-                getattr(code, "superseded", None),
+                agree=getattr(code, "agree", None),
+                placed=getattr(code, "PLACED", False),
+                beside=getattr(code, "BESIDE", ()),
+                superseded=getattr(code, "superseded", None),
             )
     return found
 
