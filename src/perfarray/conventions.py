@@ -52,8 +52,14 @@ TIME_UNITS: Final = {
 """Factors to seconds: after reading, a time is in seconds."""
 
 
+OPERATIONS: Final = ("op", "iter", "iteration", "call", "run", "loop", "execution", "invocation")
+"""What a time may be of: `ns/op` is a time."""
+
+
 def seconds_factor(units: str) -> float | None:
     """Return the factor that turns `units` into seconds, or None where `units` is not a time.
+
+    Names of at least five letters may be written in capitals; `Ms` and `S` are no seconds.
 
     Parameters
     ----------
@@ -66,10 +72,13 @@ def seconds_factor(units: str) -> float | None:
 
     Examples
     --------
-    >>> seconds_factor("ms"), seconds_factor("J")
-    (0.001, None)
+    >>> seconds_factor("ms"), seconds_factor("ns/op"), seconds_factor("Seconds"), seconds_factor("J")
+    (0.001, 1e-09, 1.0, None)
     """
-    return TIME_UNITS.get(units.strip())
+    name, of, operation = units.strip().partition("/")
+    if of and operation not in OPERATIONS:
+        return None
+    return TIME_UNITS.get(name.lower() if len(name) > 4 else name)
 
 
 def price_of(level: str) -> str:

@@ -47,10 +47,9 @@ def fuzz(name: str, options: list[str]) -> None:
 def seeds(name: str, folder: Path) -> None:
     """Write the small files of a format to a folder."""
     sys.path.insert(0, str(HERE))
-    from readers.test_broken_files import FILES
-
     from perfarray.readers.opening import Source
     from perfarray.readers.recognising import formats
+    from readers.test_broken_files import FILES
 
     for file, content in FILES.items():
         path = folder / file

@@ -42,6 +42,43 @@ def test_comment_and_name_must_agree(tmp_path):
         read(tmp_path, "# units: s\nbenchmark,time_ms\nfft,5\n")
 
 
+def test_units_of_rows(tmp_path):
+    """A column of units is used, row by row where rows differ, for the limits of stopped runs too; it is no dim."""
+    times = read(tmp_path, "benchmark,unit,censored,censored_at,time\nfft,ms,,,5\nfft,s,,,2\nsort,ns/op,1,7,9\n")
+    np.testing.assert_allclose(times["time"], [[5e-3, 2.0], [9e-9, np.nan]])
+    np.testing.assert_allclose(times["censored_at"].sel(benchmark="sort"), 7e-9)
+    assert times["time"].dims == ("benchmark", "execution")
+    assert read(tmp_path, "# units: ms\nbenchmark,Units,time\nfft,ms,5\n")["time"].item() == pytest.approx(5e-3)
+    assert read(tmp_path, "benchmark,unit,energy\nfft,kJ,5\n")["energy"].attrs["units"] == "kJ"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("benchmark,unit,time\nfft,ms,5\nfft,parsec,5\n", "column 'unit' has rows in 'ms', 'parsec'"),
+        ("benchmark,unit,time\nfft,ms,5\nfft,,5\n", "column 'unit' is empty in row 2"),
+        ("# units: s\nbenchmark,unit,time\nfft,ms,5\n", "says its units are 's', and column 'unit' says 'ms'"),
+        ("# units: s\nbenchmark,unit,time\nfft,ms,5\nfft,s,5\n", "column 'unit' has rows in 'ms', 's'"),
+        ("benchmark,unit,time_ms\nfft,s,5\n", "says its units are 's', and its column of values is 'time_ms'"),
+        ("benchmark,unit,time\nfft,millisec,5\n", "says its times are in 'millisec', which is not a unit of time: these are ns, us, ms"),
+        ("benchmark,unit,energy\nfft,J,5\nfft,kJ,5\n", "column 'unit' has rows in 'J', 'kJ'"),
+        ("# units: ms\nbenchmark,throughput\nfft,5\n", "'throughput' is in 'ms', which is a time"),
+        ("benchmark,censored,censored_at,time\nfft,1,1_000,5\n", "column 'censored_at' holds 1 values that are not numbers"),
+        ("benchmark,time\nf\0ft,5\n", "is not text: character 16 is NUL"),
+    ],
+)
+def test_units_and_numbers_that_are_refused(tmp_path, text, message):
+    """The message names what is wrong and what is known."""
+    with pytest.raises(ValueError, match=rf"runs\.csv: .*{message}"):
+        read(tmp_path, text)
+
+
+def test_lines_of_data_may_begin_as_comments_do(tmp_path):
+    """After the header what has a separator is a row."""
+    found = read(tmp_path, "# a comment, with a comma\nbenchmark,time\n#1,5\n# reboot\n#2,6\n")
+    assert found["benchmark"].values.tolist() == ["#1", "#2"]
+
+
 def test_another_column_of_values(tmp_path):
     """`# metric:` names the column, `units` and `better` what it is."""
     found = read(tmp_path, "# metric: score\n# units: points\n# better: higher\nbenchmark,score\nfft,5\n")

@@ -106,6 +106,49 @@ def test_several_metrics_with_units():
     assert times.attrs["metric"] == "time"
 
 
+def test_units_that_are_known():
+    """A time per operation is a time; names in full may have capitals; a variable is called after what it is."""
+    made = {unit: perfarray.from_samples({"a": [3.0]}, units=unit) for unit in ("ns/op", "Seconds", "1", "ops/s", "J")}
+    assert {unit: list(times) for unit, times in made.items()} == {
+        "ns/op": ["time"], "Seconds": ["time"], "1": ["time"], "ops/s": ["throughput"], "J": ["value"],
+    }  # fmt: skip
+    assert made["ns/op"]["time"].item() == pytest.approx(3e-9)
+    assert all(times.attrs["metric"] in times for times in made.values())
+
+
+@pytest.mark.parametrize("unit", ["Ms", "S", "MS", "millisec", "secs", "sec.", "ns/operation", "NS/op"])
+def test_units_that_look_like_time_are_refused(unit):
+    """None of them was known, and the values stayed as they were, without a word."""
+    frame = pd.DataFrame({"time": [1.0], "throughput": [2.0]})
+    for call in (
+        lambda: perfarray.from_samples({"a": [1.0]}, units=unit),
+        lambda: frame.perf.to_timings(units=unit),
+        lambda: frame.perf.to_timings(value="throughput", units={"throughput": unit}),
+    ):
+        with pytest.raises(ValueError, match="which is no unit that is known; of time these are ns, us, ms"):
+            call()
+
+
+def test_units_that_do_not_fit_the_name():
+    """A throughput is no time; a time in anything else is noted."""
+    frame = pd.DataFrame({"time": [1.0], "throughput": [2.0]})
+    with pytest.raises(ValueError, match="'throughput' is in 'ms', which is a time"):
+        frame.perf.to_timings(value="throughput", units="ms")
+    with pytest.warns(perfarray.PerfarrayWarning, match="'time' is in 'cycles', which is no unit of time") as caught:
+        assert frame.perf.to_timings(units="cycles")["time"].attrs["units"] == "cycles"
+    assert [note.code for note in caught[0].message.notes] == ["unknown_unit"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "message"), [("soon", "are not numbers; the first is 'soon'"), *((bad, "are no limits") for bad in (0.0, -1.0, np.inf))]
+)
+def test_limits_of_stopped_runs(limit, message):
+    """A number above 0, or missing; the message names column and row."""
+    frame = pd.DataFrame({"time": [1.0, 2.0], "censored": [False, True], "censored_at": [None, limit]})
+    with pytest.raises(ValueError, match=f"column 'censored_at' holds 1 values that {message}.* in row 1"):
+        frame.perf.to_timings()
+
+
 def test_better_is_kept():
     """Throughput says that higher is better; an unknown word is an error."""
     frame = pd.DataFrame({"benchmark": ["a"], "rate": [10.0]})
@@ -159,7 +202,7 @@ def test_missing_labels_are_unknown():
     [
         ({}, {"value": "seconds"}, "column 'seconds' not found; the table has columns 'benchmark', 'build'"),
         ({}, {"benchmark": "program"}, "column 'program' not found"),
-        ({"time": "fast"}, {}, "column 'time' holds 6 values that are not numbers, the first 'fast' in row 0"),
+        ({"time": "fast"}, {}, "column 'time' holds 6 values that are not numbers; the first is 'fast' in row 0"),
         ({"process": [1, None, 2, 3, 4, 5]}, {"execution": "process"}, "'process' names repetitions but is empty in 1 rows"),
     ],
 )

@@ -119,14 +119,15 @@ class TestDirection:
     @pytest.mark.parametrize("units", ["ops/s", "1/s", "MB/s", "ops/ms", "items per second", "GHz", "MFLOPS", "rps", "fps", "frames/sec"])
     def test_rates(self, units):
         """Constructors set it: more is better of rates."""
-        assert perfarray.from_samples({"a": [1.0]}, units=units)["time"].attrs["better"] == "higher"
-        frame = perfarray.from_samples({"a": [1.0]}).perf.to_frame()
-        assert frame.perf.to_timings(units=units)["time"].attrs["better"] == "higher"
-        assert frame.perf.to_timings(units=units, better="lower")["time"].attrs["better"] == "lower"
+        assert perfarray.from_samples({"a": [1.0]}, units=units)["throughput"].attrs["better"] == "higher"
+        frame = perfarray.from_samples({"a": [1.0]}).perf.to_frame().rename(columns={"time": "rate"})
+        assert frame.perf.to_timings(value="rate", units=units)["rate"].attrs["better"] == "higher"
+        assert frame.perf.to_timings(value="rate", units=units, better="lower")["rate"].attrs["better"] == "lower"
 
     @pytest.mark.parametrize("units", ["s", "ns", "J", "J/s", "ns/op", "B", "1", "", "s/iteration", "B/op", "V"])
     def test_all_else(self, units):
-        assert perfarray.from_samples({"a": [1.0]}, units=units)["time"].attrs["better"] == "lower"
+        found = perfarray.from_samples({"a": [1.0]}, units=units)
+        assert found[found.attrs["metric"]].attrs["better"] == "lower"
 
     def test_a_wrong_one_is_not_made(self):
         with pytest.raises(ValueError, match="better='Lower' is not known"):

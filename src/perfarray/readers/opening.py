@@ -159,7 +159,10 @@ class Source:
     @cached_property
     def text(self) -> str:
         """The whole file as text, its lines ended by a line feed whatever ended them before."""
-        return _line_feeds(self._decoded(self.unpacked()))
+        text = self._decoded(self.unpacked())
+        if "\0" in text:
+            raise self.error(f"is not text: character {text.index(chr(0))} is NUL")
+        return _line_feeds(text)
 
     def _decoded(self, content: bytes) -> str:
         """Return bytes as text."""

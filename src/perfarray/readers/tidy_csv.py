@@ -1,7 +1,8 @@
 """Tidy CSV: one row per measurement, columns named like dims, one column of values.
 
 Lines `# key: value` before the header may give `units`, `better`, `metric` (the column of values) and `shared_levels`. The unit may also
-be in the column's name: `time_ms`, `time [ms]`.
+be in the column's name: `time_ms`, `time [ms]`; or row by row in a column `unit`. After the header a line that begins with `#` is a row if
+it has a separator.
 """
 
 import csv
@@ -21,6 +22,7 @@ from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Table
 from perfarray.tables.frames import table_of
+from perfarray.tables.roles import KNOWN_TIMES
 from perfarray.timings.validation import listed
 from perfarray.timings.values import direction_of
 
@@ -36,6 +38,9 @@ UNITS_AS_NAMES = {
 
 LONGEST = 1 << 16
 """Characters the comments and the header may have together."""
+
+UNITS_OF_ROWS = ("unit", "units", "time_unit")
+"""Columns that hold the unit of the values row by row."""
 
 MISSING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "none"]
 """How a missing number is written; a label may be any of these but the empty one."""
@@ -61,10 +66,14 @@ def read(source: Source) -> Table:
     """Read the table; text columns that no dim explains are dims of their own."""
     stated = dict(re.findall(r"^#\s*(\w+)\s*:[^\S\n]*(.*?)[^\S\n]*$", comments(source.text[:LONGEST]), re.M))
     frame = _frame(source)
+    row_units = _row_units(source, frame, stated)
     found = _value_columns(source, frame.columns, stated)
     units = {metric: unit for metric, (_, unit) in found.items()}
     for column, _ in found.values():
         frame[column] = _numbers(source, frame[column])
+    if row_units is not None:
+        in_first_unit = [next(iter(found.values()))[0], *frame.columns.intersection([CENSORED_AT])]
+        frame[in_first_unit] = frame[in_first_unit].mul(row_units, axis="index")
     better = {metric: stated.get("better", HIGHER if metric == THROUGHPUT else direction_of(unit)) for metric, unit in units.items()}
     value = {metric: column for metric, (column, _) in found.items()}
     others = {name: variable_name(name, "column_", ()) for name in frame.columns if name not in value.values()}
@@ -87,6 +96,28 @@ def read(source: Source) -> Table:
     for note in table.notes:
         source.note(note.code, note.message, **note.values)
     return replace(table, notes=())
+
+
+def _row_units(source: Source, frame: pd.DataFrame, stated: dict[str, str]) -> "pd.Series[float] | None":
+    """Take the column of units off a table; put the one unit it gives into what is stated, or return the factor of each row to seconds."""
+    column = next((name for name in frame.columns if name.lower() in UNITS_OF_ROWS), None)
+    if column is None:
+        return None
+    cells = frame.pop(column)
+    place = f"column {column!r}"
+    if cells.isna().any():
+        raise source.error(f"{place} is empty in row {int(cells.isna().to_numpy().argmax()) + 1} under the header; each row needs a unit")
+    texts = cells.astype(str).str.strip()
+    units = list(texts.unique())
+    if len(units) == 1:
+        if stated.setdefault("units", units[0]) != units[0]:
+            raise source.error(f"says its units are {stated['units']!r}, and {place} says {units[0]!r}; one of them is wrong")
+        return None
+    factors = texts.map(dict(zip(units, map(seconds_factor, units), strict=True)))
+    if "units" in stated or factors.isna().any():
+        raise source.error(f"{place} has rows in {listed(units)}, which cannot be brought to one unit; of time are {KNOWN_TIMES}")
+    stated["units"] = SECONDS
+    return factors.astype(float)
 
 
 def _is_tidy(text: str) -> bool:
@@ -137,7 +168,7 @@ def _value_columns(source: Source, columns: Iterable[str], comments: dict[str, s
         if stated[metric] and seconds_factor(unit) != seconds_factor(comments["units"]):
             raise source.error(f"says its units are {comments['units']!r}, and its column of values is {column!r}; one of them is wrong")
         if metric in (TIME, "cpu_time") and seconds_factor(comments["units"]) is None:
-            raise source.error(f"says its times are in {comments['units']!r}, which is not a unit of time")
+            raise source.error(f"says its times are in {comments['units']!r}, which is not a unit of time: these are {KNOWN_TIMES}")
         found[metric] = (column, comments["units"])
     first = main or next((name for name in (TIME, THROUGHPUT) if name in found), None)
     return {first: found[first], **found} if first else found
@@ -145,7 +176,9 @@ def _value_columns(source: Source, columns: Iterable[str], comments: dict[str, s
 
 def _frame(source: Source) -> pd.DataFrame:
     """Parse the table: labels as they are written, whole numbers as numbers, the rest as pandas does."""
-    text = re.sub(r"(?m)^#.*\n?", "", source.text) if "#" in source.text else source.text
+    between = separator(source.text[:LONGEST])
+    text = source.text[len(comments(source.text)) :]
+    text = re.sub(rf"(?m)^#[^\n{between}]*(?:\n|\Z)", "", text) if "#" in text else text
     columns = header(source.text[:LONGEST])
     if len(set(columns)) != len(columns):
         raise source.error(f"has a column twice: {listed(sorted({name for name in columns if columns.count(name) > 1}))}")
@@ -155,7 +188,7 @@ def _frame(source: Source) -> pd.DataFrame:
         try:
             frame: pd.DataFrame = pd.read_csv(
                 io.StringIO(text),
-                sep=separator(source.text[:LONGEST]),
+                sep=between,
                 skipinitialspace=True,
                 dtype=dict.fromkeys(labels, str),
                 keep_default_na=False,

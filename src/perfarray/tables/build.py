@@ -130,7 +130,10 @@ def _label_array(labels: list[Any]) -> npt.NDArray[Any]:
     """Return labels as an array: numbers stay numbers, all else is object dtype (text survives every join and file)."""
     if labels and all(isinstance(label, int | float | np.number) and not isinstance(label, bool) for label in labels):
         return np.array(labels)
-    return objects([label if isinstance(label, str) else str(label) for label in labels])
+    texts = [label if isinstance(label, str) else str(label) for label in labels]
+    if "\0" in "".join(texts):  # files would end the label there
+        raise ValueError(f"label {next(text for text in texts if chr(0) in text)[:80]!r} holds the character NUL")
+    return objects(texts)
 
 
 def _column_variable(

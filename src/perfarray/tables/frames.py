@@ -8,13 +8,15 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import CENSORED, CENSORED_AT, COMPARED, LEVELS, MARKS, TIME, seconds_factor
+from perfarray.conventions import CENSORED, CENSORED_AT, COMPARED, HIGHER, LEVELS, MARKS, THROUGHPUT, TIME, seconds_factor
 from perfarray.numerics.types import Integers
 from perfarray.tables.build import build
 from perfarray.tables.columns import Column, Metric, Table, column_of, in_seconds
 from perfarray.tables.roles import (
+    check_unit,
     depends_only_on,
     label_column,
+    limit_column,
     mark_column,
     metric_column,
     numbered_levels,
@@ -24,6 +26,7 @@ from perfarray.tables.roles import (
 from perfarray.timings.notes import Note, keeping
 from perfarray.timings.resolve import Data, check_names
 from perfarray.timings.validation import listed
+from perfarray.timings.values import direction_of
 
 
 def to_timings(
@@ -119,7 +122,7 @@ def table_of(
     found = {name: metric_column(frame[column], name, units, better) for name, column in metrics.items()}
     if CENSORED_AT in others:
         factor = seconds_factor(next(iter(found.values())).units)
-        others[CENSORED_AT] = pd.to_numeric(others[CENSORED_AT]) * (1.0 if factor is None else factor)
+        others[CENSORED_AT] = limit_column(others[CENSORED_AT]) * (1.0 if factor is None else factor)
     unnamed = {name: column for name, column in others.items() if name != CENSORED_AT}
     return Table(
         labels=labels,
@@ -132,6 +135,7 @@ def table_of(
         notes=(
             *_unclaimed(unnamed, labels, levels, repetitions),
             *_other_units(metrics, units),
+            *filter(None, (check_unit(name, units.get(name, "1") if isinstance(units, Mapping) else units) for name in metrics)),
         ),
     )
 
@@ -222,7 +226,8 @@ def from_samples(
     Returns
     -------
     Dataset
-        A variable `time` with dims `dim` and the levels, in seconds where `units` is a unit of time.
+        A variable with dims `dim` and the levels: `time` in seconds where `units` is a unit of time or 1, `throughput` where it is a rate
+        such as `ops/s`, `value` where it is anything else.
 
     Raises
     ------
@@ -237,6 +242,8 @@ def from_samples(
            [0.01 ,   nan]])
     """
     levels = check_names(level, "level")
+    name = TIME if units in ("1", "") or seconds_factor(units) is not None else THROUGHPUT if direction_of(units) == HIGHER else "value"
+    check_unit(name, units)
     if not isinstance(samples, Mapping) or not samples:
         raise ValueError(f"samples must map labels to lists of measurements, as in {{'old': [1.2, 1.3], 'new': [1.1]}}; got {samples!r}")
     names: list[Any] = []
@@ -252,8 +259,8 @@ def from_samples(
     table = Table(
         labels={dim: column_of(names)},
         levels={name: np.array([place[i] for place in positions], dtype=np.intp) for i, name in enumerate(levels)},
-        metrics={TIME: in_seconds(Metric(values=np.array(numbers, dtype=float), units=units, better=stated_direction(better, units)))},
-        metric=TIME,
+        metrics={name: in_seconds(Metric(values=np.array(numbers, dtype=float), units=units, better=stated_direction(better, units)))},
+        metric=name,
     )
     return build(table)
 

@@ -1,5 +1,6 @@
 """What a column of a long table is: a label, a repetition, a metric, a mark, a descriptor."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -7,11 +8,19 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from perfarray.conventions import DIRECTIONS, ITERATION, UNKNOWN
+from perfarray.conventions import DIRECTIONS, ITERATION, THROUGHPUT, TIME, UNKNOWN, seconds_factor
 from perfarray.numerics.types import Integers, Mask
 from perfarray.tables.columns import Column, Metric, level_order, number_within, row_in_parent
+from perfarray.timings.notes import Note
 from perfarray.timings.validation import check_choice, listed
 from perfarray.timings.values import direction_of
+
+LIKE_TIME = re.compile(
+    r"\s*(?:[num\u00b5\u03bck]|nano|micro|milli|kilo)?[- ]?(?:s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?)\.?\s*(?:/\s*op\w*\s*)?", re.I
+)
+"""What people write where they mean a time: `Ms`, `S`, `millisec`, `sec.`, `secs`."""
+
+KNOWN_TIMES = "ns, us, ms, s, min and h, their names in full, and each of them per operation as in 'ns/op'"
 
 
 def label_column(series: pd.Series) -> Column:
@@ -60,14 +69,45 @@ def metric_column(series: pd.Series, name: str, units: str | Mapping[str, str], 
     if not isinstance(unit, str):
         raise ValueError(f"units={units!r}: give a unit such as 's', 'ms' or 'J', or a mapping of metrics to units")
     direction = stated_direction(better.get(name) if isinstance(better, Mapping) else better, unit)
+    return Metric(values=_numbers(series).to_numpy(dtype=float, na_value=np.nan), units=unit, better=direction)
+
+
+def limit_column(series: pd.Series) -> pd.Series:
+    """Return the limits at which runs were stopped: numbers above 0, or missing."""
+    limits = _numbers(series)
+    wrong = limits.notna() & ~((limits > 0) & (limits < np.inf))
+    if wrong.any():
+        raise _bad_values(series, wrong, "no limits at which a run can be stopped: a limit is a number above 0, or missing")
+    return limits
+
+
+def _numbers(series: pd.Series) -> pd.Series:
+    """Return a column as numbers."""
     numbers = pd.to_numeric(series, errors="coerce")
     wrong = numbers.isna() & series.notna()
     if wrong.any():
-        first = wrong.to_numpy().argmax()
-        raise ValueError(
-            f"column {series.name!r} holds {int(wrong.sum())} values that are not numbers, the first {series.iloc[first]!r} in row {first}"
-        )
-    return Metric(values=numbers.to_numpy(dtype=float, na_value=np.nan), units=unit, better=direction)
+        raise _bad_values(series, wrong, "not numbers")
+    return numbers
+
+
+def _bad_values(series: pd.Series, wrong: pd.Series, what: str) -> ValueError:
+    """Return what is wrong with some values of a column, and where the first of them is."""
+    first = wrong.to_numpy().argmax()
+    return ValueError(
+        f"column {series.name!r} holds {int(wrong.sum())} values that are {what}; the first is {series.iloc[first]!r} in row {first}"
+    )
+
+
+def check_unit(name: str, unit: str) -> Note | None:
+    """Refuse a unit that looks like one of time and is none, or one that a throughput cannot have; note a time in what is no time."""
+    known = seconds_factor(unit) is not None
+    if not known and LIKE_TIME.fullmatch(unit):
+        raise ValueError(f"{name!r} is in {unit!r}, which is no unit that is known; of time these are {KNOWN_TIMES}")
+    if known and name == THROUGHPUT:
+        raise ValueError(f"{name!r} is in {unit!r}, which is a time; a throughput is a rate such as 'ops/s': call the times {TIME!r}")
+    if known or unit in ("1", "") or name != TIME:
+        return None
+    return Note("unknown_unit", f"{name!r} is in {unit!r}, which is no unit of time and is kept; these are {KNOWN_TIMES}", {"units": unit})
 
 
 def stated_direction(better: object, units: str) -> str:
