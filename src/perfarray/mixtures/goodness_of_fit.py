@@ -61,8 +61,8 @@ def goodness_of_fit(
         and 1 for few.
     resolution : {"auto"}, float or None
         What the data are rounded to, in their units: drawn values are rounded likewise, since rounded data have ties and the test would
-        reject them for that. "auto" finds it, cell by cell: the step of which all differences are multiples, where that is at least
-        0.1 % of the standard deviation. None takes the data as continuous.
+        reject them for that. "auto" finds it, cell by cell: the step of which all differences are multiples, where that is at least a
+        millionth of the range. None takes the data as continuous.
     alpha : float
         The risk that the critical value belongs to.
     tolerance : float, optional

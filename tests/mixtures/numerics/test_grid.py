@@ -19,6 +19,27 @@ def test_the_step_is_found(step, kept):
     assert np.isnan(steps_of((37.0 + values).astype(kept).astype(float))).all()
 
 
+@pytest.mark.parametrize("kept", [np.float64, np.float32])
+def test_modes_far_apart_hide_no_step(kept):
+    """Two modes 2 to 200,000 steps apart show the step, as seconds and as whole nanoseconds."""
+    rng = np.random.default_rng(1)
+    for far in (2, 2000, 200_000):
+        ticks = 1000 + np.round(2 * rng.standard_normal((20, 60))) + far * (np.arange(60) % 2)
+        for unit in (1.0, 0.5e-3, 1e-9):
+            values = (unit * ticks).astype(kept).astype(float)
+            assert_allclose(steps_of(values), unit, rtol=1e-3)
+        without = ticks + rng.uniform(-0.5, 0.5, ticks.shape)
+        assert np.isnan(steps_of(0.5e-3 * without)).all()
+
+
+def test_no_step_of_continuous_values_by_chance():
+    """Of a thousand samples of four values, and of six in two modes far apart, hardly any have a step; whole numbers of float32 digits some."""
+    rng = np.random.default_rng(1)
+    for values in (rng.normal(1, 0.02, (1000, 4)), rng.normal(1, 1e-3, (1000, 6)) + np.arange(6) % 2):
+        for kept, most in ((np.float64, 5), (np.float32, 25)):
+            assert (~np.isnan(steps_of(values.astype(kept).astype(float)))).sum() <= most
+
+
 def test_means_of_rounded_values_have_a_finer_step():
     """Means of four values rounded to 1 are multiples of a quarter."""
     values = np.random.default_rng(1).poisson(40, (3, 50, 4)).mean(axis=-1)
@@ -26,15 +47,19 @@ def test_means_of_rounded_values_have_a_finer_step():
 
 
 def test_numbers_have_a_step_of_their_own():
-    """Where values differ in the last digits of float32, these are the step."""
-    values = (1.5 + 3e-7 * np.random.default_rng(1).standard_normal((1, 30))).astype(np.float32)
-    assert_allclose(steps_of(values.astype(float)), np.spacing(np.float32(1.5)))
+    """Where values differ in the last digits of their type, these are the step, also in two narrow modes far apart."""
+    noise = np.random.default_rng(1).standard_normal((1, 60))
+    for kept in (np.float32, np.float64):
+        digit = np.spacing(kept(1.5))
+        for far in (0.0, 0.25):
+            values = (1.5 + 3 * digit * noise + far * (np.arange(60) % 2)).astype(kept)
+            assert_allclose(steps_of(values.astype(float)), digit)
 
 
 def test_no_step():
-    """One value, two different ones, none: no step. Three of two values are rounded."""
-    rows = [[1.0, np.nan, np.nan], [1.0, 1.5, np.nan], [np.nan] * 3, [1.0, 1.5, 1.5]]
-    assert_allclose(steps_of(np.array(rows)), [np.nan, np.nan, np.nan, 0.5])
+    """Up to three different values show none; three of two values are rounded."""
+    rows = [[1.0, np.nan, np.nan], [1.0, 1.5, np.nan], [1.0, 1.5, 2.5], [np.nan] * 3, [1.0, 1.5, 1.5]]
+    assert_allclose(steps_of(np.array(rows)), [np.nan] * 4 + [0.5])
 
 
 def test_ties_are_spread_over_a_step():
