@@ -363,7 +363,20 @@ class TestProbabilities:
     def test_drop(self):
         times = timings(new=NEW, old=OLD)
         np.testing.assert_allclose(times.perf.prob_faster("old", rng=1, censored="drop")["estimate"], 1.0)
-        assert times.perf.prob_faster("old", rng=1, method="mixture")["n"].item() == 7
+        assert times.perf.prob_faster("old", rng=1, method="mixture", censored="drop")["n"].item() == 7
+
+    def test_mixtures(self):
+        """A mixture has no place for a stopped run: NaN where there is one, on either side, and the note names what bounds it."""
+        cells = [timings(new=NEW, old=OLD), timings(new=[*NEW, 9.3][:8], old=OLD)]
+        times = xr.concat(cells, dim="benchmark", coords="all", compat="override", join="outer").assign_coords(benchmark=["a", "b"])
+        for baseline in ("old", "new"):
+            with pytest.warns(perfarray.PerfarrayWarning, match="method='empirical'"):
+                found = times.perf.prob_faster(baseline, rng=1, method="mixture", n_resamples=3)
+            fastest = times.perf.prob_fastest(dim="version", rng=1, method="mixture", n_resamples=3)
+            for name in ("estimate", "lower", "upper", "tied"):
+                for result in (found, fastest):
+                    assert result[name].sel(benchmark="a").isnull().all()
+                    assert result[name].sel(benchmark="b").notnull().all()
 
 
 def test_agreement():

@@ -5,7 +5,7 @@ from functools import partial
 import xarray as xr
 
 from perfarray.mixtures.numerics.metrics import EMPIRICAL, mean_differences, probabilities_faster, probabilities_fastest
-from perfarray.mixtures.stopped import Formula, faster_within, fastest_within
+from perfarray.mixtures.stopped import Formula, of_stopped
 from perfarray.mixtures.systems import Request, Runs, Systems, resolve_systems, resolve_two_systems
 from perfarray.timings.apply import Output, outputs
 from perfarray.timings.metrics import over_metrics
@@ -122,7 +122,8 @@ def prob_faster(
     ties : {"strict", "half"}
         Whether runs that tie count not at all, or one half.
     censored : {"bound", "drop"}
-        Runs stopped at a limit count as far as they determine the order of pairs; or they are left out. Of mixtures they are left out.
+        Runs stopped at a limit count as far as they determine the order of pairs (a mixture fitted here has no place for them: NaN); or
+        they are left out.
     times, baseline, dim, method, paired, confidence_level, n_resamples, rng, value, levels, metric
         As for `mean_difference`.
 
@@ -170,7 +171,7 @@ def prob_faster(
     attrs = {"result": "prob_faster", "shift": amount, "ties": ties}
     kernel = partial(probabilities_faster, shift=amount, ties=half)
     if any(side.bounded for side in systems.sides):
-        return faster_within(systems, Formula(kernel, named, attrs, _checks(systems)))
+        return of_stopped(systems, Formula(kernel, named, attrs, _checks(systems)))
     return systems.compute(kernel, named, attrs, _checks(systems))
 
 
@@ -201,7 +202,8 @@ def prob_fastest(
     method : {"empirical", "mixture"}
         All combinations of runs (they are not counted one by one); or mixtures of normals fitted to each.
     censored : {"bound", "drop"}
-        Runs stopped at a limit count as far as they determine the order of pairs; or they are left out. Of mixtures they are left out.
+        Runs stopped at a limit count as far as they determine the order of pairs (a mixture fitted here has no place for them: NaN); or
+        they are left out.
     times, paired, confidence_level, n_resamples, rng, value, levels, metric
         As for `mean_difference`.
 
@@ -244,7 +246,7 @@ def prob_fastest(
     attrs = {"result": "prob_fastest", "dim": dim, "ties": ties, "better": systems.data.better}
     kernel = partial(probabilities_fastest, ties=ties == "half")
     if systems.data.bounded:
-        return fastest_within(systems.along(dim), Formula(kernel, named, attrs, _checks(systems), (dim,)))
+        return of_stopped(systems.along(dim), Formula(kernel, named, attrs, _checks(systems), (dim,)))
     return systems.along(dim).compute(kernel, named, attrs, _checks(systems), (dim,))
 
 

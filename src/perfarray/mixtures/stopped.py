@@ -1,12 +1,15 @@
 """Probabilities of data with stopped runs: what they are at least and at most, whatever those runs would have taken."""
 
 from collections.abc import Callable, Hashable, Mapping
+from functools import reduce
+from operator import or_
 from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
 
 from perfarray.conventions import CENSORED, LOWER
+from perfarray.mixtures.numerics.metrics import MIXTURE
 from perfarray.mixtures.systems import Systems
 from perfarray.timings.apply import Output
 from perfarray.timings.censored import stopped_note
@@ -15,6 +18,9 @@ from perfarray.timings.pairs import WORST
 from perfarray.timings.resolve import Timings
 
 CONSEQUENCE = "a probability that hangs on what they would have taken is NaN, between `at_least` and `at_most`"
+
+
+UNFITTED = "a mixture is of runs that ended, so that its answers are NaN where others were stopped; method='empirical' bounds them"
 
 
 class Formula(NamedTuple):
@@ -27,7 +33,25 @@ class Formula(NamedTuple):
     along: tuple[str, ...] = ()
 
 
-def faster_within(systems: Systems, formula: Formula) -> xr.Dataset:
+def of_stopped(systems: Systems, formula: Formula) -> xr.Dataset:
+    """Compare systems of which runs were stopped: between the bounds that runs allow; mixtures are compared where there are none."""
+    if systems.comparison.method == MIXTURE:
+        return _where_all_ended(systems, formula)
+    return _fastest_within(systems, formula) if formula.along else _faster_within(systems, formula)
+
+
+def _where_all_ended(systems: Systems, formula: Formula) -> xr.Dataset:
+    """Compare the mixtures of the runs that ended; NaN where others did not."""
+    stopped = [side.array.coords[CENSORED].reset_coords(drop=True) for side in systems.sides if side.bounded]
+    arrays = [side.array.where(~side.array.coords[CENSORED]) if side.bounded else side.array for side in systems.sides]
+    result = _asked(systems, formula, tuple(arrays))
+    some = reduce(or_, (mask.any([dim for dim in (*formula.along, *systems.data.levels) if dim in mask.dims]) for mask in stopped))
+    names = ("estimate", "lower", "upper", "tied")
+    masked = {name: result[name].where(~some).assign_attrs(result[name].attrs) for name in names}
+    return _told(result.assign(masked), systems, formula, UNFITTED)
+
+
+def _faster_within(systems: Systems, formula: Formula) -> xr.Dataset:
     """Compare with the candidate's stopped runs at their worst and the baseline's at their best, and the other way round."""
     new, old = systems.sides
     least, most = (
@@ -37,7 +61,7 @@ def faster_within(systems: Systems, formula: Formula) -> xr.Dataset:
     return _between(least, most, systems, formula)
 
 
-def fastest_within(systems: Systems, formula: Formula) -> xr.Dataset:
+def _fastest_within(systems: Systems, formula: Formula) -> xr.Dataset:
     """Compare, for each system, with its own stopped runs at their worst and all others at their best, and the other way round."""
     (dim,), side = formula.along, systems.data
     found = []
@@ -83,6 +107,11 @@ def _between(least: xr.Dataset, most: xr.Dataset, systems: Systems, formula: For
     }
     result = least.assign({name: variable.assign_attrs(least["estimate"].attrs) for name, variable in changed.items()})
     result["tied"].attrs = most["tied"].attrs
+    return _told(result, systems, formula, CONSEQUENCE)
+
+
+def _told(result: xr.Dataset, systems: Systems, formula: Formula, consequence: str) -> xr.Dataset:
+    """Say how many runs were stopped, and what follows."""
     names = ("candidate", "baseline") if len(systems.sides) == 2 else ("runs",)
     numbers = {name: side.n_stopped for name, side in zip(names, systems.sides, strict=True)}
-    return noted(result, *systems.notes, stopped_note(numbers, systems.data.better, CONSEQUENCE), checks=formula.checks)
+    return noted(result, *systems.notes, stopped_note(numbers, systems.data.better, consequence), checks=formula.checks)

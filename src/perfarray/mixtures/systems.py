@@ -85,7 +85,7 @@ def resolve_systems(times: Any, request: Request) -> Systems:
     """Resolve the systems that lie in one object, and how they are compared."""
     given = isinstance(times, Result)
     levels = (PARAMETER, COMPONENT) if given else request.levels
-    data = resolve(_parameters(times) if given else times, request.metric, levels, censored=_censored(request, given))
+    data = resolve(_parameters(times) if given else times, request.metric, levels, censored="drop" if given else request.censored)
     return _systems((data.array,), data, given, request)._replace(sides=(data,))
 
 
@@ -99,17 +99,12 @@ def resolve_two_systems(times: Any, baseline: object, dim: str | None, request: 
     new = _parameters(times) if given else times
     old = _parameters(baseline) if isinstance(baseline, Result) else baseline
     levels = (PARAMETER, COMPONENT) if given else request.levels
-    paired, censored = None if given else request.paired, _censored(request, given)
+    paired, censored = (None, "drop") if given else (request.paired, request.censored)
     pair = resolve_pair(new, old, dim=dim, metric=request.metric, levels=levels, paired=paired, censored=censored)
     found = _systems((pair.candidate.array, pair.baseline.array), pair.candidate, given, request)
     described = {key: text for key, text in pair.describe().items() if not (given and key in ("levels", "unit"))}
     described |= {"baseline": "other mixtures"} if isinstance(baseline, Result) else {}
     return found._replace(attrs=found.attrs | described, notes=pair.notes, sides=(pair.candidate, pair.baseline))
-
-
-def _censored(request: Request, given: bool) -> str:
-    """Return what becomes of stopped runs: mixtures are fitted to those that ended."""
-    return "drop" if given or request.method != EMPIRICAL else request.censored
 
 
 def _systems(arrays: tuple[xr.DataArray, ...], data: Timings, given: bool, request: Request) -> Systems:
