@@ -92,6 +92,10 @@ def goodness_of_fit(
     Runs are taken as independent. Where units have unequal numbers of runs, the distance weights units alike, and what is drawn is of
     runs that count alike. A p-value that is large says that the runs do not contradict the mixture; with 30 runs they contradict little.
 
+    What is drawn of 1,200 runs or more is fitted with neighbouring values taken together in some 400 groups, each with its mean and
+    variance: of 60 samples of 6,000 runs all kept their number of components, log-likelihoods moved by less than 0.25, distances by less
+    than 1 % of themselves, and a test takes a sixth to an eighth of the time. The runs themselves are fitted one by one.
+
     With hundreds of runs the test also rejects mixtures whose smallest components hold too few runs for BIC to keep them: what is drawn
     has no such components. Of samples of 500 runs it rejected 5.0 % where BIC finds all components, 14.7 % with one of 2 % left out.
 

@@ -163,6 +163,9 @@ def test_numba_runs_the_same_steps():
             assert (one.equal == other.equal).all()
             assert np.allclose(one.means, other.means, rtol=1e-7, equal_nan=True)
             assert np.allclose(one.deviations, other.deviations, rtol=1e-6, equal_nan=True)
+    many = two_modes(1300, 1)[None]
+    one, other = (fit_mixtures(many, None, [3], BOTH, tolerance=1e-5, engine=name, grouped=True) for name in ("numpy", "numba"))
+    assert np.allclose(one.loglik, other.loglik, rtol=1e-12)
 
 
 @pytest.mark.parametrize("engine", ["numpy", "numba"])

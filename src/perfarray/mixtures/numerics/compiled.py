@@ -27,10 +27,13 @@ LEAST = -700.0
 
 
 class Row(NamedTuple):
-    """One sample: its values, their weights, the sum of these, what makes a likelihood that of the data, and one variance or several."""
+    """One sample: its values, their weights and the variances inside them, the sum of weights, what makes a likelihood that of the data,
+    and one variance or several.
+    """
 
     x: Floats
     w: Floats
+    inside: Floats
     total: float
     jacobian: float
     equal: bool
@@ -104,13 +107,13 @@ def _log(x: float) -> Any:
     return exponent * 0.6931471805599453 + 2.0 * f * p
 
 
-def em_compiled(samples: Samples, starts: Integers, equal: bool, task: Task) -> Run:
+def em_compiled(samples: Samples, points: Samples, starts: Integers, equal: bool, task: Task) -> Run:
     """Run plain EM for one number of components and one model on many samples.
 
     Parameters
     ----------
-    samples : Samples
-        Standardised samples.
+    samples, points : Samples
+        Standardised samples, and the points they are grouped to: themselves, or fewer.
     starts : int array, shape (sample, component + 1)
         Where the classes begin that EM starts from.
     equal : bool
@@ -119,7 +122,7 @@ def em_compiled(samples: Samples, starts: Integers, equal: bool, task: Task) -> 
         Where to stop.
     """
     found = _found(np.full((len(samples.n), 3, starts.shape[-1] - 1), np.nan))
-    _fit_all(_contiguous(samples), samples.jacobian, np.ascontiguousarray(starts, np.intp), equal, task, found)
+    _fit_all(_contiguous(samples), _contiguous(points), samples.jacobian, np.ascontiguousarray(starts, np.intp), equal, task, found)
     return Run(Theta(*np.moveaxis(found.theta, 1, 0)), *found[1:])
 
 
@@ -144,14 +147,14 @@ def _found(theta: Floats) -> Found:
 
 
 @_compiled()
-def _fit_all(samples: Samples, jacobian: Any, starts: Any, equal: bool, task: Task, found: Found) -> None:
+def _fit_all(samples: Samples, points: Samples, jacobian: Any, starts: Any, equal: bool, task: Task, found: Found) -> None:
     """Run plain EM on sample after sample."""
     number = starts.shape[1] - 1
-    room = np.empty((number + 2, samples.values.shape[1]))
+    room = np.empty((number + 2, points.values.shape[1]))
     for place in range(len(samples.n)):
-        n, theta = samples.n[place], found.theta[place]
-        row = Row(samples.values[place, :n], samples.weights[place, :n], samples.total[place], jacobian[place], equal)
-        _classes(row, starts[place], theta)
+        theta = found.theta[place]
+        _classes(_row(samples, place, jacobian, equal), starts[place], theta)
+        row = _row(points, place, jacobian, equal)
         if number == 1:
             found.loglik[place], found.converged[place] = _step(row, theta, np.empty_like(theta), room), True
         else:
@@ -163,13 +166,20 @@ def _finish_all(samples: Samples, jacobian: Any, equal: bool, task: Task, found:
     """Bring sample after sample to its maximum."""
     room = np.empty((found.theta.shape[2] + 2, samples.values.shape[1]))
     for place in range(len(samples.n)):
-        n, theta = samples.n[place], found.theta[place]
-        row = Row(samples.values[place, :n], samples.weights[place, :n], samples.total[place], jacobian[place], equal)
+        theta, row = found.theta[place], _row(samples, place, jacobian, equal)
         loglik, count, done, low = _plain(row, task, theta, room)
         if done and (task.forced or not low):
             loglik, more, done, fell = _accelerated(row, task.forced, theta, room)
             count, low = count + more, low or fell
         found.loglik[place], found.steps[place], found.converged[place], found.floored[place] = loglik, count, done, low
+
+
+@_compiled()
+def _row(samples: Samples, place: int, jacobian: Any, equal: bool) -> Row:
+    """Return one of the samples."""
+    n = samples.n[place]
+    parts = samples.values[place, :n], samples.weights[place, :n], samples.inside[place, :n]
+    return Row(parts[0], parts[1], parts[2], samples.total[place], jacobian[place], equal)
 
 
 @_compiled()
@@ -198,7 +208,7 @@ def _classes(row: Row, starts: Any, theta: Any) -> None:
 @_compiled()
 def _step(row: Row, theta: Any, following: Any, room: Any) -> float:
     """Take one step of EM: fill in the next parameters, and return the log-likelihood of those given."""
-    x, w, total = row.x, row.w, row.total
+    x, w, inside, total = row.x, row.w, row.inside, row.total
     number, n = theta.shape[1], len(x)
     joint, sums, shares = room[:number], room[number], room[number + 1]
     for i in range(n):
@@ -208,7 +218,7 @@ def _step(row: Row, theta: Any, following: Any, room: Any) -> float:
         height = theta[0, k] / math.sqrt(theta[2, k])
         for i in range(n):
             d = x[i] - mean
-            e = height * _exp(slope * d * d)
+            e = height * _exp(slope * (d * d + inside[i]))
             joint[k, i] = e
             sums[i] += e
     n_tiny = 0
@@ -221,7 +231,7 @@ def _step(row: Row, theta: Any, following: Any, room: Any) -> float:
             shares[i] = w[i] / sums[i]
     else:
         for i in range(n):
-            far = _far(x[i], theta, joint, i) if sums[i] < TINY else 0.0
+            far = _far(row, theta, joint, i) if sums[i] < TINY else 0.0
             if far != 0.0:
                 sums[i] = 0.0
                 for k in range(number):
@@ -237,7 +247,7 @@ def _step(row: Row, theta: Any, following: Any, room: Any) -> float:
             r = joint[k, i] * shares[i]
             zero += r
             one += r * d
-            two += r * d * d
+            two += r * (d * d + inside[i])
         safe = zero if zero > 0 else 1.0
         shift = one / safe
         square = two - safe * shift * shift
@@ -250,12 +260,12 @@ def _step(row: Row, theta: Any, following: Any, room: Any) -> float:
 
 
 @_compiled()
-def _far(x: float, theta: Any, joint: Any, place: int) -> float:
+def _far(row: Row, theta: Any, joint: Any, place: int) -> float:
     """Write the densities at a value far from every component, relative to the largest; return the logarithm of that."""
     largest = -math.inf
     for k in range(theta.shape[1]):
-        d = x - theta[1, k]
-        term = math.log(theta[0, k]) - 0.5 * math.log(theta[2, k]) - 0.5 * d * d / theta[2, k]
+        d = row.x[place] - theta[1, k]
+        term = math.log(theta[0, k]) - 0.5 * math.log(theta[2, k]) - 0.5 * (d * d + row.inside[place]) / theta[2, k]
         joint[k, place] = term
         largest = max(largest, term)
     for k in range(theta.shape[1]):

@@ -11,8 +11,8 @@ from perfarray.mixtures.numerics.stops import CALM, FLOOR, GAIN, LOG_2PI, MOST_S
 from perfarray.numerics.types import Floats, Integers, Mask
 
 
-def em(samples: Samples, candidates: Sequence[Candidate], task: Task, engine: str) -> list[Run]:
-    """Run EM for every number of components and model asked for, on all samples."""
+def em(samples: Samples, points: Samples, candidates: Sequence[Candidate], task: Task, engine: str) -> list[Run]:
+    """Run EM for every number of components and model asked for, on all samples: it starts from their values, and goes on with points."""
     size = len(samples.values)
     runs, starts = [], []
     for number, _ in candidates:
@@ -25,11 +25,11 @@ def em(samples: Samples, candidates: Sequence[Candidate], task: Task, engine: st
         from perfarray.mixtures.numerics.compiled import em_compiled
 
         for run, own, rows, (_, equal) in zip(runs, starts, fitted, candidates, strict=True):
-            run.put(rows, em_compiled(samples.take(rows), own[rows], equal, task))
+            run.put(rows, em_compiled(samples.take(rows), points.take(rows), own[rows], equal, task))
         return runs
     for run, own, rows, (_, equal) in zip(runs, starts, fitted, candidates, strict=True):
         run.theta.put(rows, Theta(*parameters_of_classes(samples.values[rows], samples.weights[rows], own[rows], equal)))
-    run_pooled(samples, runs, fitted, candidates, lambda pool, run: _em_pool(pool, run, task))
+    run_pooled(points, runs, fitted, candidates, lambda pool, run: _em_pool(pool, run, task))
     return runs
 
 
@@ -77,6 +77,10 @@ def _step(pool: Pool, theta: Theta) -> tuple[Theta, Floats]:
     for fits, rows, number in pool.blocks:
         np.subtract(values[fits, None], theta.means[rows].reshape(-1, number, 1), out=deviations[rows].reshape(-1, number, length))
     np.multiply(deviations, deviations, out=squares)
+    if pool.grouped:
+        for fits, rows, number in pool.blocks:
+            own = squares[rows].reshape(-1, number, length)
+            np.add(own, pool.inside[fits, None], out=own)
     slope, offset = (-0.5 / theta.variances)[:, None], (np.log(theta.weights) - 0.5 * np.log(theta.variances))[:, None]
     np.multiply(squares, slope, out=joint)
     joint += offset

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perfarray.mixtures.numerics.em import em, finish
+from perfarray.mixtures.numerics.groups import grouped
 from perfarray.mixtures.numerics.pool import Candidate, Run, Samples
 from perfarray.mixtures.numerics.stops import Task
 from perfarray.numerics.levels import unit_weights
@@ -55,6 +56,8 @@ class FitRequest:
         What is fitted (`scale.fit_on_scale`).
     engine : {"numpy", "numba"}
         What runs EM.
+    grouped : bool
+        Whether EM may take neighbouring values of samples of thousands together (`groups`).
     """
 
     numbers: Sequence[int] = range(1, MOST_COMPONENTS + 1)
@@ -63,6 +66,7 @@ class FitRequest:
     forced: bool = False
     scale: str = PLAIN
     engine: str = "numpy"
+    grouped: bool = False
 
     @property
     def candidates(self) -> list[Candidate]:
@@ -200,17 +204,18 @@ def _standardised(raw: Floats, weights: Floats, n: Integers) -> Samples:
     largest = np.abs(deviations).max(axis=-1)
     shrunk = deviations / largest[:, None]
     scale = np.sqrt((weights * shrunk**2).sum(axis=-1) / total) * largest
-    return Samples(deviations / scale[:, None], weights, n, total, center, scale, filled)
+    return Samples(deviations / scale[:, None], weights, n, total, center, scale, filled, np.zeros_like(filled))
 
 
 def _fit_block(found: Fits, block: Integers, samples: Samples, request: FitRequest) -> None:
     """Fit a block of samples, and keep the best fits; where two are equal, the first."""
     candidates, tolerance = request.candidates, request.tolerance
     limit, last = STOPPED if tolerance is None else tolerance, tolerance is not None and len(candidates) > 1
-    runs = em(samples, candidates, Task(limit, request.forced, last), request.engine)
+    points = grouped(samples) if request.grouped else samples
+    runs = em(samples, points, candidates, Task(limit, request.forced, last), request.engine)
     bics = _bics(samples, runs, candidates, request.forced)
     if tolerance is None:
-        _finish(samples, runs, bics, request)
+        _finish(points, runs, bics, request)
         bics = _bics(samples, runs, candidates, request.forced)
     floored = np.stack([run.floored for run in runs])
     found.n[block], found.n_floored[block] = samples.n, floored.sum(axis=0)

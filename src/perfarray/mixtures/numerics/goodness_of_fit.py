@@ -1,6 +1,7 @@
 """Does a mixture describe a sample: Kolmogorov-Smirnov distance, calibrated by samples drawn from the mixture and fitted anew."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -126,13 +127,13 @@ def calibrated_fit(
     found = Fitness(observed, critical_value, pvalue, pvalue_error, _steps(values, calibration.resolution))
     first = np.where(n > 0, np.nanmin(values, axis=-1, initial=np.inf), 0.0) if calibration.resolution == AUTO else np.zeros(len(values))
     testable = (mixture.deviations > 0).any(axis=-1) & (n > 0)
-    streams, number = Streams(calibration.key), calibration.n_resamples
+    streams, number, refit = Streams(calibration.key), calibration.n_resamples, replace(request, grouped=True)
     for row in range(len(values)):
         if testable[row]:
             drawn_from = Scaled(Mixture(*(part[row] for part in mixture)), own.log[row])
             generator = streams.generator(int(cells[row]), SAMPLES)
             blocks = _samples(drawn_from, int(n[row]), calibration, Grid(found.resolution[row], first[row]), generator)
-            drawn = np.concatenate([_distances(block, None, fitted(block, None, request)) for block in blocks])
+            drawn = np.concatenate([_distances(block, None, fitted(block, None, refit)) for block in blocks])
             found.critical_value[row] = np.sort(drawn)[critical_place(number, calibration.alpha)]
             exceed = float((drawn > observed[row]).sum())
             found.pvalue[row] = exceed / number

@@ -221,8 +221,11 @@ def _plain(mixture: Mixture) -> Scaled:
 
 
 def _fit(runs: Floats, tolerance: float | None = None) -> Mixture:
-    """Fit mixtures of up to nine components to runs of shape (..., units, runs), and keep the one with the largest BIC."""
-    found = fit_mixtures(*weighted_samples(runs), FitRequest(tolerance=tolerance))
+    """Fit mixtures of up to nine components to runs of shape (..., units, runs), and keep the one with the largest BIC.
+
+    With a tolerance, runs were drawn, and neighbours of thousands are taken together.
+    """
+    found = fit_mixtures(*weighted_samples(runs), FitRequest(tolerance=tolerance, grouped=tolerance is not None))
     return Mixture(*(part.reshape(*runs.shape[:-2], -1) for part in found[:3]))
 
 

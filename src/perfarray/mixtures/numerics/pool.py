@@ -19,7 +19,10 @@ Candidate = tuple[int, bool]
 
 
 class Samples(NamedTuple):
-    """Samples of like size, ordered and standardised; places past a sample's end repeat its least value with weight 0."""
+    """Samples of like size, ordered and standardised; places past a sample's end repeat its least value with weight 0.
+
+    A value may stand for a group of values: `inside` is their variance.
+    """
 
     values: Floats
     weights: Floats
@@ -28,6 +31,7 @@ class Samples(NamedTuple):
     center: Floats
     scale: Floats
     raw: Floats
+    inside: Floats
 
     def take(self, rows: Rows) -> "Samples":
         """Return some of the samples."""
@@ -101,6 +105,16 @@ class Pool:
     def weights(self) -> Floats:
         """What each value counts."""
         return self.samples.weights[self.rows, : self.n.max()]
+
+    @cached_property
+    def grouped(self) -> bool:
+        """Whether values stand for several."""
+        return bool(self.samples.inside.any())
+
+    @cached_property
+    def inside(self) -> Floats:
+        """Variance inside what each value stands for."""
+        return self.samples.inside[self.rows, : self.n.max()]
 
     def places(self, fits: Integers) -> Integers:
         """Return where the components of some of the fits stand."""
