@@ -33,7 +33,7 @@ def test_modes_far_apart_hide_no_step(kept):
 
 
 def test_no_step_of_continuous_values_by_chance():
-    """Of a thousand samples of four values, and of six in two modes far apart, hardly any have a step; whole numbers of float32 digits some."""
+    """Of a thousand samples of four values, and of six in two modes far apart, hardly any have a step; of float32 some."""
     rng = np.random.default_rng(1)
     for values in (rng.normal(1, 0.02, (1000, 4)), rng.normal(1, 1e-3, (1000, 6)) + np.arange(6) % 2):
         for kept, most in ((np.float64, 5), (np.float32, 25)):

@@ -27,9 +27,7 @@ LEAST = -700.0
 
 
 class Row(NamedTuple):
-    """One sample: its values, their weights and the variances inside them, the sum of weights, what makes a likelihood that of the data,
-    and one variance or several.
-    """
+    """One sample: values, weights, variances inside values, the sum of weights, what makes a likelihood that of the data, the model."""
 
     x: Floats
     w: Floats
