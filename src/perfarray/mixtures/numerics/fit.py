@@ -204,7 +204,7 @@ def _standardised(raw: Floats, weights: Floats, n: Integers) -> Samples:
     largest = np.abs(deviations).max(axis=-1)
     shrunk = deviations / largest[:, None]
     scale = np.sqrt((weights * shrunk**2).sum(axis=-1) / total) * largest
-    return Samples(deviations / scale[:, None], weights, n, total, center, scale, filled, np.zeros_like(filled))
+    return Samples(deviations / scale[:, None], weights, n, total, center, scale, raw=filled, inside=np.zeros_like(filled))
 
 
 def _fit_block(found: Fits, block: Integers, samples: Samples, request: FitRequest) -> None:
