@@ -1,6 +1,7 @@
 """The house: topic first, floor second. The folder says what a thing is about, the path says what it may know; no file is listed here."""
 
 import ast
+import json
 import re
 import subprocess
 import sys
@@ -41,6 +42,12 @@ def modules() -> dict[str, Path]:
     return found
 
 
+@cache
+def tree(name: str) -> ast.Module:
+    """Return the syntax tree of a module."""
+    return ast.parse(modules()[name].read_text())
+
+
 def packaged(name: str) -> str | None:
     """Return the dotted name inside the package, or None for what is not of it."""
     head, _, rest = name.partition(".")
@@ -62,7 +69,7 @@ def named(node: ast.AST) -> list[str]:
 @cache
 def imported(name: str) -> frozenset[str]:
     """Return the modules of the package that a module imports, anywhere in it."""
-    every = [packaged(target) for node in ast.walk(ast.parse(modules()[name].read_text())) for target in named(node)]
+    every = [packaged(target) for node in ast.walk(tree(name)) for target in named(node)]
     return frozenset(target for target in every if target in modules() and target)
 
 
@@ -98,7 +105,7 @@ def test_numerics_know_numpy_and_other_numerics(name):
     for target in imported(name):
         assert "numerics" in target.split("."), target
         assert room(target) in {room(name), "numerics"}, target
-    libraries = {part.partition(".")[0] for node in ast.walk(ast.parse(modules()[name].read_text())) for part in named(node)}
+    libraries = {part.partition(".")[0] for node in ast.walk(tree(name)) for part in named(node)}
     allowed = sys.stdlib_module_names | {"numpy", "scipy", "perfarray"}
     compiled = {"numba", "llvmlite"} if name.rpartition(".")[2].startswith("compiled") else set()
     assert libraries <= allowed | compiled
@@ -118,13 +125,34 @@ def test_the_ground_points_downwards(name):
     assert rooms_seen(name) <= set(GROUND[: GROUND.index(room(name))])
 
 
+IMPORTING = """
+import importlib, json, sys, xarray
+before, found = set(sys.modules), {}
+for topic, names in json.loads(sys.argv[1]).items():
+    for name in names:
+        importlib.import_module(name)
+    found[topic] = sorted(set(sys.modules) - before)
+    for name in found[topic]:  # libraries stay: what they load is asked of the first alone
+        if name.partition(".")[0] == "perfarray":
+            del sys.modules[name]
+print(json.dumps(found))
+"""
+
+
+@pytest.fixture(scope="module")
+def loaded() -> dict[str, list[str]]:
+    """What importing the package loads besides xarray, in a fresh process; then what importing each topic loads, one after the other."""
+    names = {topic: [f"perfarray.{name}" for name in inside(topic) if not name.rpartition(".")[2].startswith("compiled")] for topic in topics()}
+    asked = json.dumps({"": ["perfarray"]} | names)
+    found = subprocess.run([sys.executable, "-c", IMPORTING, asked], capture_output=True, text=True, check=True).stdout
+    return json.loads(found)
+
+
 @pytest.mark.parametrize("topic", topics())
-def test_a_topic_is_imported_alone(topic):
+def test_a_topic_is_imported_alone(topic, loaded):
     """After importing one topic, no other is loaded."""
-    names = [f"perfarray.{name}" for name in inside(topic) if not name.rpartition(".")[2].startswith("compiled")]
-    code = f"import sys, importlib; [importlib.import_module(name) for name in {names!r}]; print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    others = {room(part) for part in map(packaged, loaded) if part} & (set(topics()) | {"readers", "plots"})
+    others = {room(part) for part in map(packaged, loaded[topic]) if part} & (set(topics()) | {"readers", "plots"})
+    assert topic in {room(part) for part in map(packaged, loaded[topic]) if part}
     if topic not in OVER_TOPICS:
         assert others <= {topic} | {other for seeing, other in SEEN if seeing == topic}
 
@@ -143,7 +171,7 @@ DRAWING = {"numpy", "xarray", "matplotlib", "lazy_loader", "perfarray"}
 @pytest.mark.parametrize("name", inside("plots"))
 def test_pictures_see_results_and_compute_nothing(name):
     """A picture sees the vocabulary, arrays and matplotlib, and calls nothing that makes a number of a sample."""
-    nodes = list(ast.walk(ast.parse(modules()[name].read_text())))
+    nodes = list(ast.walk(tree(name)))
     assert {target for target in imported(name) if room(target) != "plots"} <= {"conventions"}
     assert {part.partition(".")[0] for node in nodes for part in named(node)} <= (sys.stdlib_module_names - {"statistics"}) | DRAWING
     called = [node.func for node in nodes if isinstance(node, ast.Call)]
@@ -184,26 +212,23 @@ def test_only_apply_calls_apply_ufunc():
 
 def test_only_plots_know_matplotlib():
     """Figures are drawn in one place."""
-    for name, path in modules().items():
+    for name in modules():
         if room(name) != "plots":
-            assert not any(part.partition(".")[0] == "matplotlib" for node in runtime(path) for part in named(node)), name
+            assert not any(part.partition(".")[0] == "matplotlib" for node in runtime(name) for part in named(node)), name
 
 
-def runtime(path: Path) -> list[ast.AST]:
-    """Return the nodes of a file that are there when it runs: not those for type checkers alone."""
-    tree = ast.parse(path.read_text())
-    typing = [node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+def runtime(name: str) -> list[ast.AST]:
+    """Return the nodes of a module that are there when it runs: not those for type checkers alone."""
+    typing = [node for node in ast.walk(tree(name)) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
     skipped = {id(inner) for node in typing for inner in ast.walk(node)}
-    return [node for node in ast.walk(tree) if id(node) not in skipped]
+    return [node for node in ast.walk(tree(name)) if id(node) not in skipped]
 
 
-def test_import_is_light():
+def test_import_is_light(loaded):
     """Importing perfarray imports no SciPy submodule, statsmodels, matplotlib, scikit-learn or numba, and no topic."""
     heavy = ("scipy.", "statsmodels", "matplotlib", "sklearn", "numba", "typer", "rich", "tqdm")
-    code = "import xarray, sys; before = set(sys.modules); import perfarray; print(*sorted(set(sys.modules) - before))"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert [name for name in loaded if name.startswith(heavy)] == []
-    assert {name for name in loaded if name.startswith("perfarray")} == {"perfarray", "perfarray.accessor"}
+    assert [name for name in loaded[""] if name.startswith(heavy)] == []
+    assert {name for name in loaded[""] if name.startswith("perfarray")} == {"perfarray", "perfarray.accessor"}
 
 
 def test_no_room_has_the_name_of_a_public_function():
@@ -222,9 +247,8 @@ def test_names_say_what_a_room_is_about():
 def test_rooms_stay_small():
     """No file is longer than 400 lines, and no function than 60 without its docstring."""
     for name, path in modules().items():
-        text = path.read_text()
-        assert text.count("\n") <= 400, name
-        for node in ast.walk(ast.parse(text)):
+        assert path.read_text().count("\n") <= 400, name
+        for node in ast.walk(tree(name)):
             if isinstance(node, ast.FunctionDef):
                 body = node.body[1:] if ast.get_docstring(node) else node.body
                 assert not body or body[-1].end_lineno - body[0].lineno < 60, f"{name}.{node.name}"
@@ -232,8 +256,8 @@ def test_rooms_stay_small():
 
 def test_what_travels_together_is_one_thing():
     """No call passes more than seven arguments by position; kernels that are compiled cannot take requests."""
-    for name, path in modules().items():
+    for name in modules():
         if not name.rpartition(".")[2].startswith("compiled"):
-            for node in ast.walk(ast.parse(path.read_text())):
+            for node in ast.walk(tree(name)):
                 if isinstance(node, ast.Call):
                     assert len([part for part in node.args if not isinstance(part, ast.Starred)]) <= 7, f"{name}:{node.lineno}"
