@@ -142,7 +142,9 @@ print(json.dumps(found))
 @pytest.fixture(scope="module")
 def loaded() -> dict[str, list[str]]:
     """What importing the package loads besides xarray, in a fresh process; then what importing each topic loads, one after the other."""
-    names = {topic: [f"perfarray.{name}" for name in inside(topic) if not name.rpartition(".")[2].startswith("compiled")] for topic in topics()}
+    names = {
+        topic: [f"perfarray.{name}" for name in inside(topic) if not name.rpartition(".")[2].startswith("compiled")] for topic in topics()
+    }
     asked = json.dumps({"": ["perfarray"]} | names)
     found = subprocess.run([sys.executable, "-c", IMPORTING, asked], capture_output=True, text=True, check=True).stdout
     return json.loads(found)

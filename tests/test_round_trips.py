@@ -92,6 +92,12 @@ def times():
     return found.assign_attrs(format="pyperf", n_files=3, threshold=0.5)
 
 
+@pytest.fixture(scope="module", params=sorted(COMPARED | OF_ONE))
+def asked(times, request):
+    """Return the name of a function and its result, computed once for all stores."""
+    return request.param, ask(request.param, times)
+
+
 def ask(name, times):
     """Return the result of a function as a Dataset."""
     calls = COMPARED | OF_ONE
@@ -165,10 +171,9 @@ def test_timings(times, tmp_path, store):
 
 
 @each_store
-@pytest.mark.parametrize("name", sorted(COMPARED | OF_ONE))
-def test_results(times, tmp_path, store, name):
+def test_results(asked, tmp_path, store):
     """Every result survives, and what came back is drawn if the result is."""
-    result = ask(name, times)
+    name, result = asked
     back = store(result, tmp_path / "file")
     assert_came_back(back, result)
     if result.attrs.get("result") in PICTURES:

@@ -105,16 +105,16 @@ def test_a_family_is_what_is_corrected_together(suite, correction, family):
     found = suite.isel(execution=slice(0, 3)).perf.compare("v1", threshold=0.01, correction=correction, family=family)
     dims = found["pvalue"].dims
     together = dims if family is None else (family,) if isinstance(family, str) else family
-    apart = [dim for dim in dims if dim not in together]
-    cells = found.stack(cell=apart, create_index=False) if apart else found.expand_dims("cell")
+    cells = found.transpose(..., *together)
+    level = np.broadcast_to(found["interval_level"].broadcast_like(cells["pvalue"]).transpose(..., *together), cells["pvalue"].shape)
+    families = int(np.prod([found.sizes[dim] for dim in together]))
     name = {"holm": "holm", "bh": "fdr_bh"}[correction]
     for raw, adjusted in (("pvalue", "pvalue_adjusted"), ("pvalue_equivalent", "pvalue_equivalent_adjusted")):
-        for i in range(cells.sizes["cell"]):
-            one = cells.isel(cell=i)
-            expected = multipletests(one[raw].values.ravel(), method=name)[1]
-            np.testing.assert_allclose(one[adjusted].values.ravel(), expected, rtol=1e-12)
-            rejected = 1 if correction == "holm" else max((one["pvalue_adjusted"].values <= 0.05).sum(), 1)
-            np.testing.assert_allclose(one["interval_level"], 1 - rejected * 0.05 / one["pvalue"].size)
+        for one, corrected in zip(cells[raw].values.reshape(-1, families), cells[adjusted].values.reshape(-1, families), strict=True):
+            np.testing.assert_allclose(corrected, multipletests(one, method=name)[1], rtol=1e-12)
+    for corrected, own in zip(cells["pvalue_adjusted"].values.reshape(-1, families), level.reshape(-1, families), strict=True):
+        rejected = 1 if correction == "holm" else max((corrected <= 0.05).sum(), 1)
+        np.testing.assert_allclose(own, 1 - rejected * 0.05 / families)
     assert found.attrs["family"] == " ".join(sorted(together))
     sure = found["verdict"].isin(["faster", "slower"])
     assert (sure == (found["pvalue_adjusted"] <= 0.05)).all()

@@ -50,7 +50,7 @@ def test_one_repetition_has_no_level_of_its_own():
 def test_one_mode_supports_no_more():
     """Of samples of eight skewed runs of one mode the density of most shows more, and the runs support more in at most 5 %."""
     count = experiments(150)
-    found = samples(np.random.default_rng(8).lognormal(0, 0.25, (count, 8))).perf.variability_level(n_resamples=99, rng=1)
+    found = samples(np.random.default_rng(8).lognormal(0, 0.25, (count, 8))).perf.variability_level(n_resamples=39, rng=1)
     assert (found["estimate"] > 1).mean() > 0.5
     assert (found["n_supported"] > 1).mean() < 0.05 + 3 * np.sqrt(0.05 * 0.95 / count)
     assert ((found["estimate"] > 1) & found["supported"]).mean() < 0.05
@@ -59,7 +59,7 @@ def test_one_mode_supports_no_more():
 def test_two_clear_modes_are_supported():
     """Of eight runs in two modes ten standard deviations apart, and of thirty six apart, most samples support two, and hardly any three."""
     for size, distance, share in (((experiments(40), 8), 10.0, 0.7), ((experiments(40), 30), 6.0, 0.8)):
-        found = two_modes(size, distance).perf.variability_level(n_resamples=99, rng=1)
+        found = two_modes(size, distance).perf.variability_level(n_resamples=39, rng=1)
         assert (found["n_supported"] == 2).mean() > share
         assert (found["n_supported"] > 2).mean() <= 0.05
 
@@ -87,8 +87,8 @@ def test_units_that_differ_are_no_modes():
     rng = np.random.default_rng(3)
     count = experiments(24)
     values = rng.normal(1.0, 0.1, (count, 4, 1)) + rng.normal(0, 0.005, (count, 4, 10))
-    nested = samples(values, ("benchmark", "binary", "execution")).perf.variability_level(n_resamples=99, rng=1)
-    alone = samples(values.reshape(count, 40)).perf.variability_level(n_resamples=99, rng=1)
+    nested = samples(values, ("benchmark", "binary", "execution")).perf.variability_level(n_resamples=39, rng=1)
+    alone = samples(values.reshape(count, 40)).perf.variability_level(n_resamples=39, rng=1)
     assert (nested["estimate"] > 1).all()
     assert (nested["n_supported"] > 1).sum() <= 2
     assert (alone["n_supported"] > 1).mean() > 0.9
@@ -97,7 +97,7 @@ def test_units_that_differ_are_no_modes():
 def test_rounded_runs_have_no_modes_for_it():
     """The gaps of a grid are no valleys: of samples of one mode rounded to half a standard deviation, hardly any support more."""
     values = np.round(2 * np.random.default_rng(1).standard_normal((experiments(40), 60))) / 2
-    found = samples(10 + values).perf.variability_level(n_resamples=99, rng=1)
+    found = samples(10 + values).perf.variability_level(n_resamples=39, rng=1)
     assert (found["estimate"] > 1).mean() > 0.3
     assert (found["n_supported"] > 1).sum() <= 2
 

@@ -16,6 +16,7 @@ MORE = {
     "plan_repetitions": {"budget": 1000.0, "costs": {"execution": 2.0}},
     "plan_suite": {"budget": 1000.0, "shared": "execution", "costs": {"execution": 2.0, "iteration": 1.0}},
     "explain_variation": {"model": "ols"},
+    "goodness_of_fit": {"n_resamples": 9},
     "biplot": {"samples": "version"},
     "cluster_machines": {"samples": "version"},
     "machine_table": {},

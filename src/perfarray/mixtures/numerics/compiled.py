@@ -283,6 +283,14 @@ def _hold(theta: Any) -> bool:
 
 
 @_compiled()
+def _copy(source: Any, target: Any) -> None:
+    """Copy parameters, one by one: for whole arrays, numba compiles what it would say of shapes that differ, for seconds."""
+    for part in range(source.shape[0]):
+        for k in range(source.shape[1]):
+            target[part, k] = source[part, k]
+
+
+@_compiled()
 def _plain(row: Row, task: Task, theta: Any, room: Any) -> tuple[float, int, bool, bool]:
     """Run plain EM until |change of l| / (1 + |l|) is at most the task's limit."""
     following = np.empty_like(theta)
@@ -300,11 +308,11 @@ def _plain(row: Row, task: Task, theta: Any, room: Any) -> tuple[float, int, boo
                 moved += (following[0, k] - theta[0, k]) ** 2
             if task.last and moved > MOVED:
                 _hold(following)
-                theta[:] = following
+                _copy(following, theta)
             return loglik, step, True, low
         before = in_units
         if step < MOST_STEPS:
-            theta[:] = following
+            _copy(following, theta)
     return loglik, MOST_STEPS, False, low
 
 
@@ -329,9 +337,9 @@ def _accelerated(row: Row, forced: bool, theta: Any, room: Any) -> tuple[float, 
         fell = fell or low
         arrived = distance <= SETTLED or abs(loglik - before) * ahead <= GAIN
         if arrived or (low and not forced):
-            theta[:] = first
+            _copy(first, theta)
             return loglik, 3 * cycle, arrived, fell
-        theta[:] = third if accepted else second
+        _copy(third if accepted else second, theta)
     return loglik, 3 * (MOST_STEPS // 3), False, fell
 
 

@@ -266,7 +266,8 @@ def _rank(quarter: int, number: int) -> int:
 def _fill(parts: Floats, multiply: bool, table: Floats) -> None:
     """Combine the parts of a few benchmarks, the last one varying slowest."""
     together, count = parts.shape
-    table[:count] = parts[0]
+    for run in range(count):
+        table[run] = parts[0, run]
     filled = count
     for benchmark in range(1, together):
         # From the last run to the first, so that what is combined is overwritten last.
