@@ -1,4 +1,4 @@
-"""Mixtures of 1 to 9 components, both models, of 100 samples of 30 to 1,000 values, against scikit-learn: as ratios.
+"""Mixtures of 1 to 9 components, both models, of 40 samples of 30 to 1,000 values, against scikit-learn: as ratios.
 
 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 python tests/benchmarks/bench_mixture.py
 
@@ -19,7 +19,7 @@ from perfarray.mixtures.numerics.fit import FitRequest, fit_mixtures
 from perfarray.mixtures.numerics.goodness_of_fit import Calibration, calibrated_fit, fitted
 from perfarray.mixtures.numerics.start import quantile_classes
 
-SAMPLES, PART, NUMBERS, MODELS = 100, 5, range(1, 10), ("equal", "unequal")
+SAMPLES, PART, NUMBERS, MODELS = 40, 5, range(1, 10), ("equal", "unequal")
 REFITS, REFITTED, SIZE = 200, 5, 100
 
 
