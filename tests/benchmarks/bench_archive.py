@@ -79,8 +79,8 @@ def main(chunk: int = CHUNK, sizes: tuple[int, ...] = MACHINES) -> None:
         found.append((each, peak))
         size = machines * len(BENCHMARKS) * RUNS * 8 / 2**20
         print(f"{machines:>10} {write:>9.2f} {components:>11.2f} {intervals:>10.2f} {each:>11.1f} {peak:>8.0f} {size:>11.1f}", flush=True)
-    for name, last, before in zip(("time of a machine", "peak memory"), found[-1], found[-2], strict=True):
-        compared(f"{name}, {sizes[-1]} machines", f"{sizes[-2]} machines", last / before)
+    for name, last, before in zip(("time of a machine", "peak memory"), found[-1], found[-2:][0], strict=True):
+        compared(f"{name}, {sizes[-1]} machines", f"{sizes[-2:][0]} machines", last / before)
 
 
 if __name__ == "__main__":
