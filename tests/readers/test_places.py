@@ -53,8 +53,10 @@ class TestPaths:
         assert times.sizes.get("file", 1) == {"file": 1, "glob": 1, "folder": 4, "list": 2}[inner]
 
     def test_the_same_files_under_two_labels(self, folder):
-        """A comparison of a file with itself is possible."""
-        times = perfarray.read_archive({"a": folder / "new" / "m1_9.json", "b": folder / "new" / "m1_9.json"}, dim="version")
+        """A comparison of a file with itself is possible, and said."""
+        with pytest.warns(perfarray.PerfarrayWarning, match="1 files hold a measurement that another label has, and are kept") as caught:
+            times = perfarray.read_archive({"a": folder / "new" / "m1_9.json", "b": folder / "new" / "m1_9.json"}, dim="version")
+        assert [note.code for note in caught[0].message.notes] == ["repeated_labels"]
         np.testing.assert_array_equal(times["time"].sel(version="a"), times["time"].sel(version="b"))
 
     @pytest.mark.parametrize(

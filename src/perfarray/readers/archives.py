@@ -21,6 +21,7 @@ from perfarray.readers.layout import Layout, read_layout
 from perfarray.readers.opening import FileError, Source, Wanted, known_encoding
 from perfarray.readers.packs import is_pack, members
 from perfarray.readers.recognising import formats, known_names, not_recognised, read_table, recognise
+from perfarray.readers.repeated import without_repeats
 from perfarray.tables.build import build
 from perfarray.tables.columns import Table
 from perfarray.tables.harmonise import finished
@@ -215,11 +216,13 @@ def read_archive(
         raise ValueError(f"none of the {files} files in {shown(paths)} could be read{_reasons(broken, skipped)}")
     beside = tuple(chain.from_iterable(formats()[name].beside for name in {table.format for table in tables}))
     skipped = [label for label in skipped if not label.rpartition("/")[2].endswith(beside)] if beside else skipped
+    tables, kept, repeats = without_repeats(tables, kept)
     joined = combine(tables, kept)
     dataset = keeping(
         build(joined),
         _left_out("broken_files", files, broken if on_error == "warn" else []),
         _left_out("unknown_format", files, skipped),
+        *repeats,
         *_shortened(joined.notes),
     )
     dataset.attrs |= {"n_files": len(tables), "n_files_skipped": len(skipped), "n_files_broken": len(broken)}

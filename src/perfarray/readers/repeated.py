@@ -1,0 +1,99 @@
+"""One measurement that was read twice: a copy, a link, a file put by in a hidden place. It is not another repetition."""
+
+import re
+from collections.abc import Collection, Hashable, Sequence
+from hashlib import blake2b
+from pathlib import Path
+
+from perfarray.conventions import LEVELS
+from perfarray.readers.finding import Found
+from perfarray.readers.opening import FileError, Source
+from perfarray.readers.packs import members
+from perfarray.tables.columns import Table
+from perfarray.timings.notes import Note
+from perfarray.timings.validation import listed
+
+NAMED = 20
+"""Files whose names a note holds."""
+
+STAMP = re.compile(
+    r"\b\d{4}-\d\d-\d\d[T_ ]\d\d[:-]\d\d|\b\d\d:\d\d:\d\d\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-"
+    r"|(?i:run[_ -]?(?:id|uuid)|date|time[_ -]?stamp|started?)[\"']?\s?[:=]\s?[\"']?\d{10}",
+    re.A,
+)
+"""What two measurements do not have in common: a time of day, a time in seconds of the epoch beside such a name, the id of a run."""
+
+
+def without_repeats(tables: Sequence[Table], kept: Sequence[Found]) -> tuple[list[Table], list[Found], list[Note]]:
+    """Leave out tables whose files are the same as another's: the same file, or the same content with a time or the id of a run in it.
+
+    Where the caller gave them different labels of what is compared, they stay. Both is noted.
+
+    Parameters
+    ----------
+    tables : sequence of Table
+        What was read.
+    kept : sequence of Found
+        The file of each.
+
+    Returns
+    -------
+    tuple of list of Table, list of Found, list of Note
+    """
+    alike: dict[tuple[str, int], list[int]] = {}
+    for index, table in enumerate(tables):
+        values = b"".join(metric.values.tobytes() for metric in table.metrics.values())
+        alike.setdefault((table.format, hash(values)), []).append(index)
+    dropped: set[int] = set()
+    labelled: list[int] = []
+    for places in alike.values():
+        seen: dict[Hashable, set[str]] = {}
+        for index in sorted(places, key=lambda index: _put_by(kept[index].path)) if len(places) > 1 else ():
+            labels = seen.setdefault(_identity(kept[index].path), set())
+            own = repr(sorted((name, str(label)) for name, label in _told(kept[index]).items()))
+            if own in labels:
+                dropped.add(index)
+            elif labels:
+                labelled.append(index)
+            labels.add(own)
+    left = [index for index in range(len(tables)) if index not in dropped]
+    notes = (
+        _note("repeated_files", "hold a measurement that another file holds and are left out", kept, dropped),
+        _note("repeated_labels", "hold a measurement that another label has, and are kept", kept, labelled),
+    )
+    return [tables[index] for index in left], [kept[index] for index in left], [note for note in notes if note is not None]
+
+
+def _put_by(path: Path) -> tuple[bool, bool]:
+    """Return what speaks against a file among its copies: it is hidden, or a link."""
+    return any(part.startswith(".") and part.strip(".") for part in path.parts), path.is_symlink()
+
+
+def _told(one: Found) -> dict[str, object]:
+    """Return the labels a caller gave to what is compared: neither levels, nor what a file is called among the others."""
+    return {name: label for name, label in one.labels.items() if name not in LEVELS and (name, label) != ("file", one.label)}
+
+
+def _identity(path: Path) -> Hashable:
+    """Return what two files have in common if they are one, or copies of what was measured once."""
+    try:
+        text = _content(path).text
+        if STAMP.search(text):
+            return blake2b(text.encode("utf-8", "surrogatepass")).digest()
+        about = path.stat()
+    except (FileError, OSError):
+        return path
+    return about.st_dev, about.st_ino
+
+
+def _content(path: Path) -> Source:
+    """Return a file, or a member of an archive."""
+    pack = next((above for above in path.parents if above.is_file()), None)
+    return Source(path) if pack is None else Source(path, contents=members(Source(pack)))
+
+
+def _note(code: str, what: str, kept: Sequence[Found], places: Collection[int]) -> Note | None:
+    """Name the files of which something holds."""
+    names = [kept[index].label for index in sorted(places)]
+    sentence = f"{len(names)} files {what}: {listed(names, 5)}"
+    return Note(code, sentence, {"files": len(names), "names": names[:NAMED]}) if names else None
