@@ -13,6 +13,7 @@ import pytest
 
 import perfarray
 from perfarray import conventions
+from perfarray.readers.recognising import formats
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")], key=str)
@@ -181,3 +182,13 @@ def test_glossary_names_what_results_hold():
         words = [variable for name, variable in result.data_vars.items() if variable.dtype == object and name not in SENTENCES]
         used |= {str(value) for variable in words for value in np.unique(variable) if value}
     assert used - glossary() == set()
+
+
+def test_every_format_has_its_section():
+    """The page and the list in the README name each, and the page has a table of fields for it."""
+    page, readme = (ROOT / "docs" / "formats.md").read_text(), (ROOT / "README.md").read_text()
+    for name in formats():
+        assert f"`{name}`" in readme, name
+        assert page.count(f"`{name}`") >= 2, name
+    sections = [part for part in page.split("\n## ")[1:] if not part.startswith(("Many files", "Adding a format"))]
+    assert all("| --- |" in part for part in sections)

@@ -12,6 +12,7 @@ import xarray as xr
 
 import perfarray
 from perfarray.readers.opening import FileError, MissingFileError
+from perfarray.readers.recognising import formats
 from readers.files_of_our_own import bench, entry, run, small_suite, suite, write
 
 
@@ -64,6 +65,12 @@ class TestContent:
         with pytest.raises(ValueError, match=message) as caught:
             perfarray.read(path)
         assert str(caught.value).startswith(str(path))
+
+    @pytest.mark.parametrize("format", sorted(formats()))
+    def test_an_empty_file_of_a_format_that_is_named(self, tmp_path, format):
+        """It is empty, and not a table without rows."""
+        with pytest.raises(ValueError, match=r"a\.txt: is empty"):
+            perfarray.read(write(tmp_path / "a.txt", " \n"), format=format)
 
     @pytest.mark.parametrize(("name", "guess"), [("Zürich", "cp1252"), ("Z\x81\xfcrich", "latin-1")])
     def test_a_table_that_is_not_utf8(self, tmp_path, name, guess):

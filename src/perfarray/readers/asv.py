@@ -19,7 +19,7 @@ from perfarray.readers import entries
 from perfarray.readers.entries import KINDS, Entry, Run, amounts, table_of_entries, times, value_of
 from perfarray.readers.names import variable_name
 from perfarray.readers.opening import FileError, Source
-from perfarray.tables.columns import Column, Descriptor, Table, constant_column
+from perfarray.tables.columns import Descriptor, Table, constant_column
 from perfarray.timings.values import direction_of
 
 NAME = "asv"
@@ -101,7 +101,7 @@ def agree(tables: Sequence[Table]) -> list[Table]:
     return [
         replace(
             table,
-            labels=table.labels | {ENVIRONMENT: Column(codes=np.zeros(len(table), dtype=np.intp), labels=[_environment(table)])},
+            labels=table.labels | {ENVIRONMENT: constant_column(_environment(table), len(table))},
             descriptors={name: descriptor for name, descriptor in table.descriptors.items() if name != ENVIRONMENT},
         )
         for table in agreed

@@ -97,6 +97,8 @@ def recognise(source: Source, name: str | None) -> Format | None:
 
 def read_table(source: Source, known: Format) -> Table:
     """Read one file into a table that says its format."""
+    if not source.text or source.text.isspace():
+        raise source.error("is empty")
     try:
         table = known.read(source)
     except FileError:
