@@ -12,7 +12,6 @@ from perfarray.variation.numerics.assurance import rescaled
 from perfarray.variation.numerics.suite_pilot import (
     Sharing,
     SuitePilot,
-    evidence_of,
     paired_pilot,
     pilot_limits,
     pilots_apart,
@@ -149,7 +148,7 @@ def _plan_one(pilots: list[SuitePilot], rules: Rules, nothing: Answer) -> Answer
         ]
         share = float(sum(last)) / plan.cost
     low, high = pilot_limits(pilots, plan, sure, level)
-    own, budgets = evidence_of(pilots, plan.units), plan.cost * np.array(FACTORS)
+    own, budgets = plan.evidence, plan.cost * np.array(FACTORS)
     spendable = np.append(budgets, plan.cost if request.budget is None else request.budget)
     by_budget, default = (
         rescaled(found.half_width, found.units, own.along(), sure, level)

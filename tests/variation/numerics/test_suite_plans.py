@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import perfarray
 from perfarray.numerics.intervals import t_quantile
-from perfarray.variation.numerics.suite_pilot import Sharing, paired_pilot, pilot_limits, suite_pilot, units_to_add
+from perfarray.variation.numerics.suite_pilot import Sharing, paired_pilot, pilot_limits, plan_assured, suite_pilot, units_to_add
 from perfarray.variation.numerics.suite_plans import best_by_budget, best_low, least_price, one_level, plan_stars
 from perfarray.variation.numerics.suite_star import Star, continuous, price_inside, tree_rates, variance_inside
 from strategies import examples
@@ -337,7 +337,7 @@ class TestPilot:
         """Chi-square limits of the variance of Z, as of any sample of 10; what lies below stays."""
         rng = np.random.default_rng(2)
         pilot = suite_pilot(rng.normal(1, 0.02, (3, 10, 1, 1)), self.COST, Sharing(seen=1))
-        plan = plan_stars([pilot.star], budget=5000.0)
+        plan = plan_assured([pilot], None, 0.95, budget=5000.0, min_units=5)
         low, high = pilot_limits([pilot], plan, None, 0.95)
         factors = [9 / 19.0227677986, 9 / 2.70038949998]
         assert pilot.df == 9
@@ -347,7 +347,7 @@ class TestPilot:
         """The fewest more that give the width, and the most that the rest of the budget buys."""
         rng = np.random.default_rng(2)
         pilot = suite_pilot(rng.normal(1, 0.02, (3, 10, 4, 2)), self.COST, Sharing(seen=1))
-        plan = plan_stars([pilot.star], half_width=0.002)
+        plan = plan_assured([pilot], None, 0.95, half_width=0.002, min_units=5)
         new = pilot.star.root + variance_inside(pilot.star, plan.counts[0])
 
         def half(k):

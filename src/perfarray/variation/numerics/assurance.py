@@ -23,17 +23,23 @@ HALVINGS = 24
 class Evidence(NamedTuple):
     """What a pilot knows of the outermost level: the variance of its units, the component in it, degrees of freedom, and those to come.
 
-    `growth` is how many degrees of freedom each further unit brings: 1, or up to 2 where both systems of a ratio get one.
+    `growth` is how many degrees of freedom each further unit brings: 1, or up to 2 where both systems of a ratio get one. `ratios`, if
+    given, are the true over the planned variance at the nodes, where no chi-square says it.
     """
 
     unit_variance: Floats
     top: Floats
     df: Floats
     growth: Floats
+    ratios: Floats | None = None
 
     def along(self) -> "Evidence":
         """Return the same for arrays with one more axis at the end."""
-        return Evidence(*(np.asarray(part)[..., None] for part in self))
+        return Evidence(*(np.asarray(part)[..., None] for part in self[:4]), self.ratios)
+
+
+NO_EVIDENCE = Evidence(*np.full((4, 1), np.nan))
+"""Of a plan before anything was asked of its pilot."""
 
 
 def known(top: Floats, growth: Floats) -> Evidence:
@@ -89,7 +95,7 @@ def _share(found: Floats, df: Floats, variance: Floats) -> Floats:
     from scipy.special import gammainc
 
     half = np.asarray(df)[..., None] / 2
-    return np.asarray((_nodes()[1] * gammainc(half, half * np.asarray(found)[..., None] / variance)).sum(axis=-1))
+    return np.asarray((nodes()[1] * gammainc(half, half * np.asarray(found)[..., None] / variance)).sum(axis=-1))
 
 
 def _true_variances(below: Floats, evidence: Evidence) -> Floats:
@@ -97,12 +103,14 @@ def _true_variances(below: Floats, evidence: Evidence) -> Floats:
     from scipy.special import chdtri
 
     df, found, top = (np.asarray(part)[..., None] for part in (evidence.df, evidence.unit_variance, evidence.top))
-    scale = np.where(np.isfinite(df), df / chdtri(np.where(np.isfinite(df), df, 1.0), 1 - _nodes()[0]), 1.0)
+    if evidence.ratios is not None:
+        return np.asarray((np.maximum(top, 0.0) + np.asarray(below)[..., None]) * evidence.ratios)
+    scale = np.where(np.isfinite(df), df / chdtri(np.where(np.isfinite(df), df, 1.0), 1 - nodes()[0]), 1.0)
     return np.asarray(np.maximum(found * scale - (found - top), 0.0) + np.asarray(below)[..., None])
 
 
 @lru_cache(maxsize=1)
-def _nodes() -> tuple[Floats, Floats]:
+def nodes() -> tuple[Floats, Floats]:
     """Return nodes between 0 and 1, and their weights."""
     place, weight = np.polynomial.legendre.leggauss(NODES)
     return (place + 1) / 2, weight / 2

@@ -11,10 +11,14 @@ from perfarray.numerics.levels import count_repetitions
 from perfarray.numerics.nested_anova import nested_anova
 from perfarray.numerics.types import Floats
 from perfarray.variation.numerics.allocation import ROUNDING, price, variance_of_mean
+from perfarray.variation.numerics.assurance import nodes
 from perfarray.variation.numerics.suite_star import Star, forest
 
 STEPS = 50
 """Repetitions bought one by one, for each level of each benchmark, at most."""
+
+PILOTS, HALVINGS = 400, 40
+"""Pilots that a promise is tried on, and bisections for the scale of a plan."""
 
 CLOSE = 1e-3
 """How near the least budget that reaches a half-width is found."""
@@ -65,6 +69,59 @@ def counts_apart(stars: list[Star], budget: float, min_units: int) -> Floats:
     while price(counts, cost).sum() > budget and (counts[:, 0] > min_units).any():  # the floor of a count that inner ones outgrew
         counts[int(np.argmax(np.where(counts[:, 0] > min_units, counts[:, 0], 0))), 0] -= 1
     return counts
+
+
+def planned_again(stars: list[Star], total: Floats, budget: float, min_units: int) -> Floats:
+    """Return, at the nodes of `assurance`, by how much the variance of such a plan exceeds the one it promises.
+
+    A benchmark whose variance the pilot underrates gets too few repetitions, so that the error of the plan is larger than that of the
+    variances it is made from: one of many chains by a factor of about f / (f - 1), f their degrees of freedom. So components are drawn as
+    pilots of this size would find them, if those found were true, and each time the continuous plan is made again.
+
+    Parameters
+    ----------
+    stars : list of Star
+        One for each benchmark.
+    total : array, shape (benchmarks, L)
+        Repetitions in the pilot.
+    budget : float
+        What the plan costs.
+    min_units : int
+        Fewest units of each benchmark.
+    """
+    variance, cost = (np.array(part) for part in zip(*map(_chain, stars), strict=True))
+    inside = total[:, 1:] / total[:, :-1]
+    levels = variance.copy()
+    for level in range(variance.shape[1] - 2, -1, -1):
+        levels[:, level] += levels[:, level + 1] / inside[:, level]
+    df = np.maximum(np.diff(total, axis=1, prepend=1.0), 1.0)
+    seen = levels * np.random.Generator(np.random.Philox(0)).chisquare(df, (PILOTS, *df.shape)) / df
+    found = seen.copy()
+    found[..., :-1] -= seen[..., 1:] / inside
+    found = np.maximum(found, 0.0)
+    root = np.sqrt(_pooled_rates(found, cost))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low, high = np.zeros(PILOTS), budget / (cost * root).sum(axis=(1, 2))
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            dear = (cost * np.maximum(min_units, middle[:, None, None] * root)).sum(axis=(1, 2)) > budget
+            low, high = np.where(dear, low, middle), np.where(dear, middle, high)
+        repetitions = np.maximum(min_units, low[:, None, None] * root)
+        ratios = (variance / repetitions).sum(axis=(1, 2)) / (found / repetitions).sum(axis=(1, 2))
+    return np.asarray(np.quantile(np.where(np.isnan(ratios), 1.0, ratios), nodes()[0]))
+
+
+def _pooled_rates(variance: Floats, cost: Floats) -> Floats:
+    """Return a / d of every chain (..., L) pooled so that none is below that of the level above it: max-min of isotonic means."""
+    number = variance.shape[-1]
+    sums = [np.concatenate([np.zeros((*part.shape[:-1], 1)), np.cumsum(part, axis=-1)], axis=-1) for part in (variance, cost)]
+    blocks = {}
+    for i in range(number):
+        for j in range(i, number):
+            a, d = (part[..., j + 1] - part[..., i] for part in sums)
+            blocks[i, j] = np.divide(a, d, out=np.where(a > 0, np.inf, 0.0), where=d > 0)
+    rates = [np.maximum.reduce([np.minimum.reduce([blocks[i, j] for j in range(k, number)]) for i in range(k + 1)]) for k in range(number)]
+    return np.maximum(np.stack(rates, axis=-1), 0.0)
 
 
 def _chain(star: Star) -> tuple[Floats, Floats]:

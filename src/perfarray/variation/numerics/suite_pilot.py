@@ -15,7 +15,7 @@ from perfarray.numerics.types import Floats
 from perfarray.variation.numerics.allocation import ROUNDING
 from perfarray.variation.numerics.assurance import Evidence, assured_half_width, future_variance, known, rescaled
 from perfarray.variation.numerics.pilot import component_limits
-from perfarray.variation.numerics.suite_apart import chain
+from perfarray.variation.numerics.suite_apart import chain, planned_again
 from perfarray.variation.numerics.suite_plans import SuitePlan, plan_stars
 from perfarray.variation.numerics.suite_star import Star, price_inside, variance_inside
 
@@ -164,15 +164,18 @@ def _shared_components(own: _Benchmarks, sharing: Sharing) -> tuple[Floats, floa
     return shared, float(unit_variance), float(df)
 
 
-def evidence_of(pilots: list[SuitePilot], units: list[float]) -> Evidence:
-    """Return what the pilots know of the variance that as many units leave, as if of the fewest of them."""
+def evidence_of(pilots: list[SuitePilot], plan: SuitePlan, min_units: int) -> Evidence:
+    """Return what the pilots know of the variance that the units of a plan leave, as if of the fewest of them."""
+    units, total = plan.units, np.concatenate([pilot.total for pilot in pilots])
     shares = min(units) / np.array(units)
     spread = np.array([pilot.unit_variance for pilot in pilots]) * shares
     top = sum(pilot.top * share for pilot, share in zip(pilots, shares, strict=True))
     with np.errstate(divide="ignore", invalid="ignore"):
         df = spread.sum() ** 2 / (spread**2 / np.array([pilot.df for pilot in pilots])).sum()
         growth = spread.sum() ** 2 / (spread**2 / (np.array(units) - 1)).sum() / (min(units) - 1)
-    return Evidence(spread.sum(), np.asarray(top), df, growth)
+    apart = len(pilots) == len(total) > 1
+    ratios = planned_again([pilot.star for pilot in pilots], total, plan.cost, min_units) if apart else None
+    return Evidence(spread.sum(), np.asarray(top), df, growth, ratios)
 
 
 def plan_assured(pilots: list[SuitePilot], assurance: float | None, confidence_level: float, **limit: Any) -> SuitePlan:
@@ -183,9 +186,9 @@ def plan_assured(pilots: list[SuitePilot], assurance: float | None, confidence_l
     stars, wanted = [pilot.star for pilot in pilots], limit.pop("half_width", None)
 
     def assured(plan: SuitePlan) -> SuitePlan:
-        evidence = evidence_of(pilots, plan.units)
+        evidence = evidence_of(pilots, plan, limit["min_units"])
         half = rescaled(np.asarray(plan.half_width), np.asarray(min(plan.units)), evidence, assurance, confidence_level)
-        return plan._replace(half_width=float(half))
+        return plan._replace(half_width=float(half), evidence=evidence)
 
     if wanted is None:
         return assured(plan_stars(stars, confidence_level=confidence_level, **limit))
@@ -202,7 +205,7 @@ def plan_assured(pilots: list[SuitePilot], assurance: float | None, confidence_l
 
 def pilot_limits(pilots: list[SuitePilot], plan: SuitePlan, assurance: float | None, confidence_level: float) -> tuple[float, float]:
     """Return what a plan's half-width becomes at either limit of the root component (chi-square; of two systems, Satterthwaite)."""
-    n, own = min(plan.units), evidence_of(pilots, plan.units)
+    n, own = min(plan.units), plan.evidence
     inside = n * sum(variance_inside(pilot.star, counts) / m for pilot, m, counts in zip(pilots, plan.units, plan.counts, strict=True))
     low, high = (
         float(assured_half_width(np.asarray(n), np.asarray(inside), known(top, own.growth), assurance, confidence_level))
@@ -232,7 +235,7 @@ def units_to_add(
     Two systems grow towards the plan's proportion. The mean of all units is unweighted; the variance of new ones is what this share of
     experiments stays within.
     """
-    own = evidence_of(pilots, plan.units)
+    own = plan.evidence
     inside = max(
         0.0,
         min(plan.units)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from perfarray.numerics.types import Floats
 from perfarray.variation.numerics.allocation import ROUNDING, lowest, student_t
+from perfarray.variation.numerics.assurance import NO_EVIDENCE, Evidence
 from perfarray.variation.numerics.suite_apart import CLOSE, counts_apart
 from perfarray.variation.numerics.suite_front import Front, unit_front
 from perfarray.variation.numerics.suite_star import Star, continuous, counts_inside, forest, price_inside, variance_inside
@@ -30,12 +31,16 @@ UNITS = (512, 24)
 
 
 class SuitePlan(NamedTuple):
-    """Per system the shared units and the counts (benchmarks, L - 1) inside one parent; what they cost and promise."""
+    """Per system the shared units and the counts (benchmarks, L - 1) inside one parent; what they cost and promise.
+
+    `evidence` is what the pilots know of the variance that so many units leave.
+    """
 
     units: list[float]
     counts: list[Floats]
     cost: float
     half_width: float
+    evidence: Evidence = NO_EVIDENCE
 
 
 class _Target(NamedTuple):
