@@ -35,10 +35,11 @@ class Evidence(NamedTuple):
 
     def along(self) -> "Evidence":
         """Return the same for arrays with one more axis at the end."""
-        return Evidence(*(np.asarray(part)[..., None] for part in self[:4]), self.ratios)
+        unit_variance, top, df, growth = (np.asarray(part)[..., None] for part in self[:4])
+        return Evidence(unit_variance, top, df, growth, self.ratios)
 
 
-NO_EVIDENCE = Evidence(*np.full((4, 1), np.nan))
+NO_EVIDENCE = Evidence(*(np.array([np.nan]),) * 4)
 """Of a plan before anything was asked of its pilot."""
 
 

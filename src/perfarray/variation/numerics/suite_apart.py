@@ -121,7 +121,7 @@ def _pooled_rates(variance: Floats, cost: Floats) -> Floats:
             a, d = (part[..., j + 1] - part[..., i] for part in sums)
             blocks[i, j] = np.divide(a, d, out=np.where(a > 0, np.inf, 0.0), where=d > 0)
     rates = [np.maximum.reduce([np.minimum.reduce([blocks[i, j] for j in range(k, number)]) for i in range(k + 1)]) for k in range(number)]
-    return np.maximum(np.stack(rates, axis=-1), 0.0)
+    return np.asarray(np.maximum(np.stack(rates, axis=-1), 0.0))
 
 
 def _chain(star: Star) -> tuple[Floats, Floats]:
