@@ -81,6 +81,20 @@ def test_units_inside_sessions(times):
         perfarray.machine_table(xr.DataArray([1.0, 2.0], dims="machine", coords={"machine": ["a", "b"]}), unit="execution")
 
 
+def test_shared_units():
+    """Executions that move together are noted; `shared=` is that of `relative_variation`, and draws them together."""
+    rng = np.random.default_rng(2)
+    values = 10 + rng.normal(size=(3, 6, 7)) + 2 * rng.normal(size=(3, 1, 7))
+    coords = {"machine": list("xyz"), "benchmark": list("abcdef")}
+    times = xr.DataArray(values, dims=("machine", "benchmark", "execution"), coords=coords, name="time", attrs={"units": "s"})
+    with pytest.warns(UserWarning, match="say shared='execution'"):
+        apart = times.perf.machine_table()
+    together = times.perf.machine_table(shared="execution")
+    expected = times.perf.relative_variation(shared="execution")["relative_variation"]
+    np.testing.assert_allclose(together["relative_variation"], expected, rtol=1e-12)
+    assert (together["relative_variation"] > 1.2 * apart["relative_variation"]).all()
+
+
 def test_columns_are_typed(times):
     """Numbers, True and False, categories; texts that could not be read stay, and are counted."""
     table = times.perf.machine_table()

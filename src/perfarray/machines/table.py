@@ -53,6 +53,7 @@ def machine_table(
     n_resamples: int | None = None,
     n_flags: int = 100,
     unit: str | None = None,
+    shared: str | Sequence[str] | None = None,
     levels: str | Sequence[str] | None = None,
     rng: Rng = None,
     metric: str | None = None,
@@ -72,7 +73,7 @@ def machine_table(
         The dim of the suite; without it, each row is a benchmark of its own.
     by : str, optional
         A coordinate along `across`, such as `suite`: rows for each of its values, and a column that names it.
-    statistic, mean, method, n_resamples, unit, rng : optional
+    statistic, mean, method, n_resamples, unit, shared, rng : optional
         As for `relative_variation`.
     n_flags : int
         How many of the commonest flags become columns.
@@ -128,9 +129,10 @@ def machine_table(
     check_count(n_flags, "n_flags", 0)
     wanted = check_names(response, "response")
     scores = single_values(times, metric) if levels is None else None
-    data = pooled(resolve(times, metric, levels), unit) if scores is None else None
-    if scores is not None and unit is not None:
-        raise ValueError(f"unit={unit!r} was given for scores without repetitions")
+    data = pooled(resolve(times, metric, levels, shared=shared), unit) if scores is None else None
+    for name, given in (("unit", unit), ("shared", shared)):
+        if scores is not None and given is not None:
+            raise ValueError(f"{name}={given!r} was given for scores without repetitions")
     nest = data.levels if data is not None else ()
     for name in wanted:
         check_choice(name, "response", computable_responses(nest))
@@ -139,6 +141,7 @@ def machine_table(
     check_across(across, array, nest)
     array = array.compute()
     options = {"statistic": statistic, "mean": mean, "method": method, "n_resamples": n_resamples, "rng": rng}
+    options["shared"] = (data.shared if data is not None else ()) or shared
     parts, gathered = [], []
     for suite, part in _suites(array, by, across).items():
         rows, labels = _rows(part, nest, across)
