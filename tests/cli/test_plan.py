@@ -172,9 +172,10 @@ class TestErrors:
             (("--cost", "execution=soon"), "'soon' is no amount"),
             (("--cost", "execution=3 furlongs"), "'furlongs' is no unit here; known: ms, s, min, h, d"),
             (("--units", "iterations", "--cost", "execution=3s"), "'s' is no unit here; known: none"),
-            ((*PRICES, "--cost", "build=3", "--budget", "1h"), "costs names 'build'"),
-            ((*PRICES, "--budget", "1min"), "the least budget is"),
-            ((*PRICES, "--budget", "1h", "--half-width", "1%"), "both of budget= and half_width= came"),
+            ((*PRICES, "--cost", "build=3", "--budget", "1h"), "--cost names 'build'"),
+            ((*PRICES, "--budget", "1min"), "or lower --min-units (at least 2)"),
+            ((*PRICES, "--budget", "1h", "--half-width", "1%"), "both of --budget and --half-width came"),
+            ((*PRICES, "--budget", "1h", "--min-units", "1"), "--min-units 1: give a whole number"),
             (
                 ("--units", "iterations", "--cost", "execution=3", "--cost", "binary=3", "--budget", "900", "--suite"),
                 "--suite plans in seconds",
@@ -195,7 +196,20 @@ class TestErrors:
         result = run(path, "--cost", "execution=1", "--budget", "100")
         assert result.exit_code == 2
         assert "rest on one execution" in result.stderr
-        assert "No plan" in result.stdout
+        assert "name the levels inside it with --levels\n" in result.stderr
+        assert "No plan: the pilot has one unit" in result.stdout
+
+    def test_one_iteration_says_nothing_of_more(self, tmp_path):
+        """What a pilot of one iteration per execution cannot have seen is not said to be missing, nor compared with itself."""
+        path = tmp_path / "one_iteration.csv"
+        rows = [f"fft,{i},0,{1 + 0.01 * (i * 3 % 7)}" for i in range(8)]
+        path.write_text("\n".join(["benchmark,execution,iteration,time", *rows]) + "\n")
+        for option in ((), ("--suite",)):
+            result = run(path, "--cost", "execution=1", "--budget", "100", *option)
+            assert result.exit_code == 0
+            assert "a pilot with one cannot say: measure two or more" in result.stdout
+            assert "no variation of its own" not in result.stdout
+            assert "running everything once" not in result.stdout
 
     def test_a_missing_file(self, tmp_path):
         """As everywhere."""

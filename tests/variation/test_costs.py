@@ -110,7 +110,7 @@ class TestPyperf:
         assert times["execution_seconds"].values.tolist() == [3.0] * 5
         bare = perfarray.read(write(tmp_path / "bare.json", suite(bench("fft", *(run(1.0 + k / 100, 1.1) for k in range(5))))))
         assert "loops" not in bare.coords
-        with pytest.raises(ValueError, match="costs has no price for 'execution'"):
+        with pytest.raises(ValueError, match="costs= has no price for 'execution'"):
             plan_repetitions(bare, budget=60.0, cost_units="s")
 
     def test_set_up_of_every_value_is_part_of_its_price(self, tmp_path):
@@ -176,7 +176,7 @@ class TestJmh:
     def test_a_file_that_does_not_say(self, tmp_path):
         """Of throughputs nothing is known then: the message asks."""
         path = write(tmp_path / "bare.json", [entry(data=DATA, unit="ops/s", mode="thrpt")])
-        with pytest.raises(ValueError, match="costs has no price for 'execution'"):
+        with pytest.raises(ValueError, match="costs= has no price for 'execution'"):
             plan_repetitions(perfarray.read(path), budget=600.0, cost_units="s")
 
 

@@ -177,8 +177,8 @@ class TestCosts:
     @pytest.mark.parametrize(
         ("keywords", "message"),
         [
-            ({"costs": {"binary": 1.0}}, "costs has no price for 'execution'"),
-            ({"costs": COSTS | {"build": 1.0}}, "costs names 'build', which is no level of these timings"),
+            ({"costs": {"binary": 1.0}}, "costs= has no price for 'execution'"),
+            ({"costs": COSTS | {"build": 1.0}}, "costs= names 'build', which is no level of these timings"),
             ({"costs": COSTS | {"binary": "10s"}}, r"costs\['binary'\]='10s': give a number, an array over benchmark"),
             ({"costs": COSTS | {"binary": True}}, r"costs\['binary'\]=True: give a number"),
             ({"costs": COSTS | {"binary": {"a": 1}}}, r"give a number, an array over benchmark"),
@@ -210,7 +210,7 @@ class TestCosts:
     def test_seconds_need_times_in_seconds(self, pilot):
         """A throughput's mean is no price."""
         rates = (1 / pilot["time"]).assign_attrs(units="ops/s", better="higher")
-        with pytest.raises(ValueError, match=r"is in 'ops/s', not seconds; say in costs what one iteration takes"):
+        with pytest.raises(ValueError, match=r"is in 'ops/s', not seconds; say in costs= what one iteration takes"):
             plan_repetitions(rates, costs=COSTS, budget=3000, cost_units="s")
         plan_repetitions(rates, costs=COSTS | {"iteration": 1.0}, budget=3000, cost_units="s")
 
@@ -376,8 +376,12 @@ class TestSuite:
         plan = plan_suite(both, "old", costs=COSTS | {"iteration": 1.0}, budget=12_000, metric=["time", "energy"]).to_dataset()
         assert plan["baseline_repetitions"].dims == ("metric", "benchmark", "version", "level")
         np.testing.assert_array_equal(plan["repetitions"].sel(metric="time"), plan["repetitions"].sel(metric="energy"))
-        with pytest.raises(ValueError, match="energy is in 'J', not seconds; say in costs what one iteration takes"):
+        with pytest.raises(ValueError, match="energy is in 'J', not seconds; say in costs= what one iteration takes"):
             plan_suite(both, costs=COSTS, budget=6000, metric=["time", "energy"])
+        with pytest.raises(
+            ValueError, match="no price for 'binary'.*energy is in 'J', not seconds, so that 'iteration' needs a price, too"
+        ):
+            plan_suite(both, costs={"execution": 1.0}, budget=6000, metric="energy")
 
     def test_notes_are_data(self, pilot):
         """What the warning says lies in the plan, with its numbers, for programs."""

@@ -94,7 +94,7 @@ def test_lazy_components():
         (lambda: from_components({"binary": np.inf}), "zero or more, and finite"),
         (lambda: from_components({"binary": 1.0}, mean=0), "give the mean of the timings, not zero"),
         (lambda: plan_repetitions(components(), "old", costs={}), "have no baseline"),
-        (lambda: plan_repetitions(components(), costs={"binary": 1}, budget=100), "costs has no price for 'execution'"),
+        (lambda: plan_repetitions(components(), costs={"binary": 1}, budget=100), "costs= has no price for 'execution'"),
         (lambda: plan_repetitions(components(), costs={"binary": 1, "execution": 1}, budget=100, variances="biased"), "do not tell"),
         (lambda: plan_repetitions(components(), costs={"binary": 1, "execution": 1}, budget=3), "the least budget is 15"),
     ],

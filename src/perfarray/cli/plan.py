@@ -18,6 +18,19 @@ from perfarray.conventions import EXECUTION, ITERATION, SECONDS, price_of, secon
 
 AMOUNT = re.compile(r"\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*([a-zA-Zµμ]*)\s*")
 
+OPTIONS = {
+    "costs": "--cost",
+    "cost_units": "--units",
+    "budget": "--budget",
+    "half_width": "--half-width",
+    "min_units": "--min-units",
+    "confidence_level": "--confidence",
+    "baseline": "--baseline",
+    "levels": "--levels",
+    "metric": "--metric",
+}
+"""The options that stand for arguments of the planners."""
+
 DURATIONS = {"m": 60.0, "d": 86400.0, "day": 86400.0, "days": 86400.0}
 
 
@@ -67,7 +80,7 @@ def plan(
     nest = options.given(levels=options.names(levels), metric=metric)
     choices = options.given(confidence_level=confidence, baseline=baseline, half_width=half_width, min_units=min_units)
     prices = Prices(costs=cost or [], budget=budget, units=units, suite=suite)
-    with reporting({"pilot": path, "plans": [], "attrs": {}} if json else None) as warned:
+    with reporting({"pilot": path, "plans": [], "attrs": {}} if json else None, options=OPTIONS) as warned:
         times = perfarray.read_archive(path, format=format, layout=layout)
         found = _plan(times, prices, nest, choices)
     code, answer = (NOTHING_SLOWER if bool(found["cost"].notnull().any()) else NO_ANSWER), sentences(found)

@@ -96,14 +96,13 @@ def sentences(plan: xr.Dataset) -> list[str]:
         return [_suite_sentence(name, cell, units, level) for name, cell in _cells(plan, plan["cost"])]
     cells = [(name, cell) for name, cell in _cells(plan, plan["repetitions"].isel(level=0)) if np.isfinite(float(cell["cost"]))]
     if not cells:
-        return ["No plan: nothing shows any spread between units."]
+        return ["No plan: the pilot has one unit, or shows no variation at any level."]
     if len(cells) == 1:
         ((_, cell),) = cells
-        advice = str(cell["advice"].item())
+        advice, outermost = str(cell["advice"].item()), plan["level"].values[0]
         known = (
             f"Run {_in_words(cell)}: {money(float(cell['cost']), units)} for a half-width of {_percent(float(cell['half_width']))} of the "
-            f"{whose} ({level:g} %); running everything once in each {plan['level'].values[0]} would give "
-            f"{_percent(float(cell['default_half_width']))}."
+            f"{whose} ({level:g} %){_once(cell, f'in each {outermost}')}."
         )
         return [known, *([advice[0].upper() + advice[1:] + "."] if advice else [])]
     total = sum(float(cell["cost"]) for _, cell in cells)
@@ -133,8 +132,16 @@ def _suite_sentence(name: str, cell: xr.Dataset, units: str, level: float) -> st
     return (
         f"{f'{name}: ' if name else ''}{first} as the table says: "
         f"{money(float(cell['cost']), units)} for a half-width of {_percent(float(cell['half_width']))} of the suite's geometric mean "
-        f"({level:g} %); running everything once on each would give {_percent(float(cell['default_half_width']))}.{further}"
+        f"({level:g} %){_once(cell, 'on each')}.{further}"
     )
+
+
+def _once(cell: xr.Dataset, where: str) -> str:
+    """Write what the experiment would give that repeats the outermost level alone; nothing where that is what is planned."""
+    planned = [cell[name].isel(level=slice(1, None)) for name in ("repetitions", "baseline_repetitions") if name in cell]
+    if not any((counts > 1).any() for counts in planned):
+        return ""
+    return f"; running everything once {where} would give {_percent(float(cell['default_half_width']))}"
 
 
 def _in_words(cell: xr.Dataset) -> str:

@@ -1,8 +1,10 @@
 """What goes wrong, and what is warned of: lines on stderr, in the order they came, and an exit code that says so."""
 
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any, Final
 
 import typer
@@ -21,7 +23,9 @@ SHOWN: Final = ("single_unit", "no_value")
 
 
 @contextmanager
-def reporting(empty: Mapping[str, Any] | None = None, *, own_words: tuple[str, ...] = ()) -> Iterator[list[str]]:
+def reporting(
+    empty: Mapping[str, Any] | None = None, *, own_words: tuple[str, ...] = (), options: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[list[str]]:
     """Gather what the block warns of and print it on stderr, a line each; where it fails, print one line of error and exit with 2.
 
     Parameters
@@ -30,6 +34,8 @@ def reporting(empty: Mapping[str, Any] | None = None, *, own_words: tuple[str, .
         An answer without rows, printed as JSON when there is none; default: nothing is printed on stdout.
     own_words : tuple of str
         Codes of notes that the command has a text or a column of its own for.
+    options : mapping
+        Arguments of the library that the library's sentences may name, and the options of the command that stand for them.
 
     Yields
     ------
@@ -43,8 +49,8 @@ def reporting(empty: Mapping[str, Any] | None = None, *, own_words: tuple[str, .
             yield sentences
             failed = None
         except PROBLEMS as error:
-            failed = f"error: {_line(error)}"
-    warned = [text for warning in caught for text in _texts(warning.message, own_words)]
+            failed = f"error: {_line(error, options)}"
+    warned = [text for warning in caught for text in _texts(warning.message, own_words, options)]
     sentences[:] = dict.fromkeys([*warned, *sentences])
     for text in sentences:
         typer.echo(f"warning: {text}", err=True)
@@ -55,15 +61,19 @@ def reporting(empty: Mapping[str, Any] | None = None, *, own_words: tuple[str, .
         raise typer.Exit(NO_ANSWER)
 
 
-def _texts(warning: Warning | str, own_words: tuple[str, ...]) -> list[str]:
+def _texts(warning: Warning | str, own_words: tuple[str, ...], options: Mapping[str, str]) -> list[str]:
     """Return the sentences of a warning: those of its notes, but for some, or its text."""
     notes = getattr(warning, "notes", None)
-    return [_line(warning)] if notes is None else [_line(note.message) for note in notes if note.code not in own_words]
+    return [_line(warning, options)] if notes is None else [_line(note.message, options) for note in notes if note.code not in own_words]
 
 
-def _line(text: object) -> str:
-    """Write a text in one line."""
-    return " ".join(str(text).split())
+def _line(text: object, options: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Write a text in one line, with options of the command in the places of the library's arguments."""
+    line = " ".join(str(text).split())
+    for argument, option in options.items():
+        line = re.sub(rf"\b{argument}=(?=[\w'(\[])", f"{option} ", line)
+        line = re.sub(rf"\b{argument}=", option, line)
+    return line
 
 
 def quoted(names: list[Any], most: int) -> str:

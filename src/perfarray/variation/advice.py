@@ -16,12 +16,20 @@ CHEAP = 0.1
 """A share of the price that is small enough to advise spending it again."""
 
 
-def advice_on_nest(counts: Floats, merged: Mask, share: float, n: float, levels: tuple[str, ...]) -> str:
-    """Return the remarks on the plan of one nest, whose lowest level takes this share of the price, from a pilot of n units."""
+UNSEEN = "whether more would help, a pilot with one cannot say: measure two or more"
+"""What one repetition says of the variation between several."""
+
+
+def advice_on_nest(counts: Floats, already: Floats, merged: Mask, share: float, n: float, levels: tuple[str, ...]) -> str:
+    """Return the remarks on the plan of one nest, whose lowest level takes this share of the price, from a pilot of n units.
+
+    `already` are the repetitions inside one parent that the pilot has.
+    """
     once, few = [], []
     for level in range(1, len(levels)):
         if merged[level]:
-            once.append(f"one {levels[level]} in each {levels[level - 1]}: the pilot shows no variation of its own between them")
+            seen = "the pilot shows no variation of its own between them" if not already[level] <= 1 else UNSEEN
+            once.append(f"one {levels[level]} in each {levels[level - 1]}: {seen}")
         elif counts[level] < FEW:
             few.append(
                 f"a count of {counts[level]:.0f} per {levels[level - 1]} at the level {levels[level]} is little to see unusual behaviour by"
@@ -29,14 +37,17 @@ def advice_on_nest(counts: Floats, merged: Mask, share: float, n: float, levels:
     return _written([*once, *few], share, n, levels[-1])
 
 
-def advice_on_suite(counts: Floats, share: float, n: float, levels: tuple[str, ...], names: Sequence[str]) -> str:
+def advice_on_suite(counts: Floats, already: Floats, share: float, n: float, levels: tuple[str, ...], names: Sequence[str]) -> str:
     """Return the remarks on the counts (systems, benchmarks, L) of a suite; benchmarks with the same remark are named together."""
     once, few, labels = [], [], np.array(names)
     for level in range(1, len(levels)):
-        own = counts[:, :, level]
-        single, small = labels[(own == 1).any(axis=0)], labels[((own > 1) & (own < FEW)).any(axis=0)]
+        own, unseen = counts[:, :, level], already[:, :, level] <= 1
+        single, small = labels[((own == 1) & ~unseen).any(axis=0)], labels[((own > 1) & (own < FEW)).any(axis=0)]
+        alone = labels[((own == 1) & unseen).any(axis=0)]
         if len(single):
             once.append(f"one {levels[level]} in each {levels[level - 1]} is best for {listed(single, 3)}")
+        if len(alone):
+            once.append(f"one {levels[level]} in each {levels[level - 1]} for {listed(alone, 3)}: {UNSEEN}")
         if len(small):
             few.append(
                 f"counts below {FEW} per {levels[level - 1]} at the level {levels[level]} ({listed(small, 3)}) are little to see unusual "

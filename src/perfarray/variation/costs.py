@@ -39,18 +39,19 @@ def prices(costs: Any, times: Timings, cost_units: str, chosen: Mapping[str, obj
         raise ValueError(f"costs={costs!r}: give a mapping of levels to prices, as in {{'execution': 19, 'binary': 5343}}")
     unknown = [name for name in given if name not in levels]
     if unknown:
-        raise ValueError(f"costs names {listed(unknown)}, which is no level of these timings; the levels are {levels}")
+        raise ValueError(f"costs= names {listed(unknown)}, which is no level of these timings; the levels are {levels}")
     stated = _stated(times, [level for level in levels if level not in given], cost_units)
     missing = [level for level in levels[:-1] if level not in given and level not in stated]
+    alone = cost_units == SECONDS and lowest not in given and lowest not in stated and times.units != SECONDS
+    untimed = f"{times.array.name or 'the data'} is in {times.units!r}, not seconds"
     if missing:
+        free = f"only the lowest level, {lowest!r}, needs none: {'its mean time' if cost_units == SECONDS else 'one costs 1'}"
         raise ValueError(
-            f"costs has no price for {listed(missing)}; say what starting one more costs (0 if nothing), in {cost_units}; only the lowest "
-            f"level, {lowest!r}, needs none: {'its mean time' if cost_units == SECONDS else 'one costs 1'}"
+            f"costs= has no price for {listed(missing)}; say what starting one more costs (0 if nothing), in {cost_units}; "
+            f"{f'{untimed}, so that {lowest!r} needs a price, too' if alone else free}"
         )
-    if cost_units == SECONDS and lowest not in given and lowest not in stated and times.units != SECONDS:
-        raise ValueError(
-            f"cost_units='s', but {times.array.name or 'the data'} is in {times.units!r}, not seconds; say in costs what one {lowest} takes"
-        )
+    if alone:
+        raise ValueError(f"cost_units='s', but {untimed}; say in costs= what one {lowest} takes")
     default = xr.DataArray(np.nan if cost_units == SECONDS else 1.0)
     found = [_price(given[level], level, times, chosen or {}) if level in given else stated.get(level, default) for level in levels]
     joined: xr.DataArray = xr.concat(xr.broadcast(*found), PRICE, coords="minimal", compat="override").transpose(..., PRICE)

@@ -227,7 +227,7 @@ def _plan_cells(pilot: _Pilot, request: Request, levels: tuple[str, ...]) -> tup
     least = np.where(pilot.n == 0, np.nan, plan.least_budget)
     return (
         plan.repetitions, plan.unrounded, merged, already, more, plan.cost, least, plan.half_width, *limits, promised,
-        plan.default_half_width, *curves, pilot.n, _advice(plan, pilot, merged, levels),
+        plan.default_half_width, *curves, pilot.n, _advice(plan, pilot, already, merged, levels),
     )  # fmt: skip
 
 
@@ -276,7 +276,7 @@ def _of_ratio(new: _Pilot, old: _Pilot) -> _Pilot:
     return _Pilot(variance, new.cost + old.cost, both, Evidence(spread, variance[..., 0], df, growth), np.minimum(new.n, old.n))
 
 
-def _advice(plan: Plan, pilot: _Pilot, merged: Mask, levels: tuple[str, ...]) -> Texts:
+def _advice(plan: Plan, pilot: _Pilot, already: Floats, merged: Mask, levels: tuple[str, ...]) -> Texts:
     """Return the advice on every cell's plan."""
     words = np.empty(plan.cost.shape, dtype=object)
     each = np.concatenate([np.ones_like(plan.repetitions[..., :1]), plan.repetitions[..., 1:]], axis=-1)
@@ -284,7 +284,8 @@ def _advice(plan: Plan, pilot: _Pilot, merged: Mask, levels: tuple[str, ...]) ->
     for cell in np.ndindex(*plan.cost.shape):  # text is written one cell at a time
         share = float(inside[cell][-1] / inside[cell].sum()) if len(levels) > 1 else 1.0
         planned = not np.isnan(plan.repetitions[cell][1:] if len(levels) > 1 else plan.cost[cell]).any()
-        words[cell] = advice_on_nest(plan.repetitions[cell], merged[cell], share, float(pilot.n[cell]), levels) if planned else NO_PLAN
+        counts = plan.repetitions[cell], already[cell]
+        words[cell] = advice_on_nest(*counts, merged[cell], share, float(pilot.n[cell]), levels) if planned else NO_PLAN
     return words
 
 

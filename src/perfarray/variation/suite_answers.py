@@ -171,7 +171,7 @@ def _plan_one(pilots: list[SuitePilot], rules: Rules, nothing: Answer) -> Answer
         n=n,
         by_budget=by_budget,
         default_by_budget=default[:-1],
-        advice=advice_on_suite(counts[0], share, n, rules.levels, rules.names),
+        advice=advice_on_suite(counts[0], counts[2], share, n, rules.levels, rules.names),
     )
 
 
