@@ -379,7 +379,7 @@ class TestSuite:
         with pytest.raises(ValueError, match="energy is in 'J', not seconds; say in costs= what one iteration takes"):
             plan_suite(both, costs=COSTS, budget=6000, metric=["time", "energy"])
         with pytest.raises(
-            ValueError, match="no price for 'binary'.*energy is in 'J', not seconds, so that 'iteration' needs a price, too"
+            ValueError, match=r"no price for 'binary'.*energy is in 'J', not seconds, so that 'iteration' needs a price, too"
         ):
             plan_suite(both, costs={"execution": 1.0}, budget=6000, metric="energy")
 
