@@ -103,7 +103,8 @@ def test_a_method_that_found_nothing_did_answer():
 
 def test_without_any_answer_nobody_agrees():
     """One unit a side: no method of single benchmarks applies, and that is not agreement."""
-    found = suite(0.9, units=1).perf.agreement("old", dim="version", rng=1).squeeze("version")
+    with pytest.warns(perfarray.PerfarrayWarning, match="6 of 6 cells rest on one execution"):
+        found = suite(0.9, units=1).perf.agreement("old", dim="version", rng=1).squeeze("version")
     assert not found["agree"].any()
     assert set(found["outcome"].values.ravel()) == {"not applicable", "not asked"}
     assert found["differences"].values[0].startswith("not applicable: fieller, studentized")
@@ -196,8 +197,16 @@ def test_shared_builds_are_said():
     assert "takes benchmarks for independent" in found["suite_remark"].sel({"method": "hpt"}).item()
 
 
-def test_suites_apart_are_what_each_is_alone():
+def test_few_units_are_noted():
+    """What a comparison notes of the units it rests on holds for all methods, and is said once."""
+    with pytest.warns(perfarray.PerfarrayWarning) as said:
+        suite(0.9, units=2, benchmarks=2).perf.agreement("old", dim="version", rng=1, n_resamples=99)
+    assert [note.code for note in said[0].message.notes] == ["two_units"]
+
+
+def test_suites_apart_are_what_each_is_alone(monkeypatch):
     """`by=` gives every suite its own row under every method, and says nothing of several suites; benchmarks keep theirs."""
+    monkeypatch.setattr("perfarray.crosscheck.METHODS", METHODS[:3])
     mixed = suite(0.97, units=4).assign_coords(suite=("benchmark", ["int", "int", "fp", "fp", "int", "fp"]))
     with pytest.warns(perfarray.PerfarrayWarning, match='one mean is taken over .* or by="suite" gives each its own'):
         whole = mixed.perf.agreement("old", dim="version", rng=1, n_resamples=99)

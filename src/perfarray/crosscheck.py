@@ -19,7 +19,7 @@ from perfarray.suites.scores import score_ratio_interval
 from perfarray.timings.across import check_across, each_suite_row, name_suites
 from perfarray.timings.censored import ONLY_WORSE
 from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import collecting, noted
+from perfarray.timings.notes import collecting, noted, once
 from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.resolve import Data
 from perfarray.timings.streams import Rng
@@ -39,6 +39,9 @@ KINDS = (FASTER, SLOWER, EQUIVALENT, INCONCLUSIVE, NOT_APPLICABLE)
 
 ANSWERS = dict.fromkeys(("estimate", "lower", "upper", "pvalue"), np.nan) | {"verdict": UNANSWERED, "outcome": UNANSWERED, "remark": ""}
 """What a method is asked for, and what stands where it was not asked."""
+
+OF_UNITS = ("single_unit", "two_units", "few_noisy_units", "move_together")
+"""Codes of notes on the units that all methods rest on."""
 
 TOO_FEW = "too few units for an interval"
 NOT_MEASURED = "not measured on both sides"
@@ -193,14 +196,17 @@ def agreement(
         n_resamples=check_count(n_resamples, "n_resamples", 2),
         rng=rng,
     )
-    with collecting() as gathered:  # what a method has to say stands in its remark, or is said once below
-        result = _side_by_side({method.name: _answers(method, request) for method in METHODS})
+    # What a method has to say stands in its remark; what the comparison says of the units all rest on is said once below.
+    with collecting() as of_units:
+        answers = {METHODS[0].name: _answers(METHODS[0], request)}
+    with collecting() as others:
+        result = _side_by_side(answers | {method.name: _answers(method, request) for method in METHODS[1:]})
     attrs = pair.describe() | {"result": "agreement", "across": across, "confidence_level": request.confidence_level}
     attrs |= {"benchmarks": f"shared: {' '.join(request.shared)}" if request.joint else "independent (assumed)"}
     result = result.assign_attrs(attrs | {"threshold": threshold})
     suites = name_suites(result, pair.candidate.array, _counted(request), across, by=True) if across in result.dims else None
-    together = [note for note in gathered if note.code == "move_together"][:1]
-    return noted(result, *pair.notes, pair.candidate.selected, pair.stopped_note(ONLY_WORSE), suites, *together)
+    told = once([note for note in of_units if note.code in OF_UNITS] + [note for note in others if note.code in OF_UNITS[-1:]])
+    return noted(result, *pair.notes, pair.candidate.selected, pair.stopped_note(ONLY_WORSE), suites, *told)
 
 
 def _counted(request: Request) -> xr.DataArray:

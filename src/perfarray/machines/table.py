@@ -140,7 +140,7 @@ def machine_table(
     assert array is not None  # one of the two was made
     check_across(across, array, nest)
     array = array.compute()
-    options = {"statistic": statistic, "mean": mean, "method": method, "n_resamples": n_resamples, "rng": rng}
+    options: dict[str, Any] = {"statistic": statistic, "mean": mean, "method": method, "n_resamples": n_resamples, "rng": rng}
     options["shared"] = (data.shared if data is not None else ()) or shared
     parts, gathered = [], []
     for suite, part in _suites(array, by, across).items():
