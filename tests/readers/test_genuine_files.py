@@ -90,11 +90,11 @@ def test_every_file_of_ours_reads(name):
 @needs_archives
 @pytest.mark.parametrize("folder", sorted({name.rpartition("/")[0] for name in files_of(*OURS)}) or ["none"])
 def test_every_folder_of_ours_reads(folder):
-    """The archive holds every measurement of its files."""
+    """The archive holds every measurement of its files; one of them is a copy of another, and counts once."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = perfarray.read_archive(ARCHIVES / folder)
-        alone = [perfarray.read(ARCHIVES / name) for name in files_of(folder)]
+        alone = {Source(ARCHIVES / name).text: perfarray.read(ARCHIVES / name) for name in files_of(folder)}.values()
     for metric in ("time", "throughput", "memory"):
         assert sum(int(one[metric].count()) for one in alone if metric in one) == (int(found[metric].count()) if metric in found else 0)
     assert sum(int(one["warmup"].sum()) for one in alone if "warmup" in one) == (int(found["warmup"].sum()) if "warmup" in found else 0)

@@ -116,6 +116,40 @@ def test_times_in_json_are_above_zero(tmp_path, value):
             perfarray.read(write(tmp_path / "b.json", [entry("a"), entry("b", data=[[value]])]))
 
 
+CPU = {"name": "a", "run_name": "a", "run_type": "iteration", "iterations": 5, "real_time": 1.5, "time_unit": "us"}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("google.json", {"context": {}, "benchmarks": [{**CPU, "cpu_time": -1}]}, "cpu_time of benchmark=a, execution=0, .* is -1e-06"),
+        ("tidy.csv", "benchmark,throughput\nfft,5\nfft,-1\n", "throughput of benchmark=fft, execution=1 is -1.0"),
+        ("tidy.csv", "benchmark,time\nfft,\nfft,NaN\n", "holds no measurement"),
+        ("jmh.json", [entry(data=[["NaN"]])], "holds no measurement"),
+        *(
+            (
+                f"{bad}.json",
+                [entry(primaryMetric={"scoreUnit": "s/op", "rawDataHistogram": [[[[1.0, 2], [2.0, bad]]]]})],
+                f": count 1 is {said}",
+            )
+            for bad, said in ((-1, "negative"), (float("inf"), "inf"), ("x", "'x'"))
+        ),
+    ],
+)
+def test_what_cannot_have_been_measured(tmp_path, name, content, message):
+    """In whatever format: a negative rate or time of the processor, a count of a histogram, nothing at all."""
+    with pytest.raises(FileError, match=rf"{name}: .*{message}"):
+        perfarray.read(write(tmp_path / name, content))
+
+
+def test_nothing_measured_because_it_failed(tmp_path):
+    """A run that failed or was stopped is something that is known."""
+    for mark in ("failed", "censored"):
+        assert perfarray.read(write(tmp_path / "a.csv", f"benchmark,{mark},time\nfft,1,\n"))[mark].item() is True
+    google = {"context": {}, "benchmarks": [{**CPU, "cpu_time": 0}]}
+    assert perfarray.read(write(tmp_path / "a.json", google))["cpu_time"].item() == 0.0
+
+
 def test_other_quantities_may_be_zero(tmp_path):
     """A rate, a profiler's count, the time of a run that failed."""
     found = perfarray.read(write(tmp_path / "a.json", [entry(unit="ops/s", mode="thrpt", data=[[0.0, 1.0]])]))

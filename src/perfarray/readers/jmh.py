@@ -203,13 +203,17 @@ def _forks(metric: Entry, index: int, name: str, source: Source) -> Forks:
     histograms = metric.get("rawDataHistogram")
     if histograms is None:
         raise source.error(f"entry {index}: {name!r} has neither rawData nor rawDataHistogram")
-    return [[_histogram_mean(counts) for counts in fork] for fork in histograms]
+    return [[_histogram_mean(pairs, f"entry {index}: the histogram of {name!r}", source) for pairs in fork] for fork in histograms]
 
 
-def _histogram_mean(counts: list[list[float]]) -> float:
+def _histogram_mean(pairs: list[list[float]], place: str, source: Source) -> float:
     """Return the mean of one iteration of mode `sample`: pairs of value and how often it was seen."""
-    total = sum(count for _, count in counts)
-    return sum(value * count for value, count in counts) / total if total else float("nan")
+    values = checked([value for value, _ in pairs], lambda pair: f"{place}: value {pair}", source)
+    counts = checked([count for _, count in pairs], lambda pair: f"{place}: count {pair}", source)
+    if (counts < 0).any():
+        raise source.error(f"{place}: count {int((counts < 0).argmax())} is negative")
+    total = counts.sum()
+    return float(values @ counts / total) if total else float("nan")
 
 
 def _primary_unit(text: str, mode: Any, index: int, source: Source) -> Unit:

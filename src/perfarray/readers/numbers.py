@@ -1,6 +1,7 @@
 """Numbers in files: one parser, and one set of checks that name the file, the place in it and what stands there.
 
-A number is finite and written in digits of ASCII: `1_000`, `inf`, `nan` and the digits of other scripts are none. A time is above 0.
+A number is finite and written in digits of ASCII: `1_000`, `inf`, `nan` and the digits of other scripts are none. A time is above 0 unless
+its run failed; times of the processor and rates are not below 0; and a file holds a measurement, or a run that failed or was stopped.
 """
 
 import re
@@ -11,10 +12,16 @@ from typing import Any
 
 import numpy as np
 
+from perfarray.conventions import CENSORED, THROUGHPUT, TIME
 from perfarray.numerics.types import Floats
 from perfarray.readers.opening import Source
+from perfarray.tables.columns import Table
 
 WRITTEN = re.compile(r"\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?\s*", re.A | re.I)
+
+FAILED = "failed"
+NOT_NEGATIVE = ("cpu_time", THROUGHPUT)
+"""Metrics that may be 0 and no less."""
 
 
 def number(text: str) -> float | None:
@@ -97,6 +104,33 @@ def checked(
             shown = shown if len(shown) <= 60 else f"{shown[:60]}..."
             raise source.error(f"{place(index)} is {shown}; expected a number{' above 0' if above_zero else ''}")
     return np.array(found, dtype=float)
+
+
+def check_measured(source: Source, table: Table) -> None:
+    """Raise where a table, of whatever format, holds what cannot have been measured, or nothing that was.
+
+    Raises
+    ------
+    FileError
+        With the metric, the labels of the first such value, and the value.
+    """
+    nowhere = np.zeros(len(table), dtype=bool)
+    for name, metric in table.metrics.items():
+        wrong = np.isinf(metric.values)
+        if name == TIME:
+            wrong |= (metric.values <= 0) & ~table.marks.get(FAILED, nowhere)
+        elif name in NOT_NEGATIVE:
+            wrong |= metric.values < 0
+        if wrong.any():
+            row = int(wrong.argmax())
+            place = [f"{dim}={column.labels[column.codes[row]]}" for dim, column in table.labels.items()]
+            place += [f"{level}={positions[row]}" for level, positions in table.levels.items()]
+            raise source.error(
+                f"{name} of {', '.join(place)} is {metric.values[row]}; expected a number {'above' if name == TIME else 'from'} 0"
+            )
+    measured = any(np.isfinite(metric.values).any() for metric in table.metrics.values())
+    if not measured and not any(table.marks.get(mark, nowhere).any() for mark in (FAILED, CENSORED)):
+        raise source.error("holds no measurement: every value is missing")
 
 
 def _value(value: Any, missing: Collection[str]) -> float | None:

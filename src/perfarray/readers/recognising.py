@@ -8,6 +8,7 @@ from pkgutil import walk_packages
 from typing import NamedTuple
 
 from perfarray.readers import custom
+from perfarray.readers.numbers import check_measured
 from perfarray.readers.opening import FileError, Source
 from perfarray.tables.columns import Table
 from perfarray.timings.validation import listed
@@ -101,6 +102,7 @@ def read_table(source: Source, known: Format) -> Table:
         raise source.error("is empty")
     try:
         table = known.read(source)
+        check_measured(source, table)
     except FileError:
         raise
     except MISFIT as error:
