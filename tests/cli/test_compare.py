@@ -357,7 +357,8 @@ class TestJson:
     def test_no_interval_is_null(self, tmp_path):
         """NaN is not JSON."""
         path = write(tmp_path / "one.csv", {"a": OLD[:1]})
-        content = self.strict(run("compare", path, path, "--json").stdout)
+        other = write(tmp_path / "other.csv", {"a": OLD[1:2]})
+        content = self.strict(run("compare", path, other, "--json").stdout)
         assert content["benchmarks"][0]["lower"] is None
         assert content["exit_code"] == 2
         assert len(content["warnings"]) == 1
@@ -439,9 +440,9 @@ def test_a_process_exits_with_the_code_and_no_colour(sides):
 
 def test_a_reader_who_leaves_does_not_change_the_exit_code(tmp_path):
     """`perfarray compare ... | head -1` is not slower for it."""
-    path = write(tmp_path / "a.csv", {f"benchmark{i}": OLD for i in range(2000)})
+    sides = [write(tmp_path / f"{name}.csv", {f"benchmark{i}": times for i in range(2000)}) for name, times in (("a", OLD), ("b", OLD[::-1]))]
     code = "from perfarray.cli.app import main; main()"
-    command = [sys.executable, "-c", code, "compare", str(path), str(path), "--shared", "execution"]
+    command = [sys.executable, "-c", code, "compare", *map(str, sides), "--shared", "execution"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         process.stdout.readline()
         process.stdout.close()

@@ -255,6 +255,7 @@ def test_pairwise_warns_once(suite):
     assert len(caught) == 1
 
 
+@pytest.mark.filterwarnings("ignore:.*not normal ones:perfarray.PerfarrayWarning")
 def test_descriptors_named_like_a_variable_of_the_result(suite):
     """A parameter called `n` is `data_n` in a result; nothing is lost and nothing fails."""
     named = suite.assign_coords(n=("benchmark", [1, 2, 3]), estimate=("version", ["a", "b", "c"]), total="x", mean=("machine", [1, 2]))

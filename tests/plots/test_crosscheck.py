@@ -43,5 +43,6 @@ def test_rows_are_benchmarks_and_the_suite(result):
 def test_without_any_answer_there_is_nothing_to_agree_on():
     """One run a side: crosses, and a dash."""
     times = perfarray.from_samples({"old": [1.0], "new": [0.9]})
-    ax = times.perf.agreement("old", rng=1).perf.plot()
+    with pytest.warns(perfarray.PerfarrayWarning, match="rest on one execution"):
+        ax = times.perf.agreement("old", rng=1).perf.plot()
     assert [text.get_text() for text in ax.texts if text.get_gid() == "beside"] == ["–"]

@@ -178,7 +178,7 @@ class TestJoins:
         times = perfarray.read_archive(tmp_path)
         assert times["os"].dims == ()
         assert times["python_version"].dims == ("file",)
-        np.testing.assert_array_equal(times["cores"], [4.0, np.nan])
+        np.testing.assert_array_equal(times["logical_cores"], [4.0, np.nan])
         write(tmp_path / "c.json", small_suite(1.0))
         times = perfarray.read_archive(tmp_path)
         assert times["python_version"].values.tolist() == ["3.13", "3.14", "unknown"]

@@ -275,6 +275,7 @@ SUITE_CALLS = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:.*fewer than 10 and not normal:perfarray.PerfarrayWarning")
 @pytest.mark.parametrize(("name", "keywords"), SUITE_CALLS)
 def test_one_mean_over_two_suites_is_said(suite, name, keywords):
     """One warning names the suites and the way out, the attr keeps them; one suite alone, however chosen, is quiet."""
