@@ -440,7 +440,8 @@ def test_a_process_exits_with_the_code_and_no_colour(sides):
 
 def test_a_reader_who_leaves_does_not_change_the_exit_code(tmp_path):
     """`perfarray compare ... | head -1` is not slower for it."""
-    sides = [write(tmp_path / f"{name}.csv", {f"benchmark{i}": times for i in range(2000)}) for name, times in (("a", OLD), ("b", OLD[::-1]))]
+    times = {"a": OLD, "b": OLD[::-1]}
+    sides = [write(tmp_path / f"{name}.csv", {f"benchmark{i}": own for i in range(2000)}) for name, own in times.items()]
     code = "from perfarray.cli.app import main; main()"
     command = [sys.executable, "-c", code, "compare", *map(str, sides), "--shared", "execution"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
