@@ -64,7 +64,7 @@ def apply(
     chunked = any(is_chunked(array) for array in arrays)
     if chunked:
         _check_chunks(arrays, core)
-    if len(arrays) > 1 and any(len(array.coords) for array in arrays):
+    if not _same_labels(arrays, used):
         arrays = xr.align(*arrays, join="exact", copy=False, exclude=used)
     compute = _lazily if chunked else _at_once
     order = list(dict.fromkeys(dim for array in arrays for dim in array.dims))
@@ -73,9 +73,7 @@ def apply(
         variable.attrs = {key: value for key, value in (("units", output.units), ("long_name", output.long_name)) if value}
         variables[name] = _in_order(variable, order)
     returned = {dim for output in outputs.values() for dim in output.dims}
-    labels = _coordinates(arrays, used, {name: values for name, values in coords.items() if name in returned})
-    if any(name in labels for name in variables):
-        labels = {data_label(name, variables): getattr(label, "variable", label) for name, label in dict(labels).items()}
+    labels = _coordinates(arrays, used, {name: values for name, values in coords.items() if name in returned}, variables)
     return xr.Dataset(variables, labels, attrs)
 
 
@@ -125,15 +123,30 @@ def data_label(name: Hashable, variables: Mapping[Any, Any]) -> Hashable:
     return f"data_{name}" if name in variables else name
 
 
-def _coordinates(arrays: Sequence[xr.DataArray], used: set[str], coords: Mapping[str, Any]) -> Any:
-    """Return the labels of the result: those of the inputs that do not lie along core dims, and those of the new dims."""
-    kept: dict[Hashable, Any] = {}
-    for array in reversed(arrays):
-        kept |= {name: coordinate for name, coordinate in array.coords.items() if not used.intersection(coordinate.dims)}
-    if not kept and len(coords) == 1:
-        ((name, values),) = coords.items()
-        return _labels(name, tuple(values))
-    return kept | {name: _labels(name, tuple(values))[name].variable for name, values in coords.items()}
+def _same_labels(arrays: Sequence[xr.DataArray], used: set[str]) -> bool:
+    """Return whether the dims that broadcast have the very same indexes, which need not be aligned."""
+    first, *others = (array.xindexes for array in arrays)
+    return all(
+        set(indexes) - used == set(first) - used and all(index is first[name] for name, index in indexes.items() if name not in used)
+        for indexes in others
+    )
+
+
+def _coordinates(arrays: Sequence[xr.DataArray], used: set[str], coords: Mapping[str, Any], variables: Mapping[Any, Any]) -> xr.Coordinates:
+    """Return the labels of the result: those of the inputs that do not lie along core dims, and those of the new dims.
+
+    Indexes are handed on: xarray makes them anew from anything else.
+    """
+    kept: dict[Hashable, xr.Variable] = {}
+    indexes: dict[Hashable, Any] = {}
+    labelled = [array.coords for array in reversed(arrays)] + [_labels(name, tuple(values)) for name, values in coords.items()]
+    for number, labels in enumerate(labelled):
+        own = {name: label for name, label in labels.variables.items() if number >= len(arrays) or not used.intersection(label.dims)}
+        kept |= own
+        indexes |= {name: index for name, index in labels.xindexes.items() if name in own}
+    if not kept.keys().isdisjoint(variables):
+        kept = {data_label(name, variables): label.to_base_variable() if name in variables else label for name, label in kept.items()}
+    return xr.Coordinates(kept, {name: index for name, index in indexes.items() if name in kept})
 
 
 def is_chunked(array: xr.DataArray | xr.Variable) -> bool:
