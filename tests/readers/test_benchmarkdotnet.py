@@ -48,6 +48,15 @@ def test_a_benchmark_without_results_failed(tmp_path):
     assert found["time"].notnull().any(("execution", "iteration")).values.tolist() == [True, False, False]
 
 
+def test_nothing_beside_the_overhead(tmp_path):
+    """A result of 0 is what the overhead left of one: it is NaN, counted and said; other benchmarks keep their values."""
+    with pytest.warns(perfarray.PerfarrayWarning, match="2 times are 0, too short to be seen"):
+        found = read(tmp_path, bench(measurements=launch(100, 0)), bench("Empty", statistics={"Mean": 0, "OriginalValues": [0]}))
+    np.testing.assert_array_equal(found["time"].isnull().values.squeeze(1), [[False, False, True], [True, True, True]])
+    assert found.attrs["n_below_resolution"] == 2
+    assert not found["failed"].any() if "failed" in found else True
+
+
 def test_jobs_and_parameters(tmp_path):
     """The full name has the parameters; one name for two runtimes is told apart by the job."""
     jobs = [f"T.Sort: .NET {version}(Runtime=.NET {version}) [n=1&s=x]" for version in ("8.0", "9.0")]
@@ -74,7 +83,8 @@ def test_reports_without_measurements(tmp_path):
 @pytest.mark.parametrize(
     ("own", "message"),
     [
-        (bench(statistics={"Mean": 0}), r"Benchmarks\[0\]: 'Statistics': value 0 is 0; expected a number above 0"),
+        (bench(statistics={"Mean": 0}), r"holds no measurement: every value is missing, the first is that of benchmark=N\.T\.Sort"),
+        (bench(measurements=launch(-5)), r"Benchmarks\[0\]: 'Measurements' of launch 1: 'Nanoseconds': value 1 is -5\.0"),
         (bench(measurements=[measurement("Result", 5, 0)]), r"Benchmarks\[0\]: 'Measurements' of launch 1: 'Operations': value 0 is 0"),
     ],
 )

@@ -31,7 +31,8 @@ __rec=globals,attr=41,data=quartz
 def test_regions_are_benchmarks(tmp_path):
     """The longest time over ranks is the time; counters stand beside; a time of 0 was too short to be seen."""
     pytest.importorskip("caliperreader", reason="install perfarray[io]")
-    found = perfarray.read(write(tmp_path / "a.cali", HEAD + RECORDS))
+    with pytest.warns(perfarray.PerfarrayWarning, match="1 times are 0, too short to be seen"):
+        found = perfarray.read(write(tmp_path / "a.cali", HEAD + RECORDS))
     assert found["benchmark"].values.tolist() == ["main", "main/solve", "(outside of regions)"]
     np.testing.assert_array_equal(found["time"].values.ravel(), [4.5, 2.5, np.nan])
     np.testing.assert_array_equal(found["time_avg"].values.ravel(), [4.0, 2.25, 0.1])
@@ -47,7 +48,8 @@ def test_regions_are_benchmarks(tmp_path):
         ("".join(f"__rec=node,id={i},attr=21,data=x,parent={i - 1}\n" for i in range(52, 400)), "more than 200 nodes lie one below"),
         ("__rec=ctx,ref=99,attr=32,data=1\n", "is not Caliper's: KeyError"),
         ("nonsense\n", "is not Caliper's: ReaderError"),
-        ("__rec=ctx,ref=50,attr=32,data=x\n", "record 0: 'max#inclusive#sum#time.duration' is 'x'; expected a number"),
+        ("__rec=ctx,ref=50,attr=32,data=x\n", "record 0: 'max#inclusive#sum#time.duration': value 0 is 'x'; expected a number"),
+        ("__rec=ctx,ref=50,attr=32,data=-1\n", "record 0: 'max#inclusive#sum#time.duration': value 0 is -1.0; expected a number above 0"),
         ("", "holds no measurement"),
     ],
 )

@@ -33,12 +33,14 @@ def test_a_sample_is_the_time_of_all_its_iterations(tmp_path):
 
 
 def test_old_files_are_two_lists(tmp_path):
-    """Their name says what they are; without `benchmark.json` the folder is the benchmark's name."""
+    """Their name says what they are, or ten samples of 1, 2, 3, ... times as many iterations; the folder may be the benchmark's name."""
     found = perfarray.read(write(tmp_path / "sort" / "base" / "sample.json", [[1, 2], [10.0, 22.0]]))
     assert (found["benchmark"].item(), found["baseline"].item()) == ("sort", "base")
     np.testing.assert_allclose(found["time"].values.ravel(), [1e-8, 1.1e-8], rtol=1e-15)
     with pytest.raises(ValueError, match="no reader recognises its content"):
         perfarray.read(write(tmp_path / "other.json", [[1, 2], [10.0, 22.0]]))
+    linear = [[5 * (place + 1) for place in range(10)], [50.0] * 10]
+    assert perfarray.read(write(tmp_path / "other.txt", linear)).sizes["iteration"] == 10
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,32 @@ def test_a_pattern_of_heads(tmp_path):
     np.testing.assert_allclose(times.sel(benchmark="Time").values, [[0.005, 0.007], [0.006, np.nan]])
 
 
+def test_columns_by_name_are_no_values(tmp_path):
+    """A pattern that fits every head leaves out what `dims` names; a quantity without a head is called `value`."""
+    path = write(tmp_path / "a.csv", "program,old,new\nfft,5,6\n")
+    assert perfarray.read(path, pattern="{version} = time_ms", dims={"benchmark": "program"}).sizes == {
+        "benchmark": 1, "version": 2, "execution": 1,
+    }  # fmt: skip
+    assert perfarray.read(write(tmp_path / "b.csv", "fft,5\n"), dims={"benchmark": 0, "metric": 1})["value"].item() == 5
+
+
+def test_a_pattern_in_a_folder(tmp_path):
+    """What has no number at its places is passed over with a note, unless it is named."""
+    write(tmp_path / "a.json", {"old": [1.0], "new": [2.0]})
+    readme = write(tmp_path / "README.txt", "How these were measured.\n")
+    with pytest.warns(perfarray.PerfarrayWarning, match=r"of 2 files, 1 are of no known format and left out: 'README\.txt'"):
+        found = perfarray.read_archive(tmp_path, pattern="{version}/{iteration}")
+    assert found.sizes["version"] == 2
+    with pytest.raises(ValueError, match=r"README\.txt: has no number at any place"):
+        perfarray.read_archive([readme], pattern="{version}/{iteration}")
+
+
+def test_companions_of_results(tmp_path):
+    """What a tool puts beside its results is told from what is unknown."""
+    with pytest.raises(ValueError, match="it lies beside the results of 'asv', which are read"):
+        perfarray.read(write(tmp_path / "benchmarks.json", {"version": 1}))
+
+
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
@@ -100,8 +126,15 @@ def test_a_pattern_of_heads(tmp_path):
         ('{"a": {"b": 1}}', {"pattern": "{version}"}, "a is not a number: pattern='{version}' ends there"),
         ('{"a": [1, "x"]}', {"pattern": "{version}/{execution}"}, "a/1 is 'x'; expected a number above 0"),
         ('{"a": 1}', {"format": "custom"}, "is read as 'custom' with what you say of it"),
-        ('{"a": 1}', {}, "say where its numbers are: pattern="),
+        ('{"b": {"c": [null, 1]}}', {}, "say where its numbers are, of which 'b/c/1' is the first: pattern="),
+        ('{"a": [null]}', {}, "it has no number"),
+        ("[" * 900 + "]" * 900, {}, "it has no number"),
         ("some text\n", {}, "format='tidy_csv' .* says what it lacks, and dims="),
+        ("alg,size,ms\nsort,1,2\n", {}, "this has 'alg', 'size', 'ms': "),
+        ("1.5\n1.6\n", {}, r"1 numbers without a header: dims=\{'time': 0\}"),
+        ("# Benchmark mode: Throughput, ops/time\n", {}, "JMH prints this; .* -rf json"),
+        ("sort    time:   [1.0 ns 1.1 ns 1.2 ns]\n", {}, "below target/criterion"),
+        ("a,1\n", {"pattern": "a"}, "pattern='a' must name dims in braces"),
         ('{"a": 1}', {"pattern": "{a}", "format": "jmh"}, "pattern= is for format='custom'"),
         ('{"a": 1}', {"dims": {"a": 1.5}}, "dims= must map names of dims and levels to columns or settings"),
     ],

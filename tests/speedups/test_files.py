@@ -173,6 +173,9 @@ def test_samples_are_files_of_the_folder(config):
         with perfarray.set_options(allow_outside=True), warnings.catch_warnings():
             warnings.simplefilter("error" if name in names else "ignore")
             assert perfarray.read(config).sizes["version"] == (2 if name in names else 1)
+    config.write_text(f"{HEAD}\nfast,fast.old,a\0b,,\n")
+    with pytest.raises(ValueError, match="is not text: character 51 is NUL"):
+        perfarray.read(config)
 
 
 @pytest.mark.parametrize(

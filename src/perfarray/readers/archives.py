@@ -301,7 +301,7 @@ def _read(source: Source, format: str | None, explicit: bool) -> Table | None:
     try:
         return with_dims(source, read_table(source, known))
     except FileError:
-        if format is None or explicit or known.started(source.head) or known.recognise(source):
+        if (format is None and source.wanted.pattern is None) or explicit or known.started(source.head) or known.recognise(source):
             raise
         return None
 

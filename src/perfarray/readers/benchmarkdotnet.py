@@ -10,7 +10,19 @@ from typing import Any
 import numpy as np
 
 from perfarray.conventions import EXECUTION, LOOPS, TIME, price_of
-from perfarray.readers.entries import FAILED, Entry, Run, agree, amounts, note_means, table_of_entries, times, value_of
+from perfarray.readers.entries import (
+    FAILED,
+    Entry,
+    Run,
+    agree,
+    amounts,
+    count_unseen,
+    note_means,
+    table_of_entries,
+    times,
+    times_seen,
+    value_of,
+)
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Table
 
@@ -61,7 +73,7 @@ def read(source: Source) -> Table:
     about = {ours: host[theirs] for theirs, ours in HOST.items() if theirs in host}
     if isinstance(about.get("cpu"), dict):
         about["cpu"] = about["cpu"].get("Value")
-    return table_of_entries(source, entries, about=about)
+    return table_of_entries(source, entries, about=about, counts=count_unseen(source, entries))
 
 
 def _has_mean_only(bench: Bench) -> bool:
@@ -78,7 +90,7 @@ def _entry(source: Source, place: str, bench: Bench) -> Entry:
     runs = [_run(source, place, bench["Measurements"], own) for own in launches.values()]
     if not runs and statistics:
         values = statistics.get("OriginalValues") or [statistics["Mean"]]
-        runs = [Run({TIME: times(source, f"{place}: 'Statistics'", values, NANOSECOND)})]
+        runs = [Run({TIME: times_seen(source, f"{place}: 'Statistics'", values, NANOSECOND)})]
     memory = (bench.get("Memory") or {}).get("BytesAllocatedPerOperation")
     return Entry(_name(bench), runs or [FAILED], _settings(bench), {} if memory is None else {"bytes_per_op": memory})
 
@@ -92,7 +104,7 @@ def _run(source: Source, place: str, measurements: list[Bench], own: list[int]) 
     others = [index for index, kind in zip(own, kinds, strict=True) if kind not in (RESULT, ACTUAL)]
     at = f"{place}: 'Measurements' of launch {measurements[own[0]]['LaunchIndex']}"
     loops = times(source, f"{at}: 'Operations'", [measurements[index]["Operations"] for index in kept])
-    values = times(source, f"{at}: 'Nanoseconds'", [measurements[index]["Nanoseconds"] for index in kept], NANOSECOND) / loops
+    values = times_seen(source, f"{at}: 'Nanoseconds'", [measurements[index]["Nanoseconds"] for index in kept], NANOSECOND) / loops
     spent = float(amounts(source, f"{at}: 'Nanoseconds'", [measurements[index]["Nanoseconds"] for index in others]).sum()) * NANOSECOND
     warmup = np.arange(len(kept)) < kinds.count(WARMUP)
     return Run({TIME: values}, {LOOPS: loops, price_of(EXECUTION): np.full(len(kept), spent)}, {"warmup": warmup})

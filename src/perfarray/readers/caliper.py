@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perfarray.conventions import LOWER, SECONDS, TIME, seconds_factor
-from perfarray.readers.entries import NOTHING, Entry, Run, agree, table_of_entries, value_of
-from perfarray.readers.numbers import checked
+from perfarray.readers.entries import NOTHING, Entry, Run, agree, amounts, count_unseen, table_of_entries, times_seen, value_of
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Table
 
@@ -65,22 +64,21 @@ def read(source: Source) -> Table:
     main = next((name for begin in MAIN for name in times if name.startswith((f"{begin}sum#time", f"{begin}time"))), None)
     names = {name: TIME if name == (main or next(iter(times))) else _variable(name) for name in times}
     entries = [_entry(source, index, record, profile, names) for index, record in enumerate(profile.records)]
-    zeros = sum(bool(np.isnan(entry.runs[0].values.get(TIME, np.nan)).any()) for entry in entries)
     kinds = dict.fromkeys(sorted(names.values(), key=lambda name: name != TIME), (SECONDS, LOWER))
     about = {GLOBALS.get(key, key): value_of(str(value)) for key, value in profile.about.items() if not key.startswith(LEFT_OUT)}
-    return table_of_entries(source, entries, kinds=kinds, about=about, counts={"n_below_resolution": zeros})
+    return table_of_entries(source, entries, kinds=kinds, about=about, counts=count_unseen(source, entries))
 
 
 def _entry(source: Source, index: int, record: Mapping[str, Any], profile: Profile, names: Mapping[str, str]) -> Entry:
     """Return one region; a time of 0 is one that was too short to be seen."""
     values, beside = {}, {}
     for key in (key for key in record if key in profile.units):
-        number = checked([record[key]], lambda _, key=key: f"record {index}: {key!r}", source)  # type: ignore[misc]
-        if key in names:
-            factor = _factor(profile.units[key])
-            values[names[key]] = np.where(number > 0, number, np.nan) * (1.0 if factor is None else factor)
+        at = f"record {index}: {key!r}"
+        factor = _factor(profile.units[key])
+        if key in names and factor is not None:
+            values[names[key]] = times_seen(source, at, [record[key]], factor)
         else:
-            beside[key.rpartition("#")[2]] = number
+            beside[key.rpartition("#")[2]] = amounts(source, at, [record[key]])
     path = record.get("path") or ()
     own = {key: text for key, text in record.items() if key not in profile.units and isinstance(text, str) and text not in path}
     settings = {key: value_of(text) for key, text in own.items() if key not in ("path", "spot.channel")}

@@ -32,6 +32,9 @@ BASELINE = "baseline"
 
 NEW = "new"
 
+FEWEST = 10
+"""Samples criterion takes at least."""
+
 RAW = re.compile(
     r"group,function,value,(?:throughput_num,throughput_type,)?sample_(?:time_nanos|measured_value),(?:unit,)?iteration_count\b"
 )
@@ -44,14 +47,20 @@ def started(head: str) -> bool:
 
 
 def recognise(source: Source) -> bool:
-    """Return whether the content is iterations and times; files before 0.4 are two lists without names, known by that of the file."""
+    """Return whether the content is iterations and times; files before 0.4 are two lists without names."""
     content = source.json_or_none
     if content is None:
         return _is_raw(source)
     if isinstance(content, dict):
         return isinstance(content.get("iters"), list) and isinstance(content.get("times"), list)
-    bare = isinstance(content, list) and len(content) == 2 and all(isinstance(own, list) for own in content)
-    return bare and source.path.name.partition(".")[0] == "sample"
+    if not (isinstance(content, list) and len(content) == 2 and all(isinstance(own, list) for own in content)):
+        return False
+    return source.path.name.partition(".")[0] == "sample" or _is_linear(*content)
+
+
+def _is_linear(loops: list[Any], every: list[Any]) -> bool:
+    """Return whether each sample has as many more iterations as the first: files before 0.4 know no other way, nor fewer samples."""
+    return len(loops) == len(every) >= FEWEST and all(value == place * loops[0] for place, value in enumerate(loops, 1)) and loops[0] > 0
 
 
 def _is_raw(source: Source) -> bool:

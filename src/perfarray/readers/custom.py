@@ -21,17 +21,28 @@ from perfarray.readers.numbers import checked, number
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Table
 from perfarray.tables.frames import table_of
+from perfarray.timings.validation import listed
 
 NAME = "custom"
 
 VALUE = "value of the pattern"
 """The column of values among those of the file; no file has one of this name."""
 
+QUANTITY = "value"
+"""What is called a quantity whose column has no name."""
+
 NULL = (*tidy_csv.MISSING, "\\N")
 """How a missing number is written, in databases too."""
 
 EXAMPLE = "dims={'benchmark': 'program', 'time_ms': 'duration'} for CSV with a header, {'benchmark': 0, 'time_ms': 1} for one without"
 PATTERNS = "pattern='{version}/{iteration} = time_ms' for JSON"
+
+PRINTED = {
+    "\n# Benchmark mode: ": "JMH prints this; it writes what is read with -rf json -rff FILE",
+    " time:   [": "criterion prints this; what is read are the files below target/criterion",
+    " Performance counter stats for ": "perf stat prints this, for people",
+}
+"""What stands in text that tools print for people, and what would help."""
 
 
 class Pattern(NamedTuple):
@@ -50,7 +61,7 @@ def started(_head: str) -> bool:
 def recognise(source: Source) -> bool:
     """Return whether the caller says how the file is to be read, and it has what is named."""
     if source.wanted.pattern is not None:
-        return True
+        return next(_rows(source, _pattern(source.wanted.pattern)), None) is not None
     if not source.wanted.dims or source.looks_like_json:
         return False
     columns = tidy_csv.header(source.text[: tidy_csv.LONGEST])
@@ -68,12 +79,17 @@ def read(source: Source) -> Table:
             raise source.error(f"is read as {NAME!r} with what you say of it: {EXAMPLE}; {PATTERNS}")
         return tidy_csv.read(_with_header(source))
     pattern = _pattern(source.wanted.pattern)
-    rows = list(_leaves(source, pattern) if source.looks_like_json else _cells(source, pattern))
+    rows = list(_rows(source, pattern))
     if not rows:
         raise source.error(f"has no number at any place that pattern={source.wanted.pattern!r} names")
     frame = pd.DataFrame([row for row, _, _ in rows])
     values = checked([value for _, value, _ in rows], lambda index: rows[index][2], source, above_zero=pattern.metric == TIME, missing=NULL)
     return _table(source, frame, values, pattern)
+
+
+def _rows(source: Source, pattern: Pattern) -> Iterator[tuple[dict[str, Any], Any, str]]:
+    """Yield the numbers at the places of a pattern, what is known of each, and the place."""
+    return _leaves(source, pattern) if source.looks_like_json else _cells(source, pattern)
 
 
 def _table(source: Source, frame: pd.DataFrame, values: Any, pattern: Pattern) -> Table:
@@ -103,7 +119,7 @@ def _pattern(text: str) -> Pattern:
     places, equals, value = text.rpartition(" = ")
     places, value = (places, value) if equals else (text, TIME)
     known = tidy_csv.value_column(value.strip())
-    read_layout(places)
+    read_layout(places, "pattern")
     return Pattern(places.strip(), *(known[:2] if known else (value.strip(), "1")))
 
 
@@ -118,7 +134,7 @@ def _renamed(source: Source, columns: list[str]) -> list[str]:
     value_named = METRIC in source.wanted.dims or any(map(tidy_csv.value_column, ours.values()))
     if any(isinstance(name, int) for name in source.wanted.dims.values()):
         named = {place: dim for dim, place in source.wanted.dims.items()}
-        return [named.get(place, f"column_{place}") if named.get(place) != METRIC else VALUE for place in range(len(columns))]
+        return [named.get(place, f"column_{place}") if named.get(place) != METRIC else QUANTITY for place in range(len(columns))]
     return [
         ours.get(name, f"column_{name}" if name in ours.values() or (value_named and _is_other_value(source, name)) else name)
         for name in columns
@@ -142,7 +158,7 @@ def _with_header(source: Source) -> Source:
         raise source.error(f"has {len(columns)} columns, of places 0 to {len(columns) - 1}; dims= names {sorted(by_place)}")
     names = _renamed(source, columns)
     metric = source.wanted.dims.get(METRIC)
-    about = f"# metric: {VALUE if isinstance(metric, int) else metric}\n" if metric is not None else ""
+    about = f"# metric: {QUANTITY if isinstance(metric, int) else metric}\n" if metric is not None else ""
     body = text[len(comments) :] if by_place else rest
     return source.rewritten(f"{comments}{about}{separator.join(names)}\n{body}")
 
@@ -188,7 +204,8 @@ def _cells(source: Source, pattern: Pattern) -> Iterator[tuple[dict[str, Any], A
     for line, row in enumerate(csv.reader(io.StringIO(source.text), delimiter=separator, skipinitialspace=True), 1):
         cells = [cell.strip() for cell in row]
         if not heads:
-            found = {place: match.fullmatch(cell) for place, cell in enumerate(cells)}
+            named = source.wanted.dims.values()
+            found = {place: match.fullmatch(cell) for place, cell in enumerate(cells) if place not in named and cell not in named}
             heads = {place: fits.groupdict() for place, fits in found.items() if fits}
             others = {place: str(place) if place in source.wanted.dims.values() else cell or str(place) for place, cell in enumerate(cells)}
             continue
@@ -208,12 +225,32 @@ def _label(text: str) -> Any:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 16 and (text == "0" or text[0] != "0") else text
 
 
-def said_of_unknown(looks_like_json: bool) -> str:
+def said_of_unknown(source: Source) -> str:
     """Return what would help with a file that no reader recognises."""
-    if looks_like_json:
-        return f"say where its numbers are: {PATTERNS}"
-    columns = f"a table needs a column that names what is measured ({', '.join(COMPARED[:3])}, ...) and one of values (time, time_ms, ...)"
-    return f"{columns}: format='tidy_csv' (--format tidy_csv) says what it lacks, and {EXAMPLE}"
+    if source.looks_like_json:
+        place = _first_number(source.json)
+        return f"say where its numbers are, of which {place!r} is the first: {PATTERNS}" if place else "it has no number"
+    for printed, helps in PRINTED.items():
+        if printed in f"\n{source.head}":
+            return helps
+    columns = tidy_csv.header(source.text[: tidy_csv.LONGEST])
+    if all(number(name) is not None for name in columns):
+        return f"it begins with {len(columns)} numbers without a header: dims={{'time': 0}} takes those in column 0 for seconds"
+    wanted = f"a table needs a column that names what is measured ({', '.join(COMPARED[:3])}, ...) and one of values (time, time_ms, ...)"
+    has = f", and this has {listed(columns, 12)}" if len(columns) > 1 else ""
+    return f"{wanted}{has}: format='tidy_csv' (--format tidy_csv) says what it lacks, and {EXAMPLE}"
+
+
+def _first_number(content: Any) -> str:
+    """Return the keys on the way to the first number of JSON, as a pattern has them; nothing where there is none."""
+    nodes: list[tuple[tuple[Any, ...], Any]] = [((), content)]
+    while nodes:
+        keys, node = nodes.pop()
+        if type(node) in (int, float):
+            return "/".join(map(str, keys))
+        inner = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+        nodes += reversed([((*keys, key), child) for key, child in inner])
+    return ""
 
 
 def check(dims: Mapping[str, Any] | None, pattern: str | None, format: str | None) -> Mapping[str, str | int]:

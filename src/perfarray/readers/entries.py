@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perfarray.conventions import BENCHMARK, CENSORED, EXECUTION, HIGHER, ITERATION, LEVELS, LOOPS, LOWER, MARKS, SECONDS, THROUGHPUT, TIME
+from perfarray.conventions import BENCHMARK, EXECUTION, HIGHER, ITERATION, LEVELS, LOOPS, LOWER, MARKS, SECONDS, THROUGHPUT, TIME
 from perfarray.numerics.types import Floats, Integers
 from perfarray.readers.names import number_or_text, unique_labels, variable_name
 from perfarray.readers.numbers import checked, number
@@ -79,6 +79,22 @@ def times(source: Source, place: str, values: Sequence[Any], factor: float = 1.0
     return checked(values, lambda index: f"{place}: value {index}", source, above_zero=True) * factor
 
 
+def times_seen(source: Source, place: str, values: Sequence[Any], factor: float = 1.0) -> Floats:
+    """Return what a file has as times, in seconds, NaN for 0: that was too short to be seen."""
+    found = amounts(source, place, values)
+    seen = np.flatnonzero(found)
+    checked(found[seen].tolist(), lambda index: f"{place}: value {seen[index]}", source, above_zero=True)
+    return np.where(found == 0, np.nan, found) * factor
+
+
+def count_unseen(source: Source, entries: Sequence[Entry]) -> dict[str, int]:
+    """Count the times that were too short to be seen, and note them."""
+    unseen = sum(int(np.isnan(run.values.get(TIME, np.nan)).sum()) for entry in entries for run in entry.runs if run is not FAILED)
+    if unseen:
+        source.note("below_resolution", f"{unseen} times are 0, too short to be seen: they are NaN", times=unseen)
+    return {"n_below_resolution": unseen}
+
+
 def amounts(source: Source, place: str, values: Sequence[Any]) -> Floats:
     """Return what a file has as finite numbers."""
     return checked(values, lambda index: f"{place}: value {index}", source)
@@ -143,9 +159,7 @@ def table_of_entries(
     FileError
         When no run has a value.
     """
-    entries = [entry for entry in entries if entry.runs]
-    if not entries:
-        raise source.error("holds no measurement")
+    entries = _measured(source, entries)
     runs = [run for entry in entries for run in entry.runs]
     lengths = np.array([max(len(values) for values in run.values.values()) for run in runs], dtype=np.intp)
     known = dict.fromkeys(key for entry in entries for key in (*entry.settings, *entry.known))
@@ -161,8 +175,10 @@ def table_of_entries(
         for name, (unit, better) in kinds.items()
         if name in measured
     }
-    if not marks.keys() & {"failed", CENSORED} and not any(np.isfinite(metric.values).any() for metric in metrics.values()):
-        raise source.error("holds no measurement")
+    if not metrics:
+        raise source.error(
+            f"holds no measurement: none of its {len(entries)} benchmarks has a value, {entries[0].name[:60]!r} is the first"
+        )
     taken = {*OTHERWISE, *metrics}
     ours = {name: name if name == LOOPS else _coordinate(name, "counter_", taken) for name in beside}
     return Table(
@@ -189,13 +205,21 @@ def table_along(
     described: dict[str, Descriptor],
 ) -> Table:
     """Lay entries out with a dim of the file's own, whose labels the keys are; the same benchmark has the same label along it."""
-    if not any(entry.runs for own in entries.values() for entry in own):
-        raise source.error("holds no measurement")
+    _measured(source, [entry for own in entries.values() for entry in own])
     tables = agree([table_of_entries(source, own, kinds=kinds) for own in entries.values()])
     parts = {label: own for table in tables for label, own in zip(table.labels[BENCHMARK].labels, table.parts[BENCHMARK], strict=True)}
     joined = join_tables([replace(table, parts={}) for table in tables], [{dim: label} for label in entries], [{} for _ in tables])
     same: dict[str, Sequence[Any]] = {BENCHMARK: [parts[label] for label in joined.labels[BENCHMARK].labels]}
     return replace(joined, parts=same, descriptors=joined.descriptors | described)
+
+
+def _measured(source: Source, entries: Sequence[Entry]) -> list[Entry]:
+    """Return the benchmarks that ran, or raise."""
+    found = [entry for entry in entries if entry.runs]
+    if not found:
+        first = f", {entries[0].name[:60]!r} is the first" if entries else ""
+        raise source.error(f"holds no measurement: it names {len(entries)} benchmarks{first}, and none of them has a run")
+    return found
 
 
 def agree(tables: Sequence[Table]) -> list[Table]:

@@ -45,13 +45,15 @@ class Layout(NamedTuple):
         return None
 
 
-def read_layout(text: str) -> Layout:
+def read_layout(text: str, called: str = "layout") -> Layout:
     """Return a layout whose paths can be read.
 
     Parameters
     ----------
     text : str
         Text with dim names in braces.
+    called : str
+        The argument it was given as, for the message.
 
     Returns
     -------
@@ -66,7 +68,7 @@ def read_layout(text: str) -> Layout:
     bad = [name for name in names if not name.isidentifier()]
     if not names or bad or len(set(names)) != len(names):
         found = listed(names) or "none"
-        raise ValueError(f"layout={text!r} must name dims in braces, each once, as in '{{version}}/{{machine}}.json'; it names {found}")
+        raise ValueError(f"{called}={text!r} must name dims in braces, each once, as in '{{version}}/{{machine}}.json'; it names {found}")
     pieces = re.split(r"\{[^{}]*\}", text)
     pattern = re.escape(pieces[0]) + "".join(
         f"(?P<{name}>[^/]+?)" + re.escape(piece) for name, piece in zip(names, pieces[1:], strict=True)

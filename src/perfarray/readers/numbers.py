@@ -123,14 +123,11 @@ def check_measured(source: Source, table: Table) -> None:
             wrong |= metric.values < 0
         if wrong.any():
             row = int(wrong.argmax())
-            place = [f"{dim}={column.labels[column.codes[row]]}" for dim, column in table.labels.items()]
-            place += [f"{level}={positions[row]}" for level, positions in table.levels.items()]
-            raise source.error(
-                f"{name} of {', '.join(place)} is {metric.values[row]}; expected a number {'above' if name == TIME else 'from'} 0"
-            )
+            expected = f"expected a number {'above' if name == TIME else 'from'} 0"
+            raise source.error(f"{name} of {table.place(row)} is {metric.values[row]}; {expected}")
     measured = any(np.isfinite(metric.values).any() for metric in table.metrics.values())
     if not measured and not any(table.marks.get(mark, nowhere).any() for mark in (FAILED, CENSORED)):
-        raise source.error("holds no measurement: every value is missing")
+        raise source.error(f"holds no measurement: every value is missing, the first is that of {table.place(0)}")
 
 
 def _value(value: Any, missing: Collection[str]) -> float | None:

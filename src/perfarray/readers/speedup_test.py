@@ -153,7 +153,7 @@ class _Samples:
         place = here if isfile(here) else beside
         if exists(place) and not isfile(place):
             raise FileError(f"{place}: is no regular file")
-        if not options().allow_outside and "\0" not in file and not any(Path(realpath(place)).is_relative_to(own) for own in self._folders):
+        if not options().allow_outside and not any(Path(realpath(place)).is_relative_to(own) for own in self._folders):
             raise FileError(f"{place}: is outside the folder of the configuration; set_options(allow_outside=True) allows that")
         return place
 

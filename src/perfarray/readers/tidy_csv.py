@@ -250,10 +250,8 @@ def _check_single(source: Source, table: Table) -> None:
     repeats = pd.DataFrame(codes).duplicated().to_numpy()
     if repeats.any():
         row = int(repeats.argmax())
-        place = [f"{name}={column.labels[column.codes[row]]}" for name, column in table.labels.items()]
-        place += [f"{name}={positions[row]}" for name, positions in table.levels.items()]
         raise source.error(
-            f"{int(repeats.sum())} rows repeat a measurement, the first is row {row + 1} under the header ({', '.join(place)}); "
+            f"{int(repeats.sum())} rows repeat a measurement, the first is row {row + 1} under the header ({table.place(row)}); "
             "leave out the repetition column that does not tell them apart, or name the column that does as a dim or a level"
         )
 

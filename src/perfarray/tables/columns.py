@@ -97,6 +97,11 @@ class Table:
         """Return the number of rows."""
         return len(next(iter(self.metrics.values())).values)
 
+    def place(self, row: int) -> str:
+        """Write where a row belongs, for a message."""
+        labels = [f"{dim}={column.labels[column.codes[row]]}" for dim, column in self.labels.items()]
+        return ", ".join(labels + [f"{level}={positions[row]}" for level, positions in self.levels.items()])
+
 
 def column_of(values: Iterable[Any]) -> Column:
     """Code values by their distinct labels, in order of first appearance."""

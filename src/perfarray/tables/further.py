@@ -225,8 +225,7 @@ def _refuse_repeats(joined: Table, tables: Sequence[Table]) -> None:
     if not repeats.any():
         return
     row = int(repeats.argmax())
-    labels = [f"{name}={column.labels[column.codes[row]]}" for name, column in joined.labels.items()]
-    place = ", ".join(labels + [f"{name} {positions[row]}" for name, positions in joined.levels.items()])
+    place = joined.place(row)
     telling = _telling(tables)
     hint = f" (they differ in {listed(telling)})" if telling else ""
     raise ValueError(
