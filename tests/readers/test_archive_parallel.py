@@ -1,15 +1,18 @@
-"""`read_archive` with `chunks=`: files are read side by side, and the result does not know how."""
+"""Files are read side by side, by processes or as dask tasks, in any order: the result does not know how."""
 
 import itertools
 import json
+import os
 import random
 import sys
 
 import pytest
 import xarray as xr
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import perfarray
-from perfarray.readers import archives as _archive
+from perfarray.readers import attempts
 from readers.files_of_our_own import entry, small_suite, write
 
 dask = pytest.importorskip("dask")
@@ -29,11 +32,48 @@ def many(tmp_path):
 @pytest.mark.parametrize(("scheduler", "batch"), [("synchronous", 5), ("threads", 1), ("threads", 256), ("processes", 256)])
 def test_one_result_for_any_scheduler(many, scheduler, batch, monkeypatch):
     """Threads, processes, or one after another, in batches of any size: what is read without chunks."""
-    monkeypatch.setattr(_archive, "BATCH", batch)
+    monkeypatch.setattr(attempts, "BATCH", batch)
     with dask.config.set(scheduler=scheduler, num_workers=2):
         found = perfarray.read_archive(many, chunks={"file": 5})
     assert found["time"].chunksizes["file"][0] == 5
     xr.testing.assert_identical(found.compute(), perfarray.read_archive(many))
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_one_result_for_any_number_of_processes(many, workers):
+    """Processes of our own, whatever the order of the files; what they notice and refuse comes back from them."""
+    shuffled = random.Random(workers).sample(many, len(many))
+    xr.testing.assert_identical(perfarray.read_archive(shuffled, parallel=workers), perfarray.read_archive(shuffled))
+    broken = write(many[0].parent / "cut.json", json.dumps(small_suite(1.0))[:-30])
+    with pytest.raises(ValueError, match=r"cut\.json: is not valid JSON"):
+        perfarray.read_archive([*many, broken], parallel=workers)
+
+
+def test_processes_are_started_where_there_is_enough_to_read(many, monkeypatch):
+    """`True` leaves few files to this process; a number is obeyed, up to one process for each file."""
+    started = []
+    monkeypatch.setattr(attempts, "_by_processes", lambda attempt, found, number: started.append(number) or map(attempt, found))
+    monkeypatch.setattr(attempts, "cores", lambda: 4)
+    perfarray.read_archive(many, parallel=True)
+    assert started == []
+    perfarray.read_archive(many, parallel=100)
+    monkeypatch.setattr(attempts, "WORTH", 1000)
+    perfarray.read_archive(many, parallel=True)
+    assert started == [13, 4]
+    with pytest.raises(ValueError, match="parallel=0: give a whole number of at least 1"):
+        perfarray.read_archive(many, parallel=0)
+
+
+def test_a_process_that_ends_is_an_error(many, monkeypatch):
+    """It is said what may be the cause, and what reads all the same."""
+    monkeypatch.setattr(attempts, "_attempts_at", ended)
+    with pytest.raises(ChildProcessError, match=r"a process that read files ended: .*parallel=False reads in this process"):
+        perfarray.read_archive(many, parallel=2)
+
+
+def ended(one, how, answers):
+    """End the process."""
+    os._exit(1)
 
 
 def test_one_result_on_a_cluster(many):
@@ -47,17 +87,39 @@ def test_one_result_on_a_cluster(many):
     xr.testing.assert_identical(found, perfarray.read_archive(many))
 
 
-@pytest.mark.parametrize("chunks", [None, {}])
-def test_one_result_for_any_order_of_paths(many, chunks):
-    """A list is taken in the order of its paths, however it was given; the order of a mapping's labels is kept."""
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_a_list_keeps_its_order_and_changes_nothing_else(many, data):
+    """Labels come as the files were given; with them in their place, all is as a folder has it."""
     expected = perfarray.read_archive(many[0].parent)
-    shuffled = random.Random(1).sample(many, len(many))
-    xr.testing.assert_identical(perfarray.read_archive(shuffled, chunks=chunks).compute(), expected)
+    given = data.draw(st.permutations(many))
+    found = perfarray.read_archive(given, chunks=data.draw(st.sampled_from([None, {}]))).compute()
+    assert found["file"].values.tolist() == [path.name for path in given]
+    xr.testing.assert_identical(found.sel(file=expected["file"]), expected)
+    xr.testing.assert_identical(perfarray.read_archive(set(given)), expected)
+
+
+@given(order=st.permutations(["v9", "v10", "v1"]), sessions=st.permutations(range(2)))
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_versions_are_compared_in_the_order_of_the_list(tmp_path, order, sessions):
+    """What a layout says keeps it too, but for levels: those have an order of their own."""
+    paths = {(version, session): tmp_path / f"{version}_{session}.json" for version in order for session in sessions}
+    for number, path in enumerate(sorted(paths.values())):
+        write(path, small_suite(1.0 + number))
+    found = perfarray.read_archive([str(path) for path in paths.values()], layout="{version}_{session}.json")
+    assert found["version"].values.tolist() == list(order)
+    expected = perfarray.read_archive(tmp_path, layout="{version}_{session}.json")
+    xr.testing.assert_identical(found.sel(version=expected["version"]), expected)
+
+
+@pytest.mark.parametrize("chunks", [None, {}])
+def test_a_mapping_keeps_its_order(many, chunks):
+    """The order of its labels is kept, whatever the order of the files under each."""
     halves = [many[::2], many[1::2]]
     orders = [{"new": one[::step], "old": two[::-step]} for (one, two), step in itertools.product([halves], (1, -1))]
-    first, second = (perfarray.read_archive(order, dim="version", chunks=chunks) for order in orders)
-    xr.testing.assert_identical(first.compute(), second.compute())
+    first, second = (perfarray.read_archive(order, dim="version", chunks=chunks).compute() for order in orders)
     assert first["version"].values.tolist() == ["new", "old"]
+    xr.testing.assert_identical(first, second.sel(file=first["file"]))
 
 
 @pytest.mark.parametrize("chunks", [None, {}])
@@ -83,7 +145,7 @@ def test_notes_come_in_order(tmp_path):
 
 def test_progress(many, capsys, monkeypatch):
     """The bar counts files, batch by batch."""
-    monkeypatch.setattr(_archive, "BATCH", 5)
+    monkeypatch.setattr(attempts, "BATCH", 5)
     perfarray.read_archive(many, chunks={}, progress=True)
     assert "13/13" in capsys.readouterr().err
 

@@ -31,7 +31,8 @@ def convert(
     format: options.Format = None,
     on_error: Annotated[Literal["raise", "warn", "skip"], typer.Option(help="What a broken file does.")] = "raise",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
-    progress: Annotated[bool, typer.Option("--progress", help="Show a progress bar.")] = False,
+    parallel: options.Parallel = 1,
+    progress: options.Progress = False,
 ) -> None:
     """Read an archive of result files and write it as one netCDF file or Zarr store, to be opened with xarray.
 
@@ -42,7 +43,9 @@ def convert(
     """
     with reporting():
         check_output(output, overwrite)
-        times = perfarray.read_archive(archive, layout=layout, format=format, on_error=on_error, progress=progress)
+        times = perfarray.read_archive(
+            archive, layout=layout, format=format, on_error=on_error, progress=progress, parallel=options.workers(parallel)
+        )
         write(times, output)
     typer.echo(summary(times, output))
 

@@ -28,9 +28,16 @@ def given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
+def workers(parallel: int) -> bool | int:
+    """Return for the library how many processes read: 1 is this one."""
+    return False if parallel == 1 else parallel
+
+
 Confidence = Annotated[float | None, typer.Option(parser=fraction, metavar="SHARE", help="Of the intervals: 95% (default).")]
 Format = Annotated[str | None, typer.Option(help="The format of the files; default: recognised by content.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object (NaN is null, infinite limits are texts).")]
 Layout = Annotated[str | None, typer.Option(help='What the path of a file says, as in "{machine}/{session}.json".')]
 Levels = Annotated[str | None, typer.Option(help="The nest of repetitions from the outside in, as in execution,iteration.")]
 Metric = Annotated[str | None, typer.Option(help="The variable compared, where files hold several (time, throughput, ...).")]
+Parallel = Annotated[int, typer.Option(min=1, help="Processes that read the files.")]
+Progress = Annotated[bool, typer.Option("--progress", help="Show a progress bar.")]

@@ -1,5 +1,6 @@
 """From files to timings: one file per archive format, found by itself; many files become one Dataset."""
 
 from perfarray.readers.archives import read, read_archive
+from perfarray.readers.survey import archive_table
 
-__all__ = ["read", "read_archive"]
+__all__ = ["archive_table", "read", "read_archive"]

@@ -1,32 +1,27 @@
 """One file, or many: read each into a table, and build one Dataset of all."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
-from functools import partial
-from itertools import chain, groupby
-from operator import attrgetter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from os.path import isdir
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import uuid4
 
 import xarray as xr
 
+from perfarray.readers.attempts import asked, every_attempt, put_beside
 from perfarray.readers.custom import check
 from perfarray.readers.dims import with_dims
-from perfarray.readers.finding import AnyPath, Found, find_files, shown
-from perfarray.readers.joining import check_place, combine
-from perfarray.readers.layout import Layout, read_layout
-from perfarray.readers.opening import FileError, Source, Wanted, known_encoding
-from perfarray.readers.packs import is_pack, members
+from perfarray.readers.finding import AnyPath, shown
+from perfarray.readers.joining import combine
+from perfarray.readers.opening import Source, Wanted, known_encoding
+from perfarray.readers.packs import is_pack
 from perfarray.readers.recognising import formats, known_names, not_recognised, read_table, recognise
 from perfarray.readers.repeated import without_repeats
 from perfarray.tables.build import build
-from perfarray.tables.columns import Table
 from perfarray.tables.harmonise import finished
 from perfarray.timings.notes import Note, keeping
-from perfarray.timings.options import Options, in_force, options
 from perfarray.timings.validation import check_choice, listed
 
 MOST = 5
@@ -34,27 +29,6 @@ MOST = 5
 
 NAMED = 20
 """Files whose names such a note holds."""
-
-BATCH = 256
-"""Files handed to dask at once: after them the progress bar moves. Its processes start anew for every batch, so it is not small."""
-
-
-class Attempt(NamedTuple):
-    """What came of one file: its place, its table (None: no reader recognises it), what is wrong with it."""
-
-    placed: Found
-    table: Table | None
-    error: FileError | None
-
-
-class _How(NamedTuple):
-    """How the files of an archive are read, wherever that is done."""
-
-    layout: Layout | None
-    dim: str
-    format: str | None
-    wanted: Wanted
-    options: Options
 
 
 def read(
@@ -138,6 +112,7 @@ def read_archive(
     encoding: str | None = None,
     on_error: str = "raise",
     progress: bool = False,
+    parallel: bool | int = False,
     chunks: Any = None,
 ) -> xr.Dataset:
     """Read many files into one Dataset.
@@ -157,16 +132,20 @@ def read_archive(
         For files that are recognised and broken, or that were named one by one and cannot be read.
     progress : bool
         Show a progress bar.
+    parallel : bool or int
+        Read the files by several processes: so many, or with True one for each core where there are 32 MB or more. A program that asks for
+        this must start under `if __name__ == "__main__":`, since each process loads it anew.
     chunks : optional
-        Chunks of the result, as `Dataset.chunk` takes them. The files are then read as dask tasks, side by side on whatever scheduler
-        dask is set to: threads by default, `dask.config.set(scheduler="processes")`, or a `dask.distributed` client.
+        Chunks of the result, as `Dataset.chunk` takes them. Without `parallel`, the files are then read as dask tasks, side by side on
+        whatever scheduler dask is set to: threads by default, `dask.config.set(scheduler="processes")`, or a `dask.distributed` client.
 
     Returns
     -------
     Dataset
         As `read`, with the dims of the layout. Files that would land on one cell get a dim `file`, never a level. Descriptors lie along
-        the dims they vary over; what is unknown is `"unknown"`. Files are taken in the order of their paths (those of a mapping label
-        by label), so that the result is the same for any order of a list and any number of workers.
+        the dims they vary over; what is unknown is `"unknown"`. Files are taken in the order of their paths, so that the result is the
+        same wherever and by how many processes they are read. A list and a mapping keep their order: along a dim of which each file
+        has one label, labels come as the caller gave the files. Nothing else depends on that order.
 
     Raises
     ------
@@ -176,6 +155,12 @@ def read_archive(
         When nothing can be read, a file is broken (the first by its path), or a path does not match the layout.
     ImportError
         When `chunks` is given and dask is not installed.
+    ChildProcessError
+        When a process that reads files ends before it is done.
+
+    See Also
+    --------
+    archive_table : What was read of each file, and why a file is left out.
 
     Notes
     -----
@@ -195,126 +180,36 @@ def read_archive(
     ['malloc', 'pymalloc']
     """
     check_choice(on_error, "on_error", ("raise", "warn", "skip"))
-    by_label = groupby(find_files(paths, dim, layout), attrgetter("labels"))
-    found = [one for _, own in by_label for one in sorted(own, key=attrgetter("path.parts"))]
-    place = None if layout is None else read_layout(layout)
-    how = _How(place, dim, format, Wanted(known_encoding(encoding), check(dims, pattern, format), pattern), options())
-    attempt = partial(_attempts_at, how=how, answers={})
+    how = asked(layout, dim, format, dims, pattern, encoding)
     tables, kept, skipped, broken = [], [], [], []
-    for placed, table, error in _attempts(found, attempt, progress, chunks is not None):
-        if error is not None:
-            if on_error == "raise":
-                raise error
-            broken.append(str(error))
-        elif table is None:
-            skipped.append(placed.label)
-        else:
-            tables.append(table)
-            kept.append(placed)
+    with closing(every_attempt(paths, how, parallel=parallel, on_dask=chunks is not None, progress=progress)) as every:
+        for placed, table, _, error in every:
+            if error is not None:
+                if on_error == "raise":
+                    raise error
+                broken.append(str(error))
+            elif table is None:
+                skipped.append(placed)
+            else:
+                tables.append(table)
+                kept.append(placed)
     files = len(tables) + len(skipped) + len(broken)
+    beside = put_beside(skipped, tables)
+    unknown = [one.label for one in skipped if one not in beside]
     if not tables:
-        raise ValueError(f"none of the {files} files in {shown(paths)} could be read{_reasons(broken, skipped)}")
-    beside = tuple(chain.from_iterable(formats()[name].beside for name in {table.format for table in tables}))
-    skipped = [label for label in skipped if not label.rpartition("/")[2].endswith(beside)] if beside else skipped
+        raise ValueError(f"none of the {files} files in {shown(paths)} could be read{_reasons(broken, unknown)}")
     tables, kept, repeats = without_repeats(tables, kept)
     joined = combine(tables, kept)
     dataset = keeping(
         build(joined),
         _left_out("broken_files", files, broken if on_error == "warn" else []),
-        _left_out("unknown_format", files, skipped),
+        _left_out("unknown_format", files, unknown),
         *repeats,
         *_shortened(joined.notes),
     )
-    dataset.attrs |= {"n_files": len(tables), "n_files_skipped": len(skipped), "n_files_broken": len(broken)}
+    dataset.attrs |= {"n_files": len(tables), "n_files_skipped": len(unknown), "n_files_broken": len(broken)}
     # A token of its own: dask would read every value and text to make one up, at more than the price of reading the files.
     return dataset.chunk(chunks, token=uuid4().hex) if chunks is not None else dataset
-
-
-def _attempts(found: Sequence[Found], attempt: Callable[[Found], list[Attempt]], progress: bool, side_by_side: bool) -> Iterator[Attempt]:
-    """Read the files and yield what came of each in their order, whoever is ready first."""
-    size = BATCH if side_by_side else 1
-    read_all = _as_tasks if side_by_side else map
-    with _progress_bar(len(found)) if progress else nullcontext() as bar:
-        for start in range(0, len(found), size):
-            batch = found[start : start + size]
-            yield from chain.from_iterable(read_all(attempt, batch))
-            if bar is not None:
-                bar.update(len(batch))
-
-
-def _as_tasks(attempt: Callable[[Found], list[Attempt]], batch: Iterable[Found]) -> Sequence[list[Attempt]]:
-    """Read files on dask's scheduler: the one that was chosen, so that no worker is started that nobody asked for."""
-    try:
-        from dask.base import compute
-        from dask.delayed import delayed
-    except ImportError as error:
-        raise ImportError("chunks= needs dask, which is not installed; install perfarray[io]") from error
-    found: Sequence[list[Attempt]] = compute(*(delayed(attempt, pure=False, traverse=False)(one) for one in batch))  # type: ignore[no-untyped-call]
-    return found
-
-
-def _progress_bar(files: int) -> Any:
-    """Return a bar that counts files."""
-    from tqdm.auto import tqdm
-
-    return tqdm(total=files, desc="reading", unit="file")
-
-
-def _attempts_at(one: Found, how: _How, answers: dict[Any, Any]) -> list[Attempt]:
-    """Read one file of several, or the members of an archive, as those of a folder of its name."""
-    with in_force(how.options):
-        source = Source(one.path, answers, how.wanted)
-        try:
-            with source.within_memory():
-                contents = members(source) if is_pack(source) else None
-        except FileError as error:
-            return [Attempt(one, None, error)]
-        if contents is None:
-            return [_attempt(one, source, how)]
-        above = one.path.as_posix().removesuffix(one.label)
-        inside = [one._replace(path=path, label=path.as_posix().removeprefix(above), explicit=False) for path in sorted(contents)]
-        return [_attempt(member, Source(member.path, answers, how.wanted, contents), how) for member in inside]
-
-
-def _attempt(one: Found, source: Source, how: _How) -> Attempt:
-    """Read one file; what is wrong with it is returned, so that the first in order is reported and not the first in time."""
-    try:
-        with source.within_memory():
-            table = _read(source, how.format, one.explicit)
-            if table is not None:
-                one = one._replace(labels=_labels_of(one, how.layout, how.dim, table))
-                check_place(table, one)
-    except FileError as error:
-        return Attempt(one, None, error)
-    return Attempt(one, table, None)
-
-
-def _read(source: Source, format: str | None, explicit: bool) -> Table | None:
-    """Read one file of several; None for one that no reader recognises and nobody named."""
-    known = recognise(source, format)
-    if known is None:
-        if explicit:
-            raise not_recognised(source)
-        return None
-    if known.superseded is not None and not explicit and known.superseded(source):
-        return None
-    try:
-        return with_dims(source, read_table(source, known))
-    except FileError:
-        if (format is None and source.wanted.pattern is None) or explicit or known.started(source.head) or known.recognise(source):
-            raise
-        return None
-
-
-def _labels_of(one: Found, layout: Layout | None, dim: str, table: Table) -> dict[str, Any]:
-    """Return the labels a file's place gives it: none where the file says itself where it belongs."""
-    if layout is None:
-        placed = dim == "file" and formats()[table.format].placed
-        return one.labels or ({} if placed else {dim: one.label})
-    parsed = layout.labels(one.path.absolute().as_posix())
-    if parsed is None:
-        raise FileError(f"{one.path}: its path does not match layout={layout.text!r}")
-    return one.labels | parsed
 
 
 LEFT_OUT = {"broken_files": "are broken and left out", "unknown_format": "are of no known format and left out"}

@@ -257,7 +257,7 @@ def _named(files: Iterable[Sequence[Parts]]) -> set[str]:
 
 def _labels(entries: Sequence[Entry], source: Source) -> tuple[list[str], list[Parts]]:
     """Return the labels of entries, each once, and what they are made of."""
-    every = [Parts(entry.name, entry.settings) for entry in entries]
+    every = [Parts(entry.name, dict(entry.settings)) for entry in entries]
     named = _named([every])
     plain = [parts.label(named) for parts in every]
     labels = unique_labels(plain, source)

@@ -1,7 +1,7 @@
 """Which files are meant by a folder, a glob, a list or a mapping of these, and what each is called among the others."""
 
 import glob
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from operator import attrgetter
 from os import PathLike, fspath, scandir
 from os.path import commonpath
@@ -15,16 +15,17 @@ AnyPath = str | PathLike[str]
 
 
 class Found(NamedTuple):
-    """A file to read: where, what it is called among the others, what its place says of it, and whether it was asked for by name."""
+    """A file to read: where, what it is called among the others, what its place says of it, whether it was asked for by name, and when."""
 
     path: Path
     label: str
     labels: dict[str, Any]
     explicit: bool
+    order: int = 0
 
 
 def find_files(paths: Any, dim: str, layout: str | None) -> list[Found]:
-    """Return the files of a folder, glob, list or mapping, sorted.
+    """Return the files of a folder or glob, sorted, and those of a list or mapping as they were given.
 
     Raises
     ------
@@ -37,7 +38,7 @@ def find_files(paths: Any, dim: str, layout: str | None) -> list[Found]:
         found = list(_find(paths))
         if not found:
             raise MissingFileError(f"no files found in {shown(paths)}")
-        return found
+        return _ordered(found)
     if not paths:
         raise ValueError("the mapping of labels to paths is empty")
     if layout is not None and f"{{{dim}}}" in layout:
@@ -48,7 +49,12 @@ def find_files(paths: Any, dim: str, layout: str | None) -> list[Found]:
         if not inside:
             raise MissingFileError(f"no files found for {label!r} in {shown(inner)}")
         found += [one._replace(labels={dim: label}) for one in inside]
-    return found
+    return _ordered(found)
+
+
+def _ordered(found: Sequence[Found]) -> list[Found]:
+    """Number files in the order in which the caller gave them."""
+    return [one._replace(order=order) for order, one in enumerate(found)]
 
 
 def shown(paths: Any) -> str:
@@ -64,7 +70,7 @@ def _find(paths: Any) -> Iterator[Found]:
         folder = root if root.is_dir() else _common_folder(list(files))
     elif isinstance(paths, Iterable) and not isinstance(paths, bytes):
         files = {}
-        for item in paths:
+        for item in sorted(paths, key=str) if isinstance(paths, Set) else paths:
             for path, explicit in _expanded(item):
                 files[path] = files.get(path, False) or explicit
         folder = _common_folder(list(files))

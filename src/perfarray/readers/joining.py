@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from natsort import natsorted
 
-from perfarray.conventions import LEVELS
+from perfarray.conventions import BENCHMARK, LEVELS
 from perfarray.numerics.types import Integers
 from perfarray.readers.finding import Found
 from perfarray.readers.opening import FileError
 from perfarray.readers.recognising import formats
-from perfarray.tables.columns import Descriptor, Table, column_of, constant_column, number_within
+from perfarray.tables.columns import Column, Descriptor, Table, column_of, constant_column, number_within
 from perfarray.tables.harmonise import collide, finished, promoted, rename_labels, without_clashes
 from perfarray.tables.join import join_tables
 from perfarray.timings.validation import listed
@@ -36,7 +36,23 @@ def combine(tables: Sequence[Table], kept: Sequence[Found]) -> Table:
         extra = [{**labels, "file": file} for labels, file in zip(extra, files, strict=True)]
     taken = own.union(*extra, *(table.metrics for table in tables))
     tables = [without_clashes(table, taken) for table in tables]
-    return join_tables(tables, extra, _positions(extra, levels))
+    return _as_given(join_tables(tables, extra, _positions(extra, levels)), [len(table) for table in tables], kept)
+
+
+def _as_given(joined: Table, rows: Sequence[int], kept: Sequence[Found]) -> Table:
+    """Order the labels along dims of which each file has one as the caller gave the files; benchmarks if their places name them."""
+    given = np.argsort([one.order for one in kept], kind="stable")
+    if (given == np.arange(len(kept))).all():
+        return joined
+    starts = np.cumsum(rows) - rows
+    labels = dict(joined.labels)
+    for name, column in joined.labels.items():
+        own = column.codes[starts]
+        placed = name != BENCHMARK or any(name in one.labels for one in kept)
+        if placed and (np.repeat(own, rows) == column.codes).all():
+            before = np.array(list(dict.fromkeys(own[given].tolist())))
+            labels[name] = Column(codes=np.argsort(before)[column.codes], labels=[column.labels[code] for code in before])
+    return replace(joined, labels=labels)
 
 
 def _agreed(tables: Sequence[Table]) -> list[Table]:

@@ -40,28 +40,34 @@ def without_repeats(tables: Sequence[Table], kept: Sequence[Found]) -> tuple[lis
     -------
     tuple of list of Table, list of Found, list of Note
     """
-    alike: dict[tuple[str, int], list[int]] = {}
-    for index, table in enumerate(tables):
-        values = b"".join(metric.values.tobytes() for metric in table.metrics.values())
-        alike.setdefault((table.format, hash(values)), []).append(index)
-    dropped: set[int] = set()
-    labelled: list[int] = []
-    for places in alike.values():
-        seen: dict[Hashable, set[str]] = {}
-        for index in sorted(places, key=lambda index: _put_by(kept[index].path)) if len(places) > 1 else ():
-            labels = seen.setdefault(_identity(kept[index].path), set())
-            own = repr(sorted((name, str(label)) for name, label in _told(kept[index]).items()))
-            if own in labels:
-                dropped.add(index)
-            elif labels:
-                labelled.append(index)
-            labels.add(own)
+    dropped, labelled = repeats(tables, kept)
     left = [index for index in range(len(tables)) if index not in dropped]
     notes = (
         _note("repeated_files", "hold a measurement that another file holds and are left out", kept, dropped),
         _note("repeated_labels", "hold a measurement that another label has, and are kept", kept, labelled),
     )
     return [tables[index] for index in left], [kept[index] for index in left], [note for note in notes if note is not None]
+
+
+def repeats(tables: Sequence[Table], kept: Sequence[Found]) -> tuple[dict[int, int], list[int]]:
+    """Return the places of tables that repeat another, with the place of that, and of those that do so under a label of their own."""
+    alike: dict[tuple[str, int], list[int]] = {}
+    for index, table in enumerate(tables):
+        values = b"".join(metric.values.tobytes() for metric in table.metrics.values())
+        alike.setdefault((table.format, hash(values)), []).append(index)
+    dropped: dict[int, int] = {}
+    labelled: list[int] = []
+    for places in alike.values():
+        seen: dict[Hashable, dict[str, int]] = {}
+        for index in sorted(places, key=lambda index: _put_by(kept[index].path)) if len(places) > 1 else ():
+            first = seen.setdefault(_identity(kept[index].path), {})
+            own = repr(sorted((name, str(label)) for name, label in _told(kept[index]).items()))
+            if own in first:
+                dropped[index] = first[own]
+            elif first:
+                labelled.append(index)
+            first.setdefault(own, index)
+    return dropped, labelled
 
 
 def _put_by(path: Path) -> tuple[bool, bool]:

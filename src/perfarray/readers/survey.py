@@ -1,0 +1,94 @@
+"""What came of each file of an archive, as a table."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from perfarray.conventions import BENCHMARK
+from perfarray.readers.attempts import Attempt, asked, every_attempt, put_beside
+from perfarray.readers.finding import AnyPath
+from perfarray.readers.repeated import repeats
+from perfarray.tables.columns import Table
+
+
+def archive_table(
+    paths: AnyPath | Iterable[AnyPath] | Mapping[str, Any],
+    *,
+    layout: str | None = None,
+    dim: str = "file",
+    format: str | None = None,
+    dims: Mapping[str, str | int] | None = None,
+    pattern: str | None = None,
+    encoding: str | None = None,
+    progress: bool = False,
+    parallel: bool | int = False,
+) -> pd.DataFrame:
+    """Read the files of an archive and list what came of each: what was read of it, or why it is left out.
+
+    Parameters
+    ----------
+    paths, layout, dim, format, dims, pattern, encoding, progress, parallel
+        As for `read_archive`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each file, and for each member of a tar or zip archive, in the order of their paths: `file`; `status`, which is `read`,
+        `skipped` (nobody named it, and no reader recognises it or need read it), `broken`, or `repeated` (another file holds the same
+        measurement); `format`; how many `benchmarks`, `measurements` (rows of a long table) and `values` (of all metrics, without the
+        missing) it holds; `reason`, why it is left out; and `notes`, what is odd in it.
+
+    Raises
+    ------
+    FileNotFoundError
+        When a folder or a pattern leads to no file.
+
+    See Also
+    --------
+    read_archive : Read the files into one Dataset.
+
+    Examples
+    --------
+    >>> import perfarray
+    >>> perfarray.archive_table(perfarray.dataset_path("python_malloc"))[["file", "status", "format", "measurements"]]
+                file status  format  measurements
+    0    malloc.json   read  pyperf          480
+    1  pymalloc.json   read  pyperf          480
+    """
+    every = list(every_attempt(paths, asked(layout, dim, format, dims, pattern, encoding), parallel=parallel, progress=progress))
+    read = [(attempt.placed, attempt.table) for attempt in every if attempt.table is not None]
+    tables = [table for _, table in read]
+    dropped, _ = repeats(tables, [placed for placed, _ in read])
+    same = {id(tables[again]): f"holds the measurement of {read[first][0].label}" for again, first in dropped.items()}
+    beside = put_beside([attempt.placed for attempt in every if attempt.skipped], tables)
+    reasons = [_reason(attempt, same.get(id(attempt.table), ""), attempt.placed in beside) for attempt in every]
+    rows = [
+        {"file": attempt.placed.label, "status": status, **_amounts(attempt.table), "reason": reason, "notes": _notes(attempt.table)}
+        for attempt, (status, reason) in zip(every, reasons, strict=True)
+    ]
+    return pd.DataFrame(rows)
+
+
+def _reason(attempt: Attempt, same: str, beside: bool) -> tuple[str, str]:
+    """Return what came of a file, and why it is left out."""
+    if attempt.error is not None:
+        return "broken", str(attempt.error)
+    if attempt.table is None:
+        return "skipped", "is put beside its results by the tool" if beside else attempt.skipped
+    return ("repeated", same) if same else ("read", "")
+
+
+def _amounts(table: Table | None) -> dict[str, str | int]:
+    """Return the format of a file, and how much it holds."""
+    if table is None:
+        return {"format": "", "benchmarks": 0, "measurements": 0, "values": 0}
+    values = sum(int(np.count_nonzero(~np.isnan(metric.values))) for metric in table.metrics.values())
+    benchmarks = len(table.labels[BENCHMARK].labels) if BENCHMARK in table.labels else 0
+    return {"format": table.format, "benchmarks": benchmarks, "measurements": len(table), "values": values}
+
+
+def _notes(table: Table | None) -> str:
+    """Return what is odd in a file."""
+    return "" if table is None else "\n".join(note.message for note in table.notes)

@@ -1,0 +1,87 @@
+"""The table of an archive: what was read of each file, and why a file is left out."""
+
+import json
+import pickle
+import tarfile
+
+import pandas as pd
+import pytest
+
+import perfarray
+from perfarray.readers import attempts
+from readers.files_of_our_own import bench, entry, run, small_suite, suite, write
+from shared_material import ARCHIVES, needs_archives
+
+
+@pytest.fixture
+def mixed(tmp_path):
+    """Return a folder with a file of each fate."""
+    stamped = suite(bench("fft", run(1.0, date="2026-01-02 03:04:05.123456")))
+    write(tmp_path / "a.json", stamped)
+    write(tmp_path / "b.json", [entry(), entry()])
+    write(tmp_path / "c.json", stamped)
+    write(tmp_path / "cut.json", json.dumps(small_suite(1.0))[:-30])
+    write(tmp_path / "README.md", "# Results\n")
+    return tmp_path
+
+
+def test_each_file_has_a_row(mixed):
+    """What was read, skipped, broken and repeated, with the reason, in the order of the paths."""
+    table = perfarray.archive_table(mixed).set_index("file")
+    assert table["status"].to_dict() == {
+        "README.md": "skipped", "a.json": "read", "b.json": "read", "c.json": "repeated", "cut.json": "broken",
+    }  # fmt: skip
+    assert table["format"].to_dict() == {"README.md": "", "a.json": "pyperf", "b.json": "jmh", "c.json": "pyperf", "cut.json": ""}
+    reasons = table["reason"]
+    assert reasons["README.md"] == "no reader recognises its content"
+    assert reasons["c.json"] == "holds the measurement of a.json"
+    assert "cut.json: is not valid JSON: the file is cut off" in reasons["cut.json"]
+    assert (reasons[["a.json", "b.json"]] == "").all()
+    assert "1 benchmark names occur more than once" in table.loc["b.json", "notes"]
+
+
+def test_it_says_what_the_dataset_has(mixed):
+    """Counts of the files that are read add up to the values of the archive, and those of the others to what its attrs say."""
+    with pytest.warns(perfarray.PerfarrayWarning):
+        times = perfarray.read_archive(mixed, on_error="skip")
+    table = perfarray.archive_table(mixed)
+    read = table[table["status"] == "read"]
+    assert read["values"].sum() == int(sum(times[name].count() for name in times.data_vars))
+    counts = table["status"].value_counts()
+    assert [counts["read"], counts["skipped"], counts["broken"]] == [
+        times.attrs[name] for name in ("n_files", "n_files_skipped", "n_files_broken")
+    ]
+
+
+def test_members_of_an_archive_have_rows(tmp_path):
+    """A file in a tar archive is named with the archive."""
+    with tarfile.open(tmp_path / "all.tar", "w") as pack:
+        pack.add(write(tmp_path / "a.json", small_suite(1.0)), "runs/a.json")
+    table = perfarray.archive_table(tmp_path / "all.tar")
+    assert table["file"].tolist() == ["all.tar/runs/a.json"]
+
+
+def test_a_path_beside_the_layout_and_a_file_that_was_named(mixed):
+    """What `read_archive` would refuse is broken here, and nothing is raised."""
+    table = perfarray.archive_table([mixed / "README.md", mixed / "a.json"], layout="{version}_{session}.json")
+    assert table["status"].tolist() == ["broken", "broken"]
+    assert "no reader recognises its content" in table["reason"][0]
+    assert "its path does not match layout" in table["reason"][1]
+
+
+def sent_by_processes(attempt, found, number):
+    """Read files as a process would: what goes there and comes back is pickled."""
+    attempt = pickle.loads(pickle.dumps(attempt))
+    return [pickle.loads(pickle.dumps(attempt(one))) for one in found]
+
+
+@needs_archives
+@pytest.mark.parametrize("folder", sorted(path.name for path in ARCHIVES.iterdir()) if ARCHIVES.is_dir() else [])
+def test_genuine_files_go_from_one_process_to_another(folder, monkeypatch):
+    """Whatever a reader makes of them: of each folder the smallest files, none of which takes long."""
+    sizes = {path: path.stat().st_size for path in (ARCHIVES / folder).rglob("*") if path.is_file()}
+    by_size = sorted((path for path, size in sizes.items() if size < 1 << 18), key=sizes.__getitem__)
+    files = list({(path.parent, path.suffix): path for path in reversed(by_size)}.values())
+    expected = perfarray.archive_table(files)
+    monkeypatch.setattr(attempts, "_by_processes", sent_by_processes)
+    pd.testing.assert_frame_equal(perfarray.archive_table(files, parallel=2), expected)
