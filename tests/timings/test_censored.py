@@ -95,6 +95,26 @@ class TestCompare:
         assert (note.code, note.values) == ("censored", {"candidate": 6, "baseline": 0})
         assert (found.attrs["censored"], found.attrs["n_censored"]) == ("bound", 6)
 
+    @pytest.mark.parametrize("limit", ["60", True, np.timedelta64(60, "s"), np.array(["60"] * 8, dtype=object), -1.0, 0.0, np.inf])
+    @pytest.mark.parametrize("method", ["compare", "prob_faster", "score_ratio_interval"])
+    def test_what_is_no_limit_is_named(self, method, limit):
+        """Not the values, in whose place it would stand."""
+        times = SIX_OF_EIGHT.assign_coords(censored_at=limit if np.ndim(limit) == 0 else ("execution", limit))
+        came = np.ravel(limit)[0]
+        with pytest.raises(ValueError, match=rf"^censored_at .*{came:g}" if isinstance(limit, float) else rf"^censored_at .*'{came}'"):
+            getattr(times.perf, method)("old")
+
+    def test_limits_of_runs_that_ended_do_not_matter(self):
+        limits = SIX_OF_EIGHT["censored_at"].where(SIX_OF_EIGHT["censored"], 0.0).astype(object)
+        xr.testing.assert_identical(SIX_OF_EIGHT.assign_coords(censored_at=limits).perf.compare("old"), SIX_OF_EIGHT.perf.compare("old"))
+
+    @pytest.mark.parametrize("dtype", [object, str])
+    def test_a_text_is_no_mark(self, dtype):
+        """`False` as a text would be taken for true."""
+        times = SIX_OF_EIGHT.assign_coords(censored=SIX_OF_EIGHT["censored"].astype(str).astype(dtype))
+        with pytest.raises(ValueError, match="the mark 'censored' holds the text 'False'"):
+            times.perf.compare("old")
+
     def test_data_without_stopped_runs_are_as_before(self):
         times = timings(new=[9.0] * 7 + [9.1], old=OLD)
         bare = times.drop_vars(["censored", "censored_at"])
@@ -235,6 +255,12 @@ class TestSuites:
         found = suite().perf.hierarchical_performance_test("old")
         worst = suite().fillna(1e9).drop_vars(["censored", "censored_at"]).perf.hierarchical_performance_test("old")
         assert found["confidence"].item() == worst["confidence"].item()
+
+    def test_no_factor_is_left_where_most_runs_were_stopped(self):
+        """It is a bound of 0, not one made of what stands in their place."""
+        times = xr.concat([SIX_OF_EIGHT] * 6, dim="benchmark", combine_attrs="override")
+        found = times.perf.hierarchical_performance_test("old")
+        assert (found["confidence"].item(), found["speedup"].item()) == (0.0, 0.0)
 
     def test_ranks_of_a_baseline_without_limits(self):
         """Its stopped runs may have been about to end: they count as the fastest of all."""

@@ -14,7 +14,7 @@ from perfarray.speedups.observed import along_cells
 from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, noted
-from perfarray.timings.pairs import WORST, Pair, resolve_pair, worst_case
+from perfarray.timings.pairs import FAR, Pair, resolve_pair, worst_case
 from perfarray.timings.resolve import Data
 from perfarray.timings.units import single_unit_note, unit_place
 from perfarray.timings.validation import check_choice, check_confidence_level, listed
@@ -22,8 +22,6 @@ from perfarray.timings.validation import check_choice, check_confidence_level, l
 TESTED = ("mean", "median")
 SEARCHES = ("exhaustive", "tool")
 TIES = ("limit", "exact")
-FAR = WORST**0.5
-"""A median speedup beyond this is one of runs at their worst: of too many stopped runs."""
 LEVEL = "confidence_level"
 """The coordinate along the benchmarks that holds a level of their own."""
 

@@ -15,7 +15,7 @@ from perfarray.timings.across import each_suite
 from perfarray.timings.apply import outputs
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note
-from perfarray.timings.pairs import worst_case
+from perfarray.timings.pairs import FAR, worst_case
 from perfarray.timings.resolve import Data
 from perfarray.timings.units import more_units
 from perfarray.timings.validation import check_choice, check_confidence_level, check_share
@@ -66,7 +66,8 @@ def hierarchical_performance_test(
     -------
     Dataset
         Along the dims of `score_ratio_interval`, unit 1: `confidence` = 1 - exact one-sided p of "the candidate is better" (as `better` of
-        the data says), `pvalue`, `speedup` (the largest factor by which it is better at `confidence_level`; NaN where none is accepted),
+        the data says), `pvalue`, `speedup` (the largest factor by which it is better at `confidence_level`; 0 where stopped runs
+        leave no bound, NaN where none is accepted),
         `n` (units behind the benchmark that has fewest) and `suite_benchmarks`. All but the counts are NaN where no benchmark has enough
         runs to reach `alpha`, and a note says so.
 
@@ -113,7 +114,8 @@ def hierarchical_performance_test(
         matched = match_sides(new, old, shared=False, paired=False)
         larger, smaller = (matched.old, matched.new) if lower_is_better else (matched.new, matched.old)
         found = hierarchical_test(larger, smaller, share, level, zeros, TAILS[sides])
-        return found.confidence, 1 - found.confidence, found.speedup, smallest_number(matched), *count(matched)
+        speedup = np.where(found.speedup < 1 / FAR, 0.0, found.speedup)
+        return found.confidence, 1 - found.confidence, speedup, smallest_number(matched), *count(matched)
 
     better, factor = "confidence that the candidate is better", "factor by which the candidate is better at least"
     named = outputs(confidence=better, pvalue="", speedup=factor, n="independent units on the smaller side")

@@ -31,5 +31,6 @@ def slow_end_note(statistics: Iterable[object], better: str) -> Note | None:
     if better != HIGHER or not asked:
         return None
     names = " and ".join(repr(name) for name in asked)
-    text = f"more is better here: {names} take the slowest runs, those disturbed most; 'best' takes the undisturbed end"
+    take = "takes" if len(asked) == 1 else "take"
+    text = f"more is better here: {names} {take} the slowest runs, those disturbed most; 'best' takes the undisturbed end"
     return Note("slow_end", text, {"statistics": asked})

@@ -14,6 +14,7 @@ import xarray as xr
 from perfarray.conventions import CENSORED, CENSORED_AT, LOWER
 from perfarray.numerics.intervals import AT_LEAST, AT_MOST, BOUNDED, ONE_PIECE, UNBOUNDED
 from perfarray.timings.notes import Note
+from perfarray.timings.validation import number_of
 
 CHOICES = ("bound", "drop")
 """What may be done with stopped runs: count them as their limit, or leave them out."""
@@ -116,13 +117,15 @@ def bound_interval(
 
 def left_out_note(number: int) -> Note:
     """Say that stopped runs are left out, and in whose favour that is."""
-    runs = f"{number} runs that were" if number else "runs that were"
-    text = f"{runs} stopped at a limit (censored) are left out: the answer is of those that ended, which flatters"
+    runs, are = ("1 run that was", "is") if number == 1 else (f"{number or ''} runs that were".lstrip(), "are")
+    text = f"{runs} stopped at a limit (censored) {are} left out: the answer is of those that ended, which flatters"
     return Note("censored", text, {"runs": number})
 
 
 def stopped_note(numbers: Mapping[str, int], better: str, consequence: str) -> Note:
     """Say how many runs were stopped, what they count as, and what follows; those of a lazy mark are not counted."""
-    sides = [f"{number} runs of the {name}" if name != "runs" else f"{number} runs" for name, number in numbers.items() if number]
-    text = f"{' and '.join(sides) or 'runs'} were stopped at a limit and count as {'at least' if better == LOWER else 'at most'} that: "
+    sides = [f"{number_of(number, 'run')}{'' if name == 'runs' else f' of the {name}'}" for name, number in numbers.items() if number]
+    one = sum(numbers.values()) == 1
+    text = f"{' and '.join(sides) or 'runs'} {'was' if one else 'were'} stopped at a limit and count{'s' if one else ''} as "
+    text += f"{'at least' if better == LOWER else 'at most'} that: "
     return Note("censored", text + consequence, dict(numbers))

@@ -16,6 +16,8 @@ from perfarray.timings.validation import listed
 
 WORST = 1e150
 """A value worse than any that is measured: ranks and medians take it, and its square is finite."""
+FAR = WORST**0.5
+"""A ratio beyond this is one of runs at their worst: of too many stopped runs."""
 
 
 class Pair(NamedTuple):

@@ -11,7 +11,7 @@ from perfarray.timings.apply import is_chunked
 from perfarray.timings.censored import CHOICES, Bounds, bounds_of, left_out_note, nothing, stopped_note, with_limits
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import check_choice, listed
-from perfarray.timings.values import check_direction, check_positive, finite
+from perfarray.timings.values import check_direction, check_limits, check_positive, finite
 
 Data = xr.DataArray | xr.Dataset
 
@@ -207,7 +207,10 @@ def _without_marks(array: xr.DataArray, censored: str) -> _Marked:
         else:
             array = array.where(~marked).assign_attrs(array.attrs)
             stopped = None if stopped is None else stopped & ~marked
-    array = array if stopped is None else with_limits(array, stopped)
+    if stopped is not None:
+        if CENSORED_AT in array.coords:
+            check_limits(array.coords[CENSORED_AT].reset_coords(drop=True), stopped, array.name)
+        array = with_limits(array, stopped)
     return _Marked(array, left_out, tuple(uncounted), stopped is not None)
 
 
@@ -230,6 +233,9 @@ def as_mark(coordinate: xr.DataArray) -> xr.DataArray:
     """Return a boolean coordinate as bool: a join turns it into objects or floats with NaN, which mean False."""
     if coordinate.dtype == bool:
         return coordinate
+    texts = [str(x) for x in np.ravel(coordinate.values) if isinstance(x, str)] if coordinate.dtype.kind in "OUST" else []
+    if texts:
+        raise ValueError(f"the mark {coordinate.name!r} holds the text {texts[0]!r}; marks are True and False")
     return coordinate.notnull() & coordinate.fillna(False).astype(bool)
 
 

@@ -2,6 +2,7 @@
 
 import re
 from functools import partial
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,13 @@ from perfarray.numerics.levels import unit_means
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.notes import Note
-from perfarray.timings.validation import check_choice
+from perfarray.timings.validation import check_choice, number_of
 
 RATE = re.compile(
     r"[kKMGTPE]?(?:Hz|FLOPS|flops|flop/s|bps|[iI][pP][sS])|[fqrt]ps|[FQRT]PS|(?P<what>.*[^\s/])\s*(?:/| per )\s*(?P<per>[^\s/]+)"
+    r"|(?P<of>.*?)\s*\b(?P<each>[a-zµμ]+)\^?-1"
 )
-"""How rates are written: `ops/s`, `1/s`, `MB/s`, `items per second`, `GHz`, `MFLOPS`, `fps`."""
+"""How rates are written: `ops/s`, `1/s`, `MB/s`, `MB s-1`, `s^-1`, `items per second`, `GHz`, `MFLOPS`, `fps`."""
 
 POWER = re.compile(r"[kMµmun]?(?:J|Wh|joules?)")
 """Energy over time is power, of which less is better."""
@@ -37,13 +39,14 @@ def direction_of(units: str) -> str:
 
     Examples
     --------
-    >>> [direction_of(units) for units in ("ops/ms", "GHz", "s", "ns/op", "J/s")]
-    ['higher', 'higher', 'lower', 'lower', 'lower']
+    >>> [direction_of(units) for units in ("ops/ms", "GHz", "MB s-1", "s", "ns/op", "J/s")]
+    ['higher', 'higher', 'higher', 'lower', 'lower', 'lower']
     """
     found = RATE.fullmatch(units.strip())
-    if found is None or (found["per"] and (seconds_factor(found["per"]) is None or POWER.fullmatch(found["what"].strip()))):
+    if found is None:
         return LOWER
-    return HIGHER
+    per, what = found["per"] or found["each"], found["what"] or found["of"] or ""
+    return LOWER if per and (seconds_factor(per) is None or POWER.fullmatch(what.strip())) else HIGHER
 
 
 def check_direction(array: xr.DataArray) -> tuple[Note, ...]:
@@ -79,7 +82,7 @@ def _refuse_infinite(values: Floats, name: str, dims: tuple[str, ...], labels: l
         starts = [low for low, _ in block_info[0]["array-location"]] if block_info else [0] * values.ndim
         place = _place(dims, labels, first + starts)
         raise ValueError(
-            f"{name} has {int(infinite.sum())} infinite values, the first ({values[tuple(first)]:g}) at {place}; "
+            f"{name} has {number_of(int(infinite.sum()), 'infinite value')}, the first ({values[tuple(first)]:g}) at {place}; "
             "mark runs that did not end as censored or failed, or remove them"
         )
     return values
@@ -88,6 +91,25 @@ def _refuse_infinite(values: Floats, name: str, dims: tuple[str, ...], labels: l
 def _place(dims: tuple[str, ...], labels: list[Any], index: Any) -> str:
     """Write where a value stands."""
     return ", ".join(f"{dim}={own[i]!s}" for dim, own, i in zip(dims, labels, index, strict=True))
+
+
+def check_limits(limit: xr.DataArray, stopped: xr.DataArray, name: object) -> None:
+    """Raise where a limit at which a run was stopped is no number, or not above 0; lazy ones are looked at for their type only."""
+    kind = limit.dtype.kind
+    values = [] if kind in "iuf" else [x for x in np.ravel(limit.values) if x is not None]
+    odd = [x for x in values if kind != "O" or isinstance(x, bool) or not isinstance(x, Real)]
+    if odd:
+        raise ValueError(
+            f"censored_at holds {str(odd[0])!r}; limits are numbers in the unit of {name or 'the data'}, NaN where there is none"
+        )
+    if is_chunked(limit) or is_chunked(stopped):
+        return
+    wrong, limits = xr.broadcast(stopped & limit.notnull() & ~((limit > 0) & (limit < np.inf)), limit.astype(float))
+    if wrong.any():
+        first = np.argwhere(wrong.values)[0]
+        place = _place(tuple(map(str, wrong.dims)), [wrong[dim].values for dim in wrong.dims], first)
+        where = f" at {place}" if place else ""
+        raise ValueError(f"censored_at is {float(limits.values[tuple(first)]):g}{where}; a limit is a finite number above 0")
 
 
 def check_positive(array: xr.DataArray, levels: tuple[str, ...], needs: str, at: str | int = 0) -> tuple[Note, ...]:
@@ -114,10 +136,10 @@ def check_positive(array: xr.DataArray, levels: tuple[str, ...], needs: str, at:
     means = ordered.isel(dict.fromkeys(below, 0), drop=True).copy(data=unit_means(ordered.values, len(below) + 1))
     name, remedy = array.name or "the data", "mark failed runs as failed, or remove them"
     if (array.values < 0).any() or not below:
-        raise ValueError(f"{needs} needs positive values; {name} has {_described(array, 'values that are')}; {remedy}")
+        raise ValueError(f"{needs} needs positive values; {name} has {_described(array, 'value')}; {remedy}")
     if (means.values <= 0).any():
-        raise ValueError(f"{needs} needs positive values; {name} has {_described(means, f'means of {kept[-1]}s that are')}; {remedy}")
-    text = f"{name} has {_described(array, 'values that are')}; the means of {kept[-1]}s, on which the answer rests, are positive"
+        raise ValueError(f"{needs} needs positive values; {name} has {_described(means, f'mean of {kept[-1]}s')}; {remedy}")
+    text = f"{name} has {_described(array, 'value')}; the means of {kept[-1]}s, on which the answer rests, are positive"
     return (Note("zeros", text, {"values": int((array.values <= 0).sum())}),)
 
 
@@ -126,4 +148,6 @@ def _described(array: xr.DataArray, what: str) -> str:
     bad = array.values <= 0
     first = np.argwhere(bad)[0]
     place = _place(tuple(map(str, array.dims)), [array[dim].values for dim in array.dims], first)
-    return f"{int(bad.sum())} {what} zero or negative, the first ({float(array.values[tuple(first)]):g}) at {place}"
+    number = int(bad.sum())
+    them = f"{number_of(number, what)} that {'is' if number == 1 else 'are'}"
+    return f"{them} zero or negative, the first ({float(array.values[tuple(first)]):g}) at {place}"
