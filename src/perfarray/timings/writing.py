@@ -10,7 +10,7 @@ from tempfile import mkdtemp
 
 
 @contextmanager
-def replacing(*places: Path) -> Iterator[Sequence[Path]]:
+def replacing(*places: Path, unchanged: bool = False) -> Iterator[Sequence[Path]]:
     """Yield places to write files or folders to; they take the places of others when the block has ended well.
 
     What is written lies in a folder of its own beside the first place until it is complete and on the disk. A link stays, and what it
@@ -20,25 +20,40 @@ def replacing(*places: Path) -> Iterator[Sequence[Path]]:
     ----------
     *places : Path
         In folders that exist, of one file system.
+    unchanged : bool
+        What is written goes on from what is there: where another program has replaced that meanwhile, nothing is.
 
     Yields
     ------
     sequence of Path
         One for each.
+
+    Raises
+    ------
+    OSError
+        When there is no room, no right to write there, or a place was changed that should not be.
     """
     targets = [Path(os.path.realpath(place)) for place in places]
+    before = [_stamp(target) for target in targets]
     room = Path(mkdtemp(prefix=f".{targets[0].name[:100]}.", dir=targets[0].parent))
     try:
         fresh = [room / f"{number}{target.suffix}" for number, target in enumerate(targets)]
         yield fresh
         for path in fresh:
             _flush(path)
+        if unchanged and [_stamp(target) for target in targets] != before:
+            raise OSError(f"{places[0]}: another program has written there meanwhile, and what it wrote is kept; try again")
         for path, target in zip(fresh, targets, strict=True):
             _put(path, target, room / "aside")
         for folder in {target.parent for target in targets}:
             _flush_one(folder)
     finally:
         _clear(room)
+
+
+def _stamp(place: Path) -> tuple[int, int] | None:
+    """Return what changes when a file or folder is replaced."""
+    return (place.stat().st_ino, place.stat().st_mtime_ns) if place.exists() else None
 
 
 def _clear(room: Path) -> None:

@@ -1,0 +1,263 @@
+"""More machines for a Zarr store: what was written is linked, not copied, and the whole takes the place of the store in one step."""
+
+import json
+import os
+import shutil
+from collections.abc import Hashable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+import perfarray
+from perfarray.cli.problems import quoted
+from perfarray.cli.stores import chunk_sizes, opened, writing, zarr_encoding
+from perfarray.conventions import LEVELS, MACHINE, MARKS, UNKNOWN
+from perfarray.timings.notes import NOTES, once, to_json
+from perfarray.timings.writing import replacing
+
+TEXT = np.dtypes.StringDType()
+"""What texts are in Zarr stores that are opened."""
+
+MEANING = ("units", "better")
+"""Attrs of a metric on which both sides have to agree."""
+
+Sizes = Mapping[Hashable, int]
+
+
+def append(times: xr.Dataset, output: Path) -> xr.Dataset:
+    """Add the machines of some timings to a Zarr store.
+
+    A new store is made beside the old: chunks that stay are links to those there (copies, where the file system has no links), what
+    changes is written, and then the new takes the place of the old. Whoever reads, and whatever interrupts, finds one or the other.
+
+    Parameters
+    ----------
+    times : Dataset
+        In memory.
+    output : Path
+        A Zarr 3 store.
+
+    Returns
+    -------
+    Dataset
+        What is in the store now, opened.
+
+    Raises
+    ------
+    ValueError
+        When a machine is there already, when what is measured differs in unit or direction, or when a dim has no label on one side.
+    OSError
+        When there is no room, no right to write there, or another program has replaced the store meanwhile.
+    """
+    with replacing(output, unchanged=True) as (fresh,), opened(output) as stored, writing():
+        joined = joined_by_machine(stored, times)
+        sizes = {name: chunk_sizes(variable.sizes) for name, variable in joined.variables.items()}
+        going_on = [name for name in joined.variables if _goes_on(name, stored, joined, sizes[name])]
+        for name, variable in joined.variables.items():
+            own = stored.variables[name].encoding if name in going_on else {}
+            variable.encoding = {key: value for key, value in own.items() if key not in ("preferred_chunks", "coordinates")}
+        anew = joined.drop_vars(going_on)
+        joined.to_zarr(fresh, zarr_format=3, compute=False, consolidated=True, safe_chunks=False, encoding=zarr_encoding(anew))
+        flat = joined.reset_coords().drop_vars(list(joined.indexes))
+        flat = flat[[name for name in flat.data_vars if not isinstance(flat.variables[name].data, np.ndarray)]]
+        linked = [name for name in going_on if _layout(fresh, name) == _layout(output, name)]
+        for name in linked:
+            shutil.copytree(output / str(name), fresh / str(name), copy_function=_link, ignore=_metadata, dirs_exist_ok=True)
+        start = stored.sizes[MACHINE]
+        _fill(flat[linked].isel({MACHINE: slice(start, None)}, missing_dims="ignore").load(), fresh, start)
+        _fill(xr.Dataset({name: array.chunk(sizes[name]) for name, array in flat.drop_vars(linked).items()}), fresh, 0)
+    return opened(output)
+
+
+def _goes_on(name: Hashable, stored: xr.Dataset, joined: xr.Dataset, sizes: Sizes) -> bool:
+    """Return whether a variable is as it was, but for its end: chunks that are far too small for what there is now are written anew."""
+    if name in joined.indexes or name not in stored.variables:
+        return False
+    old, new = stored.variables[name], joined.variables[name]
+    if (old.dims, old.dtype) != (new.dims, new.dtype) or MACHINE not in old.dims:
+        return False
+    same = all(np.array_equal(stored[dim].values, joined[dim].values) for dim in old.dims if dim != MACHINE)
+    return same and bool(2 * old.encoding["chunks"][old.dims.index(MACHINE)] >= sizes[MACHINE])
+
+
+def _layout(store: Path, name: Hashable) -> dict[str, Any]:
+    """Return how the chunks of a variable are written."""
+    found: dict[str, Any] = json.loads((store / str(name) / "zarr.json").read_text())
+    return {key: value for key, value in found.items() if key not in ("shape", "attributes")}
+
+
+def _fill(part: xr.Dataset, store: Path, start: int) -> None:
+    """Write variables from a machine on."""
+    if part.data_vars:
+        part.to_zarr(store, region={MACHINE: slice(start, None)})
+
+
+def _metadata(_: str, names: list[str]) -> list[str]:
+    """Return which files of an array are not its chunks."""
+    return [name for name in names if name == "zarr.json"]
+
+
+def _link(source: str, target: str) -> None:
+    """Make a second name for a file, or a copy. Zarr replaces files and never changes them, so that the first keeps its content."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
+def joined_by_machine(stored: xr.Dataset, times: xr.Dataset) -> xr.Dataset:
+    """Put what is stored and further machines into one Dataset; what is stored stays lazy.
+
+    Descriptors of a whole that differ lie along `machine` in the result; what one side does not say is `"unknown"`, NaN, or no mark.
+
+    Parameters
+    ----------
+    stored, times : Dataset
+        Timings.
+
+    Returns
+    -------
+    Dataset
+        The machines of `stored` first. Labels of other dims are those of both.
+
+    Raises
+    ------
+    ValueError
+        As `append`.
+    """
+    _check_metrics(stored, times)
+    first, second = (_with_dims(one, other) for one, other in ((stored, times), (times, stored)))
+    again = second.indexes[MACHINE].intersection(first.indexes[MACHINE], sort=False).tolist()
+    if again:
+        raise ValueError(f"{len(again)} machines are in the store already, and are not added again: {quoted(again, 5)}")
+    labels = {dim: _labels(str(dim), first, second) for dim in first.sizes}
+    others = {dim: own for dim, own in labels.items() if dim != MACHINE}
+    first, second = (one.reindex(others, fill_value=_fills(one)) for one in (first, second))
+    names = dict.fromkeys(name for one in (first, second) for name in one.variables if name not in labels)
+    variables = {name: _joined(name, first, second) for name in names}
+    metrics = {name: variable for name, variable in variables.items() if name in first.data_vars or name in second.data_vars}
+    coords = {name: variable for name, variable in variables.items() if name not in metrics}
+    return xr.Dataset(metrics, coords | labels, _attrs(stored, times))
+
+
+def _check_metrics(stored: xr.Dataset, times: xr.Dataset) -> None:
+    """Raise where a metric means different things in the two."""
+    for name in stored.data_vars.keys() & times.data_vars.keys():
+        for attr in MEANING:
+            said = [one[name].attrs.get(attr) for one in (stored, times)]
+            if None not in said and said[0] != said[1]:
+                raise ValueError(f"{attr!r} of {name!r} is {said[0]!r} in the store, and {said[1]!r} in what is to be added")
+
+
+def _with_dims(times: xr.Dataset, other: xr.Dataset) -> xr.Dataset:
+    """Return timings with the dims of the other as well, labels for each, and texts of one kind."""
+    for dim in dict.fromkeys((MACHINE, *other.sizes)):
+        if dim in times.dims:
+            continue
+        if dim not in LEVELS and dim not in times.coords:
+            where = f'say it, as in --layout "{{{dim}}}/..."' if dim == MACHINE else "what one side compares, the other must name"
+            raise ValueError(f"no dim {dim!r} in what has the dims {quoted(list(times.sizes), 9)}; {where}")
+        times = times.expand_dims(dim) if dim in times.coords else times.expand_dims({dim: [0]})
+    times = times.assign_coords({dim: np.arange(size) for dim, size in times.sizes.items() if dim not in times.coords})
+    texts = [name for name, one in times.coords.items() if name not in times.dims and (one.dtype.kind in "OUS" or _is_word(name, one))]
+    return times.assign_coords({name: times[name].astype(TEXT) for name in texts})
+
+
+def _is_word(name: Hashable, variable: xr.DataArray) -> bool:
+    """Return whether something is true or false, and no mark: where nobody said so, it is neither."""
+    return variable.dtype.kind == "b" and name not in MARKS
+
+
+def _labels(dim: str, first: xr.Dataset, second: xr.Dataset) -> npt.NDArray[Any]:
+    """Return the labels of both along a dim: repetitions in their order, others as they come."""
+    own = [one.indexes[dim] for one in (first, second)]
+    kinds = [index.dtype.kind in "iuf" for index in own]
+    if kinds[0] != kinds[1]:
+        raise ValueError(f"labels of {dim!r} are numbers on one side and texts on the other: {quoted([*own[0][:2], *own[1][:2]], 4)}")
+    every = own[0].append(own[1].difference(own[0], sort=False))
+    values = np.sort(every.to_numpy()) if dim in LEVELS else every.to_numpy()
+    return values if kinds[0] else values.astype(object)
+
+
+def _fills(times: xr.Dataset) -> dict[Hashable, Any]:
+    """Return what stands where nothing was said, of variables that NaN cannot stand in."""
+    kinds = {name: variable.dtype.kind for name, variable in times.variables.items() if name not in times.dims}
+    return {name: UNKNOWN if kind == "T" else False for name, kind in kinds.items() if kind in "Tb"}
+
+
+def _joined(name: Hashable, first: xr.Dataset, second: xr.Dataset) -> xr.Variable:
+    """Return a variable of both: along machines, unless it says the same of all."""
+    a, b = (one.variables.get(name) for one in (first, second))
+    if a is not None and b is not None:
+        a, b = _of_one_kind(a, b)
+    dims = dict.fromkeys(dim for one in (a, b) if one is not None for dim in one.dims)
+    if MACHINE not in dims:
+        agreed = _agreed(a, b)
+        if agreed is not None:
+            return agreed
+        dims = dict.fromkeys((MACHINE, *dims))
+    sizes = [{dim: one.sizes[dim] for dim in dims} for one in (first, second)]
+    parts = [_spread(a, b, sizes[0]).chunk(), _spread(b, a, sizes[1]).chunk()]
+    joined: xr.Variable = xr.Variable.concat(parts, MACHINE)
+    said = [part.attrs for part in parts]
+    alike = {key: value for key, value in said[0].items() if said[1].get(key) == value}
+    joined.attrs = {key: value for key, value in (said[1] | said[0]).items() if key in MEANING} | alike
+    return joined
+
+
+def _of_one_kind(a: xr.Variable, b: xr.Variable) -> tuple[xr.Variable, xr.Variable]:
+    """Return two variables, as texts where one is a text or a date and the other is not."""
+    kinds = [kind.replace("i", "f").replace("u", "f") for kind in (a.dtype.kind, b.dtype.kind)]
+    return (a, b) if kinds[0] == kinds[1] else (_as_text(a), _as_text(b))
+
+
+def _as_text(variable: xr.Variable) -> xr.Variable:
+    """Return what a variable says as texts; what is not a number or a date is not known."""
+    if variable.dtype.kind == "T":
+        return variable
+    texts: xr.Variable = variable.astype(TEXT).where(variable.notnull(), UNKNOWN)
+    return texts
+
+
+def _agreed(a: xr.Variable | None, b: xr.Variable | None) -> xr.Variable | None:
+    """Return what both say where neither contradicts the other; None for what has to lie along machines."""
+    if a is None or b is None:
+        one = b if a is None else a
+        return one.load() if one is not None and one.dims else None
+    if a.dims != b.dims:
+        return None
+    known = [one.notnull().values & (one.values != UNKNOWN) for one in (a, b)]
+    if (known[0] & known[1] & (a.values != b.values)).any() or (not a.dims and known[0] != known[1]):
+        return None
+    return a.copy(data=np.where(known[0], a.values, b.values))
+
+
+def _spread(own: xr.Variable | None, other: xr.Variable | None, sizes: Sizes) -> xr.Variable:
+    """Return a variable along all dims; where it is not there, what stands for nothing, of the kind that the other is."""
+    if own is not None:
+        spread: xr.Variable = own.set_dims(sizes)
+        return spread
+    import dask.array
+
+    assert other is not None
+    nothing = {"T": UNKNOWN, "b": False, "M": "NaT", "m": "NaT"}.get(other.dtype.kind, np.nan)
+    dtype = float if other.dtype.kind in "iuf" else other.dtype
+    chunks = tuple(chunk_sizes(sizes).values())
+    blank = dask.array.full(tuple(sizes.values()), np.array(nothing, dtype=dtype), dtype=dtype, chunks=chunks)  # type: ignore[no-untyped-call]
+    return xr.Variable(tuple(sizes), blank, other.attrs)
+
+
+def _attrs(stored: xr.Dataset, times: xr.Dataset) -> dict[Hashable, Any]:
+    """Return what is said of the whole: counts of files and the like are added, notes told once, others kept where both say the same."""
+    both = {**times.attrs, **stored.attrs}
+    for name in stored.attrs.keys() & times.attrs.keys() - {NOTES}:
+        old, new = stored.attrs[name], times.attrs[name]
+        if str(name).startswith("n_"):
+            both[name] = old + new
+        elif old != new:
+            del both[name]
+    told = once([note for one in (stored, times) for note in perfarray.notes(one)])
+    return both | ({NOTES: to_json(tuple(told))} if told else {})

@@ -1,0 +1,109 @@
+"""Timings as netCDF files and Zarr stores: chunks whose levels are whole, written as a whole, and appended to."""
+
+import warnings
+from collections.abc import Hashable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module, util
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from perfarray.conventions import LEVELS
+from perfarray.timings.writing import replacing
+
+LARGEST = 2**20
+"""Values in one chunk of a Zarr store, unless the levels of one cell have more."""
+
+
+def write(times: xr.Dataset, output: Path) -> None:
+    """Write netCDF or Zarr, beside the place and then in it: what was there is gone only when the new is complete.
+
+    netCDF is made in memory: where its own library meets a full disk it takes the process with it.
+
+    Raises
+    ------
+    ImportError
+        When the package that writes is not installed.
+    OSError
+        When there is no room, or no right to write there.
+    """
+    with replacing(output) as (fresh,):
+        if output.suffix == ".nc":
+            packed = BytesIO()
+            with import_module(_installed("h5netcdf")).File(packed, "w") as file:
+                times.dump_to_store(xr.backends.H5NetCDFStore(file), encoding=netcdf_encoding(times))
+            fresh.write_bytes(packed.getbuffer())
+        else:
+            with writing():
+                times.to_zarr(fresh, zarr_format=3, consolidated=True, encoding=zarr_encoding(times))
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """Let zarr write every chunk, so that one that is lost can be told from one that is empty."""
+    zarr = import_module(_installed("zarr"))
+    with warnings.catch_warnings(), zarr.config.set({"array.write_empty_chunks": True}):
+        # Xarray looks for consolidated metadata and warns where there is none; zarr warns that its format 3 does not know them yet.
+        warnings.filterwarnings("ignore", message="Consolidated metadata|Failed to open Zarr store with consolidated")
+        yield
+
+
+def opened(store: Path) -> xr.Dataset:
+    """Open a Zarr store lazily, in chunks as they are stored."""
+    _installed("dask")
+    with writing():
+        found: xr.Dataset = xr.open_zarr(store, chunks={})
+    return found
+
+
+def netcdf_encoding(times: xr.Dataset) -> dict[Hashable, dict[str, Any]]:
+    """Compress numbers, in chunks whose levels are whole: most cells of an archive are empty, and take no room then."""
+    return {
+        name: {"zlib": True, "shuffle": True, "chunksizes": tuple(chunk_sizes(variable.sizes).values())}
+        for name, variable in times.variables.items()
+        if variable.size and variable.dims and variable.dtype.kind in "biuf"
+    }
+
+
+def zarr_encoding(times: xr.Dataset) -> dict[Hashable, dict[str, Any]]:
+    """Return chunks for every variable with dims that is not a label."""
+    return {
+        name: {"chunks": tuple(chunk_sizes(variable.sizes).values())}
+        for name, variable in times.variables.items()
+        if variable.dims and name not in times.dims
+    }
+
+
+def chunk_sizes(sizes: Mapping[Hashable, int]) -> dict[Hashable, int]:
+    """Halve the longest dim that is not a level until a chunk is small enough: every answer needs its levels whole.
+
+    Parameters
+    ----------
+    sizes : mapping of dim to int
+        The whole array.
+
+    Returns
+    -------
+    dict of dim to int
+
+    Examples
+    --------
+    >>> chunk_sizes({"machine": 1_000_000, "benchmark": 12, "execution": 3})
+    {'machine': 15625, 'benchmark': 12, 'execution': 3}
+    """
+    chunk = dict(sizes)
+    free = [dim for dim in sizes if dim not in LEVELS]
+    while np.prod([float(size) for size in chunk.values()]) > LARGEST and any(chunk[dim] > 1 for dim in free):
+        longest = max(free, key=chunk.__getitem__)
+        chunk[longest] = -(-chunk[longest] // 2)
+    return chunk
+
+
+def _installed(package: str) -> Any:
+    """Return the name of a package that is installed."""
+    if util.find_spec(package) is None:
+        raise ImportError(f"this needs {package}, which is not installed; install perfarray[io]")
+    return package

@@ -1,0 +1,238 @@
+"""`perfarray convert --append`: machines are added to a store, all or none, and what was there is kept as it was."""
+
+import os
+import shutil
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import perfarray
+from cli.test_compare import run
+from cli.test_convert import opened
+from perfarray.cli import append as appending
+from perfarray.cli import stores
+from perfarray.conventions import UNKNOWN
+
+zarr = pytest.importorskip("zarr")
+pytest.importorskip("dask.array")
+
+
+def made(machines, executions=3, benchmarks=("fft", "sort"), **coords):
+    """Return timings of some machines, with marks, and whatever else is said of them."""
+    times = perfarray.simulate(
+        sizes={"execution": executions},
+        variances={"execution": 1e-4},
+        dims={"machine": list(machines), "benchmark": list(benchmarks)},
+        rng=sum(map(ord, "".join(machines))),
+    )
+    marks = xr.zeros_like(times["time"], dtype=bool)
+    marks[{"execution": 0}] = True
+    times = times.assign_coords(warmup=marks.variable, **coords).assign_attrs(n_files=len(machines), format="custom")
+    return times.assign_coords({name: own.astype(object) for name, own in times.coords.items() if own.dtype.kind == "U"})
+
+
+def stored(times, tmp_path):
+    """Write a store and return its place."""
+    stores.write(times, tmp_path / "a.zarr")
+    return tmp_path / "a.zarr"
+
+
+def files(store):
+    """Return what is in a folder, file by file: what it is on the disk, and its content."""
+    return {path.relative_to(store): (path.stat().st_ino, path.read_bytes()) for path in sorted(store.rglob("*")) if path.is_file()}
+
+
+FURTHER = [
+    {"executions": 2, "compiler": "gcc", "cores": ("machine", [8.0]), "turbo": ("machine", [True])},
+    {"executions": 5, "benchmarks": ("walk", "sort"), "os": "bsd", "suite": ("benchmark", np.array(["other", "basic"], dtype=object))},
+    {
+        "cpu_mhz": ("machine", np.array(["2.4 GHz"], dtype=object)),
+        "loops": ("benchmark", [4, 8]),
+        "day": ("machine", np.array(["2020-02-01"], dtype="M8[ns]")),
+    },
+]
+"""What machines that come later have, and say, that others do not."""
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)], ids=str)
+def test_it_is_what_join_makes_of_all(tmp_path, order):
+    """Whatever one side lacks or says otherwise, and whoever comes first."""
+    suite = {"suite": ("benchmark", np.array(["signal", "basic"], dtype=object))}
+    parts = [made("ab", os="linux", cpu_mhz=("machine", [2.0, np.nan]), **suite, loops=(("machine", "benchmark"), [[1, 2], [3, 4]]))]
+    parts += [made(machine, **suite | FURTHER[number]) for machine, number in zip("cde", order, strict=True)]
+    store = stored(parts[0], tmp_path)
+    for part in parts[1:]:
+        appending.append(part, store)
+    expected = perfarray.join(*parts)
+    for found in (opened(store), xr.open_zarr(store, chunks={}).load()):
+        assert set(found.variables) == set(expected.variables)
+        assert found["time"].attrs == parts[0]["time"].attrs
+        assert found.attrs["n_files"] == 5
+        for name in expected.variables:
+            same_values(*xr.broadcast(found[name], expected[name]))
+
+
+def same_values(found, expected):
+    """Compare numbers, marks and texts, where nothing is known too; what join holds as a float or text may be more narrowly typed."""
+    expected = expected.reindex_like(found).transpose(*found.dims)
+    if {found.dtype.kind, expected.dtype.kind} <= {*"iufb"}:
+        np.testing.assert_array_equal(found.values.astype(float), expected.values.astype(float))
+        return
+    texts = [[UNKNOWN if text in ("nan", "NaT") else text for text in map(str, one.values.ravel().tolist())] for one in (found, expected)]
+    assert texts[0] == texts[1]
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Let chunks of a store be small: four machines of two benchmarks and three runs."""
+    monkeypatch.setattr(stores, "LARGEST", 24)
+
+
+@pytest.mark.usefixtures("small")
+def test_chunks_that_stay_are_not_written_again(tmp_path):
+    """They are the same files; the last chunk, which has room, is a new one."""
+    store = stored(made("abcdefghij"), tmp_path)
+    assert opened(store).sizes["machine"] == 10
+    before = files(store)
+    appending.append(made("k"), store)
+    after = files(store)
+    chunks = [path for path in before if path.parts[:2] in (("time", "c"), ("warmup", "c"))]
+    kept = [path for path in chunks if before[path] == after[path]]
+    assert len(kept) == len(chunks) - 2
+    assert before[max(kept)][1] == after[max(kept)][1]
+    assert zarr.open_group(store)["time"].nchunks_initialized == zarr.open_group(store)["time"].nchunks
+
+
+@pytest.mark.usefixtures("small")
+def test_chunks_grow_with_the_store(tmp_path):
+    """A store that began with one machine has chunks of several later: not as many files as machines."""
+    store = stored(made("a"), tmp_path)
+    for machine in "bcdefghi":
+        appending.append(made(machine), store)
+    lazy = xr.open_zarr(store, chunks={})
+    assert len(lazy["time"].chunksizes["machine"]) <= 5
+    assert lazy["time"].chunksizes["execution"] == (3,)
+    assert "".join(lazy["machine"].values) == "abcdefghi"
+    whole = xr.concat([made(machine) for machine in "abcdefghi"], "machine")
+    np.testing.assert_array_equal(lazy["time"], whole["time"])
+
+
+REFUSED = {
+    "machines": (made("cbd"), r"2 machines are in the store already, and are not added again: 'c', 'b'"),
+    "units": (made("x").assign(time=made("x")["time"].assign_attrs(units="ms")), r"'units' of 'time' is 's' in the store, and 'ms' in"),
+    "dims": (made("x").expand_dims(version=["new"]), r"no dim 'version' in what has the dims 'machine', 'benchmark', 'execution'"),
+    "labels": (made("x").assign_coords(benchmark=[1, 2]), r"labels of 'benchmark' are numbers on one side and texts on the other"),
+}
+
+
+@pytest.mark.parametrize("reason", REFUSED)
+def test_what_cannot_be_added_leaves_the_store_alone(tmp_path, reason):
+    """Machines that are there, another unit, dims and labels that do not fit: every file is the one that was there."""
+    times, message = REFUSED[reason]
+    store = stored(made("abc"), tmp_path)
+    before = files(store)
+    with pytest.raises(ValueError, match=message):
+        appending.append(times, store)
+    assert files(store) == before
+    assert os.listdir(tmp_path) == ["a.zarr"]
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("step", ["first file", "links", "last file", "flush", "move"])
+def test_whatever_interrupts_leaves_the_store_alone(tmp_path, monkeypatch, step):
+    """A failure at any step: the store is read as before, and nothing is left beside it."""
+
+    def fail(*_, **__):
+        raise OSError("no room")
+
+    async def failing(*_, **__):
+        fail()
+
+    store = stored(made("abcdefghij"), tmp_path)
+    before = files(store)
+    target = {
+        "first file": (zarr.storage.LocalStore, "set", failing),
+        "links": (shutil, "copytree", fail),
+        "last file": (appending.xr.Dataset, "load", fail),
+        "flush": (os, "fsync", fail),
+        "move": (os, "rename", fail),
+    }[step]
+    with monkeypatch.context() as patched:
+        patched.setattr(*target)
+        with pytest.raises(OSError, match="no room"):
+            appending.append(made("k"), store)
+    assert files(store) == before
+    assert os.listdir(tmp_path) == ["a.zarr"]
+    assert appending.append(made("k"), store).sizes["machine"] == 11
+
+
+def test_two_at_once_lose_nothing(tmp_path, monkeypatch):
+    """Who comes second, to a store that has changed meanwhile, is told so."""
+    store = stored(made("a"), tmp_path)
+    joined = appending.joined_by_machine
+
+    def other_first(*given):
+        monkeypatch.setattr(appending, "joined_by_machine", joined)
+        appending.append(made("b"), store)
+        return joined(*given)
+
+    monkeypatch.setattr(appending, "joined_by_machine", other_first)
+    with pytest.raises(OSError, match="another program has written there meanwhile"):
+        appending.append(made("c"), store)
+    assert opened(store)["machine"].values.tolist() == ["a", "b"]
+    assert appending.append(made("c"), store)["machine"].values.tolist() == ["a", "b", "c"]
+
+
+def test_without_links_files_are_copied(tmp_path, monkeypatch):
+    """On file systems that have none."""
+
+    def link(*_):
+        raise OSError
+
+    store = stored(made("a"), tmp_path)
+    monkeypatch.setattr(appending, "os", SimpleNamespace(link=link))
+    appending.append(made("b"), store)
+    np.testing.assert_array_equal(opened(store)["time"], xr.concat([made("a"), made("b")], "machine")["time"])
+
+
+@pytest.fixture
+def reports(tmp_path):
+    """Return a folder with the results of two machines, each in a folder of its own."""
+    for machine in ("xeon", "epyc"):
+        path = tmp_path / "reports" / machine / "first.csv"
+        path.parent.mkdir(parents=True)
+        made([machine]).drop_vars(["machine", "warmup"]).isel(machine=0).perf.to_frame().to_csv(path, index=False)
+    return tmp_path / "reports"
+
+
+def test_the_command(reports, tmp_path):
+    """The first call begins the store, others add to it; what is there already is an error, and the store is as it was."""
+    store = tmp_path / "a.zarr"
+    said = [run("convert", reports / name, store, "--append", "--layout", "{machine}/first.csv") for name in ("xeon", "epyc", "xeon")]
+    assert [one.exit_code for one in said] == [0, 0, 2], [one.output for one in said]
+    assert said[1].stdout == f"{store}: Zarr, 1 machines added, now 2 benchmark x 2 machine x 3 execution\n"
+    assert "1 machines are in the store already, and are not added again: 'xeon'" in said[2].stderr
+    found = opened(store)
+    assert found["machine"].values.tolist() == ["xeon", "epyc"]
+    assert found.attrs["n_files"] == 2
+    assert found["time"].notnull().all()
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("a.nc", (), "--append adds to a Zarr store, and this is none"),
+        ("a.zarr", ("--overwrite",), "--append adds to a Zarr store, and --overwrite replaces one"),
+        ("a.zarr", (), "does not say of which machine it is"),
+    ],
+)
+def test_wrong_calls(reports, tmp_path, name, options, message):
+    """What has no machine is not added to a store of machines."""
+    stores.write(made("a"), tmp_path / name)
+    before = files(tmp_path)
+    result = run("convert", reports / "xeon" / "first.csv", tmp_path / name, "--append", *options)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert files(tmp_path) == before
