@@ -43,8 +43,8 @@ def without_repeats(tables: Sequence[Table], kept: Sequence[Found]) -> tuple[lis
     dropped, labelled = repeats(tables, kept)
     left = [index for index in range(len(tables)) if index not in dropped]
     notes = (
-        _note("repeated_files", "hold a measurement that another file holds and are left out", kept, dropped),
-        _note("repeated_labels", "hold a measurement that another label has, and are kept", kept, labelled),
+        _note("repeated_files", "left out, since another file holds the same measurement", kept, dropped),
+        _note("repeated_labels", "kept, though another label has the same measurement", kept, labelled),
     )
     return [tables[index] for index in left], [kept[index] for index in left], [note for note in notes if note is not None]
 
@@ -101,5 +101,5 @@ def _content(path: Path) -> Source:
 def _note(code: str, what: str, kept: Sequence[Found], places: Collection[int]) -> Note | None:
     """Name the files of which something holds."""
     names = [kept[index].label for index in sorted(places)]
-    sentence = f"{len(names)} files {what}: {listed(names, 5)}"
+    sentence = f"{what}: {listed(names, 5)}"
     return Note(code, sentence, {"files": len(names), "names": names[:NAMED]}) if names else None

@@ -8,10 +8,7 @@ from perfarray.numerics.types import Floats, Integers, Mask
 
 
 class Components(NamedTuple):
-    """Scores (samples, components), loadings (features, components), variances (components), centres and divisors (features)...
-
-    ... and Pearson's correlations between features (features, features).
-    """
+    """What describes a table: by sample and component, by feature and component, by component, by feature, and by pair of features."""
 
     scores: Floats
     loadings: Floats
