@@ -214,3 +214,12 @@ def test_the_key_of_a_result_gives_it_again(times):
     """The attr `rng_key` of an answer with no seed is one."""
     first = times.perf.prob_faster("old", n_resamples=50)
     xr.testing.assert_identical(first, times.perf.prob_faster("old", n_resamples=50, rng=first.attrs["rng_key"]))
+
+
+@pytest.mark.parametrize("name", ["prob_faster", "mean_difference"])
+def test_one_session_names_the_remedy(fitted, name):
+    """What would give limits stands in the note, and gives them."""
+    times = fitted["time"].expand_dims(session=1)
+    with pytest.warns(perfarray.PerfarrayWarning, match=r'rest on one session: .*merge_level\("session"\) or levels=\(.execution.,\)'):
+        assert getattr(times.perf, name)("a", rng=1)["lower"].isnull().all()
+    assert getattr(times.perf, name)("a", rng=1, levels="execution")["lower"].isel(session=0).notnull().all()

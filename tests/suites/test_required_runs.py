@@ -145,3 +145,14 @@ def test_wrong_input(keywords, message):
     """The message says what came and what is needed."""
     with pytest.raises(ValueError, match=message):
         timings().perf.required_runs("old", **keywords)
+
+
+def test_one_session_each_names_the_unit():
+    """Where only one machine has several sessions, the note names the remedy that the others have."""
+    times = timings(runs=6, machine=["a", "b"], session=3)["time"]
+    first = xr.DataArray([True, False, False], dims="session")
+    times = times.where((times["machine"] == "a") | first).assign_attrs(times.attrs)
+    with pytest.warns(perfarray.PerfarrayWarning, match=r'1 of 2 cells have fewer .*\(sessions\).*unit="execution"'):
+        found = times.perf.required_runs("old", width=0.1)
+    assert found["required"].notnull().values.ravel().tolist() == [True, False]
+    assert times.perf.required_runs("old", width=0.1, unit="execution")["required"].notnull().all()

@@ -248,7 +248,7 @@ def test_values_that_have_no_log(suite):
     times = suite["time"].copy()
     times[1, 0, 0, 0] = 0.0
     for keywords in ({}, {"mean": "harmonic"}, {"mean": "arithmetic", "statistic": "geometric"}):
-        with pytest.raises(ValueError, match="mean needs positive values; time has 1 means of executions"):
+        with pytest.raises(ValueError, match="mean needs positive values; time has 1 mean of executions"):
             times.perf.suite_score(**keywords)
     assert times.perf.suite_score(mean="arithmetic")["estimate"].notnull().all()
     with pytest.raises(ValueError, match="a ratio of suite scores needs positive values"):
@@ -350,7 +350,7 @@ def test_cells_of_one_suite_each_are_not_mixed(suite):
     mixed = mixed.where((mixed["suite"] == "int") == (mixed["machine"] == "m1"))
     with pytest.warns(UserWarning, match="missing in some cells") as said:
         found = mixed.perf.score_ratio_interval("v1")
-    assert "suites" not in str(said[0].message)
+    assert "one mean" not in str(said[0].message)
     assert "suites" not in found.attrs
 
 
@@ -479,3 +479,24 @@ def test_a_lazy_result_from_a_file_still_tells(suite, tmp_path):
     code = "import perfarray, xarray, sys; print([note.code for note in xarray.load_dataset(sys.argv[1]).perf.notes()])"
     told = subprocess.run([sys.executable, "-c", code, str(tmp_path / "result.nc")], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == "['single_unit']"
+
+
+@pytest.mark.parametrize("name", ["score_ratio_interval", "randomization_test", "hierarchical_performance_test", "required_runs"])
+def test_suites_without_a_benchmark_in_common(suite, name):
+    """Each machine ran a suite of its own: no ratio mixes them, and it is said what tells them apart."""
+    times = suite["time"].assign_coords(suite=("benchmark", ["int", "int", "fp", "fp"]))
+    times = times.where((times["machine"] == "m1") == (times["suite"] == "int")).assign_attrs(suite["time"].attrs)
+    keywords = {"width": 0.1} if name == "required_runs" else {}
+    with pytest.warns(perfarray.PerfarrayWarning, match=r'are of 2 suites: times.groupby\("suite"\) or by="suite" gives each'):
+        getattr(times.perf, name)("v1", **keywords)
+
+
+def test_other_answers_over_several_suites(suite):
+    """What has no `by=` names `groupby` alone: a plan for one geometric mean, and components that leave out a suite."""
+    times = suite["time"].assign_coords(suite=("benchmark", ["int", "int", "fp", "fp"])).sel(version="v1", drop=True)
+    with pytest.warns(perfarray.PerfarrayWarning, match=r'2 suites \(.int., .fp.\); times.groupby\("suite"\) gives each its own'):
+        times.isel(machine=0).perf.plan_suite(costs={"execution": 1.0}, budget=100.0)
+    three = xr.concat([times, times.sel(machine=["m2"]).assign_coords(machine=["m3"])], dim="machine")
+    three = three.where((three["machine"] == "m1") == (three["suite"] == "int")).assign_attrs(times.attrs)
+    with pytest.warns(perfarray.PerfarrayWarning, match=r'left out .* 2 suites: times.groupby\("suite"\) gives each its own'):
+        three.perf.principal_components()

@@ -241,8 +241,12 @@ class TestCostsAlone:
         """No count inside one unit is best where units do not differ: NaN; one unit and one level have none either."""
         values = np.array([[1.0, 3.0], [3.0, 1.0], [1.0, 3.0]])
         times = xr.DataArray(values, dims=("execution", "iteration"), name="time", attrs={"units": "s"})
-        with pytest.warns(perfarray.PerfarrayWarning, match="1 of 1 cells have no plan"):
-            assert dataset(times, costs={"execution": 5}, negative="zero")["repetitions"].isnull().all()
+        with pytest.warns(perfarray.PerfarrayWarning, match="1 of 1 cells have no best counts: .* between executions") as said:
+            plan = dataset(times, costs={"execution": 5}, negative="zero")
+        assert plan["repetitions"].isnull().all()
+        assert [note.code for note in said[0].message.notes] == ["no_outer_variation"]
+        assert "give budget=" in plan["advice"].item()
+        assert dataset(times, costs={"execution": 5}, budget=1000)["cost"].item() <= 1000
 
 
 class TestTrouble:

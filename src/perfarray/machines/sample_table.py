@@ -12,6 +12,7 @@ from perfarray.machines.single_values import single_values
 from perfarray.numerics.levels import one_value_per_unit
 from perfarray.numerics.suite import run_statistic
 from perfarray.numerics.types import Floats
+from perfarray.timings.across import suites_hint
 from perfarray.timings.apply import Output, apply
 from perfarray.timings.best import named_end, slow_end_note
 from perfarray.timings.notes import Note
@@ -89,6 +90,7 @@ def without_gaps(table: xr.DataArray, samples: str, features: str, impute: str |
         if dropped:
             attrs[name] = ", ".join(dropped)
             text = f"{len(dropped)} of {len(keep)} labels of {dim!r} are left out for lack of values: {listed(dropped)}"
+            text += suites_hint(table, features, by=False) if dim == features else ""
             notes.append(Note(name, text, {"dim": dim, "labels": dropped, "of": len(keep)}))
     filled = int((~there).sum())
     if filled:

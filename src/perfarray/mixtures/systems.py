@@ -19,7 +19,7 @@ from perfarray.timings.resampling import few_replicates
 from perfarray.timings.resolve import Data, Timings, resolve
 from perfarray.timings.results import Result
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of, label_hashes
-from perfarray.timings.units import cells_note, describe_value, value_place
+from perfarray.timings.units import cells_note, describe_value, more_units, value_place
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count
 
 PARAMETER = "parameter"
@@ -154,6 +154,7 @@ def unit_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Name the cells whose limits are missing: no units, or one; and limits that are the extreme replicates."""
     n, drawn = result["n"].values, int(result.attrs["n_resamples"])
     text = f"{{cells}} rest on one {result.attrs.get('unit', 'run')}: their limits are NaN, since one unit shows no spread"
+    text += f"; {more_units(result.attrs)}" if "levels" in result.attrs else ""
     return (
         cells_note("no_value", "{cells} have no measured value on one side; their answers are NaN", result["n"], n == 0),
         cells_note("single_unit", text, result["n"], n == 1) if drawn else None,

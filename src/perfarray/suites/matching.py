@@ -235,7 +235,8 @@ def describe_two(
         result.attrs["n_incomplete_units"] = left_out
         text = f"{left_out} shared units ({unit}) lack some benchmarks and are left out"
         incomplete = Note("incomplete_units", text, {"units": left_out})
-    missing = _missing(lacking, matched.sizes[across], across)
+    apart = suites_hint(pair.candidate.array, across) if suites is None else ""
+    missing = _missing(lacking, matched.sizes[across], across, apart)
     slow = slow_end_note([attrs.get("statistic")], systems.better)
     said = (*pair.notes, slow, pair.candidate.selected, pair.stopped_note(ONLY_WORSE))
     return noted(result, *said, suites, missing, incomplete, *notes, checks=checks)
@@ -269,12 +270,12 @@ def _lacking(matched: xr.DataArray, across: str) -> list[Hashable]:
     return list(matched[across].values[~pairs[pairs.any(axis=1)].all(axis=0)].tolist())
 
 
-def _missing(labels: list[Hashable], number: int, across: str) -> Note | None:
+def _missing(labels: list[Hashable], number: int, across: str, apart: str) -> Note | None:
     """Name the benchmarks that some pair lacks."""
     if not labels:
         return None
     text = f"{len(labels)} of {number} along {across!r} are missing in some cells: {listed(labels)}"
-    text += "; each ratio is over the benchmarks measured on both sides"
+    text += f"; each ratio is over the benchmarks measured on both sides{apart}"
     return Note("unmatched", text, {"labels": [str(label) for label in labels], "dim": across})
 
 

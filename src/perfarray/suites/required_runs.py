@@ -188,7 +188,8 @@ def _numbers(n: xr.DataArray) -> str:
 def fewer_than_start(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells with too few runs to begin with."""
     fewest, start = np.minimum(result["n_candidate"], result["n_baseline"]), int(result.attrs["start"])
-    text = f"{{cells}} have fewer than start={start} runs of some benchmark; their answers are NaN"
+    text = f"{{cells}} have fewer than start={start} runs of some benchmark ({result.attrs['unit']}s); their answers are NaN"
+    text += f"; {more_units(result.attrs, unit=True)}" if (fewest == 1).any() and " " in str(result.attrs["levels"]) else ""
     return (count_note("fewer_than_start", text, (fewest > 0) & (fewest < start), start=start),)
 
 

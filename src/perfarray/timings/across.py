@@ -116,14 +116,19 @@ def _part(argument: Any, across: str, names: Any) -> Any:
     return argument.isel({across: np.isin(argument[across].values, names)})
 
 
-def suites_hint(array: xr.DataArray, across: str) -> str:
+def ways_apart(by: bool) -> str:
+    """Return how suites are told apart; `by` says whether there is an argument `by=`."""
+    return 'times.groupby("suite")' + (' or by="suite"' if by else "") + " gives each its own"
+
+
+def suites_hint(array: xr.DataArray, across: str, *, by: bool = True) -> str:
     """Return how suites are told apart, as the end of a sentence, where the benchmarks that were measured are of several."""
     suite = array.coords.get(SUITE)
     if suite is None or suite.dims != (across,):
         return ""
     measured = slice(None) if is_chunked(array) else array.notnull().any([dim for dim in array.dims if dim != across]).values
     number = len(set(suite.values[measured].tolist()))
-    return f'; the benchmarks are of {number} suites: times.groupby("suite") or by="suite" gives each its own' if number > 1 else ""
+    return f"; the benchmarks are of {number} suites: {ways_apart(by)}" if number > 1 else ""
 
 
 def name_suites(result: Any, array: xr.DataArray, counted: xr.DataArray, across: str, *, by: bool = False) -> Note | None:
@@ -145,8 +150,7 @@ def name_suites(result: Any, array: xr.DataArray, counted: xr.DataArray, across:
     if not mixed:
         return None
     result.attrs["suites"] = ", ".join(mixed)
-    ways = 'times.groupby("suite")' + (' or by="suite"' if by else "")
-    text = f"one mean is taken over the benchmarks of {len(mixed)} suites ({listed(mixed)}); {ways} gives each its own"
+    text = f"one mean is taken over the benchmarks of {len(mixed)} suites ({listed(mixed)}); {ways_apart(by)}"
     return Note("several_suites", text, {"suites": mixed})
 
 

@@ -233,7 +233,11 @@ def as_mark(coordinate: xr.DataArray) -> xr.DataArray:
     """Return a boolean coordinate as bool: a join turns it into objects or floats with NaN, which mean False."""
     if coordinate.dtype == bool:
         return coordinate
-    texts = [str(x) for x in np.ravel(coordinate.values) if isinstance(x, str)] if coordinate.dtype.kind in "OUST" else []
+    texts = (
+        [str(x) for x in np.ravel(coordinate.values) if isinstance(x, str)]
+        if coordinate.dtype.kind in "OUST" and not is_chunked(coordinate)
+        else []
+    )
     if texts:
         raise ValueError(f"the mark {coordinate.name!r} holds the text {texts[0]!r}; marks are True and False")
     return coordinate.notnull() & coordinate.fillna(False).astype(bool)

@@ -9,6 +9,9 @@ from perfarray.timings.validation import listed
 
 NO_PLAN = "no plan: the pilot has one unit, or no variation at any level"
 
+NO_OUTER = "the pilot shows no variation between {level}s beyond that inside them: the more in each the better; give budget= or half_width="
+"""Where equation 14 has no finite count."""
+
 FEW = 5
 """Counts below this are small, says section 6.1."""
 

@@ -51,7 +51,7 @@ def prices(costs: Any, times: Timings, cost_units: str, chosen: Mapping[str, obj
             f"{f'{untimed}, so that {lowest!r} needs a price, too' if alone else free}"
         )
     if alone:
-        raise ValueError(f"prices are in seconds, but {untimed}: say in costs= how many one {lowest} takes")
+        raise ValueError(f"prices are in seconds, and {untimed}; say in costs= what one {lowest} takes")
     default = xr.DataArray(np.nan if cost_units == SECONDS else 1.0)
     found = [_price(given[level], level, times, chosen or {}) if level in given else stated.get(level, default) for level in levels]
     joined: xr.DataArray = xr.concat(xr.broadcast(*found), PRICE, coords="minimal", compat="override").transpose(..., PRICE)

@@ -16,7 +16,7 @@ from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note, noted
 from perfarray.timings.resolve import Data
 from perfarray.timings.validation import check_choice
-from perfarray.variation.advice import NO_PLAN, advice_on_nest
+from perfarray.variation.advice import NO_OUTER, NO_PLAN, advice_on_nest
 from perfarray.variation.costs import ITERATIONS, PRICE
 from perfarray.variation.numerics.allocation import price, variance_of_mean
 from perfarray.variation.numerics.assurance import Evidence, assured_half_width, known
@@ -285,7 +285,8 @@ def _advice(plan: Plan, pilot: _Pilot, already: Floats, merged: Mask, levels: tu
         share = float(inside[cell][-1] / inside[cell].sum()) if len(levels) > 1 else 1.0
         planned = not np.isnan(plan.repetitions[cell][1:] if len(levels) > 1 else plan.cost[cell]).any()
         counts = plan.repetitions[cell], already[cell]
-        words[cell] = advice_on_nest(*counts, merged[cell], share, float(pilot.n[cell]), levels) if planned else NO_PLAN
+        endless = NO_OUTER.format(level=levels[0]) if np.isinf(plan.unrounded[cell]).any() else NO_PLAN
+        words[cell] = advice_on_nest(*counts, merged[cell], share, float(pilot.n[cell]), levels) if planned else endless
     return words
 
 
@@ -309,8 +310,10 @@ def plan_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     remedy = "which shows no spread; measure a few, or name the levels inside it with levels="
     nothing = "{cells} have no plan: no variation at any level (look at the clock's resolution)"
     planned = result["repetitions"].notnull().any(LEVEL).values
+    endless = ~planned & (np.isinf(result["unrounded"]).any(LEVEL).values)
     return (
         count_note("no_value", "{cells} have no plan: nothing was measured", n == 0),
         count_note("single_unit", f"{{cells}} have no plan: they rest on one {outermost}, {remedy}", n == 1),
-        count_note("no_variation", nothing, ~planned & (n > 1)),
+        count_note("no_outer_variation", f"{{cells}} have no best counts: {NO_OUTER.format(level=outermost)}", endless),
+        count_note("no_variation", nothing, ~planned & (n > 1) & ~endless),
     )

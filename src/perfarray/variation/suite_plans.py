@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK, SECONDS
+from perfarray.timings.across import name_suites
 from perfarray.timings.apply import LEVEL, Output, apply, is_chunked, outputs
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note, noted
@@ -173,7 +174,8 @@ def _planned(times: Data, baseline: object, *, request: SuiteRequest, metric: st
     )
     if not any(is_chunked(side.array) for side in sides):
         _check_affordable(result, request, nest[0])
-    return noted(result, *found.notes, stated, checks=("suite_plans",))
+    mixed = name_suites(result, sides[0].array, sides[0].array.notnull().any(nest), across)
+    return noted(result, *found.notes, stated, mixed, checks=("suite_plans",))
 
 
 def _check_shared(data: Timings, request: SuiteRequest) -> tuple[str, ...]:
