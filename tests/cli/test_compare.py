@@ -26,6 +26,17 @@ def run(*arguments):
     return CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="no such device elsewhere")
+def test_no_room_for_what_is_printed(tmp_path):
+    """One line says so, and the exit code is not that of a slower program."""
+    path = write(tmp_path / "a.csv", {"fft": OLD})
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        command = [sys.executable, "-m", "perfarray", "compare", path, path]
+        child = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert child.returncode == 2
+    assert child.stderr.splitlines()[-1].startswith("error: [Errno 28]")
+
+
 def write(path, benchmarks, value="time"):
     """Write a tidy CSV: benchmark to one value per execution, or to a list of iterations per execution."""
     lines = [f"benchmark,execution,iteration,{value}"]

@@ -131,6 +131,7 @@ def test_companions_of_results(tmp_path):
         ("[" * 900 + "]" * 900, {}, "it has no number"),
         ("some text\n", {}, "format='tidy_csv' .* says what it lacks, and dims="),
         ("alg,size,ms\nsort,1,2\n", {}, "this has 'alg', 'size', 'ms': "),
+        ("benchmark,time_millisec\nfft,1\n", {}, "column 'time_millisec' has no unit of time that is known; these are ns, us, ms, s"),
         ("1.5\n1.6\n", {}, r"1 numbers without a header: dims=\{'time': 0\}"),
         ("# Benchmark mode: Throughput, ops/time\n", {}, "JMH prints this; .* -rf json"),
         ("sort    time:   [1.0 ns 1.1 ns 1.2 ns]\n", {}, "below target/criterion"),

@@ -25,6 +25,9 @@ def main() -> None:
     """Run the command line; whatever goes wrong exits 2, because 1 means that something is slower."""
     try:
         app(prog_name="perfarray")
+    except OSError as error:  # of what is printed; files are read and written where an error is reported
+        print(f"error: {error}", file=sys.stderr)
+        raise SystemExit(NO_ANSWER) from None
     except Exception:
         traceback.print_exc()
         print("error: this is a defect of perfarray, not of your data; please report the lines above", file=sys.stderr)

@@ -1,7 +1,7 @@
 """`perfarray compare`: read two sides, compare them, print verdicts; the exit code says whether anything is slower."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import typer
@@ -21,11 +21,10 @@ Side = Annotated[str, typer.Argument(help="A file, a folder or a quoted glob pat
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Files:
-    """What is read: the place of each side, the format and the layout of the files, and what several files of one side are."""
+    """What is read: the place of each side, what is said of the files, and what several files of one side are."""
 
     places: dict[str, str]
-    format: str | None
-    layout: str | None
+    said: dict[str, Any]
     files_are: str | None
 
 
@@ -47,6 +46,9 @@ def compare(
     metric: options.Metric = None,
     format: options.Format = None,
     layout: options.Layout = None,
+    dims: options.Dims = None,
+    pattern: options.Pattern = None,
+    encoding: options.Encoding = None,
     files_are: Annotated[
         Literal["session", "execution", "separate"] | None,
         typer.Option(
@@ -66,13 +68,14 @@ def compare(
 
     Example: perfarray compare old.json new.json --threshold 2% --correction holm
     """
-    files = Files(places={"old": old, "new": new}, format=format, layout=layout, files_are=files_are)
+    said = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
+    files = Files(places={"old": old, "new": new}, said=said, files_are=files_are)
     nest = options.given(levels=options.names(levels), metric=metric)
     choices = options.given(
         threshold=threshold, confidence_level=confidence, correction=correction, shared=options.names(shared), paired=paired
     )
     empty = {**files.places, "benchmarks": [], "suites": [], "attrs": {}}
-    with reporting(empty if json else None, own_words=SHOWN) as sentences:
+    with reporting(empty if json else None, own_words=SHOWN, options=options.SPOKEN) as sentences:
         times = _read(files, sentences)
         counted = perfarray.counts(times, censored="bound", **nest)
         found = comparison(perfarray.compare(times, "old", dim="version", **nest, **choices), counted, "version", "old")
@@ -89,8 +92,8 @@ def compare(
 
 def _read(files: Files, sentences: list[str]) -> xr.DataArray | xr.Dataset:
     """Read both sides; several files of the same benchmarks become what `files_are` says."""
-    times = perfarray.read_archive(files.places, dim="version", layout=files.layout, format=files.format)
-    if "file" not in times.dims or "{file}" in (files.layout or ""):
+    times = perfarray.read_archive(files.places, dim="version", **files.said)
+    if "file" not in times.dims or "{file}" in files.said.get("layout", ""):
         if files.files_are is not None:
             sentences.append(f"--files-are {files.files_are} changes nothing: no two files of one side hold the same benchmark")
         return times

@@ -22,6 +22,9 @@ def convert(
     output: Annotated[Path, typer.Argument(help="What to write: a name that ends in .nc (netCDF) or .zarr (Zarr 3).", show_default=False)],
     layout: options.Layout = None,
     format: options.Format = None,
+    dims: options.Dims = None,
+    pattern: options.Pattern = None,
+    encoding: options.Encoding = None,
     on_error: Annotated[Literal["raise", "warn", "skip"], typer.Option(help="What a broken file does.")] = "raise",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
     add: Annotated[bool, typer.Option("--append", help="Add the machines to the Zarr store that is there.")] = False,
@@ -37,11 +40,10 @@ def convert(
 
     Example: perfarray convert results/ results.zarr --layout "{machine}/{session}.json"
     """
-    with reporting():
+    said = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
+    with reporting(options=options.SPOKEN):
         check_output(output, overwrite, add)
-        times = perfarray.read_archive(
-            archive, layout=layout, format=format, on_error=on_error, progress=progress, parallel=options.workers(parallel)
-        )
+        times = perfarray.read_archive(archive, on_error=on_error, progress=progress, parallel=options.workers(parallel), **said)
         if add and MACHINE not in times.coords:
             raise ValueError(f'{archive} does not say of which machine it is; the paths of files may, --layout "{{machine}}/..."')
         if add and output.exists():

@@ -16,6 +16,9 @@ def files(
     archive: Annotated[str, typer.Argument(help="A file, a folder or a quoted glob pattern.", show_default=False)],
     layout: options.Layout = None,
     format: options.Format = None,
+    dims: options.Dims = None,
+    pattern: options.Pattern = None,
+    encoding: options.Encoding = None,
     parallel: options.Parallel = 1,
     progress: options.Progress = False,
     json: options.Json = False,
@@ -27,8 +30,9 @@ def files(
 
     Example: perfarray files results/ --layout "{machine}/{session}.json"
     """
-    with reporting({"files": [], "attrs": {}} if json else None):
-        table = perfarray.archive_table(archive, layout=layout, format=format, parallel=options.workers(parallel), progress=progress)
+    choices = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
+    with reporting({"files": [], "attrs": {}} if json else None, options=options.SPOKEN):
+        table = perfarray.archive_table(archive, parallel=options.workers(parallel), progress=progress, **choices)
     counts = table["status"].value_counts(sort=False).to_dict()
     code, said = NOTHING_SLOWER if READ in counts else NO_ANSWER, ", ".join(f"{count} {status}" for status, count in counts.items())
     if json:

@@ -23,6 +23,14 @@ def names(text: str | None) -> tuple[str, ...] | None:
     return None if text is None else tuple(text.replace(",", " ").split())
 
 
+def named(text: str) -> dict[str, str | int]:
+    """Read `benchmark=program,time_ms=duration`, or `benchmark=0,time_ms=1` with places of columns."""
+    pairs = [part.partition("=") for part in text.split(",")]
+    if not all(dim.strip() and name.strip() for dim, _, name in pairs):
+        raise typer.BadParameter(f"{text!r} names no dims and columns; write benchmark=program,time_ms=duration")
+    return {dim.strip(): int(name) if name.isascii() and name.isdigit() else name.strip() for dim, _, name in pairs}
+
+
 def given(**options: Any) -> dict[str, Any]:
     """Return the options that were given: for the others the library's own defaults hold."""
     return {name: value for name, value in options.items() if value is not None}
@@ -34,6 +42,11 @@ def workers(parallel: int) -> bool | int:
 
 
 Confidence = Annotated[float | None, typer.Option(parser=fraction, metavar="SHARE", help="Of the intervals: 95% (default).")]
+Dims = Annotated[
+    dict[str, Any] | None,
+    typer.Option(parser=named, metavar="DIM=COLUMN,...", help="Settings and columns that are dims, by name or by place from 0."),
+]
+Encoding = Annotated[str | None, typer.Option(help="How the text of the files is encoded, as in latin-1; default: UTF-8.")]
 Format = Annotated[str | None, typer.Option(help="The format of the files; default: recognised by content.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object (NaN is null, infinite limits are texts).")]
 Layout = Annotated[str | None, typer.Option(help='What the path of a file says, as in "{machine}/{session}.json".')]
@@ -41,3 +54,9 @@ Levels = Annotated[str | None, typer.Option(help="The nest of repetitions from t
 Metric = Annotated[str | None, typer.Option(help="The variable compared, where files hold several (time, throughput, ...).")]
 Parallel = Annotated[int, typer.Option(min=1, help="Processes that read the files.")]
 Progress = Annotated[bool, typer.Option("--progress", help="Show a progress bar.")]
+Pattern = Annotated[
+    str | None, typer.Option(help='Where the numbers of home-grown JSON or CSV are, as in "{version}/{iteration} = time_ms".')
+]
+
+SPOKEN = {"dims": "--dims", "pattern": "--pattern", "encoding": "--encoding"}
+"""Arguments that messages about files name, and the options that stand for them."""

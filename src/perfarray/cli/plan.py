@@ -18,7 +18,7 @@ from perfarray.conventions import EXECUTION, ITERATION, SECONDS, price_of, secon
 
 AMOUNT = re.compile(r"\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*([a-zA-Zµμ]*)\s*")
 
-OPTIONS = {
+OPTIONS = options.SPOKEN | {
     "costs": "--cost",
     "cost_units": "--units",
     "budget": "--budget",
@@ -68,6 +68,9 @@ def plan(
     metric: options.Metric = None,
     format: options.Format = None,
     layout: options.Layout = None,
+    dims: options.Dims = None,
+    pattern: options.Pattern = None,
+    encoding: options.Encoding = None,
     json: options.Json = False,
 ) -> None:
     """Plan how many builds, executions and iterations to run, for a budget or for a half-width.
@@ -79,9 +82,10 @@ def plan(
     """
     nest = options.given(levels=options.names(levels), metric=metric)
     choices = options.given(confidence_level=confidence, baseline=baseline, half_width=half_width, min_units=min_units)
+    said = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
     prices = Prices(costs=cost or [], budget=budget, units=units, suite=suite)
     with reporting({"pilot": path, "plans": [], "attrs": {}} if json else None, options=OPTIONS) as warned:
-        times = perfarray.read_archive(path, format=format, layout=layout)
+        times = perfarray.read_archive(path, **said)
         found = _plan(times, prices, nest, choices)
     code, answer = (NOTHING_SLOWER if bool(found["cost"].notnull().any()) else NO_ANSWER), sentences(found)
 

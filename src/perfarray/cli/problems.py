@@ -70,10 +70,16 @@ def _texts(warning: Warning | str, own_words: tuple[str, ...], options: Mapping[
 def _line(text: object, options: Mapping[str, str] = MappingProxyType({})) -> str:
     """Write a text in one line, with options of the command in the places of the library's arguments."""
     line = " ".join(str(text).split())
+    line = re.sub(r"\bdims=\{([^{}]*)\}", lambda match: f"dims={_as_option(match[1])}", line) if "dims" in options else line
     for argument, option in options.items():
         line = re.sub(rf"\b{argument}=(?=[\w'(\[])", f"{option} ", line)
         line = re.sub(rf"\b{argument}=", option, line)
     return line
+
+
+def _as_option(pairs: str) -> str:
+    """Write `'benchmark': 0, 'time_ms': 1` as an option has it."""
+    return pairs.replace("'", "").replace(": ", "=").replace(", ", ",")
 
 
 def quoted(names: list[Any], most: int) -> str:

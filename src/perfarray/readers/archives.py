@@ -1,8 +1,8 @@
 """One file, or many: read each into a table, and build one Dataset of all."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from os.path import isdir
 from pathlib import Path
 from typing import Any
@@ -199,9 +199,11 @@ def read_archive(
     if not tables:
         raise ValueError(f"none of the {files} files in {shown(paths)} could be read{_reasons(broken, unknown)}")
     tables, kept, repeats = without_repeats(tables, kept)
-    joined = combine(tables, kept)
+    with _naming(paths):
+        joined = combine(tables, kept)
+        built = build(joined)
     dataset = keeping(
-        build(joined),
+        built,
         _left_out("broken_files", files, broken if on_error == "warn" else []),
         _left_out("unknown_format", files, unknown),
         *repeats,
@@ -210,6 +212,17 @@ def read_archive(
     dataset.attrs |= {"n_files": len(tables), "n_files_skipped": len(unknown), "n_files_broken": len(broken)}
     # A token of its own: dask would read every value and text to make one up, at more than the price of reading the files.
     return dataset.chunk(chunks, token=uuid4().hex) if chunks is not None else dataset
+
+
+@contextmanager
+def _naming(paths: Any) -> Iterator[None]:
+    """Name the files in what goes wrong when they are put together."""
+    try:
+        yield
+    except MemoryError:
+        raise ValueError(f"{shown(paths)}: what they hold together does not fit into the memory there is") from None
+    except ValueError as error:
+        raise ValueError(f"{shown(paths)}: {error}") from error
 
 
 LEFT_OUT = {"broken_files": "are broken and left out", "unknown_format": "are of no known format and left out"}

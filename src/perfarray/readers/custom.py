@@ -21,6 +21,7 @@ from perfarray.readers.numbers import checked, number
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Table
 from perfarray.tables.frames import table_of
+from perfarray.tables.roles import KNOWN_TIMES
 from perfarray.timings.validation import listed
 
 NAME = "custom"
@@ -34,7 +35,7 @@ QUANTITY = "value"
 NULL = (*tidy_csv.MISSING, "\\N")
 """How a missing number is written, in databases too."""
 
-EXAMPLE = "dims={'benchmark': 'program', 'time_ms': 'duration'} for CSV with a header, {'benchmark': 0, 'time_ms': 1} for one without"
+EXAMPLE = "dims={'benchmark': 'program', 'time_ms': 'duration'} for CSV with a header, dims={'benchmark': 0, 'time_ms': 1} for one without"
 PATTERNS = "pattern='{version}/{iteration} = time_ms' for JSON"
 
 PRINTED = {
@@ -237,6 +238,9 @@ def said_of_unknown(source: Source) -> str:
     if all(number(name) is not None for name in columns):
         return f"it begins with {len(columns)} numbers without a header: dims={{'time': 0}} takes those in column 0 for seconds"
     wanted = f"a table needs a column that names what is measured ({', '.join(COMPARED[:3])}, ...) and one of values (time, time_ms, ...)"
+    units = [name for name in columns if tidy_csv.is_time_of_no_unit(name)]
+    if units:
+        return f"column {units[0]!r} has no unit of time that is known; these are {KNOWN_TIMES}"
     has = f", and this has {listed(columns, 12)}" if len(columns) > 1 else ""
     return f"{wanted}{has}: format='tidy_csv' (--format tidy_csv) says what it lacks, and {EXAMPLE}"
 

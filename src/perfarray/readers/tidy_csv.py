@@ -36,6 +36,8 @@ UNITS_AS_NAMES = {
 }  # fmt: skip
 """Columns of times that are called by their unit."""
 
+TIME_AND_UNIT = re.compile(r"(time|cpu_time)(?:_|\s*\[|\s*\(|\s+)(\w+)[\])]?")
+
 LONGEST = 1 << 16
 """Characters the comments and the header may have together."""
 
@@ -134,10 +136,16 @@ def value_column(name: str) -> tuple[str, str, bool] | None:
         return lower.removesuffix("_j"), VALUES[lower], lower.endswith("_j")
     if lower in UNITS_AS_NAMES:
         return TIME, UNITS_AS_NAMES[lower], True
-    match = re.fullmatch(r"(time|cpu_time)(?:_|\s*\[|\s*\(|\s+)(\w+)[\])]?", lower)
+    match = TIME_AND_UNIT.fullmatch(lower)
     if match and seconds_factor(match[2]) is not None:
         return match[1], match[2], True
     return None
+
+
+def is_time_of_no_unit(name: str) -> bool:
+    """Return whether a column is named like times, in a unit that is none."""
+    match = TIME_AND_UNIT.fullmatch(name.strip().lower())
+    return match is not None and seconds_factor(match[2]) is None
 
 
 def _value_columns(source: Source, columns: Iterable[str], comments: dict[str, str]) -> dict[str, tuple[str, str]]:

@@ -47,6 +47,10 @@ def replacing(*places: Path, unchanged: bool = False) -> Iterator[Sequence[Path]
             _put(path, target, room / "aside")
         for folder in {target.parent for target in targets}:
             _flush_one(folder)
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror or str(error), str(places[0])) from error
     finally:
         _clear(room)
 
