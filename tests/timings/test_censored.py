@@ -417,10 +417,51 @@ def test_agreement():
     assert (whole["suite_verdict"] != "faster").all()
 
 
+class TestRunEstimate:
+    """Order statistics take stopped runs as far as they determine them."""
+
+    @pytest.mark.parametrize(
+        ("statistic", "new", "limit", "estimate", "bound"),
+        [
+            ("median", NEW, 60.0, 9.125, "exact"),  # 8.9 9 9.05 9.1 9.15 9.2 9.3 and one beyond: dropped, the median was 9.1
+            ("median", [9.0, 9.2], 60.0, 60.0, "at_least"),
+            ("median", NEW, 9.08, 9.09, "at_least"),
+            ("min", NEW, 60.0, 8.9, "exact"),
+            ("best", [9.0], 8.0, 8.0, "at_least"),
+            ("mean", NEW, 60.0, (sum(NEW) + 60) / 8, "at_least"),
+        ],
+    )
+    def test_what_is_determined(self, statistic, new, limit, estimate, bound):
+        found = timings(new=new, old=OLD, limit=limit).perf.run_estimate(statistic=statistic)
+        assert found["bound"].values.tolist() == ["exact", bound]
+        assert found["estimate"].values[1] == pytest.approx(estimate)
+        assert found["n"].values.tolist() == [8, 8]
+
+    @pytest.mark.parametrize("far", [9.06, 9.4, 1e6])
+    def test_exact_is_what_it_would_have_been(self, far):
+        """Whatever the stopped run would have taken beyond its limit."""
+        found = timings(new=NEW, old=OLD, limit=9.18).perf.run_estimate(statistic="median")
+        whole = timings(new=[*NEW, max(far, 9.18)], old=OLD).perf.run_estimate(statistic="median")
+        assert found["bound"].values[1] == "exact"
+        np.testing.assert_allclose(found["estimate"], whole["estimate"])
+
+    def test_limits_nobody_knows_and_rates(self):
+        found = timings(new=NEW, old=OLD, known=False).perf.run_estimate(statistic="median")
+        assert (found["bound"].values[1], np.isnan(found["estimate"].values[1])) == ("unknown", True)
+        rates = timings(new=NEW, old=OLD, limit=1.0, better="higher").perf.run_estimate(statistic="mean")
+        assert (rates["bound"].values[1], rates["estimate"].values[1]) == ("at_most", pytest.approx((sum(NEW) + 1) / 8))
+        best = timings(new=NEW, old=OLD, limit=1.0, better="higher").perf.run_estimate(statistic="best")
+        assert (best["bound"].values[1], best["estimate"].values[1]) == ("exact", 9.3)
+
+    def test_lazy(self):
+        times = timings(new=NEW, old=OLD)
+        xr.testing.assert_allclose(times.chunk({"version": 1}).perf.run_estimate().compute(), times.perf.run_estimate())
+
+
 class TestOthers:
     """Methods that leave stopped runs out say so."""
 
-    @pytest.mark.parametrize("name", ["variance_components", "fit_mixture", "run_estimate", "normality"])
+    @pytest.mark.parametrize("name", ["variance_components", "fit_mixture", "estimator_stability", "normality"])
     def test_left_out(self, name):
         times = timings(new=[9.0, 9.2, 9.1, 9.3], old=OLD)
         with warnings.catch_warnings():

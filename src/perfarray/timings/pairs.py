@@ -218,7 +218,7 @@ def worst_case(pair: Pair) -> Pair:
 
     What is then in the candidate's favour is so surely. The best of a run is its limit, and anything where that is not known.
     """
-    return pair._replace(candidate=at_worst(pair.candidate), baseline=_unknown_at_best(pair.baseline))
+    return pair._replace(candidate=at_worst(pair.candidate), baseline=unknown_at_best(pair.baseline))
 
 
 def at_worst(side: Timings) -> Timings:
@@ -226,7 +226,7 @@ def at_worst(side: Timings) -> Timings:
     return _with_stopped(side, False, WORST) if side.bounded else side
 
 
-def _unknown_at_best(side: Timings) -> Timings:
+def unknown_at_best(side: Timings) -> Timings:
     """Return timings with the stopped runs of which no limit is known at the best that they can have been."""
     return _with_stopped(side, side.array.notnull(), 1 / WORST) if side.bounded else side
 

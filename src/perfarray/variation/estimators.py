@@ -6,12 +6,15 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
+from perfarray.conventions import LOWER
 from perfarray.numerics.levels import values_by_unit
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import apply, outputs
 from perfarray.timings.best import BEST, named_end, slow_end_note
+from perfarray.timings.censored import Bounds, bound_interval
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, noted
+from perfarray.timings.pairs import at_worst, unknown_at_best
 from perfarray.timings.resolve import Data, Timings, check_names, resolve
 from perfarray.timings.units import describe_value, value_place
 from perfarray.timings.validation import check_choice, check_count, check_number, listed
@@ -50,7 +53,8 @@ def run_estimate(
     Returns
     -------
     Dataset
-        `estimate` (units of the data) and `n`, the number of runs. Each outermost unit has equal weight.
+        `estimate` (units of the data) and `n`, the number of runs. Each outermost unit has equal weight. Where runs were stopped at a
+        limit, `bound` says whether it is `exact` (a median or a minimum may be), `at_least`, `at_most` or `unknown`.
 
     Raises
     ------
@@ -69,21 +73,33 @@ def run_estimate(
     [4.0, 4.0, 2.0, 1.0]
     """
     check_choice(statistic, "statistic", STATISTICS)
-    data = resolve(times, metric, levels)
+    data = resolve(times, metric, levels, censored="bound")
+    result = _estimated(data, statistic, value)
+    if data.bounded:
+        result, worst = (_estimated(side, statistic, value) for side in (unknown_at_best(data), at_worst(data)))
+        hangs = ((result["estimate"] != worst["estimate"]) & (result["n"] > 0)).reset_coords(drop=True)
+        nothing = hangs & data.bounds.at_least & data.bounds.at_most
+        bounds = Bounds(hangs, nothing) if data.better == LOWER else Bounds(nothing, hangs)
+        result = bound_interval(result, bounds).assign(bound=bounds.words)
+    stopped = data.stopped_note("an estimate that hangs on what they would have taken is a bound, or NaN where it is none")
+    return noted(result, *data.notes, slow_end_note([statistic], data.better), stopped)
+
+
+def _estimated(data: Timings, statistic: str, value: str | None) -> xr.Dataset:
+    """Return the estimate of every cell from the values at hand."""
     place, name = value_place(data, value), named_end(statistic, data.better)
 
     def kernel(values: Floats) -> tuple[Floats, ...]:
         runs = values_by_unit(values, len(data.levels), place)
         return estimate_of_runs(runs, name), (~np.isnan(runs)).sum(axis=(-2, -1)).astype(float)
 
-    result = apply(
+    return apply(
         kernel,
         data.array,
         core=[data.levels],
         outputs=outputs(data.units, estimate=f"{statistic} of the runs") | outputs(n="runs"),
         attrs=describe_value(data, place) | {"result": "run_estimate", "statistic": statistic},
     )
-    return noted(result, *data.notes, slow_end_note([statistic], data.better))
 
 
 @over_metrics
