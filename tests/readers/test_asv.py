@@ -73,8 +73,15 @@ def test_the_folder_of_a_project(tmp_path):
     assert dict(found.sizes) == {"benchmark": 1, "machine": 2, "commit": 2, "execution": 1, "iteration": 1}
     np.testing.assert_array_equal(found["time"].sel(commit="aaaaaaaa").values.ravel(), [1.0, 1.0])
     write(tmp_path / "box" / "cccccccc.json", {"explanation": "valid JSON and no result"})
-    with pytest.warns(perfarray.PerfarrayWarning, match="1 are of no known format and left out: 'box/cccccccc.json'"):
+    write(tmp_path / "box" / "dddddddd.json", "no JSON at all")
+    with pytest.warns(perfarray.PerfarrayWarning, match="2 are of no known format and left out: 'box/cccccccc.json', 'box/dddddddd.json'"):
         perfarray.read_archive(tmp_path)
+
+
+def test_a_file_that_leaves_out_what_it_can(tmp_path):
+    """Neither parameters nor date nor environment: the machine is unknown, the commit is all there is."""
+    found = perfarray.read(write(tmp_path / "cccccccc.json", {"commit_hash": "c" * 40, "results": {"time_a": 1.0}}))
+    assert (found["machine"].item(), found["commit"].item(), found["time"].item()) == ("unknown", "cccccccc", 1.0)
 
 
 def test_several_environments_are_a_dim(tmp_path):

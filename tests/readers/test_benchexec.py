@@ -28,7 +28,10 @@ def read(tmp_path, *runs, attributes="", systems=SYSTEM):
 
 def test_a_run_is_an_execution(tmp_path):
     """Wall-clock time is `time`; a column that comes again is read once; amounts have their units in them."""
-    found = read(tmp_path, run("a.c", memory="4096B", cpuenergy="1.5J", more='<column hidden="true" title="cputime" value="9s"/>'))
+    found = read(
+        tmp_path,
+        run("a.c", memory="4096B", cpuenergy="1.5J", score="NaN", depth="inf", more='<column hidden="true" title="cputime" value="9s"/>'),
+    )
     assert {name: (found[name].item(), found[name].attrs["units"]) for name in found} == {
         "time": (2.5, "s"), "cpu_time": (3.5, "s"), "memory": (4096.0, "B"), "energy": (1.5, "J"),
     }  # fmt: skip
@@ -76,6 +79,16 @@ def test_hosts_and_an_aborted_result(tmp_path):
 
 BOMB = '<!DOCTYPE result [<!ENTITY a "x"><!ENTITY b "&a;&a;">]>'
 OUTSIDE = '<!DOCTYPE result [<!ENTITY a SYSTEM "file:///etc/hostname">]>'
+
+
+def test_one_result_packed_in_several_ways(tmp_path):
+    """It counts once: its date says that it is one."""
+    read(tmp_path, run("a.c"), attributes='date="2015-03-03 16:13:01 CET"')
+    text = (tmp_path / "r.xml").read_bytes()
+    for suffix in (".gz", ".bz2"):
+        write(tmp_path / f"r.xml{suffix}", text)
+    with pytest.warns(perfarray.PerfarrayWarning, match=r"r\.xml\.bz2', 'r\.xml\.gz'"):
+        assert perfarray.read_archive(tmp_path)["time"].size == 1
 
 
 @pytest.mark.parametrize(

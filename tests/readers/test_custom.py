@@ -99,6 +99,18 @@ def test_columns_by_name_are_no_values(tmp_path):
     assert perfarray.read(write(tmp_path / "b.csv", "fft,5\n"), dims={"benchmark": 0, "metric": 1})["value"].item() == 5
 
 
+def test_tables_of_databases_and_of_r(tmp_path):
+    """Tabs and no header, a quoted text that ends in a backslash, `\\N` for what is missing; row numbers in a column without a name."""
+    text = '"2009-12-14"\t"00:52"\t5\t"us-east-1d\\"\n"2009-12-14"\t"01:52"\t\\N\t"us-east-1d\\"\n12/14/09\t02:52\t7\t"us-east-1c\\"\n'
+    found = perfarray.read(write(tmp_path / "cloud.csv", text), dims={"zone": 3, "date": 0, "execution": 1, "metric": 2})
+    assert found["zone"].values.tolist() == ["us-east-1d\\", "us-east-1c\\"]
+    assert found["date"].values.tolist() == ["2009-12-14", "12/14/09"]
+    assert sorted(found["value"].values[found["value"].notnull().values].tolist()) == [5.0, 7.0]
+    text = '"";"test";"time";"rank"\n"620001";"Scan";554.08;1\n"620002";"Scan";36;2\n'
+    frame = perfarray.read(write(tmp_path / "r.csv", text), dims={"benchmark": "test", "time_us": "time", "iteration": "rank"})
+    np.testing.assert_allclose(frame["time"].values, [[554.08e-6, 36e-6]])
+
+
 def test_a_pattern_in_a_folder(tmp_path):
     """What has no number at its places is passed over with a note, unless it is named."""
     write(tmp_path / "a.json", {"old": [1.0], "new": [2.0]})
@@ -132,6 +144,7 @@ def test_companions_of_results(tmp_path):
         ("some text\n", {}, "format='tidy_csv' .* says what it lacks, and dims="),
         ("alg,size,ms\nsort,1,2\n", {}, "this has 'alg', 'size', 'ms': "),
         ("benchmark,time_millisec\nfft,1\n", {}, "column 'time_millisec' has no unit of time that is known; these are ns, us, ms, s"),
+        (" Performance counter stats for 'sh run.sh':\n\n 2,090,255,316,251      instructions\n", {}, "perf stat prints this, for people"),
         ("1.5\n1.6\n", {}, r"1 numbers without a header: dims=\{'time': 0\}"),
         ("# Benchmark mode: Throughput, ops/time\n", {}, "JMH prints this; .* -rf json"),
         ("sort    time:   [1.0 ns 1.1 ns 1.2 ns]\n", {}, "below target/criterion"),

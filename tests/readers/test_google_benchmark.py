@@ -125,6 +125,12 @@ def test_the_context_describes_the_machine(tmp_path):
     assert "load_avg" not in found.coords
 
 
+def test_a_file_without_context(tmp_path):
+    """Nothing is known of the machine then."""
+    found = perfarray.read(write(tmp_path / "file.json", {"benchmarks": [row()]}))
+    assert (found["time"].item(), "machine" in found.coords) == (1e-8, False)
+
+
 @pytest.mark.parametrize(("value", "shown"), [(0.0, "0.0"), (-1.0, "-1.0"), (float("inf"), "inf"), ("fast", "'fast'")])
 def test_times_are_above_zero(tmp_path, value, shown):
     """A message names the row and the field."""

@@ -32,9 +32,6 @@ VALUE = "value of the pattern"
 QUANTITY = "value"
 """What is called a quantity whose column has no name."""
 
-NULL = (*tidy_csv.MISSING, "\\N")
-"""How a missing number is written, in databases too."""
-
 EXAMPLE = "dims={'benchmark': 'program', 'time_ms': 'duration'} for CSV with a header, dims={'benchmark': 0, 'time_ms': 1} for one without"
 PATTERNS = "pattern='{version}/{iteration} = time_ms' for JSON"
 
@@ -84,7 +81,9 @@ def read(source: Source) -> Table:
     if not rows:
         raise source.error(f"has no number at any place that pattern={source.wanted.pattern!r} names")
     frame = pd.DataFrame([row for row, _, _ in rows])
-    values = checked([value for _, value, _ in rows], lambda index: rows[index][2], source, above_zero=pattern.metric == TIME, missing=NULL)
+    values = checked(
+        [value for _, value, _ in rows], lambda index: rows[index][2], source, above_zero=pattern.metric == TIME, missing=tidy_csv.MISSING
+    )
     return _table(source, frame, values, pattern)
 
 
@@ -210,7 +209,7 @@ def _cells(source: Source, pattern: Pattern) -> Iterator[tuple[dict[str, Any], A
             heads = {place: fits.groupdict() for place, fits in found.items() if fits}
             others = {place: str(place) if place in source.wanted.dims.values() else cell or str(place) for place, cell in enumerate(cells)}
             continue
-        found_here = [place for place in heads if place < len(cells) and cells[place] not in NULL]
+        found_here = [place for place in heads if place < len(cells) and cells[place] not in tidy_csv.MISSING]
         if found_here and all(number(cells[place]) is None for place in found_here):
             wordy += 1
             continue

@@ -44,8 +44,8 @@ LONGEST = 1 << 16
 UNITS_OF_ROWS = ("unit", "units", "time_unit")
 """Columns that hold the unit of the values row by row."""
 
-MISSING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "none"]
-"""How a missing number is written; a label may be any of these but the empty one."""
+MISSING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "none", "\\N"]
+"""How a missing number is written, in databases too; a label may be any of these but the empty one."""
 
 EXACT: dict[str, Any] = {"float_precision": "round_trip"} if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1) else {}
 """Numbers to the last digit: from 3.1 on pandas knows no other way, and warns where it is asked for this one."""
