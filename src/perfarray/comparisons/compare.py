@@ -7,7 +7,7 @@ from perfarray.comparisons.family import Found, over_family
 from perfarray.comparisons.findings import describe
 from perfarray.comparisons.request import Request
 from perfarray.conventions import BENCHMARK
-from perfarray.timings.across import each_suite_row
+from perfarray.timings.across import check_across, each_suite_row
 from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resampling import Resample
 from perfarray.timings.resolve import Data
@@ -137,6 +137,7 @@ def compare(
 def gather(times: Data, baseline: object, request: Request) -> Found:
     """Resolve two systems, measure, and describe what was found."""
     pair = systems(times, baseline, request)
+    check_across(request.across, pair.candidate.array, pair.candidate.levels, pair.dim)
     measured = measure(pair, request)
     return Found(measured, pair, *describe(measured, pair, request))
 

@@ -7,7 +7,7 @@ import xarray as xr
 from perfarray.comparisons.noise import NOISE, SKEW, noise, skew
 from perfarray.numerics.bootstrap_intervals import mean_by_draws, ratio_by_draws
 from perfarray.numerics.intervals import BOOTSTRAP_METHODS, DF_RULES, MEAN_METHODS, METHODS, RATIO_METHODS, mean_by_units, ratio_by_units
-from perfarray.timings.apply import Output, apply, outputs
+from perfarray.timings.apply import Output, apply, outputs, together
 from perfarray.timings.censored import ONLY_WORSE, bound_interval
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import noted
@@ -91,8 +91,10 @@ def mean_interval(
     if method not in BOOTSTRAP_METHODS:
         check_no_resampling(method, resample)
         kernel = partial(mean_by_units, levels=len(data.levels), method=method, level=level)
-        result = apply(kernel, data.array, core=[data.levels], outputs=_mean_outputs(data.units), attrs=attrs)
-        return _bounded(result.assign(skew(data)), data, (UNITS, SKEW))
+        normal, beside = skew(len(data.levels), not data.bounded)
+        found = _mean_outputs(data.units) | beside
+        result = apply(together(kernel, normal), data.array, core=[data.levels], outputs=found, attrs=attrs)
+        return _bounded(result, data, (UNITS, SKEW))
     plan = check_resampling(data, resample, n_resamples, rng)
     result = apply(
         partial(mean_by_draws, draws=plan.draws, flat=plan.flat, method=method, level=level),
@@ -215,8 +217,9 @@ def ratio_interval(
     if method not in BOOTSTRAP_METHODS:
         check_no_resampling(method, resample)
         kernel = partial(ratio_by_units, levels=len(nest), paired=pairs, method=method, df_rule=df, level=level)
-        result = apply(kernel, *sides, core=[nest, nest], outputs=ratio_outputs(), attrs=attrs | {"df": df})
-        result = result.assign(noise(sides, nest, not (pairs or pair.bounded)))
+        noisy, beside = noise(len(nest), not (pairs or pair.bounded))
+        found = ratio_outputs() | beside
+        result = apply(together(kernel, noisy), *sides, core=[nest, nest], outputs=found, attrs=attrs | {"df": df})
         return _with_bounds(result, pair, (UNITS, NOISE))
     plan = check_resampling(pair.candidate, resample, n_resamples, rng, joint=pairs)
     result = apply(

@@ -1,14 +1,15 @@
 """Where the error of a mean or of a ratio comes from, and whether there are too few units for the limits."""
 
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from perfarray.numerics.ratio_tests import FEW, few_units, noisier_side
-from perfarray.timings.apply import Output, apply
+from perfarray.timings.apply import Output
 from perfarray.timings.notes import Note, check, count_note
-from perfarray.timings.resolve import Timings
 
 NOISE = "noise"
 """The check of few units on the noisier side."""
@@ -19,29 +20,28 @@ SKEW = "skew"
 SHARE, NORMALITY = "candidate_share", "normality_pvalue"
 
 
-def noise(sides: list[xr.DataArray], nest: tuple[str, ...], asked: bool) -> dict[str, xr.Variable]:
-    """Return the candidate's share of the squared error of ratios, and the p-value of normal units on the side that has most of it.
+Beside = tuple[Callable[..., Sequence[Any]], dict[str, Output]]
+"""A formula whose answers stand beside those of another of the same arrays, and the variables that it returns."""
 
-    `sides` are timings with a nest of levels, or their unit means. Pairs, which have one error, and what stopped runs bound are not
-    `asked`.
+NOTHING: Beside = (lambda *_: (), {})
+
+
+def noise(levels: int, asked: bool, dims: tuple[str, ...] = ()) -> Beside:
+    """Return what gives the candidate's share of the squared error of ratios, and the p-value of normal units on the side with most of it.
+
+    It takes two sides with so many levels last, and their `dims` before. Pairs, which have one error, and what stopped runs bound are not `asked`.
     """
-    if not asked:
-        return {}
     outputs = {
-        SHARE: Output((), "1", long_name="the candidate's share of the squared standard error"),
-        NORMALITY: Output((), "1", long_name="p-value of few units of the noisier side, if they are normal"),
+        SHARE: Output(dims, "1", long_name="the candidate's share of the squared standard error"),
+        NORMALITY: Output(dims, "1", long_name="p-value of few units of the noisier side, if they are normal"),
     }
-    found = apply(partial(noisier_side, levels=len(nest)), *sides, core=[nest, nest], outputs=outputs)
-    return {name: found[name].variable for name in outputs}
+    return (lambda new, old, *_: noisier_side(new, old, levels=levels), outputs) if asked else NOTHING
 
 
-def skew(data: Timings) -> dict[str, xr.Variable]:
-    """Return the p-value of few units, if they are normal; stopped runs are not asked."""
-    if data.bounded:
-        return {}
+def skew(levels: int, asked: bool) -> Beside:
+    """Return what gives the p-value of few units, if they are normal; stopped runs are not `asked`."""
     outputs = {NORMALITY: Output((), "1", long_name="p-value of few units, if they are normal")}
-    found = apply(partial(few_units, levels=len(data.levels)), data.array, core=[data.levels], outputs=outputs)
-    return {NORMALITY: found[NORMALITY].variable}
+    return (partial(few_units, levels=levels), outputs) if asked else NOTHING
 
 
 @check(SKEW)

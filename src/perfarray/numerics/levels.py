@@ -1,6 +1,7 @@
 """Means and counts in a nest of repetitions. The last axes are the levels, outermost first; NaN is "not measured"."""
 
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -55,6 +56,11 @@ def unit_means(values: Floats, levels: int) -> Floats:
     for _ in range(levels - 1):
         values = mean_of_measured(values)
     return values
+
+
+def of_unit_means(kernel: Callable[..., Sequence[Any]], levels: int) -> Callable[..., Sequence[Any]]:
+    """Return a formula of two sides' unit means, and whatever follows them, as one of their values (..., n_L, ..., n_1)."""
+    return lambda new, old, *others: kernel(unit_means(new, levels), unit_means(old, levels), *others)
 
 
 def one_value_per_unit(values: Floats, levels: int, unit: int) -> Floats:

@@ -126,6 +126,14 @@ def _fewest(units: Floats, matched: Mask) -> Floats:
     return np.where(np.isinf(fewest), 0.0, fewest)
 
 
+def movement(new: Floats, old: Floats, *_: object, paired: bool) -> tuple[Floats, Floats]:
+    """Return `common_movement` of the unit means of two systems, or of the ratios of pairs."""
+    if not paired:
+        return common_movement(new, old)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return common_movement(new / old)
+
+
 LEAST_BENCHMARKS, LEAST_UNITS = 4, 3
 """Below these numbers the p-value of common movement is none: few benchmarks of skewed values seem to move together too often."""
 
