@@ -2,13 +2,11 @@
 
 import xarray as xr
 
-from perfarray.comparisons.engines import measure
-from perfarray.comparisons.family import Found, over_family
-from perfarray.comparisons.findings import describe
+from perfarray.comparisons.family import conclude
+from perfarray.comparisons.gathering import gather, of_metrics
 from perfarray.comparisons.request import Request
 from perfarray.conventions import BENCHMARK
-from perfarray.timings.across import check_across, each_suite_row
-from perfarray.timings.pairs import Pair, resolve_pair
+from perfarray.timings.across import each_suite_row
 from perfarray.timings.resampling import Resample
 from perfarray.timings.resolve import Data
 from perfarray.timings.streams import Rng
@@ -127,32 +125,9 @@ def compare(
     ('faster', 0.9, 0.914)
     """
     del by  # the wrapper reads it
-    return over_family(gather, times, baseline, Request(
+    request = Request(
         dim=dim, levels=levels, threshold=threshold, band=band, confidence_level=confidence_level, method=method, df=df, resample=resample,
         n_resamples=n_resamples, rng=rng, correction=correction, family=family, censored=censored, across=across, shared=shared,
         paired=paired, metric=metric,
-    ))  # fmt: skip
-
-
-def gather(times: Data, baseline: object, request: Request) -> Found:
-    """Resolve two systems, measure, and describe what was found."""
-    pair = systems(times, baseline, request)
-    check_across(request.across, pair.candidate.array, pair.candidate.levels, pair.dim)
-    measured = measure(pair, request)
-    return Found(measured, pair, *describe(measured, pair, request))
-
-
-def systems(times: Data, baseline: object, request: Request) -> Pair:
-    """Return the two systems of a comparison."""
-    return resolve_pair(
-        times,
-        baseline,
-        dim=request.dim,
-        metric=request.metric,
-        levels=request.levels,
-        paired=request.paired,
-        shared=request.shared,
-        positive="a comparison",
-        positive_at=0 if request.resample is None else -1,
-        censored=request.censored,
-    )
+    )  # fmt: skip
+    return conclude([gather(*asked) for asked in of_metrics(times, baseline, request)], request)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
 import xarray as xr
 
 from perfarray.comparisons.noise import noise
@@ -12,7 +13,7 @@ from perfarray.numerics import bootstrap_tests, ratio_tests
 from perfarray.numerics.levels import of_unit_means, unit_means
 from perfarray.numerics.suite import movement
 from perfarray.numerics.verdicts import Evidence, Known, Limits, Rules, Suite
-from perfarray.timings.apply import Output, apply, is_chunked, together
+from perfarray.timings.apply import Output, apply, is_chunked, run, together
 from perfarray.timings.pairs import Pair
 from perfarray.timings.resampling import check_resampling
 from perfarray.timings.resolve import Timings
@@ -49,7 +50,8 @@ class Measured(NamedTuple):
     `single`: whether the dim of the suite is not one of the data, which are of one benchmark.
     """
 
-    evidence: xr.Dataset
+    evidence: dict[Hashable, xr.Variable]
+    labels: xr.Coordinates
     beside: tuple[str, ...]
     engine: Engine
     rules: Rules
@@ -86,17 +88,16 @@ def measure(pair: Pair, request: Request) -> Measured:
     kernel = together(engine.evidence, of_unit_means(beside, len(levels)))
     if not request.draws:
         kernel = of_unit_means(together(engine.evidence, beside), len(levels))
-    evidence = apply(
+    evidence, labels = run(
         kernel,
         *sides,
         *engine.inputs,
         *bounds,
         core=[[across, *levels]] * 2 + [*engine.core] + [[across]] * len(bounds),
         outputs=_outputs(across, engine) | MOVES | told,
-        coords={across: sides[0][across].values.tolist(), **engine.coords},
-        attrs=engine.attrs,
+        coords=engine.coords,
     )
-    return Measured(evidence, (*MOVES, *told), engine, rules, pair.candidate.units, incomplete, across not in data.dims)
+    return Measured(evidence, labels, (*MOVES, *told), engine, rules, pair.candidate.units, incomplete, across not in data.dims)
 
 
 def _along(across: str, *arrays: xr.DataArray) -> list[xr.DataArray]:
@@ -152,7 +153,8 @@ def _incomplete(side: Timings, across: str) -> int:
     """Count the units with some of the benchmarks that were measured at all, but not all of them."""
     if across not in side.array.dims:
         return 0
-    measured = side.array.notnull().any(side.levels[1:])
-    wanted = measured.any(side.levels[0])
-    some, every = (measured & wanted).any(across), (measured | ~wanted).all(across)
+    values = side.array.variable.transpose(..., across, *side.levels).values
+    measured = ~np.isnan(values).all(axis=tuple(range(1 - len(side.levels), 0)))
+    wanted = measured.any(axis=-1, keepdims=True)
+    some, every = (measured & wanted).any(axis=-2), (measured | ~wanted).all(axis=-2)
     return int((some & ~every).sum())

@@ -1,20 +1,22 @@
 """What a comparison says of itself: its attrs, its labels, its notes."""
 
 from collections.abc import Hashable, Mapping
-from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from perfarray.comparisons.engines import Measured
+from perfarray.comparisons.engines import PART, REPLICATE, Measured
 from perfarray.comparisons.noise import NOISE
 from perfarray.comparisons.request import Request
-from perfarray.timings.across import MOVEMENT, UNMATCHED, name_suites
-from perfarray.timings.apply import data_label, is_chunked
+from perfarray.timings.across import MOVEMENT, SUITES, UNMATCHED, several_suites
+from perfarray.timings.apply import data_label, in_order, is_chunked
 from perfarray.timings.censored import ONLY_WORSE
 from perfarray.timings.notes import Note
 from perfarray.timings.pairs import Pair
 from perfarray.timings.units import UNITS
+
+INNER = (PART, REPLICATE)
+"""Dims of evidence that no result has."""
 
 
 def describe(measured: Measured, pair: Pair, request: Request) -> tuple[dict[str, Hashable], list[Note | None]]:
@@ -27,16 +29,17 @@ def describe(measured: Measured, pair: Pair, request: Request) -> tuple[dict[str
     notes = [*pair.notes, pair.candidate.selected, pair.stopped_note(ONLY_WORSE)]
     if across in pair.candidate.array.dims:
         if not is_chunked(estimate):
-            unmatched = dict.fromkeys([*pair.unmatched, *_absent(estimate, across)])
+            unmatched = dict.fromkeys([*pair.unmatched, *_absent(estimate, pair.candidate.array[across])])
             attrs |= {UNMATCHED: ", ".join(unmatched)} if unmatched else {}
         # An attribute says it, and no note: who compares benchmark by benchmark has not asked for the suite row.
-        name_suites(measured.evidence, pair.candidate.array, estimate.notnull(), across)
+        several = several_suites(pair.candidate.array, estimate.notnull(), across)
+        attrs |= {SUITES: ", ".join(several.values["suites"])} if several else {}
     if measured.incomplete:
         attrs["n_incomplete_units"] = measured.incomplete
         how = "shared" if pair.jointly else "paired"
         text = f"{measured.incomplete} {how} units ({nest[0]}) lack some benchmarks and are left out of the suite row"
         notes.append(Note("incomplete_units", text, {"units": measured.incomplete}))
-    return attrs | dict(measured.evidence.attrs), notes
+    return attrs | measured.engine.attrs, notes
 
 
 def checks(request: Request, pair: Pair) -> tuple[str, ...]:
@@ -45,24 +48,22 @@ def checks(request: Request, pair: Pair) -> tuple[str, ...]:
     return (UNITS, *(("resampling",) if request.draws else (NOISE,)), *(() if declared else (MOVEMENT,)))
 
 
-def as_given(result: xr.Dataset, pair: Pair, across: str, coords: Mapping[Any, xr.DataArray] | None = None) -> xr.Dataset:
+def as_given(measured: Measured, found: Mapping[Hashable, xr.Variable], pair: Pair, across: str, given: xr.Coordinates) -> xr.Dataset:
     """Put dims in the order of the data and give back the coordinates of the dims averaged over and compared; drop what was not there."""
-    array = pair.candidate.array
-    kept = {
-        name: coordinate
-        for name, coordinate in (array.coords if coords is None else coords).items()
-        if {across, pair.dim} & set(coordinate.dims) and not set(coordinate.dims) & set(pair.candidate.levels)
-    }
+    array, about = pair.candidate.array, {across, pair.dim}
     if across not in array.dims:
-        result = result.isel({across: 0}, drop=True)
-    elif across not in array.coords:
-        result = result.drop_vars(across)
-    dims = [*(dim for dim in array.dims if dim in result.dims), *(dim for dim in result.dims if dim not in array.dims)]
-    labels = {data_label(name, result.data_vars): c.variable for name, c in kept.items() if set(c.dims) <= set(result.dims)}
-    return result.assign_coords(labels).transpose(*dims)
+        found = {name: variable.isel({across: 0}) if across in variable.dims else variable for name, variable in found.items()}
+    there = dict.fromkeys(dim for variable in found.values() for dim in variable.dims)
+    dims = dict.fromkeys((*(dim for dim in array.dims if dim in there), *there))
+    labels = {name: label for name, label in measured.labels.variables.items() if not {across, *INNER} & set(label.dims)}
+    labels |= {name: label for name, label in given.variables.items() if about & set(label.dims) and set(label.dims) <= set(dims)}
+    every = {**measured.labels.xindexes, **given.xindexes}
+    indexes = {name: index for name, index in every.items() if name in labels and name not in found}
+    named = {data_label(name, found): label.to_base_variable() if name in found else label for name, label in labels.items()}
+    return xr.Dataset({name: in_order(variable, list(dims)) for name, variable in found.items()}, xr.Coordinates(named, indexes))
 
 
-def _absent(estimate: xr.DataArray, across: str) -> list[str]:
+def _absent(estimate: xr.Variable, along: xr.DataArray) -> list[str]:
     """Return the benchmarks that some candidate or the baseline lacks."""
-    absent = np.isnan(estimate.values).any(axis=tuple(i for i, dim in enumerate(estimate.dims) if dim != across))
-    return [str(label) for label in estimate[across].values[absent]]
+    absent = np.isnan(estimate.values).any(axis=tuple(i for i, dim in enumerate(estimate.dims) if dim not in along.dims))
+    return [str(label) for label in along.values[absent]]

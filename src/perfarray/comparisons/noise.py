@@ -29,7 +29,8 @@ NOTHING: Beside = (lambda *_: (), {})
 def noise(levels: int, asked: bool, dims: tuple[str, ...] = ()) -> Beside:
     """Return what gives the candidate's share of the squared error of ratios, and the p-value of normal units on the side with most of it.
 
-    It takes two sides with so many levels last, and their `dims` before. Pairs, which have one error, and what stopped runs bound are not `asked`.
+    It takes two sides with so many levels last, and their `dims` before. Pairs, which have one error, and what stopped runs bound are not
+    `asked`.
     """
     outputs = {
         SHARE: Output(dims, "1", long_name="the candidate's share of the squared standard error"),

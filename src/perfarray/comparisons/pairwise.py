@@ -1,10 +1,12 @@
 """Every label against every other."""
 
+from collections.abc import Hashable
+
 import numpy as np
 import xarray as xr
 
-from perfarray.comparisons.compare import gather
-from perfarray.comparisons.family import Found, over_family
+from perfarray.comparisons.family import conclude
+from perfarray.comparisons.gathering import Found, gather, of_metrics
 from perfarray.comparisons.request import Request
 from perfarray.conventions import BENCHMARK, RNG_KEY
 from perfarray.numerics.verdicts import Known
@@ -82,7 +84,7 @@ def pairwise(
         n_resamples=n_resamples, rng=str(describe_key(key_of(rng))[RNG_KEY]), correction=correction, family=family,
         censored=censored, across=across, shared=shared, paired=paired, metric=metric,
     )  # fmt: skip
-    return over_family(_gather, times, dim, request)
+    return conclude([_gather(*asked) for asked in of_metrics(times, dim, request)], request)
 
 
 def _gather(times: Data, dim: object, request: Request) -> Found:
@@ -97,11 +99,13 @@ def _gather(times: Data, dim: object, request: Request) -> Found:
     if len(labels) < 2:
         raise ValueError(f"nothing to compare: dim {dim!r} has the labels {listed(labels)}")
     found = [gather(times, label, request) for label in labels]
-    parts = [one.measured.evidence.drop_attrs(deep=False).reindex({dim: times[dim].values}, fill_value=UNBOUND) for one in found]
+    parts = [xr.Dataset(one.measured.evidence, one.measured.labels) for one in found]
+    parts = [part.reindex({dim: times[dim].values}, fill_value=UNBOUND) for part in parts]
     along = xr.IndexVariable("baseline", np.array([str(label) if isinstance(label, str) else label for label in labels], dtype=object))
     evidence = xr.concat(parts, along, coords="minimal", compat="override", join="exact")
     attrs = {name: value for name, value in found[0].attrs.items() if all(name in one.attrs and one.attrs[name] == value for one in found)}
     # The same sentence with other counts, one per baseline, is said once.
     notes = list[Note | None](once([note for one in found for note in one.notes if note]))
-    measured, pair = found[-1].measured._replace(evidence=evidence), found[-1].pair
-    return Found(measured, pair, attrs | {"result": "pairwise"}, notes, (str(dim), "baseline"), times.coords)
+    whole: dict[Hashable, xr.Variable] = {name: evidence.variables[name] for name in evidence.data_vars}
+    measured, pair = found[-1].measured._replace(evidence=whole, labels=evidence.coords), found[-1].pair
+    return Found(measured, pair, attrs | {"result": "pairwise"}, notes, times.coords, (str(dim), "baseline"))

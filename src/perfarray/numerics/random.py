@@ -86,8 +86,8 @@ class Streams:
 
         Parameters
         ----------
-        sizes : int or array of int, shape (count,) or (n, count)
-            How many numbers there are to choose from, at most 2^32.
+        sizes : int or array of int, shape (k,) or (n, count)
+            How many numbers there are to choose from, at most 2^32; k of them go round until `count`, a multiple of k.
         cells, stream, count, start :
             As for `words`, counted in whole numbers.
 
@@ -97,25 +97,25 @@ class Streams:
         """
         keys: Any = cells if isinstance(cells, np.ndarray) else np.array(list(cells), dtype=np.uint64)
         choices: Words = np.asarray(sizes, dtype=np.uint64)
-        found = self.bits(keys, stream, count, start) * choices
+        shape = (len(keys), -1, len(choices)) if choices.ndim == 1 else (len(keys), count)
+        found = (self.bits(keys, stream, count, start).reshape(shape if count else -1) * choices).reshape(len(keys), count)
         if found.size:
-            lower = found.view(np.uint32)[:, LOWER_HALF::2]
-            if lower.min() < choices.max():  # some may have to be drawn again: less than one in 2^32 / size
-                self._draw_again(found, lower, choices, keys, stream, start)
+            self._draw_again(found, choices, keys, stream, start)
         found >>= np.uint64(32)
         return found.view(np.int64)
 
-    def _draw_again(self, found: Words, lower: Any, sizes: Words, cells: Any, stream: int, start: int) -> None:
+    def _draw_again(self, found: Words, sizes: Words, cells: Any, stream: int, start: int) -> None:
         """Replace the products whose lower half is refused, each by the first accepted of a stream of its own position."""
-        everywhere = np.broadcast_to(sizes, found.shape)
-        refused = lower < everywhere
-        refused[refused] = lower[refused] < np.uint64(1 << 32) % everywhere[refused]
+        lower = found.view(np.uint32)[:, LOWER_HALF::2]
         counter, philox, state = self._counter, self._philox, self._state
-        for row, column in np.argwhere(refused).tolist():
-            size = int(everywhere[row, column])
+        # Less than one in 2^32 / size may have to be drawn again: these are looked at one by one.
+        for row, column in np.argwhere(lower < sizes.max()).tolist():
+            size = int(sizes if sizes.ndim == 0 else sizes[column % len(sizes)] if sizes.ndim == 1 else sizes[row % len(sizes), column])
+            product = int(lower[row, column])
+            if product >= (1 << 32) % size:
+                continue
             counter[:] = 0, start + column + 1, int(cells[row]), stream
             philox.state = state
-            product = 0
             while product & 0xFFFFFFFF < (1 << 32) % size:
                 product = (int(philox.random_raw()) >> 32) * size
             found[row, column] = product

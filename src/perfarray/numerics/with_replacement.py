@@ -32,12 +32,11 @@ class Grouping(NamedTuple):
         """How many numbers a row takes."""
         return self.full + (self.rest > 0)
 
-    def sizes(self, rows: int) -> Integers | int:
-        """Return how many ways each of the numbers of some rows stands for."""
+    @property
+    def sizes(self) -> Integers | int:
+        """How many ways each number of a row stands for."""
         ways = int(self.values**self.together)
-        if not self.rest:
-            return ways
-        return np.resize(np.array([ways] * self.full + [self.values**self.rest]), rows * self.picks)
+        return np.array([ways] * self.full + [self.values**self.rest]) if self.rest else ways
 
 
 @lru_cache(maxsize=128)
@@ -78,7 +77,7 @@ def drawn_places(count: int, cells: Integers, stream: int, streams: Streams, row
     array of int
     """
     group = grouping(count)
-    picks = streams.below(group.sizes(rows), cells, stream, rows * group.picks, start * group.picks)
+    picks = streams.below(group.sizes, cells, stream, rows * group.picks, start * group.picks)
     picks = picks.reshape(len(cells), rows, group.picks)
     if group.together == 1:
         return picks
@@ -110,7 +109,7 @@ def drawn_entries(count: int, tables: Integers, cells: Integers, stream: int, st
     `tables` (cells, rows) says which table a row is drawn from.
     """
     group = grouping(count)
-    picks = streams.below(group.sizes(rows), cells, stream, rows * group.picks, start * group.picks)
+    picks = streams.below(group.sizes, cells, stream, rows * group.picks, start * group.picks)
     picks = picks.reshape(len(cells), rows, group.picks)
     picks += (tables * table_size(count))[..., None]
     if group.rest:

@@ -16,6 +16,9 @@ from perfarray.timings.resolve import Data, check_dim
 from perfarray.timings.streams import one_key
 from perfarray.timings.validation import listed
 
+SUITES = "suites"
+"""The attr that names the suites that one mean is taken over."""
+
 UNMATCHED = "unmatched"
 """The attr that names benchmarks which not everybody has, for people; as data they travel in the note of that code."""
 
@@ -72,7 +75,7 @@ def each_suite_row(function: Callable[P, xr.Dataset]) -> Callable[P, xr.Dataset]
         names = [name for name in whole.data_vars if str(name).startswith(OF_SUITE)]
         rows = beside([result[names].drop_vars(by, errors="ignore") for result in results], by, list(labels))
         result = whole.drop_vars(names).rename({by: f"{across}_{by}"} if by in whole.coords else {}).assign(rows.data_vars)
-        for attr in set(result.attrs) & {"suites", "n_incomplete_units", NOTES}:
+        for attr in set(result.attrs) & {SUITES, "n_incomplete_units", NOTES}:
             del result.attrs[attr]
         notes = [note for note in said if note.code not in SUITE_NOTES] + [note for note in told if note.code in SUITE_NOTES]
         return noted(result, *notes)
@@ -132,7 +135,15 @@ def suites_hint(array: xr.DataArray, across: str, *, by: bool = True) -> str:
 
 
 def name_suites(result: Any, array: xr.DataArray, counted: xr.DataArray, across: str, *, by: bool = False) -> Note | None:
-    """Name in the attrs, and in the note that is returned, the suites that one mean is taken over, where they are several.
+    """Name in the attrs, and in the note that is returned, the suites that one mean is taken over, where they are several."""
+    note = several_suites(array, counted, across, by=by)
+    if note:
+        result.attrs[SUITES] = ", ".join(note.values["suites"])
+    return note
+
+
+def several_suites(array: xr.DataArray, counted: xr.DataArray | xr.Variable, across: str, *, by: bool = False) -> Note | None:
+    """Return the note that one mean is taken over several suites, if it is.
 
     `counted` says which benchmarks count, in every cell or in all; where it is lazy, all do. `by` says whether there is an argument `by=`.
     """
@@ -149,7 +160,6 @@ def name_suites(result: Any, array: xr.DataArray, counted: xr.DataArray, across:
     mixed = [name for name, own in zip(names, has, strict=True) if (own & several).any()]
     if not mixed:
         return None
-    result.attrs["suites"] = ", ".join(mixed)
     text = f"one mean is taken over the benchmarks of {len(mixed)} suites ({listed(mixed)}); {ways_apart(by)}"
     return Note("several_suites", text, {"suites": mixed})
 

@@ -59,6 +59,17 @@ def apply(
     ValueError
         When a core dim is split over chunks.
     """
+    return xr.Dataset(*run(kernel, *arrays, core=core, outputs=outputs, coords=coords), attrs)
+
+
+def run(
+    kernel: Callable[..., Sequence[Any]],
+    *arrays: xr.DataArray,
+    core: Sequence[Sequence[str]],
+    outputs: Mapping[str, Output],
+    coords: Mapping[str, Any] | None = None,
+) -> tuple[dict[Hashable, xr.Variable], xr.Coordinates]:
+    """Do what `apply` does, and return variables and labels apart: many variables are dear to put together."""
     coords = dict(coords or {})
     used = {dim for dims in core for dim in dims}
     if not _same_labels(arrays, used):
@@ -66,8 +77,7 @@ def apply(
     sizes = {name: len(values) for name, values in coords.items()}
     variables = compute(kernel, *(array.variable for array in arrays), core=core, outputs=outputs, sizes=sizes)
     returned = {dim for output in outputs.values() for dim in output.dims}
-    labels = _coordinates(arrays, used, {name: values for name, values in coords.items() if name in returned}, variables)
-    return xr.Dataset(variables, labels, attrs)
+    return variables, _coordinates(arrays, used, {name: values for name, values in coords.items() if name in returned}, variables)
 
 
 def compute(
@@ -76,17 +86,17 @@ def compute(
     core: Sequence[Sequence[str]],
     outputs: Mapping[str, Output],
     sizes: Mapping[str, int] | None = None,
-) -> dict[str, xr.Variable]:
-    """Run a formula as `apply` does, on arrays without labels; `sizes` are those of the dims that outputs have beyond those that broadcast."""
+) -> dict[Hashable, xr.Variable]:
+    """Run a formula as `apply` does, on arrays without labels; `sizes` are those of the dims that only outputs have."""
     chunked = any(is_chunked(array) for array in arrays)
     if chunked:
         _check_chunks(arrays, core)
     found = _lazily(kernel, arrays, core, outputs, sizes or {}) if chunked else _at_once(kernel, arrays, core, outputs)
     order = list(dict.fromkeys(dim for array in arrays for dim in array.dims))
-    variables = {}
+    variables: dict[Hashable, xr.Variable] = {}
     for (name, output), variable in zip(outputs.items(), found, strict=True):
         variable.attrs = {key: value for key, value in (("units", output.units), ("long_name", output.long_name)) if value}
-        variables[name] = _in_order(variable, order)
+        variables[name] = in_order(variable, order)
     return variables
 
 
@@ -102,7 +112,8 @@ def _at_once(
     batch = list(dict.fromkeys(dim for array, dims in zip(arrays, core, strict=True) for dim in array.dims if dim not in dims))
     values = []
     for array, dims in zip(arrays, core, strict=True):
-        own = array.transpose(*(dim for dim in batch if dim in array.dims), *dims).data
+        order = (*(dim for dim in batch if dim in array.dims), *dims)
+        own = (array if array.dims == order else array.transpose(*order)).data
         values.append(own[(*(slice(None) if dim in array.dims else np.newaxis for dim in batch), ...)])
     found = (np.asarray(part) for part in kernel(*values))
     return [xr.Variable((*batch, *output.dims), part, fastpath=True) for output, part in zip(outputs.values(), found, strict=True)]
@@ -184,7 +195,7 @@ def _labels(name: str, values: tuple[Any, ...]) -> xr.Coordinates:
     return xr.Coordinates({name: xr.IndexVariable((name,), index)})
 
 
-def _in_order(variable: xr.Variable, order: list[Hashable]) -> xr.Variable:
+def in_order(variable: xr.Variable, order: list[Hashable]) -> xr.Variable:
     """Put the dims that broadcast in the order of the input; new dims stay at the end."""
     if len(variable.dims) < 2:
         return variable

@@ -32,15 +32,15 @@ def over_metrics(function: Callable[P, R]) -> Callable[P, R]:
                 chosen = [only(argument, name) for argument in args]
                 others = {key: only(value, name) for key, value in keywords.items()}
                 results.append(function(*chosen, **{**others, METRIC: name}))
-        return cast(R, noted(metrics_beside(cast(list[xr.Dataset], results), names, cast(Data, args[0])), *gathered))
+        arrays = [choose_metric(cast(Data, args[0]), name) for name in names]
+        return cast(R, noted(metrics_beside(cast(list[xr.Dataset], results), names, arrays), *gathered))
 
     return wrapper
 
 
-def metrics_beside(results: Sequence[xr.Dataset], names: Sequence[str], times: Data) -> xr.Dataset:
+def metrics_beside(results: Sequence[xr.Dataset], names: Sequence[str], arrays: Sequence[xr.DataArray]) -> xr.Dataset:
     """Put the results of several metrics along a dim `metric`, with what each is measured in and which end of it is good."""
     joined = beside(results, METRIC, names)
-    arrays = [choose_metric(times, name) for name in names]
     for key, default in (("units", "1"), ("better", LOWER)):
         joined = joined.assign_coords({key: (METRIC, np.array([array.attrs.get(key, default) for array in arrays], dtype=object))})
     return joined

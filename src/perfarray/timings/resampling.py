@@ -75,7 +75,7 @@ def resampling_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     method, unit = str(attrs["method"]), "values" if attrs.get("resample") == "flat" else f"units ({attrs.get('unit', EXECUTION)})"
     level = float(result["interval_level"].max()) if "interval_level" in result else float(attrs["confidence_level"])
     mean = attrs.get("statistic", "mean") == "mean"
-    return few_units(result["n"], method, unit, studentize=mean), few_replicates(int(attrs["n_resamples"]), method, level)
+    return few_units(result.variables["n"], method, unit, studentize=mean), few_replicates(int(attrs["n_resamples"]), method, level)
 
 
 def few_replicates(number: int, method: str, level: float) -> Note | None:
@@ -89,7 +89,7 @@ def few_replicates(number: int, method: str, level: float) -> Note | None:
     return Note("few_replicates", text, {"n_resamples": number, "needed": needed})
 
 
-def few_units(n: xr.DataArray, method: str, units: str, *, studentize: bool) -> Note | None:
+def few_units(n: xr.Variable, method: str, units: str, *, studentize: bool) -> Note | None:
     """Count the cells with too few units for a method; `studentize` says whether that method is a remedy."""
     if is_chunked(n):
         return None

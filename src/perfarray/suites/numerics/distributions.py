@@ -273,7 +273,7 @@ def _draw_runs(runs: Floats, shares: Floats | None, cell: Integers, streams: Str
         part = scores[start : start + size]
         place = len(part) * len(runs), start * len(runs)
         if shares is None:
-            unit = streams.below(np.tile(units, len(part)), cell, RUNS, *place).reshape(len(part), -1)
+            unit = streams.below(units, cell, RUNS, *place).reshape(len(part), -1)
         else:
             bounds = np.cumsum(shares)
             unit = np.searchsorted(bounds, streams.uniform(cell, RUNS, len(part), start)[0][:, None] * bounds[-1], side="right")
