@@ -77,9 +77,9 @@ def measure(pair: Pair, request: Request) -> Measured:
     )
     sides, bounds = (_along(across, *each) for each in ((data, pair.baseline.array), pair.bounds if pair.bounded else ()))
     incomplete = 0
-    if any(is_chunked(side) for side in sides):
+    if any(is_chunked(side) for side in (*sides, *bounds)):
         sides, levels = (sides, levels) if request.draws else ([_means(side, levels) for side in sides], (UNITS_DIM,))
-        sides = [side.chunk({across: -1}) for side in sides]
+        sides, bounds = ([side.chunk({across: -1}) for side in each] for each in (sides, bounds))
     elif paired or pair.jointly:
         incomplete = sum(_incomplete(side, across) for side in (pair.candidate, pair.baseline))
     engine = _redrawing(pair, request, rules) if request.draws else _formulas(rules)
@@ -97,7 +97,16 @@ def measure(pair: Pair, request: Request) -> Measured:
         outputs=_outputs(across, engine) | MOVES | told,
         coords=engine.coords,
     )
-    return Measured(evidence, labels, (*MOVES, *told), engine, rules, pair.candidate.units, incomplete, across not in data.dims)
+    return Measured(
+        evidence=evidence,
+        labels=labels,
+        beside=(*MOVES, *told),
+        engine=engine,
+        rules=rules,
+        units=pair.candidate.units,
+        incomplete=incomplete,
+        single=across not in data.dims,
+    )
 
 
 def _along(across: str, *arrays: xr.DataArray) -> list[xr.DataArray]:
