@@ -458,6 +458,44 @@ class TestRunEstimate:
         xr.testing.assert_allclose(times.chunk({"version": 1}).perf.run_estimate().compute(), times.perf.run_estimate())
 
 
+@pytest.mark.filterwarnings("ignore:(?s).*fewer than 30 units")
+class TestBootstrapInterval:
+    """Percentiles of what rises with every run lie between those of stopped runs at their limits and at their worst."""
+
+    @pytest.mark.parametrize("statistic", ["median", "min", "mean"])
+    @pytest.mark.parametrize("better", ["lower", "higher"])
+    def test_limits_hold_whatever_it_would_have_been(self, statistic, better):
+        keywords = {"statistic": statistic, "n_resamples": 300, "rng": 1, "confidence_level": 0.8}
+        new, limit = (NEW, 9.18) if better == "lower" else ([1 / x for x in NEW], 1 / 9.18)
+        found = timings(new=new, old=OLD, limit=limit, better=better).perf.bootstrap_interval(**keywords).sel(version="new")
+        for factor in (1.0, 1.01, 50.0):
+            run = limit * factor if better == "lower" else limit / factor
+            whole = timings(new=[*new, run], old=OLD, better=better).perf.bootstrap_interval(**keywords).sel(version="new")
+            assert found["lower"] <= whole["lower"] + 1e-12
+            assert found["upper"] >= whole["upper"] - 1e-12
+            if found["bound"].item() == "exact":
+                np.testing.assert_allclose(found["estimate"], whole["estimate"])
+        exact = statistic == "median" or (statistic, better) == ("min", "lower")
+        assert (found["bound"].item() == "exact") == exact
+        assert np.isfinite(found["upper"].item()) == (better == "higher" or statistic != "mean")
+
+    def test_a_limit_nobody_knows(self):
+        found = timings(new=[9.0, 9.2, 9.1], old=OLD, known=False).perf.bootstrap_interval(statistic="median", rng=1).sel(version="new")
+        assert (found["lower"].item(), found["upper"].item(), found["bound"].item()) == (0.0, np.inf, "unknown")
+        assert np.isnan(found["estimate"])
+
+    @pytest.mark.parametrize("method", ["basic", "bca"])
+    def test_what_is_not_monotone_leaves_them_out(self, method):
+        with pytest.warns(perfarray.PerfarrayWarning, match="left out"):
+            found = timings(new=NEW, old=OLD).perf.bootstrap_interval(method=method, rng=1)
+        assert found["n"].values.tolist() == [8, 7]
+
+    def test_lazy(self):
+        times = timings(new=NEW, old=OLD)
+        lazy = times.chunk({"version": 1}).perf.bootstrap_interval(statistic="median", rng=1)
+        xr.testing.assert_allclose(lazy.compute(), times.perf.bootstrap_interval(statistic="median", rng=1))
+
+
 class TestOthers:
     """Methods that leave stopped runs out say so."""
 

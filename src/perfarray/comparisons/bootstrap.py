@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from perfarray.conventions import BENCHMARK
+from perfarray.conventions import BENCHMARK, LOWER
 from perfarray.numerics.bootstrap_limits import least_units, limits_of, percentile_family
 from perfarray.numerics.bootstrap_samples import draw_sample, flattened, sample_bootstrap, spread
 from perfarray.numerics.intervals import BOOTSTRAP_METHODS
@@ -16,6 +16,7 @@ from perfarray.timings.apply import Output, apply, is_chunked, outputs
 from perfarray.timings.best import BEST, named_end, slow_end_note
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note, noted
+from perfarray.timings.pairs import FAR, at_worst, hanging, unknown_at_best
 from perfarray.timings.resampling import Resample, Resampling, check_resampling
 from perfarray.timings.resolve import Data, Timings, resolve, shared_levels
 from perfarray.timings.streams import Rng, cell_keys
@@ -226,7 +227,9 @@ def bootstrap_interval(
     Returns
     -------
     Dataset
-        `estimate`, `lower`, `upper` (units of the data) and `n` (independent units).
+        `estimate`, `lower`, `upper` (units of the data) and `n` (independent units). Where runs were stopped at a limit, percentile limits
+        hold whatever they would have taken, and `bound` says whether the estimate is `exact`, `at_least`, `at_most` or `unknown`; other
+        methods and functions leave them out.
 
     Raises
     ------
@@ -269,9 +272,11 @@ def bootstrap_interval(
         raise ValueError(
             f"method='studentized' needs the standard error of the mean; statistic={_name(statistic)!r} has none: use 'bca' or 'percentile'"
         )
-    data = resolve(times, metric, levels)
+    rising = method == "percentile" and isinstance(statistic, str)  # what a stopped run would have taken moves every replicate one way
+    data = resolve(times, metric, levels, censored="bound" if rising else "drop")
     of_values = named_end(statistic, data.better)
     plan = check_resampling(data, resample, 1000 if n_resamples is None else n_resamples, rng)
+    attrs = _attrs(data, plan) | {"statistic": _name(statistic)} | _describe_limits(method, level)
 
     def kernel(values: Floats, cells: Any) -> tuple[Floats, ...]:
         flat = flattened(values, len(data.levels), plan.flat)
@@ -279,11 +284,27 @@ def bootstrap_interval(
         limits = limits_of(found, level)
         return sample.estimate, *(np.where(sample.n >= least_units(method), limit, np.nan) for limit in limits), sample.n
 
-    attrs = _attrs(data, plan) | {"statistic": _name(statistic)} | _describe_limits(method, level)
-    result = apply(
-        kernel, data.array, cell_keys([data.array], data.levels), core=[data.levels, ()], outputs=_outputs(data.units), attrs=attrs
-    )
-    return noted(result, *data.notes, slow_end_note([statistic], data.better), data.selected, checks=(UNITS, "surrounded", "resampling"))
+    def drawn(data: Timings) -> xr.Dataset:
+        keys = cell_keys([data.array], data.levels)
+        return apply(kernel, data.array, keys, core=[data.levels, ()], outputs=_outputs(data.units), attrs=attrs)
+
+    result = _around(data, drawn(unknown_at_best(data)), drawn(at_worst(data))) if data.bounded else drawn(data)
+    said = (slow_end_note([statistic], data.better), data.selected, data.stopped_note(STOPPED))
+    return noted(result, *data.notes, *said, checks=(UNITS, "surrounded", "resampling"))
+
+
+STOPPED = "the limits hold whatever they would have taken, and an estimate that hangs on it is a bound, or NaN where it is none"
+"""What follows for limits of replicates that can only rise, or only fall, with what was stopped."""
+
+
+def _around(data: Timings, limits: xr.Dataset, worst: xr.Dataset) -> xr.Dataset:
+    """Return the widest limits between those of stopped runs at their limits and at their worst, of the same replicates."""
+    low, high = (limits, worst) if data.better == LOWER else (worst, limits)
+    lower, upper = low["lower"].where(~(low["lower"] < 1 / FAR), 0.0), high["upper"].where(~(high["upper"] > FAR), np.inf)
+    bounds = hanging(data, limits["estimate"], worst["estimate"])
+    estimate = limits["estimate"].where(~(bounds.at_least & bounds.at_most))
+    changed = {"estimate": estimate, "lower": lower, "upper": upper}
+    return limits.assign({name: found.assign_attrs(limits[name].attrs) for name, found in changed.items()}).assign(bound=bounds.words)
 
 
 def _outputs(units: str) -> dict[str, Output]:

@@ -231,6 +231,13 @@ def unknown_at_best(side: Timings) -> Timings:
     return _with_stopped(side, side.array.notnull(), 1 / WORST) if side.bounded else side
 
 
+def hanging(side: Timings, limits: xr.DataArray, worst: xr.DataArray) -> Bounds:
+    """Return what is known of a statistic, given with stopped runs at their limits and at their worst: where both agree it is exact."""
+    hangs = ((limits != worst) & limits.notnull()).reset_coords(drop=True)
+    nothing = hangs & side.bounds.at_least & side.bounds.at_most
+    return Bounds(hangs, nothing) if side.better == LOWER else Bounds(nothing, hangs)
+
+
 def _with_stopped(side: Timings, kept: Any, value: float) -> Timings:
     """Return timings with a value in place of the stopped runs that are not kept; of rates, the reciprocal."""
     array = side.array

@@ -6,15 +6,14 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import LOWER
 from perfarray.numerics.levels import values_by_unit
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import apply, outputs
 from perfarray.timings.best import BEST, named_end, slow_end_note
-from perfarray.timings.censored import Bounds, bound_interval
+from perfarray.timings.censored import bound_interval
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, noted
-from perfarray.timings.pairs import at_worst, unknown_at_best
+from perfarray.timings.pairs import at_worst, hanging, unknown_at_best
 from perfarray.timings.resolve import Data, Timings, check_names, resolve
 from perfarray.timings.units import describe_value, value_place
 from perfarray.timings.validation import check_choice, check_count, check_number, listed
@@ -77,9 +76,7 @@ def run_estimate(
     result = _estimated(data, statistic, value)
     if data.bounded:
         result, worst = (_estimated(side, statistic, value) for side in (unknown_at_best(data), at_worst(data)))
-        hangs = ((result["estimate"] != worst["estimate"]) & (result["n"] > 0)).reset_coords(drop=True)
-        nothing = hangs & data.bounds.at_least & data.bounds.at_most
-        bounds = Bounds(hangs, nothing) if data.better == LOWER else Bounds(nothing, hangs)
+        bounds = hanging(data, result["estimate"], worst["estimate"])
         result = bound_interval(result, bounds).assign(bound=bounds.words)
     stopped = data.stopped_note("an estimate that hangs on what they would have taken is a bound, or NaN where it is none")
     return noted(result, *data.notes, slow_end_note([statistic], data.better), stopped)
