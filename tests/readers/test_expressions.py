@@ -9,9 +9,12 @@ from pathlib import Path
 from pkgutil import walk_packages
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import perfarray
 from perfarray.readers.layout import read_layout
+from perfarray.readers.opening import first_line
 
 SIZE = 8_000
 """Characters of a text: a square of them takes a fifth of a second, or much more."""
@@ -117,3 +120,11 @@ def test_they_are_all_here():
 
     assert {(WRITTEN, "fullmatch"), (TOTAL, "search"), (COUNTS["cores"], "search")} <= set(EXPRESSIONS)
     assert len(EXPRESSIONS) > 60
+
+
+@given(text=st.text(alphabet="ab \n", max_size=40), begins=st.sampled_from(["a", "b ", "ab"]))
+def test_the_first_line_is_what_the_expression_finds(text, begins):
+    """Lines are found by their beginning, and it is the same line."""
+    pattern = re.compile(rf"^{begins}[ab]*$", re.M)
+    found, expected = first_line(text, begins, pattern), pattern.search(text)
+    assert (found and found.span()) == (expected and expected.span())

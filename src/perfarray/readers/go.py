@@ -15,12 +15,15 @@ from perfarray.conventions import HIGHER, LOOPS, LOWER, SECONDS, THROUGHPUT, TIM
 from perfarray.readers.entries import Entry, Run, agree, by_name, table_of_entries, value_of
 from perfarray.readers.names import variable_name
 from perfarray.readers.numbers import checked
-from perfarray.readers.opening import Source
+from perfarray.readers.opening import Source, first_line
 from perfarray.tables.columns import Table
 
 __all__ = ["NAME", "agree", "read", "recognise", "started"]
 
 NAME = "go"
+
+ANYWHERE = True
+"""Its lines may come late in a file, after what else was printed."""
 
 RESULT = re.compile(r"^Benchmark\S+[ \t]+\d+[ \t]+(?:[-+.\d]|NaN)\S*[ \t]+\S+", re.M | re.A)
 
@@ -51,7 +54,7 @@ def started(head: str) -> bool:
 
 def recognised(text: str) -> bool:
     """Return whether a text has a line with a result."""
-    return RESULT.search(text) is not None
+    return first_line(text, "Benchmark", RESULT) is not None
 
 
 def recognise(source: Source) -> bool:

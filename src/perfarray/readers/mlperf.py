@@ -23,6 +23,9 @@ from perfarray.tables.columns import Table, constant_column
 
 NAME = "mlperf"
 
+ANYWHERE = True
+"""Its lines may come late in a file, after what else was printed."""
+
 PLACED = True
 
 BESIDE = ("entry.json",)

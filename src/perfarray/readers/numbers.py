@@ -11,6 +11,7 @@ from sys import float_info
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from perfarray.conventions import CENSORED, THROUGHPUT, TIME
 from perfarray.numerics.types import Floats
@@ -64,14 +65,19 @@ def numbers(texts: Sequence[str]) -> list[float] | None:
 
 
 def checked(
-    values: Sequence[Any], place: Callable[[int], str], source: Source, *, above_zero: bool = False, missing: Collection[str] = ()
+    values: Sequence[Any] | npt.NDArray[Any],
+    place: Callable[[int], str],
+    source: Source,
+    *,
+    above_zero: bool = False,
+    missing: Collection[str] = (),
 ) -> Floats:
     """Return what a file has as numbers, or raise at the first that is none.
 
     Parameters
     ----------
     values : sequence
-        Numbers, or texts of numbers.
+        Numbers, or texts of numbers; or an array of numbers.
     place : callable
         Index of a value to its place in the file, for the message.
     source : Source
@@ -92,11 +98,13 @@ def checked(
         With the file, the place, what stands there, and what was expected.
     """
     try:
-        array = np.array(values, dtype=float) if set(map(type, values)) <= {float, int} else None
+        plain = isinstance(values, np.ndarray) or set(map(type, values)) <= {float, int}
+        array = np.asarray(values, dtype=float) if plain else None
     except OverflowError:
         array = None
     if array is not None and bool(np.isfinite(array).all()) and not (above_zero and bool((array <= 0).any())):
         return array
+    values = values.tolist() if isinstance(values, np.ndarray) else values
     found = [_value(value, missing) for value in values]
     for index, value in enumerate(found):
         if value is None or (above_zero and value <= 0):

@@ -269,6 +269,16 @@ def _opened(path: str, flags: int) -> int:
     return descriptor
 
 
+def first_line(text: str, begins: str, pattern: re.Pattern[str]) -> re.Match[str] | None:
+    """Return the first line that begins so and matches: an expression alone looks at every character, and takes ten times as long."""
+    place = 0 if text.startswith(begins) else text.find(f"\n{begins}") + 1 or -1
+    while place >= 0:
+        if found := pattern.match(text, place):
+            return found
+        place = text.find(f"\n{begins}", place) + 1 or -1
+    return None
+
+
 def beginning(path: Path) -> str:
     """Return the first characters of a file of any size, unpacked, as `Source.head` has them."""
     with open(path, "rb", opener=_opened) as file:

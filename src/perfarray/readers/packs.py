@@ -1,5 +1,6 @@
 """Tar and zip archives, read in memory: nothing is written to the disk, and no member can name a place on it."""
 
+import re
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
@@ -15,6 +16,9 @@ Member = tuple[str, int, Callable[[int], bytes]]
 
 ZIP = b"PK\x03\x04"
 
+CHECKSUM = re.compile(rb"[\x80\xff]|[ \0]*[0-7]+[ \0]")
+"""How the sum of the first block of a tar archive begins, at the 149th byte: looked at first, since few files have it."""
+
 MOST = 1 << 16
 """Members an archive may have."""
 
@@ -27,8 +31,10 @@ def is_pack(source: Source) -> bool:
     first = source.first_bytes
     if first.startswith(ZIP):
         return True
+    if len(first) < tarfile.BLOCKSIZE or not CHECKSUM.match(first, 148):
+        return False
     try:
-        return len(first) >= tarfile.BLOCKSIZE and tarfile.TarInfo.frombuf(first[: tarfile.BLOCKSIZE], "utf-8", "surrogateescape").size >= 0
+        return tarfile.TarInfo.frombuf(first[: tarfile.BLOCKSIZE], "utf-8", "surrogateescape").size >= 0
     except tarfile.HeaderError:
         return False
 

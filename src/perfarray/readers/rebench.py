@@ -16,13 +16,16 @@ from perfarray.conventions import HIGHER, LOWER, SECONDS, THROUGHPUT, TIME, seco
 from perfarray.readers.entries import Entry, Run, agree, table_of_entries, value_of
 from perfarray.readers.names import variable_name
 from perfarray.readers.numbers import checked
-from perfarray.readers.opening import Source
+from perfarray.readers.opening import Source, first_line
 from perfarray.tables.columns import Table
 from perfarray.tables.harmonise import per_second
 
 __all__ = ["NAME", "agree", "read", "recognise", "started"]
 
 NAME = "rebench"
+
+ANYWHERE = True
+"""Its lines may come late in a file, after what else was printed."""
 
 SETTINGS = ("vm", "suite", "extra_args", "cores", "input_size", "variable", "machine", "warmup_iterations")
 """What tells runs of one benchmark apart, in the order of the columns; old files say how many warm-ups were dropped."""
@@ -58,7 +61,7 @@ def recognise(source: Source) -> bool:
         content = source.json_or_none
         data = content.get("data") if isinstance(content, dict) else None
         return isinstance(data, list) and bool(data) and all(isinstance(run, dict) and "runId" in run for run in data)
-    return OLD.search(source.text) is not None or (source.text.startswith("#!") and NEW.search(source.text) is not None)
+    return first_line(source.text, "[", OLD) is not None or (source.text.startswith("#!") and NEW.search(source.text) is not None)
 
 
 def read(source: Source) -> Table:

@@ -24,7 +24,8 @@ class Format(NamedTuple):
     whether it began as this format; `agree` (optional) makes the tables of several files say the same of what they share; `placed` (PLACED
     in the module, optional): a file itself tells where it belongs, so that its path is not needed for a label; `beside` (BESIDE, optional):
     names of the files the tool puts beside those that are read, passed over in silence in their folders; `superseded` (optional): whether
-    another file beside this one holds the same, so that in a folder this one is passed over.
+    another file beside this one holds the same, so that in a folder this one is passed over. What may stand anywhere in a file (ANYWHERE in
+    the module) is looked for when no format knows how the file begins.
     """
 
     name: str
@@ -42,7 +43,7 @@ def formats() -> Mapping[str, Format]:
     """Return every format there is a module for, by name."""
     import perfarray.readers as package
 
-    found = {}
+    found, anywhere = {}, set()
     for module in walk_packages(package.__path__, "perfarray.readers."):
         code = import_module(module.name)
         if hasattr(code, "NAME"):
@@ -56,7 +57,8 @@ def formats() -> Mapping[str, Format]:
                 beside=getattr(code, "BESIDE", ()),
                 superseded=getattr(code, "superseded", None),
             )
-    return found
+            anywhere |= {code.NAME} if getattr(code, "ANYWHERE", False) else set()
+    return dict(sorted(found.items(), key=lambda one: one[0] in anywhere))
 
 
 def known_names() -> str:

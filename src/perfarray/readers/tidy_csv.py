@@ -20,7 +20,7 @@ from perfarray.conventions import CENSORED_AT, COMPARED, HIGHER, LEVELS, MARKS, 
 from perfarray.readers.names import variable_name
 from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source
-from perfarray.tables.columns import Table
+from perfarray.tables.columns import Table, joint_codes
 from perfarray.tables.frames import table_of
 from perfarray.tables.roles import KNOWN_TIMES
 from perfarray.timings.validation import listed
@@ -49,6 +49,9 @@ MISSING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "none", "\\N"]
 
 EXACT: dict[str, Any] = {"float_precision": "round_trip"} if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1) else {}
 """Numbers to the last digit: from 3.1 on pandas knows no other way, and warns where it is asked for this one."""
+
+WHOLE = re.compile(r"0|[1-9][0-9]{0,15}")
+"""Labels that are whole numbers."""
 
 FOREIGN = (("benchmark", "time", "ratio"),)
 """Headers that look tidy and belong to another format: SPEC runs, whose rows hold sums and scores too."""
@@ -204,6 +207,7 @@ def _frame(source: Source) -> pd.DataFrame:
                 index_col=False,
                 names=columns,
                 header=0,
+                low_memory=False,
                 **EXACT,
             )
         except (ValueError, pd.errors.ParserError) as error:
@@ -214,7 +218,7 @@ def _frame(source: Source) -> pd.DataFrame:
     if frame.empty:
         raise source.error("has a header and no rows")
     for name in labels:
-        if frame[name].str.fullmatch(r"0|[1-9][0-9]{0,15}").all():
+        if all(isinstance(label, str) and WHOLE.fullmatch(label) for label in frame[name].unique()):
             frame[name] = frame[name].astype(int)
     for name in frame.columns.intersection(list(MARKS)):
         frame[name] = frame[name].fillna(False) if frame[name].dtype == object else frame[name]
@@ -238,10 +242,11 @@ def _check_width(source: Source, text: str, columns: list[str]) -> None:
 def _numbers(source: Source, column: "pd.Series[float]") -> "pd.Series[float]":
     """Return a column of values as numbers, or raise at the first that is none."""
     stated = column[column.notna()]
-    values = stated.tolist() if column.dtype.kind in "ifb" else list(map(str, stated))
+    values = stated.to_numpy() if column.dtype.kind in "if" else stated.tolist() if column.dtype == bool else list(map(str, stated))
     rows = stated.index + 1
     numbers = checked(values, lambda index: f"column {column.name!r}, row {rows[index]} under the header,", source)
-    return pd.Series(numbers, index=stated.index, name=column.name).reindex(column.index)
+    checked_column = pd.Series(numbers, index=stated.index, name=column.name)
+    return checked_column if len(stated) == len(column) else checked_column.reindex(column.index)
 
 
 def _check_times(source: Source, column: "pd.Series[float]", table: Table) -> None:
@@ -249,13 +254,13 @@ def _check_times(source: Source, column: "pd.Series[float]", table: Table) -> No
     values = column.to_numpy()
     rows = np.flatnonzero(~np.isnan(values) & ~table.marks.get("failed", np.zeros(len(values), dtype=bool)))
     place = f"column {column.name!r}, row %d under the header,"
-    checked(values[rows].tolist(), lambda index: place % (rows[index] + 1), source, above_zero=True)
+    checked(values[rows], lambda index: place % (rows[index] + 1), source, above_zero=True)
 
 
 def _check_single(source: Source, table: Table) -> None:
     """Raise where two rows are the same measurement."""
-    codes = np.stack([*(column.codes for column in table.labels.values()), *table.levels.values()], axis=1)
-    repeats = pd.DataFrame(codes).duplicated().to_numpy()
+    cells, _ = joint_codes([*(column.codes for column in table.labels.values()), *table.levels.values()])
+    repeats = pd.Series(cells).duplicated().to_numpy()
     if repeats.any():
         row = int(repeats.argmax())
         raise source.error(

@@ -128,15 +128,59 @@ def number_within(parents: Sequence[Integers], labels: npt.ArrayLike) -> Integer
     -------
     int array, shape (rows,)
     """
-    own = np.unique(np.asarray(labels), return_inverse=True)[1].reshape(-1)
+    codes, distinct = pd.factorize(np.asarray(labels), sort=True, use_na_sentinel=False)
+    own = codes.astype(np.intp, copy=False)
     if not parents:
         return own
-    return pd.Series(own).groupby(list(parents), sort=False).rank(method="dense").to_numpy().astype(np.intp) - 1
+    parent, count = joint_codes(parents)
+    if count * len(distinct) > _most_codes(len(own)):
+        return pd.Series(own).groupby(parent, sort=False).rank(method="dense").to_numpy().astype(np.intp) - 1
+    there = np.zeros((count, len(distinct)), dtype=bool)
+    there[parent, own] = True
+    return (np.cumsum(there, axis=1) - 1)[parent, own]
 
 
 def row_in_parent(parents: Sequence[Integers], rows: int) -> Integers:
     """Number rows from 0 inside their parent, in the order they come."""
-    return pd.Series(0, index=range(rows)).groupby(list(parents), sort=False).cumcount().to_numpy() if parents else np.arange(rows)
+    if not parents:
+        return np.arange(rows)
+    parent, count = joint_codes(parents)
+    if rows and np.bincount(parent, minlength=count).max() == 1:
+        return np.zeros(rows, dtype=np.intp)
+    return pd.Series(0, index=range(rows)).groupby(parent, sort=False).cumcount().to_numpy()
+
+
+def joint_codes(columns: Sequence[Integers]) -> tuple[Integers, int]:
+    """Return one code for each combination of codes, the same for the same, and a number that is above all of them.
+
+    Parameters
+    ----------
+    columns : sequence of int arrays, shape (rows,)
+        Codes from 0, at least one column of them.
+
+    Returns
+    -------
+    tuple of int array, shape (rows,), and int
+        The number is no more than some times that of the rows.
+
+    Examples
+    --------
+    >>> joint_codes([np.array([0, 1, 1]), np.array([2, 0, 2])])
+    (array([2, 3, 5]), 6)
+    """
+    joint, count = columns[0], int(columns[0].max(initial=-1)) + 1
+    for column in columns[1:]:
+        width = int(column.max(initial=-1)) + 1
+        joint, count = joint * width + column, count * width
+        if count > _most_codes(len(joint)):
+            joint, distinct = pd.factorize(joint)
+            count = len(distinct)
+    return joint, count
+
+
+def _most_codes(rows: int) -> int:
+    """Return how many codes are worth a place each."""
+    return 4 * rows + 1024
 
 
 def objects(values: Sequence[Any]) -> Texts:

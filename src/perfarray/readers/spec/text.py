@@ -19,7 +19,7 @@ import numpy as np
 from perfarray.conventions import BENCHMARK, EXECUTION, HIGHER, MACHINE, TIME, UNKNOWN
 from perfarray.numerics.types import Integers
 from perfarray.readers.numbers import numbers, positive
-from perfarray.readers.opening import Source
+from perfarray.readers.opening import Source, first_line
 from perfarray.readers.spec.agreement import agree as agree
 from perfarray.readers.spec.suites import suite_name
 from perfarray.tables.columns import Column, Descriptor, Metric, Table, column_of, constant_column
@@ -39,6 +39,7 @@ NOT_RUN, FAILED = "NR", frozenset({"CE", "RE", "VE"})
 MEASURED = frozenset({"S", "*"})
 """Statuses of a run: a success, and the success that is the median."""
 
+BENCHMARKS = "Benchmarks "
 HEAD = re.compile(r"^Benchmarks +(Copies|Threads|Ref\.) +Run Time +Rat(?:e|io)\b", re.M)
 ROW = re.compile(r"^\d{3}\..*$", re.M | re.A)
 BENCHMARK_NAMES = re.compile(r"(?:\d{3}\.\S* )+", re.A)
@@ -73,18 +74,18 @@ class Place(NamedTuple):
 
 def started(head: str) -> bool:
     """Return whether a file that is not all text began as a report."""
-    return HEAD.search(head) is not None
+    return first_line(head, BENCHMARKS, HEAD) is not None
 
 
 def recognise(source: Source) -> bool:
     """Return whether the head of a table of results is near the beginning."""
-    return HEAD.search(source.head) is not None
+    return first_line(source.head, BENCHMARKS, HEAD) is not None
 
 
 def read(source: Source) -> Table:
     """Read a report: benchmark x machine x compiler x flags x session x execution."""
     text = source.text
-    head = HEAD.search(text)
+    head = first_line(text, BENCHMARKS, HEAD)
     if head is None:
         raise source.error("is not a SPEC text report: it has no line 'Benchmarks  Copies  Run Time  Rate'")
     full, bar, rest = text[head.end() :].partition("\n=====")
