@@ -42,6 +42,8 @@ from .suites.randomization import randomization_test as randomization_test
 from .suites.required_runs import required_runs as required_runs
 from .suites.scores import score_ratio_interval as score_ratio_interval
 from .suites.scores import suite_score as suite_score
+from .tables.answers import table as table
+from .tables.combine import combine as combine
 from .tables.frames import from_samples as from_samples
 from .tables.frames import to_frame as to_frame
 from .tables.frames import to_timings as to_timings

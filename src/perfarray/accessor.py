@@ -182,6 +182,7 @@ class TimingsAccessor(Accessor):
     speedup = Method(lambda: perfarray.speedup)
     speedup_test = Method(lambda: perfarray.speedup_test)
     suite_score = Method(lambda: perfarray.suite_score)
+    table = Method(lambda: perfarray.table)
     to_frame = Method(lambda: perfarray.to_frame)
     variability_level = Method(lambda: perfarray.variability_level)
     variance_components = Method(lambda: perfarray.variance_components)

@@ -1,0 +1,89 @@
+"""Results of several methods side by side in one Dataset."""
+
+from collections.abc import Hashable, Mapping
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from perfarray.conventions import UNKNOWN
+from perfarray.timings.notes import Note, noted, notes
+from perfarray.timings.results import Result
+
+RESULTS = "results"
+"""The attr that names what was combined."""
+
+
+def combine(results: Mapping[str, xr.Dataset | xr.DataArray | Result]) -> xr.Dataset:
+    """Put results of several methods side by side.
+
+    Parameters
+    ----------
+    results : mapping of str to Dataset, DataArray or result
+        What functions of this package returned, by the name that is to stand before the names of its variables.
+
+    Returns
+    -------
+    Dataset
+        `mean_estimate`, `mean_lower`, ... and `ratio_estimate`, ...: the variables and attrs of every result under its name. A label that
+        one of them lacks (the baseline, in a comparison) is NaN, False or `unknown` there. Their notes stand together.
+
+    Raises
+    ------
+    ValueError
+        When nothing is given, a name is no text or empty, or coordinates of the same name say different things.
+
+    Examples
+    --------
+    >>> import perfarray
+    >>> times = perfarray.from_samples({"old": [10.0, 10.2, 9.9, 10.1], "new": [9.0, 9.1, 8.9, 9.2]})
+    >>> both = perfarray.combine({"mean": times.perf.mean_interval(), "ratio": times.perf.ratio_interval("old")})
+    >>> both["mean_estimate"].sel(version="new").item(), round(both["ratio_estimate"].sel(version="new").item(), 3)
+    (9.05, 0.9)
+    """
+    wrong = [name for name in results if not isinstance(name, str) or not name.isidentifier()]
+    if wrong or not results:
+        raise ValueError(f"results must map names to results, as in {{'mean': a, 'ratio': b}}; got {wrong[0] if wrong else results!r}")
+    parts: list[xr.Dataset] = []
+    said: list[Note] = []
+    attrs: dict[str, Any] = {}
+    labels: dict[Hashable, list[list[Any]]] = {}
+    for name, result in results.items():
+        own = _dataset(result)
+        said += [note for note in notes(own) if note not in said]
+        attrs |= {f"{name}_{key}": value for key, value in own.attrs.items() if key not in ("notes", "perfarray_version")}
+        for dim in own.indexes:
+            labels.setdefault(dim, []).append(own[dim].values.tolist())
+        parts.append(own.rename({key: f"{name}_{key}" for key in own.data_vars}).drop_attrs(deep=False))
+    blanks = {str(key): _blank(variable) for part in parts for key, variable in part.variables.items()}
+    try:
+        merged = xr.merge(parts, join="outer", compat="no_conflicts", fill_value=blanks)
+    except (xr.MergeError, ValueError) as error:
+        raise ValueError(f"the results of {', '.join(results)} do not lie on the same labels: {error}") from error
+    order = {dim: list(dict.fromkeys(chain.from_iterable(sorted(own, key=len, reverse=True)))) for dim, own in labels.items()}
+    return noted(merged.reindex(order).assign_attrs(attrs | {"result": "combine", RESULTS: " ".join(results)}), *said)
+
+
+def parts_of(combined: xr.Dataset) -> dict[str, xr.Dataset]:
+    """Return the results that were put side by side, as they were but for labels that others have."""
+    parts = {}
+    for name in str(combined.attrs[RESULTS]).split():
+        own = {str(key): str(key).removeprefix(f"{name}_") for key in combined.data_vars if str(key).startswith(f"{name}_")}
+        attrs = {key.removeprefix(f"{name}_"): value for key, value in combined.attrs.items() if str(key).startswith(f"{name}_")}
+        parts[name] = combined[list(own)].rename(own).drop_attrs(deep=False).assign_attrs(attrs)
+    return parts
+
+
+def _dataset(result: xr.Dataset | xr.DataArray | Result) -> xr.Dataset:
+    """Return a result as a Dataset."""
+    if isinstance(result, Result):
+        return result.to_dataset()
+    if isinstance(result, xr.DataArray):
+        return result.to_dataset(name=str(result.name or "value")).assign_attrs(result.attrs)
+    return result
+
+
+def _blank(variable: xr.Variable) -> Any:
+    """Return what stands where a result has no such label."""
+    return {"O": UNKNOWN, "b": False}.get(variable.dtype.kind, np.nan)

@@ -1,0 +1,158 @@
+"""Numbers as people write them: times with a prefix, as many digits as the interval deserves, ratios and changes in words."""
+
+import math
+from collections.abc import Sequence
+
+from perfarray.conventions import HIGHER, SECONDS
+
+PREFIXES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
+
+NOTHING = "-"
+"""What stands for a number that is not there."""
+
+BIG = 1e5
+"""From here on a number is written with its power of ten."""
+
+
+def decimals(spread: float, most: int = 6) -> int:
+    """Return the decimals of a number whose interval is that wide: the width has two digits, one where it begins with 4 or more."""
+    return max(0, min(most, math.ceil(math.log10(4 / spread)))) if 0 < spread < math.inf else 0
+
+
+def number(value: float, spread: float = math.nan) -> str:
+    """Write a number with the digits its interval deserves; without one, three."""
+    if math.isnan(value):
+        return NOTHING
+    if math.isinf(value):
+        return "infinite" if value > 0 else "-infinite"
+    if value and not 1e-4 <= abs(value) < BIG:
+        return f"{value:.3g}"
+    least = max(0, 2 - math.floor(math.log10(abs(value)))) if value else 0
+    return f"{value:.{decimals(spread) if spread > 0 else min(least, 6)}f}"
+
+
+def scale_of(value: float, units: str) -> tuple[float, str]:
+    """Return what to divide by, and the unit that is then written; a time gets the largest that leaves 1 or more before the point."""
+    if units != SECONDS:
+        return 1.0, "" if units == "1" else units
+    return next(((size, name) for size, name in PREFIXES if abs(value) >= 0.9995 * size), PREFIXES[-1]) if value else (1.0, SECONDS)
+
+
+def quantity(value: float, units: str, spread: float = math.nan) -> str:
+    """Write a value with its unit: `164 ns`."""
+    size, name = scale_of(value, units)
+    return f"{number(value / size, spread / size)} {name}".strip() if not math.isnan(value) else NOTHING
+
+
+def quantities(values: Sequence[float], units: str) -> list[str]:
+    """Write values in one unit, that of the largest, unless they are farther apart than units are."""
+    known = [abs(value) for value in values if value and math.isfinite(value)]
+    if not known or max(known) >= 1000 * min(known):
+        return [quantity(value, units) for value in values]
+    size, name = scale_of(max(known), units)
+    spread = max(known) / size / 50  # three digits of the largest, and as many decimals for all
+    return [f"{number(value / size, spread)} {name}".strip() if not math.isnan(value) else NOTHING for value in values]
+
+
+def count(value: float) -> str:
+    """Write a number of things."""
+    return NOTHING if math.isnan(value) else f"{value:.0f}" if value == math.floor(value) else f"{value:.1f}"
+
+
+def ratio(value: float) -> str:
+    """Write a ratio as a factor: `1.13x`."""
+    return NOTHING if math.isnan(value) else f"{number(value)}x"
+
+
+def quantity_between(value: float, lower: float, upper: float, units: str) -> str:
+    """Write a value with its interval: `164 ns (160 to 168)`."""
+    if math.isnan(lower) or math.isnan(upper):
+        return quantity(value, units)
+    size, _ = scale_of(value, units)
+    limits = between(*(number(limit / size, (upper - lower) / size) for limit in (lower, upper)))
+    return f"{quantity(value, units, upper - lower)} ({limits})"
+
+
+def between(lower: str, upper: str) -> str:
+    """Write an interval whose ends are written."""
+    if NOTHING in (lower, upper):
+        return "no interval"
+    return f"at least {lower}" if upper == "infinite" else f"at most {upper}" if lower == "-infinite" else f"{lower} to {upper}"
+
+
+def percent(share: float) -> str:
+    """Write a share as a percentage of two digits, more above 10 %."""
+    if math.isnan(share):
+        return NOTHING
+    return f"{100 * share:.2g} %" if abs(share) < 0.0995 else f"{100 * share:.0f} %"
+
+
+def percent_between(share: float, lower: float, upper: float) -> str:
+    """Write a share with its interval: `93 % (88 to 97)`."""
+    if math.isnan(lower) or math.isnan(upper):
+        return percent(share)
+    digits = min(decimals(100 * (upper - lower)), 2)
+    return f"{100 * share:.{digits}f} % ({100 * lower:.{digits}f} to {100 * upper:.{digits}f})"
+
+
+def probability(value: float) -> str:
+    """Write a p-value."""
+    return NOTHING if math.isnan(value) else "< 0.0001" if value < 1e-4 else f"{value:.2g}" if value < 0.1 else f"{value:.2f}"
+
+
+def times_as(found: float, better: str, digits: int) -> str:
+    """Write a ratio of candidate and baseline as how many times faster or slower: `1.13x slower`."""
+    if found <= 0 or math.isinf(found):
+        return f"any times {side(found, better)}"
+    text = f"{max(found, 1 / found):.{digits}f}"
+    return "unchanged" if float(text) == 1 else f"{text}x {side(found, better)}"
+
+
+def side(found: float, better: str) -> str:
+    """Return the word for a ratio of candidate and baseline."""
+    return "faster" if (found > 1) == (better == HIGHER) else "slower"
+
+
+def change(found: float, lower: float, upper: float, kind: str, better: str) -> str:
+    """Write a ratio and the set of ratios that the data allow, as how many times faster or slower: `1.13x slower (1.10 to 1.16)`."""
+    if math.isnan(found):
+        return NOTHING
+    digits = _digits(found, lower, upper)
+    estimate = times_as(found, better, digits)
+    if math.isnan(lower) or math.isnan(upper):
+        return f"{estimate} (no interval)"
+    if kind == "unbounded":
+        return f"{estimate} (any ratio is possible)"
+    if kind == "exclusive":
+        return f"{estimate} (beyond {times_as(lower, better, digits)} or {times_as(upper, better, digits)})"
+    if lower >= 1 or upper <= 1:
+        near, far = (lower, upper) if lower >= 1 else (1 / upper, 1 / lower if lower > 0 else math.inf)
+        limits = f"{near:.{digits}f} to {far:.{digits}f}" if far < math.inf else f"at least {near:.{digits}f}"
+        return f"{estimate} ({limits})"
+    return f"{estimate} ({times_as(lower, better, digits)} to {times_as(upper, better, digits)})"
+
+
+def _digits(found: float, lower: float, upper: float) -> int:
+    """Return the decimals of a factor and its limits."""
+    limits = [max(limit, 1 / limit) for limit in (lower, upper) if 0 < limit < math.inf]
+    factor = max([*limits, found, 1 / found]) if 0 < found < math.inf else 1.0
+    if factor >= 100:
+        return 0
+    width = abs(math.log(upper / lower)) if len(limits) == 2 and upper > lower else math.nan
+    return max(1 if factor >= 10 else 2, decimals(width, 5))
+
+
+def duration(seconds: float) -> str:
+    """Write a long time: `7 h 58 min`, `3 min 20 s`, `12 s`."""
+    if math.isnan(seconds):
+        return NOTHING
+    if seconds < 60:
+        return quantity(seconds, SECONDS)
+    big, small, size, unit = ("h", "min", 3600.0, 60.0) if seconds >= 3600 else ("min", "s", 60.0, 1.0)
+    whole, rest = divmod(math.floor(seconds / unit), size / unit)
+    return f"{whole:.0f} {big} {rest:.0f} {small}" if rest else f"{whole:.0f} {big}"
+
+
+def plural(unit: str) -> str:
+    """Return the plural of a level or a dim."""
+    return unit[:-1] + "ies" if unit.endswith("y") else unit + "s"
