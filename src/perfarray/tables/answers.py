@@ -1,37 +1,26 @@
 """Results as short tables for people: few columns, values with their units, intervals in words."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import BENCHMARK, LOWER, SECONDS
-from perfarray.tables import words
-from perfarray.tables.combine import parts_of
-from perfarray.tables.words import NOTHING, change, number, percent, plural, probability, quantity
-from perfarray.timings.apply import LEVEL
+from perfarray.conventions import BENCHMARK
+from perfarray.tables.combine import as_dataset, parts_of
+from perfarray.tables.layouts import LAYOUTS, OF_SUITE, PLAIN, Cell, Columns
+from perfarray.tables.words import plural
 from perfarray.timings.notes import notes
 from perfarray.timings.results import Result
 from perfarray.timings.validation import check_choice, listed
 
 SORTS = ("effect", "name")
 
-Cell = Mapping[str, Any]
-"""The values of one cell by the name of their variable, and under `coords` its labels."""
-
-Columns = dict[str, Callable[[Cell], str]]
-
-
-class Layout(NamedTuple):
-    """How a kind of result is shown: its columns, the dims whose labels are columns and not rows, and what large effects are."""
-
-    columns: Callable[[xr.Dataset], Columns]
-    main: str = "estimate"
-    inner: tuple[str, ...] = ()
-    ratio: bool = False
+SUITE = "suite_"
+"""How the variables of suite rows begin."""
 
 
 def table(result: xr.Dataset | xr.DataArray | Result, *, sort: str | None = None) -> pd.DataFrame:
@@ -60,46 +49,62 @@ def table(result: xr.Dataset | xr.DataArray | Result, *, sort: str | None = None
     >>> import perfarray
     >>> times = perfarray.from_samples({"old": [10.0, 10.2, 9.9, 10.1], "new": [9.0, 9.1, 8.9, 9.2]})
     >>> print(times.perf.compare("old").perf.table().to_string(index=False))
-    old -> new           change            n
-    10.1 s -> 9.05 s     1.111x faster (1.088 to 1.134) 4
+    old -> new       change                      verdict n
+    10.05 s -> 9.05 s 1.11x faster (1.08 to 1.14)  faster 4
     """
     if sort is not None:
         check_choice(sort, "sort", SORTS)
-    data = result.dataset if isinstance(result, Result) else result
-    data = data.to_dataset(name=str(data.name or "value")).assign_attrs(data.attrs) if isinstance(data, xr.DataArray) else data
+    data = as_dataset(result)
     kind = str(data.attrs.get("result", ""))
     if not kind:
         raise ValueError(f"this is no result of perfarray: its attr 'result' is missing; it has the variables {listed(data.data_vars)}")
-    data = data.compute()
-    frame = _beside(data, sort) if kind == "combine" else _rows(data, LAYOUTS.get(kind, PLAIN), sort)
-    frame.attrs = {"about": _about(data), "notes": tuple(note.message for note in notes(data))}
-    return frame
+    return _table(data.compute(), sort, None)[0]
 
 
-def _beside(data: xr.Dataset, sort: str | None) -> pd.DataFrame:
-    """Return the tables of combined results side by side, the name of each above its columns."""
-    tables = {name: _rows(part, LAYOUTS.get(str(part.attrs.get("result")), PLAIN), sort) for name, part in parts_of(data).items()}
-    return pd.concat(tables, axis=1).fillna("")
+def first_rows(data: xr.Dataset, most: int) -> tuple[pd.DataFrame, int]:
+    """Return the first rows of the table of a result that is in memory, and how many cells more there are."""
+    frame, cells = _table(data, None, most)
+    return frame, max(0, cells - most)
 
 
-def _rows(data: xr.Dataset, layout: Layout, sort: str | None) -> pd.DataFrame:
+def _table(data: xr.Dataset, sort: str | None, most: int | None) -> tuple[pd.DataFrame, int]:
+    """Return the table of a result, or of combined ones side by side with their names above the columns; and how many cells there are."""
+    if data.attrs["result"] == "combine":
+        tables = {name: _rows(part, sort, most) for name, part in parts_of(data).items()}
+        frame = pd.concat({name: own.frame for name, own in tables.items()}, axis=1).fillna("")
+        first = next(iter(tables.values()))
+    else:
+        first = _rows(data, sort, most)
+        frame = first.frame
+    frame.attrs = {"about": _about(data, first.constant), "notes": tuple(note.message for note in notes(data))}
+    return frame, first.cells
+
+
+class Rows(NamedTuple):
+    """Rows of a table, the labels that all of them share, and how many cells the result has."""
+
+    frame: pd.DataFrame
+    constant: dict[str, Any]
+    cells: int
+
+
+def _rows(data: xr.Dataset, sort: str | None, most: int | None) -> Rows:
     """Return one row for each cell, the suite rows last."""
+    layout = LAYOUTS.get(str(data.attrs.get("result")), PLAIN)
     columns = layout.columns(data)
     main = data[layout.main if layout.main in data else next(iter(data.data_vars))]
     dims = [str(dim) for dim in main.dims if dim not in layout.inner]
-    cells = [cell for cell in _cells(data, dims, layout.inner) if _is_shown(cell, data)]
+    cells = list(islice((cell for cell in _cells(data, dims, layout.inner) if _is_shown(cell, data)), most))
     if sort == "effect":
         cells.sort(key=lambda cell: _effect(cell[layout.main], ratio=layout.ratio), reverse=True)
     elif sort == "name":
         cells.sort(key=lambda cell: [str(cell["coords"][dim]) for dim in dims])
-    named = [dim for dim in dims if data.sizes[dim] > 1]
+    constant = {dim: cells[0]["coords"][dim] for dim in dims if cells and len({cell["coords"][dim] for cell in cells}) == 1}
+    named = [dim for dim in dims if dim not in constant]
     rows = [{dim: cell["coords"][dim] for dim in named} | {title: text(cell) for title, text in columns.items()} for cell in cells]
     rows += _suite_rows(data, columns, named)
     frame = pd.DataFrame(rows, columns=[*named, *columns])
-    return frame.set_index(named) if named else frame
-
-
-SUITE = "suite_"
+    return Rows(frame.set_index(named) if named else frame, constant, int(np.prod([data.sizes[dim] for dim in dims])))
 
 
 def _suite_rows(data: xr.Dataset, columns: Columns, named: list[str]) -> list[dict[str, Any]]:
@@ -119,11 +124,6 @@ def _suite_rows(data: xr.Dataset, columns: Columns, named: list[str]) -> list[di
             texts = {title: text(cell) if title in OF_SUITE else "" for title, text in columns.items()}
             rows.append({**labels, (BENCHMARK if BENCHMARK in named else named[0] if named else BENCHMARK): label, **texts})
     return rows
-
-
-CHANGE, N = "change", "n"
-OF_SUITE = (CHANGE, N, "verdict")
-"""Columns that a suite row has as well."""
 
 
 def _is_shown(cell: Cell, data: xr.Dataset) -> bool:
@@ -167,292 +167,9 @@ def _cells(data: xr.Dataset, dims: list[str], inner: tuple[str, ...]) -> Iterato
         yield cell
 
 
-def _about(data: xr.Dataset) -> str:
+def _about(data: xr.Dataset, constant: Mapping[str, Any]) -> str:
     """Write what the numbers rest on: the labels that all rows share, the level of confidence, the unit."""
-    dims = [str(dim) for dim in data.dims if data.sizes[dim] == 1 and dim in data.coords]
-    parts = [f"{dim} {data[dim].values[0]}" for dim in dims]
+    parts = [f"{dim} {label}" for dim, label in constant.items()]
     parts += [f"{100 * float(data.attrs['confidence_level']):.4g} % intervals"] if "confidence_level" in data.attrs else []
     parts += [f"n counts {plural(str(data.attrs['unit']))}"] if "unit" in data.attrs and "n" in data else []
     return "; ".join(parts)
-
-
-def _units(data: xr.Dataset, name: str) -> Callable[[Cell], str]:
-    """Return what says the unit of a variable in a cell: that of the data, or of the cell's metric."""
-    own = str(data[name].attrs.get("units", "1"))
-    return lambda cell: str(cell["coords"].get("units", own))
-
-
-def _better(data: xr.Dataset) -> Callable[[Cell], str]:
-    """Return what says in a cell which end is good."""
-    return lambda cell: str(cell["coords"].get("better", data.attrs.get("better", LOWER)))
-
-
-def _count(cell: Cell) -> str:
-    """Write the number of independent units."""
-    return words.count(cell["n"])
-
-
-def _changes(data: xr.Dataset) -> Columns:
-    """Show what compares two systems: both means, the change and its interval in words."""
-    better = _better(data)
-    columns: Columns = {}
-    if "candidate_mean" in data:
-        unit = _units(data, "candidate_mean")
-        title = f"{data.attrs.get('baseline', 'baseline')} -> {_candidate(data)}"
-        columns[title] = lambda cell: " -> ".join(words.quantities([cell["baseline_mean"], cell["candidate_mean"]], unit(cell)))
-    columns[CHANGE] = lambda cell: change(cell["estimate"], cell["lower"], cell["upper"], cell.get("kind", "bounded"), better(cell))
-    if "pvalue" in data and "verdict" not in data:
-        columns["p"] = lambda cell: probability(cell["pvalue"])
-    columns |= {"verdict": lambda cell: str(cell["verdict"])} if "verdict" in data else {}
-    return columns | {N: _count}
-
-
-def _candidate(data: xr.Dataset) -> str:
-    """Return the label of the only candidate, or a word for it."""
-    dim = str(data.attrs.get("dim", ""))
-    return str(data[dim].values[0]) if dim in data.coords and data.sizes.get(dim) == 1 else "candidate"
-
-
-def _intervals(data: xr.Dataset) -> Columns:
-    """Show a value in its unit with its interval."""
-    unit = _units(data, "estimate")
-    columns: Columns = {
-        "estimate": lambda cell: words.quantity_between(
-            cell["estimate"], cell.get("lower", math.nan), cell.get("upper", math.nan), unit(cell)
-        )
-    }
-    return columns | ({N: _count} if "n" in data else {})
-
-
-def _shares(data: xr.Dataset) -> Columns:
-    """Show a probability with its interval."""
-    return {"probability": lambda cell: words.percent_between(cell["estimate"], cell["lower"], cell["upper"]), N: _count}
-
-
-def _levels(data: xr.Dataset) -> list[str]:
-    """Return the levels of a nest."""
-    return [str(level) for level in data[LEVEL].values.tolist()]
-
-
-def _components(data: xr.Dataset) -> Columns:
-    """Show the relative standard deviation that each level adds, and its share of the variance."""
-    unit = _units(data, "mean")
-
-    def part(place: int) -> Callable[[Cell], str]:
-        return lambda cell: (
-            NOTHING
-            if math.isnan(cell["coefficient_of_variation"][place])
-            else f"{percent(cell['coefficient_of_variation'][place])} ({percent(cell['share'][place])} of variance)"
-        )
-
-    columns: Columns = {"mean": lambda cell: quantity(cell["mean"], unit(cell))}
-    return columns | {f"between {plural(level)}": part(place) for place, level in enumerate(_levels(data))}
-
-
-def _counts(data: xr.Dataset) -> Columns:
-    """Show how many repetitions there are inside one parent, and in all."""
-
-    def part(place: int) -> Callable[[Cell], str]:
-        def text(cell: Cell) -> str:
-            least, most, total = (f"{cell[name][place]:.0f}" for name in ("minimum", "maximum", "total"))
-            return f"{least if least == most else f'{least} to {most}'} ({total} in all)" if place else least
-
-        return text
-
-    return {plural(level): part(place) for place, level in enumerate(_levels(data))}
-
-
-def _plan(data: xr.Dataset) -> Columns:
-    """Show how many repetitions to run, what they cost and what they promise."""
-    units = str(data.attrs["cost_units"])
-
-    def price(cell: Cell) -> str:
-        cost = cell["seconds"] if "seconds" in cell else cell["cost"]
-        return words.duration(cost) if units == SECONDS else f"{number(cost)} {units}" if not math.isnan(cost) else NOTHING
-
-    def repetitions(name: str, place: int) -> Callable[[Cell], str]:
-        return lambda cell: words.count(cell[name][place])
-
-    columns: Columns = {plural(level): repetitions("repetitions", place) for place, level in enumerate(_levels(data))}
-    if "baseline_repetitions" in data:
-        own = str(data.attrs["baseline"])
-        columns |= {f"{own}: {plural(level)}": repetitions("baseline_repetitions", place) for place, level in enumerate(_levels(data))}
-    columns["cost"] = price
-    columns["half-width"] = lambda cell: percent(cell["half_width"])
-    return columns
-
-
-def _five(data: xr.Dataset) -> Columns:
-    """Show the five numbers, all with the digits their range deserves."""
-    unit = _units(data, "median")
-
-    def part(name: str) -> Callable[[Cell], str]:
-        return lambda cell: quantity(cell[name], unit(cell), cell["maximum"] - cell["minimum"])
-
-    return {name: part(name) for name in ("minimum", "q1", "median", "q3", "maximum")} | {N: _count}
-
-
-def _variation(data: xr.Dataset) -> Columns:
-    """Show a score and how much of it is chance."""
-    unit = _units(data, "performance")
-    return {
-        "performance": lambda cell: quantity(cell["performance"], unit(cell)),
-        "relative variation": lambda cell: percent(cell["relative_variation"]),
-        N: _count,
-    }
-
-
-def _randomization(data: xr.Dataset) -> Columns:
-    """Show the observed ratio of scores, and how often chance alone does as much."""
-    better = _better(data)
-    return {
-        CHANGE: lambda cell: change(cell["statistic"], math.nan, math.nan, "", better(cell)).removesuffix(" (no interval)"),
-        "p": lambda cell: probability(cell["pvalue"]),
-        N: _count,
-    }
-
-
-def _hierarchical(data: xr.Dataset) -> Columns:
-    """Show the confidence that the candidate is better, and the speedup that has it."""
-    return {
-        "confidence": lambda cell: percent(cell["confidence"]),
-        "speedup": lambda cell: words.ratio(cell["speedup"]),
-        "benchmarks": lambda cell: words.count(cell["suite_benchmarks"]),
-    }
-
-
-def _required(data: xr.Dataset) -> Columns:
-    """Show how many runs are needed."""
-    width = float(data.attrs["width"])
-    return {
-        f"runs for a width of {width:g}": lambda cell: words.count(cell["required"]) if cell["required"] >= 0 else f"{words.count(cell['extrapolated'])}?",
-        "remark": lambda cell: str(cell["remark"]),
-    }  # fmt: skip
-
-
-def _speedups(data: xr.Dataset) -> Columns:
-    """Show observed speedups."""
-    name = "estimate" if "estimate" in data else "speedup"
-    columns: Columns = {"speedup": lambda cell: words.ratio(cell[name])}
-    return columns | ({"gain": lambda cell: percent(cell["gain"])} if "gain" in data else {}) | {N: _count}
-
-
-def _tested(data: xr.Dataset) -> Columns:
-    """Show speedups and whether the test declares them."""
-
-    def outcome(cell: Cell) -> str:
-        level = f" at {percent(cell['confidence_level'])}" if not math.isnan(cell["confidence_level"]) else ""
-        return f"{'significant' if cell['significant'] else 'not significant'}{level}"
-
-    return {
-        "speedup": lambda cell: words.ratio(cell["speedup"]),
-        "outcome": outcome,
-        "p": lambda cell: probability(cell["pvalue"]),
-        "test": lambda cell: str(cell["test"]),
-        N: _count,
-    }
-
-
-def _agreement(data: xr.Dataset) -> Columns:
-    """Show every method's word, and whether they agree."""
-
-    def word(place: int) -> Callable[[Cell], str]:
-        return lambda cell: str(cell["verdict"][place]) if cell["outcome"][place] not in ("not asked", "no answer") else NOTHING
-
-    columns: Columns = {str(method): word(place) for place, method in enumerate(data["method"].values.tolist())}
-    return columns | {"agree": lambda cell: "yes" if cell["agree"] else f"no: {cell['differences']}"}
-
-
-def _modes(_: xr.Dataset) -> Columns:
-    """Show the number of modes, and whether it is more than chance makes."""
-
-    def words(cell: Cell) -> str:
-        found = NOTHING if math.isnan(cell["estimate"]) else f"{cell['estimate']:.0f}"
-        return found if cell["supported"] or found in (NOTHING, "1") else f"{found} (may be chance)"
-
-    return {"modes": words, "p": lambda cell: probability(cell["pvalue"]), N: _count}
-
-
-def _tests(_: xr.Dataset) -> Columns:
-    """Show a test statistic and its p-value."""
-    return {"statistic": lambda cell: number(cell["statistic"]), "p": lambda cell: probability(cell["pvalue"]), N: _count}
-
-
-def _stability(data: xr.Dataset) -> Columns:
-    """Show how many runs a statistic needs to be stable, and its deviation in groups of each size."""
-    sizes = data["group_size"].values.tolist()
-
-    def part(place: int) -> Callable[[Cell], str]:
-        return lambda cell: percent(cell["adjusted_standard_deviation"][place])
-
-    columns: Columns = {"required": lambda cell: words.count(cell["required_group_size"])} if "required_group_size" in data else {}
-    return columns | {f"of {size}": part(place) for place, size in enumerate(sizes)}
-
-
-def _mixtures(data: xr.Dataset) -> Columns:
-    """Show the components of a mixture, the heaviest first."""
-    unit = _units(data, "mean")
-
-    def parts(cell: Cell) -> str:
-        order = [place for place in np.argsort(-np.nan_to_num(cell["weight"])) if cell["weight"][place] > 0]
-        return "; ".join(
-            f"{percent(cell['weight'][k])} at {quantity(cell['mean'][k], unit(cell))} (sd {quantity(cell['standard_deviation'][k], unit(cell))})"
-            for k in order
-        )
-
-    return {"components": lambda cell: words.count(cell["n_components"]), "weights and means": parts, "n": _count}
-
-
-def _axes(_: xr.Dataset) -> Columns:
-    """Show how much of the variance each principal component explains."""
-    return {
-        "explains": lambda cell: percent(cell["explained_variance_ratio"]),
-        "so far": lambda cell: percent(cell["cumulative_variance_ratio"]),
-    }
-
-
-def _plain(data: xr.Dataset) -> Columns:
-    """Show every number of a result that has no layout of its own."""
-
-    def text(name: str) -> Callable[[Cell], str]:
-        unit = _units(data, name)
-        return lambda cell: quantity(float(cell[name]), unit(cell)) if isinstance(cell[name], int | float) else str(cell[name])
-
-    main = next(iter(data.data_vars.values()))
-    return {str(name): text(str(name)) for name, array in data.data_vars.items() if set(array.dims) <= set(main.dims)}
-
-
-PLAIN = Layout(_plain)
-LAYOUTS = {
-    "compare": Layout(_changes, ratio=True),
-    "pairwise": Layout(_changes, ratio=True),
-    "ratio_interval": Layout(_changes, ratio=True),
-    "score_ratio_interval": Layout(_changes, ratio=True),
-    "mean_interval": Layout(_intervals),
-    "bootstrap_interval": Layout(_intervals),
-    "suite_score": Layout(_intervals),
-    "run_estimate": Layout(_intervals),
-    "mean_difference": Layout(_intervals),
-    "prob_faster": Layout(_shares),
-    "prob_fastest": Layout(_shares),
-    "variance_components": Layout(_components, "coefficient_of_variation", (LEVEL,)),
-    "counts": Layout(_counts, "total", (LEVEL,)),
-    "plan_repetitions": Layout(_plan, "repetitions", (LEVEL,)),
-    "plan_suite": Layout(_plan, "repetitions", (LEVEL,)),
-    "five_number_summary": Layout(_five, "median"),
-    "relative_variation": Layout(_variation, "relative_variation"),
-    "randomization_test": Layout(_randomization, "statistic", ratio=True),
-    "hierarchical_performance_test": Layout(_hierarchical, "speedup", ratio=True),
-    "required_runs": Layout(_required, "required"),
-    "speedup": Layout(_speedups, ratio=True),
-    "overall_speedup": Layout(_speedups, "speedup", ratio=True),
-    "speedup_test": Layout(_tested, "speedup", ratio=True),
-    "agreement": Layout(_agreement, "verdict", ("method",)),
-    "variability_level": Layout(_modes),
-    "goodness_of_fit": Layout(_tests, "statistic"),
-    "normality": Layout(_tests, "statistic"),
-    "estimator_stability": Layout(_stability, "adjusted_standard_deviation", ("group_size",)),
-    "fit_mixture": Layout(_mixtures, "weight", ("component",)),
-    "principal_components": Layout(_axes, "explained_variance_ratio"),
-}
-"""By what a result calls itself."""

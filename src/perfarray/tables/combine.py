@@ -1,6 +1,6 @@
 """Results of several methods side by side in one Dataset."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from itertools import chain
 from typing import Any
 
@@ -48,20 +48,20 @@ def combine(results: Mapping[str, xr.Dataset | xr.DataArray | Result]) -> xr.Dat
     parts: list[xr.Dataset] = []
     said: list[Note] = []
     attrs: dict[str, Any] = {}
-    labels: dict[Hashable, list[list[Any]]] = {}
+    labels: dict[str, list[list[Any]]] = {}
     for name, result in results.items():
-        own = _dataset(result)
+        own = as_dataset(result)
         said += [note for note in notes(own) if note not in said]
         attrs |= {f"{name}_{key}": value for key, value in own.attrs.items() if key not in ("notes", "perfarray_version")}
-        for dim in own.indexes:
-            labels.setdefault(dim, []).append(own[dim].values.tolist())
+        for dim, index in own.indexes.items():
+            labels.setdefault(str(dim), []).append(list(index))
         parts.append(own.rename({key: f"{name}_{key}" for key in own.data_vars}).drop_attrs(deep=False))
     blanks = {str(key): _blank(variable) for part in parts for key, variable in part.variables.items()}
     try:
         merged = xr.merge(parts, join="outer", compat="no_conflicts", fill_value=blanks)
     except (xr.MergeError, ValueError) as error:
         raise ValueError(f"the results of {', '.join(results)} do not lie on the same labels: {error}") from error
-    order = {dim: list(dict.fromkeys(chain.from_iterable(sorted(own, key=len, reverse=True)))) for dim, own in labels.items()}
+    order = {dim: list(dict.fromkeys(chain(*sorted(own, key=lambda one: -len(one))))) for dim, own in labels.items()}
     return noted(merged.reindex(order).assign_attrs(attrs | {"result": "combine", RESULTS: " ".join(results)}), *said)
 
 
@@ -75,7 +75,7 @@ def parts_of(combined: xr.Dataset) -> dict[str, xr.Dataset]:
     return parts
 
 
-def _dataset(result: xr.Dataset | xr.DataArray | Result) -> xr.Dataset:
+def as_dataset(result: xr.Dataset | xr.DataArray | Result) -> xr.Dataset:
     """Return a result as a Dataset."""
     if isinstance(result, Result):
         return result.to_dataset()

@@ -25,10 +25,11 @@ def number(value: float, spread: float = math.nan) -> str:
         return NOTHING
     if math.isinf(value):
         return "infinite" if value > 0 else "-infinite"
+    if spread > 0:
+        return f"{value:.{decimals(spread)}f}" if abs(value) < BIG else f"{value:.3g}"
     if value and not 1e-4 <= abs(value) < BIG:
         return f"{value:.3g}"
-    least = max(0, 2 - math.floor(math.log10(abs(value)))) if value else 0
-    return f"{value:.{decimals(spread) if spread > 0 else min(least, 6)}f}"
+    return f"{value:.0f}" if abs(value) >= 999.5 else f"{value:#.3g}".rstrip(".")
 
 
 def scale_of(value: float, units: str) -> tuple[float, str]:
@@ -50,8 +51,10 @@ def quantities(values: Sequence[float], units: str) -> list[str]:
     if not known or max(known) >= 1000 * min(known):
         return [quantity(value, units) for value in values]
     size, name = scale_of(max(known), units)
-    spread = max(known) / size / 50  # three digits of the largest, and as many decimals for all
-    return [f"{number(value / size, spread)} {name}".strip() if not math.isnan(value) else NOTHING for value in values]
+    if not 1e-4 <= min(known) / size <= max(known) / size < BIG:
+        return [quantity(value, units) for value in values]
+    places = max(0, 2 - math.floor(math.log10(min(known) / size)))
+    return [f"{value / size:.{places}f} {name}".strip() if math.isfinite(value) else quantity(value, units) for value in values]
 
 
 def count(value: float) -> str:

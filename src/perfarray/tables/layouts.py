@@ -1,0 +1,316 @@
+"""How results of each kind are shown: a column is a title and what writes a cell."""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from perfarray.conventions import LOWER, SECONDS
+from perfarray.tables import words
+from perfarray.tables.words import NOTHING, change, number, percent, plural, probability, quantity
+from perfarray.timings.apply import LEVEL
+
+Cell = Mapping[str, Any]
+"""The values of one cell by the name of their variable, and under `coords` its labels."""
+
+Columns = dict[str, Callable[[Cell], str]]
+
+CHANGE, N = "change", "n"
+OF_SUITE = (CHANGE, N, "verdict")
+"""Columns that a suite row has as well."""
+
+
+class Layout(NamedTuple):
+    """How a kind of result is shown: its columns, the dims whose labels are columns and not rows, and what large effects are."""
+
+    columns: Callable[[xr.Dataset], Columns]
+    main: str = "estimate"
+    inner: tuple[str, ...] = ()
+    ratio: bool = False
+
+
+def _units(data: xr.Dataset, name: str) -> Callable[[Cell], str]:
+    """Return what says the unit of a variable in a cell: that of the data, or of the cell's metric."""
+    own = str(data[name].attrs.get("units", "1"))
+    return lambda cell: str(cell["coords"].get("units", own))
+
+
+def _better(data: xr.Dataset) -> Callable[[Cell], str]:
+    """Return what says in a cell which end is good."""
+    return lambda cell: str(cell["coords"].get("better", data.attrs.get("better", LOWER)))
+
+
+def _count(cell: Cell) -> str:
+    """Write the number of independent units."""
+    return words.count(cell["n"])
+
+
+def _changes(data: xr.Dataset) -> Columns:
+    """Show what compares two systems: both means, the change and its interval in words."""
+    better = _better(data)
+    columns: Columns = {}
+    if "candidate_mean" in data:
+        unit = _units(data, "candidate_mean")
+        title = f"{data.attrs.get('baseline', 'baseline')} -> {_candidate(data)}"
+        columns[title] = lambda cell: " -> ".join(words.quantities([cell["baseline_mean"], cell["candidate_mean"]], unit(cell)))
+    columns[CHANGE] = lambda cell: change(cell["estimate"], cell["lower"], cell["upper"], cell.get("kind", "bounded"), better(cell))
+    if "pvalue" in data and "verdict" not in data:
+        columns["p"] = lambda cell: probability(cell["pvalue"])
+    columns |= {"verdict": lambda cell: str(cell["verdict"])} if "verdict" in data else {}
+    return columns | {N: _count}
+
+
+def _candidate(data: xr.Dataset) -> str:
+    """Return the label of the only candidate, or a word for it."""
+    dim = str(data.attrs.get("dim", ""))
+    return str(data[dim].values[0]) if dim in data.coords and data.sizes.get(dim) == 1 else "candidate"
+
+
+def _intervals(data: xr.Dataset) -> Columns:
+    """Show a value in its unit with its interval."""
+    unit = _units(data, "estimate")
+    columns: Columns = {
+        "estimate": lambda cell: words.quantity_between(
+            cell["estimate"], cell.get("lower", math.nan), cell.get("upper", math.nan), unit(cell)
+        )
+    }
+    return columns | ({N: _count} if "n" in data else {})
+
+
+def _shares(_: xr.Dataset) -> Columns:
+    """Show a probability with its interval."""
+    return {"probability": lambda cell: words.percent_between(cell["estimate"], cell["lower"], cell["upper"]), N: _count}
+
+
+def _levels(data: xr.Dataset) -> list[str]:
+    """Return the levels of a nest."""
+    return [str(level) for level in data[LEVEL].values.tolist()]
+
+
+def _components(data: xr.Dataset) -> Columns:
+    """Show the relative standard deviation that each level adds, and its share of the variance."""
+    unit = _units(data, "mean")
+
+    def part(place: int) -> Callable[[Cell], str]:
+        return lambda cell: (
+            NOTHING
+            if math.isnan(cell["coefficient_of_variation"][place])
+            else f"{percent(cell['coefficient_of_variation'][place])} ({percent(cell['share'][place])} of variance)"
+        )
+
+    columns: Columns = {"mean": lambda cell: quantity(cell["mean"], unit(cell))}
+    return columns | {f"between {plural(level)}": part(place) for place, level in enumerate(_levels(data))}
+
+
+def _counts(data: xr.Dataset) -> Columns:
+    """Show how many repetitions there are inside one parent, and in all."""
+
+    def part(place: int) -> Callable[[Cell], str]:
+        def text(cell: Cell) -> str:
+            least, most, total = (f"{cell[name][place]:.0f}" for name in ("minimum", "maximum", "total"))
+            return f"{least if least == most else f'{least} to {most}'} ({total} in all)" if place else least
+
+        return text
+
+    return {plural(level): part(place) for place, level in enumerate(_levels(data))}
+
+
+def _plan(data: xr.Dataset) -> Columns:
+    """Show how many repetitions to run, what they cost and what they promise."""
+    units = str(data.attrs["cost_units"])
+
+    def price(cell: Cell) -> str:
+        cost = cell["seconds"] if "seconds" in cell else cell["cost"]
+        return words.duration(cost) if units == SECONDS else f"{number(cost)} {units}" if not math.isnan(cost) else NOTHING
+
+    def repetitions(name: str, place: int) -> Callable[[Cell], str]:
+        return lambda cell: words.count(cell[name][place])
+
+    columns: Columns = {plural(level): repetitions("repetitions", place) for place, level in enumerate(_levels(data))}
+    if "baseline_repetitions" in data:
+        own = str(data.attrs["baseline"])
+        columns |= {f"{own}: {plural(level)}": repetitions("baseline_repetitions", place) for place, level in enumerate(_levels(data))}
+    columns["cost"] = price
+    columns["half-width"] = lambda cell: percent(cell["half_width"])
+    return columns
+
+
+def _five(data: xr.Dataset) -> Columns:
+    """Show the five numbers, all with the digits their range deserves."""
+    unit = _units(data, "median")
+
+    def part(name: str) -> Callable[[Cell], str]:
+        return lambda cell: quantity(cell[name], unit(cell), cell["maximum"] - cell["minimum"])
+
+    return {name: part(name) for name in ("minimum", "q1", "median", "q3", "maximum")} | {N: _count}
+
+
+def _variation(data: xr.Dataset) -> Columns:
+    """Show a score and how much of it is chance."""
+    unit = _units(data, "performance")
+    return {
+        "performance": lambda cell: quantity(cell["performance"], unit(cell)),
+        "relative variation": lambda cell: percent(cell["relative_variation"]),
+        N: _count,
+    }
+
+
+def _randomization(data: xr.Dataset) -> Columns:
+    """Show the observed ratio of scores, and how often chance alone does as much."""
+    better = _better(data)
+    return {
+        CHANGE: lambda cell: change(cell["statistic"], math.nan, math.nan, "", better(cell)).removesuffix(" (no interval)"),
+        "p": lambda cell: probability(cell["pvalue"]),
+        N: _count,
+    }
+
+
+def _hierarchical(_: xr.Dataset) -> Columns:
+    """Show the confidence that the candidate is better, and the speedup that has it."""
+    return {
+        "confidence": lambda cell: percent(cell["confidence"]),
+        "speedup": lambda cell: words.ratio(cell["speedup"]),
+        "benchmarks": lambda cell: words.count(cell["suite_benchmarks"]),
+    }
+
+
+def _required(data: xr.Dataset) -> Columns:
+    """Show how many runs are needed; with a question mark what the data promise beyond their own number."""
+
+    def runs(cell: Cell) -> str:
+        return f"{words.count(cell['extrapolated'])}?" if math.isnan(cell["required"]) else words.count(cell["required"])
+
+    return {f"runs for a width of {float(data.attrs['width']):g}": runs, "remark": lambda cell: str(cell["remark"])}
+
+
+def _speedups(data: xr.Dataset) -> Columns:
+    """Show observed speedups."""
+    name = "estimate" if "estimate" in data else "speedup"
+    columns: Columns = {"speedup": lambda cell: words.ratio(cell[name])}
+    return columns | ({"gain": lambda cell: percent(cell["gain"])} if "gain" in data else {}) | {N: _count}
+
+
+def _tested(_: xr.Dataset) -> Columns:
+    """Show speedups and whether the test declares them."""
+
+    def outcome(cell: Cell) -> str:
+        level = f" at {percent(cell['confidence_level'])}" if not math.isnan(cell["confidence_level"]) else ""
+        return f"{'significant' if cell['significant'] else 'not significant'}{level}"
+
+    return {
+        "speedup": lambda cell: words.ratio(cell["speedup"]),
+        "outcome": outcome,
+        "p": lambda cell: probability(cell["pvalue"]),
+        "test": lambda cell: str(cell["test"]),
+        N: _count,
+    }
+
+
+def _agreement(data: xr.Dataset) -> Columns:
+    """Show every method's word, and whether they agree."""
+
+    def word(place: int) -> Callable[[Cell], str]:
+        return lambda cell: str(cell["verdict"][place]) if cell["outcome"][place] not in ("not asked", "no answer") else NOTHING
+
+    columns: Columns = {str(method): word(place) for place, method in enumerate(data["method"].values.tolist())}
+    return columns | {"agree": lambda cell: "yes" if cell["agree"] else f"no: {cell['differences']}"}
+
+
+def _modes(_: xr.Dataset) -> Columns:
+    """Show the number of modes, and whether it is more than chance makes."""
+
+    def words(cell: Cell) -> str:
+        found = NOTHING if math.isnan(cell["estimate"]) else f"{cell['estimate']:.0f}"
+        return found if cell["supported"] or found in (NOTHING, "1") else f"{found} (may be chance)"
+
+    return {"modes": words, "p": lambda cell: probability(cell["pvalue"]), N: _count}
+
+
+def _tests(_: xr.Dataset) -> Columns:
+    """Show a test statistic and its p-value."""
+    return {"statistic": lambda cell: number(cell["statistic"]), "p": lambda cell: probability(cell["pvalue"]), N: _count}
+
+
+def _stability(data: xr.Dataset) -> Columns:
+    """Show how many runs a statistic needs to be stable, and its deviation in groups of each size."""
+    sizes = data["group_size"].values.tolist()
+
+    def part(place: int) -> Callable[[Cell], str]:
+        return lambda cell: percent(cell["adjusted_standard_deviation"][place])
+
+    columns: Columns = {"required": lambda cell: words.count(cell["required_group_size"])} if "required_group_size" in data else {}
+    return columns | {f"of {size}": part(place) for place, size in enumerate(sizes)}
+
+
+def _mixtures(data: xr.Dataset) -> Columns:
+    """Show the components of a mixture, the heaviest first."""
+    unit = _units(data, "mean")
+
+    def parts(cell: Cell) -> str:
+        order = [place for place in np.argsort(-np.nan_to_num(cell["weight"])) if cell["weight"][place] > 0]
+        return "; ".join(_component(cell, k, unit(cell)) for k in order)
+
+    return {"components": lambda cell: words.count(cell["n_components"]), "weights and means": parts, N: _count}
+
+
+def _component(cell: Cell, place: int, units: str) -> str:
+    """Write one component of a mixture."""
+    mean, deviation = (quantity(cell[name][place], units) for name in ("mean", "standard_deviation"))
+    return f"{percent(cell['weight'][place])} at {mean} (sd {deviation})"
+
+
+def _axes(_: xr.Dataset) -> Columns:
+    """Show how much of the variance each principal component explains."""
+    return {
+        "explains": lambda cell: percent(cell["explained_variance_ratio"]),
+        "so far": lambda cell: percent(cell["cumulative_variance_ratio"]),
+    }
+
+
+def _plain(data: xr.Dataset) -> Columns:
+    """Show every number of a result that has no layout of its own."""
+
+    def text(name: str) -> Callable[[Cell], str]:
+        unit = _units(data, name)
+        return lambda cell: quantity(float(cell[name]), unit(cell)) if isinstance(cell[name], int | float) else str(cell[name])
+
+    main = next(iter(data.data_vars.values()))
+    return {str(name): text(str(name)) for name, array in data.data_vars.items() if set(array.dims) <= set(main.dims)}
+
+
+PLAIN = Layout(_plain)
+LAYOUTS = {
+    "compare": Layout(_changes, ratio=True),
+    "pairwise": Layout(_changes, ratio=True),
+    "ratio_interval": Layout(_changes, ratio=True),
+    "score_ratio_interval": Layout(_changes, ratio=True),
+    "mean_interval": Layout(_intervals),
+    "bootstrap_interval": Layout(_intervals),
+    "suite_score": Layout(_intervals),
+    "run_estimate": Layout(_intervals),
+    "mean_difference": Layout(_intervals),
+    "prob_faster": Layout(_shares),
+    "prob_fastest": Layout(_shares),
+    "variance_components": Layout(_components, "coefficient_of_variation", (LEVEL,)),
+    "counts": Layout(_counts, "total", (LEVEL,)),
+    "plan_repetitions": Layout(_plan, "repetitions", (LEVEL,)),
+    "plan_suite": Layout(_plan, "repetitions", (LEVEL,)),
+    "five_number_summary": Layout(_five, "median"),
+    "relative_variation": Layout(_variation, "relative_variation"),
+    "randomization_test": Layout(_randomization, "statistic", ratio=True),
+    "hierarchical_performance_test": Layout(_hierarchical, "speedup", ratio=True),
+    "required_runs": Layout(_required, "required"),
+    "speedup": Layout(_speedups, ratio=True),
+    "overall_speedup": Layout(_speedups, "speedup", ratio=True),
+    "speedup_test": Layout(_tested, "speedup", ratio=True),
+    "agreement": Layout(_agreement, "verdict", ("method",)),
+    "variability_level": Layout(_modes),
+    "goodness_of_fit": Layout(_tests, "statistic"),
+    "normality": Layout(_tests, "statistic"),
+    "estimator_stability": Layout(_stability, "adjusted_standard_deviation", ("group_size",)),
+    "fit_mixture": Layout(_mixtures, "weight", ("component",)),
+    "principal_components": Layout(_axes, "explained_variance_ratio"),
+}
+"""By what a result calls itself."""

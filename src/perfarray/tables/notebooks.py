@@ -1,0 +1,25 @@
+"""What notebooks show of a result: its table, and the Dataset folded below."""
+
+from html import escape
+
+import xarray as xr
+
+from perfarray.tables.answers import first_rows
+from perfarray.tables.combine import as_dataset
+from perfarray.timings.notes import is_lazy
+from perfarray.timings.results import Result
+
+MOST = 60
+"""Rows that are shown."""
+
+
+def view(result: xr.Dataset | Result) -> str:
+    """Return the HTML of a result; of any other Dataset, and of one that is still to be computed, xarray's own."""
+    data = as_dataset(result)
+    whole: str = data._repr_html_()
+    if "result" not in data.attrs or is_lazy(data):
+        return whole
+    frame, left = first_rows(data, MOST)
+    lines = [frame.attrs["about"], *frame.attrs["notes"], f"{left} more rows" if left else ""]
+    below = "".join(f"<div>{escape(line)}</div>" for line in lines if line)
+    return f"{frame.to_html(border=0)}{below}<details><summary>all variables</summary>{whole}</details>"

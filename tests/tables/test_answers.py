@@ -1,0 +1,153 @@
+"""Tables of results for people: every result has one, rows are cells, no text of a label becomes markup."""
+
+import re
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import perfarray
+from perfarray.tables.layouts import LAYOUTS
+from perfarray.tables.notebooks import MOST, view
+
+pytestmark = pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
+
+
+@pytest.fixture(scope="module")
+def times():
+    """Three benchmarks on two machines, two versions; the new one takes 1.25 times as long."""
+    made = perfarray.simulate(
+        sizes={"session": 4, "execution": 2, "iteration": 3},
+        variances={"session": 1e-4, "execution": 1e-4, "iteration": 1e-4},
+        dims={"benchmark": ["fft", "sort", "<script>"], "machine": ["a", "b"], "version": ["old", "new"]},
+        rng=1,
+    )["time"]
+    return (made * xr.where(made["version"] == "new", 1.25, 1.0)).assign_attrs(made.attrs).transpose(*made.dims)
+
+
+COSTS = {"session": 5.0, "execution": 2.0}
+OLD = {"baseline": "old"}
+CALLS = {
+    "compare": OLD, "pairwise": {"dim": "version"}, "ratio_interval": OLD, "score_ratio_interval": OLD, "mean_interval": {},
+    "bootstrap_interval": {"rng": 1, "n_resamples": 50}, "suite_score": {}, "run_estimate": {}, "mean_difference": OLD,
+    "prob_faster": OLD, "prob_fastest": {"dim": "version"}, "variance_components": {}, "counts": {},
+    "plan_repetitions": {"costs": COSTS, "budget": 1000}, "plan_suite": {"costs": COSTS, "budget": 1e5, "shared": None},
+    "five_number_summary": {"rng": 1}, "relative_variation": {}, "randomization_test": OLD | {"rng": 1, "n_resamples": 20},
+    "hierarchical_performance_test": OLD, "required_runs": OLD | {"width": 0.2}, "speedup": OLD,
+    "overall_speedup": OLD | {"statistic": "mean"}, "speedup_test": OLD, "agreement": OLD | {"rng": 1, "n_resamples": 50},
+    "variability_level": {}, "goodness_of_fit": {"rng": 1, "n_resamples": 10}, "normality": {}, "estimator_stability": {},
+    "fit_mixture": {}, "principal_components": {},
+}  # fmt: skip
+
+
+def test_every_kind_is_tried():
+    """A layout that is added is tried here."""
+    assert LAYOUTS.keys() == CALLS.keys()
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_every_result_has_a_table(times, name):
+    """Of texts and without gaps, few columns, one row a cell; nothing that is the same for all rows."""
+    one = times.isel(version=0) if name in ("plan_suite", "principal_components") else times
+    one = one.isel(machine=0) if name == "plan_suite" else one
+    result = getattr(one.perf, name)(**CALLS[name])
+    found = perfarray.table(result)
+    assert len(found.columns) <= 11
+    assert len(found) > 0
+    assert found.map(lambda text: isinstance(text, str)).all(axis=None)
+    assert not found.isin(["nan", "None"]).any(axis=None)
+    assert all(len(set(found.index.get_level_values(level))) > 1 for level in found.index.names if level is not None)
+
+
+def test_a_comparison_in_words(times):
+    """Absolute values beside the factor, the interval in words, the suite below; the most changed first where that is asked."""
+    result = times.isel(machine=0).perf.compare("old")
+    found = result.perf.table()
+    assert found.columns.tolist() == ["old -> new", "change", "verdict", "n"]
+    assert found.index.tolist() == ["fft", "sort", "<script>", "all 3"]
+    means = [result[name].sel(benchmark="fft").item() for name in ("baseline_mean", "candidate_mean")]
+    assert found.loc["fft", "old -> new"] == f"{means[0]:.2f} s -> {means[1]:.2f} s"
+    shown = [float(part) for part in re.findall(r"[\d.]+", found.loc["fft", "change"])]
+    assert shown == pytest.approx([result[name].sel(benchmark="fft").item() for name in ("estimate", "lower", "upper")], abs=6e-4)
+    assert "x slower (" in found.loc["fft", "change"]
+    assert found.loc["all 3", "verdict"] == "slower"
+    order = np.argsort(-np.abs(np.log(result["estimate"].values.ravel())))
+    assert result.perf.table(sort="effect").index.tolist()[:3] == [["fft", "sort", "<script>"][place] for place in order]
+    assert result.perf.table(sort="name").index.tolist()[:3] == ["<script>", "fft", "sort"]
+    with pytest.raises(ValueError, match="sort='size'"):
+        result.perf.table(sort="size")
+
+
+def test_pairs_of_labels_stand_once(times):
+    """Each against those before it, never against itself."""
+    three = times.isel(version=0, benchmark=0, drop=True).pad(machine=(0, 1), mode="edge").assign_coords(machine=["a", "b", "c"])
+    found = three.perf.pairwise(dim="machine").perf.table()
+    assert found.index.tolist() == [("b", "a"), ("c", "a"), ("c", "b")]
+
+
+def test_what_the_numbers_rest_on_is_said(times):
+    """In attrs: the label that all share, the level, what n counts, and the notes."""
+    one = times.isel(machine=0, session=[0])
+    with pytest.warns(perfarray.PerfarrayWarning):
+        found = one.perf.compare("old").perf.table()
+    assert found.attrs["about"] == "version new; 95 % intervals; n counts sessions"
+    assert "session" in found.attrs["notes"][0]
+    assert found["change"].str.endswith("(no interval)").all()
+
+
+def test_rates_and_several_metrics(times):
+    """What is better decides the word, metric by metric."""
+    both = xr.Dataset({"time": times, "throughput": (1 / times).assign_attrs(units="ops/s", better="higher")})
+    found = both.isel(machine=0, benchmark=0).perf.compare("old", metric=["time", "throughput"]).perf.table()
+    assert found["change"].str.contains("slower").all()
+    assert found["old -> new"].str.contains("s -> ").all()
+    assert found.loc["throughput", "old -> new"].endswith("ops/s")
+
+
+def test_only_results_have_tables(times):
+    """Timings are told what is missing."""
+    with pytest.raises(ValueError, match="no result of perfarray"):
+        times.to_dataset(name="time").perf.table()
+
+
+def test_lazy_results(times):
+    """They are computed."""
+    pytest.importorskip("dask.array")
+    lazy = times.chunk(machine=1).perf.mean_interval()
+    assert lazy.perf.table().equals(times.perf.mean_interval().perf.table())
+
+
+class TestNotebooks:
+    """What is shown there is the table; the Dataset is folded below."""
+
+    def test_a_result(self, times):
+        """Labels are text, never markup; notes stand below."""
+        shown = view(times.isel(machine=0).perf.compare("old"))
+        assert "1.2" in shown
+        assert "&lt;script&gt;" in shown
+        assert "<script>" not in shown
+        assert "all variables" in shown
+
+    def test_anything_else_is_as_before(self, times):
+        """Timings and lazy results look as xarray has them."""
+        data = times.to_dataset(name="time")
+        assert "all variables" not in view(data)
+        assert len(view(data)) == len(data._repr_html_())
+
+    def test_long_results_are_cut(self):
+        """The number of rows that are left out is said."""
+        many = xr.DataArray(np.ones((100, 3)), dims=("benchmark", "execution"), name="time", attrs={"units": "s"})
+        assert f"{100 - MOST} more rows" in view(many.perf.mean_interval())
+
+    def test_in_ipython(self, times):
+        """The formatter of the running shell knows results; without one nothing is changed."""
+        testing = pytest.importorskip("IPython.core.interactiveshell", reason="IPython is not installed (2026-11-22)")
+        from perfarray.accessor import _show_in_notebooks
+
+        shell = testing.InteractiveShell.instance()
+        try:
+            _show_in_notebooks()
+            formats, _ = shell.display_formatter.format(times.isel(machine=0).perf.plan_repetitions(costs=COSTS, budget=1000))
+            assert "half-width" in formats["text/html"]
+        finally:
+            testing.InteractiveShell.clear_instance()

@@ -1,0 +1,60 @@
+"""Results of several methods side by side."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import perfarray
+
+
+@pytest.fixture
+def times():
+    """Two versions of two benchmarks."""
+    samples = {"old": [10.0, 10.2, 9.9, 10.1], "new": [9.0, 9.1, 8.9, 9.2]}
+    one = perfarray.from_samples(samples)
+    return xr.concat([one, 2 * one], xr.IndexVariable("benchmark", ["b", "a"]), combine_attrs="override").assign_attrs(one.attrs)
+
+
+def test_variables_and_attrs_have_their_names(times):
+    """No value changes; the order of labels is that of the data; the baseline has no ratio."""
+    mean, ratio, verdict = times.perf.mean_interval(), times.perf.ratio_interval("old"), times.perf.compare("old")
+    both = perfarray.combine({"mean": mean, "ratio": ratio, "verdict": verdict})
+    assert both["version"].values.tolist() == ["old", "new"]
+    assert both["benchmark"].values.tolist() == ["b", "a"]
+    for name, one in (("mean", mean), ("ratio", ratio)):
+        for variable in one.data_vars:
+            part = both[f"{name}_{variable}"].sel(version=one["version"]).transpose(*one[variable].dims)
+            np.testing.assert_array_equal(part.values, one[variable].values)
+    assert both["ratio_estimate"].sel(version="old").isnull().all()
+    assert both["verdict_verdict"].sel(version="old", benchmark="a").item() == "unknown"
+    assert not both["verdict_not_slower"].sel(version="old").any()
+    assert (both.attrs["mean_result"], both.attrs["ratio_method"]) == ("mean_interval", "fieller")
+
+
+def test_its_table_and_notes(times):
+    """Columns stand below the name of their result; what each had to say is kept once."""
+    few = times.isel(execution=[0])
+    with pytest.warns(perfarray.PerfarrayWarning):
+        mean, ratio = few.perf.mean_interval(), few.perf.ratio_interval("old")
+    with pytest.warns(perfarray.PerfarrayWarning):
+        both = perfarray.combine({"mean": mean, "ratio": ratio})
+    assert {note.code for note in both.perf.notes()} == {note.code for one in (mean, ratio) for note in one.perf.notes()}
+    found = both.perf.table()
+    assert set(found.columns.get_level_values(0)) == {"mean", "ratio"}
+    assert found.loc[("b", "old"), ("ratio", "change")] == "-"
+
+
+def test_files(times, tmp_path):
+    """It survives netCDF."""
+    pytest.importorskip("h5netcdf")
+    both = perfarray.combine({"mean": times.perf.mean_interval(), "ratio": times.perf.ratio_interval("old")})
+    both.to_netcdf(tmp_path / "both.nc", engine="h5netcdf")
+    with xr.open_dataset(tmp_path / "both.nc", engine="h5netcdf") as again:
+        assert again.load().perf.table().equals(both.perf.table())
+
+
+@pytest.mark.parametrize("results", [{}, {"": 1}, {"a b": 1}, {3: 1}])
+def test_names_are_needed(results):
+    """They stand before the names of variables."""
+    with pytest.raises(ValueError, match="results must map names to results"):
+        perfarray.combine(results)
