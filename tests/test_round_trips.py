@@ -62,9 +62,9 @@ OF_ONE = {
 
 NO_RESULTS = {
     "Biplot", "GaussianMixture", "Note", "PerfarrayWarning", "RepetitionPlan", "VariabilityModel",
-    "biplot", "dataset_path", "drop_warmup", "explain_variation", "from_samples", "join", "load_dataset", "machine_table",
+    "archive_table", "biplot", "combine", "dataset_path", "drop_warmup", "explain_variation", "from_samples", "join", "load_dataset", "machine_table",
     "merge_level", "notes", "read", "read_archive", "required_benchmarks", "set_options", "simulate", "speedup_report",
-    "to_frame", "to_timings",
+    "table", "to_frame", "to_timings",
 }  # fmt: skip
 """Public names that give timings, tables, numbers, files, notes or classes."""
 
