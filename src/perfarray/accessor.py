@@ -1,7 +1,6 @@
 """The `.perf` accessor on DataArray, Dataset and DataFrame: it keeps the object and forwards; every answer is a function's."""
 
 import inspect
-import sys
 from collections.abc import Callable
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, TypeVar, overload
@@ -10,7 +9,6 @@ import pandas as pd
 import xarray as xr
 
 import perfarray
-from perfarray.timings.results import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,6 +72,8 @@ class Picture(Generic[P]):
         function = self._load()
 
         def draw(data: Any, /, *args: Any, ax: "Axes | None" = None, **keywords: Any) -> "Axes":
+            from perfarray.timings.results import Result
+
             result = function(data, *args, **keywords)
             runs = {"times": data} if self._runs else {}
             return _drawn(result.dataset if isinstance(result, Result) else result, ax=ax, **runs, **self._choices)
@@ -276,21 +276,3 @@ class PlotAccessor(Accessor):
         from perfarray.mixtures.curves import violins
 
         return plots.violin(violins(self._object, value=value, metric=metric), **keywords)
-
-
-def _show_in_notebooks() -> None:
-    """Let the notebook that runs, if one does, show results as tables."""
-    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    if shell is not None:
-        for kind in (xr.Dataset, Result):
-            shell.display_formatter.formatters["text/html"].for_type(kind, _view)
-
-
-def _view(result: Any) -> str:
-    """Return what a notebook shows of a Dataset or a result: its table, if it is one."""
-    from perfarray.tables.notebooks import view
-
-    return view(result)
-
-
-_show_in_notebooks()

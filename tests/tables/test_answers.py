@@ -8,7 +8,7 @@ import xarray as xr
 
 import perfarray
 from perfarray.tables.layouts import LAYOUTS
-from perfarray.tables.notebooks import MOST, view
+from perfarray.tables.notebooks import MOST, register, view
 
 pytestmark = pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 
@@ -142,11 +142,9 @@ class TestNotebooks:
     def test_in_ipython(self, times):
         """The formatter of the running shell knows results; without one nothing is changed."""
         testing = pytest.importorskip("IPython.core.interactiveshell", reason="IPython is not installed (2026-11-22)")
-        from perfarray.accessor import _show_in_notebooks
-
         shell = testing.InteractiveShell.instance()
         try:
-            _show_in_notebooks()
+            register()
             formats, _ = shell.display_formatter.format(times.isel(machine=0).perf.plan_repetitions(costs=COSTS, budget=1000))
             assert "half-width" in formats["text/html"]
         finally:

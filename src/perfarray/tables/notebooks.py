@@ -1,5 +1,6 @@
 """What notebooks show of a result: its table, and the Dataset folded below."""
 
+import sys
 from html import escape
 
 import xarray as xr
@@ -23,3 +24,11 @@ def view(result: xr.Dataset | Result) -> str:
     lines = [frame.attrs["about"], *frame.attrs["notes"], f"{left} more rows" if left else ""]
     below = "".join(f"<div>{escape(line)}</div>" for line in lines if line)
     return f"{frame.to_html(border=0)}{below}<details><summary>all variables</summary>{whole}</details>"
+
+
+def register() -> None:
+    """Let the notebook that runs, if one does, show results as tables."""
+    shell = sys.modules["IPython"].get_ipython()
+    if shell is not None:
+        for kind in (xr.Dataset, Result):
+            shell.display_formatter.formatters["text/html"].for_type(kind, view)
