@@ -38,6 +38,9 @@ UNITS_AS_NAMES = {
 
 TIME_AND_UNIT = re.compile(r"(time|cpu_time)(?:_|\s*\[|\s*\(|\s+)(\w+)[\])]?")
 
+COMMENT = {separator: re.compile(rf"^#[^\n{separator}]*(?:\n|\Z)", re.M) for separator in ",;\t"}
+"""Lines of comment between rows: those without a separator of the table."""
+
 LONGEST = 1 << 16
 """Characters the comments and the header may have together."""
 
@@ -189,7 +192,7 @@ def _frame(source: Source) -> pd.DataFrame:
     """Parse the table: labels as they are written, whole numbers as numbers, the rest as pandas does."""
     between = separator(source.text[:LONGEST])
     text = source.text[len(comments(source.text)) :]
-    text = re.sub(rf"(?m)^#[^\n{between}]*(?:\n|\Z)", "", text) if "#" in text else text
+    text = COMMENT[between].sub("", text) if "#" in text else text
     columns = header(source.text[:LONGEST])
     if len(set(columns)) != len(columns):
         raise source.error(f"has a column twice: {listed(sorted({name for name in columns if columns.count(name) > 1}))}")
@@ -283,7 +286,7 @@ def header(text: str) -> list[str]:
 def separator(text: str) -> str:
     """Return the separator the header uses most."""
     line = _header_line(text)
-    return max(",;\t", key=line.count)
+    return max(COMMENT, key=line.count)
 
 
 def _header_line(text: str) -> str:

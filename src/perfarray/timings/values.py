@@ -16,10 +16,10 @@ from perfarray.timings.notes import Note
 from perfarray.timings.validation import check_choice, number_of
 
 RATE = re.compile(
-    r"[kKMGTPE]?(?:Hz|FLOPS|flops|flop/s|bps|[iI][pP][sS])|[fqrt]ps|[FQRT]PS|(?P<what>.*[^\s/])\s*(?:/| per )\s*(?P<per>[^\s/]+)"
-    r"|(?P<of>.*?)\s*\b(?P<each>[a-zµμ]+)\^?-1"
+    r"[kKMGTPE]?(?:Hz|FLOPS|flops|flop/s|bps|[iI][pP][sS])|[fqrt]ps|[FQRT]PS|(?P<what>.*[^\s/]) ?(?:/| per ) ?(?P<per>[^\s/]+)"
+    r"|(?P<of>.*?) ?\b(?P<each>[a-zµμ]+)\^?-1"
 )
-"""How rates are written: `ops/s`, `1/s`, `MB/s`, `MB s-1`, `s^-1`, `items per second`, `GHz`, `MFLOPS`, `fps`."""
+"""How rates are written, blanks one at a time: `ops/s`, `1/s`, `MB/s`, `MB s-1`, `s^-1`, `items per second`, `GHz`, `MFLOPS`."""
 
 POWER = re.compile(r"[kMµmun]?(?:J|Wh|joules?)")
 """Energy over time is power, of which less is better."""
@@ -42,7 +42,7 @@ def direction_of(units: str) -> str:
     >>> [direction_of(units) for units in ("ops/ms", "GHz", "MB s-1", "s", "ns/op", "J/s")]
     ['higher', 'higher', 'higher', 'lower', 'lower', 'lower']
     """
-    found = RATE.fullmatch(units.strip())
+    found = RATE.fullmatch(" ".join(units.split()))
     if found is None:
         return LOWER
     per, what = found["per"] or found["each"], found["what"] or found["of"] or ""

@@ -27,6 +27,9 @@ PLACED = True
 
 FULL, SELECTED = "Full Results Table", "Selected Results Table"
 
+TITLE = re.compile(rf'^"?{FULL}"?\s*\nBenchmark,', re.M)
+"""The title of the table of results, and its head."""
+
 TUNINGS = {"Base": "base", "Peak": "peak"}
 
 COLUMNS = {
@@ -125,7 +128,7 @@ def started(head: str) -> bool:
 
 def recognise(source: Source) -> bool:
     """Return whether the table of results stands under its title near the beginning."""
-    return FULL in source.head and re.search(rf'^"?{FULL}"?\s*\nBenchmark,', source.head, re.M) is not None
+    return TITLE.search(source.head) is not None
 
 
 def read(source: Source) -> Table:
