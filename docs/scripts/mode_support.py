@@ -25,6 +25,7 @@ def two(distance: float, share: float = 0.5):
 KINDS = {
     "one, normal": lambda rng, shape: rng.standard_normal(shape),
     "one, lognormal": lambda rng, shape: rng.lognormal(0, 0.25, shape),
+    "one, flat": lambda rng, shape: rng.random(shape),
     "two, 4 apart": two(4.0),
     "two, 6 apart": two(6.0),
     "two, 10 apart": two(10.0),

@@ -73,12 +73,12 @@ def variability_level(
     more than 5 % show several, 70 % at 8 runs and 10 % at 30. By level, means of few repetitions blur what lies below.
 
     A valley counts for as much as it has too few runs for a density that only falls from one side of it to the other, on both sides, over
-    all widths (Duembgen and Walther 2008). It is compared with the deepest of samples of one normal mode with the same units, whose runs
-    resemble each other inside a unit as much as those measured do, so that builds that differ are not taken for modes. Modes whose valley
-    is not deep enough are joined. A mode needs three runs, and six runs in all are the fewest that can support two.
+    all widths (Duembgen and Walther 2008). It is compared with the deepest of samples of one flat mode, which shows deeper ones than round
+    and skewed modes, with the same units, whose runs resemble each other inside a unit as much as those measured do, so that builds that
+    differ are not taken for modes. Modes whose valley is not deep enough are joined. A mode needs three runs, and six runs in all are the
+    fewest that can support two.
 
-    Of samples of 5, 8, 10, 15, 30 and 100 runs from one normal mode, more than one mode is supported in 0, 5.5, 5.7, 3.6, 1.4 and
-    0.2 % (standard errors up to 0.5 %);
+    Of samples of a flat mode 5 % support more than one, of normal ones 3 % at 10 runs and fewer with more (standard error 0.5 %);
     :doc:`/how-to/mixtures` has more, and what the test sees.
 
     References

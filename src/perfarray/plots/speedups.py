@@ -93,9 +93,8 @@ def _draw_way(ax: Axes, row: Row, cell: xr.Dataset) -> None:
             continue
         state = STATES[outcome]
         ax.add_patch(Rectangle((place - 0.48, row.y - 0.38), 0.96, 0.76, facecolor=FILLS[state], edgecolor="none", label=state))
-        if (
-            searched and state in CONDITIONS and not np.isnan(pvalue)
-        ):  # each row has a risk of its own, and no p is normal at one and not at another
+        # Each row has a risk of its own: no p is normal at one and not at another.
+        if searched and state in CONDITIONS and not np.isnan(pvalue):
             outcome = f"{'>' if pvalue > risk else '≤'} {risk:.3g}"
         written = outcome if np.isnan(pvalue) else f"{pvalue:.3g}  {outcome}"
         ax.text(place, row.y, written, ha="center", va="center", fontsize=NOTE_SIZE)

@@ -1,8 +1,8 @@
 """Whether modes are more than chance: valleys between them that hold too few runs for a density with one mode.
 
 Where a density only falls, an interval and the one beyond it share their runs at best as they share their width. A valley is an interval
-with too few runs for that on both of its sides (Duembgen and Walther, "Multiscale inference about a density", 2008). Of all modes a flat one
-shows the deepest valleys, so that uniform samples calibrate it.
+with too few runs for that on both of its sides (Duembgen and Walther, "Multiscale inference about a density", 2008). Flat modes show
+deeper ones than round and skewed modes, so that uniform samples calibrate it.
 """
 
 from functools import lru_cache
