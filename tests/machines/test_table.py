@@ -1,6 +1,7 @@
 """A table of machines: rows, responses, typed columns, what could not be read."""
 
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -61,6 +62,26 @@ def test_several_suites(times):
         rows = found[found["suite"] == name].reset_index(drop=True)
         for column in ("performance", "relative_variation", "n_benchmarks", "relative_variation_noise", "l2_kb", "cores"):
             np.testing.assert_array_equal(rows[column], alone[column])
+
+
+@pytest.mark.parametrize("limit", [None, 60.0])
+def test_stopped_runs_do_not_flatter(times, limit):
+    """They count as their limit, as in `suite_score`; how such a machine varies is not known, and others keep their rows."""
+    stopped = xr.zeros_like(times, dtype=bool).reset_coords(drop=True)
+    stopped[{"machine": 2, "benchmark": 1, "execution": slice(3)}] = True
+    marked = times.where(~stopped, 60.0 if limit is None else np.nan).assign_attrs(times.attrs).assign_coords(censored=stopped)
+    marked = marked if limit is None else marked.assign_coords(censored_at=limit)
+    names = ("performance", "relative_variation", "execution_variance")
+    with pytest.warns(perfarray.PerfarrayWarning, match="stopped at a limit and count as at least that: a score of theirs is a bound"):
+        table = perfarray.machine_table(marked, response=names)
+    with warnings.catch_warnings(action="ignore"):
+        score = marked.perf.suite_score(statistic="median")["estimate"]
+    np.testing.assert_allclose(table["performance"], score)
+    whole = perfarray.machine_table(times, response=names)
+    for name in names:
+        np.testing.assert_allclose(table[name].drop(2), whole[name].drop(2))
+    assert table.loc[2, ["relative_variation", "execution_variance"]].isna().all()
+    assert table["performance"][2] > whole["performance"][2]
 
 
 def test_units_inside_sessions(times):

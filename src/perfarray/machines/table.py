@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import BETTER, LOWER, MACHINE, METRIC, UNKNOWN
+from perfarray.conventions import BETTER, CENSORED, LOWER, MACHINE, METRIC, UNKNOWN
 from perfarray.machines.descriptors import UNPARSED, Described, described
 from perfarray.machines.numerics.noise_ceiling import log_spread_noise, spread_of_redrawn
 from perfarray.machines.numerics.principal_components import complete_part
@@ -91,7 +91,7 @@ def machine_table(
         True or False, or categories; NaN and `unknown` are what nobody wrote down. Caches become `l1_kb` (instructions and data, as
         stated), `l1_instruction_kb`, `l1_data_kb` and `l1_per` (core, chip); memory `memory_gb`, `memory_sticks`, `memory_stick_gb`,
         `memory_speed`; dates are years (May 2012 is 2012.333); `os` and `compiler` are families, with `os_version`, `compiler_version`;
-        flags are columns `flag -O3` of True and False.
+        flags are columns `flag -O3` of True and False. Runs stopped at a limit count as that: performance is a bound, variation NaN.
 
         A text from which nothing could be read stays in a column `<name>_unparsed`. Attrs: `n_unparsed`, all of them, and `unparsed`, how
         many by name; `n_zero_variation`, rows whose runs are all alike (by rounding); `unmatched`, benchmarks that were left out; `roles`,
@@ -129,7 +129,7 @@ def machine_table(
     check_count(n_flags, "n_flags", 0)
     wanted = check_names(response, "response")
     scores = single_values(times, metric) if levels is None else None
-    data = pooled(resolve(times, metric, levels, shared=shared), unit) if scores is None else None
+    data = pooled(resolve(times, metric, levels, shared=shared, censored="bound"), unit) if scores is None else None
     for name, given in (("unit", unit), ("shared", shared)):
         if scores is not None and given is not None:
             raise ValueError(f"{name}={given!r} was given for scores without repetitions")
@@ -251,7 +251,7 @@ def _same_suite(measured: Mask, benchmarks: Any, hint: str) -> _Suite:
 
 def _responses(rows: xr.DataArray, nest: tuple[str, ...], across: str, wanted: tuple[str, ...], options: dict[str, Any]) -> _Computed:
     """Return responses and how well they are known, one row each."""
-    array = rows.reset_coords(drop=True)
+    array = rows.reset_coords(drop=True).assign_coords({CENSORED: rows.coords[CENSORED].variable} if CENSORED in rows.coords else {})
     if across not in array.dims:
         array = array.expand_dims({across: ["all"]})
     array = array.transpose(ROW, across, *nest)
@@ -261,14 +261,23 @@ def _responses(rows: xr.DataArray, nest: tuple[str, ...], across: str, wanted: t
     score, relative = found["performance"].values, found["relative_variation"].values
     runs = found["n"].values.astype(int)
     computed = {"performance": score, "relative_variation": relative, "variation": score * relative}
-    computed |= _by_level(suite.values, nest)
+    values = _of_whole_rows(suite)
+    computed |= _by_level(values, nest)
     roles = computed_roles(wanted, nest)
     numbers = {name: computed[name] for name in (*wanted, *(name for name, role in roles.items() if role == "noise"))}
     numbers |= dict(zip(COUNTS, (runs, np.full(len(runs), int(columns.sum()))), strict=True))
     if LOG_NOISE in roles:
-        numbers[LOG_NOISE] = _noise(suite.values, nest, runs, named_end(options["statistic"], str(rows.attrs.get(BETTER, LOWER))))
+        numbers[LOG_NOISE] = _noise(values, nest, runs, named_end(options["statistic"], str(rows.attrs.get(BETTER, LOWER))))
     table = pd.DataFrame(numbers, index=np.flatnonzero(kept)).reindex(range(len(kept)))
     return _Computed(table.fillna(dict.fromkeys(COUNTS, 0)).astype(dict.fromkeys(COUNTS, int)), left_out, notes)
+
+
+def _of_whole_rows(suite: xr.DataArray) -> Floats:
+    """Return the values, NaN in rows with stopped runs: how these vary is not known."""
+    if CENSORED not in suite.coords:
+        return suite.values
+    stopped = suite.coords[CENSORED]
+    return suite.where(~stopped.any([dim for dim in stopped.dims if dim != ROW])).transpose(*suite.dims).values
 
 
 def _by_level(values: Floats, levels: tuple[str, ...]) -> dict[str, Floats]:
