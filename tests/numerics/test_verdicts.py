@@ -19,7 +19,7 @@ PLAIN = Rules("fieller", "satterthwaite", 0.0, 0.95, None, "lower", paired=False
 def compare_units(new, old, *, rules):
     """Compare unit means (..., benchmarks, units); the benchmarks are a family."""
     *arrays, material = evidence_of_units(new, old, rules=rules)
-    adjusted = adjust_tests(*Evidence(*arrays[: len(Evidence._fields)]).tests, axes=1, rules=rules)
+    adjusted = adjust_tests(*Evidence(*arrays[: len(Evidence._fields)]).tests, axes=1, rules=rules) if rules.correction else ()
     return judge(*arrays, *adjusted, material, limits=partial(limits_of_units, rules=rules), rules=rules)
 
 

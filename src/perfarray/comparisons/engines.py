@@ -94,7 +94,7 @@ def measure(pair: Pair, request: Request) -> Measured:
         *engine.inputs,
         *bounds,
         core=[[across, *levels]] * 2 + [*engine.core] + [[across]] * len(bounds),
-        outputs=_outputs(across, engine) | MOVES | told,
+        outputs=_outputs(across, engine.material) | MOVES | told,
         coords=engine.coords,
     )
     return Measured(
@@ -138,7 +138,7 @@ def _redrawing(pair: Pair, request: Request, rules: Rules) -> Engine:
     plan = check_resampling(pair.candidate, request.resample, request.n_resamples, request.rng, joint=rules.shared or rules.paired)
     own = [side.array for side in (pair.candidate, pair.baseline)]
     cells, groups = (cell_keys(own, nest, apart) for apart in (None, across))
-    (cells,) = _along(across, cells)
+    cells = cells if across in cells.dims else cells.expand_dims({across: 1})
     joint = next((number for number, name in enumerate(nest) if name not in pair.shared), len(nest))
     return Engine(
         partial(bootstrap_tests.evidence_of_draws, rules=rules, draws=plan.draws, joint=joint, flat=plan.flat),
@@ -151,11 +151,11 @@ def _redrawing(pair: Pair, request: Request, rules: Rules) -> Engine:
     )
 
 
-def _outputs(across: str, engine: Engine) -> dict[str, Output]:
+def _outputs(across: str, material: dict[str, tuple[str, ...]]) -> dict[str, Output]:
     """Return the variables of evidence, which no descriptor is named like: `Evidence`, `Suite`, and what limits are made from."""
     rows = {f"_{name}": Output((across,), "", bool if name in Known._fields else float) for name in Evidence._fields}
     suite = {f"_suite_{name}": Output() for name in Suite._fields}
-    return rows | suite | {name: Output((across, *dims)) for name, dims in engine.material.items()}
+    return rows | suite | {name: Output((across, *dims)) for name, dims in material.items()}
 
 
 def _incomplete(side: Timings, across: str) -> int:

@@ -22,6 +22,7 @@ INNER = (PART, REPLICATE)
 def describe(measured: Measured, pair: Pair, request: Request) -> tuple[dict[str, Hashable], list[Note | None]]:
     """Return the attrs of a comparison, and what there is to say of it but for what is counted in the result."""
     across, nest, estimate = request.across, pair.candidate.levels, measured.evidence["_estimate"]
+    absent = [] if is_chunked(estimate) or across not in pair.candidate.array.dims else _absent(estimate, pair.candidate.array[across])
     attrs = pair.describe() | {"result": "compare", "method": request.method, "confidence_level": request.confidence_level}
     attrs |= {"threshold": request.threshold, "band": request.band, "correction": request.correction or "none"}
     attrs |= {"benchmarks": f"shared: {' '.join(pair.shared)}" if pair.jointly else "independent (assumed)"}
@@ -29,7 +30,7 @@ def describe(measured: Measured, pair: Pair, request: Request) -> tuple[dict[str
     notes = [*pair.notes, pair.candidate.selected, pair.stopped_note(ONLY_WORSE)]
     if across in pair.candidate.array.dims:
         if not is_chunked(estimate):
-            unmatched = dict.fromkeys([*pair.unmatched, *_absent(estimate, pair.candidate.array[across])])
+            unmatched = dict.fromkeys([*pair.unmatched, *absent])
             attrs |= {UNMATCHED: ", ".join(unmatched)} if unmatched else {}
         # An attribute says it, and no note: who compares benchmark by benchmark has not asked for the suite row.
         several = several_suites(pair.candidate.array, estimate.notnull(), across)

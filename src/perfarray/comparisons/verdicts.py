@@ -25,11 +25,14 @@ def decide(parts: Sequence[Measured], request: Request, pairs: tuple[str, ...] =
     `pairs` are the two dims along which every label meets every other, if there are. Several parts are metrics, and one more dim of the
     verdicts. The dims of the family are returned too.
     """
-    tests, rules, metrics = [_tests(part) for part in parts], parts[0].rules, not isinstance(request.metric, str | None)
+    rules, metrics = parts[0].rules, not isinstance(request.metric, str | None)
+    if not rules.correction:
+        return [_conclude(part, {}, request.across) for part in parts], ()
+    tests = [_tests(part) for part in parts]
     joined: Variables = dict(xr.concat(list(map(xr.Dataset, tests)), METRIC).variables) if metrics else tests[0]
     single = {request.across} if all(part.single for part in parts) else set()
     dims = dict.fromkeys(dim for variable in joined.values() for dim in variable.dims)
-    family = check_family([dim for dim in dims if dim not in single], request.family, pairs) if rules.correction else ()
+    family = check_family([dim for dim in dims if dim not in single], request.family, pairs)
     adjusted = _adjust(joined, family, rules, pairs)
     each = ({name: its.isel({METRIC: place}) for name, its in adjusted.items()} if metrics else adjusted for place in range(len(parts)))
     return [_conclude(part, own, request.across) for part, own in zip(parts, each, strict=True)], family
@@ -42,11 +45,11 @@ def _tests(measured: Measured) -> Variables:
 
 
 def _conclude(measured: Measured, adjusted: Variables, across: str) -> Variables:
-    """Make limits at the levels of the family, and verdicts."""
+    """Make limits at the levels of the family, if there is one, and verdicts."""
     evidence, engine = measured.evidence, measured.engine
     rows = [evidence[f"_{name}"] for name in Evidence._fields]
     suite = [evidence[f"_suite_{name}"] for name in Suite._fields]
-    levels = [adjusted[name] for name in Adjusted._fields]
+    levels = list(adjusted.values())
     rows, levels = ([row.chunk({across: -1}) if is_chunked(row) else row for row in part] for part in (rows, levels))
     found = compute(
         partial(judge, limits=engine.limits, rules=measured.rules),

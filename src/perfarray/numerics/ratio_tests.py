@@ -20,7 +20,7 @@ from perfarray.numerics.intervals import (
 from perfarray.numerics.levels import UnitSummary, summarise_units, unit_means
 from perfarray.numerics.normality import shapiro_wilk, ties_apart
 from perfarray.numerics.suite import match_sides, smallest_number
-from perfarray.numerics.types import Floats, Integers, Mask
+from perfarray.numerics.types import Floats, Mask
 from perfarray.numerics.verdicts import Evidence, Known, Rules, Suite, Tests
 
 MATERIAL = 7
@@ -111,19 +111,23 @@ def noisier_side(new: Floats, old: Floats, *, levels: int) -> tuple[Floats, Floa
     with np.errstate(divide="ignore", invalid="ignore"):
         one, two = (side.variance / side.mean**2 for side in sides)
         share = one / (one + two)
-    first, second = (_few_units(units, side.n) for side, units in zip(sides, (new, old), strict=True))
-    return share, np.where(share >= MOST, first, np.where(share <= 1 - MOST, second, np.nan))
+        first, second = share >= MOST, share <= 1 - MOST
+    few = (_few_units(units, where & (side.n < FEW)) for side, units, where in zip(sides, (new, old), (first, second), strict=True))
+    return share, np.fmax(*few)
 
 
 def few_units(values: Floats, *, levels: int) -> tuple[Floats]:
     """Return Shapiro and Wilk's p of the unit means where they are few; NaN elsewhere."""
     units = unit_means(values, levels)
-    return (_few_units(units, (~np.isnan(units)).sum(axis=-1)),)
+    return (_few_units(units, (~np.isnan(units)).sum(axis=-1) < FEW),)
 
 
-def _few_units(units: Floats, n: Floats | Integers) -> Floats:
-    """Return the p-value of unit means where they are few, rounded ones taken apart."""
-    return np.where(n < FEW, shapiro_wilk(ties_apart(units)).pvalue, np.nan)
+def _few_units(units: Floats, where: Mask) -> Floats:
+    """Return the p-value of unit means in some cells, rounded ones taken apart; NaN in the others."""
+    found = np.full(where.shape, np.nan)
+    if where.any():
+        found[where] = shapiro_wilk(ties_apart(np.broadcast_to(units, (*where.shape, units.shape[-1]))[where])).pvalue
+    return found
 
 
 def _suite(new: Floats, old: Floats, ratio: Ratio, rules: Rules) -> Suite:

@@ -70,6 +70,10 @@ class Tests(NamedTuple):
         """The larger p of the two tests of "inside"."""
         return np.maximum(self.above_low, self.below_high)
 
+    def mirrored(self, better: str) -> "Tests":
+        """Return the tests of the inverse where higher is better: what is said of "not slower" then holds for both."""
+        return self if better == "lower" else Tests(*self[::-1])
+
     def not_slower(self, better: str) -> Floats:
         """The p of "not slower by more than the threshold"."""
         return self.below_high if better == "lower" else self.above_low
@@ -176,11 +180,13 @@ class Comparison(NamedTuple):
 def judge(*arrays: npt.NDArray[Any], limits: Limits, rules: Rules) -> Comparison:
     """Turn what an engine found into verdicts, and into intervals at the levels that belong to them.
 
-    `arrays` are those of `Evidence`, `Suite` and `Adjusted`, then what `limits` makes limits from.
+    `arrays` are those of `Evidence` and `Suite`, where there is a correction those of `Adjusted`, then what `limits` makes limits from.
     """
     ends = np.cumsum([len(part._fields) for part in (Evidence, Suite, Adjusted)])
-    evidence, suite, adjusted = Evidence(*arrays[: ends[0]]), Suite(*arrays[ends[0] : ends[1]]), Adjusted(*arrays[ends[1] : ends[2]])
-    material, tests, alpha = arrays[ends[2] :], evidence.tests, rules.alpha
+    corrected = arrays[ends[1] : ends[2]] if rules.correction else ()
+    evidence, suite, material = Evidence(*arrays[: ends[0]]), Suite(*arrays[ends[0] : ends[1]]), arrays[ends[1] + len(corrected) :]
+    tests, alpha = evidence.tests, rules.alpha
+    adjusted = Adjusted(*corrected) if corrected else adjust_tests(*tests.mirrored(rules.better), axes=0, rules=rules)
     known, whole = Known(evidence.at_least, evidence.at_most), np.full(suite.estimate.shape, BOUNDED, dtype=object)
     over = known.over(evidence.estimate)
     found = open_set(limits(adjusted.level, *material), known)

@@ -191,7 +191,8 @@ def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> 
 def _bare(side: Timings, keep: Sequence[str]) -> xr.DataArray:
     """Drop the coordinates that are not labels, but those to keep and the mark of stopped runs."""
     kept = {*side.array.dims, *keep, *((CENSORED,) if side.bounded else ())}
-    return side.array.reset_coords([name for name in side.array.coords if name not in kept], drop=True)
+    others = [name for name in side.array.coords if name not in kept]
+    return side.array.reset_coords(others, drop=True) if others else side.array
 
 
 def match_units(pair: Pair, paired: str) -> Pair:

@@ -165,15 +165,16 @@ def resolve(
     if array.dtype != np.float64:
         array = array.astype(float)
     nest = check_levels(array, levels)
-    said = (*(_hidden_cells(times, array) if isinstance(times, xr.Dataset) else ()), *check_direction(array))
-    marked = _without_marks(array, censored)
-    if CENSORED in (*marked.left_out, *marked.uncounted) and not marked.bounded:
-        said = (*said, left_out_note(marked.left_out.get(CENSORED, 0)))
+    hidden = _hidden_cells(times, array) if isinstance(times, xr.Dataset) else ()
     selected = _selected_unit(array, nest) if levels is None else None
-    found = Timings(finite(marked.array), nest, marked.left_out, said, selected, marked.uncounted, bounded=marked.bounded)
-    if positive:
-        found = check_positive_values(found, positive, positive_at)
-    return found._replace(shared=shared_levels(found, shared))
+    marked = _without_marks(array, censored)
+    dropped = CENSORED in (*marked.left_out, *marked.uncounted) and not marked.bounded
+    stopped = (left_out_note(marked.left_out.get(CENSORED, 0)),) if dropped else ()
+    found = Timings(marked.array, nest, marked.left_out, (), selected, marked.uncounted, bounded=marked.bounded)
+    found = found._replace(shared=shared_levels(found, shared))
+    notes, values = (*hidden, *check_direction(array), *stopped), finite(marked.array)
+    notes = (*notes, *check_positive(values, nest, positive, positive_at)) if positive else notes
+    return found._replace(array=values, notes=notes)
 
 
 class _Marked(NamedTuple):

@@ -65,6 +65,8 @@ def check_direction(array: xr.DataArray) -> tuple[Note, ...]:
 
 def finite(array: xr.DataArray) -> xr.DataArray:
     """Return the array, and refuse infinite values: of a lazy array when it is computed."""
+    if not is_chunked(array) and not np.isinf(array.values).any():
+        return array
     labels = [array.indexes[dim] if dim in array.indexes else range(size) for dim, size in array.sizes.items()]
     refuse = partial(_refuse_infinite, name=str(array.name or "the data"), dims=tuple(map(str, array.dims)), labels=labels)
     if is_chunked(array):
