@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 
 from perfarray.conventions import CENSORED, CENSORED_AT, LOWER, TIME, seconds_factor
-from perfarray.readers.entries import KINDS, Entry, Run, agree, table_of_entries
+from perfarray.readers.entries import KINDS, Entry, Run, table_of_entries
 from perfarray.readers.markup import parsed
 from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Table
-
-__all__ = ["NAME", "agree", "read", "recognise", "started"]
 
 NAME = "benchexec"
 

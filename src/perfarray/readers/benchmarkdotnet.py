@@ -14,7 +14,6 @@ from perfarray.readers.entries import (
     FAILED,
     Entry,
     Run,
-    agree,
     amounts,
     count_unseen,
     note_means,
@@ -25,8 +24,6 @@ from perfarray.readers.entries import (
 )
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Table
-
-__all__ = ["NAME", "agree", "read", "recognise", "started"]
 
 NAME = "benchmarkdotnet"
 

@@ -11,11 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perfarray.conventions import LOWER, SECONDS, TIME, seconds_factor
-from perfarray.readers.entries import NOTHING, Entry, Run, agree, amounts, count_unseen, table_of_entries, times_seen, value_of
+from perfarray.readers.entries import NOTHING, Entry, Run, amounts, count_unseen, table_of_entries, times_seen, value_of
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Table
-
-__all__ = ["NAME", "agree", "read", "recognise", "started"]
 
 NAME = "caliper"
 

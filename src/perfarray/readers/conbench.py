@@ -10,13 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perfarray.conventions import HIGHER, LOWER, SECONDS, THROUGHPUT, TIME, seconds_factor
-from perfarray.readers.entries import Entry, Run, agree, note_means, table_along
+from perfarray.readers.entries import Entry, Run, note_means, table_along
 from perfarray.readers.names import variable_name
 from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Descriptor, Table
-
-__all__ = ["NAME", "agree", "read", "recognise", "started"]
 
 NAME = "conbench"
 

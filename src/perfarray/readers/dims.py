@@ -77,13 +77,12 @@ def _unspelt(source: Source, table: Table, named: Mapping[str, str]) -> Table:
     """Leave the settings that become dims out of the labels of benchmarks; what else is known then depends on both."""
     parts = table.parts.get(BENCHMARK)
     taken = [name for name in named.values() if name in table.descriptors and BENCHMARK in table.descriptors[name].dims]
-    agree = formats()[table.format].agree if table.format in formats() else None
-    if parts is None or agree is None or not taken:
+    if parts is None or not taken:
         return table
     old = table.labels[BENCHMARK]
     plain = table.descriptors["benchmark_name"].values if "benchmark_name" in table.descriptors else {}
     parts = [own.without(taken, plain.get((label,), own.name)) for own, label in zip(parts, old.labels, strict=True)]
-    labels = agree([replace(table, parts={BENCHMARK: parts})])[0].labels[BENCHMARK].labels
+    labels = formats()[table.format].agree([replace(table, parts={BENCHMARK: parts})])[0].labels[BENCHMARK].labels
     told = [tuple(_said(table.descriptors[name], label) for name in taken) for label in old.labels]
     if len(set(zip(labels, told, strict=True))) < len(labels):
         raise source.error(f"has benchmarks that nothing would tell apart where dims= takes {listed(taken)} out of their names")

@@ -4,7 +4,7 @@ A setting (a parameter, threads, a package) is a coordinate along `benchmark`. I
 name has it with several values; what the name says already is not said twice.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -223,14 +223,19 @@ def _measured(source: Source, entries: Sequence[Entry]) -> list[Entry]:
 
 
 def agree(tables: Sequence[Table]) -> list[Table]:
-    """Name settings in the labels of every file if those of one must, so that the same benchmark has the same label in all."""
-    named = _named([table.parts[BENCHMARK] for table in tables])
-    agreed = []
-    for table in tables:
-        old = table.labels[BENCHMARK].labels
-        new = [parts.label(named) for parts in table.parts[BENCHMARK]]
-        agreed.append(table if new == old else rename_labels(table, BENCHMARK, dict(zip(old, new, strict=True))))
-    return agreed
+    """Name settings in the labels of every file if those of one must, so that the same benchmark has the same label in all.
+
+    What a format does with the tables of several files that has no `agree` of its own; labels that are not made of parts stay.
+    """
+    named = _named([table.parts.get(BENCHMARK, ()) for table in tables])
+    return [relabelled(table, lambda parts: parts.label(named)) for table in tables]
+
+
+def relabelled(table: Table, label: Callable[[Any], str]) -> Table:
+    """Return the table with the labels of benchmarks made anew of their parts, where they have any."""
+    if BENCHMARK not in table.parts:
+        return table
+    return rename_labels(table, BENCHMARK, dict(zip(table.labels[BENCHMARK].labels, map(label, table.parts[BENCHMARK]), strict=True)))
 
 
 def value_of(text: str) -> int | float | str:

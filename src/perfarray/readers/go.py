@@ -12,13 +12,11 @@ from typing import Any
 import numpy as np
 
 from perfarray.conventions import HIGHER, LOOPS, LOWER, SECONDS, THROUGHPUT, TIME, seconds_factor
-from perfarray.readers.entries import Entry, Run, agree, by_name, table_of_entries, value_of
+from perfarray.readers.entries import Entry, Run, by_name, table_of_entries, value_of
 from perfarray.readers.names import variable_name
 from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source, first_line
 from perfarray.tables.columns import Table
-
-__all__ = ["NAME", "agree", "read", "recognise", "started"]
 
 NAME = "go"
 

@@ -13,12 +13,10 @@ from typing import Any
 import numpy as np
 
 from perfarray.conventions import HIGHER, LOOPS, TIME, seconds_factor
-from perfarray.readers.entries import KINDS, Entry, Run, agree, by_name, note_means, table_of_entries, value_of
+from perfarray.readers.entries import KINDS, Entry, Run, by_name, note_means, table_of_entries, value_of
 from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Table
-
-__all__ = ["NAME", "agree", "read", "recognise", "started"]
 
 NAME = "google_benchmark"
 

@@ -27,11 +27,11 @@ from perfarray.conventions import (
     seconds_factor,
 )
 from perfarray.numerics.types import Integers
+from perfarray.readers.entries import relabelled
 from perfarray.readers.names import RESERVED, number_or_text, unique_labels, variable_name
 from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Column, Descriptor, Metric, Table, column_of
-from perfarray.tables.harmonise import rename_labels
 
 NAME = "jmh"
 
@@ -140,12 +140,7 @@ def read(source: Source) -> Table:
 def agree(tables: Sequence[Table]) -> list[Table]:
     """Name mode and threads in the labels of every file if one of them must, so that the same benchmark has the same label in all."""
     named = _named([table.parts[BENCHMARK] for table in tables])
-    agreed = []
-    for table in tables:
-        old = table.labels[BENCHMARK].labels
-        new = [parts.label(*named) for parts in table.parts[BENCHMARK]]
-        agreed.append(table if new == old else rename_labels(table, BENCHMARK, dict(zip(old, new, strict=True))))
-    return agreed
+    return [relabelled(table, lambda parts: parts.label(*named)) for table in tables]
 
 
 def _named(files: Sequence[Sequence[Parts]]) -> tuple[bool, bool]:

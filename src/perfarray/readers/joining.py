@@ -60,7 +60,7 @@ def _agreed(tables: Sequence[Table]) -> list[Table]:
     agreed = list(tables)
     for name, known in formats().items():
         own = [index for index, table in enumerate(tables) if table.format == name]
-        if known.agree is not None and len(own) > 1:
+        if len(own) > 1:
             for index, table in zip(own, known.agree([tables[index] for index in own]), strict=True):
                 agreed[index] = table
     return agreed

@@ -7,11 +7,9 @@ import re
 from typing import Any
 
 from perfarray.conventions import TIME
-from perfarray.readers.entries import FAILED, Entry, Run, agree, table_of_entries, times
+from perfarray.readers.entries import FAILED, Entry, Run, table_of_entries, times
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Table
-
-__all__ = ["NAME", "agree", "read", "recognise", "started"]
 
 NAME = "krun"
 

@@ -11,14 +11,12 @@ from typing import Any
 import numpy as np
 
 from perfarray.conventions import HIGHER, LOWER, SECONDS, TIME, UNKNOWN, seconds_factor
-from perfarray.readers.entries import Entry, Run, agree, table_along
+from perfarray.readers.entries import Entry, Run, table_along
 from perfarray.readers.markup import parsed
 from perfarray.readers.names import variable_name
 from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Descriptor, Table
-
-__all__ = ["NAME", "agree", "read", "recognise", "started"]
 
 NAME = "phoronix"
 

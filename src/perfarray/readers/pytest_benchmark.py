@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 
 from perfarray.conventions import LOOPS, TIME
-from perfarray.readers.entries import NOTHING, Entry, Run, agree, amounts, note_means, table_of_entries, times
+from perfarray.readers.entries import NOTHING, Entry, Run, amounts, note_means, table_of_entries, times
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Table
-
-__all__ = ["NAME", "agree", "read", "recognise", "started"]
 
 NAME = "pytest_benchmark"
 

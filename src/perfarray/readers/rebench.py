@@ -13,14 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perfarray.conventions import HIGHER, LOWER, SECONDS, THROUGHPUT, TIME, seconds_factor
-from perfarray.readers.entries import Entry, Run, agree, table_of_entries, value_of
+from perfarray.readers.entries import Entry, Run, table_of_entries, value_of
 from perfarray.readers.names import variable_name
 from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source, first_line
 from perfarray.tables.columns import Table
 from perfarray.tables.harmonise import per_second
-
-__all__ = ["NAME", "agree", "read", "recognise", "started"]
 
 NAME = "rebench"
 

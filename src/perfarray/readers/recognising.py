@@ -7,7 +7,7 @@ from importlib import import_module
 from pkgutil import walk_packages
 from typing import NamedTuple
 
-from perfarray.readers import custom
+from perfarray.readers import custom, entries
 from perfarray.readers.numbers import check_measured
 from perfarray.readers.opening import FileError, Source
 from perfarray.tables.columns import Table
@@ -21,7 +21,7 @@ class Format(NamedTuple):
     """How one format is recognised and read.
 
     `recognise` looks at content (never only at the name) and raises nothing but FileError; `started` tells of a file too broken to parse
-    whether it began as this format; `agree` (optional) makes the tables of several files say the same of what they share; `placed` (PLACED
+    whether it began as this format; `agree` makes the tables of several files say the same of what they share; `placed` (PLACED
     in the module, optional): a file itself tells where it belongs, so that its path is not needed for a label; `beside` (BESIDE, optional):
     names of the files the tool puts beside those that are read, passed over in silence in their folders; `superseded` (optional): whether
     another file beside this one holds the same, so that in a folder this one is passed over. What may stand anywhere in a file (ANYWHERE in
@@ -32,7 +32,7 @@ class Format(NamedTuple):
     recognise: Callable[[Source], bool]
     started: Callable[[str], bool]
     read: Callable[[Source], Table]
-    agree: Callable[[Sequence[Table]], Sequence[Table]] | None
+    agree: Callable[[Sequence[Table]], Sequence[Table]]
     placed: bool = False
     beside: tuple[str, ...] = ()
     superseded: Callable[[Source], bool] | None = None
@@ -52,7 +52,7 @@ def formats() -> Mapping[str, Format]:
                 code.recognise,
                 code.started,
                 code.read,
-                agree=getattr(code, "agree", None),
+                agree=getattr(code, "agree", entries.agree),
                 placed=getattr(code, "PLACED", False),
                 beside=getattr(code, "BESIDE", ()),
                 superseded=getattr(code, "superseded", None),

@@ -5,11 +5,9 @@ from typing import Any
 import numpy as np
 
 from perfarray.conventions import TIME
-from perfarray.readers.entries import FAILED, Entry, Run, agree, amounts, by_name, table_of_entries, times
+from perfarray.readers.entries import FAILED, Entry, Run, amounts, by_name, table_of_entries, times
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Table
-
-__all__ = ["NAME", "agree", "read", "recognise", "started"]
 
 NAME = "renaissance"
 

@@ -93,6 +93,8 @@ def per_second(unit: str) -> tuple[str, float]:
 
 def rename_labels(table: Table, dim: str, labels: Mapping[Any, Any]) -> Table:
     """Return the table with other labels along one dim."""
+    if all(old == new for old, new in labels.items()):
+        return table
     column = table.labels[dim]
     descriptors = {}
     for name, descriptor in table.descriptors.items():
