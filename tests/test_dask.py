@@ -1,6 +1,9 @@
 """Chunked timings: answers stay lazy or say what to rechunk, and are the same for any chunks, scheduler and cluster."""
 
+import os
 import shutil
+import signal
+import sys
 import tracemalloc
 import warnings
 
@@ -12,6 +15,7 @@ import perfarray
 
 dask = pytest.importorskip("dask")
 pytest.importorskip("dask.array")
+pytest.importorskip("dask.callbacks")
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*(limits are too narrow|are the extreme replicates):UserWarning")
 
@@ -71,6 +75,18 @@ WHOLE = {
 
 FAR = ("counts", "components", "components_reml", "mean", "ratio", "compare", "compare_studentized", "pairwise", "distribution")
 """What other processes and clusters are asked: one of every kind, since they are slow to start."""
+
+STREAMED = {
+    "variance_components": lambda times: times.perf.variance_components(),
+    "mean_interval": lambda times: times.perf.mean_interval(),
+    "suite_score": lambda times: times.perf.suite_score(),
+    "principal_components": lambda times: times.perf.principal_components().to_dataset(),
+    "relative_variation": lambda times: times.perf.relative_variation(),
+    "five_number_summary": lambda times: times.perf.five_number_summary(n_resamples=10, rng=1),
+    "compare": lambda times: times.perf.compare(0, dim="machine"),
+    "machine_table": lambda times: times.perf.machine_table(),
+}
+"""What archives that do not fit in memory are asked."""
 
 each = pytest.mark.parametrize("name", CALLS)
 
@@ -209,10 +225,34 @@ class TestSchedulers:
         """Workers of dask.distributed."""
         distributed = pytest.importorskip("distributed")
         with (
-            distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
+            distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
             distributed.Client(cluster),
         ):
             (found,) = dask.compute(lazy_answers(times, FAR))
+        for name, answer in found.items():
+            assert_same(answer, expected[name])
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal")
+    def test_a_worker_that_is_killed(self, times, expected, tmp_path):
+        """One of two processes dies in the middle of a task: the other does its work again, and the numbers are the same."""
+        distributed = pytest.importorskip("distributed")
+
+        def deadly(block):
+            try:
+                (tmp_path / str(os.getpid())).touch()
+                (tmp_path / "killed").touch(exist_ok=False)
+            except FileExistsError:
+                return block
+            return os.kill(os.getpid(), signal.SIGKILL)
+
+        with (
+            distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
+            distributed.Client(cluster),
+        ):
+            cells = times.chunk(machine=1, benchmark=1)
+            cells["time"] = cells["time"].copy(data=cells["time"].data.map_blocks(deadly, dtype=float, meta=np.empty((0,) * 6)))
+            (found,) = dask.compute({name: CALLS[name](cells) for name in ("components", "compare", "distribution")})
+        assert len(list(tmp_path.iterdir())) > 2  # the mark, the one that was killed, and another
         for name, answer in found.items():
             assert_same(answer, expected[name])
 
@@ -267,13 +307,56 @@ class TestStores:
             times = xr.open_zarr(path, consolidated=False)
             tracemalloc.start()
             with dask.config.set(scheduler="synchronous"):
-                answer = getattr(times.perf, name)()
-                result = answer.to_dataset() if name == "principal_components" else answer
+                result = STREAMED[name](times)
                 stored.append(times.nbytes + result.nbytes)
                 result.to_zarr(answers, zarr_format=3, consolidated=False)
             peaks.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
         assert peaks[1] - peaks[0] < 0.2 * (stored[1] - stored[0])
+
+    @pytest.mark.parametrize("name", STREAMED)
+    def test_no_chunk_waits_for_others(self, tmp_path, name):
+        """What tasks hand on is held for as many chunks at a time, however many there are; keys and marks of machines are small."""
+        pytest.importorskip("zarr")
+        held = []
+        for machines in (300, 900):
+            write_by_region(tmp_path / f"{machines}.zarr", machines, 100)
+            times = xr.open_zarr(tmp_path / f"{machines}.zarr", consolidated=False)
+            with dask.config.set(scheduler="synchronous"), Held() as callback:
+                answer = STREAMED[name](times)
+                if isinstance(answer, xr.Dataset):
+                    answer.to_zarr(tmp_path / f"{machines}_{name}.zarr", zarr_format=3, consolidated=False)
+            held.append(callback.most)
+        assert held[1] - held[0] <= times["time"].nbytes / 9 + 64 * 600
+
+    def test_an_answer_with_texts_is_computed_once(self, tmp_path):
+        """What is written is not computed first to see that it is text (of each, xarray looks at one); in a file, too, it is what it is."""
+        pytest.importorskip("zarr")
+        pytest.importorskip("h5netcdf")
+        write_by_region(tmp_path / "a.zarr", 32, 2)
+        times, reads = xr.open_zarr(tmp_path / "a.zarr", consolidated=False), []
+        counted = times["time"].data.map_blocks(lambda block: reads.append(block.size) or block, dtype=float, meta=np.empty((0,) * 3))
+        verdicts = times.assign(time=times["time"].copy(data=counted)).perf.compare(0, dim="machine")
+        texts = [name for name, variable in verdicts.data_vars.items() if variable.dtype == object]
+        verdicts.drop_vars(texts).to_zarr(tmp_path / "n.zarr", zarr_format=3, consolidated=False)
+        once, reads[:] = sum(reads), []
+        verdicts.to_zarr(tmp_path / "v.zarr", zarr_format=3, consolidated=False)
+        assert sum(reads) - once <= len(texts) * 2 * max(reads)
+        verdicts.to_netcdf(tmp_path / "v.nc", engine="h5netcdf")
+        expected = times.compute().perf.compare(0, dim="machine")
+        for found in (xr.open_zarr(tmp_path / "v.zarr", consolidated=False), xr.open_dataset(tmp_path / "v.nc", engine="h5netcdf")):
+            assert all(found[name].values.tolist() == expected[name].values.tolist() for name in texts)
+
+
+class Held(dask.callbacks.Callback):
+    """The most bytes that results of tasks, waiting for others, have taken at a time."""
+
+    most = 0
+
+    def _posttask(self, *task):
+        """Add up what is there when a task has ended."""
+        arrays = [part for value in task[3]["cache"].values() for part in (value if isinstance(value, tuple) else (value,))]
+        self.most = max(self.most, sum(array.nbytes for array in arrays if isinstance(array, np.ndarray)))
 
 
 def write_by_region(path, machines, size):

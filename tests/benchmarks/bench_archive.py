@@ -1,11 +1,11 @@
-"""An archive larger than memory: written to Zarr by region, its components and intervals computed chunk by chunk.
+"""Archives larger than memory: what each method takes for a machine, and the memory of the process, at three sizes.
 
-python tests/benchmarks/bench_archive.py [CHUNK] [MACHINES ...]
+python tests/benchmarks/bench_archive.py [CHUNK] [MACHINES ...] [METHOD ...]
 
-Each size runs in a process of its own (peak memory is that of a process): machines x 12 benchmarks x 3 runs are written part by part,
-read back lazily, and `variance_components` and `mean_interval` are streamed into another store. Peak memory must not grow with the number
-of machines, and the time per machine must stay what it is. Labels of machines are numbers: xarray keeps the labels of a dim in memory,
-8 bytes each.
+An archive of machines x 12 benchmarks x 3 runs is written part by part. Then every method is asked for an answer from the store, lazily,
+and the answer is streamed into another store (`machine_table` returns a table in memory). Each measurement is a process of its own (peak
+memory is that of a process). Memory must not grow with the number of machines but for their labels, 8 bytes each here, and the list of
+tasks; the time for a machine must stay what it is. CPU seconds are printed too: on a busy computer they are what can be compared.
 """
 
 import resource
@@ -13,8 +13,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from itertools import pairwise
+import warnings
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import dask
 import dask.array
@@ -27,8 +29,22 @@ import perfarray
 BENCHMARKS = [f"b{number:02d}" for number in range(12)]
 RUNS = 3
 CHUNK = 10_000
-MACHINES = (1_000, 10_000, 100_000, 1_000_000)
+MACHINES = (10_000, 100_000, 1_000_000)
 WORKERS = 2
+
+METHODS: dict[str, Callable[[xr.Dataset], Any]] = {
+    "counts": lambda times: times.perf.counts(),
+    "variance_components": lambda times: times.perf.variance_components(),
+    "mean_interval": lambda times: times.perf.mean_interval(),
+    "run_estimate": lambda times: times.perf.run_estimate(),
+    "suite_score": lambda times: times.perf.suite_score(),
+    "principal_components": lambda times: times.perf.principal_components().to_dataset(),
+    "relative_variation": lambda times: times.perf.relative_variation(),
+    "five_number_summary": lambda times: times.perf.five_number_summary(rng=1),
+    "compare": lambda times: times.perf.compare(0, dim="machine"),
+    "machine_table": lambda times: times.perf.machine_table(),
+}
+"""What is asked of an archive."""
 
 
 def write_by_region(store: Path, machines: int, chunk: int) -> None:
@@ -47,45 +63,54 @@ def write_by_region(store: Path, machines: int, chunk: int) -> None:
         part.drop_vars(list(part.coords)).to_zarr(store, region={"machine": slice(start, stop)}, consolidated=False)
 
 
-def measure(machines: int, chunk: int) -> None:
-    """Write, compute, and print seconds and peak memory."""
+def asked(name: str, store: Path, answer: Path) -> None:
+    """Ask, and write the answer."""
+    with warnings.catch_warnings(action="ignore"):
+        found = METHODS[name](xr.open_zarr(store, consolidated=False))
+        if isinstance(found, xr.Dataset):
+            found.to_zarr(answer, zarr_format=3, consolidated=False)
+
+
+def measure(name: str, folder: Path, machines: int, chunk: int) -> None:
+    """Write an archive, or ask one method, and print seconds, CPU seconds and peak memory."""
     dask.config.set(scheduler="threads", num_workers=WORKERS)
+    store = folder / f"{machines}.zarr"
+    with tempfile.TemporaryDirectory(dir=folder) as own:
+        write_by_region(Path(own) / "first.zarr", 10, 10)  # what is imported at first use is not part of the price
+        if name != "write":
+            asked(name, Path(own) / "first.zarr", Path(own) / "answer.zarr")
+        wall, cpu = time.perf_counter(), time.process_time()
+        if name == "write":
+            write_by_region(store, machines, chunk)
+        else:
+            asked(name, store, Path(own) / f"{name}.zarr")
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    print(wall, cpu, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
+def main(chunk: int = CHUNK, sizes: tuple[int, ...] = MACHINES, names: tuple[str, ...] = tuple(METHODS)) -> None:
+    """Print a row for every method."""
+    print(f"chunks of {chunk} machines, {WORKERS} threads; at {', '.join(map(str, sizes))} machines:")
+    print("method                microseconds a machine     CPU microseconds a machine   peak memory of the process, MB", flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        write_by_region(Path(folder) / "first.zarr", 10, 10)  # what is imported at first use is not part of the price
-        first = xr.open_zarr(Path(folder) / "first.zarr", consolidated=False)
-        dask.compute(first.perf.variance_components(), first.perf.mean_interval())
-        marks = [time.perf_counter()]
-        write_by_region(Path(folder) / "archive.zarr", machines, chunk)
-        marks.append(time.perf_counter())
-        times = xr.open_zarr(Path(folder) / "archive.zarr", consolidated=False)
-        for name in ("variance_components", "mean_interval"):
-            result = getattr(times.perf, name)()
-            result.to_zarr(Path(folder) / f"{name}.zarr", zarr_format=3, consolidated=False)
-            marks.append(time.perf_counter())
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(machines, *(f"{after - before:.3f}" for before, after in pairwise(marks)), f"{peak:.0f}")
-
-
-def main(chunk: int = CHUNK, sizes: tuple[int, ...] = MACHINES) -> None:
-    """Print a row for every size."""
-    print(f"chunks of {chunk} machines; seconds, microseconds a machine, peak memory of the process")
-    print(f"{'machines':>10} {'write':>9} {'components':>11} {'intervals':>10} {'us/machine':>11} {'peak MB':>8} {'archive MB':>11}")
-    found = []
-    for machines in sizes:
-        call = [sys.executable, __file__, "--measure", str(chunk), str(machines)]
-        said = subprocess.run(call, check=True, capture_output=True, text=True).stdout.split()
-        write, components, intervals, peak = (float(number) for number in said[1:])
-        each = 1e6 * (write + components + intervals) / machines
-        found.append((each, peak))
-        size = machines * len(BENCHMARKS) * RUNS * 8 / 2**20
-        print(f"{machines:>10} {write:>9.2f} {components:>11.2f} {intervals:>10.2f} {each:>11.1f} {peak:>8.0f} {size:>11.1f}", flush=True)
-    for name, last, before in zip(("time of a machine", "peak memory"), found[-1], found[-2:][0], strict=True):
-        compared(f"{name}, {sizes[-1]} machines", f"{sizes[-2:][0]} machines", last / before)
+        for name in ("write", *names):
+            rows = []
+            for machines in sizes:
+                call = [sys.executable, __file__, "--measure", name, folder, str(machines), str(chunk)]
+                said = subprocess.run(call, check=True, capture_output=True, text=True).stdout.split()
+                wall, cpu, peak = (float(number) for number in said)
+                rows.append((1e6 * wall / machines, 1e6 * cpu / machines, peak))
+            columns = ("".join(f"{row[place]:>9.0f}" for row in rows) for place in range(3))
+            print(f"{name:<20}", *columns, flush=True)
+            last, before = rows[-1], rows[-2:][0]
+            for what, place in (("CPU time of a machine", 1), ("peak memory", 2)):
+                compared(f"{name}: {what}, {sizes[-1]} machines", f"{sizes[-2:][0]} machines", last[place] / before[place])
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--measure"]:
-        measure(int(sys.argv[3]), int(sys.argv[2]))
+        measure(sys.argv[2], Path(sys.argv[3]), int(sys.argv[4]), int(sys.argv[5]))
     else:
-        given = [int(text) for text in sys.argv[1:]]
-        main(given[0] if given else CHUNK, tuple(given[1:]) or MACHINES)
+        numbers = [int(text) for text in sys.argv[1:] if text.isdigit()]
+        asking = tuple(text for text in sys.argv[1:] if not text.isdigit())
+        main(numbers[0] if numbers else CHUNK, tuple(numbers[1:]) or MACHINES, asking or tuple(METHODS))

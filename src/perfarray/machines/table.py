@@ -3,6 +3,7 @@
 import json
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ import xarray as xr
 
 from perfarray.conventions import BETTER, CENSORED, LOWER, MACHINE, METRIC, UNKNOWN
 from perfarray.machines.descriptors import UNPARSED, Described, described
-from perfarray.machines.numerics.noise_ceiling import log_spread_noise, spread_of_redrawn
+from perfarray.machines.numerics.noise_ceiling import concentration, log_spread_noise, spread_of_redrawn
 from perfarray.machines.numerics.principal_components import complete_part
 from perfarray.machines.roles import (
     COUNTS,
@@ -31,8 +32,10 @@ from perfarray.numerics.suite import MEANS, suite_mean
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.suites.distributions import relative_variation
 from perfarray.timings.across import check_across, name_suites, suites_hint, suites_of
+from perfarray.timings.apply import apply, is_chunked, outputs
 from perfarray.timings.best import named_end
-from perfarray.timings.notes import Note, collecting, noted
+from perfarray.timings.notes import Note, collecting, is_lazy, noted
+from perfarray.timings.notes import notes as notes_of
 from perfarray.timings.resolve import Data, check_names, resolve
 from perfarray.timings.streams import Rng
 from perfarray.timings.units import pooled
@@ -139,7 +142,7 @@ def machine_table(
     array = data.array if data is not None else scores
     assert array is not None  # one of the two was made
     check_across(across, array, nest)
-    array = array.compute()
+    array = array.chunk(dict.fromkeys((across, *nest), -1)) if is_chunked(array) and nest else array.compute()
     options: dict[str, Any] = {"statistic": statistic, "mean": mean, "method": method, "n_resamples": n_resamples, "rng": rng}
     options["shared"] = (data.shared if data is not None else ()) or shared
     parts, gathered = [], []
@@ -199,7 +202,7 @@ def _rows(array: xr.DataArray, levels: Sequence[str], across: str) -> tuple[xr.D
     if not measured.any():
         raise ValueError(f"nothing was measured: all {array.size} values of {array.name or 'the data'} are NaN")
     places = dict(zip(dims, (xr.DataArray(place, dims=ROW) for place in np.nonzero(measured)), strict=True))
-    rows = array.isel(places)
+    rows = array.swap_dims({dims[0]: ROW}) if measured.all() and len(dims) == 1 else array.isel(places)
     varying = [dim for dim in dims if dim == MACHINE or array.sizes[dim] > 1]
     labels = {dim: rows[dim].values if dim in rows.coords else places[dim].values for dim in varying}
     return rows.transpose(ROW, *inner), pd.DataFrame(labels)
@@ -250,48 +253,68 @@ def _same_suite(measured: Mask, benchmarks: Any, hint: str) -> _Suite:
 
 
 def _responses(rows: xr.DataArray, nest: tuple[str, ...], across: str, wanted: tuple[str, ...], options: dict[str, Any]) -> _Computed:
-    """Return responses and how well they are known, one row each."""
+    """Return responses and how well they are known, one row each; lazy timings are read chunk by chunk."""
     array = rows.reset_coords(drop=True).assign_coords({CENSORED: rows.coords[CENSORED].variable} if CENSORED in rows.coords else {})
     if across not in array.dims:
         array = array.expand_dims({across: ["all"]})
     array = array.transpose(ROW, across, *nest)
-    kept, columns, left_out, notes = _same_suite(array.notnull().any(nest).values, array[across].values, suites_hint(rows, across))
-    suite = array.isel({ROW: np.flatnonzero(kept), across: np.flatnonzero(columns)}).assign_attrs(array.attrs)
+    measured = array.notnull().any(nest).values
+    kept, columns, left_out, notes = _same_suite(measured, array[across].values, suites_hint(rows, across))
+    suite = array if measured.all() else array.isel({ROW: np.flatnonzero(kept), across: np.flatnonzero(columns)}).assign_attrs(array.attrs)
     found = relative_variation(suite, across=across, levels=nest, **options)
-    score, relative = found["performance"].values, found["relative_variation"].values
+    statistic = named_end(options["statistic"], str(rows.attrs.get(BETTER, LOWER)))
+    parts = [name(level) for level in nest for name in (variance_of, _noise_of_variance, variation_of)]
+    further = apply(
+        partial(_further, levels=nest, statistic=statistic),
+        _of_whole_rows(suite),
+        core=[(across, *nest)],
+        outputs=outputs(**dict.fromkeys([*parts, CONCENTRATION], "")),
+    )
+    found = found.assign(further.data_vars)
+    if is_lazy(found):
+        found = found.compute()
+        notes += notes_of(found)
+    computed = {str(name): variable.values for name, variable in found.data_vars.items()}
+    computed["variation"] = computed["performance"] * computed["relative_variation"]
     runs = found["n"].values.astype(int)
-    computed = {"performance": score, "relative_variation": relative, "variation": score * relative}
-    values = _of_whole_rows(suite)
-    computed |= _by_level(values, nest)
     roles = computed_roles(wanted, nest)
     numbers = {name: computed[name] for name in (*wanted, *(name for name, role in roles.items() if role == "noise"))}
     numbers |= dict(zip(COUNTS, (runs, np.full(len(runs), int(columns.sum()))), strict=True))
     if LOG_NOISE in roles:
-        numbers[LOG_NOISE] = _noise(values, nest, runs, named_end(options["statistic"], str(rows.attrs.get(BETTER, LOWER))))
+        numbers[LOG_NOISE] = _noise(computed[CONCENTRATION], suite.sizes[across], runs, statistic)
     table = pd.DataFrame(numbers, index=np.flatnonzero(kept)).reindex(range(len(kept)))
     return _Computed(table.fillna(dict.fromkeys(COUNTS, 0)).astype(dict.fromkeys(COUNTS, int)), left_out, notes)
 
 
-def _of_whole_rows(suite: xr.DataArray) -> Floats:
+def _of_whole_rows(suite: xr.DataArray) -> xr.DataArray:
     """Return the values, NaN in rows with stopped runs: how these vary is not known."""
     if CENSORED not in suite.coords:
-        return suite.values
+        return suite
     stopped = suite.coords[CENSORED]
-    return suite.where(~stopped.any([dim for dim in stopped.dims if dim != ROW])).transpose(*suite.dims).values
+    return suite.where(~stopped.any([dim for dim in stopped.dims if dim != ROW])).transpose(*suite.dims)
 
 
-def _by_level(values: Floats, levels: tuple[str, ...]) -> dict[str, Floats]:
-    """Return what each level adds to the variation, over benchmarks: its relative variance, the noise that was taken off, and the root."""
+CONCENTRATION: Final = "_concentration"
+"""How unequal the benchmarks' contributions to the variation of a row are."""
+
+
+def _noise_of_variance(level: str) -> str:
+    """Name what was taken off the variance of a level."""
+    return noise_of(variance_of(level))
+
+
+def _further(values: Floats, levels: tuple[str, ...], statistic: str) -> tuple[Floats, ...]:
+    """Return what each level adds over benchmarks (relative variance, noise that was taken off, root), and how unequal these are."""
     found = nested_anova(values, len(levels))
     squared = found.mean[..., None] ** 2
     variance = _mean_of_known(found.variance / squared)
     noise = _mean_of_known((found.level_variance - found.variance) / squared)
-    columns = {}
-    for number, level in enumerate(levels):
-        columns[variance_of(level)] = variance[:, number]
-        columns[noise_of(variance_of(level))] = noise[:, number]
-        columns[variation_of(level)] = np.sqrt(np.maximum(variance[:, number], 0.0))
-    return columns
+    columns = []
+    for number in range(len(levels)):
+        columns += [variance[:, number], noise[:, number], np.sqrt(np.maximum(variance[:, number], 0.0))]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        spread = spread_of_redrawn(np.log(one_value_per_unit(values, len(levels), 0)), statistic)
+    return *columns, concentration(spread)
 
 
 def _mean_of_known(shares: Floats) -> Floats:
@@ -300,14 +323,11 @@ def _mean_of_known(shares: Floats) -> Floats:
     return np.asarray(np.where(known > 0, np.nansum(shares, axis=1) / np.maximum(known, 1), np.nan))
 
 
-def _noise(values: Floats, levels: tuple[str, ...], runs: Integers, statistic: str) -> Floats:
+def _noise(concentrations: Floats, benchmarks: int, runs: Integers, statistic: str) -> Floats:
     """Return the noise of log relative variation, the same for all rows with equally many runs."""
-    sample = one_value_per_unit(values, len(levels), 0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        spread = spread_of_redrawn(np.log(sample), statistic)
     noise = np.full(len(runs), np.nan)
     for number in np.unique(runs[runs > 1]).tolist():
-        noise[runs == number] = log_spread_noise(spread[runs == number], number, statistic)
+        noise[runs == number] = log_spread_noise(concentrations[runs == number], benchmarks, number, statistic)
     return noise
 
 

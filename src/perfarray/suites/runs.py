@@ -13,7 +13,7 @@ from perfarray.numerics.types import Floats, Integers
 from perfarray.suites.matching import INDEPENDENT, OneSystem, match_cells, moved
 from perfarray.suites.numerics.distributions import Drawing, Suite, arrange
 from perfarray.timings.across import MOVEMENT
-from perfarray.timings.apply import Output, apply
+from perfarray.timings.apply import Output, apply, is_chunked
 from perfarray.timings.options import engine
 from perfarray.timings.resolve import Data, check_dim, check_positive_values, resolve
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of, order_of_labels
@@ -116,5 +116,15 @@ def over_cells(
         return tuple(part.reshape((*values.shape[: -depth - 1], *part.shape[1:])) for part in found)
 
     numbers = cell_keys([data.array], (*data.levels, across))
+    numbers = _held_back(numbers, data.array) if is_chunked(data.array) else numbers
     core = [(across, *data.levels), (), (across,)]
     return apply(arranged, data.array, numbers, runs.system.kept, core=core, outputs=outputs | moved(), coords=coords)
+
+
+def _held_back(keys: xr.DataArray, array: xr.DataArray) -> xr.DataArray:
+    """Let the keys of lazy cells wait for their values: dask would fetch the values of all cells before it uses the first else."""
+    from dask.array import map_blocks
+
+    first = array.isel({dim: 0 for dim in array.dims if dim not in keys.dims}).transpose(*keys.dims)
+    own = keys.chunk(first.chunksizes).data
+    return keys.copy(data=map_blocks(lambda number, _: number, own, first.data, dtype=keys.dtype))  # type: ignore[no-untyped-call]

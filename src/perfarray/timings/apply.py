@@ -10,6 +10,9 @@ import xarray as xr
 
 LEVEL = "level"
 
+TEXT = np.dtype(object, metadata={"element_type": str})
+"""Objects that are texts, in xarray's words: what is lazy is then written without having been computed once to see what it is."""
+
 
 class Output(NamedTuple):
     """One variable of a result: its extra dims (after those that broadcast), its unit, its dtype."""
@@ -135,7 +138,7 @@ def _lazily(
         output_core_dims=[list(output.dims) for output in outputs.values()],
         exclude_dims={dim for dims in core for dim in dims} - returned,
         dask="parallelized",
-        output_dtypes=[output.dtype for output in outputs.values()],
+        output_dtypes=[TEXT if output.dtype is object else output.dtype for output in outputs.values()],
         dask_gufunc_kwargs={"output_sizes": dict(sizes)},
         keep_attrs=False,
     )

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import polygamma
 
 from perfarray.machines.numerics.influence import correlation_interval, influence_of, split_rows
-from perfarray.machines.numerics.noise_ceiling import log_spread_noise, noise_ceiling, spread_of_redrawn
+from perfarray.machines.numerics.noise_ceiling import concentration, log_spread_noise, noise_ceiling, spread_of_redrawn
 
 
 def test_groups_stay_together():
@@ -130,8 +130,8 @@ def test_noise_of_one_benchmark_is_that_of_a_log_chi_square(runs):
     """The log of the spread of a mean has the variance of log chi-square over four, whose error in 4000 draws its kurtosis tells."""
     variance, fourth = (float(polygamma(order, (runs - 1) / 2)) for order in (1, 3))
     error = np.sqrt((fourth / variance**2 + 2) / 4 / 4000)
-    assert log_spread_noise(np.ones((5, 1)), runs, "mean") == pytest.approx(np.sqrt(variance) / 2, rel=4 * error)
-    assert np.isnan(log_spread_noise(np.ones((5, 1)), 1, "mean"))
+    assert log_spread_noise(np.ones(5), 1, runs, "mean") == pytest.approx(np.sqrt(variance) / 2, rel=4 * error)
+    assert np.isnan(log_spread_noise(np.ones(5), 1, 1, "mean"))
 
 
 @pytest.mark.parametrize("inequality", [0.0, 1.0, 2.0])
@@ -139,7 +139,7 @@ def test_noise_is_recovered(inequality):
     """The noise told from one experiment per machine is that of repeating it, for machines with variances of their own."""
     rng = np.random.default_rng(5)
     true = np.exp(inequality * rng.standard_normal((300, 12)))
-    told = log_spread_noise(true * spread_of_redrawn(rng.standard_normal((300, 12, 3)), "median"), 3)
+    told = log_spread_noise(concentration(true * spread_of_redrawn(rng.standard_normal((300, 12, 3)), "median")), 12, 3)
     again = true * spread_of_redrawn(rng.standard_normal((100, 300, 12, 3)), "median")
     assert told == pytest.approx(np.sqrt((0.5 * np.log(again.sum(axis=-1))).var(axis=0, ddof=1).mean()), rel=0.1)
 

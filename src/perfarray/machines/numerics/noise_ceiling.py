@@ -56,8 +56,8 @@ def spread_of_redrawn(units: Floats, statistic: str) -> Floats:
             continue
         law = order_law(n, statistic)
         support = (values[:, law.low] + values[:, law.high]) / 2
-        centred = support - (support @ law.probability)[:, None]
-        found[chosen] = centred**2 @ law.probability
+        centred = support - (support * law.probability).sum(axis=-1, keepdims=True)
+        found[chosen] = (centred**2 * law.probability).sum(axis=-1)
     return found.reshape(units.shape[:-1])
 
 
@@ -97,15 +97,15 @@ def noise_table(benchmarks: int, runs: int, statistic: str = "median") -> NoiseT
     return NoiseTable(concentration(parts).mean(axis=-1), noise)
 
 
-def log_spread_noise(variances: Floats, runs: int, statistic: str = "median") -> float:
+def log_spread_noise(concentrations: Floats, benchmarks: int, runs: int, statistic: str = "median") -> float:
     """Estimate the standard deviation of the sampling noise of the log of machines' relative variation.
 
     Parameters
     ----------
-    variances : array, shape (machines, benchmarks)
-        Each benchmark's contribution to a machine's squared relative variation, as measured.
-    runs : int
-        Runs behind each of them.
+    concentrations : array, shape (machines,)
+        Of the benchmarks' contributions to a machine's squared relative variation, as measured.
+    benchmarks, runs : int
+        How many they are, and the runs behind each of them.
     statistic : str
         The summary of one benchmark's runs.
 
@@ -114,11 +114,10 @@ def log_spread_noise(variances: Floats, runs: int, statistic: str = "median") ->
     float
         For suites as unequal as the measured contributions of all machines are on average; NaN where no machine varies or one run was made.
     """
-    usable = concentration(variances)
-    usable = usable[np.isfinite(usable)]
+    usable = concentrations[np.isfinite(concentrations)]
     if runs < 2 or not len(usable):
         return float("nan")
-    table = noise_table(variances.shape[-1], runs, statistic)
+    table = noise_table(benchmarks, runs, statistic)
     return float(np.interp(usable.mean(), table.concentration, table.noise))
 
 

@@ -114,10 +114,13 @@ def _moments(rows: Floats, statistic: str, mean: str, benchmarks: int) -> tuple[
 
 
 def _weighted(support: Floats, probability: Floats) -> tuple[Floats, Floats]:
-    """Return mean and variance of weighted values along the last axis; equal values have none, not that of rounding."""
+    """Return mean and variance of weighted values along the last axis; equal values have none, not that of rounding.
+
+    Summed row by row: products of matrices round otherwise for other numbers of rows.
+    """
     apart = support - support[..., :1]
-    shift = apart @ probability
-    return support[..., 0] + shift, ((apart - shift[..., None]) ** 2) @ probability
+    shift = (apart * probability).sum(axis=-1)
+    return support[..., 0] + shift, ((apart - shift[..., None]) ** 2 * probability).sum(axis=-1)
 
 
 def _redrawn_moments(units: Floats, statistic: str, mean: str, benchmarks: int) -> tuple[float, float]:
