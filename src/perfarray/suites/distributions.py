@@ -1,6 +1,6 @@
 """A whole suite's score as a distribution: one run drawn per benchmark; its five numbers; how much the score varies."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 import xarray as xr
@@ -309,9 +309,7 @@ def relative_variation(
         positive = check_positive_values(runs.system.data, "statistic='geometric'", runs.place)
         runs = runs._replace(system=runs.system._replace(data=positive))
     data, drawing = runs.system.data, runs.drawing
-    of_runs = named_end(statistic, data.better)
-
-    aim = AIM if n_resamples is None else np.inf
+    of_runs, aim = named_end(statistic, data.better), AIM if n_resamples is None else np.inf
 
     def kernel(suite: Suite, cells: Integers) -> tuple[np.ndarray, ...]:
         n = units_of(suite)
@@ -331,15 +329,21 @@ def relative_variation(
     named |= outputs(relative_variation="", monte_carlo_error="standard error by chance, a share of the variation", n="independent units")
     found = over_cells(kernel, runs, named | {"drawn": Output((), "", bool), "_draws": Output()}, most=1)
     attrs = runs.describe(drawn=True) | {"result": "relative_variation", "method": method, "statistic": statistic}
-    if not is_chunked(found["drawn"]):
-        some, every = bool(found["drawn"].any()), bool((found["drawn"] | (found["n"] <= 1)).all())
-        attrs |= {"method": "monte_carlo" if some and every else "exact, monte_carlo" if some else "exact"} if method == "exact" else {}
-        attrs["n_resamples"] = int(found["_draws"].max())
-        attrs = attrs if some else {name: value for name, value in attrs.items() if name not in DRAWN}
-    elif n_resamples is None and method == "exact":
-        del attrs["n_resamples"]
+    attrs = _as_done(attrs, found, given=n_resamples is not None)
     checks = ("suite_single_runs", *(("suite_redrawn",) if method == "exact" else ()), *runs.moving)
     return describe_one(found.drop_vars("_draws"), runs.system, attrs, data.selected, checks=checks)
+
+
+def _as_done(attrs: dict[str, Hashable], found: xr.Dataset, *, given: bool) -> dict[str, Hashable]:
+    """Return attrs that say what was drawn; of a lazy result nobody knows yet. `given`: whether the caller named a number of draws."""
+    asked = attrs["method"]
+    if is_chunked(found["drawn"]):
+        return attrs if given or asked != "exact" else {name: value for name, value in attrs.items() if name != "n_resamples"}
+    some, every = bool(found["drawn"].any()), bool((found["drawn"] | (found["n"] <= 1)).all())
+    if asked == "exact":
+        attrs = attrs | {"method": "monte_carlo" if some and every else "exact, monte_carlo" if some else "exact"}
+    drawn = attrs | {"n_resamples": int(found["_draws"].max())}
+    return drawn if some else {name: value for name, value in drawn.items() if name not in DRAWN}
 
 
 DRAWN = ("n_resamples", "engine", RNG_KEY)
