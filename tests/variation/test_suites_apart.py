@@ -42,6 +42,14 @@ def test_each_benchmark_has_its_own_executions():
     assert "shared" not in plan.attrs
 
 
+def test_the_order_of_benchmarks_changes_no_promise():
+    """Neither counts nor half-width: what is drawn to make the promise hangs on no order."""
+    times = pilots()[0]
+    turned = planned(times[[2, 0, 1]], budget=600.0).sel(benchmark=times["benchmark"])
+    for name in ("repetitions", "half_width"):
+        xr.testing.assert_allclose(planned(times, budget=600.0)[name], turned[name], rtol=1e-9)
+
+
 def test_none_and_an_empty_tuple_mean_none():
     """As the default does where there are no builds; with builds they plan builds for each benchmark, which is never better."""
     plan = planned(pilots()[0], budget=600.0)
@@ -119,6 +127,17 @@ def test_a_plan_keeps_its_word(assurance, error):
     total = found.sum(axis=-1)
     half = scipy.stats.t.ppf(0.975, total**2 / (found**2 / df).sum(axis=-1)) * np.sqrt(total)
     assert (half <= 0.0035).mean() == pytest.approx(assurance, abs=3 * error)
+
+
+def test_a_component_that_was_not_seen_may_be_there():
+    """Where half of the benchmarks showed none between executions, the promise is no better than where all showed it."""
+    total = np.tile([5.0, 25.0], (20, 1))
+
+    def ratio(*shares):
+        stars = [Star(own, 5.0, np.ones((1, 1)), np.ones((1, 1))) for own in shares * 10]
+        return (planned_again(stars, total, 4000.0, 5) * nodes()[1]).sum()
+
+    assert ratio(1.0, 0.0) > ratio(1.0, 1.0)
 
 
 def test_a_promise_that_is_made_again():

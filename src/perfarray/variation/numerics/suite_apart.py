@@ -76,7 +76,8 @@ def planned_again(stars: list[Star], total: Floats, budget: float, min_units: in
 
     A benchmark whose variance the pilot underrates gets too few repetitions, so that the error of the plan is larger than that of the
     variances it is made from: one of many chains by a factor of about f / (f - 1), f their degrees of freedom. So components are drawn as
-    pilots of this size would find them, if those found were true, and each time the continuous plan is made again.
+    pilots of this size would find them, if those found were true, and each time the continuous plan is made again. One that was not seen
+    in a benchmark may be there: it is taken to be the same multiple of the lowest as in the whole suite.
 
     Parameters
     ----------
@@ -90,6 +91,11 @@ def planned_again(stars: list[Star], total: Floats, budget: float, min_units: in
         Fewest units of each benchmark.
     """
     variance, cost = (np.array(part) for part in zip(*map(_chain, stars), strict=True))
+    order = np.lexsort(np.column_stack([variance, cost, total]).T)  # what is drawn hangs on no order of the benchmarks
+    variance, cost, total = variance[order], cost[order], total[order]
+    lowest = variance[:, -1:]
+    common = np.divide(variance.sum(axis=0), lowest.sum(), out=np.zeros(variance.shape[1]), where=lowest.sum() > 0) * lowest
+    variance = np.where(variance > 0, variance, common)
     inside = total[:, 1:] / total[:, :-1]
     levels = variance.copy()
     for level in range(variance.shape[1] - 2, -1, -1):
