@@ -8,6 +8,7 @@ import tracemalloc
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
@@ -188,6 +189,21 @@ class TestLazy:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             xr.testing.assert_allclose(call(lazy.chunk({dim: -1})).compute(scheduler="synchronous"), call(times), rtol=1e-12)
+
+    @pytest.mark.parametrize("dim", ["machine", "benchmark"])
+    def test_what_computes_at_once(self, times, dim):
+        """Tables, groups of machines and every method side by side are in memory, whatever the chunks."""
+        old = times.sel(version="old", drop=True).isel(binary=slice(1, None))
+        for call in (
+            lambda given: given.perf.machine_table(),
+            lambda given: given.perf.cluster_machines(2).to_series().to_frame(),
+            lambda given: given.perf.to_frame(),
+            lambda given: perfarray.join(given, given.assign_coords(machine=["m3", "m4"])).to_dataframe(),
+            lambda given: given.perf.agreement("m1", dim="machine", n_resamples=20, rng=1)["estimate"].to_dataframe(),
+        ):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                pd.testing.assert_frame_equal(call(old.chunk({dim: 1})), call(old))
 
     @each
     def test_descriptors_in_chunks_of_their_own(self, times, expected, name):

@@ -39,7 +39,7 @@ def cluster_machines(
     method : {"ward", "average", "complete", "single", "weighted", "centroid", "median"}
         How SciPy's hierarchy joins groups (`scipy.cluster.hierarchy.linkage`).
     times, samples, features, statistic, scale, impute, unit, levels, metric
-        As for `principal_components`.
+        As for `principal_components`; lazy timings are computed.
     n_components : int, optional
         How many components distances are taken from; default: all, which are the distances between the machines themselves.
 
@@ -71,7 +71,7 @@ def cluster_machines(
         times, samples=samples, features=features, statistic=statistic, scale=scale, n_components=n_components, impute=impute, unit=unit,
         levels=levels, metric=metric,
     ).to_dataset()  # fmt: skip
-    score = found["score"]
+    score = found["score"].compute()
     if number > score.sizes[samples]:
         raise ValueError(f"n_clusters={n_clusters}: there are {score.sizes[samples]} labels of {samples!r} to group")
     gaps = bool(score.isnull().any())

@@ -66,7 +66,8 @@ def machine_table(
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings or scores with a dim of machines; or one score per machine without repetitions, as in dumps of published results.
+        Timings or scores with a dim of machines; or one score per machine without repetitions, as in dumps of published results. Lazy
+        timings are computed chunk by chunk.
     response : str or tuple of str
         What is computed: `performance`, `relative_variation`, `variation` (performance x relative variation), and for each level of the
         nest what it adds to the variation, relative to the mean (`execution_variation`, `iteration_variation`), or its square as estimated
