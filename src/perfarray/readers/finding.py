@@ -4,7 +4,7 @@ import glob
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from operator import attrgetter
 from os import PathLike, fspath, scandir
-from os.path import commonpath
+from os.path import commonpath, dirname, exists, isdir
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -88,10 +88,10 @@ def _expanded(item: Any) -> list[tuple[Path, bool]]:
     if not isinstance(item, str | PathLike):
         raise TypeError(f"a path must be text or path-like; got {item!r}")
     text = fspath(item)
-    path = Path(text)
-    if path.is_dir():
+    path = item if isinstance(item, Path) else Path(text)
+    if isdir(text):
         return [(inside, False) for inside in sorted(_inside(text), key=attrgetter("parts"))]
-    if path.exists() or not glob.has_magic(text):
+    if exists(text) or not glob.has_magic(text):
         return [(path, True)]
     matches = sorted(Path(match) for match in glob.glob(text, recursive=True))
     return [(match, False) for match in matches if match.is_file()]
@@ -111,4 +111,4 @@ def _common_folder(files: Sequence[Path]) -> Path | None:
     """Return the folder all files lie in, or None where paths are not comparable."""
     if not files or len({path.is_absolute() for path in files}) > 1:
         return None
-    return Path(commonpath([str(path.parent) for path in files]))
+    return Path(commonpath({dirname(path) for path in files}))

@@ -53,20 +53,20 @@ def repeats(tables: Sequence[Table], kept: Sequence[Found]) -> tuple[dict[int, i
     """Return the places of tables that repeat another, with the place of that, and of those that do so under a label of their own."""
     alike: dict[tuple[str, int], list[int]] = {}
     for index, table in enumerate(tables):
-        values = b"".join(metric.values.tobytes() for metric in table.metrics.values())
-        alike.setdefault((table.format, hash(values)), []).append(index)
+        first = next(iter(table.metrics.values()))
+        alike.setdefault((table.format, hash(first.values.tobytes())), []).append(index)
     dropped: dict[int, int] = {}
     labelled: list[int] = []
     for places in alike.values():
         seen: dict[Hashable, dict[str, int]] = {}
         for index in sorted(places, key=lambda index: _put_by(kept[index].path)) if len(places) > 1 else ():
-            first = seen.setdefault(_identity(kept[index].path), {})
+            others = seen.setdefault(_identity(kept[index].path), {})
             own = repr(sorted((name, str(label)) for name, label in _told(kept[index]).items()))
-            if own in first:
-                dropped[index] = first[own]
-            elif first:
+            if own in others:
+                dropped[index] = others[own]
+            elif others:
                 labelled.append(index)
-            first.setdefault(own, index)
+            others.setdefault(own, index)
     return dropped, labelled
 
 

@@ -221,8 +221,9 @@ def _frame(source: Source) -> pd.DataFrame:
     if frame.empty:
         raise source.error("has a header and no rows")
     for name in labels:
-        if all(isinstance(label, str) and WHOLE.fullmatch(label) for label in frame[name].unique()):
-            frame[name] = frame[name].astype(int)
+        codes, names = pd.factorize(frame[name])
+        whole = bool((codes >= 0).all()) and all(map(WHOLE.fullmatch, names))
+        frame[name] = pd.Categorical.from_codes(codes, names.astype(int) if whole else names)
     for name in frame.columns.intersection(list(MARKS)):
         frame[name] = frame[name].fillna(False) if frame[name].dtype == object else frame[name]
     return frame

@@ -129,22 +129,28 @@ def _joined_descriptors(
     joined: dict[str, Descriptor] = {}
     telling = tuple(_names(extra, levels))
     tails = [tuple({**labels, **positions}[dim] for dim in telling) for labels, positions in zip(extra, levels, strict=True)]
-    places = [_place(table, telling) for table in tables]
+    places: list[dict[str, Sequence[Any]]] = []
     absent = {dim: [UNKNOWN] for dim in _names(table.labels for table in tables)}
     for name in _names(table.descriptors for table in tables):
-        own = [_off_levels(table.descriptors.get(name, SILENT), telling) for table in tables]
-        for dims in _widened(tuple(_names({descriptor.dims: None for descriptor in own})), tables, places):
-            along = [{dim: absent.get(dim, [0]) for dim in dims} | place for place in places]
-            spread = [
-                descriptor.values
-                # Labels of which it says nothing are completed where the array is built.
-                if descriptor.dims == dims and not telling
-                else _spread(completed(descriptor, table), dims, choices)
-                for table, descriptor, choices in zip(tables, own, along, strict=True)
-            ]
-            known, contradicted = _merged(spread, tails)
-            if not contradicted:
-                break
+        own = [table.descriptors.get(name, SILENT) for table in tables]
+        if not telling and len({descriptor.dims for descriptor in own}) == 1:
+            # Labels of which it says nothing are completed where the array is built.
+            dims = own[0].dims
+            known, contradicted = _merged([descriptor.values for descriptor in own], tails)
+        else:
+            own = [_off_levels(descriptor, telling) for descriptor in own]
+            dims, known, contradicted = (), {}, {()}
+        if contradicted:
+            places = places or _places(tables, telling)
+            for dims in _widened(tuple(_names({descriptor.dims: None for descriptor in own})), tables, places):
+                along = [{dim: absent.get(dim, [0]) for dim in dims} | place for place in places]
+                spread = [
+                    _spread(completed(descriptor, table), dims, choices)
+                    for table, descriptor, choices in zip(tables, own, along, strict=True)
+                ]
+                known, contradicted = _merged(spread, tails)
+                if not contradicted:
+                    break
         target = f"{name}_recorded" if name in telling else name
         unknown = UNKNOWN if any(isinstance(value, str) for value in known.values()) else None
         values = known | dict.fromkeys(contradicted, unknown)
@@ -154,11 +160,20 @@ def _joined_descriptors(
     return joined
 
 
-def _place(table: Table, telling: Collection[str]) -> dict[str, Sequence[Any]]:
-    """Return the labels a table has along its dims, and the positions along its levels."""
-    labels = {dim: column.labels for dim, column in table.labels.items() if dim not in telling}
-    levels = {name: codes for name, codes in table.levels.items() if name not in telling and len(codes)}
-    return labels | {name: range(int(codes.min()), int(codes.max()) + 1) for name, codes in levels.items()}
+def _places(tables: Sequence[Table], telling: Collection[str]) -> list[dict[str, Sequence[Any]]]:
+    """Return for each table the labels it has along its dims, and the positions along its levels."""
+    places: list[dict[str, Sequence[Any]]] = [
+        {dim: column.labels for dim, column in table.labels.items() if dim not in telling} for table in tables
+    ]
+    for name in _names(table.levels for table in tables):
+        own = [(place, table.levels[name]) for place, table in zip(places, tables, strict=True) if name in table.levels and len(table)]
+        if name not in telling and own:
+            codes = np.concatenate([codes for _, codes in own])
+            starts = np.cumsum([0, *(len(codes) for _, codes in own)])[:-1]
+            least, most = (reduce.reduceat(codes, starts).tolist() for reduce in (np.minimum, np.maximum))
+            for (place, _), first, last in zip(own, least, most, strict=True):
+                place[name] = range(first, last + 1)
+    return places
 
 
 def _widened(dims: tuple[str, ...], tables: Sequence[Table], places: Sequence[Mapping[str, Sequence[Any]]]) -> Iterator[tuple[str, ...]]:

@@ -83,6 +83,8 @@ def limit_column(series: pd.Series) -> pd.Series:
 
 def _numbers(series: pd.Series) -> pd.Series:
     """Return a column as numbers."""
+    if pd.api.types.is_numeric_dtype(series):
+        return series
     numbers = pd.to_numeric(series, errors="coerce")
     wrong = numbers.isna() & series.notna()
     if wrong.any():
