@@ -124,7 +124,9 @@ def test_a_pattern_in_a_folder(tmp_path):
 
 def test_companions_of_results(tmp_path):
     """What a tool puts beside its results is told from what is unknown."""
-    with pytest.raises(ValueError, match="it lies beside the results of 'asv', which are read"):
+    with pytest.raises(
+        ValueError, match="asv puts a file of this name beside its results, and those are read; else say where its numbers are"
+    ):
         perfarray.read(write(tmp_path / "benchmarks.json", {"version": 1}))
 
 

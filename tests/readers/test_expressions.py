@@ -48,6 +48,9 @@ RUNS = (
     "/",
 )
 
+HEADS = ("#a:", "#a:b", "a:", "a=", "a: ", "[", "(", '"', "1 ", "a,")
+"""What an expression may want before it comes to a run."""
+
 METHODS = dict.fromkeys(("search", "findall", "finditer", "sub", "split"), "search") | {"match": "match", "fullmatch": "fullmatch"}
 
 WORDS = re.compile(r"[A-Za-z_]{2,}")
@@ -98,6 +101,9 @@ def texts(pattern: re.Pattern) -> Iterator[str]:
     words = list(dict.fromkeys(WORDS.findall(pattern.pattern)))
     for unit in (*RUNS, *words, *(f"{word} " for word in words), *(f"1 {word}" for word in words), " ".join([*words, ""]) or "x"):
         yield unit * (SIZE // len(unit))
+    for head in HEADS:
+        for unit in ("1", " ", "a ", "\n"):
+            yield head + unit * (SIZE // len(unit))
     for word in words:
         for unit in ("1", " ", *words[:6]):
             yield word + unit * (SIZE // len(unit))

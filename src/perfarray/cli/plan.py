@@ -16,7 +16,7 @@ from perfarray.cli.plan_table import plan_rows, plan_table, sentences
 from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, quoted, reporting
 from perfarray.conventions import EXECUTION, ITERATION, SECONDS, price_of, seconds_factor
 
-AMOUNT = re.compile(r"\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*([a-zA-Zµμ]*)\s*")
+AMOUNT = re.compile(r"([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*([a-zA-Zµμ]*)")
 
 OPTIONS = options.SPOKEN | {
     "costs": "--cost",
@@ -172,7 +172,7 @@ def _ask(question: str, units: str) -> float:
 
 def amount(text: str, units: str) -> float:
     """Read `8h`, `90 s`, `0.8` or, in iterations, `5343`."""
-    found = AMOUNT.fullmatch(text)
+    found = AMOUNT.fullmatch(text.strip())
     number = _number(found[1]) if found else math.nan
     if found is None or math.isnan(number):
         raise ValueError(f"{text!r} is no amount; write a number{', or one with a unit, as in 8h or 95s' if units == SECONDS else ''}")

@@ -119,7 +119,8 @@ def not_recognised(source: Source) -> FileError:
     if source.looks_like_json and source.json_or_none is None:
         _ = source.json  # raises, and says where
     beside = [known.name for known in formats().values() if source.path.name in known.beside]
-    helps = f"it lies beside the results of {beside[0]!r}, which are read" if beside else custom.said_of_unknown(source)
+    helps = f"{beside[0]} puts a file of this name beside its results, and those are read; else " if beside else ""
+    helps += custom.said_of_unknown(source)
     return source.error(
         f"no reader recognises its content, which begins {source.head[:60]!r}; formats that are known: {known_names()}; {helps}"
     )

@@ -72,7 +72,8 @@ def recognise(source: Source) -> bool:
 
 def read(source: Source) -> Table:
     """Read the table; text columns that no dim explains are dims of their own."""
-    stated = dict(re.findall(r"^#\s*(\w+)\s*:[^\S\n]*(.*?)[^\S\n]*$", comments(source.text[:LONGEST]), re.M))
+    pairs = re.findall(r"^#\s*(\w+)\s*:(.*)$", comments(source.text[:LONGEST]), re.M)
+    stated = {key: value.strip() for key, value in pairs}
     frame = _frame(source)
     row_units = _row_units(source, frame, stated)
     found = _value_columns(source, frame.columns, stated)
