@@ -1,7 +1,7 @@
-"""How long reading takes, as a multiple of `json.load` of the same files: `python tests/benchmarks/bench_reading.py`.
+"""How long reading takes, as a multiple of `json.load` or `pandas.read_csv`: `python tests/benchmarks/bench_reading.py`.
 
-Rounds alternate between the two, in one process; the medians are compared. The files lie in the archive folder beside the repository (or
-where PERFARRAY_SHARED says).
+Rounds alternate between the two, in one process; medians of the processor's time are compared. The tables are made here; the JSON files
+lie in the archive folder beside the repository (or where PERFARRAY_SHARED says).
 """
 
 import bz2
@@ -15,7 +15,10 @@ import warnings
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import numpy as np
+import pandas as pd
 from interleaved import compared
 
 import perfarray
@@ -48,14 +51,37 @@ def parent(path: Path) -> Path:
 
 def seconds(work: Callable[[], object]) -> float:
     """Time one call."""
-    start = time.perf_counter()
+    start = time.process_time()
     work()
-    return time.perf_counter() - start
+    return time.process_time() - start
+
+
+def tidy(rows: int, folder: Path) -> Path:
+    """Write a tidy table: 20 benchmarks on 5 machines, 20 executions of each."""
+    sizes = {"benchmark": 20, "machine": 5, "execution": 20, "iteration": rows // 2000}
+    codes = dict(zip(sizes, np.unravel_index(np.arange(rows), tuple(sizes.values())), strict=True))
+    frame = pd.DataFrame(codes | {"time": np.random.default_rng(1).lognormal(size=rows)})
+    path = folder / f"{rows}.csv"
+    frame.astype({"benchmark": str, "machine": str}).replace({"machine": {str(n): f"host{n}" for n in range(5)}}).to_csv(path, index=False)
+    return path
+
+
+def tables() -> None:
+    """Print the ratios of tidy CSV to what pandas takes."""
+    with TemporaryDirectory() as folder:
+        for rows in (2_000, 100_000):
+            path = tidy(rows, Path(folder))
+            works = {"pandas.read_csv": lambda path=path: pd.read_csv(path), "read": lambda path=path: perfarray.read(path)}
+            rounds = [{label: seconds(work) for label, work in works.items()} for _ in range(ROUNDS + 1)][1:]
+            compared(
+                f"tidy CSV, {rows} rows: read", "pandas.read_csv", statistics.median(one["read"] / one["pandas.read_csv"] for one in rounds)
+            )
 
 
 def main() -> None:
     """Print the ratios."""
     warnings.simplefilter("ignore")
+    tables()
     for name, folders in SETS.items():
         files = files_of(folders)
         works = {
