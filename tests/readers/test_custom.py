@@ -73,13 +73,28 @@ def test_a_pattern_of_json(tmp_path):
     """Parts of the way to a number are dims, literal parts choose, what stands beside is known."""
     path = write(tmp_path / "a.json", {"new": {"warmup": [9.0], "runs": [1.0, 2.0]}, "old": {"warmup": [], "runs": [3.0]}})
     times = perfarray.read(path, pattern="{version}/runs/{iteration} = time_ms")["time"]
-    np.testing.assert_allclose(times.values, [[1e-3, 2e-3], [3e-3, np.nan]])
+    np.testing.assert_allclose(times.values, [[[1e-3, 2e-3]], [[3e-3, np.nan]]])
     both = perfarray.read(path, pattern="{version}/{phase}/{iteration}")["time"]
-    assert both.sizes == {"version": 2, "phase": 2, "iteration": 2}
+    assert both.sizes == {"version": 2, "phase": 2, "execution": 1, "iteration": 2}
     rows = {"host": "h", "results": [{"name": "fft", "n": 8, "s": [1.0]}, {"name": "sort", "n": 9, "s": [2.0, 4.0]}]}
     found = perfarray.read(write(tmp_path / "b.json", rows), pattern="results/{place}/s/{execution}", dims={"benchmark": "name"})
     assert found["benchmark"].values.tolist() == ["fft", "sort"]
     assert found["host"].values.tolist() == ["h", "h"] or found["host"].item() == "h"
+
+
+@pytest.mark.parametrize("kind", ["json", "csv"])
+def test_iterations_of_one_execution(tmp_path, kind):
+    """They are no units: one process says nothing of another, so there is no verdict."""
+    values = {"old": [1.0, 1.1, 1.05, 0.95], "new": [2.0, 2.1, 2.05, 1.95]}
+    if kind == "json":
+        times = perfarray.read(write(tmp_path / "a.json", values), pattern="{version}/{iteration}")
+    else:
+        lines = [f"{name},{place},{value}" for name, own in values.items() for place, value in enumerate(own)]
+        times = perfarray.read(write(tmp_path / "a.csv", "\n".join(["version,iteration,time", *lines]) + "\n"))
+    assert times["time"].sizes == {"version": 2, "execution": 1, "iteration": 4}
+    with pytest.warns(perfarray.PerfarrayWarning):
+        found = times.perf.compare("old", dim="version")
+    assert (found["verdict"].item(), found["n"].item()) == ("inconclusive", 1)
 
 
 def test_a_pattern_of_heads(tmp_path):
@@ -108,7 +123,7 @@ def test_tables_of_databases_and_of_r(tmp_path):
     assert sorted(found["value"].values[found["value"].notnull().values].tolist()) == [5.0, 7.0]
     text = '"";"test";"time";"rank"\n"620001";"Scan";554.08;1\n"620002";"Scan";36;2\n'
     frame = perfarray.read(write(tmp_path / "r.csv", text), dims={"benchmark": "test", "time_us": "time", "iteration": "rank"})
-    np.testing.assert_allclose(frame["time"].values, [[554.08e-6, 36e-6]])
+    np.testing.assert_allclose(frame["time"].values, [[[554.08e-6, 36e-6]]])
 
 
 def test_a_pattern_in_a_folder(tmp_path):

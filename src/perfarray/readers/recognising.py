@@ -7,6 +7,10 @@ from importlib import import_module
 from pkgutil import walk_packages
 from typing import NamedTuple
 
+import numpy as np
+
+from perfarray.conventions import EXECUTION, ITERATION
+from perfarray.numerics.types import Integers
 from perfarray.readers import custom, entries
 from perfarray.readers.numbers import check_measured
 from perfarray.readers.opening import FileError, Source
@@ -109,7 +113,13 @@ def read_table(source: Source, known: Format) -> Table:
         raise
     except MISFIT as error:
         raise source.error(f"began as {known.name} and does not go on as such ({type(error).__name__}: {error})") from error
-    return replace(table, format=known.name, notes=(*source.notes, *table.notes))
+    return replace(table, levels=_with_execution(table), format=known.name, notes=(*source.notes, *table.notes))
+
+
+def _with_execution(table: Table) -> dict[str, Integers]:
+    """Return the levels of a table; iterations of which no execution is told are those of one, and never the unit."""
+    told = ITERATION not in table.levels or EXECUTION in table.levels
+    return table.levels if told else table.levels | {EXECUTION: np.zeros(len(table), dtype=np.intp)}
 
 
 def not_recognised(source: Source) -> FileError:
