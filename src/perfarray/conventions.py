@@ -39,6 +39,8 @@ BETTER: Final = "better"
 """The attr that says which direction is good."""
 DIRECTIONS: Final = (LOWER, HIGHER)
 """What `better` may be."""
+SCORES: Final = ("ratio", "score", "score_rate", "score_speed")
+"""Variables without a unit of which more is better."""
 
 SECONDS: Final = "s"
 TIME_UNITS: Final = {

@@ -1,6 +1,7 @@
 """What the caller says of a file: settings and columns that are dims, CSV without a header, patterns of home-grown files."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import perfarray
@@ -80,6 +81,25 @@ def test_a_pattern_of_json(tmp_path):
     found = perfarray.read(write(tmp_path / "b.json", rows), pattern="results/{place}/s/{execution}", dims={"benchmark": "name"})
     assert found["benchmark"].values.tolist() == ["fft", "sort"]
     assert found["host"].values.tolist() == ["h", "h"] or found["host"].item() == "h"
+
+
+@pytest.mark.parametrize("name", ["score", "ratio", "score_rate"])
+def test_more_of_a_score_is_better(tmp_path, name):
+    """However it is named, as the conventions have it; a unit of time, or the file, says otherwise."""
+    nested = write(tmp_path / "a.json", {"old": [1.0], "new": [2.0]})
+    plain = write(tmp_path / "a.csv", f"version,{name}\nold,1\nnew,2\n")
+    stated = write(tmp_path / "b.csv", f"# metric: {name}\nversion,{name}\nold,1\nnew,2\n")
+    lower = write(tmp_path / "c.csv", f"# metric: {name}\n# better: lower\nversion,{name}\nold,1\nnew,2\n")
+    frame = pd.DataFrame({"version": ["old", "new"], name: [1.0, 2.0]})
+    every = [
+        perfarray.read(nested, pattern=f"{{version}}/{{execution}} = {name}"),
+        perfarray.read(plain, dims={"metric": name}),
+        perfarray.read(stated),
+        frame.perf.to_timings(value=name),
+    ]
+    assert [(found[name].attrs["units"], found[name].attrs["better"]) for found in every] == [("1", "higher")] * 4
+    assert perfarray.read(lower)[name].attrs["better"] == "lower"
+    assert frame.perf.to_timings(value=name, units="ms")[name].attrs == {"units": "s", "better": "lower"}
 
 
 @pytest.mark.parametrize("kind", ["json", "csv"])

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from perfarray.conventions import CENSORED_AT, COMPARED, HIGHER, LEVELS, MARKS, SECONDS, THROUGHPUT, TIME, seconds_factor
+from perfarray.conventions import CENSORED_AT, COMPARED, LEVELS, MARKS, SECONDS, THROUGHPUT, TIME, seconds_factor
 from perfarray.readers.names import variable_name
 from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source
@@ -83,7 +83,7 @@ def read(source: Source) -> Table:
     if row_units is not None:
         in_first_unit = [next(iter(found.values()))[0], *frame.columns.intersection([CENSORED_AT])]
         frame[in_first_unit] = frame[in_first_unit].mul(row_units, axis="index")
-    better = {metric: stated.get("better", HIGHER if metric == THROUGHPUT else direction_of(unit)) for metric, unit in units.items()}
+    better = {metric: stated.get("better", direction_of(unit, metric)) for metric, unit in units.items()}
     value = {metric: column for metric, (column, _) in found.items()}
     others = {name: variable_name(name, "column_", ()) for name in frame.columns if name not in value.values()}
     dims = {name: name for name in source.wanted.dims if name in frame.columns and name not in (*value.values(), *MARKS, CENSORED_AT)}

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import CENSORED, CENSORED_AT, COMPARED, HIGHER, LEVELS, MARKS, THROUGHPUT, TIME, seconds_factor
+from perfarray.conventions import CENSORED, CENSORED_AT, COMPARED, HIGHER, LEVELS, MARKS, SCORES, SECONDS, THROUGHPUT, TIME, seconds_factor
 from perfarray.numerics.types import Integers
 from perfarray.tables.build import build
 from perfarray.tables.columns import Column, Metric, Table, column_of, in_seconds
@@ -49,9 +49,10 @@ def to_timings(
     value : str or mapping
         The column with the measurements; or a mapping of metric names to columns.
     units : str or mapping
-        Their unit, or one per metric. Times (ns, us, ms, s, min, h) are converted to seconds.
+        Their unit, or one per metric. Times (ns, us, ms, s, min, h) are converted to seconds. What is called `score`, `score_rate`,
+        `score_speed` or `ratio` has no unit where this is `"s"`; a mapping such as `{"score": "s"}` says otherwise.
     better : {"lower", "higher"} or mapping, optional
-        Which direction is good, or one per metric; default: higher for rates such as `ops/s`, lower for all else.
+        Which direction is good, or one per metric; default: higher for rates such as `ops/s` and for scores, lower for all else.
     level : str
         The level that rows are numbered along when no column tells repetitions apart.
     shared : str or sequence of str, optional
@@ -86,6 +87,8 @@ def to_timings(
         raise TypeError(f"expected a pandas DataFrame, got {type(frame).__name__}")
     if shared is None:
         shared = str(frame.attrs.get("shared_levels", "")).split()
+    if units == SECONDS:
+        units = {name: "1" if name in SCORES else SECONDS for name in ([value] if isinstance(value, str) else value)}
     flat = frame.reset_index() if any(name is not None for name in frame.index.names) else frame
     table = table_of(flat, value=value, units=units, better=better, level=level, shared=shared, dims=dims)
     return keeping(build(table), *table.notes)

@@ -111,7 +111,7 @@ def _check_metrics(given: Sequence[xr.Dataset]) -> None:
 def _meaning(array: xr.DataArray) -> tuple[str, str]:
     """Return the unit of a metric and which direction is good."""
     units = str(array.attrs.get("units", "1"))
-    return units, stated_direction(array.attrs.get("better"), units)
+    return units, stated_direction(array.attrs.get("better"), units, str(array.name))
 
 
 def _labels_along(level: str, given: Sequence[xr.Dataset]) -> npt.NDArray[Any]:

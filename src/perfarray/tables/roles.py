@@ -68,7 +68,7 @@ def metric_column(series: pd.Series, name: str, units: str | Mapping[str, str], 
     unit = units.get(name, "1") if isinstance(units, Mapping) else units
     if not isinstance(unit, str):
         raise ValueError(f"units={units!r}: give a unit such as 's', 'ms' or 'J', or a mapping of metrics to units")
-    direction = stated_direction(better.get(name) if isinstance(better, Mapping) else better, unit)
+    direction = stated_direction(better.get(name) if isinstance(better, Mapping) else better, unit, name)
     return Metric(values=_numbers(series).to_numpy(dtype=float, na_value=np.nan), units=unit, better=direction)
 
 
@@ -112,10 +112,10 @@ def check_unit(name: str, unit: str) -> Note | None:
     return Note("unknown_unit", f"{name!r} is in {unit!r}, which is no unit of time and is kept; these are {KNOWN_TIMES}", {"units": unit})
 
 
-def stated_direction(better: object, units: str) -> str:
-    """Return which direction is good: the one given, else what the unit says."""
+def stated_direction(better: object, units: str, name: str = "") -> str:
+    """Return which direction is good: the one given, else what the unit and the name of the variable say."""
     if better is None:
-        return direction_of(units)
+        return direction_of(units, name)
     check_choice(better, "better", DIRECTIONS)
     return str(better)
 

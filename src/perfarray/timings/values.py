@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import BETTER, DIRECTIONS, HIGHER, LOWER, seconds_factor
+from perfarray.conventions import BETTER, DIRECTIONS, HIGHER, LOWER, SCORES, THROUGHPUT, seconds_factor
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import is_chunked
@@ -25,13 +25,15 @@ POWER = re.compile(r"[kMµmun]?(?:J|Wh|joules?)")
 """Energy over time is power, of which less is better."""
 
 
-def direction_of(units: str) -> str:
-    """Return which direction is good where nobody says: `higher` for rates over time, `lower` for all else.
+def direction_of(units: str, name: str = "") -> str:
+    """Return which direction is good where nobody says: `higher` for rates over time and for scores, `lower` for all else.
 
     Parameters
     ----------
     units : str
         A unit as files write it.
+    name : str
+        The variable: a throughput or a score is better high, unless its unit is a time.
 
     Returns
     -------
@@ -41,7 +43,11 @@ def direction_of(units: str) -> str:
     --------
     >>> [direction_of(units) for units in ("ops/ms", "GHz", "MB s-1", "s", "ns/op", "J/s")]
     ['higher', 'higher', 'higher', 'lower', 'lower', 'lower']
+    >>> direction_of("1"), direction_of("1", "score"), direction_of("s", "score")
+    ('lower', 'higher', 'lower')
     """
+    if name in (THROUGHPUT, *SCORES) and seconds_factor(units) is None:
+        return HIGHER
     found = RATE.fullmatch(" ".join(units.split()))
     if found is None:
         return LOWER
@@ -50,11 +56,11 @@ def direction_of(units: str) -> str:
 
 
 def check_direction(array: xr.DataArray) -> tuple[Note, ...]:
-    """Refuse a direction that is none, and note rates that do not say which is good."""
+    """Refuse a direction that is none, and note rates and scores that do not say which is good."""
     given, units = array.attrs.get(BETTER), str(array.attrs.get("units", ""))
     if given is not None:
         check_choice(given, BETTER, DIRECTIONS)
-    elif direction_of(units) != LOWER:
+    elif direction_of(units, str(array.name)) != LOWER:
         name = array.name or "the data"
         text = (
             f"{name} is in {units!r} and does not say which direction is good: less is taken as better; else set attrs['better'] = 'higher'"
