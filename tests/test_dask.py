@@ -317,9 +317,9 @@ class TestStores:
         """An archive that is written by region and computed into another store adds to memory a fifth of its growth at most."""
         pytest.importorskip("zarr")
         peaks, stored = [], []
-        for machines in (2_000, 17_000):
+        for machines in (10_000, 40_000):
             path, answers = tmp_path / f"{machines}.zarr", tmp_path / f"{machines}_{name}.zarr"
-            write_by_region(path, machines, 1_000)
+            write_by_region(path, machines, 5_000)
             times = xr.open_zarr(path, consolidated=False)
             tracemalloc.start()
             with dask.config.set(scheduler="synchronous"):

@@ -473,6 +473,18 @@ def test_stopped_runs(tmp_path):
     assert "4 | 2" not in result.stdout
     assert "faster (" not in result.stdout
     assert "2 runs of the candidate were stopped" in result.stderr
+    assert ">= " in result.stdout
+
+
+def test_stopped_runs_without_a_limit(tmp_path):
+    """Nothing is known of the ratio: that is no answer, and neither a number nor a verdict is printed for it."""
+    old = write(tmp_path / "old.csv", {"fft": [10.0, 10.1, 9.9, 10.2]})
+    rows = "".join(f"fft,{i},{time},{int(not time)}\n" for i, time in enumerate((9.0, 9.1, "", "")))
+    (tmp_path / "new.csv").write_text("benchmark,execution,time,censored\n" + rows)
+    result = run("compare", old, tmp_path / "new.csv")
+    assert result.exit_code == 2
+    assert "nan" not in result.stdout
+    assert "2 without a limit" in result.stderr
 
 
 def test_a_set_that_ends_on_one_side_is_written_as_such(tmp_path):

@@ -104,6 +104,27 @@ def test_rates_and_several_metrics(times):
     assert found.loc["throughput", "old -> new"].endswith("ops/s")
 
 
+@pytest.mark.parametrize(("label", "word"), [("new", "at least "), ("old", "at most ")])
+def test_stopped_runs_leave_bounds(times, label, word):
+    """A ratio that is known as a bound only is called one; without a limit nothing is said of it."""
+    one = times.isel(machine=0, benchmark=0, iteration=0, execution=0, drop=True)
+    stopped = one.assign_coords(censored=(one["version"] == label) & (one["session"] == 0))
+    found = stopped.perf.compare("old").perf.table()
+    assert found["change"].item().startswith(word)
+    assert f"({word}" in found["change"].item()
+    with pytest.warns(perfarray.PerfarrayWarning, match="1 without a limit"):
+        result = stopped.where(~stopped["censored"]).assign_attrs(one.attrs).perf.compare("old")
+    assert result.perf.table().drop(columns=["verdict", "n"]).eq("-").all(axis=None)
+
+
+def test_no_answer_is_no_refusal(times):
+    """Of a test whose conditions do not hold, nothing is said against significance."""
+    few = perfarray.from_samples({"old": [1.0, 1.1, 1.2, 1.0, 9.0], "new": [2.0, 2.1, 2.2, 2.0, 19.0]})
+    found = few.perf.speedup_test("old").perf.table()
+    assert found["test"].tolist() == ["cannot conclude"]
+    assert found["outcome"].tolist() == ["no answer"]
+
+
 def test_only_results_have_tables(times):
     """Timings are told what is missing."""
     with pytest.raises(ValueError, match="no result of perfarray"):

@@ -58,3 +58,19 @@ def test_names_are_needed(results):
     """They stand before the names of variables."""
     with pytest.raises(ValueError, match="results must map names to results"):
         perfarray.combine(results)
+
+
+def test_what_is_known_of_labels_stays(times):
+    """Descriptors along the compared dim, which the ratio knows of the candidate alone, are those of the data."""
+    times = times.assign_coords(
+        python=("version", np.array(["3.6", "3.7"], dtype=object)), debug=("version", [True, False]), year=("version", [1, 2])
+    )
+    both = perfarray.combine({"ratio": times.perf.compare("old"), "mean": times.perf.mean_interval()})
+    for name in ("python", "debug", "year"):
+        assert both[name].sel(version=["old", "new"]).values.tolist() == times[name].values.tolist()
+    assert both["debug"].dtype == bool
+    other = times.assign_coords(python=("version", np.array(["2.7", "3.7"], dtype=object)))
+    with pytest.raises(ValueError, match="say different things of the coordinate 'python'"):
+        perfarray.combine({"one": times.perf.mean_interval(), "two": other.perf.mean_interval()})
+    with pytest.raises(ValueError, match="'times' is no result"):
+        perfarray.combine({"times": times})

@@ -143,8 +143,11 @@ def _outcome(found: Comparison) -> tuple[int, str]:
     """Return the exit code and its reason."""
     measured = list(found.named().values())
     verdicts = [row["verdict"] for row in measured]
-    if all(np.isnan(row["lower"]) for row in (*measured, *found.suites)):
+    every = (*measured, *found.suites)
+    if all(np.isnan(row["lower"]) for row in every):
         return NO_ANSWER, f"no answer: nothing has an interval, for want of more than one {found.unit} on each side"
+    if all(np.isnan(row["estimate"]) for row in every):
+        return NO_ANSWER, "no answer: nothing is known of any ratio, since runs were stopped"
     numbers = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in ("slower", "faster", "equivalent", "inconclusive"))
     suites = [row for row in found.suites if row["benchmarks"] > 1]
     whole = f"; suite: {sentence(suites[0], found.attrs)}" if len(suites) == 1 else ""

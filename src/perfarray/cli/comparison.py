@@ -115,9 +115,17 @@ def comparison_table(found: Comparison, wide: bool) -> Table:
 
 def _cells_of(row: Row, attrs: Mapping[Hashable, Any], n: str, wide: bool) -> tuple[str | Text, ...]:
     """Return the ratio, the interval, n and the verdict as they are shown."""
+    if math.isnan(row["estimate"]):
+        return "unknown", "any", n, Text(row["verdict"], style=STYLES[row["verdict"]])
     digits = _digits(row, float(attrs["threshold"]))
     verdict = _change(row, wide) if row["verdict"] in ("faster", "slower") else row["verdict"]
-    return f"{row['estimate']:.{digits}f}x", _interval(row, digits), n, Text(verdict, style=STYLES[row["verdict"]])
+    ratio = f"{_bound(row, attrs)}{row['estimate']:.{digits}f}x"
+    return ratio, _interval(row, digits), n, Text(verdict, style=STYLES[row["verdict"]])
+
+
+def _bound(row: Row, attrs: Mapping[Hashable, Any]) -> str:
+    """Return what stands before a ratio that is a bound, since stopped runs leave no more known: the set is open to that side."""
+    return {"at_least": ">= ", "at_most": "<= "}.get(row.get("kind", ""), "") if attrs.get(CENSORED) == "bound" else ""
 
 
 def _digits(row: Row, threshold: float) -> int:
@@ -174,10 +182,11 @@ def legend(found: Comparison) -> list[str]:
     side = f"matched pairs of {plural(found.unit)}" if "paired" in attrs else f"independent {plural(found.unit)} on each side"
     band = f"{1 - threshold:.6g} to {1 + threshold:.6g}" if threshold else "1"
     package = package_of(found.named())
+    judged = "the interval lies wholly" if attrs["correction"] == "none" else "it is, by the corrected p-value,"
     lines = [f"Names of benchmarks begin with {package}"] if package else []
     lines += [
         f"{new}/{old} is the ratio of mean {attrs['metric']}s; {good} 1 is faster. n counts {side}{inside}.",
-        f"faster, slower: the interval lies wholly outside {band}"
+        f"faster, slower: {judged} outside {band}"
         + ("; equivalent: wholly inside" if threshold else " (threshold 0 %: --threshold 2% lets smaller changes pass)")
         + "; inconclusive: neither.",
     ]
@@ -196,7 +205,10 @@ def _legend_of_correction(found: Comparison) -> list[str]:
     level, tests = float(found.attrs["confidence_level"]), sum(not math.isnan(row["lower"]) for row in found.named().values())
     if found.attrs["correction"] != "none":
         how = f"corrected for the number of benchmarks ({found.attrs['correction']})"
-        return [f"Verdicts and intervals are {how}; the suite is at {percent(level)}."]
+        return [
+            f"Verdicts are {how}, by their p-values. The intervals are corrected as well, by a rule that can be wider: one that reaches "
+            f"into the band does not contradict its verdict; the suite is at {percent(level)}."
+        ]
     if tests < 2:
         return []
     chance = 100 * (1 - ((1 + level) / 2) ** tests)

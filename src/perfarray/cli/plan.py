@@ -55,7 +55,10 @@ def plan(
             help="What starting one more of a level costs: execution=0.8, binary=95s. If not given: what the files say, else asked for.",
         ),
     ] = None,
-    budget: Annotated[str | None, typer.Option(help="What the experiment may cost: 8h, 30min, or a number. Never exceeded.")] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(help="What each plan may cost, one a benchmark (with --suite: all of it): 8h, 30min, or a number. Never exceeded."),
+    ] = None,
     half_width: Annotated[
         float | None, typer.Option(parser=options.fraction, metavar="SHARE", help="The half-width to reach, relative: 1% or 0.01.")
     ] = None,

@@ -114,4 +114,4 @@ def _told(result: xr.Dataset, systems: Systems, formula: Formula, consequence: s
     """Say how many runs were stopped, and what follows."""
     names = ("candidate", "baseline") if len(systems.sides) == 2 else ("runs",)
     numbers = {name: side.n_stopped for name, side in zip(names, systems.sides, strict=True)}
-    return noted(result, *systems.notes, stopped_note(numbers, systems.data.better, consequence), checks=formula.checks)
+    return noted(result, *systems.notes, stopped_note(numbers, 0, systems.data.better, consequence), checks=formula.checks)

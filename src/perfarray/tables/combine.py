@@ -32,7 +32,7 @@ def combine(results: Mapping[str, xr.Dataset | xr.DataArray | Result]) -> xr.Dat
     Raises
     ------
     ValueError
-        When nothing is given, a name is no text or empty, or coordinates of the same name say different things.
+        When nothing is given, a name is no word, what it names is no result, or coordinates of the same name say different things.
 
     Examples
     --------
@@ -51,16 +51,21 @@ def combine(results: Mapping[str, xr.Dataset | xr.DataArray | Result]) -> xr.Dat
     labels: dict[str, list[list[Any]]] = {}
     for name, result in results.items():
         own = as_dataset(result)
+        if "result" not in own.attrs:
+            raise ValueError(f"{name!r} is no result of perfarray: its attr 'result' is missing")
         said += [note for note in notes(own) if note not in said]
         attrs |= {f"{name}_{key}": value for key, value in own.attrs.items() if key not in ("notes", "perfarray_version")}
         for dim, index in own.indexes.items():
             labels.setdefault(str(dim), []).append(list(index))
         parts.append(own.rename({key: f"{name}_{key}" for key in own.data_vars}).drop_attrs(deep=False))
-    blanks = {str(key): _blank(variable) for part in parts for key, variable in part.variables.items()}
+    blanks = {str(key): _blank(variable) for part in parts for key, variable in part.data_vars.items()}
     try:
         merged = xr.merge(parts, join="outer", compat="no_conflicts", fill_value=blanks)
     except (xr.MergeError, ValueError) as error:
-        raise ValueError(f"the results of {', '.join(results)} do not lie on the same labels: {error}") from error
+        name = next((str(key) for part in parts for key in part.coords if f"{key!r}" in str(error)), "")
+        raise ValueError(f"the results {', '.join(results)} say different things of the coordinate {name!r}: {error}") from error
+    described = {name: coordinate for part in parts for name, coordinate in part.coords.items() if coordinate.dtype.kind in "Ob"}
+    merged = merged.assign_coords({name: _filled(merged[name], own) for name, own in described.items() if name not in merged.indexes})
     order = {dim: list(dict.fromkeys(chain(*sorted(own, key=lambda one: -len(one))))) for dim, own in labels.items()}
     return noted(merged.reindex(order).assign_attrs(attrs | {"result": "combine", RESULTS: " ".join(results)}), *said)
 
@@ -84,6 +89,11 @@ def as_dataset(result: xr.Dataset | xr.DataArray | Result) -> xr.Dataset:
     return result
 
 
-def _blank(variable: xr.Variable) -> Any:
+def _filled(coordinate: xr.DataArray, like: xr.DataArray) -> xr.DataArray:
+    """Return a coordinate that says so where no result describes a label."""
+    return coordinate.fillna(_blank(like)).astype(like.dtype)
+
+
+def _blank(variable: xr.DataArray) -> Any:
     """Return what stands where a result has no such label."""
     return {"O": UNKNOWN, "b": False}.get(variable.dtype.kind, np.nan)

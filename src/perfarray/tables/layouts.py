@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import LOWER, SECONDS
+from perfarray.conventions import CENSORED, LOWER, SECONDS
 from perfarray.tables import words
 from perfarray.tables.words import NOTHING, change, number, percent, plural, probability, quantity
 from perfarray.timings.apply import LEVEL
@@ -54,12 +54,34 @@ def _changes(data: xr.Dataset) -> Columns:
     if "candidate_mean" in data:
         unit = _units(data, "candidate_mean")
         title = f"{data.attrs.get('baseline', 'baseline')} -> {_candidate(data)}"
-        columns[title] = lambda cell: " -> ".join(words.quantities([cell["baseline_mean"], cell["candidate_mean"]], unit(cell)))
-    columns[CHANGE] = lambda cell: change(cell["estimate"], cell["lower"], cell["upper"], cell.get("kind", "bounded"), better(cell))
+        columns[title] = lambda cell: _means(cell, unit(cell))
+    bound = {"at_least": "at least ", "at_most": "at most "} if data.attrs.get(CENSORED) == "bound" else {}
+    columns[CHANGE] = lambda cell: _change(cell, better(cell), bound)
     if "pvalue" in data and "verdict" not in data:
         columns["p"] = lambda cell: probability(cell["pvalue"])
     columns |= {"verdict": lambda cell: str(cell["verdict"])} if "verdict" in data else {}
     return columns | {N: _count}
+
+
+def _means(cell: Cell, units: str) -> str:
+    """Write both means; nothing where runs were stopped and no ratio is known."""
+    if math.isnan(cell["estimate"]):
+        return NOTHING
+    return " -> ".join(words.quantities([cell["baseline_mean"], cell["candidate_mean"]], units))
+
+
+def _change(cell: Cell, better: str, bound: Mapping[str, str]) -> str:
+    """Write a change; as a ratio and a bound where stopped runs leave no more known."""
+    kind = cell.get("kind", "bounded")
+    if kind in bound and not math.isnan(cell["estimate"]):
+        return f"{bound[kind]}{words.ratio(cell['estimate'])} ({words.between(*_open(cell))})"
+    return change(cell["estimate"], cell["lower"], cell["upper"], kind, better)
+
+
+def _open(cell: Cell) -> tuple[str, str]:
+    """Return the limits of a set that is open to one side, as they are written."""
+    lower, upper = (number(cell[name]) for name in ("lower", "upper"))
+    return "-infinite" if cell["lower"] <= 0 else lower, upper
 
 
 def _candidate(data: xr.Dataset) -> str:
@@ -196,6 +218,8 @@ def _tested(_: xr.Dataset) -> Columns:
     """Show speedups and whether the test declares them."""
 
     def outcome(cell: Cell) -> str:
+        if cell["test"] == "cannot conclude":
+            return "no answer"
         level = f" at {percent(cell['confidence_level'])}" if not math.isnan(cell["confidence_level"]) else ""
         return f"{'significant' if cell['significant'] else 'not significant'}{level}"
 

@@ -13,6 +13,7 @@ import xarray as xr
 
 from perfarray.conventions import CENSORED, CENSORED_AT, LOWER
 from perfarray.numerics.intervals import AT_LEAST, AT_MOST, BOUNDED, ONE_PIECE, UNBOUNDED
+from perfarray.timings.apply import is_chunked
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import number_of
 
@@ -122,10 +123,22 @@ def left_out_note(number: int) -> Note:
     return Note("censored", text, {"runs": number})
 
 
-def stopped_note(numbers: Mapping[str, int], better: str, consequence: str) -> Note:
-    """Say how many runs were stopped, what they count as, and what follows; those of a lazy mark are not counted."""
+def without_limit(array: xr.DataArray) -> int:
+    """Return how many stopped runs have no limit, 0 where that is not known yet."""
+    if CENSORED not in array.coords or is_chunked(array) or is_chunked(array.coords[CENSORED]):
+        return 0
+    return int((array.isnull() & array.coords[CENSORED]).sum())
+
+
+def stopped_note(numbers: Mapping[str, int], unlimited: int, better: str, consequence: str) -> Note:
+    """Say how many runs were stopped, what they count as, and what follows; those of a lazy mark are not counted.
+
+    Of means that rest on runs whose limit is not known, some `unlimited` ones, nothing is known at all.
+    """
     sides = [f"{number_of(number, 'run')}{'' if name == 'runs' else f' of the {name}'}" for name, number in numbers.items() if number]
     one = sum(numbers.values()) == 1
     text = f"{' and '.join(sides) or 'runs'} {'was' if one else 'were'} stopped at a limit and count{'s' if one else ''} as "
     text += f"{'at least' if better == LOWER else 'at most'} that: "
-    return Note("censored", text + consequence, dict(numbers))
+    if unlimited:
+        text += f"{unlimited} without a limit ({CENSORED_AT}, or the value of the run), so that nothing is known of their means; "
+    return Note("censored", text + consequence, {**numbers, "unlimited": unlimited} if unlimited else dict(numbers))

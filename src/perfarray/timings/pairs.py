@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import CENSORED, LOWER
-from perfarray.timings.censored import Bounds, ratio_bounds, stopped_note
+from perfarray.timings.censored import Bounds, ratio_bounds, stopped_note, without_limit
 from perfarray.timings.notes import Note
 from perfarray.timings.resolve import Data, Timings, resolve
 from perfarray.timings.validation import listed
@@ -53,7 +53,8 @@ class Pair(NamedTuple):
     def stopped_note(self, consequence: str) -> Note | None:
         """Say how many runs were stopped on either side, and what follows; None where none were."""
         numbers = {"candidate": self.candidate.n_stopped, "baseline": self.baseline.n_stopped}
-        return stopped_note(numbers, self.candidate.better, consequence) if self.bounded else None
+        unlimited = sum(without_limit(side.array) for side in (self.candidate, self.baseline))
+        return stopped_note(numbers, unlimited, self.candidate.better, consequence) if self.bounded else None
 
     def describe(self) -> dict[str, Hashable]:
         """Return the attrs of a comparison."""

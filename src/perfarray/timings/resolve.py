@@ -8,7 +8,7 @@ import xarray as xr
 
 from perfarray.conventions import BETTER, CENSORED, CENSORED_AT, LEVELS, LOWER, MARKS, METRIC, TIME
 from perfarray.timings.apply import is_chunked
-from perfarray.timings.censored import CHOICES, Bounds, bounds_of, left_out_note, nothing, stopped_note, with_limits
+from perfarray.timings.censored import CHOICES, Bounds, bounds_of, left_out_note, nothing, stopped_note, with_limits, without_limit
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import check_choice, listed
 from perfarray.timings.values import check_direction, check_limits, check_positive, finite
@@ -45,7 +45,7 @@ class Timings(NamedTuple):
 
     def stopped_note(self, consequence: str) -> Note | None:
         """Say how many runs were stopped, and what follows; None where none were."""
-        return stopped_note({"runs": self.n_stopped}, self.better, consequence) if self.bounded else None
+        return stopped_note({"runs": self.n_stopped}, without_limit(self.array), self.better, consequence) if self.bounded else None
 
     @property
     def units(self) -> str:

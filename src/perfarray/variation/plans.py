@@ -299,7 +299,8 @@ def _check_affordable(least: xr.DataArray, request: Request, outermost: str) -> 
     labels = ", ".join(f"{dim}={dearest[dim].item()}" for dim in least.dims if dim in least.coords)
     raise ValueError(
         f"budget={money:g} {request.cost_units} does not buy {request.min_units} repetitions of {outermost!r} with one of everything in "
-        f"each{f' ({labels})' if labels else ''}; the least budget is {float(dearest):.6g}, or lower min_units= (at least 2)"
+        f"each{f' ({labels})' if labels else ''}; the least budget is {float(dearest):.6g} {request.cost_units}, or "
+        "lower min_units= (at least 2)"
     )
 
 

@@ -273,7 +273,7 @@ def _check_affordable(result: xr.Dataset, request: Request, outermost: str) -> N
         return
     raise ValueError(
         f"budget={budget:g} s does not buy {request.min_units} repetitions of {outermost!r} with one of everything in each; the "
-        f"least budget is {float(least.max()):.6g}, or lower min_units= (at least 2)"
+        f"least budget is {float(least.max()):.6g} s, or lower min_units= (at least 2)"
     )
 
 

@@ -58,7 +58,7 @@ def stopped(label):
     return times.assign_coords(censored=(times["benchmark"] == "fft") & (times["version"] == label) & (times["execution"] == 0))
 
 
-@pytest.mark.filterwarnings("ignore:.*were stopped at a limit:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*was stopped at a limit:UserWarning")
 @pytest.mark.parametrize(("label", "side"), [("new", "at least +"), ("old", "at most +")])
 def test_bounds_are_called_bounds(label, side):
     """What stopped runs leave known as a bound only: ratios, suites, scores and means; the others are as they were."""
