@@ -120,7 +120,7 @@ def test_chunks_grow_with_the_store(tmp_path):
 
 
 REFUSED = {
-    "machines": (made("cbd"), r"2 machines are in the store already, and are not added again: 'c', 'b'"),
+    "machines": (made("cbd"), r"2 machines are in the store already, and not added again: 'c', 'b'"),
     "units": (made("x").assign(time=made("x")["time"].assign_attrs(units="ms")), r"'units' of 'time' is 's' in the store, and 'ms' in"),
     "dims": (made("x").expand_dims(version=["new"]), r"no dim 'version' in what has the dims 'machine', 'benchmark', 'execution'"),
     "labels": (made("x").assign_coords(benchmark=[1, 2]), r"labels of 'benchmark' are numbers on one side and texts on the other"),
@@ -212,12 +212,20 @@ def test_the_command(reports, tmp_path):
     store = tmp_path / "a.zarr"
     said = [run("convert", reports / name, store, "--append", "--layout", "{machine}/first.csv") for name in ("xeon", "epyc", "xeon")]
     assert [one.exit_code for one in said] == [0, 0, 2], [one.output for one in said]
-    assert said[1].stdout == f"{store}: Zarr, 1 machines added, now 2 benchmark x 2 machine x 3 execution\n"
-    assert "1 machines are in the store already, and are not added again: 'xeon'" in said[2].stderr
+    assert said[1].stdout == f"{store}: Zarr, 1 machine added, now 2 benchmark x 2 machine x 3 execution\n"
+    assert "1 machine is in the store already, and not added again: 'xeon'" in said[2].stderr
     found = opened(store)
     assert found["machine"].values.tolist() == ["xeon", "epyc"]
     assert found.attrs["n_files"] == 2
     assert found["time"].notnull().all()
+
+
+def test_a_new_file_that_is_no_store(reports, tmp_path):
+    """It is refused before anything is read."""
+    result = run("convert", reports / "xeon", tmp_path / "new.nc", "--append", "--layout", "{machine}/first.csv")
+    assert result.exit_code == 2
+    assert "--append adds to a Zarr store, and this is none" in result.stderr
+    assert not (tmp_path / "new.nc").exists()
 
 
 @pytest.mark.parametrize(

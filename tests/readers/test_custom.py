@@ -39,6 +39,13 @@ def test_a_setting_becomes_a_dim(tmp_path):
     np.testing.assert_allclose(times.sel(threads=4).values.ravel(), [4e-9, 2e-9])
 
 
+def test_a_misspelt_column(tmp_path):
+    """The message lists the columns of the file."""
+    path = write(tmp_path / "a.csv", "program,compiler,threads,time\nfft,gcc,1,5\nfft,gcc,2,6\n")
+    with pytest.raises(ValueError, match="no setting or column 'progam'; it has 'program', 'compiler', 'threads', 'time'"):
+        perfarray.read(path, dims={"benchmark": "progam"})
+
+
 def test_a_setting_becomes_a_level(tmp_path):
     """Where a file holds several executions of its own, another name is needed."""
     rows = [google(f"BM/run:{n}", float(n), 1) for n in (3, 5)]
@@ -123,6 +130,10 @@ def test_a_pattern_of_heads(tmp_path):
     with pytest.warns(perfarray.PerfarrayWarning, match="1 rows have text where numbers are expected"):
         times = perfarray.read(path, pattern="r{execution} = time_ms", dims={"benchmark": 0})["time"]
     np.testing.assert_allclose(times.sel(benchmark="Time").values, [[0.005, 0.007], [0.006, np.nan]])
+    with pytest.warns(perfarray.PerfarrayWarning, match="passed over"):
+        found = perfarray.read(path, pattern="r{execution} = time_ms")
+    assert "column_0" in found.coords
+    assert "0" not in found.coords
 
 
 def test_columns_by_name_are_no_values(tmp_path):

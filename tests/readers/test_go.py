@@ -66,6 +66,12 @@ def test_settings_in_names_and_keys(tmp_path):
     assert found["host"].item() == "box"
 
 
+def test_names_with_and_without_settings(tmp_path):
+    """What is left of a name without settings is the name."""
+    found = read(tmp_path, "BenchmarkSort/size=10-4 1 10 ns/op\nBenchmarkHash/small-4 1 5 ns/op\n")
+    assert found["benchmark_name"].values.tolist() == ["Sort", "Hash/small"]
+
+
 def test_the_same_name_in_two_packages(tmp_path):
     """The package is in the label where it must be."""
     found = read(tmp_path, "".join(f"pkg: {name}\nBenchmarkSort-4 1 5 ns/op\nPASS\n" for name in ("a", "b")))

@@ -173,6 +173,8 @@ class TestLayout:
         [
             ("{a}/{b}_{c}_{d}.json", "its path does not match layout="),
             ("results.json", "must name dims in braces, each once"),
+            ("{machine/{session}.json", "has a '{' whose '}' is missing"),
+            ("machine}/{session}.json", "has a '}' whose '{' is missing"),
             ("{a}/{a}.json", "must name dims in braces, each once"),
             ("{execution}.json", "the layout names the level 'execution', but the file holds several of its own"),
             ("{iteration}.json", "the layout names the level 'iteration', but the file holds several of its own"),

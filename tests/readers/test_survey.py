@@ -40,6 +40,18 @@ def test_each_file_has_a_row(mixed):
     assert "1 benchmark names occur more than once" in table.loc["b.json", "notes"]
 
 
+@pytest.mark.parametrize("format", [None, "pyperf"])
+def test_an_empty_file_is_called_empty(tmp_path, format):
+    """It is passed over in a folder as what no reader knows, and an error where it is named."""
+    write(tmp_path / "a.json", small_suite(1.0))
+    empty = write(tmp_path / "empty.json", " \n")
+    row = perfarray.archive_table(tmp_path, format=format).set_index("file").loc["empty.json"]
+    assert (row["status"], row["reason"]) == ("skipped", "is empty")
+    row = perfarray.archive_table([tmp_path / "a.json", empty], format=format).iloc[1]
+    assert row["status"] == "broken"
+    assert row["reason"].endswith("empty.json: is empty")
+
+
 def test_it_says_what_the_dataset_has(mixed):
     """Counts of the files that are read add up to the values of the archive, and those of the others to what its attrs say."""
     with pytest.warns(perfarray.PerfarrayWarning):

@@ -132,7 +132,8 @@ def joined_by_machine(stored: xr.Dataset, times: xr.Dataset) -> xr.Dataset:
     first, second = (_with_dims(one, other) for one, other in ((stored, times), (times, stored)))
     again = second.indexes[MACHINE].intersection(first.indexes[MACHINE], sort=False).tolist()
     if again:
-        raise ValueError(f"{len(again)} machines are in the store already, and are not added again: {quoted(again, 5)}")
+        are = "1 machine is" if len(again) == 1 else f"{len(again)} machines are"
+        raise ValueError(f"{are} in the store already, and not added again: {quoted(again, 5)}")
     labels = {dim: _labels(str(dim), first, second) for dim in first.sizes}
     others = {dim: own for dim, own in labels.items() if dim != MACHINE}
     first, second = (one.reindex(others, fill_value=_fills(one)) for one in (first, second))

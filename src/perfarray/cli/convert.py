@@ -47,8 +47,8 @@ def convert(
         if add and MACHINE not in times.coords:
             raise ValueError(f'{archive} does not say of which machine it is; the paths of files may, --layout "{{machine}}/..."')
         if add and output.exists():
-            sizes = _sizes(append(times, output))
-            line = f"{output}: Zarr, {times[MACHINE].size} machines added, now {sizes}"
+            sizes, n = _sizes(append(times, output)), times[MACHINE].size
+            line = f"{output}: Zarr, {n} {'machine' if n == 1 else 'machines'} added, now {sizes}"
         else:
             write(times, output)
             line = summary(times, output)
@@ -63,14 +63,14 @@ def check_output(output: Path, overwrite: bool, add: bool = False) -> None:
     ValueError
         With what would be right.
     """
+    if add and (overwrite or output.suffix != ".zarr"):
+        raise ValueError(f"{output}: --append adds to a Zarr store, and {'--overwrite replaces one' if overwrite else 'this is none'}")
     if output.suffix not in KINDS:
         raise ValueError(f"{output}: the end of the name says what is written, and {output.suffix!r} is none of {quoted(list(KINDS), 2)}")
     if not output.parent.is_dir():
         raise ValueError(f"{output}: there is no folder {str(output.parent)!r} to write to")
     if not output.exists():
         return
-    if add and (overwrite or output.suffix != ".zarr"):
-        raise ValueError(f"{output}: --append adds to a Zarr store, and {'--overwrite replaces one' if overwrite else 'this is none'}")
     if not (overwrite or add):
         raise ValueError(f"{output} exists; --overwrite replaces it{', --append adds machines' if output.suffix == '.zarr' else ''}")
     if output.is_dir() and not (output / "zarr.json").is_file():

@@ -33,6 +33,7 @@ WORTH = 1 << 25
 """Bytes from which on processes are started without a number of them: to start one takes as long as to read some ten million."""
 
 UNKNOWN_FORMAT = "no reader recognises its content"
+EMPTY = "is empty"
 SUPERSEDED = "another file beside it holds the same"
 """Why a file is passed over."""
 
@@ -178,7 +179,7 @@ def _read(source: Source, format: str | None, explicit: bool) -> Table | str:
     if known is None:
         if explicit:
             raise not_recognised(source)
-        return UNKNOWN_FORMAT
+        return UNKNOWN_FORMAT if source.first_bytes.strip() else EMPTY
     if known.superseded is not None and not explicit and known.superseded(source):
         return SUPERSEDED
     try:
@@ -186,7 +187,7 @@ def _read(source: Source, format: str | None, explicit: bool) -> Table | str:
     except FileError:
         if (format is None and source.wanted.pattern is None) or explicit or known.started(source.head) or known.recognise(source):
             raise
-        return UNKNOWN_FORMAT
+        return UNKNOWN_FORMAT if source.first_bytes.strip() else EMPTY
 
 
 def _labels_of(one: Found, layout: Layout | None, dim: str, table: Table) -> dict[str, Any]:

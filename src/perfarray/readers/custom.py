@@ -207,7 +207,7 @@ def _cells(source: Source, pattern: Pattern) -> Iterator[tuple[dict[str, Any], A
             named = source.wanted.dims.values()
             found = {place: match.fullmatch(cell) for place, cell in enumerate(cells) if place not in named and cell not in named}
             heads = {place: fits.groupdict() for place, fits in found.items() if fits}
-            others = {place: str(place) if place in source.wanted.dims.values() else cell or str(place) for place, cell in enumerate(cells)}
+            others = {place: str(place) if place in named else cell or f"column_{place}" for place, cell in enumerate(cells)}
             continue
         found_here = [place for place in heads if place < len(cells) and cells[place] not in tidy_csv.MISSING]
         if found_here and all(number(cells[place]) is None for place in found_here):
@@ -217,7 +217,7 @@ def _cells(source: Source, pattern: Pattern) -> Iterator[tuple[dict[str, Any], A
         for place in found_here:
             yield {**known, **heads[place]}, cells[place], f"row {line}, column {others[place]!r}"
     if wordy:
-        source.note("rows_of_text", f"{wordy} rows have text where numbers are expected: they are taken for descriptions", rows=wordy)
+        source.note("rows_of_text", f"{wordy} rows have text where numbers are expected: they are passed over", rows=wordy)
 
 
 def _label(text: str) -> Any:

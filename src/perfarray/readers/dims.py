@@ -8,7 +8,7 @@ import numpy as np
 
 from perfarray.conventions import BENCHMARK, LEVELS, UNKNOWN
 from perfarray.numerics.types import Integers, Texts
-from perfarray.readers import custom
+from perfarray.readers import custom, tidy_csv
 from perfarray.readers.opening import Source
 from perfarray.readers.recognising import formats
 from perfarray.tables.columns import Column, Descriptor, Table, column_of, level_order, number_within, objects
@@ -56,7 +56,7 @@ def _values(source: Source, table: Table, name: str) -> Texts:
         whole = values.dtype.kind == "f" and bool((values % 1 == 0).all())
         return objects((values.astype(int) if whole else values).tolist())
     if name not in table.descriptors:
-        known = [*table.descriptors, *table.columns]
+        known = tidy_csv.header(source.text[: tidy_csv.LONGEST]) if table.format == tidy_csv.NAME else [*table.descriptors, *table.columns]
         raise source.error(f"has no setting or column {name!r}; it has {listed(known, 30) or 'none'}")
     descriptor = table.descriptors[name]
     keys, inverse = _keys(table, descriptor.dims)

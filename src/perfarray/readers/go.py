@@ -93,8 +93,10 @@ def read(source: Source) -> Table:
     for unit in sorted(units, key=lambda unit: unit != "ns/op"):
         better = directions.get(unit, HIGHER if unit.endswith("/s") else LOWER)
         kinds[_variable(unit)[0]] = (SECONDS if _variable(unit)[1] is not None else unit, better)
+    plain = {name: {"benchmark_name": _plain(name)} for name, _, _ in groups}
+    plain = plain if any(name != own["benchmark_name"] for name, own in plain.items()) else {}
     entries = [
-        Entry(name, [_run(source, lines) for lines in runs.values()], _settings(name, threads, dict(keys), constant), _plain(name))
+        Entry(name, [_run(source, lines) for lines in runs.values()], _settings(name, threads, dict(keys), constant), plain.get(name, {}))
         for (name, threads, keys), runs in groups.items()
     ]
     return table_of_entries(source, entries, kinds=kinds, about={key: value for key, value in constant.items() if key != "pkg"})
@@ -137,10 +139,9 @@ def _groups(source: Source) -> tuple[dict[Any, dict[int, list[Line]]], dict[str,
     return groups, directions
 
 
-def _plain(name: str) -> dict[str, str]:
-    """Return the name without the settings in it, where there are any."""
-    plain = "/".join(part for place, part in enumerate(name.split("/")) if not place or "=" not in part)
-    return {} if plain == name else {"benchmark_name": plain}
+def _plain(name: str) -> str:
+    """Return the name without the settings in it."""
+    return "/".join(part for place, part in enumerate(name.split("/")) if not place or "=" not in part)
 
 
 def _settings(name: str, threads: int | None, keys: dict[str, str], constant: dict[str, str]) -> dict[str, Any]:

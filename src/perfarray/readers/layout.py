@@ -62,9 +62,13 @@ def read_layout(text: str, called: str = "layout") -> Layout:
     Raises
     ------
     ValueError
-        When the layout names no dim, or one twice.
+        When the layout names no dim, or one twice, or a brace is missing.
     """
     names = re.findall(r"\{([^{}]*)\}", text)
+    rest = re.sub(r"\{[^{}]*\}", "", text)
+    if lone := re.search(r"[{}]", rest):
+        other = "}" if lone[0] == "{" else "{"
+        raise ValueError(f"{called}={text!r} has a {lone[0]!r} whose {other!r} is missing; dims stand in braces, as in '{{version}}.json'")
     bad = [name for name in names if not name.isidentifier()]
     if not names or bad or len(set(names)) != len(names):
         found = listed(names) or "none"
