@@ -184,6 +184,8 @@ def test_names_of_coordinates_can_be_stored(tmp_path):
         ("benchmark,execution,time\nfft,,1\nfft,1,1\n", "column 'execution' names repetitions but is empty in 1 rows"),
         ("benchmark,warmup,time\nfft,maybe,1\n", "column 'warmup' is a mark, true or false; it holds 'maybe'"),
         ("benchmark,time\nfft,1\nsort,2,3,4\n", "is not a table"),
+        ("benchmark,version,time\nfft,a,1\n\nfft,3\n", "row 2 under the header has 2 cells, and the header 3: 'fft,3'"),
+        ("benchmark,time\nfft,1\nfft,nan\n", "column 'time', row 2 under the header, is 'nan'; expected a number"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path, text, message):

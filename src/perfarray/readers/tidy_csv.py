@@ -215,10 +215,11 @@ def _frame(source: Source) -> pd.DataFrame:
                 **EXACT,
             )
         except (ValueError, pd.errors.ParserError) as error:
-            _check_width(source, text, columns)
+            _check_rows(source, text, columns)
             raise source.error(f"is not a table: {str(error).strip()}") from None
-    if caught:
-        _check_width(source, text, columns)
+    values = [name for name in columns if value_column(name)]
+    if caught or frame[columns[-1]].isna().any() or ("nan" in text and frame[values].isna().any(axis=None)):
+        _check_rows(source, text, columns)
     if frame.empty:
         raise source.error("has a header and no rows")
     for name in labels:
@@ -230,12 +231,20 @@ def _frame(source: Source) -> pd.DataFrame:
     return frame
 
 
-def _check_width(source: Source, text: str, columns: list[str]) -> None:
-    """Raise where a row has more cells than the header, at the first such row: pandas drops the rest."""
+def _check_rows(source: Source, text: str, columns: list[str]) -> None:
+    """Raise at the first row with more or fewer cells than the header, or with `nan` for a value: pandas drops the rest, or fills it."""
     rows = csv.reader(io.StringIO(text), delimiter=separator(source.text[:LONGEST]))
+    least = max((place for place, name in enumerate(columns, 1) if name), default=0)
+    values = [place for place, name in enumerate(columns) if value_column(name)]
     try:
-        for number, row in enumerate(rows):
-            if len(row) > len(columns) and any(cell.strip() for cell in row[len(columns) :]):
+        for number, row in enumerate(row for row in rows if len(row) > 1 or "".join(row).strip()):
+            for place in values:
+                if place < len(row) and row[place].strip() == "nan":
+                    raise source.error(
+                        f"column {columns[place]!r}, row {number} under the header, is 'nan'; expected a number, or nothing where none "
+                        "was measured"
+                    )
+            if len(row) < least or any(cell.strip() for cell in row[len(columns) :]):
                 raise source.error(
                     f"is not a table: row {number} under the header has {len(row)} cells, and the header {len(columns)}: "
                     f"{','.join(row)[:80]!r}"
