@@ -1,7 +1,7 @@
 """Chunked timings: answers stay lazy or say what to rechunk, and are the same for any chunks, scheduler and cluster."""
 
-import os
 import gc
+import os
 import shutil
 import signal
 import sys
