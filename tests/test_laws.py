@@ -13,7 +13,7 @@ from perfarray.conventions import LEVELS
 from strategies import examples, timings
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*cells.* (rest on (one|two)|have no measured value|show no spread|have most of their error):UserWarning"
+    "ignore:.*cells.* (rest on (one|two)|have no measured value|show no spread|have most of their error|rest on fewer):UserWarning"
 )
 
 METHODS = {

@@ -18,6 +18,18 @@ from perfarray.conventions import UNKNOWN
 zarr = pytest.importorskip("zarr")
 pytest.importorskip("dask.array")
 
+pytestmark = pytest.mark.skipif(
+    np.lib.NumpyVersion(np.__version__) < appending.NUMPY, reason="NumPy before 2.3 cannot join texts of any length (2026-11-22)"
+)
+
+
+def test_old_numpy_is_refused(tmp_path, monkeypatch):
+    """Before anything is written."""
+    store = stored(made("ab"), tmp_path)
+    monkeypatch.setattr(appending, "NUMPY", "99.0.0")
+    with pytest.raises(ImportError, match=r"needs NumPy 99\.0\.0 or newer"):
+        appending.append(made("c"), store)
+
 
 def made(machines, executions=3, benchmarks=("fft", "sort"), **coords):
     """Return timings of some machines, with marks, and whatever else is said of them."""

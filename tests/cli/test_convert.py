@@ -113,7 +113,7 @@ def test_a_full_disk_and_a_sudden_end_leave_what_was_there(archive, tmp_path):
     assert [run("convert", archive, output).exit_code for output in outputs] == [0, 0]
     child = subprocess.run([sys.executable, "-c", CHILD, archive / "old.json", *outputs], capture_output=True, text=True, check=False)
     assert child.returncode == -signal.SIGKILL, child.stderr
-    lines = child.stderr.splitlines()
+    lines = [line for line in child.stderr.splitlines() if "crc32c" not in line]  # what old packages say of each other
     assert len(lines) == 2
     assert all(line.startswith("error:") and str(output) in line for line, output in zip(lines, outputs[::-1], strict=True))
     assert [opened(output).attrs["n_files"] for output in outputs] == [2, 2]

@@ -18,6 +18,9 @@ from perfarray.conventions import LEVELS, MACHINE, MARKS, UNKNOWN
 from perfarray.timings.notes import NOTES, once, to_json
 from perfarray.timings.writing import replacing
 
+NUMPY = "2.3.0"
+"""What `append` needs: before, NumPy ends the process where such texts are copied deeply, or refuses their dtype."""
+
 TEXT = np.dtypes.StringDType()
 """What texts are in Zarr stores that are opened."""
 
@@ -49,9 +52,13 @@ def append(times: xr.Dataset, output: Path) -> xr.Dataset:
     ------
     ValueError
         When a machine is there already, when what is measured differs in unit or direction, or when a dim has no label on one side.
+    ImportError
+        When NumPy is older than 2.3.
     OSError
         When there is no room, no right to write there, or another program has replaced the store meanwhile.
     """
+    if np.lib.NumpyVersion(np.__version__) < NUMPY:
+        raise ImportError(f"--append needs NumPy {NUMPY} or newer, whose texts of any length can be joined; this is {np.__version__}")
     with replacing(output, unchanged=True) as (fresh,), opened(output) as stored, writing():
         joined = joined_by_machine(stored, times)
         sizes = {name: chunk_sizes(variable.sizes) for name, variable in joined.variables.items()}

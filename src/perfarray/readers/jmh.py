@@ -207,8 +207,9 @@ def _histogram_mean(pairs: list[list[float]], place: str, source: Source) -> flo
     counts = checked([count for _, count in pairs], lambda pair: f"{place}: count {pair}", source)
     if (counts < 0).any():
         raise source.error(f"{place}: count {int((counts < 0).argmax())} is negative")
-    total = counts.sum()
-    return float(values @ counts / total) if total else float("nan")
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused with its place
+        total = counts.sum()
+        return float(values @ counts / total) if total else float("nan")
 
 
 def _primary_unit(text: str, mode: Any, index: int, source: Source) -> Unit:
