@@ -207,9 +207,12 @@ def _histogram_mean(pairs: list[list[float]], place: str, source: Source) -> flo
     counts = checked([count for _, count in pairs], lambda pair: f"{place}: count {pair}", source)
     if (counts < 0).any():
         raise source.error(f"{place}: count {int((counts < 0).argmax())} is negative")
-    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused with its place
+    with np.errstate(over="ignore", invalid="ignore"):
         total = counts.sum()
-        return float(values @ counts / total) if total else float("nan")
+        mean = float(values @ counts / total) if total else float("nan")
+    if total and not np.isfinite(mean):
+        raise source.error(f"{place}: its counts and values are too large for a mean")
+    return mean
 
 
 def _primary_unit(text: str, mode: Any, index: int, source: Source) -> Unit:
