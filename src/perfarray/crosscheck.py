@@ -201,7 +201,7 @@ def agreement(
         answers = {METHODS[0].name: _answers(METHODS[0], request)}
     with collecting() as others:
         result = _side_by_side(answers | {method.name: _answers(method, request) for method in METHODS[1:]})
-    attrs = pair.describe() | {"result": "agreement", "across": across, "confidence_level": request.confidence_level}
+    attrs = {**pair.attrs, "result": "agreement", "across": across, "confidence_level": request.confidence_level}
     attrs |= {"benchmarks": f"shared: {' '.join(request.shared)}" if request.joint else "independent (assumed)"}
     result = result.assign_attrs(attrs | {"threshold": threshold})
     suites = name_suites(result, pair.candidate.array, _counted(request), across, by=True) if across in result.dims else None

@@ -23,7 +23,7 @@ def describe(measured: Measured, pair: Pair, request: Request) -> tuple[dict[str
     """Return the attrs of a comparison, and what there is to say of it but for what is counted in the result."""
     across, nest, estimate = request.across, pair.candidate.levels, measured.evidence["_estimate"]
     absent = [] if is_chunked(estimate) or across not in pair.candidate.array.dims else _absent(estimate, pair.candidate.array[across])
-    attrs = pair.describe() | {"result": "compare", "method": request.method, "confidence_level": request.confidence_level}
+    attrs = {**pair.attrs, "result": "compare", "method": request.method, "confidence_level": request.confidence_level}
     attrs |= {"threshold": request.threshold, "band": request.band, "correction": request.correction or "none"}
     attrs |= {"benchmarks": f"shared: {' '.join(pair.shared)}" if pair.jointly else "independent (assumed)"}
     attrs |= {"paired": request.paired} if request.paired else {}

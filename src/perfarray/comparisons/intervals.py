@@ -7,13 +7,13 @@ import xarray as xr
 from perfarray.comparisons.noise import NOISE, SKEW, noise, skew
 from perfarray.numerics.bootstrap_intervals import mean_by_draws, ratio_by_draws
 from perfarray.numerics.intervals import BOOTSTRAP_METHODS, DF_RULES, MEAN_METHODS, METHODS, RATIO_METHODS, mean_by_units, ratio_by_units
-from perfarray.timings.apply import Output, apply, outputs, together
+from perfarray.timings.apply import Kernel, Output, apply, outputs, together
 from perfarray.timings.censored import ONLY_WORSE, bound_interval
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import noted
-from perfarray.timings.pairs import Pair, resolve_pair
+from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.resampling import Resample, check_no_resampling, check_resampling
-from perfarray.timings.resolve import Data, Timings, resolve
+from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.streams import Rng, cell_keys
 from perfarray.timings.units import UNITS
 from perfarray.timings.validation import check_choice, check_confidence_level
@@ -88,30 +88,21 @@ def mean_interval(
     level = check_confidence_level(confidence_level)
     data = resolve(times, metric, levels, censored=censored)
     attrs = data.describe() | {"result": "mean_interval", "method": method, "confidence_level": level}
-    if method not in BOOTSTRAP_METHODS:
+    found, keys = _mean_outputs(data.units), []
+    kernel: Kernel
+    if method in BOOTSTRAP_METHODS:
+        plan = check_resampling(data, resample, n_resamples, rng)
+        kernel = partial(mean_by_draws, draws=plan.draws, flat=plan.flat, method=method, level=level)
+        keys, attrs, checks = [cell_keys([data.array], data.levels)], attrs | plan.attrs, (UNITS, "resampling")
+    else:
         check_no_resampling(method, resample)
-        kernel = partial(mean_by_units, levels=len(data.levels), method=method, level=level)
         normal, beside = skew(len(data.levels), not data.bounded)
-        found = _mean_outputs(data.units) | beside
-        result = apply(together(kernel, normal), data.array, core=[data.levels], outputs=found, attrs=attrs)
-        return _bounded(result, data, (UNITS, SKEW))
-    plan = check_resampling(data, resample, n_resamples, rng)
-    result = apply(
-        partial(mean_by_draws, draws=plan.draws, flat=plan.flat, method=method, level=level),
-        data.array,
-        cell_keys([data.array], data.levels),
-        core=[data.levels, ()],
-        outputs=_mean_outputs(data.units),
-        attrs=attrs | plan.attrs,
-    )
-    return _bounded(result, data, (UNITS, "resampling"))
-
-
-def _bounded(result: xr.Dataset, data: Timings, checks: tuple[str, ...]) -> xr.Dataset:
-    """Open the limits of means towards what stopped runs leave unknown, and tell what there is to say."""
+        kernel = together(partial(mean_by_units, levels=len(data.levels), method=method, level=level), normal)
+        found, checks = found | beside, (UNITS, SKEW)
+    result = apply(kernel, data.array, *keys, core=[data.levels, *[()] * len(keys)], outputs=found, attrs=attrs)
     result = bound_interval(result, data.bounds) if data.bounded else result
-    note = data.stopped_note("the limit of the mean towards what they would have been is open, and the estimate a bound")
-    return noted(result, *data.notes, data.selected, note, checks=checks)
+    stopped = data.stopped_note("the limit of the mean towards what they would have been is open, and the estimate a bound")
+    return noted(result, *data.notes, data.selected, stopped, checks=checks)
 
 
 def _mean_outputs(units: str) -> dict[str, Output]:
@@ -211,30 +202,20 @@ def ratio_interval(
     pair = resolve_pair(
         times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive=positive, positive_at=at, censored=censored
     )
-    attrs = pair.describe() | {"result": "ratio_interval", "method": method, "confidence_level": level}
-    attrs |= {"paired": paired} if paired else {}
+    attrs = {**pair.attrs, "result": "ratio_interval", "method": method, "confidence_level": level} | ({"paired": paired} if paired else {})
     sides, nest, pairs = [pair.candidate.array, pair.baseline.array], pair.candidate.levels, paired is not None
-    if method not in BOOTSTRAP_METHODS:
+    found, keys = ratio_outputs(), []
+    kernel: Kernel
+    if method in BOOTSTRAP_METHODS:
+        plan = check_resampling(pair.candidate, resample, n_resamples, rng, joint=pairs)
+        kernel = partial(ratio_by_draws, levels=len(nest), draws=plan.draws, flat=plan.flat, paired=pairs, method=method, level=level)
+        keys, attrs, checks = [cell_keys(sides, nest)], attrs | plan.attrs, (UNITS, "resampling")
+    else:
         check_no_resampling(method, resample)
-        kernel = partial(ratio_by_units, levels=len(nest), paired=pairs, method=method, df_rule=df, level=level)
         noisy, beside = noise(len(nest), not (pairs or pair.bounded))
-        found = ratio_outputs() | beside
-        result = apply(together(kernel, noisy), *sides, core=[nest, nest], outputs=found, attrs=attrs | {"df": df})
-        return _with_bounds(result, pair, (UNITS, NOISE))
-    plan = check_resampling(pair.candidate, resample, n_resamples, rng, joint=pairs)
-    result = apply(
-        partial(ratio_by_draws, levels=len(nest), draws=plan.draws, flat=plan.flat, paired=pairs, method=method, level=level),
-        *sides,
-        cell_keys(sides, nest),
-        core=[nest, nest, ()],
-        outputs=ratio_outputs(),
-        attrs=attrs | plan.attrs,
-    )
-    return _with_bounds(result, pair, (UNITS, "resampling"))
-
-
-def _with_bounds(result: xr.Dataset, pair: Pair, checks: tuple[str, ...]) -> xr.Dataset:
-    """Open the limits towards what stopped runs leave unknown, and tell what there is to say."""
+        kernel = together(partial(ratio_by_units, levels=len(nest), paired=pairs, method=method, df_rule=df, level=level), noisy)
+        found, attrs, checks = found | beside, attrs | {"df": df}, (UNITS, NOISE)
+    result = apply(kernel, *sides, *keys, core=[nest, nest, *[()] * len(keys)], outputs=found, attrs=attrs)
     result = bound_interval(result, pair.bounds) if pair.bounded else result
     return noted(result, *pair.notes, pair.candidate.selected, pair.stopped_note(ONLY_WORSE), checks=checks)
 

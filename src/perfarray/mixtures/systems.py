@@ -102,7 +102,7 @@ def resolve_two_systems(times: Any, baseline: object, dim: str | None, request: 
     paired, censored = (None, "drop") if given else (request.paired, request.censored)
     pair = resolve_pair(new, old, dim=dim, metric=request.metric, levels=levels, paired=paired, censored=censored)
     found = _systems((pair.candidate.array, pair.baseline.array), pair.candidate, given, request)
-    described = {key: text for key, text in pair.describe().items() if not (given and key in ("levels", "unit"))}
+    described = {key: text for key, text in pair.attrs.items() if not (given and key in ("levels", "unit"))}
     described |= {"baseline": "other mixtures"} if isinstance(baseline, Result) else {}
     return found._replace(attrs=found.attrs | described, notes=pair.notes, sides=(pair.candidate, pair.baseline))
 

@@ -124,7 +124,7 @@ def _summaries(pair: Pair, statistic: str, unit: str | None) -> xr.Dataset:
         pair.baseline.array,
         core=[nest, nest],
         outputs=outputs(pair.candidate.units, baseline="", candidate="") | outputs(n="values on the smaller side"),
-        attrs=pair.describe() | {"unit": nest[place], "statistic": statistic},
+        attrs={**pair.attrs, "unit": nest[place], "statistic": statistic},
     )
 
 

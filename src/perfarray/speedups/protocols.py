@@ -157,7 +157,7 @@ def tested(
         core=[nest, nest, ()],
         outputs=_outputs(statistic),
         coords={"step": list(STEPS[statistic]), "warning": list(WARNINGS[statistic])},
-        attrs=pair.describe()
+        attrs={**pair.attrs}
         | {"result": "speedup_test", "method": "speedup-test", "statistic": statistic, "unit": nest[place], "search": search, "ties": ties},
     )
 

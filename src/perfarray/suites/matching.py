@@ -224,7 +224,7 @@ def describe_two(
     if not any(across in variable.dims for variable in result.data_vars.values()):
         result = result.drop_vars(across, errors="ignore")
     unit = pair.candidate.levels[systems.place]
-    attrs = pair.describe() | {"unit": unit, "across": across, "benchmarks": systems.benchmarks} | attrs
+    attrs = {**pair.attrs, "unit": unit, "across": across, "benchmarks": systems.benchmarks} | attrs
     attrs |= {"paired": systems.paired} if systems.paired else {}
     lacking = [] if is_chunked(matched) else _lacking(matched, across)
     result = result.assign_attrs(attrs | _unmatched((*pair.unmatched, *map(str, lacking))))

@@ -14,6 +14,10 @@ TEXT = np.dtype(object, metadata={"element_type": str})
 """Objects that are texts, in xarray's words: what is lazy is then written without having been computed once to see what it is."""
 
 
+Kernel = Callable[..., Sequence[Any]]
+"""A formula: of arrays with the dims it works on last, one array for each variable that it returns."""
+
+
 class Output(NamedTuple):
     """One variable of a result: its extra dims (after those that broadcast), its unit, its dtype."""
 
@@ -29,7 +33,7 @@ def outputs(units: str = "1", dims: tuple[str, ...] = (), /, **named: str) -> di
 
 
 def apply(
-    kernel: Callable[..., Sequence[Any]],
+    kernel: Kernel,
     *arrays: xr.DataArray,
     core: Sequence[Sequence[str]],
     outputs: Mapping[str, Output],
@@ -66,7 +70,7 @@ def apply(
 
 
 def run(
-    kernel: Callable[..., Sequence[Any]],
+    kernel: Kernel,
     *arrays: xr.DataArray,
     core: Sequence[Sequence[str]],
     outputs: Mapping[str, Output],
@@ -84,7 +88,7 @@ def run(
 
 
 def compute(
-    kernel: Callable[..., Sequence[Any]],
+    kernel: Kernel,
     *arrays: xr.Variable,
     core: Sequence[Sequence[str]],
     outputs: Mapping[str, Output],
@@ -103,13 +107,13 @@ def compute(
     return variables
 
 
-def together(*kernels: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any]]:
+def together(*kernels: Kernel) -> Kernel:
     """Return one formula that gives what several give, one after the other."""
     return lambda *values: [part for kernel in kernels for part in kernel(*values)]
 
 
 def _at_once(
-    kernel: Callable[..., Sequence[Any]], arrays: Sequence[xr.Variable], core: Sequence[Sequence[str]], outputs: Mapping[str, Output]
+    kernel: Kernel, arrays: Sequence[xr.Variable], core: Sequence[Sequence[str]], outputs: Mapping[str, Output]
 ) -> list[xr.Variable]:
     """Call the formula on arrays in memory: what apply_ufunc does, without its price (0.1 ms for ten outputs)."""
     batch = list(dict.fromkeys(dim for array, dims in zip(arrays, core, strict=True) for dim in array.dims if dim not in dims))
@@ -123,7 +127,7 @@ def _at_once(
 
 
 def _lazily(
-    kernel: Callable[..., Sequence[Any]],
+    kernel: Kernel,
     arrays: Sequence[xr.Variable],
     core: Sequence[Sequence[str]],
     outputs: Mapping[str, Output],

@@ -56,10 +56,6 @@ class Pair(NamedTuple):
         unlimited = sum(without_limit(side.array) for side in (self.candidate, self.baseline))
         return stopped_note(numbers, unlimited, self.candidate.better, consequence) if self.bounded else None
 
-    def describe(self) -> dict[str, Hashable]:
-        """Return the attrs of a comparison."""
-        return dict(self.attrs)
-
 
 def resolve_pair(
     times: Data,

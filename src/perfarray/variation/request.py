@@ -84,7 +84,7 @@ def systems(times: Data, baseline: object, request: Request, metric: str | Seque
     stated = (LOOPS, *(price_of(str(name)) for name in times.dims))
     pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive=positive, keep=stated)
     by_label = pair.dim is not None and not isinstance(baseline, xr.DataArray | xr.Dataset)
-    return Systems((pair.candidate, pair.baseline), pair.describe(), pair.notes, {str(pair.dim): baseline} if by_label else {})
+    return Systems((pair.candidate, pair.baseline), dict(pair.attrs), pair.notes, {str(pair.dim): baseline} if by_label else {})
 
 
 def _target(budget: Any, half_width: Any) -> tuple[float | None, float | None]:
