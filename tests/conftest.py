@@ -13,6 +13,7 @@ PERFARRAY_REQUIRE_ALL=1 makes a skipped test fail: where the archives and every 
 import json
 import os
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,10 @@ from shared_material import SHARED
 from strategies import examples
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the processes of pytest-xdist share the cores already
+
+# Tests start some eighty processes: what is compiled is kept, or each would compile the same modules again.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 settings.register_profile("fixed", derandomize=True, database=None, deadline=None, max_examples=examples(100))
 settings.load_profile("fixed")
