@@ -101,6 +101,57 @@ class TestLayout:
         times = perfarray.read_archive(tmp_path, layout="{machine}_{session}.json")
         assert times.sizes["session"] == 2
         assert value(times, machine="b", session=1) == 30.0
+        assert times["session_label"].dims == ("machine", "session")
+        assert times["session_label"].values.tolist() == [["1", "2"], ["7", "30"]]
+
+    @pytest.mark.parametrize("given", [False, True])
+    def test_a_session_two_versions_share_is_one_number(self, tmp_path, given):
+        """Whether the path alone names the version or the file too: `paired` then puts side by side what ran together."""
+        for version, day, mean in (("old", "05-01", 1.0), ("old", "05-02", 2.0), ("new", "05-02", 3.0), ("new", "05-10", 4.0)):
+            row = f"benchmark,version,time\nfft,{version},{mean}\n" if given else f"benchmark,time\nfft,{mean}\n"
+            write(tmp_path / version / f"{day}.csv", row)
+        times = perfarray.read_archive(tmp_path, layout="{version}/{session}.csv")
+        assert times["session_label"].dims == ("session",)
+        assert times["session_label"].values.tolist() == ["05-01", "05-02", "05-10"]
+        assert times["time"].sel(benchmark="fft", version=["old", "new"]).values[..., 0].tolist() == [
+            pytest.approx([1.0, 2.0, np.nan], nan_ok=True),
+            pytest.approx([np.nan, 3.0, 4.0], nan_ok=True),
+        ]
+
+    def test_a_session_is_one_number_for_every_benchmark(self, tmp_path):
+        """A benchmark that was not measured in a session is NaN there, even if the two have none in common."""
+        for name in ("fft/05-01", "sort/05-02", "sort/05-03"):
+            write(tmp_path / f"{name}.csv", f"benchmark,time\n{name[:-6]},{name[-1]}\n")
+        times = perfarray.read_archive(tmp_path, layout="{benchmark}/{session}.csv")
+        assert times["session_label"].values.tolist() == ["05-01", "05-02", "05-03"]
+        assert times["time"].sel(benchmark="sort").values[:, 0].tolist() == pytest.approx([np.nan, 2.0, 3.0], nan_ok=True)
+
+    def test_sessions_that_would_leave_most_of_the_array_empty(self, tmp_path):
+        """They are numbered inside each machine, and that is said."""
+        for machine in range(6):
+            for day in (machine, machine + 1):
+                write(tmp_path / f"m{machine}_{day}.csv", f"benchmark,time\nfft,{1 + day}\n")
+        with pytest.warns(
+            UserWarning, match=r"name 7 different labels of 'session', .* 2 of them in one place: .* inside 'machine'"
+        ) as told:
+            times = perfarray.read_archive(tmp_path, layout="{machine}_{session}.csv")
+        assert [note.code for note in told[0].message.notes] == ["numbered_apart"]
+        assert times.sizes["session"] == 2
+        assert times["session_label"].sel(machine="m3").values.tolist() == ["3", "4"]
+
+    def test_a_level_inside_one_that_is_numbered_apart(self, tmp_path):
+        """The sessions of other builds are others, whatever they are called."""
+        for name in ("a_1_1", "a_1_2", "b_7_2", "b_7_3"):
+            write(tmp_path / f"{name}.csv", f"benchmark,time\nfft,{name[-1]}\n")
+        times = perfarray.read_archive(tmp_path, layout="{machine}_{binary}_{session}.csv")
+        assert times.sizes["session"] == 2
+        assert times["time"].sel(machine="b", binary=0).values.ravel().tolist() == [2.0, 3.0]
+
+    def test_numbers_that_are_the_labels_need_no_second_name(self, tmp_path):
+        """Files that are numbered from 0 are as they say."""
+        for session in range(2):
+            write(tmp_path / f"a_{session}.csv", "benchmark,time\nfft,1\n")
+        assert "session_label" not in perfarray.read_archive(tmp_path, layout="{machine}_{session}.csv").coords
 
     def test_numbers_in_labels_sort_by_value(self, tmp_path):
         """`run9` comes before `run10`."""

@@ -12,9 +12,10 @@ from perfarray.numerics.types import Integers
 from perfarray.readers.finding import Found
 from perfarray.readers.opening import FileError
 from perfarray.readers.recognising import formats
-from perfarray.tables.columns import Column, Descriptor, Table, column_of, constant_column, number_within
+from perfarray.tables.columns import Column, Descriptor, Table, column_of, constant_column, joint_codes, number_within
 from perfarray.tables.harmonise import collide, finished, promoted, rename_labels, without_clashes
 from perfarray.tables.join import join_tables
+from perfarray.timings.notes import Note
 from perfarray.timings.validation import listed
 
 
@@ -24,7 +25,6 @@ def combine(tables: Sequence[Table], kept: Sequence[Found]) -> Table:
     own = {name for table in tables for name in table.labels}
     tables = [promoted(_placed(table, one, own), own) for table, one in zip(tables, kept, strict=True)]
     extra = [{name: label for name, label in one.labels.items() if name not in LEVELS and name not in own} for one in kept]
-    levels = [{name: label for name, label in one.labels.items() if name in LEVELS} for one in kept]
     places = [_place(table, one, own) for table, one in zip(tables, kept, strict=True)]
     if collide(tables, places):
         if any("file" in one.labels for one in kept):
@@ -34,9 +34,13 @@ def combine(tables: Sequence[Table], kept: Sequence[Found]) -> Table:
             )
         files = _file_labels(tables, kept, places)
         extra = [{**labels, "file": file} for labels, file in zip(extra, files, strict=True)]
-    taken = own.union(*extra, *(table.metrics for table in tables))
+    positions, notes = _positions(kept)
+    called = _level_labels(kept, positions)
+    taken = own.union(*extra, *called, *(table.metrics for table in tables))
     tables = [without_clashes(table, taken) for table in tables]
-    return _as_given(join_tables(tables, extra, _positions(extra, levels)), [len(table) for table in tables], kept)
+    tables = [replace(table, descriptors=table.descriptors | said) if said else table for table, said in zip(tables, called, strict=True)]
+    joined = join_tables(tables, extra, positions)
+    return _as_given(replace(joined, notes=(*joined.notes, *notes)), [len(table) for table in tables], kept)
 
 
 def _as_given(joined: Table, rows: Sequence[int], kept: Sequence[Found]) -> Table:
@@ -111,17 +115,54 @@ def _file_labels(tables: Sequence[Table], kept: Sequence[Found], places: Sequenc
     return [one.label for one in kept] if collide(tables, apart) else folders
 
 
-def _positions(extra: Sequence[Mapping[str, Any]], levels: Sequence[Mapping[str, str]]) -> list[dict[str, int]]:
-    """Number level labels from paths from 0 inside their parent, 9 before 10."""
-    places: list[dict[str, int]] = [{} for _ in levels]
-    telling = {name for own in extra for name in own} - {"file"}
-    parents = [column_of(str(own.get(name, "")) for own in extra).codes for name in sorted(telling)]
-    for name in [name for name in LEVELS if any(name in own for own in levels)]:
-        numbers = number_within(parents, _ranks([own.get(name, "0") for own in levels]))
-        for place, number in zip(places, numbers, strict=True):
+def _positions(kept: Sequence[Found]) -> tuple[list[dict[str, int]], list[Note]]:
+    """Number level labels from paths from 0, 9 before 10: one label is one number, whatever is compared and for every benchmark.
+
+    Those that nothing shares are numbered inside what is compared, and so are those that would leave most of the array empty.
+    """
+    stated = [one.labels for one in kept]
+    compared = sorted({name for own in stated for name in own} - {BENCHMARK, "file", *LEVELS})
+    parents = [column_of(str(own.get(name, "")) for own in stated).codes for name in compared]
+    places: list[dict[str, int]] = [{} for _ in kept]
+    above: list[Integers] = []
+    notes: list[Note] = []
+    together = True
+    for name in [name for name in LEVELS if any(name in own for own in stated)]:
+        labels = _ranks([str(own.get(name, "0")) for own in stated])
+        inside, overall = number_within([*parents, *above], labels), number_within(above, labels)
+        common = together and _distinct([*above, labels]) < _distinct([*parents, *above, labels])
+        together = common and overall.max() < 2 * (inside.max() + 1)
+        if common and not together:
+            notes.append(_numbered_apart(name, compared, int(overall.max()) + 1, int(inside.max()) + 1))
+        above = [*above, overall if together else inside]
+        for place, number in zip(places, above[-1], strict=True):
             place[name] = int(number)
-        parents = [*parents, numbers]
-    return places
+    return places, notes
+
+
+def _distinct(columns: Sequence[Integers]) -> int:
+    """Return how many different rows columns have."""
+    return len(np.unique(joint_codes(columns)[0]))
+
+
+def _numbered_apart(name: str, compared: Sequence[str], overall: int, inside: int) -> Note:
+    """Note that one label has several numbers."""
+    sentence = (
+        f"paths name {overall} different labels of {name!r}, and no more than {inside} of them in one place: they are numbered inside "
+        f"{listed(compared)}, so that one number is not one {name}; {name}_label says which it is"
+    )
+    return Note("numbered_apart", sentence, {"level": name, "labels": overall, "most": inside})
+
+
+def _level_labels(kept: Sequence[Found], places: Sequence[Mapping[str, int]]) -> list[dict[str, Descriptor]]:
+    """Return what paths call the levels that they name, where that is not their number."""
+    called = {
+        name for one, place in zip(kept, places, strict=True) for name, number in place.items() if one.labels.get(name) != str(number)
+    }
+    return [
+        {f"{name}_label": Descriptor(dims=(), values={(): one.labels.get(name)}, keep=(name,)) for name in LEVELS if name in called}
+        for one in kept
+    ]
 
 
 def _ranks(labels: Sequence[str]) -> Integers:
