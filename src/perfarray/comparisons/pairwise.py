@@ -9,16 +9,12 @@ from perfarray.comparisons.family import conclude
 from perfarray.comparisons.gathering import Found, gather, of_metrics
 from perfarray.comparisons.request import Request
 from perfarray.conventions import BENCHMARK, RNG_KEY
-from perfarray.numerics.verdicts import Known
 from perfarray.timings.across import each_suite_row
 from perfarray.timings.notes import Note, once
 from perfarray.timings.resampling import Resample
 from perfarray.timings.resolve import Data
 from perfarray.timings.streams import Rng, describe_key, key_of
 from perfarray.timings.validation import listed
-
-UNBOUND = {f"_{name}": False for name in Known._fields}
-"""What stands where a label meets itself: no run of it was stopped; numbers are NaN."""
 
 
 @each_suite_row
@@ -99,13 +95,24 @@ def _gather(times: Data, dim: object, request: Request) -> Found:
     if len(labels) < 2:
         raise ValueError(f"nothing to compare: dim {dim!r} has the labels {listed(labels)}")
     found = [gather(times, label, request) for label in labels]
-    parts = [xr.Dataset(one.measured.evidence, one.measured.labels) for one in found]
-    parts = [part.reindex({dim: times[dim].values}, fill_value=UNBOUND) for part in parts]
+    last, pair = found[-1].measured, found[-1].pair
+    whole = {
+        name: xr.Variable.concat([_with_blank(one.measured.evidence[name], dim, place) for place, one in enumerate(found)], "baseline")
+        for name in last.evidence
+    }
     along = xr.IndexVariable("baseline", np.array([str(label) if isinstance(label, str) else label for label in labels], dtype=object))
-    evidence = xr.concat(parts, along, coords="minimal", compat="override", join="exact")
+    coords = {name: label for name, label in last.labels.items() if dim not in label.dims} | {dim: times[dim].variable, "baseline": along}
     attrs = {name: value for name, value in found[0].attrs.items() if all(name in one.attrs and one.attrs[name] == value for one in found)}
     # The same sentence with other counts, one per baseline, is said once.
     notes = list[Note | None](once([note for one in found for note in one.notes if note]))
-    whole: dict[Hashable, xr.Variable] = {name: evidence.variables[name] for name in evidence.data_vars}
-    measured, pair = found[-1].measured._replace(evidence=whole, labels=evidence.coords), found[-1].pair
+    measured = last._replace(evidence=whole, labels=xr.Dataset(coords=coords).coords)
     return Found(measured, pair, attrs | {"result": "pairwise"}, notes, times.coords, (str(dim), "baseline"))
+
+
+def _with_blank(variable: xr.Variable, dim: Hashable, place: int) -> xr.Variable:
+    """Return a variable with what stands where a label meets itself: NaN, and of marks False; not all have the dim."""
+    if dim not in variable.dims:
+        return variable
+    blank = xr.full_like(variable.isel({dim: slice(1)}), False if variable.dtype == bool else np.nan)
+    whole: xr.Variable = xr.Variable.concat([variable.isel({dim: slice(place)}), blank, variable.isel({dim: slice(place, None)})], dim)
+    return whole
