@@ -71,15 +71,21 @@ def test_blocks_nest_and_end_where_they_began():
     assert engine() == "numba"
 
 
-def test_a_lazy_result_keeps_its_engine():
-    """Computed later, outside the block, it is what it said it would be."""
+def test_a_lazy_result_keeps_its_engine(monkeypatch):
+    """Computed later, outside the block, it is what it said it would be: nothing compiled is entered."""
     pytest.importorskip("dask")
+    from perfarray.suites.numerics import compiled
+
+    monkeypatch.setattr(compiled, "scores_compiled", None)
+    perfarray.set_options(engine="numba")
     times = perfarray.simulate(sizes={"execution": 4}, variances={"execution": 1e-4}, dims={"benchmark": 3}, rng=1).chunk()
-    with perfarray.set_options(engine="numba"):
+    with perfarray.set_options(engine="numpy"):
         lazy = times.perf.score_distribution(n_resamples=20, rng=1)
         direct = times.compute().perf.score_distribution(n_resamples=20, rng=1)
-    assert lazy.attrs["engine"] == direct.attrs["engine"] == "numba"
+    assert lazy.attrs["engine"] == direct.attrs["engine"] == "numpy"
     assert lazy.compute().equals(direct)
+    with pytest.raises(TypeError, match="'NoneType' object is not callable"):
+        times.perf.score_distribution(n_resamples=20, rng=1).compute()
 
 
 def test_limits_stay_where_a_call_does_not_name_them():
