@@ -89,7 +89,7 @@ def test_what_is_no_result_is_passed_over(tmp_path):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("BenchmarkSort-8 100 0.00 ns/op", "line 2: 'ns/op' is '0.00'; expected a number above 0"),
+        ("BenchmarkSort-8 100 -0.10 ns/op", "line 2: 'ns/op' is -0.1; expected a number above 0"),
         ("BenchmarkSort-8 100 10 ns/op 1_0 B/op", "line 2: 'B/op' is '1_0'; expected a number"),
         ("BenchmarkSort-8 100 10 ns/op 5", "line 2 has a value without a unit"),
     ],
@@ -98,6 +98,18 @@ def test_what_is_wrong_is_said(tmp_path, line, message):
     """File, line, reason."""
     with pytest.raises(ValueError, match=rf"bench\.txt: {message}"):
         read(tmp_path, f"BenchmarkSort-8 100 10 ns/op\n{line}\n")
+
+
+def test_a_time_rounded_to_nothing_costs_no_other(tmp_path):
+    """It is NaN, counted and said; what else stands in its line, and a line without a time, are as they were."""
+    with pytest.warns(perfarray.PerfarrayWarning, match="1 times are 0, too short to be seen: they are NaN"):
+        found = read(
+            tmp_path, "BenchmarkOnce-8 1000000000 0.00 ns/op 8 B/op\nBenchmarkSort-8 100 10 ns/op 5 B/op\nBenchmarkSort-8 1 7 B/op\n"
+        )
+    np.testing.assert_array_equal(found["time"].sel(benchmark="Sort").values.ravel(), [10e-9, np.nan])
+    np.testing.assert_array_equal(found["time"].sel(benchmark="Once").values.ravel(), [np.nan, np.nan])
+    assert found["bytes_per_op"].sel(benchmark="Once").values[0, 0] == 8
+    assert found.attrs["n_below_resolution"] == 1
 
 
 def test_keys_are_limited(tmp_path):

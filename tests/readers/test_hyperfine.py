@@ -63,10 +63,20 @@ def test_a_mean_alone_is_one_value(tmp_path):
         assert read(tmp_path, {"command": "sort", "mean": 1.5})["time"].item() == 1.5
 
 
+def test_a_time_of_nothing_costs_its_command_and_no_other(tmp_path):
+    """What is left of the others is what hyperfine subtracts: none of them is kept."""
+    with pytest.warns(perfarray.PerfarrayWarning, match=r"1 of 2 commands have times of 0, .*: results\[1\] 'true'$") as told:
+        found = read(tmp_path, {"command": "sort", "times": [1.0, 2.0]}, {"command": "true", "times": [9e-6, 0.0]})
+    np.testing.assert_array_equal(found["time"].values[..., 0], [[1.0, 2.0], [np.nan, np.nan]])
+    assert [note.code for note in told[0].message.notes] == ["below_resolution"]
+    assert (found.attrs["n_below_resolution"], found["failed"].values.any()) == (1, False)
+
+
 @pytest.mark.parametrize(
     ("result", "message"),
     [
         ({"command": "a", "times": [1.0, 0.0]}, r"results\[0\]: value 1 is 0\.0, .* 'a' failed; take its result out"),
+        ({"command": "a", "times": [1.0, 0.0, -1.0]}, r"results\[0\]: value 2 is -1\.0; expected a number above 0"),
         ({"command": "a", "times": [1.0, 2.0], "exit_codes": [0]}, r"results\[0\]: 2 times, 1 exit codes"),
     ],
 )

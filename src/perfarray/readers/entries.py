@@ -79,17 +79,24 @@ def times(source: Source, place: str, values: Sequence[Any], factor: float = 1.0
     return checked(values, lambda index: f"{place}: value {index}", source, above_zero=True) * factor
 
 
-def times_seen(source: Source, place: str, values: Sequence[Any], factor: float = 1.0) -> Floats:
+def times_seen(source: Source, place: str | Callable[[int], str], values: Sequence[Any], factor: float = 1.0) -> Floats:
     """Return what a file has as times, in seconds, NaN for 0: that was too short to be seen."""
-    found = amounts(source, place, values)
+    at = place if callable(place) else lambda index: f"{place}: value {index}"
+    found = checked(values, at, source)
     seen = np.flatnonzero(found)
-    checked(found[seen].tolist(), lambda index: f"{place}: value {seen[index]}", source, above_zero=True)
+    checked(found[seen].tolist(), lambda index: at(int(seen[index])), source, above_zero=True)
     return np.where(found == 0, np.nan, found) * factor
 
 
 def count_unseen(source: Source, entries: Sequence[Entry]) -> dict[str, int]:
     """Count the times that were too short to be seen, and note them."""
-    unseen = sum(int(np.isnan(run.values.get(TIME, np.nan)).sum()) for entry in entries for run in entry.runs if run is not FAILED)
+    return note_unseen(
+        source, sum(int(np.isnan(run.values.get(TIME, np.nan)).sum()) for entry in entries for run in entry.runs if run is not FAILED)
+    )
+
+
+def note_unseen(source: Source, unseen: int) -> dict[str, int]:
+    """Note how many times were too short to be seen, and return their count."""
     if unseen:
         source.note("below_resolution", f"{unseen} times are 0, too short to be seen: they are NaN", times=unseen)
     return {"n_below_resolution": unseen}

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from perfarray.conventions import HIGHER, LOOPS, LOWER, SECONDS, THROUGHPUT, TIME, seconds_factor
-from perfarray.readers.entries import Entry, Run, by_name, table_of_entries, value_of
+from perfarray.readers.entries import Entry, Run, by_name, note_unseen, table_of_entries, times_seen, value_of
 from perfarray.readers.names import variable_name
 from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source, first_line
@@ -43,6 +43,7 @@ MOST_KEYS = 100
 """Keys a file may set."""
 
 Line = tuple[int, list[str]]
+Groups = dict[Any, dict[int, list[Line]]]
 
 
 def started(head: str) -> bool:
@@ -99,12 +100,20 @@ def read(source: Source) -> Table:
         Entry(name, [_run(source, lines) for lines in runs.values()], _settings(name, threads, dict(keys), constant), plain.get(name, {}))
         for (name, threads, keys), runs in groups.items()
     ]
-    return table_of_entries(source, entries, kinds=kinds, about={key: value for key, value in constant.items() if key != "pkg"})
+    about = {key: value for key, value in constant.items() if key != "pkg"}
+    return table_of_entries(source, entries, kinds=kinds, about=about, counts=_count_unseen(source, groups))
 
 
-def _groups(source: Source) -> tuple[dict[Any, dict[int, list[Line]]], dict[str, str]]:
+def _count_unseen(source: Source, groups: Groups) -> dict[str, int]:
+    """Count the times that are 0: before 1.15, Go wrote two digits after the point."""
+    lines = (words for runs in groups.values() for lines in runs.values() for _, words in lines)
+    unseen = sum(float(value) == 0 for words in lines for value, unit in zip(words[2::2], words[3::2], strict=True) if unit == "ns/op")
+    return note_unseen(source, unseen) if unseen else {}
+
+
+def _groups(source: Source) -> tuple[Groups, dict[str, str]]:
     """Return the lines of each name, threads and settings, process by process; and which units are better higher or lower."""
-    groups: dict[Any, dict[int, list[Line]]] = {}
+    groups: Groups = {}
     directions: dict[str, str] = {}
     keys: dict[str, str] = {}
     state: tuple[tuple[str, str], ...] | None = None
@@ -167,8 +176,10 @@ def _run(source: Source, lines: list[Line]) -> Run:
     for unit, (having, stated) in by_name(source, rows).items():
         name, factor = _variable(unit)
         places = [f"line {lines[place][0]}: {unit!r}" for place in having]
-        missing = () if name == TIME else ("NaN",)
         values[name] = np.full(len(lines), np.nan)
-        values[name][having] = checked(stated, places.__getitem__, source, above_zero=name == TIME, missing=missing) * (factor or 1.0)
+        if name == TIME:
+            values[name][having] = times_seen(source, places.__getitem__, stated, factor or 1.0)
+        else:
+            values[name][having] = checked(stated, places.__getitem__, source, missing=("NaN",)) * (factor or 1.0)
     counts = checked([words[1] for _, words in lines], lambda index: f"line {lines[index][0]}: the number of iterations", source)
     return Run(values, {LOOPS: counts})

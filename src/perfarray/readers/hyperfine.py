@@ -1,6 +1,7 @@
 """hyperfine JSON (`--export-json`): every time is that of a process, so times are executions of one iteration.
 
 Warm-up runs are not in the file. A run that ended with an exit code other than 0 failed: it has no time.
+A time of 0 is what is left of one that took no longer than the shell, or failed: none of its command is kept.
 """
 
 from typing import Any
@@ -8,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from perfarray.conventions import TIME
-from perfarray.readers.entries import Entry, Run, amounts, note_means, table_of_entries, times, value_of
+from perfarray.readers.entries import Entry, Run, amounts, note_means, table_of_entries, times_seen, value_of
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Table
 
 NAME = "hyperfine"
+
+Result = dict[str, Any]
 
 
 def started(head: str) -> bool:
@@ -35,27 +38,22 @@ def read(source: Source) -> Table:
     """Read the times of every command: benchmark x execution x iteration."""
     results = source.json["results"]
     note_means(source, sum(not result.get("times") for result in results))
-    return table_of_entries(source, [_entry(source, f"results[{index}]", result) for index, result in enumerate(results)])
+    entries = [_entry(source, f"results[{index}]", result) for index, result in enumerate(results)]
+    return table_of_entries(source, entries, counts=_without_times(source, results))
 
 
-def _entry(source: Source, place: str, result: dict[str, Any]) -> Entry:
+def _entry(source: Source, place: str, result: Result) -> Entry:
     """Return one command with its parameters."""
-    every = result.get("times") or [result["mean"]]
-    codes = result.get("exit_codes") or [0] * len(every)
+    every, codes = _stated(result)
     memory = result.get("memory_usage_byte")
     if len(codes) != len(every) or (memory and len(memory) != len(every)):
         raise source.error(
             f"{place}: {len(every)} times, {len(codes)} exit codes and {len(memory or every)} amounts of memory do not match"
         )
     failed = np.array([code != 0 for code in codes])
+    seen = times_seen(source, place, [time for time, code in zip(every, codes, strict=True) if code == 0])
     values = {TIME: np.full(len(every), np.nan)}
-    nothing = next((index for index, (time, code) in enumerate(zip(every, codes, strict=True)) if code == 0 and time == 0), None)
-    if nothing is not None:
-        raise source.error(
-            f"{place}: value {nothing} is {every[nothing]!r}, and no process takes no time: the command {str(result['command'])[:60]!r} "
-            "failed; take its result out of the file, or measure it again without --ignore-failure"
-        )
-    values[TIME][~failed] = times(source, place, [time for time, code in zip(every, codes, strict=True) if code == 0])
+    values[TIME][~failed] = np.nan if np.isnan(seen).any() else seen
     if memory:
         values["memory"] = np.where(failed, np.nan, amounts(source, f"{place}: 'memory_usage_byte'", memory))
     runs = [
@@ -63,3 +61,33 @@ def _entry(source: Source, place: str, result: dict[str, Any]) -> Entry:
         for index in range(len(every))
     ]
     return Entry(str(result["command"]), runs, {key: value_of(str(text)) for key, text in (result.get("parameters") or {}).items()})
+
+
+def _stated(result: Result) -> tuple[list[Any], list[Any]]:
+    """Return the times of a command and its exit codes: 0 where the version does not write them."""
+    every = result.get("times") or [result["mean"]]
+    return every, result.get("exit_codes") or [0] * len(every)
+
+
+def _nothings(result: Result) -> list[int]:
+    """Return which times of a command are 0 although its process did not fail."""
+    return [index for index, (time, code) in enumerate(zip(*_stated(result), strict=True)) if code == 0 and time == 0]
+
+
+def _without_times(source: Source, results: list[Result]) -> dict[str, int]:
+    """Count the times of 0, and note of which commands they are; raise where there is no other."""
+    found = {place: values for place, result in enumerate(results) if (values := _nothings(result))}
+    named = {place: f"results[{place}] {str(results[place]['command'])[:60]!r}" for place in found}
+    if found and len(found) == len(results):
+        place, (value, *_) = next(iter(found.items()))
+        raise source.error(
+            f"results[{place}]: value {value} is {_stated(results[place])[0][value]!r}, and no process takes no time: the command "
+            f"{str(results[place]['command'])[:60]!r} failed; take its result out of the file, or measure it again without --ignore-failure"
+        )
+    if found:
+        said = (
+            f"{len(found)} of {len(results)} commands have times of 0, and no process takes no time: they failed, or took no longer than "
+            f"the shell, whose start hyperfine subtracts; all their times are NaN: {', '.join(named.values())}"
+        )
+        source.note("below_resolution", said, benchmarks=len(found))
+    return {"n_below_resolution": sum(map(len, found.values()))} if found else {}
