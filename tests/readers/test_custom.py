@@ -109,6 +109,33 @@ def test_more_of_a_score_is_better(tmp_path, name):
     assert frame.perf.to_timings(value=name, units="ms")[name].attrs == {"units": "s", "better": "lower"}
 
 
+@pytest.mark.parametrize(
+    ("head", "dims", "name", "units", "better"),
+    [
+        ("rate", {"throughput": "rate"}, "throughput", "ops/s", "higher"),
+        ("rate", {"throughput [MB/s]": "rate"}, "throughput", "MB/s", "higher"),
+        ("rate (MB/s)", {"metric": "rate (MB/s)"}, "rate", "MB/s", "higher"),
+        ("latency [ms]", {"metric": "latency [ms]"}, "latency", "s", "lower"),
+        ("points", {"score": "points"}, "score", "1", "higher"),
+        ("ratio of mix", {"ratio": 1}, "ratio", "1", "higher"),
+        ("points", {"metric": "points"}, "points", "1", "lower"),
+    ],
+)
+def test_which_direction_is_good(tmp_path, head, dims, name, units, better):
+    """What the values are called says it, or their unit; of a quantity of neither, less is better."""
+    by_place = any(isinstance(place, int) for place in dims.values())
+    text = "old,1\nnew,2\n" if by_place else f"version,{head}\nold,1\nnew,2\n"
+    found = perfarray.read(write(tmp_path / "a.csv", text), dims={"version": 0, **dims} if by_place else dims)
+    assert found[name].attrs == {"units": units, "better": better}
+    assert found.attrs["metric"] == name
+
+
+def test_a_score_beside_times_is_a_label(tmp_path):
+    """Where a table has values of its own, what is called `ratio` is what the caller says: a dim."""
+    path = write(tmp_path / "a.csv", "benchmark,mix,time\nfft,0.5,1\nfft,0.7,2\n")
+    assert perfarray.read(path, dims={"ratio": "mix"})["time"].sizes["ratio"] == 2
+
+
 @pytest.mark.parametrize("kind", ["json", "csv"])
 def test_iterations_of_one_execution(tmp_path, kind):
     """They are no units: one process says nothing of another, so there is no verdict."""

@@ -7,13 +7,13 @@ of the columns that hold numbers (`"run-{execution}"`). What stands beside a num
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from perfarray.conventions import COMPARED, EXECUTION, ITERATION, LEVELS, METRIC, TIME
+from perfarray.conventions import COMPARED, EXECUTION, ITERATION, LEVELS, METRIC, SCORES, TIME
 from perfarray.readers import tidy_csv
 from perfarray.readers.layout import read_layout
 from perfarray.readers.names import variable_name
@@ -66,7 +66,7 @@ def recognise(source: Source) -> bool:
     named = source.wanted.dims.values()
     if any(isinstance(name, int) for name in named):
         return True
-    value_named = METRIC in source.wanted.dims or any(map(tidy_csv.value_column, _renamed(source, columns)))
+    value_named = _quantity(source, columns) is not None or any(map(tidy_csv.value_column, _renamed(source, columns)))
     return set(named) <= set(columns) and value_named
 
 
@@ -128,10 +128,20 @@ def _names(places: str) -> list[str]:
     return list(read_layout(places).pattern.groupindex)
 
 
+def _quantity(source: Source, columns: Iterable[str]) -> str | None:
+    """Return our name of a column of values that is no table's own: what `metric` names, else a score where nothing else is a value."""
+    dims = source.wanted.dims
+    if METRIC in dims:
+        return QUANTITY if isinstance(dims[METRIC], int) else str(dims[METRIC])
+    by_place = any(isinstance(name, int) for name in dims.values())
+    names = [*dims, *(() if by_place else set(columns).difference(map(str, dims.values())))]
+    return None if any(map(tidy_csv.value_column, names)) else next((name for name in SCORES if name in dims), None)
+
+
 def _renamed(source: Source, columns: list[str]) -> list[str]:
     """Return the columns of a table under the names the caller gave them; by place: the file has none of its own."""
     ours = {name: dim for dim, name in source.wanted.dims.items() if dim != METRIC}
-    value_named = METRIC in source.wanted.dims or any(map(tidy_csv.value_column, ours.values()))
+    value_named = _quantity(source, columns) is not None or any(map(tidy_csv.value_column, ours.values()))
     if any(isinstance(name, int) for name in source.wanted.dims.values()):
         named = {place: dim for dim, place in source.wanted.dims.items()}
         return [named.get(place, f"column_{place}") if named.get(place) != METRIC else QUANTITY for place in range(len(columns))]
@@ -157,8 +167,8 @@ def _with_header(source: Source) -> Source:
     if by_place and not 0 <= min(by_place) <= max(by_place) < len(columns):
         raise source.error(f"has {len(columns)} columns, of places 0 to {len(columns) - 1}; dims= names {sorted(by_place)}")
     names = _renamed(source, columns)
-    metric = source.wanted.dims.get(METRIC)
-    about = f"# metric: {QUANTITY if isinstance(metric, int) else metric}\n" if metric is not None else ""
+    metric = _quantity(source, columns)
+    about = f"# metric: {metric}\n" if metric is not None else ""
     body = text[len(comments) :] if by_place else rest
     return source.rewritten(f"{comments}{about}{separator.join(names)}\n{body}")
 

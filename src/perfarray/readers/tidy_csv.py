@@ -38,6 +38,9 @@ UNITS_AS_NAMES = {
 
 TIME_AND_UNIT = re.compile(r"(time|cpu_time)(?:_|\s*\[|\s*\(|\s+)(\w+)[\])]?")
 
+BRACKETS = {"]": "[", ")": "("}
+"""Around a unit behind the name of a column."""
+
 COMMENT = {separator: re.compile(rf"^#[^\n{separator}]*(?:\n|\Z)", re.M) for separator in ",;\t"}
 """Lines of comment between rows: those without a separator of the table."""
 
@@ -146,7 +149,15 @@ def value_column(name: str) -> tuple[str, str, bool] | None:
     match = TIME_AND_UNIT.fullmatch(lower)
     if match and seconds_factor(match[2]) is not None:
         return match[1], match[2], True
-    return None
+    before, unit = name_and_unit(name)
+    return (THROUGHPUT, unit, True) if unit and before.lower() == THROUGHPUT else None
+
+
+def name_and_unit(name: str) -> tuple[str, str]:
+    """Return the name of a column and the unit in brackets behind it, as in `rate [MB/s]`; "" where there is none."""
+    bracket = BRACKETS.get(name.strip()[-1:])
+    before, found, unit = name.strip()[:-1].rpartition(bracket) if bracket else ("", "", "")
+    return (before.strip(), unit.strip()) if found and before.strip() and unit.strip() else (name, "")
 
 
 def is_time_of_no_unit(name: str) -> bool:
@@ -173,8 +184,9 @@ def _value_columns(source: Source, columns: Iterable[str], comments: dict[str, s
     if main is not None and main not in found:
         if main not in names:
             raise source.error(f"says its values are in column {main!r}; its columns are {listed(names, 30)}")
-        found = {main: (main, "1"), **found}
-        stated[main] = False
+        column, (main, unit) = main, name_and_unit(main)
+        found = {main: (column, unit or "1"), **found}
+        stated[main] = bool(unit)
     if not found:
         raise source.error(f"has no column of values: expected one of {listed([*VALUES, *UNITS_AS_NAMES], 30)}; it has {listed(names, 30)}")
     if "units" in comments:
