@@ -98,6 +98,7 @@ def _table(source: Source, frame: pd.DataFrame, values: Any, pattern: Pattern) -
     missing = spoken.keys() - set(frame.columns)
     if missing:
         raise source.error(f"has nothing called {sorted(missing)[0]!r} beside its numbers; it has {', '.join(map(str, frame.columns))}")
+    source.columns = {dim: repr(name) for name, dim in spoken.items()}
     frame = frame.rename(columns=spoken)
     inside = list(dict.fromkeys([*_names(pattern.places), *spoken.values()]))
     others = {name: variable_name(str(name), "column_", inside) for name in frame.columns if name not in inside}
@@ -170,7 +171,10 @@ def _with_header(source: Source) -> Source:
     metric = _quantity(source, columns)
     about = f"# metric: {metric}\n" if metric is not None else ""
     body = text[len(comments) :] if by_place else rest
-    return source.rewritten(f"{comments}{about}{separator.join(names)}\n{body}")
+    table = source.rewritten(f"{comments}{about}{separator.join(names)}\n{body}")
+    there = map(str, range(len(columns))) if by_place else map(repr, columns)
+    table.columns = dict(zip(names, there, strict=True))
+    return table
 
 
 def _leaves(source: Source, pattern: Pattern) -> Iterator[tuple[dict[str, Any], Any, str]]:

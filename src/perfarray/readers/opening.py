@@ -66,7 +66,8 @@ class Source:
 
     Readers put what a user should know into `notes`. `answers` is what the files of one archive have in common: what `once` was asked.
     Without an encoding a file is UTF-8; a table that is not is taken for Western text of one byte a character, and that is noted.
-    `contents` has the members of the tar or zip archive this file is a member of, by the path each would have in a folder.
+    `contents` has the members of the tar or zip archive this file is a member of, by the path each would have in a folder. `columns` says
+    what the file calls columns that the caller gave other names: messages name them as they stand there.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class Source:
         self.path = path
         self.wanted = wanted
         self.notes: list[Note] = []
+        self.columns: Mapping[str, str] = {}
         self._answers: dict[Any, Any] = {} if answers is None else answers
         self._contents = contents
 
@@ -92,11 +94,17 @@ class Source:
 
     def note(self, code: str, sentence: str, **values: Any) -> None:
         """Note what is odd about this file; the sentence goes on after its name."""
-        self.notes.append(Note(code, said(f"{self.path}: {sentence}"), {"file": str(self.path), **values}))
+        self.notes.append(Note(code, said(f"{self.path}: {self._as_there(sentence)}"), {"file": str(self.path), **values}))
 
     def error(self, message: str) -> FileError:
         """Return an error that names this file."""
-        return FileError(f"{self.path}: {message}")
+        return FileError(f"{self.path}: {self._as_there(message)}")
+
+    def _as_there(self, sentence: str) -> str:
+        """Return a sentence that names columns as the file does."""
+        names = "|".join(re.escape(repr(ours)) for ours in self.columns)
+        there = {repr(ours): theirs for ours, theirs in self.columns.items()}
+        return re.sub(rf"\bcolumn ({names})", lambda match: f"column {there[match[1]]}", sentence) if names else sentence
 
     def beside(self, name: str) -> "Source | None":
         """Return the file of a name in the same folder (`../name`: in the one above), None where there is none; links are not followed."""
