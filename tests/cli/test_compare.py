@@ -229,13 +229,14 @@ class TestExitCodes:
     @pytest.mark.parametrize(
         ("options", "said"),
         [
-            (("--threshold", "-1%"), "threshold=-0.01 is out of range"),
-            (("--confidence", "100%"), "confidence_level=1.0 is out of range"),
+            (("--threshold", "-1%"), "--threshold -0.01 is out of range"),
+            (("--confidence", "100%"), "--confidence 1.0 is out of range"),
             (("--levels", "binary"), "level 'binary' not found"),
             (("--metric", "energy"), "metric 'energy' not found"),
-            (("--format", "xml"), "format='xml' is not known"),
-            (("--shared", "session"), "shared='session' is not one of the levels"),
-            (("--layout", "{machine}_x.csv"), "does not match layout"),
+            (("--format", "xml"), "--format 'xml' is not known"),
+            (("--shared", "session"), "--shared 'session' is not one of the levels"),
+            (("--layout", "{machine}_x.csv"), "does not match --layout '{machine}_x.csv'"),
+            (("--levels", "iteration,execution"), "--levels iteration,execution turns the nest inside out"),
         ],
     )
     def test_the_librarys_errors_are_2(self, sides, options, said):
@@ -245,6 +246,14 @@ class TestExitCodes:
         (line,) = result.stderr.splitlines()
         assert line.startswith("error: ")
         assert said in line
+
+    def test_notes_name_options(self, tmp_path):
+        """What the library asks for in Python is asked for in words of the command."""
+        rows = "".join(f"a,{time},\nb,,{time}\n" for time in OLD)
+        sides = [tmp_path / "old.csv", tmp_path / "new.csv"]
+        for side in sides:
+            side.write_text(f"benchmark,time,energy\n{rows}")
+        assert "have 'energy' (choose it with --metric)" in run("compare", *sides).stderr
 
     def test_a_defect_is_2(self, monkeypatch, capsys):
         """An error nobody foresaw must not look like a slower benchmark."""

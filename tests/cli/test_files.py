@@ -29,6 +29,15 @@ def test_it_says_what_came_of_each_file(archive, parallel):
     assert result.stdout.splitlines()[-1] == "1 skipped, 1 broken, 1 read"
 
 
+def test_what_would_help_is_said_in_options(tmp_path, monkeypatch):
+    """Of a file that is named alone; its name stands in its own column only."""
+    monkeypatch.setenv("COLUMNS", "1000")
+    write(tmp_path / "own.csv", "alg,ms\nsort,2\n")
+    said = " ".join(run("files", tmp_path / "own.csv").stdout.split())
+    assert "own.csv broken 0 0 0 no reader recognises its content" in said
+    assert "--dims benchmark=program,time_ms=duration for CSV with a header" in said
+
+
 def test_json(archive):
     """Every column of every file."""
     answer = json.loads(run("files", archive, "--json").stdout)

@@ -224,7 +224,7 @@ def test_companions_of_results(tmp_path):
         ('{"b": {"c": [null, 1]}}', {}, "say where its numbers are, of which 'b/c/1' is the first: pattern="),
         ('{"a": [null]}', {}, "it has no number"),
         ("[" * 900 + "]" * 900, {}, "it has no number"),
-        ("some text\n", {}, "format='tidy_csv' .* says what it lacks, and dims="),
+        ("some text\n", {}, "name them with dims=.* for one without; format='tidy_csv' says what it lacks; formats that are known: asv, "),
         ("alg,size,ms\nsort,1,2\n", {}, "this has 'alg', 'size', 'ms': "),
         ("benchmark,time_millisec\nfft,1\n", {}, "column 'time_millisec' has no unit of time that is known; these are ns, us, ms, s"),
         (" Performance counter stats for 'sh run.sh':\n\n 2,090,255,316,251      instructions\n", {}, "perf stat prints this, for people"),

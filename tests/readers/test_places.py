@@ -6,6 +6,8 @@ import pytest
 import perfarray
 from readers.files_of_our_own import bench, run, small_suite, suite, write
 
+SAME = "the same measurement stands under version='a' and version='b'; both are kept, and to compare them .*: 'm1_9.json'"
+
 
 def value(times, **labels):
     """Return the first value that is no warm-up."""
@@ -54,7 +56,7 @@ class TestPaths:
 
     def test_the_same_files_under_two_labels(self, folder):
         """A comparison of a file with itself is possible, and said."""
-        with pytest.warns(perfarray.PerfarrayWarning, match="kept, though another label has the same measurement") as caught:
+        with pytest.warns(perfarray.PerfarrayWarning, match=SAME) as caught:
             times = perfarray.read_archive({"a": folder / "new" / "m1_9.json", "b": folder / "new" / "m1_9.json"}, dim="version")
         assert [note.code for note in caught[0].message.notes] == ["repeated_labels"]
         np.testing.assert_array_equal(times["time"].sel(version="a"), times["time"].sel(version="b"))

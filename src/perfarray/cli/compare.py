@@ -16,6 +16,10 @@ from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, SHOWN, SOMETHING_S
 MORE = {"jmh": "JMH: more forks, -f 10", "pyperf": "pyperf: more processes, -p 20"}
 """How a harness is told to repeat its outermost level."""
 
+OPTIONS = options.SPOKEN | {name: f"--{name}" for name in ("levels", "metric", "shared", "paired", "threshold", "correction")}
+OPTIONS["confidence_level"] = "--confidence"
+"""The options that stand for arguments of the comparison."""
+
 Side = Annotated[str, typer.Argument(help="A file, a folder or a quoted glob pattern.", show_default=False)]
 
 
@@ -75,7 +79,7 @@ def compare(
         threshold=threshold, confidence_level=confidence, correction=correction, shared=options.names(shared), paired=paired
     )
     empty = {**files.places, "benchmarks": [], "suites": [], "attrs": {}}
-    with reporting(empty if json else None, own_words=SHOWN, options=options.SPOKEN) as sentences:
+    with reporting(empty if json else None, own_words=SHOWN, options=OPTIONS) as sentences:
         times = _read(files, sentences)
         counted = perfarray.counts(times, censored="bound", **nest)
         found = comparison(perfarray.compare(times, "old", dim="version", **nest, **choices), counted, "version", "old")

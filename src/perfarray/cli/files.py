@@ -1,13 +1,13 @@
 """`perfarray files`: what came of each file of an archive."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 import perfarray
 from perfarray.cli import options
 from perfarray.cli.console import blank_table, console, print_json
-from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, reporting
+from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, in_line, reporting
 
 READ = "read"
 
@@ -42,8 +42,14 @@ def files(
     for name in (*table.columns[:-2], "why"):
         shown.add_column(name.replace("_", " "), justify="right" if name in ("benchmarks", "measurements", "values") else "left")
     for row in table.itertuples(index=False):
-        shown.add_row(*map(str, row[:-2]), " ".join(f"{row.reason} {row.notes}".split()))
+        shown.add_row(*map(str, row[:-2]), _why(row))
     out = console()
     out.print(shown)
     out.print(f"\n{said}")
     raise typer.Exit(code)
+
+
+def _why(row: Any) -> str:
+    """Return why a file is left out and what is odd in it, without its path, which stands in a column of its own."""
+    lines = [row.reason, *row.notes.split("\n")]
+    return in_line(" ".join(line.partition(f"{row.file}: ")[2] or line for line in lines if line), options.SPOKEN)

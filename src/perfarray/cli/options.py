@@ -58,5 +58,5 @@ Pattern = Annotated[
     str | None, typer.Option(help='Where the numbers of home-grown JSON or CSV are, as in "{version}/{iteration} = time_ms".')
 ]
 
-SPOKEN = {"dims": "--dims", "pattern": "--pattern", "encoding": "--encoding"}
+SPOKEN = {name: f"--{name}" for name in ("dims", "pattern", "encoding", "format", "layout")}
 """Arguments that messages about files name, and the options that stand for them."""

@@ -49,7 +49,7 @@ def reporting(
             yield sentences
             failed = None
         except PROBLEMS as error:
-            failed = f"error: {_line(error, options)}"
+            failed = f"error: {in_line(error, options)}"
     warned = [text for warning in caught for text in _texts(warning.message, own_words, options)]
     sentences[:] = dict.fromkeys([*warned, *sentences])
     for text in sentences:
@@ -64,15 +64,18 @@ def reporting(
 def _texts(warning: Warning | str, own_words: tuple[str, ...], options: Mapping[str, str]) -> list[str]:
     """Return the sentences of a warning: those of its notes, but for some, or its text."""
     notes = getattr(warning, "notes", None)
-    return [_line(warning, options)] if notes is None else [_line(note.message, options) for note in notes if note.code not in own_words]
+    return (
+        [in_line(warning, options)] if notes is None else [in_line(note.message, options) for note in notes if note.code not in own_words]
+    )
 
 
-def _line(text: object, options: Mapping[str, str] = MappingProxyType({})) -> str:
+def in_line(text: object, options: Mapping[str, str] = MappingProxyType({})) -> str:
     """Write a text in one line, with options of the command in the places of the library's arguments."""
     line = " ".join(str(text).split())
     line = re.sub(r"\bdims=\{([^{}]*)\}", lambda match: f"dims={_as_option(match[1])}", line) if "dims" in options else line
     for argument, option in options.items():
-        line = re.sub(rf"\b{argument}=(?=[\w'(\[])", f"{option} ", line)
+        line = re.sub(rf"\b{argument}=\(([^()]*)\)", lambda match, option=option: f"{option} {_joined(match[1])}", line)
+        line = re.sub(rf"\b{argument}=(?=[\w'\[-])", f"{option} ", line)
         line = re.sub(rf"\b{argument}=", option, line)
     return line
 
@@ -80,6 +83,11 @@ def _line(text: object, options: Mapping[str, str] = MappingProxyType({})) -> st
 def _as_option(pairs: str) -> str:
     """Write `'benchmark': 0, 'time_ms': 1` as an option has it."""
     return pairs.replace("'", "").replace(": ", "=").replace(", ", ",")
+
+
+def _joined(names: str) -> str:
+    """Write `'execution', 'iteration'` as an option has it; of nothing, an empty text."""
+    return ",".join(name.strip(" '") for name in names.split(",") if name.strip()) or "''"
 
 
 def quoted(names: list[Any], most: int) -> str:

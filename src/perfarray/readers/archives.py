@@ -243,8 +243,9 @@ def _left_out(code: str, files: int, names: Sequence[str]) -> Note | None:
 def _reasons(broken: Sequence[str], skipped: Sequence[str]) -> str:
     """Return why nothing could be read, for a message."""
     reasons = [_reason(code, names) for code, names in zip(LEFT_OUT, (broken, skipped), strict=True) if names]
-    known = [f"formats that are known: {known_names()}"] if skipped else []
-    return f": {'; '.join(reasons + known)}"
+    if skipped:
+        reasons += [f"formats that are known: {known_names()}", "read(FILE), or perfarray files FILE, says what would help with one"]
+    return f": {'; '.join(reasons)}"
 
 
 def _shortened(notes: Sequence[Note]) -> list[Note]:

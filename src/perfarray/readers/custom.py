@@ -250,12 +250,12 @@ def said_of_unknown(source: Source) -> str:
     columns = tidy_csv.header(source.text[: tidy_csv.LONGEST])
     if all(number(name) is not None for name in columns):
         return f"it begins with {len(columns)} numbers without a header: dims={{'time': 0}} takes those in column 0 for seconds"
-    wanted = f"a table needs a column that names what is measured ({', '.join(COMPARED[:3])}, ...) and one of values (time, time_ms, ...)"
+    wanted = f"a table needs a column of what is measured ({', '.join(COMPARED[:3])}, ...) and one of values (time, time_ms, ...)"
     units = [name for name in columns if tidy_csv.is_time_of_no_unit(name)]
     if units:
         return f"column {units[0]!r} has no unit of time that is known; these are {KNOWN_TIMES}"
     has = f", and this has {listed(columns, 12)}" if len(columns) > 1 else ""
-    return f"{wanted}{has}: format='tidy_csv' (--format tidy_csv) says what it lacks, and {EXAMPLE}"
+    return f"{wanted}{has}: name them with {EXAMPLE}; format='tidy_csv' says what it lacks"
 
 
 def _first_number(content: Any) -> str:

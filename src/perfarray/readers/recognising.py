@@ -15,7 +15,6 @@ from perfarray.readers import custom, entries
 from perfarray.readers.numbers import check_measured
 from perfarray.readers.opening import FileError, Source
 from perfarray.tables.columns import Table
-from perfarray.timings.validation import listed
 
 MISFIT = (ArithmeticError, AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
 """What a reader runs into where content is not as its format has it."""
@@ -67,7 +66,7 @@ def formats() -> Mapping[str, Format]:
 
 def known_names() -> str:
     """Write the names of all formats for a message."""
-    return listed(sorted(formats()), 40)
+    return ", ".join(sorted(formats()))
 
 
 def recognise(source: Source, name: str | None) -> Format | None:
@@ -84,7 +83,7 @@ def recognise(source: Source, name: str | None) -> Format | None:
         name = custom.NAME
     if name is not None:
         if name not in formats():
-            raise ValueError(f"format={name!r} is not known; choose one of {known_names()}")
+            raise ValueError(f"format={name!r} is not known; choose one of: {known_names()}")
         return formats()[name]
     try:
         whole = bool(source.text)
@@ -132,5 +131,5 @@ def not_recognised(source: Source) -> FileError:
     helps = f"{beside[0]} puts a file of this name beside its results, and those are read; else " if beside else ""
     helps += custom.said_of_unknown(source)
     return source.error(
-        f"no reader recognises its content, which begins {source.head[:60]!r}; formats that are known: {known_names()}; {helps}"
+        f"no reader recognises its content, which begins {source.head[:40]!r}; {helps}; formats that are known: {known_names()}"
     )

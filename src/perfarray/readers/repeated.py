@@ -1,7 +1,7 @@
 """One measurement that was read twice: a copy, a link, a file put by in a hidden place. It is not another repetition."""
 
 import re
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 
@@ -43,20 +43,26 @@ def without_repeats(tables: Sequence[Table], kept: Sequence[Found]) -> tuple[lis
     dropped, labelled = repeats(tables, kept)
     left = [index for index in range(len(tables)) if index not in dropped]
     notes = (
-        _note("repeated_files", "left out, since another file holds the same measurement", kept, dropped),
-        _note("repeated_labels", "kept, though another label has the same measurement", kept, labelled),
+        _note("repeated_files", "left out, since another file holds the same measurement: {}", kept, dropped),
+        _note(
+            "repeated_labels",
+            f"the same measurement stands under {_both(kept, labelled)}; both are kept, and to compare them is to "
+            "compare it with itself: {}",
+            kept,
+            labelled,
+        ),
     )
     return [tables[index] for index in left], [kept[index] for index in left], [note for note in notes if note is not None]
 
 
-def repeats(tables: Sequence[Table], kept: Sequence[Found]) -> tuple[dict[int, int], list[int]]:
+def repeats(tables: Sequence[Table], kept: Sequence[Found]) -> tuple[dict[int, int], dict[int, int]]:
     """Return the places of tables that repeat another, with the place of that, and of those that do so under a label of their own."""
     alike: dict[tuple[str, int], list[int]] = {}
     for index, table in enumerate(tables):
         first = next(iter(table.metrics.values()))
         alike.setdefault((table.format, hash(first.values.tobytes())), []).append(index)
     dropped: dict[int, int] = {}
-    labelled: list[int] = []
+    labelled: dict[int, int] = {}
     for places in alike.values():
         seen: dict[Hashable, dict[str, int]] = {}
         for index in sorted(places, key=lambda index: _put_by(kept[index].path)) if len(places) > 1 else ():
@@ -65,7 +71,7 @@ def repeats(tables: Sequence[Table], kept: Sequence[Found]) -> tuple[dict[int, i
             if own in others:
                 dropped[index] = others[own]
             elif others:
-                labelled.append(index)
+                labelled[index] = next(iter(others.values()))
             others.setdefault(own, index)
     return dropped, labelled
 
@@ -98,8 +104,13 @@ def _content(path: Path) -> Source:
     return Source(path) if pack is None else Source(path, contents=members(Source(pack)))
 
 
-def _note(code: str, what: str, kept: Sequence[Found], places: Collection[int]) -> Note | None:
+def _both(kept: Sequence[Found], labelled: Mapping[int, int]) -> str:
+    """Write the labels of the first two files that hold the same: `version='old' and version='new'`."""
+    said = [[f"{name}={label!r}" for name, label in _told(kept[index]).items()] for index in min(labelled.items(), default=())[::-1]]
+    return " and ".join(", ".join(one) or "no label" for one in said)
+
+
+def _note(code: str, sentence: str, kept: Sequence[Found], places: Collection[int]) -> Note | None:
     """Name the files of which something holds."""
     names = [kept[index].label for index in sorted(places)]
-    sentence = f"{what}: {listed(names, 5)}"
-    return Note(code, sentence, {"files": len(names), "names": names[:NAMED]}) if names else None
+    return Note(code, sentence.format(listed(names, 5)), {"files": len(names), "names": names[:NAMED]}) if names else None
