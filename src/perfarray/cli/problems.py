@@ -74,7 +74,7 @@ def in_line(text: object, options: Mapping[str, str] = MappingProxyType({})) -> 
     line = " ".join(str(text).split())
     line = re.sub(r"\bdims=\{([^{}]*)\}", lambda match: f"dims={_as_option(match[1])}", line) if "dims" in options else line
     for argument, option in options.items():
-        line = re.sub(rf"\b{argument}=\(([^()]*)\)", lambda match, option=option: f"{option} {_joined(match[1])}", line)
+        line = re.sub(rf"\b{argument}=\([^()]*\)", _with_names, line)
         line = re.sub(rf"\b{argument}=(?=[\w'\[-])", f"{option} ", line)
         line = re.sub(rf"\b{argument}=", option, line)
     return line
@@ -85,9 +85,11 @@ def _as_option(pairs: str) -> str:
     return pairs.replace("'", "").replace(": ", "=").replace(", ", ",")
 
 
-def _joined(names: str) -> str:
-    """Write `'execution', 'iteration'` as an option has it; of nothing, an empty text."""
-    return ",".join(name.strip(" '") for name in names.split(",") if name.strip()) or "''"
+def _with_names(match: re.Match[str]) -> str:
+    """Write `levels=('execution', 'iteration')` with the names as an option has them; of none, an empty text."""
+    argument, _, names = match[0][:-1].partition("=(")
+    plain = ",".join(name.strip(" '") for name in names.split(",") if name.strip())
+    return f"{argument}={plain}" if plain else f"{argument}=''"
 
 
 def quoted(names: list[Any], most: int) -> str:

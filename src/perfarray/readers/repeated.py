@@ -43,11 +43,10 @@ def without_repeats(tables: Sequence[Table], kept: Sequence[Found]) -> tuple[lis
     dropped, labelled = repeats(tables, kept)
     left = [index for index in range(len(tables)) if index not in dropped]
     notes = (
-        _note("repeated_files", "left out, since another file holds the same measurement: {}", kept, dropped),
+        _note("repeated_files", "left out, since another file holds the same measurement", kept, dropped),
         _note(
             "repeated_labels",
-            f"the same measurement stands under {_both(kept, labelled)}; both are kept, and to compare them is to "
-            "compare it with itself: {}",
+            f"the same measurement stands under {_both(kept, labelled)}; both are kept, and to compare them is to compare it with itself",
             kept,
             labelled,
         ),
@@ -110,7 +109,7 @@ def _both(kept: Sequence[Found], labelled: Mapping[int, int]) -> str:
     return " and ".join(", ".join(one) or "no label" for one in said)
 
 
-def _note(code: str, sentence: str, kept: Sequence[Found], places: Collection[int]) -> Note | None:
+def _note(code: str, what: str, kept: Sequence[Found], places: Collection[int]) -> Note | None:
     """Name the files of which something holds."""
     names = [kept[index].label for index in sorted(places)]
-    return Note(code, sentence.format(listed(names, 5)), {"files": len(names), "names": names[:NAMED]}) if names else None
+    return Note(code, f"{what}: {listed(names, 5)}", {"files": len(names), "names": names[:NAMED]}) if names else None
