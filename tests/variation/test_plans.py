@@ -622,3 +622,26 @@ class TestSimulatedTruth:
         assert joint[0] < 0.7 * separate
         assert joint[1] < 0.9 * separate
         assert joint[2] == pytest.approx(separate, rel=0.02)
+
+
+class TestSelected:
+    """What a plan says of some cells."""
+
+    def test_of_cells(self):
+        """By label and by place it is a plan again; a table has a row for each level of a cell, and no curve is crossed with it."""
+        times = perfarray.load_dataset("python_malloc")
+        plan = times.perf.plan_repetitions(costs={"execution": 1}, budget=100)
+        one = plan.sel(version="malloc").isel(benchmark=[0, 2])
+        assert isinstance(one, perfarray.RepetitionPlan)
+        xr.testing.assert_identical(one.to_dataset(), plan.to_dataset().sel(version="malloc").isel(benchmark=[0, 2]))
+        table = one.to_dataframe()
+        assert table.index.names == ["benchmark", "level"]
+        assert len(table) == 4
+        assert not {"version", "half_width_by_budget", "python_version"} & set(table)
+        assert (table["repetitions"].to_xarray() == one.to_dataset()["repetitions"]).all()
+
+    @pytest.mark.parametrize("dim", ["level", "budget_factor"])
+    def test_levels_belong_together(self, dim):
+        plan = perfarray.load_dataset("python_malloc").perf.plan_repetitions(costs={"execution": 1}, budget=100)
+        with pytest.raises(ValueError, match=f"the {dim}s of a RepetitionPlan belong together; select them in to_dataset"):
+            plan.isel({dim: 0})

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
@@ -18,7 +18,7 @@ from perfarray.numerics.random import Streams
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply
 from perfarray.timings.resolve import resolve
-from perfarray.timings.results import Result
+from perfarray.timings.results import CellResult
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of
 from perfarray.timings.validation import check_count
 
@@ -32,7 +32,7 @@ SUM = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class GaussianMixture(Result):
+class GaussianMixture(CellResult):
     """Mixtures of normal distributions, one for every cell of a Dataset: what `fit_mixture` answers.
 
     Parameters
@@ -59,6 +59,8 @@ class GaussianMixture(Result):
     >>> mixture.sample(3, rng=1).dims
     ('execution',)
     """
+
+    WHOLE: ClassVar[tuple[str, ...]] = (COMPONENT,)
 
     @classmethod
     def from_parameters(
@@ -110,50 +112,6 @@ class GaussianMixture(Result):
             attrs={"result": "mixture", "units": units, "scale": scale},
         )
         return cls(dataset=dataset)
-
-    def sel(self, indexers: Mapping[Any, Any] | None = None, **labels: Any) -> "GaussianMixture":
-        """Select cells by label, as `Dataset.sel` does: `mixtures.sel(benchmark="fft")`.
-
-        Parameters
-        ----------
-        indexers : mapping, optional
-            Labels by dim.
-        **labels
-            The same as keywords.
-
-        Returns
-        -------
-        GaussianMixture
-            Of the cells chosen, along what dims are left.
-
-        Raises
-        ------
-        ValueError
-            For `component`: the components of a mixture belong together.
-        """
-        return GaussianMixture(dataset=self.dataset.sel(_cells(indexers, labels)))
-
-    def isel(self, indexers: Mapping[Any, Any] | None = None, **places: Any) -> "GaussianMixture":
-        """Select cells by place, as `Dataset.isel` does: `mixtures.isel(benchmark=0)`.
-
-        Parameters
-        ----------
-        indexers : mapping, optional
-            Places by dim.
-        **places
-            The same as keywords.
-
-        Returns
-        -------
-        GaussianMixture
-            As for `sel`.
-
-        Raises
-        ------
-        ValueError
-            As for `sel`.
-        """
-        return GaussianMixture(dataset=self.dataset.isel(_cells(indexers, places)))
 
     def mean(self) -> xr.DataArray:
         """Return the mean of the runs.
@@ -376,14 +334,6 @@ def _checked_parameters(log: bool, weights: Floats, means: Floats, deviations: F
         raise ValueError("standard_deviations must be positive where the weight is")
     known = ~np.isnan(weights).all(axis=-1)
     return (*in_order(weights, means, deviations), np.full(known.shape, log), np.where(known, present.sum(axis=-1), np.nan))
-
-
-def _cells(indexers: Mapping[Any, Any] | None, keywords: Mapping[str, Any]) -> dict[Any, Any]:
-    """Return what is selected; components belong together."""
-    chosen = dict(indexers or {}) | dict(keywords)
-    if COMPONENT in chosen:
-        raise ValueError(f"the components of a mixture belong together; select them in to_dataset(), not by {COMPONENT!r} here")
-    return chosen
 
 
 def _points(values: Any, dim: str) -> xr.DataArray:

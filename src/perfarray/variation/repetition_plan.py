@@ -1,12 +1,16 @@
 """What a plan of repetitions is."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from perfarray.timings.results import Result
+import pandas as pd
+
+from perfarray.timings.results import CellResult
+from perfarray.variation.request import BUDGET_FACTOR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class RepetitionPlan(Result):
+class RepetitionPlan(CellResult):
     """How many repetitions to run: what `plan_repetitions` and `plan_suite` answer.
 
     Parameters
@@ -19,6 +23,19 @@ class RepetitionPlan(Result):
     >>> import perfarray
     >>> times = perfarray.from_samples({"fft": [[9, 8], [10, 7], [1, 2]]}, dim="benchmark", level=("execution", "iteration"))
     >>> plan = times.perf.plan_repetitions(costs={"execution": 10}, budget=200)
-    >>> plan.to_dataset()["repetitions"].sel(benchmark="fft").to_series().to_dict()
+    >>> plan.sel(benchmark="fft").to_dataframe()["repetitions"].to_dict()
     {'execution': 18.0, 'iteration': 1.0}
     """
+
+    WHOLE: ClassVar[tuple[str, ...]] = ("level", BUDGET_FACTOR)
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """Return what to run as a table, a row for each level of each cell.
+
+        Returns
+        -------
+        DataFrame
+            All variables but those along `budget_factor`, which `to_dataset` has; what a cell has once stands on each of its rows.
+        """
+        once = self.dataset.drop_dims(BUDGET_FACTOR, errors="ignore")
+        return once.drop_vars([name for name, label in once.coords.items() if not label.dims]).to_dataframe()
