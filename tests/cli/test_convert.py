@@ -11,7 +11,7 @@ import xarray as xr
 
 import perfarray
 from cli.test_compare import run
-from perfarray.cli import stores as writing
+from perfarray.tables.stores import writing
 from readers.files_of_our_own import small_suite, write
 
 KINDS = pytest.mark.parametrize("name", ["out.nc", "out.zarr"])

@@ -8,10 +8,11 @@ import xarray as xr
 
 import perfarray
 from perfarray.cli import options
-from perfarray.cli.append import append
 from perfarray.cli.problems import quoted, reporting
-from perfarray.cli.stores import write
 from perfarray.conventions import MACHINE
+from perfarray.tables.stores.appending import append
+from perfarray.tables.stores.writing import write
+from perfarray.timings.writing import restore
 
 KINDS = {".nc": "netCDF", ".zarr": "Zarr"}
 """What is written, by the end of its name."""
@@ -42,6 +43,7 @@ def convert(
     """
     said = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
     with reporting(options=options.SPOKEN):
+        restore(output)
         check_output(output, overwrite, add)
         times = perfarray.read_archive(archive, on_error=on_error, progress=progress, parallel=options.workers(parallel), **said)
         if add and MACHINE not in times.coords:

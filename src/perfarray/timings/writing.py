@@ -1,5 +1,6 @@
 """Files written as a whole: a place holds what was there or what is new, and never the half of it."""
 
+import glob
 import os
 import shutil
 import time
@@ -8,13 +9,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
 
+from perfarray.timings.notes import Note, tell
+from perfarray.timings.validation import listed
+
+ASIDE = "aside"
+"""What is replaced is called so until it is gone."""
+
 
 @contextmanager
 def replacing(*places: Path, unchanged: bool = False) -> Iterator[Sequence[Path]]:
     """Yield places to write files or folders to; they take the places of others when the block has ended well.
 
     What is written lies in a folder of its own beside the first place until it is complete and on the disk. A link stays, and what it
-    leads to is replaced. A file is replaced in one step, a folder in two: the old is moved aside, and back if the second step fails.
+    leads to is replaced. A file is replaced in one step, a folder in two: the old is moved aside, and back if the second step fails; what a
+    program that was killed between the two left aside is put back first.
 
     Parameters
     ----------
@@ -33,9 +41,11 @@ def replacing(*places: Path, unchanged: bool = False) -> Iterator[Sequence[Path]
     OSError
         When there is no room, no right to write there, or a place was changed that should not be.
     """
+    for place in places:
+        restore(place)
     targets = [Path(os.path.realpath(place)) for place in places]
     before = [_stamp(target) for target in targets]
-    room = Path(mkdtemp(prefix=f".{targets[0].name[:100]}.", dir=targets[0].parent))
+    room = Path(mkdtemp(prefix=_prefix(targets[0]), dir=targets[0].parent))
     try:
         fresh = [room / f"{number}{target.suffix}" for number, target in enumerate(targets)]
         yield fresh
@@ -44,7 +54,7 @@ def replacing(*places: Path, unchanged: bool = False) -> Iterator[Sequence[Path]
         if unchanged and [_stamp(target) for target in targets] != before:
             raise OSError(f"{places[0]}: another program has written there meanwhile, and what it wrote is kept; try again")
         for path, target in zip(fresh, targets, strict=True):
-            _put(path, target, room / "aside")
+            _put(path, target, room / ASIDE)
         for folder in {target.parent for target in targets}:
             _flush_one(folder)
     except OSError as error:
@@ -53,6 +63,32 @@ def replacing(*places: Path, unchanged: bool = False) -> Iterator[Sequence[Path]
         raise OSError(error.errno, error.strerror or str(error), str(places[0])) from error
     finally:
         _clear(room)
+
+
+def restore(place: Path) -> None:
+    """Put back a folder that was moved aside to be replaced, by a program that was killed before the new one took its place; say so.
+
+    Raises
+    ------
+    OSError
+        When several were.
+    """
+    target = Path(os.path.realpath(place))
+    found = [] if target.exists() else sorted(target.parent.glob(f"{glob.escape(_prefix(target))}{'?' * 8}/{ASIDE}"))
+    if len(found) > 1:
+        raise OSError(
+            f"{place}: {len(found)} writes were interrupted; what was there is in {listed(map(str, found))}: move the one that is "
+            "meant to its place"
+        )
+    if found:
+        os.rename(found[0], target)
+        _clear(found[0].parent)
+        tell(Note("interrupted_write", f"{place}: an earlier write was interrupted; what was there before is back", {"file": str(place)}))
+
+
+def _prefix(target: Path) -> str:
+    """Return how the name of the folder begins in which something is written."""
+    return f".{target.name[:100]}."
 
 
 def _stamp(place: Path) -> tuple[int, int] | None:

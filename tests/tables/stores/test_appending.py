@@ -11,9 +11,10 @@ import xarray as xr
 import perfarray
 from cli.test_compare import run
 from cli.test_convert import opened
-from perfarray.cli import append as appending
-from perfarray.cli import stores
 from perfarray.conventions import UNKNOWN
+from perfarray.tables.stores import appending
+from perfarray.tables.stores import writing as stores
+from perfarray.timings import writing as places
 
 zarr = pytest.importorskip("zarr")
 pytest.importorskip("dask.array")
@@ -178,6 +179,57 @@ def test_whatever_interrupts_leaves_the_store_alone(tmp_path, monkeypatch, step)
     assert files(store) == before
     assert os.listdir(tmp_path) == ["a.zarr"]
     assert appending.append(made("k"), store).sizes["machine"] == 11
+
+
+class Killed(BaseException):
+    """What nothing handles."""
+
+
+@pytest.fixture
+def interrupted(tmp_path, monkeypatch):
+    """Return the place of a store that was killed between the two steps in which another takes its place."""
+
+    def killed(_, target, aside):
+        os.rename(target, aside)
+        raise Killed
+
+    store = stored(made("abc"), tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr(places, "_put", killed)
+        patched.setattr(places, "_clear", lambda _: None)
+        with pytest.raises(Killed):
+            appending.append(made("d"), store)
+    assert not store.exists()
+    return store
+
+
+def test_a_kill_between_the_two_steps_is_mended(interrupted, tmp_path):
+    """The next that writes there puts back what was there, says so, and goes on from it."""
+    with pytest.warns(perfarray.PerfarrayWarning, match=r"a\.zarr: .* was interrupted; what was there before is back") as told:
+        assert "".join(appending.append(made("d"), interrupted)["machine"].values) == "abcd"
+    assert [note.code for note in told[0].message.notes] == ["interrupted_write"]
+    assert os.listdir(tmp_path) == ["a.zarr"]
+
+
+@pytest.mark.parametrize("option", ["--append", None, "--overwrite"])
+def test_the_command_after_a_kill(interrupted, tmp_path, reports, option):
+    """It neither begins another store in the place of the one put aside, nor forgets that one."""
+    result = run("convert", reports / "xeon", interrupted, *([option] if option else []), "--layout", "{machine}/first.csv")
+    assert "was interrupted; what was there before is back" in result.stderr
+    assert result.exit_code == (0 if option else 2), result.output
+    assert opened(interrupted)["machine"].values.tolist() == {
+        "--append": ["a", "b", "c", "xeon"], None: ["a", "b", "c"], "--overwrite": ["xeon"],
+    }[option]  # fmt: skip
+    assert sorted(os.listdir(tmp_path)) == ["a.zarr", "reports"]
+
+
+def test_several_kills_are_left_to_the_user(interrupted):
+    """Where two were put aside, nobody knows which is meant: both are named."""
+    (again,) = interrupted.parent.glob(".a.zarr.*")
+    shutil.copytree(again, again.with_name(f"{again.name[:-2]}22"))
+    shutil.copytree(again, again.with_name(".a.zarr.zarr.12345678"))  # of another store
+    with pytest.raises(OSError, match=r"2 writes were interrupted; .*aside', .*aside': move the one that is meant to"):
+        appending.append(made("d"), interrupted)
 
 
 def test_two_at_once_lose_nothing(tmp_path, monkeypatch):

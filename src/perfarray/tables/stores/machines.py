@@ -1,25 +1,16 @@
-"""More machines for a Zarr store: what was written is linked, not copied, and the whole takes the place of the store in one step."""
+"""What is stored and further machines as one Dataset: labels of both, descriptors along machines where they differ."""
 
-import json
-import os
-import shutil
 from collections.abc import Hashable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-import perfarray
-from perfarray.cli.problems import quoted
-from perfarray.cli.stores import chunk_sizes, opened, writing, zarr_encoding
 from perfarray.conventions import LEVELS, MACHINE, MARKS, UNKNOWN
-from perfarray.timings.notes import NOTES, once, to_json
-from perfarray.timings.writing import replacing
-
-NUMPY = "2.3.0"
-"""What `append` needs: before, NumPy ends the process where such texts are copied deeply, or refuses their dtype."""
+from perfarray.tables.stores.writing import chunk_sizes
+from perfarray.timings.notes import NOTES, notes, once, to_json
+from perfarray.timings.validation import listed
 
 TEXT = np.dtypes.StringDType()
 """What texts are in Zarr stores that are opened."""
@@ -28,91 +19,6 @@ MEANING = ("units", "better")
 """Attrs of a metric on which both sides have to agree."""
 
 Sizes = Mapping[Hashable, int]
-
-
-def append(times: xr.Dataset, output: Path) -> xr.Dataset:
-    """Add the machines of some timings to a Zarr store.
-
-    A new store is made beside the old: chunks that stay are links to those there (copies, where the file system has no links), what
-    changes is written, and then the new takes the place of the old. Whoever reads, and whatever interrupts, finds one or the other.
-
-    Parameters
-    ----------
-    times : Dataset
-        In memory.
-    output : Path
-        A Zarr 3 store.
-
-    Returns
-    -------
-    Dataset
-        What is in the store now, opened.
-
-    Raises
-    ------
-    ValueError
-        When a machine is there already, when what is measured differs in unit or direction, or when a dim has no label on one side.
-    ImportError
-        When NumPy is older than 2.3.
-    OSError
-        When there is no room, no right to write there, or another program has replaced the store meanwhile.
-    """
-    if np.lib.NumpyVersion(np.__version__) < NUMPY:
-        raise ImportError(f"--append needs NumPy {NUMPY} or newer, whose texts of any length can be joined; this is {np.__version__}")
-    with replacing(output, unchanged=True) as (fresh,), opened(output) as stored, writing():
-        joined = joined_by_machine(stored, times)
-        sizes = {name: chunk_sizes(variable.sizes) for name, variable in joined.variables.items()}
-        going_on = [name for name in joined.variables if _goes_on(name, stored, joined, sizes[name])]
-        for name, variable in joined.variables.items():
-            own = stored.variables[name].encoding if name in going_on else {}
-            variable.encoding = {key: value for key, value in own.items() if key not in ("preferred_chunks", "coordinates")}
-        anew = joined.drop_vars(going_on)
-        joined.to_zarr(fresh, zarr_format=3, compute=False, consolidated=True, safe_chunks=False, encoding=zarr_encoding(anew))
-        flat = joined.reset_coords().drop_vars(list(joined.indexes))
-        flat = flat[[name for name in flat.data_vars if not isinstance(flat.variables[name].data, np.ndarray)]]
-        linked = [name for name in going_on if _layout(fresh, name) == _layout(output, name)]
-        for name in linked:
-            shutil.copytree(output / str(name), fresh / str(name), copy_function=_link, ignore=_metadata, dirs_exist_ok=True)
-        start = stored.sizes[MACHINE]
-        _fill(flat[linked].isel({MACHINE: slice(start, None)}, missing_dims="ignore").load(), fresh, start)
-        _fill(xr.Dataset({name: array.chunk(sizes[name]) for name, array in flat.drop_vars(linked).items()}), fresh, 0)
-    return opened(output)
-
-
-def _goes_on(name: Hashable, stored: xr.Dataset, joined: xr.Dataset, sizes: Sizes) -> bool:
-    """Return whether a variable is as it was, but for its end: chunks that are far too small for what there is now are written anew."""
-    if name in joined.indexes or name not in stored.variables:
-        return False
-    old, new = stored.variables[name], joined.variables[name]
-    if (old.dims, old.dtype) != (new.dims, new.dtype) or MACHINE not in old.dims:
-        return False
-    same = all(np.array_equal(stored[dim].values, joined[dim].values) for dim in old.dims if dim != MACHINE)
-    return same and bool(2 * old.encoding["chunks"][old.dims.index(MACHINE)] >= sizes[MACHINE])
-
-
-def _layout(store: Path, name: Hashable) -> dict[str, Any]:
-    """Return how the chunks of a variable are written."""
-    found: dict[str, Any] = json.loads((store / str(name) / "zarr.json").read_text())
-    return {key: value for key, value in found.items() if key not in ("shape", "attributes")}
-
-
-def _fill(part: xr.Dataset, store: Path, start: int) -> None:
-    """Write variables from a machine on."""
-    if part.data_vars:
-        part.to_zarr(store, region={MACHINE: slice(start, None)})
-
-
-def _metadata(_: str, names: list[str]) -> list[str]:
-    """Return which files of an array are not its chunks."""
-    return [name for name in names if name == "zarr.json"]
-
-
-def _link(source: str, target: str) -> None:
-    """Make a second name for a file, or a copy. Zarr replaces files and never changes them, so that the first keeps its content."""
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copy2(source, target)
 
 
 def joined_by_machine(stored: xr.Dataset, times: xr.Dataset) -> xr.Dataset:
@@ -140,7 +46,7 @@ def joined_by_machine(stored: xr.Dataset, times: xr.Dataset) -> xr.Dataset:
     again = second.indexes[MACHINE].intersection(first.indexes[MACHINE], sort=False).tolist()
     if again:
         are = "1 machine is" if len(again) == 1 else f"{len(again)} machines are"
-        raise ValueError(f"{are} in the store already, and not added again: {quoted(again, 5)}")
+        raise ValueError(f"{are} in the store already, and not added again: {listed(again, 5)}")
     labels = {dim: _labels(str(dim), first, second) for dim in first.sizes}
     others = {dim: own for dim, own in labels.items() if dim != MACHINE}
     first, second = (one.reindex(others, fill_value=_fills(one)) for one in (first, second))
@@ -167,7 +73,7 @@ def _with_dims(times: xr.Dataset, other: xr.Dataset) -> xr.Dataset:
             continue
         if dim not in LEVELS and dim not in times.coords:
             where = f'say it, as in --layout "{{{dim}}}/..."' if dim == MACHINE else "what one side compares, the other must name"
-            raise ValueError(f"no dim {dim!r} in what has the dims {quoted(list(times.sizes), 9)}; {where}")
+            raise ValueError(f"no dim {dim!r} in what has the dims {listed(list(times.sizes), 9)}; {where}")
         times = times.expand_dims(dim) if dim in times.coords else times.expand_dims({dim: [0]})
     times = times.assign_coords({dim: np.arange(size) for dim, size in times.sizes.items() if dim not in times.coords})
     texts = [name for name, one in times.coords.items() if name not in times.dims and (one.dtype.kind in "OUS" or _is_word(name, one))]
@@ -184,7 +90,7 @@ def _labels(dim: str, first: xr.Dataset, second: xr.Dataset) -> npt.NDArray[Any]
     own = [one.indexes[dim] for one in (first, second)]
     kinds = [index.dtype.kind in "iuf" for index in own]
     if kinds[0] != kinds[1]:
-        raise ValueError(f"labels of {dim!r} are numbers on one side and texts on the other: {quoted([*own[0][:2], *own[1][:2]], 4)}")
+        raise ValueError(f"labels of {dim!r} are numbers on one side and texts on the other: {listed([*own[0][:2], *own[1][:2]], 4)}")
     every = own[0].append(own[1].difference(own[0], sort=False))
     values = np.sort(every.to_numpy()) if dim in LEVELS else every.to_numpy()
     return values if kinds[0] else values.astype(object)
@@ -267,5 +173,5 @@ def _attrs(stored: xr.Dataset, times: xr.Dataset) -> dict[Hashable, Any]:
             both[name] = old + new
         elif old != new:
             del both[name]
-    told = once([note for one in (stored, times) for note in perfarray.notes(one)])
+    told = once([note for one in (stored, times) for note in notes(one)])
     return both | ({NOTES: to_json(tuple(told))} if told else {})

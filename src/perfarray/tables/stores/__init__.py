@@ -1,0 +1,1 @@
+"""Timings as netCDF files and Zarr stores."""

@@ -1,0 +1,106 @@
+"""More machines for a Zarr store: what was written is linked, not copied, and the whole takes the place of the store in one step."""
+
+import json
+import os
+import shutil
+from collections.abc import Hashable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from perfarray.conventions import MACHINE
+from perfarray.tables.stores.machines import joined_by_machine
+from perfarray.tables.stores.writing import chunk_sizes, opened, writing, zarr_encoding
+from perfarray.timings.writing import replacing
+
+NUMPY = "2.3.0"
+"""What `append` needs: before, NumPy ends the process where such texts are copied deeply, or refuses their dtype."""
+
+Sizes = Mapping[Hashable, int]
+
+
+def append(times: xr.Dataset, output: Path) -> xr.Dataset:
+    """Add the machines of some timings to a Zarr store.
+
+    A new store is made beside the old: chunks that stay are links to those there (copies, where the file system has no links), what
+    changes is written, and then the new takes the place of the old. Whoever reads, and whatever interrupts, finds one or the other.
+
+    Parameters
+    ----------
+    times : Dataset
+        In memory.
+    output : Path
+        A Zarr 3 store.
+
+    Returns
+    -------
+    Dataset
+        What is in the store now, opened.
+
+    Raises
+    ------
+    ValueError
+        When a machine is there already, when what is measured differs in unit or direction, or when a dim has no label on one side.
+    ImportError
+        When NumPy is older than 2.3.
+    OSError
+        When there is no room, no right to write there, or another program has replaced the store meanwhile.
+    """
+    if np.lib.NumpyVersion(np.__version__) < NUMPY:
+        raise ImportError(f"--append needs NumPy {NUMPY} or newer, whose texts of any length can be joined; this is {np.__version__}")
+    with replacing(output, unchanged=True) as (fresh,), opened(output) as stored, writing():
+        joined = joined_by_machine(stored, times)
+        sizes = {name: chunk_sizes(variable.sizes) for name, variable in joined.variables.items()}
+        going_on = [name for name in joined.variables if _goes_on(name, stored, joined, sizes[name])]
+        for name, variable in joined.variables.items():
+            own = stored.variables[name].encoding if name in going_on else {}
+            variable.encoding = {key: value for key, value in own.items() if key not in ("preferred_chunks", "coordinates")}
+        anew = joined.drop_vars(going_on)
+        joined.to_zarr(fresh, zarr_format=3, compute=False, consolidated=True, safe_chunks=False, encoding=zarr_encoding(anew))
+        flat = joined.reset_coords().drop_vars(list(joined.indexes))
+        flat = flat[[name for name in flat.data_vars if not isinstance(flat.variables[name].data, np.ndarray)]]
+        linked = [name for name in going_on if _layout(fresh, name) == _layout(output, name)]
+        for name in linked:
+            shutil.copytree(output / str(name), fresh / str(name), copy_function=_link, ignore=_metadata, dirs_exist_ok=True)
+        start = stored.sizes[MACHINE]
+        _fill(flat[linked].isel({MACHINE: slice(start, None)}, missing_dims="ignore").load(), fresh, start)
+        _fill(xr.Dataset({name: array.chunk(sizes[name]) for name, array in flat.drop_vars(linked).items()}), fresh, 0)
+    return opened(output)
+
+
+def _goes_on(name: Hashable, stored: xr.Dataset, joined: xr.Dataset, sizes: Sizes) -> bool:
+    """Return whether a variable is as it was, but for its end: chunks that are far too small for what there is now are written anew."""
+    if name in joined.indexes or name not in stored.variables:
+        return False
+    old, new = stored.variables[name], joined.variables[name]
+    if (old.dims, old.dtype) != (new.dims, new.dtype) or MACHINE not in old.dims:
+        return False
+    same = all(np.array_equal(stored[dim].values, joined[dim].values) for dim in old.dims if dim != MACHINE)
+    return same and bool(2 * old.encoding["chunks"][old.dims.index(MACHINE)] >= sizes[MACHINE])
+
+
+def _layout(store: Path, name: Hashable) -> dict[str, Any]:
+    """Return how the chunks of a variable are written."""
+    found: dict[str, Any] = json.loads((store / str(name) / "zarr.json").read_text())
+    return {key: value for key, value in found.items() if key not in ("shape", "attributes")}
+
+
+def _fill(part: xr.Dataset, store: Path, start: int) -> None:
+    """Write variables from a machine on."""
+    if part.data_vars:
+        part.to_zarr(store, region={MACHINE: slice(start, None)})
+
+
+def _metadata(_: str, names: list[str]) -> list[str]:
+    """Return which files of an array are not its chunks."""
+    return [name for name in names if name == "zarr.json"]
+
+
+def _link(source: str, target: str) -> None:
+    """Make a second name for a file, or a copy. Zarr replaces files and never changes them, so that the first keeps its content."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
