@@ -10,6 +10,7 @@ extra to install; every such test is then a test of that message.
 PERFARRAY_REQUIRE_ALL=1 makes a skipped test fail: where the archives and every extra are there, nothing may be skipped.
 """
 
+import gc
 import json
 import os
 import re
@@ -34,6 +35,11 @@ settings.load_profile("fixed")
 GOLDEN = Path(__file__).parent / "golden"
 WITHOUT_EXTRAS = os.environ.get("PERFARRAY_WITHOUT_EXTRAS", "") not in {"", "0"}
 REQUIRE_ALL = os.environ.get("PERFARRAY_REQUIRE_ALL", "") not in {"", "0"}
+
+
+def pytest_collection_finish():
+    """Keep the garbage collector from looking again and again at all that was imported and collected."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -332,7 +332,6 @@ class TestStores:
                 result.to_zarr(answers, zarr_format=3, consolidated=False)
             peaks.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
-            gc.unfreeze()
         assert peaks[1] - peaks[0] < 0.2 * (stored[1] - stored[0])
 
     @pytest.mark.parametrize("name", STREAMED)
