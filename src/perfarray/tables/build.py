@@ -1,9 +1,10 @@
 """Long table to labelled array: places the values, pads ragged runs with NaN, puts descriptors on the dims they depend on."""
 
-import itertools
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from operator import contains
 from typing import Any
 
 import numpy as np
@@ -185,15 +186,18 @@ def _descriptor_variable(descriptor: Descriptor, labels: Mapping[str, list[Any]]
         reduced = _without(known, dims.index(dim))
         if reduced is not None:
             known, dims = reduced, [name for name in dims if name != dim]
-    choices = [labels[dim] if dim in labels else list(range(sizes[dim])) for dim in dims]
-    filled = [known.get(key) for key in itertools.product(*choices)]
-    if numeric:
-        array: npt.NDArray[Any] = np.array([np.nan if value is None else value for value in filled], dtype=float)
-        if all(isinstance(value, int) for value in filled):
-            array = array.astype(int)
-    else:
-        array = objects([UNKNOWN if value is None else str(value) for value in filled])
-    return _variable(dims, array.reshape([len(choice) for choice in choices]))
+    # What is known is placed: of all combinations of labels, most may be empty.
+    places = [{label: place for place, label in enumerate(labels.get(dim, range(sizes[dim])))} for dim in dims]
+    found = [(key, value) for key, value in known.items() if value is not None and all(map(contains, places, key))]
+    shape, values = [len(place) for place in places], [value for _, value in found]
+    at = np.zeros(len(found), dtype=np.intp)
+    for axis, place in enumerate(places):
+        at = at * len(place) + np.array([place[key[axis]] for key, _ in found], dtype=np.intp)
+    array: npt.NDArray[Any] = np.full(math.prod(shape), np.nan if numeric else UNKNOWN, dtype=float if numeric else object)
+    array[at] = values if numeric else objects([str(value) for value in values])
+    if numeric and len(values) == len(array) and all(isinstance(value, int) for value in values):
+        array = array.astype(int)
+    return _variable(dims, array.reshape(shape))
 
 
 def _without(known: Mapping[tuple[Any, ...], Any], position: int) -> dict[tuple[Any, ...], Any] | None:
