@@ -52,7 +52,7 @@ def started(head: str) -> bool:
 
 def recognise(source: Source) -> bool:
     """Return whether the first line holds the five fields."""
-    return _fields(source.text.partition("\n")[0]) == COLUMNS
+    return _fields(source.head.partition("\n")[0]) == COLUMNS
 
 
 def read(source: Source) -> Table:

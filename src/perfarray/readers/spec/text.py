@@ -138,26 +138,34 @@ def _rows(part: str, source: Source, offset: int) -> Rows | None:
     first = ROW.search(part)
     if first is None:
         return None
-    return _plain_rows(part[first.start() :]) or _odd_rows(part, source, offset)
+    return _plain_rows(part[first.start() :], source) or _odd_rows(part, source, offset)
 
 
-def _plain_rows(body: str) -> Rows | None:
+def _plain_rows(body: str, source: Source) -> Rows | None:
     """Read rows that are all measured, base only and five cells long; None if some are not."""
     # The end of a line becomes a cell, so that five cells in every line can be seen without splitting the lines one by one.
     cells = (body.rstrip() + "\n").replace("\n", END_OF_LINE).split()
     lines = len(cells) // 6
     if len(cells) != 6 * lines or cells[5::6].count(END_OF_LINE.strip()) != lines or not MEASURED.issuperset(cells[4::6]):
         return None
-    names = tuple(cells[::6])
-    first = cells[1::6]
-    copies = numbers(first[:1]) if len(set(first)) == 1 else numbers(first)
-    times, ratios = numbers(cells[2::6]), numbers(cells[3::6])
-    if not copies or not times or not ratios or min(copies) < 0 or min(times) <= 0 or min(ratios) <= 0:
-        return None
-    if not BENCHMARK_NAMES.fullmatch(" ".join((*names, ""))):
+    names = source.once(_benchmarks, " ".join(cells[::6]))
+    copies = source.once(_copies, " ".join(cells[1::6]))
+    measured = numbers(cells[2::6] + cells[3::6])
+    if not names or not copies or not measured or min(measured) <= 0:
         return None
     no = (False,) * lines
-    return Rows(names, tuple(copies * (lines // len(copies))), tuple(times), tuple(ratios), no, no, no)
+    return Rows(names, copies, tuple(measured[:lines]), tuple(measured[lines:]), no, no, no)
+
+
+def _benchmarks(names: str) -> tuple[str, ...]:
+    """Return the benchmarks of the rows, none where one of them is no name: reports of one suite share the answer."""
+    return tuple(names.split()) if BENCHMARK_NAMES.fullmatch(f"{names} ") else ()
+
+
+def _copies(cells: str) -> tuple[float, ...]:
+    """Return the numbers of the first column, none where one of them is none or below 0: few differ between reports."""
+    copies = numbers(cells.split())
+    return tuple(copies) if copies and min(copies) >= 0 else ()
 
 
 def _odd_rows(part: str, source: Source, offset: int) -> Rows:
