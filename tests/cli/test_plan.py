@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 import perfarray
 from perfarray.cli import app as cli
 from perfarray.cli.plan import amount
-from perfarray.cli.plan_table import money
+from perfarray.cli.plan_words import money
 from readers.files_of_our_own import bench, suite, write
 from readers.files_of_our_own import run as pyperf_run
 

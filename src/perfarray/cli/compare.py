@@ -1,40 +1,35 @@
-"""`perfarray compare`: read two sides, compare them, print verdicts; the exit code says whether anything is slower."""
+"""`perfarray compare`: read two sides, compare them, say what changed; the exit code says whether anything is slower."""
 
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+import math
+from functools import partial
+from typing import Annotated, Literal
 
-import numpy as np
 import typer
-import xarray as xr
 
 import perfarray
 from perfarray.cli import options
-from perfarray.cli.comparison import Comparison, comparison, comparison_table, legend, lines_of_one_side, sentence
-from perfarray.cli.console import WIDE, console, plural, print_json
+from perfarray.cli.comparison import Comparison, changes, comparison, in_words, legend, measured
+from perfarray.cli.forms import Answer, form, give, give_failure, noted
+from perfarray.cli.options import plural
 from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, SHOWN, SOMETHING_SLOWER, quoted, reporting
+from perfarray.cli.sides import Asked, absent, read_sides
+from perfarray.conventions import BENCHMARK
 
 MORE = {"jmh": "JMH: more forks, -f 10", "pyperf": "pyperf: more processes, -p 20"}
 """How a harness is told to repeat its outermost level."""
 
-OPTIONS = options.SPOKEN | {name: f"--{name}" for name in ("levels", "metric", "shared", "paired", "threshold", "correction")}
-OPTIONS["confidence_level"] = "--confidence"
+OPTIONS = options.SPOKEN | {name: f"--{name}" for name in ("threshold", "correction", "shared", "paired", "by")}
 """The options that stand for arguments of the comparison."""
-
-Side = Annotated[str, typer.Argument(help="A file, a folder or a quoted glob pattern.", show_default=False)]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Files:
-    """What is read: the place of each side, what is said of the files, and what several files of one side are."""
-
-    places: dict[str, str]
-    said: dict[str, Any]
-    files_are: str | None
 
 
 def compare(
-    old: Side,
-    new: Side,
+    old: options.Archive,
+    new: Annotated[
+        str | None,
+        typer.Argument(help="The same; without it, labels in the first are compared: see --dim, --baseline.", show_default=False),
+    ] = None,
+    dim: Annotated[str | None, typer.Option(help="What is compared in one file or folder: machine, tuning, version, ...")] = None,
+    baseline: Annotated[str | None, typer.Option(metavar="LABEL", help="The label in it that the others are compared with.")] = None,
     threshold: Annotated[
         float | None,
         typer.Option(
@@ -62,9 +57,16 @@ def compare(
     ] = None,
     shared: Annotated[str | None, typer.Option(help="Levels whose units serve all benchmarks, as in binary.")] = None,
     paired: Annotated[str | None, typer.Option(help="The outermost level, when its units match between the sides.")] = None,
+    by: Annotated[str | None, typer.Option(help="A coordinate of the benchmarks, as in suite: a suite row for each of its values.")] = None,
+    sort: options.Sort = None,
+    only_changes: Annotated[bool, typer.Option("--only-changes", help="Leave out what is equivalent or inconclusive.")] = False,
+    output: options.Output = None,
+    file: options.File = None,
     json: options.Json = False,
 ) -> None:
     """Compare every benchmark in NEW with OLD: whether it is faster or slower, by how much, and how sure that is.
+
+    With one place, compare the labels of a dim in it with one of them: perfarray compare results/ --dim machine --baseline laptop
 
     Exit code 0: nothing is slower.
     Exit code 1: a benchmark or the suite is slower.
@@ -72,58 +74,47 @@ def compare(
 
     Example: perfarray compare old.json new.json --threshold 2% --correction holm
     """
+    wanted = form(output, file, json=json)
     said = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
-    files = Files(places={"old": old, "new": new}, said=said, files_are=files_are)
+    asked = Asked(old=old, new=new, said=said, files_are=files_are, dim=dim, baseline=baseline)
     nest = options.given(levels=options.names(levels), metric=metric)
     choices = options.given(
-        threshold=threshold, confidence_level=confidence, correction=correction, shared=options.names(shared), paired=paired
+        threshold=threshold, confidence_level=confidence, correction=correction, shared=options.names(shared), paired=paired, by=by
     )
-    empty = {**files.places, "benchmarks": [], "suites": [], "attrs": {}}
-    with reporting(empty if json else None, own_words=SHOWN, options=OPTIONS) as sentences:
-        times = _read(files, sentences)
-        counted = perfarray.counts(times, censored="bound", **nest)
-        found = comparison(perfarray.compare(times, "old", dim="version", **nest, **choices), counted, "version", "old")
+    failing = partial(give_failure, {**asked.places, "benchmarks": [], "suites": [], "attrs": {}, "notes": []}, wanted)
+    with reporting(failing, own_words=SHOWN, options=OPTIONS) as sentences:
+        sides = read_sides(asked, sentences)
+        counted = perfarray.counts(sides.times, censored="bound", **nest)
+        result = perfarray.compare(sides.times, sides.baseline, dim=sides.dim, **nest, **choices)
+        found = comparison(result, counted)
         _check_both_sides(found)
-        sentences += _single_units(found, str(times.attrs.get("format", "several")))
-    code, reason = _outcome(found)
-    if json:
-        attrs = found.attrs | {"format": times.attrs.get("format", "several")}
-        print_json({**files.places, "benchmarks": found.rows, "suites": found.suites, "attrs": attrs}, sentences, code, reason)
-    else:
-        _print(found, files.places, reason)
-    raise typer.Exit(code)
-
-
-def _read(files: Files, sentences: list[str]) -> xr.DataArray | xr.Dataset:
-    """Read both sides; several files of the same benchmarks become what `files_are` says."""
-    times = perfarray.read_archive(files.places, dim="version", **files.said)
-    if "file" not in times.dims or "{file}" in files.said.get("layout", ""):
-        if files.files_are is not None:
-            sentences.append(f"--files-are {files.files_are} changes nothing: no two files of one side hold the same benchmark")
-        return times
-    if files.files_are is None:
-        raise ValueError(
-            f"several files of one side hold the same benchmarks ({quoted(times['file'].values.tolist(), 3)}); say what a file is: "
-            "--files-are session (one run of the whole harness: the files are the independent repetitions), --files-are execution (one "
-            "of several executions of the same build), or --files-are separate (compare each with the file of the same name)"
-        )
-    if files.files_are == "separate":
-        return times
-    if "session" in times.dims:
-        raise ValueError(
-            f"the files hold sessions of their own: --files-are {files.files_are} would nest them twice; name the dims with --layout"
-        )
-    times = times.rename(file="session").assign_coords(session=np.arange(times.sizes["file"]))
-    if files.files_are == "execution":
-        return perfarray.merge_level(times, "session")
-    return times
+        sentences += _single_units(found, str(sides.times.attrs.get("format", "several")))
+    frame = measured(perfarray.table(result, sort=sort), found)
+    code, outcome = _outcome(found, in_words(found, frame))
+    lines = _lines_of_one_side(found)
+    legends = legend(found)
+    frame = changes(frame) if only_changes else frame
+    found = found.as_in(frame, only=only_changes)
+    attrs, notes = noted(result)
+    answer = Answer(
+        table=frame,
+        rows=[*found.rows, *({BENCHMARK: f"all {row['benchmarks']}"} | row for row in found.suites if row["benchmarks"] > 1)],
+        content={**asked.places, "benchmarks": found.rows, "suites": found.suites, "attrs": attrs, "notes": notes},
+        outcome=outcome,
+        code=code,
+        heading=sides.heading,
+        lines=lines,
+        legend=legends,
+    )
+    give(answer, wanted, sentences)
 
 
 def _check_both_sides(found: Comparison) -> None:
     """Raise where no benchmark is on both sides."""
     if not found.named():
         old, new = (quoted(list(rows), 3) or "nothing" for rows in (found.named(new=False), found.named(old=False)))
-        raise ValueError(f"no benchmark has {found.attrs['metric']!r} on both sides: old has {old}; new has {new}")
+        first, second = found.labels
+        raise ValueError(f"no benchmark has {found.attrs['metric']!r} on both sides: {first} has {old}; {second} has {new}")
 
 
 def _single_units(found: Comparison, format: str) -> list[str]:
@@ -143,33 +134,21 @@ def _single_units(found: Comparison, format: str) -> list[str]:
     ]
 
 
-def _outcome(found: Comparison) -> tuple[int, str]:
+def _outcome(found: Comparison, words: str) -> tuple[int, str]:
     """Return the exit code and its reason."""
-    measured = list(found.named().values())
-    verdicts = [row["verdict"] for row in measured]
-    every = (*measured, *found.suites)
-    if all(np.isnan(row["lower"]) for row in every):
+    rows = list(found.named().values())
+    every = (*rows, *found.suites)
+    if all(math.isnan(row["lower"]) for row in every):
         return NO_ANSWER, f"no answer: nothing has an interval, for want of more than one {found.unit} on each side"
-    if all(np.isnan(row["estimate"]) for row in every):
+    if all(math.isnan(row["estimate"]) for row in every):
         return NO_ANSWER, "no answer: nothing is known of any ratio, since runs were stopped"
-    numbers = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in ("slower", "faster", "equivalent", "inconclusive"))
-    suites = [row for row in found.suites if row["benchmarks"] > 1]
-    whole = f"; suite: {sentence(suites[0], found.attrs)}" if len(suites) == 1 else ""
-    slower = "slower" in verdicts or any(row["verdict"] == "slower" for row in suites)
-    return (SOMETHING_SLOWER if slower else NOTHING_SLOWER), f"{len(measured)} compared: {numbers}{whole}"
+    judged = [row["verdict"] for row in (*rows, *(row for row in found.suites if row["benchmarks"] > 1))]
+    return (SOMETHING_SLOWER if "slower" in judged else NOTHING_SLOWER), words
 
 
-def _print(found: Comparison, places: dict[str, str], reason: str) -> None:
-    """Print the table, what it means, and the outcome."""
-    out = console()
-    for label, place in places.items():
-        out.print(f"{label}  {place}", soft_wrap=True)
-    out.print()
-    out.print(comparison_table(found, wide=out.width >= WIDE))
-    out.print()
-    for line in lines_of_one_side(found):
-        out.print(line, soft_wrap=True)
-    for line in legend(found):
-        out.print(line, style="dim")
-    out.print()
-    out.print(reason[0].upper() + reason[1:], style="bold")
+def _lines_of_one_side(found: Comparison) -> list[str]:
+    """Name the benchmarks that were not measured on both sides."""
+    alone = zip(found.labels, (found.named(new=False), found.named(old=False)), strict=True)
+    lines = [line for label, rows in alone for line in absent(list(rows), label)]
+    neither = len(found.named(old=False, new=False))
+    return lines + ([f"no {found.attrs['metric']} on either side: {neither}"] if neither else [])

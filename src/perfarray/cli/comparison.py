@@ -1,35 +1,42 @@
-"""A comparison in rows, as a table, and in words."""
+"""A comparison in rows, and what it means in words."""
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from itertools import takewhile
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-import xarray as xr
-from rich.table import Table
-from rich.text import Text
-
-from perfarray.cli.console import blank_table, percent, plural
+from perfarray.cli.forms import Row, rows_of
+from perfarray.cli.grid import CHANGED
+from perfarray.cli.options import percent, plural
 from perfarray.conventions import BENCHMARK, CENSORED, HIGHER, MARKS
 
-STYLES = {"faster": "green", "slower": "bold red", "equivalent": "cyan", "inconclusive": "yellow"}
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
 
-Row = dict[str, Any]
+SUITE = "suite_"
 
 
 class Comparison(NamedTuple):
-    """A comparison in rows, one per benchmark (and per label of any other dim), and one suite row per label of any other dim."""
+    """A comparison: one row per benchmark (and per label of any other dim), one suite row per label of any other dim, and its attrs."""
 
     rows: list[Row]
     suites: list[Row]
     attrs: dict[Hashable, Any]
     labels: tuple[str, str]
+    """What the baseline and the candidate are called."""
 
     def named(self, old: bool = True, new: bool = True) -> dict[str, Row]:
         """Return the rows measured on both sides, or on those sides only, by name."""
         texts = names(self.rows)
         return {text: row for text, row in zip(texts, self.rows, strict=True) if (row["n_old"] > 0, row["n_new"] > 0) == (old, new)}
+
+    def as_in(self, frame: "pd.DataFrame", *, only: bool) -> "Comparison":
+        """Return the rows in the order of a table; `only` those in it, or those that are not in it last."""
+        dims, keys = _keys(frame)
+        places = {key: place for place, key in reversed(list(enumerate(keys)))}
+        own = [(places.get(tuple(row[dim] for dim in dims), len(keys)), row) for row in self.rows]
+        rows = [row for place, row in sorted(own, key=lambda one: one[0]) if place < len(keys) or not only]
+        return self._replace(rows=rows)
 
     @property
     def unit(self) -> str:
@@ -37,39 +44,32 @@ class Comparison(NamedTuple):
         return str(self.attrs["unit"])
 
 
-def comparison(result: xr.Dataset, counted: xr.Dataset, dim: str, baseline: str) -> Comparison:
-    """Turn a comparison of one candidate, and the counts of both sides, into rows."""
-    candidate = str(result[dim].values[0])
-    one = result.isel({dim: 0}, drop=True)
-    dims = list(map(str, one["estimate"].dims))
+def comparison(result: "xr.Dataset", counted: "xr.Dataset") -> Comparison:
+    """Turn a comparison, and the counts of both sides, into rows; a dim with one candidate is named by it alone."""
+    dim, baseline = str(result.attrs["dim"]), str(result.attrs["baseline"])
+    candidates = result[dim].values.tolist()
     units = counted["total"].sel(level=result.attrs["unit"])
-    rows = _cells(one, dims, [str(name) for name in one.data_vars if not str(name).startswith("suite_")])
-    for name, label in (("n_old", baseline), ("n_new", candidate)):
-        for row, number in zip(rows, units.sel({dim: label}).transpose(*dims).values.ravel().tolist(), strict=True):
-            row[name] = int(number)
-    suites = _cells(
-        one, list(map(str, one["suite_estimate"].dims)), [str(name) for name in one.data_vars if str(name).startswith("suite_")]
-    )
-    suites = [{name.removeprefix("suite_"): value for name, value in suite.items()} for suite in suites]
-    return Comparison(rows, suites, dict(result.attrs), (baseline, candidate))
+    where = next(label for label in counted[dim].values.tolist() if str(label) == baseline)
+    sides = {"n_old": units.sel({dim: where}, drop=True).expand_dims({dim: candidates}), "n_new": units.sel({dim: candidates})}
+    own = result[[name for name in result.data_vars if not str(name).startswith(SUITE)]].assign(sides)
+    suites = result[[name for name in result.data_vars if str(name).startswith(SUITE)]]
+    suites = suites.rename({name: str(name).removeprefix(SUITE) for name in suites.data_vars})
+    if len(candidates) == 1:
+        own, suites = own.isel({dim: 0}, drop=True), suites.isel({dim: 0}, drop=True)
+    rows, of_suites = ([_counted(row) for row in rows_of(part, list(map(str, part["estimate"].dims)))] for part in (own, suites))
+    return Comparison(rows, of_suites, dict(result.attrs), (baseline, str(candidates[0]) if len(candidates) == 1 else dim))
 
 
-def _cells(result: xr.Dataset, dims: list[str], names: Iterable[str]) -> list[Row]:
-    """Return one row per cell: its labels, then its values as plain numbers and texts."""
-    arrays = {name: result[name].transpose(*dims).values for name in names}
-    labels = {dim: result[dim].values.tolist() for dim in dims}
-    shape = [len(labels[dim]) for dim in dims]
-    rows = []
-    for index in np.ndindex(*shape):
-        row: Row = {dim: labels[dim][i] for dim, i in zip(dims, index, strict=True)}
-        row |= {name: np.asarray(values[index]).item() for name, values in arrays.items()}
-        rows.append(row | {name: int(row[name]) for name in ("n", "suite_n", "suite_benchmarks") if row.get(name, math.nan) >= 0})
-    return rows
+def _counted(row: Row) -> Row:
+    """Return a row whose counts are whole numbers."""
+    return row | {name: int(row[name]) for name in ("n", "n_old", "n_new", "benchmarks") if row.get(name, math.nan) >= 0}
 
 
 def names(rows: Sequence[Row]) -> list[str]:
     """Name each row: its benchmark, and its label along every other dim that has more than one."""
-    others = [dim for dim in _dims(rows) if dim != BENCHMARK and len({row[dim] for row in rows}) > 1]
+    columns = list(rows[0]) if rows else []
+    dims = columns[: columns.index("estimate")] if columns else []
+    others = [dim for dim in dims if dim != BENCHMARK and len({row[dim] for row in rows}) > 1]
     texts = []
     for row in rows:
         extra = ", ".join(f"{dim}={row[dim]}" for dim in others)
@@ -77,124 +77,75 @@ def names(rows: Sequence[Row]) -> list[str]:
     return texts
 
 
-def _dims(rows: Sequence[Row]) -> list[str]:
-    """Return the dims of the rows: the columns before the first answer."""
-    columns = list(rows[0]) if rows else []
-    return columns[: columns.index("estimate")] if columns else []
+def measured(frame: "pd.DataFrame", found: Comparison) -> "pd.DataFrame":
+    """Return the rows of a table that were measured on both sides, with both numbers of units, if they are not the same for all.
+
+    Where all are of one benchmark, its name stands beside them nevertheless.
+    """
+    import pandas as pd
+
+    said = frame.attrs
+    if BENCHMARK not in frame.index.names and BENCHMARK in found.rows[0]:
+        named = list(frame.index.names) != [None]
+        frame = pd.concat([frame], keys=[found.rows[0][BENCHMARK]], names=[BENCHMARK])
+        frame = frame if named else frame.droplevel(1)
+        frame.attrs = said
+    attrs, dims, keys = frame.attrs, *_keys(frame)
+    rows = {tuple(row[dim] for dim in dims): row for row in found.rows}
+    ends = len(frame) - int(attrs["suites"])
+    n = [_n(rows[key], found) for key in keys[:ends]] + frame["n"].tolist()[ends:]
+    kept = [text != "0" for text in frame["n"]]
+    frame = frame.assign(n=n)[kept]
+    frame = frame.drop(columns="n") if len(set(frame["n"])) == 1 else frame
+    frame.attrs = attrs
+    return frame
 
 
-def package_of(texts: Iterable[str]) -> str:
-    """Return the package all names begin with (`com.example.`), or nothing."""
-    packages = [text.partition("[")[0].split(".")[:-1] for text in texts]
-    common = [parts[0] for parts in takewhile(lambda parts: len(set(parts)) == 1, zip(*packages, strict=False))]
-    return ".".join([*common, ""]) if len(packages) > 1 and common and all(part.isidentifier() for part in common) else ""
+def _keys(frame: "pd.DataFrame") -> tuple[list[Any], list[tuple[Any, ...]]]:
+    """Return the dims that the rows of a table are labelled by, and their labels."""
+    dims = [name for name in frame.index.names if name is not None]
+    return dims, [key if len(dims) > 1 else (key,) for key in frame.index.tolist()] if dims else [()] * len(frame)
 
 
-def comparison_table(found: Comparison, wide: bool) -> Table:
-    """Return the table of ratios, intervals and verdicts, the suite below the benchmarks; a wide one gives changes their intervals."""
-    old, new = found.labels
-    rows = found.named()
-    levels = {row["interval_level"] for row in rows.values()}
-    package = package_of(rows)
-    table = blank_table()
-    table.add_column("benchmark", overflow="fold")
-    table.add_column(f"{new}/{old}", justify="right", no_wrap=True)
-    table.add_column(f"{percent(levels.pop())} interval" if len(levels) == 1 else "interval", justify="right", no_wrap=True)
-    table.add_column("n", justify="right", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-    for name, row in rows.items():
-        n = f"{row['n']}" if row["n_old"] == row["n_new"] or "paired" in found.attrs else f"{row['n_old']} | {row['n_new']}"
-        table.add_row(name.removeprefix(package), *_cells_of(row, found.attrs, n, wide))
-    table.add_section()
-    for name, row in zip(names(found.suites), found.suites, strict=True):
-        label = f"suite of {row['benchmarks']}"
-        if row["benchmarks"] > 1:
-            table.add_row(f"{label} [{name}]" if name else label, *_cells_of(row, found.attrs, str(row["n"]), wide))
-    return table
+def _n(row: Row, found: Comparison) -> str:
+    """Write the number of units, of either side where they differ."""
+    return f"{row['n']}" if row["n_old"] == row["n_new"] or "paired" in found.attrs else f"{row['n_old']} | {row['n_new']}"
 
 
-def _cells_of(row: Row, attrs: Mapping[Hashable, Any], n: str, wide: bool) -> tuple[str | Text, ...]:
-    """Return the ratio, the interval, n and the verdict as they are shown."""
-    if math.isnan(row["estimate"]):
-        return "unknown", "any", n, Text(row["verdict"], style=STYLES[row["verdict"]])
-    digits = _digits(row, float(attrs["threshold"]))
-    verdict = _change(row, wide) if row["verdict"] in ("faster", "slower") else row["verdict"]
-    ratio = f"{_bound(row, attrs)}{row['estimate']:.{digits}f}x"
-    return ratio, _interval(row, digits), n, Text(verdict, style=STYLES[row["verdict"]])
-
-
-def _bound(row: Row, attrs: Mapping[Hashable, Any]) -> str:
-    """Return what stands before a ratio that is a bound, since stopped runs leave no more known: the set is open to that side."""
-    return {"at_least": ">= ", "at_most": "<= "}.get(row.get("kind", ""), "") if attrs.get(CENSORED) == "bound" else ""
-
-
-def _digits(row: Row, threshold: float) -> int:
-    """Return the decimals of a ratio: as the interval deserves, and enough that no limit seems to lie on an edge of the band."""
-    limits = [row[name] for name in ("lower", "upper") if math.isfinite(row[name])]
-    digits = 3 if row["estimate"] < 10 else 1
-    if len(limits) == 2 and limits[1] > limits[0]:
-        digits = max(digits, _decimals(limits[1] - limits[0]))
-    edges = (1.0 - threshold, 1.0 + threshold)
-    while digits < 6 and any(0 < abs(limit - edge) < 0.5 * 10**-digits for limit in limits for edge in edges):
-        digits += 1
-    return digits
-
-
-def _decimals(width: float) -> int:
-    """Return the decimals an interval of that width deserves."""
-    return max(0, min(6, math.ceil(math.log10(4 / width)))) if width > 0 else 1
-
-
-def _interval(row: Row, digits: int) -> str:
-    """Write the set of ratios the data allow."""
-    if math.isnan(row["lower"]) or math.isnan(row["upper"]):
-        return "none"
-    if row.get("kind") == "unbounded":
-        return "unbounded"
-    lower, upper = (f"{row[name]:.{digits}f}" for name in ("lower", "upper"))
-    ways = {"exclusive": f"outside {lower} to {upper}", "at_least": f"at least {lower}", "at_most": f"at most {upper}"}
-    return ways.get(row.get("kind", "bounded"), f"{lower} to {upper}")
-
-
-def _change(row: Row, wide: bool) -> str:
-    """Write a change: `9.8 % faster (8.9 to 10.7 %)`."""
-    sign = -1 if row["estimate"] < 1 else 1
-    change, *limits = (100 * sign * (row[name] - 1) for name in ("estimate", "lower", "upper"))
-    low, high = sorted(limits)
-    whole = row.get("kind", "bounded") == "bounded"
-    digits = max(_decimals((high if whole else change) - low), 1 if low < 10 else 0)
-    interval = f"{low:.{digits}f} to {high:.{digits}f} %" if whole else f"at least {low:.{digits}f} %"
-    return f"{change:.{digits}f} % {row['verdict']}" + (f" ({interval})" if wide else "")
-
-
-def sentence(row: Row, attrs: Mapping[Hashable, Any]) -> str:
-    """Write one row as a phrase: `0.902x, 9.8 % faster (8.9 to 10.7 %)`."""
-    ratio, interval, _, verdict = _cells_of(row, attrs, "", wide=True)
-    return f"{ratio}, {verdict}" if row["verdict"] in ("faster", "slower") else f"{ratio} ({interval}), {verdict}"
+def changes(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the rows of a table that are faster or slower, and those of suites."""
+    end = len(frame) - int(frame.attrs["suites"])
+    attrs, frame = frame.attrs, frame[[*frame["verdict"].isin(CHANGED)[:end], *[True] * (len(frame) - end)]]
+    frame.attrs = attrs
+    return frame
 
 
 def legend(found: Comparison) -> list[str]:
     """Write what the columns mean, what the verdicts rest on and what was left out."""
-    attrs, (old, new) = found.attrs, found.labels
-    threshold, levels = float(attrs["threshold"]), str(attrs["levels"]).split()
-    good = "above" if attrs["better"] == HIGHER else "below"
+    attrs, rows = found.attrs, list(found.named().values())
+    threshold, levels, confidence = float(attrs["threshold"]), str(attrs["levels"]).split(), {row["interval_level"] for row in rows}
     inside = f", each the mean of its {' and '.join(map(plural, levels[1:]))}" if levels[1:] else ""
     side = f"matched pairs of {plural(found.unit)}" if "paired" in attrs else f"independent {plural(found.unit)} on each side"
-    band = f"{1 - threshold:.6g} to {1 + threshold:.6g}" if threshold else "1"
-    package = package_of(found.named())
-    judged = "the interval lies wholly" if attrs["correction"] == "none" else "it is, by the corrected p-value,"
-    lines = [f"Names of benchmarks begin with {package}"] if package else []
-    lines += [
-        f"{new}/{old} is the ratio of mean {attrs['metric']}s; {good} 1 is faster. n counts {side}{inside}.",
-        f"faster, slower: {judged} outside {band}"
-        + ("; equivalent: wholly inside" if threshold else " (threshold 0 %: --threshold 2% lets smaller changes pass)")
+    sides = () if "paired" in attrs else ("n_old", "n_new")
+    numbers = {row[name] for row in (*rows, *found.suites) for name in ("n", *sides) if name in row}
+    n = f"n = {numbers.pop()}" if len(numbers) == 1 else "n counts"
+    good = "more" if attrs["better"] == HIGHER else "less"
+    band = f" beyond {percent(threshold)}" if threshold else ""
+    judged = f"the interval lies wholly{band or ' on one side of no change'}"
+    judged = judged if attrs["correction"] == "none" else f"by its corrected p-value it is{band or ' changed'}"
+    lines = [
+        f"change: of the mean {attrs['metric']}, of which {good} is faster"
+        + (f", with its {percent(confidence.pop())} interval" if len(confidence) == 1 else ", with its interval")
+        + f"; {n} {side}{inside}.",
+        f"faster, slower: {judged}"
+        + (f"; equivalent: wholly within {percent(threshold)}" if threshold else " (--threshold 2% lets smaller changes pass)")
         + "; inconclusive: neither.",
     ]
     lines += _legend_of_correction(found)
     if any(row["benchmarks"] > 1 for row in found.suites):
         how = "each benchmark with its own " + plural(found.unit) + f", {attrs['benchmarks']}"
         how = how if "assumed" in str(attrs["benchmarks"]) else f"all benchmarks on the same {plural(found.unit)}, treated jointly"
-        lines.append(f"suite: geometric mean of the ratios; {how}.")
+        lines.append(f"all: geometric mean of the ratios; {how}.")
     marks = [mark for mark in MARKS if f"n_{mark}" in attrs and not (mark == CENSORED and attrs[CENSORED] == "bound")]
     left_out = [f"{attrs[f'n_{mark}']} {mark}" for mark in marks]
     return lines + ([f"Left out as marked: {', '.join(left_out)} values."] if left_out else [])
@@ -217,11 +168,11 @@ def _legend_of_correction(found: Comparison) -> list[str]:
     ]
 
 
-def lines_of_one_side(found: Comparison) -> list[str]:
-    """Name the benchmarks that were not measured on both sides."""
-    lines = []
-    for label, absent in zip(found.labels, (found.named(new=False), found.named(old=False)), strict=True):
-        if absent:
-            lines += [f"only in {label}, {len(absent)}:", *(f"    {name}" for name in absent)]
-    neither = len(found.named(old=False, new=False))
-    return lines + ([f"no {found.attrs['metric']} on either side: {neither}"] if neither else [])
+def in_words(found: Comparison, frame: "pd.DataFrame") -> str:
+    """Write how many there are of every verdict, and what became of the suite where there is one."""
+    verdicts = [row["verdict"] for row in found.named().values()]
+    numbers = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in ("slower", "faster", "equivalent", "inconclusive"))
+    if frame.attrs["suites"] != 1:
+        return f"{len(verdicts)} compared: {numbers}"
+    change, verdict = (str(frame[title].iloc[-1]) for title in ("change", "verdict"))
+    return f"{len(verdicts)} compared: {numbers}; all together {change}{'' if f'x {verdict} (' in change else f', {verdict}'}"

@@ -1,24 +1,35 @@
-"""Where answers are printed: the console on stdout, JSON, and words for units and shares."""
+"""The console on stdout, and tables that fit it."""
 
-import json
-import math
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
-import numpy as np
 from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
-from perfarray.timings.notes import NOTES
+from perfarray.cli.grid import Grid
+
+if TYPE_CHECKING:
+    from typing import IO
 
 WIDTH: Final = 120
 """Columns of the output when it goes to no terminal and the environment's COLUMNS does not say."""
 
-WIDE: Final = 100
-"""Columns from which on a change is shown with its interval."""
+GAP: Final = 2
+"""Blanks between columns."""
+
+NAMES: Final = 20
+"""Columns of the screen that labels keep before other columns have to go."""
+
+SENTENCE: Final = 16
+"""Columns of the screen that sentences keep."""
+
+LEAST: Final = 8
+"""Columns of the screen that labels keep in any case."""
+
+STYLES: Final = {"faster": "green", "slower": "bold red", "equivalent": "cyan", "inconclusive": "yellow"}
 
 
 class _Console(Console):
@@ -29,42 +40,52 @@ class _Console(Console):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def console() -> Console:
-    """Return the console on stdout: as wide as the terminal, else as COLUMNS says, else 120."""
-    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH
-    return _Console(width=width, markup=False, emoji=False, highlight=False)
+def console(file: "IO[str] | None" = None) -> Console:
+    """Return the console on stdout, as wide as the terminal, else as COLUMNS says, else 120; or one on a file."""
+    width = None if (file is None and sys.stdout.isatty()) or "COLUMNS" in os.environ else WIDTH
+    return _Console(file=file, width=width, markup=False, emoji=False, highlight=False)
 
 
-def blank_table() -> Table:
-    """Return a table without frame."""
-    return Table(box=SIMPLE, pad_edge=False, show_edge=False)
+def print_table(out: Console, grid: Grid) -> None:
+    """Print a table as wide as the console at most: titles are wrapped, long labels folded, then columns go, and a line says which."""
+    shown, widths, absent = _fitting(grid, out.width)
+    table = Table(box=SIMPLE, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    for place, (title, width) in enumerate(zip(shown.titles, widths, strict=True)):
+        table.add_column(title, justify=shown.side(place), overflow="fold", max_width=width)
+    for number, row in enumerate(shown.rows):
+        if shown.suites and number == len(shown.rows) - shown.suites:
+            table.add_section()
+        table.add_row(*(Text(text, style=STYLES.get(text, "")) for text in row))
+    out.print(table)
+    if absent:
+        out.print(f"Not shown in {out.width} columns: {', '.join(absent)}.", style="dim")
 
 
-def print_json(content: Mapping[str, Any], sentences: Sequence[str], code: int, reason: str) -> None:
-    """Print one JSON object: the answer, the warnings (not also as the attr of the result), and the exit code with its reason."""
-    attrs = {name: value for name, value in content["attrs"].items() if name != NOTES}
-    whole = {**content, "attrs": attrs, "warnings": sentences, "exit_code": code, "exit_reason": reason}
-    console().out(json.dumps(_plain(whole), indent=2, allow_nan=False))
+def _fitting(grid: Grid, width: int) -> tuple[Grid, list[int], list[str]]:
+    """Return the columns that have room, their widths, and the titles of those that have no room; what says most stays longest."""
+    absent: list[str] = []
+    for title in [*grid.spare, None]:
+        whole = [max(Text(text).cell_len for text in column) for column in grid.columns]
+        texts = [max(Text(text).cell_len for text in (*first.split(), *column)) for first, *column in grid.columns]
+        texts = [min(text, SENTENCE) if grid.wraps(place) else text for place, text in enumerate(texts)]
+        room = width - GAP * (len(texts) - 1)
+        if sum(whole) <= room:
+            return grid, whole, absent
+        labels = _narrowed(texts[: grid.labels], room - sum(texts[grid.labels :]))
+        if title is None or all(own >= min(NAMES, text) for own, text in zip(labels, texts, strict=False)):
+            break
+        grid = grid.without(title)
+        absent.append(title)
+    found = labels + texts[grid.labels :]
+    wrapped = [place for place in range(len(found)) if grid.wraps(place)]
+    for place in wrapped:
+        found[place] = min(whole[place], found[place] + max(0, room - sum(found)) // len(wrapped))
+    return grid, found, absent
 
 
-def _plain(value: Any) -> Any:
-    """Return what JSON can hold."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    if isinstance(value, np.generic):
-        return _plain(value.item())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else str(value)
-    return value if isinstance(value, str | int | float | bool | None) else str(value)
-
-
-def plural(unit: str) -> str:
-    """Return the plural of a level."""
-    return unit[:-1] + "ies" if unit.endswith("y") else unit + "s"
-
-
-def percent(share: float) -> str:
-    """Write a share as a percentage."""
-    return f"{100 * share:.4g} %"
+def _narrowed(widths: list[int], room: int) -> list[int]:
+    """Return widths that have room together, if any have: the widest are taken from."""
+    found = list(widths)
+    while sum(found) > room and max(found, default=0) > LEAST:
+        found[found.index(max(found))] -= 1
+    return found

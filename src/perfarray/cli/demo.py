@@ -1,23 +1,23 @@
 """`perfarray demo`: four steps on timings that come with the package, and what to do next."""
 
-import math
 from collections.abc import Sequence
-
-import numpy as np
-import xarray as xr
-from rich.console import Console
-from rich.table import Table
+from typing import TYPE_CHECKING
 
 import perfarray
-from perfarray.cli.comparison import comparison, comparison_table, legend
-from perfarray.cli.console import WIDE, blank_table, console
+from perfarray.cli.comparison import comparison, legend, measured
+from perfarray.cli.grid import grid_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+    from rich.console import Console
 
 WHAT = """Five small C programs compiled with gcc -O2 and -O3. Each suite was built 15 times, its object files linked in random order and
 its environment of random size (binary); each build was started 10 times per benchmark (execution) and timed 20 times in each
 (iteration), after 3 warm-up passes that are left out."""
 
-WHERE = """The share of the variance of one timing that appears between binaries, between executions of one binary, between iterations of
-one execution (0 %: too small to be seen here); and the variation of one timing, its standard deviation as a percentage of the mean."""
+WHERE = """How much timings vary between binaries, between executions of one binary, between iterations of one execution: the standard
+deviation as a percentage of the mean, and in brackets the share of the variance of one timing (0 %: too small to be seen here)."""
 
 FASTER = """A change below 2 % shall not matter. The sample of a side are its 15 builds, not its 3000 timings: those of one build are alike,
 and counting them as independent would claim more than was measured."""
@@ -25,73 +25,37 @@ and counting them as independent would claim more than was measured."""
 
 def demo() -> None:
     """Show what perfarray answers, on timings that come with it: five C benchmarks, compiled with -O2 and with -O3."""
+    from perfarray.cli.console import console
+
     times = perfarray.load_dataset("c_suite")
     counted, components = perfarray.counts(times), perfarray.variance_components(times)
-    found = comparison(perfarray.compare(times, "O2", dim="flags", threshold=0.02), counted, "flags", "O2")
+    result = perfarray.compare(times, "O2", dim="flags", threshold=0.02)
     out = console()
-    _story(out, "1. What was measured", WHAT, _counts_table(counted))
-    _story(out, "2. Where does the variation come from?", WHERE, _variance_table(components), [_widest(components)])
-    _story(out, "3. Is -O3 faster than -O2, by how much, how sure?", FASTER, comparison_table(found, wide=out.width >= WIDE), legend(found))
+    _story(out, "1. What was measured", WHAT, perfarray.table(counted.isel(flags=0)))
+    _story(out, "2. Where does the variation come from?", WHERE, perfarray.table(components), [_widest(components)])
+    found = comparison(result, counted)
+    _story(out, "3. Is -O3 faster than -O2, by how much, how sure?", FASTER, measured(perfarray.table(result), found), legend(found))
     out.print("4. What to do next", style="bold")
     out.print()
     for line in _next_steps():
         out.print(line, soft_wrap=True)
 
 
-def _story(out: Console, title: str, text: str, table: Table, after: Sequence[str] = ()) -> None:
+def _story(out: "Console", title: str, text: str, table: "pd.DataFrame", after: Sequence[str] = ()) -> None:
     """Print one step of the demonstration: what it asks, the answer, and how to read it."""
+    from perfarray.cli.console import print_table
+
     out.print(title, style="bold")
     out.print(" ".join(text.split()))
     out.print()
-    out.print(table)
+    print_table(out, grid_of(table))
     out.print()
     for line in after:
         out.print(line, style="dim")
     out.print()
 
 
-def _variance_table(components: xr.Dataset) -> Table:
-    """Return each level's share of the variance of one measured value, and the total coefficient of variation."""
-    variance = components["variance"].clip(min=0).where(components["variance"].notnull())
-    total = variance.sum("level")
-    shares = (variance / total).transpose(..., "level")
-    variation = (total**0.5 / components["mean"]).transpose(*total.dims)
-    dims = list(map(str, total.dims))
-    table = blank_table()
-    for dim in dims:
-        table.add_column(dim, overflow="fold")
-    for level in components["level"].values.tolist():
-        table.add_column(level, justify="right")
-    table.add_column("variation", justify="right")
-    for index in np.ndindex(*total.shape):
-        labels = [str(total[dim].values[i]) for dim, i in zip(dims, index, strict=True)]
-        own = ["-" if math.isnan(share) else f"{100 * share:.0f} %" for share in shares.values[index]]
-        table.add_row(*labels, *own, f"{100 * variation.values[index]:.1f} %")
-    return table
-
-
-def _counts_table(counted: xr.Dataset) -> Table:
-    """Return what was measured, level by level: repetitions inside one parent, and in one cell."""
-    table = blank_table()
-    table.add_column("level")
-    table.add_column("repetitions", justify="right")
-    table.add_column("of every")
-    table.add_column("in all per cell", justify="right")
-    parent = ", ".join(str(dim) for dim in counted["total"].dims if dim != "level")
-    for level in counted["level"].values.tolist():
-        one = counted.sel(level=level)
-        table.add_row(level, _range(one["minimum"], one["maximum"]), parent, _range(one["total"], one["total"]))
-        parent = level
-    return table
-
-
-def _range(low: xr.DataArray, high: xr.DataArray) -> str:
-    """Write the smallest and the largest count, or the one that all have."""
-    least, most = int(low.min()), int(high.max())
-    return f"{least}" if least == most else f"{least} to {most}"
-
-
-def _widest(components: xr.Dataset) -> str:
+def _widest(components: "xr.Dataset") -> str:
     """Return what it means for the benchmark whose builds differ most."""
     variance = components["variance"].clip(min=0)
     share = (variance / variance.sum("level")).sel(level="binary")

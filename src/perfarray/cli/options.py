@@ -1,6 +1,7 @@
 """What several commands ask for, in the same words."""
 
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -36,6 +37,16 @@ def given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
+def plural(unit: str) -> str:
+    """Return the plural of a level."""
+    return unit[:-1] + "ies" if unit.endswith("y") else unit + "s"
+
+
+def percent(share: float) -> str:
+    """Write a share as a percentage."""
+    return f"{100 * share:.4g} %"
+
+
 def workers(parallel: int) -> bool | int:
     """Return for the library how many processes read: 1 is this one."""
     return False if parallel == 1 else parallel
@@ -48,15 +59,27 @@ Dims = Annotated[
 ]
 Encoding = Annotated[str | None, typer.Option(help="How the text of the files is encoded, as in latin-1; default: UTF-8.")]
 Format = Annotated[str | None, typer.Option(help="The format of the files; default: recognised by content.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object (NaN is null, infinite limits are texts).")]
+Archive = Annotated[str, typer.Argument(help="A file, a folder or a quoted glob pattern.", show_default=False)]
+File = Annotated[
+    Path | None,
+    typer.Option("-o", metavar="FILE", help="Write the answer there, and print its outcome; .md, .csv, .json and .html say the form."),
+]
+Json = Annotated[bool, typer.Option("--json", help="As --output json: one object (NaN is null, infinite limits are texts).")]
 Layout = Annotated[str | None, typer.Option(help='What the path of a file says, as in "{machine}/{session}.json".')]
 Levels = Annotated[str | None, typer.Option(help="The nest of repetitions from the outside in, as in execution,iteration.")]
 Metric = Annotated[str | None, typer.Option(help="The variable compared, where files hold several (time, throughput, ...).")]
+Output = Annotated[
+    Literal["table", "markdown", "csv", "json", "html"] | None,
+    typer.Option("--output", help="The form of the answer: table (default), or csv and json in full precision, markdown, html."),
+]
 Parallel = Annotated[int, typer.Option(min=1, help="Processes that read the files.")]
 Progress = Annotated[bool, typer.Option("--progress", help="Show a progress bar.")]
 Pattern = Annotated[
     str | None, typer.Option(help='Where the numbers of home-grown JSON or CSV are, as in "{version}/{iteration} = time_ms".')
 ]
 
-SPOKEN = {name: f"--{name}" for name in ("dims", "pattern", "encoding", "format", "layout")}
-"""Arguments that messages about files name, and the options that stand for them."""
+Sort = Annotated[Literal["effect", "name"] | None, typer.Option(help="Rows by size of the effect, or by name; default: as in the files.")]
+
+SPOKEN = {name: f"--{name}" for name in ("dims", "pattern", "encoding", "format", "layout", "levels", "metric", "dim")}
+SPOKEN["confidence_level"] = "--confidence"
+"""Arguments that messages of the library name, and the options that stand for them."""

@@ -4,17 +4,20 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-import xarray as xr
 
 import perfarray
 from perfarray.cli import options
-from perfarray.cli.console import console, print_json
-from perfarray.cli.plan_table import plan_rows, plan_table, sentences
+from perfarray.cli.forms import Answer, form, give, give_failure, noted, rows_of
+from perfarray.cli.plan_words import sentences
 from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, quoted, reporting
 from perfarray.conventions import EXECUTION, ITERATION, SECONDS, price_of, seconds_factor
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 AMOUNT = re.compile(r"([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*([a-zA-Zµμ]*)")
 
@@ -74,6 +77,9 @@ def plan(
     dims: options.Dims = None,
     pattern: options.Pattern = None,
     encoding: options.Encoding = None,
+    sort: options.Sort = None,
+    output: options.Output = None,
+    file: options.File = None,
     json: options.Json = False,
 ) -> None:
     """Plan how many builds, executions and iterations to run, for a budget or for a half-width.
@@ -83,27 +89,23 @@ def plan(
 
     Example: perfarray plan pilot.csv --cost execution=0.8 --cost binary=95 --budget 8h
     """
+    wanted = form(output, file, json=json)
     nest = options.given(levels=options.names(levels), metric=metric)
     choices = options.given(confidence_level=confidence, baseline=baseline, half_width=half_width, min_units=min_units)
     said = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
     prices = Prices(costs=cost or [], budget=budget, units=units, suite=suite)
-    with reporting({"pilot": path, "plans": [], "attrs": {}} if json else None, options=OPTIONS) as warned:
+    failing = partial(give_failure, {"pilot": path, "plans": [], "attrs": {}, "notes": []}, wanted)
+    with reporting(failing, options=OPTIONS) as warned:
         times = perfarray.read_archive(path, **said)
         found = _plan(times, prices, nest, choices)
-    code, answer = (NOTHING_SLOWER if bool(found["cost"].notnull().any()) else NO_ANSWER), sentences(found)
-
-    if json:
-        print_json({"pilot": path, "plans": plan_rows(found), "attrs": dict(found.attrs)}, warned, code, " ".join(answer))
-        raise typer.Exit(code)
-    out = console()
-    out.print(plan_table(found))
-    out.print()
-    for line in answer:
-        out.print(line, soft_wrap=True)
-    raise typer.Exit(code)
+    code, rows = NOTHING_SLOWER if bool(found["cost"].notnull().any()) else NO_ANSWER, rows_of(found, list(map(str, found["cost"].dims)))
+    attrs, notes = noted(found)
+    content = {"pilot": path, "plans": rows, "attrs": attrs, "notes": notes}
+    answer = Answer(table=perfarray.table(found, sort=sort), rows=rows, content=content, outcome=" ".join(sentences(found)), code=code)
+    give(answer, wanted, warned)
 
 
-def _plan(times: xr.Dataset, prices: Prices, nest: dict[str, Any], choices: dict[str, Any]) -> xr.Dataset:
+def _plan(times: "xr.Dataset", prices: Prices, nest: dict[str, Any], choices: dict[str, Any]) -> "xr.Dataset":
     """Ask for what is missing, and plan."""
     costs = _given_costs(prices.costs, prices.units)
     _check_files(times, choices.get("baseline"))
@@ -122,7 +124,7 @@ def _plan(times: xr.Dataset, prices: Prices, nest: dict[str, Any], choices: dict
     return perfarray.plan_suite(times, costs=costs, shared=shared, **nest, **choices).to_dataset()
 
 
-def _check_files(times: xr.Dataset, baseline: str | None) -> None:
+def _check_files(times: "xr.Dataset", baseline: str | None) -> None:
     """Raise where files hold what cannot be planned without saying more."""
     if "file" in times.dims and times.sizes["file"] > 1 and baseline is None:
         raise ValueError(

@@ -2,14 +2,13 @@
 
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 
 import typer
-
-from perfarray.cli.console import print_json
 
 NOTHING_SLOWER: Final = 0
 SOMETHING_SLOWER: Final = 1
@@ -18,20 +17,26 @@ NO_ANSWER: Final = 2
 PROBLEMS: Final = (ValueError, OSError, ImportError)
 """What the library raises when data or arguments are at fault."""
 
+SHARES: Final = ("threshold", "confidence_level", "half_width", "precision", "assurance")
+"""Arguments of the library that options give as percentages."""
+
 SHOWN: Final = ("single_unit", "no_value")
 """Codes of notes on cells without an answer, for commands that name those cells themselves: the remedies are written in Python."""
 
 
 @contextmanager
 def reporting(
-    empty: Mapping[str, Any] | None = None, *, own_words: tuple[str, ...] = (), options: Mapping[str, str] = MappingProxyType({})
+    failing: Callable[[list[str], str], None] | None = None,
+    *,
+    own_words: tuple[str, ...] = (),
+    options: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[list[str]]:
     """Gather what the block warns of and print it on stderr, a line each; where it fails, print one line of error and exit with 2.
 
     Parameters
     ----------
-    empty : mapping, optional
-        An answer without rows, printed as JSON when there is none; default: nothing is printed on stdout.
+    failing : callable, optional
+        Takes the warnings and the error where there is one; default: nothing is printed on stdout.
     own_words : tuple of str
         Codes of notes that the command has a text or a column of its own for.
     options : mapping
@@ -56,8 +61,8 @@ def reporting(
         typer.echo(f"warning: {text}", err=True)
     if failed is not None:
         typer.echo(failed, err=True)
-        if empty is not None:
-            print_json(empty, sentences, NO_ANSWER, failed)
+        if failing is not None:
+            failing(sentences, failed)
         raise typer.Exit(NO_ANSWER)
 
 
@@ -72,12 +77,20 @@ def _texts(warning: Warning | str, own_words: tuple[str, ...], options: Mapping[
 def in_line(text: object, options: Mapping[str, str] = MappingProxyType({})) -> str:
     """Write a text in one line, with options of the command in the places of the library's arguments."""
     line = " ".join(str(text).split())
+    line = re.sub(r'times\.groupby\("suite"\)( or by="suite")?', "--by suite", line)
     line = re.sub(r"\bdims=\{([^{}]*)\}", lambda match: f"dims={_as_option(match[1])}", line) if "dims" in options else line
     for argument, option in options.items():
+        if argument in SHARES:
+            line = re.sub(rf"\b{argument}=(-?[0-9.]+(?:e-?[0-9]+)?)(?![\w.])", partial(_percent, option), line)
         line = re.sub(rf"\b{argument}=\([^()]*\)", _with_names, line)
         line = re.sub(rf"\b{argument}=(?=[\w'\[-])", f"{option} ", line)
         line = re.sub(rf"\b{argument}=", option, line)
     return line
+
+
+def _percent(option: str, found: re.Match[str]) -> str:
+    """Write a share as an option has it: `--threshold -1%`."""
+    return f"{option} {100 * float(found[1]):.6g}%"
 
 
 def _as_option(pairs: str) -> str:
@@ -92,7 +105,7 @@ def _with_names(match: re.Match[str]) -> str:
     return f"{argument}={plain}" if plain else f"{argument}=''"
 
 
-def quoted(names: list[Any], most: int) -> str:
+def quoted(names: Sequence[Any], most: int) -> str:
     """Write a few names of many: `'a', 'b' and 3 more`."""
     text = ", ".join(map(repr, names[:most]))
     return f"{text} and {len(names) - most} more" if len(names) > most else text

@@ -37,7 +37,7 @@ def table(result: xr.Dataset | xr.DataArray | Result, *, sort: str | None = None
     -------
     DataFrame
         Texts, one row a cell, its labels in the index; dims with one label are left out. Suites stand below their benchmarks. The attr
-        `notes` is a tuple of sentences, `about` says in one what the numbers rest on.
+        `notes` is a tuple of sentences, `about` says in one what the numbers rest on, `suites` is the number of suite rows.
 
     Raises
     ------
@@ -72,18 +72,20 @@ def _table(data: xr.Dataset, sort: str | None, most: int | None) -> tuple[pd.Dat
     if data.attrs["result"] == "combine":
         tables = {name: _rows(part, sort, most) for name, part in parts_of(data).items()}
         frame = pd.concat({name: own.frame for name, own in tables.items()}, axis=1).fillna("")
-        first = next(iter(tables.values()))
+        first = next(iter(tables.values()))._replace(suites=0)
     else:
         first = _rows(data, sort, most)
         frame = first.frame
-    frame.attrs = {"about": _about(data, first.constant), "notes": tuple(note.message for note in notes(data))}
+    said = tuple(note.message for note in notes(data))
+    frame.attrs = {"about": _about(data, first.constant), "notes": said, "suites": first.suites}
     return frame, first.cells
 
 
 class Rows(NamedTuple):
-    """Rows of a table, the labels that all of them share, and how many cells the result has."""
+    """Rows of a table, the last of them of suites, the labels that all of them share, and how many cells the result has."""
 
     frame: pd.DataFrame
+    suites: int
     constant: dict[str, Any]
     cells: int
 
@@ -102,9 +104,9 @@ def _rows(data: xr.Dataset, sort: str | None, most: int | None) -> Rows:
     constant = {dim: cells[0]["coords"][dim] for dim in dims if cells and len({cell["coords"][dim] for cell in cells}) == 1}
     named = [dim for dim in dims if dim not in constant]
     rows = [{dim: cell["coords"][dim] for dim in named} | {title: text(cell) for title, text in columns.items()} for cell in cells]
-    rows += _suite_rows(data, columns, named)
-    frame = pd.DataFrame(rows, columns=[*named, *columns])
-    return Rows(frame.set_index(named) if named else frame, constant, int(np.prod([data.sizes[dim] for dim in dims])))
+    suites = _suite_rows(data, columns, named)
+    frame = pd.DataFrame(rows + suites, columns=[*named, *columns])
+    return Rows(frame.set_index(named) if named else frame, len(suites), constant, int(np.prod([data.sizes[dim] for dim in dims])))
 
 
 def _suite_rows(data: xr.Dataset, columns: Columns, named: list[str]) -> list[dict[str, Any]]:
@@ -171,5 +173,6 @@ def _about(data: xr.Dataset, constant: Mapping[str, Any]) -> str:
     """Write what the numbers rest on: the labels that all rows share, the level of confidence, the unit."""
     parts = [f"{dim} {label}" for dim, label in constant.items()]
     parts += [f"{100 * float(data.attrs['confidence_level']):.4g} % intervals"] if "confidence_level" in data.attrs else []
+    parts += ["in brackets the share of the variance"] if data.attrs["result"] == "variance_components" else []
     parts += [f"n counts {plural(str(data.attrs['unit']))}"] if "unit" in data.attrs and "n" in data else []
     return "; ".join(parts)

@@ -56,7 +56,8 @@ def _changes(data: xr.Dataset) -> Columns:
         title = f"{data.attrs.get('baseline', 'baseline')} -> {_candidate(data)}"
         columns[title] = lambda cell: _means(cell, unit(cell))
     bound = {"at_least": "at least ", "at_most": "at most "} if data.attrs.get(CENSORED) == "bound" else {}
-    columns[CHANGE] = lambda cell: _change(cell, better(cell), bound)
+    threshold = float(data.attrs.get("threshold", 0.0))
+    columns[CHANGE] = lambda cell: _change(cell, better(cell), bound, threshold)
     if "pvalue" in data and "verdict" not in data:
         columns["p"] = lambda cell: probability(cell["pvalue"])
     columns |= {"verdict": lambda cell: str(cell["verdict"])} if "verdict" in data else {}
@@ -70,12 +71,12 @@ def _means(cell: Cell, units: str) -> str:
     return " -> ".join(words.quantities([cell["baseline_mean"], cell["candidate_mean"]], units))
 
 
-def _change(cell: Cell, better: str, bound: Mapping[str, str]) -> str:
+def _change(cell: Cell, better: str, bound: Mapping[str, str], threshold: float) -> str:
     """Write a change; as a ratio and a bound where stopped runs leave no more known."""
     kind = cell.get("kind", "bounded")
     if kind in bound and not math.isnan(cell["estimate"]):
         return f"{bound[kind]}{words.ratio(cell['estimate'])} ({words.between(*_open(cell))})"
-    return change(cell["estimate"], cell["lower"], cell["upper"], kind, better)
+    return change(cell["estimate"], cell["lower"], cell["upper"], kind, better, threshold)
 
 
 def _open(cell: Cell) -> tuple[str, str]:
@@ -112,14 +113,14 @@ def _levels(data: xr.Dataset) -> list[str]:
 
 
 def _components(data: xr.Dataset) -> Columns:
-    """Show the relative standard deviation that each level adds, and its share of the variance."""
+    """Show the relative standard deviation that each level adds, and in brackets its share of the variance."""
     unit = _units(data, "mean")
 
     def part(place: int) -> Callable[[Cell], str]:
         return lambda cell: (
             NOTHING
             if math.isnan(cell["coefficient_of_variation"][place])
-            else f"{percent(cell['coefficient_of_variation'][place])} ({percent(cell['share'][place])} of variance)"
+            else f"{percent(cell['coefficient_of_variation'][place])} ({percent(cell['share'][place])})"
         )
 
     columns: Columns = {"mean": lambda cell: quantity(cell["mean"], unit(cell))}
@@ -156,6 +157,8 @@ def _plan(data: xr.Dataset) -> Columns:
         columns |= {f"{own}: {plural(level)}": repetitions("baseline_repetitions", place) for place, level in enumerate(_levels(data))}
     columns["cost"] = price
     columns["half-width"] = lambda cell: percent(cell["half_width"])
+    if "default_half_width" in data and LEVEL not in data["cost"].dims and data["default_half_width"].dims == data["cost"].dims:
+        columns["one-level"] = lambda cell: percent(cell["default_half_width"])
     return columns
 
 

@@ -80,6 +80,8 @@ def between(lower: str, upper: str) -> str:
     """Write an interval whose ends are written."""
     if NOTHING in (lower, upper):
         return "no interval"
+    if (lower, upper) == ("-infinite", "infinite"):
+        return "anything is possible"
     return f"at least {lower}" if upper == "infinite" else f"at most {upper}" if lower == "-infinite" else f"{lower} to {upper}"
 
 
@@ -116,11 +118,17 @@ def side(found: float, better: str) -> str:
     return "faster" if (found > 1) == (better == HIGHER) else "slower"
 
 
-def change(found: float, lower: float, upper: float, kind: str, better: str) -> str:
-    """Write a ratio and the set of ratios that the data allow, as how many times faster or slower: `1.13x slower (1.10 to 1.16)`."""
+def change(found: float, lower: float, upper: float, kind: str, better: str, threshold: float = 0.0) -> str:
+    """Write a ratio and the set of ratios that the data allow, as how many times faster or slower: `1.13x slower (1.10 to 1.16)`.
+
+    Digits are added until it is seen on which side of `threshold` a limit lies.
+    """
     if math.isnan(found):
         return NOTHING
     digits = _digits(found, lower, upper)
+    beyond = [limit / (1 + threshold) if limit > 1 else (1 - threshold) / limit for limit in (lower, upper) if 0 < limit < math.inf]
+    while digits < 6 and any(0 < abs(factor - 1) < 0.5 * 10**-digits for factor in beyond):
+        digits += 1
     estimate = times_as(found, better, digits)
     if math.isnan(lower) or math.isnan(upper):
         return f"{estimate} (no interval)"

@@ -1,73 +1,25 @@
-"""What a plan says: rows for JSON, a table of counts, sentences."""
+"""What a plan says, in sentences."""
 
 import math
-from typing import Any
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import xarray as xr
-from rich.table import Table
-
-from perfarray.cli.console import blank_table, plural
+from perfarray.cli.options import plural
 from perfarray.conventions import BENCHMARK, SECONDS
 
-
-def plan_rows(plan: xr.Dataset) -> list[dict[str, Any]]:
-    """Return one mapping per plan: its labels, and every variable, those along `level` or benchmarks as mappings of labels to numbers."""
-    cost = plan["cost"]
-    rows = []
-    for index in np.ndindex(*cost.shape):
-        place = dict(zip(cost.dims, index, strict=True))
-        labels = {str(dim): cost[dim].values[i] for dim, i in place.items()}
-        rows.append(labels | {str(name): _nested(variable) for name, variable in plan.isel(place).data_vars.items()})
-    return rows
+if TYPE_CHECKING:
+    import xarray as xr
 
 
-def _nested(array: xr.DataArray) -> Any:
-    """Return a number, or a mapping of labels to what lies there."""
-    if not array.ndim:
-        return array.values.item()
-    dim = array.dims[0]
-    return {str(label): _nested(array.isel({dim: i})) for i, label in enumerate(array[dim].values.tolist())}
-
-
-def plan_table(plan: xr.Dataset) -> Table:
-    """Return one row per cell: the counts of every level, the price, the half-width, and that of the one-level experiment."""
-    table = blank_table()
-    cells = _cells(plan, plan["repetitions"].isel(level=0))
-    levels = [str(level) for level in plan["level"].values]
-    suite = plan.attrs["result"] == "plan_suite"
-    baseline = "baseline_repetitions" in plan
-    table.add_column("benchmark" if suite or BENCHMARK in plan.dims else "", overflow="fold")
-    for level in levels:
-        table.add_column(plural(level), justify="right")
-    if baseline:
-        for level in levels:
-            table.add_column(f"{plan.attrs['baseline']}: {plural(level)}", justify="right")
-    for name in ("cost",) if suite else ("cost", "half-width", "one-level"):
-        table.add_column(name, justify="right")
-    for name, cell in cells:
-        counts = [_count(number) for number in cell["repetitions"].values]
-        counts += [_count(number) for number in cell["baseline_repetitions"].values] if baseline else []
-        numbers = [money(float(cell["seconds" if suite else "cost"]), str(plan.attrs["cost_units"]))]
-        numbers += [] if suite else [_percent(float(cell[which])) for which in ("half_width", "default_half_width")]
-        table.add_row(name, *counts, *numbers)
-    return table
-
-
-def _cells(plan: xr.Dataset, like: xr.DataArray) -> list[tuple[str, xr.Dataset]]:
+def _cells(plan: "xr.Dataset", like: "xr.DataArray") -> "list[tuple[str, xr.Dataset]]":
     """Return the cells of a plan with their labels; `like` has the dims that make cells."""
-    places = [dict(zip(like.dims, index, strict=True)) for index in np.ndindex(*like.shape)]
+    places = [dict(zip(like.dims, index, strict=True)) for index in product(*map(range, like.shape))]
     return [(_label(like, place), plan.isel(place)) for place in places]
 
 
-def _label(array: xr.DataArray, place: dict[Any, int]) -> str:
+def _label(array: "xr.DataArray", place: dict[Any, int]) -> str:
     """Write the labels of a cell, along dims that have several."""
     return ", ".join(str(array[dim].values[i]) for dim, i in place.items() if array.sizes[dim] > 1 or dim == BENCHMARK)
-
-
-def _count(number: float) -> str:
-    """Write a count, or a dash where there is no plan."""
-    return "-" if math.isnan(number) else f"{number:.0f}"
 
 
 def _percent(share: float) -> str:
@@ -88,13 +40,13 @@ def money(cost: float, units: str) -> str:
     return f"{whole:.0f} {big} {rest:.0f} {small}" if rest else f"{whole:.0f} {big}"
 
 
-def sentences(plan: xr.Dataset) -> list[str]:
+def sentences(plan: "xr.Dataset") -> list[str]:
     """Write what to run, what it costs and what it promises."""
     units, level = str(plan.attrs["cost_units"]), 100 * float(plan.attrs["confidence_level"])
     whose = f"ratio to {plan.attrs['baseline']}" if "baseline" in plan.attrs else "mean"
     if plan.attrs["result"] == "plan_suite":
         return [_suite_sentence(name, cell, units, level) for name, cell in _cells(plan, plan["cost"])]
-    cells = [(name, cell) for name, cell in _cells(plan, plan["repetitions"].isel(level=0)) if np.isfinite(float(cell["cost"]))]
+    cells = [(name, cell) for name, cell in _cells(plan, plan["repetitions"].isel(level=0)) if math.isfinite(float(cell["cost"]))]
     if not cells:
         return ["No plan: the pilot has one unit, or shows no variation at any level."]
     if len(cells) == 1:
@@ -118,7 +70,7 @@ def sentences(plan: xr.Dataset) -> list[str]:
     ]
 
 
-def _suite_sentence(name: str, cell: xr.Dataset, units: str, level: float) -> str:
+def _suite_sentence(name: str, cell: "xr.Dataset", units: str, level: float) -> str:
     """Write what one suite's plan costs and promises."""
     if math.isnan(float(cell["cost"])):
         return f"No plan{f' for {name}' if name else ''}: too few units, or no variation."
@@ -136,7 +88,7 @@ def _suite_sentence(name: str, cell: xr.Dataset, units: str, level: float) -> st
     )
 
 
-def _once(cell: xr.Dataset, where: str) -> str:
+def _once(cell: "xr.Dataset", where: str) -> str:
     """Write what the experiment would give that repeats the outermost level alone; nothing where that is what is planned."""
     planned = [cell[name].isel(level=slice(1, None)) for name in ("repetitions", "baseline_repetitions") if name in cell]
     if not any((counts > 1).any() for counts in planned):
@@ -144,7 +96,7 @@ def _once(cell: xr.Dataset, where: str) -> str:
     return f"; running everything once {where} would give {_percent(float(cell['default_half_width']))}"
 
 
-def _in_words(cell: xr.Dataset) -> str:
+def _in_words(cell: "xr.Dataset") -> str:
     """Write counts: `16 binaries, each of 29 executions, each of 4 iterations`."""
     counts = [
         f"{number:.0f} {level if number == 1 else plural(str(level))}"

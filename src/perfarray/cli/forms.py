@@ -1,0 +1,306 @@
+"""An answer in the form that was asked for: on the screen, as Markdown, CSV, JSON or HTML, on stdout or in a file."""
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import typer
+
+from perfarray.cli.grid import CHANGED, VERDICT, Grid, grid_of
+from perfarray.cli.problems import NO_ANSWER, reporting
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+    from rich.console import Console
+
+Row = dict[str, Any]
+
+TABLE: Final = "table"
+SUFFIXES: Final = {".md": "markdown", ".csv": "csv", ".json": "json", ".html": "html", ".htm": "html"}
+"""The forms that the end of a file's name stands for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """In which form an answer is given, and to which file; None is stdout."""
+
+    kind: str
+    file: Path | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a command has to say.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Texts, as `perfarray.table` makes them.
+    rows : sequence of dict
+        The same in full precision: one for each row of CSV.
+    content : mapping
+        What JSON holds besides warnings and the outcome.
+    outcome : str
+        The answer in a sentence.
+    code : int
+        The exit code.
+    heading, lines, legend : sequence of str
+        What stands above the table, below it, and how to read it.
+    """
+
+    table: "pd.DataFrame"
+    rows: Sequence[Row]
+    content: Mapping[str, Any]
+    outcome: str
+    code: int
+    heading: Sequence[str] = ()
+    lines: Sequence[str] = ()
+    legend: Sequence[str] = ()
+
+
+def form(output: str | None, file: Path | None, *, json: bool = False) -> Form:
+    """Return the form that was asked for, by name or by the end of the file's name; leave where that cannot be, before anything is read."""
+    with reporting():
+        if json and output not in (None, "json"):
+            raise ValueError(f"--json and --output {output} ask for two forms; give one of them")
+        if file is not None and file.is_dir():
+            raise ValueError(f"-o {file}: this is a folder; name a file")
+        if file is not None and not file.parent.is_dir():
+            raise ValueError(f"-o {file}: there is no folder {str(file.parent)!r} to write to")
+    known = SUFFIXES.get(file.suffix.lower(), TABLE) if file is not None else TABLE
+    return Form(output or ("json" if json else known), file)
+
+
+def give(answer: Answer, wanted: Form, warned: Sequence[str]) -> None:
+    """Print an answer, or write it to a file and print its outcome; leave with its exit code."""
+    if wanted.kind == TABLE and wanted.file is None:
+        from perfarray.cli.console import console
+
+        _print(console(), answer)
+        raise typer.Exit(answer.code)
+    text = WRITERS[wanted.kind](answer, warned)
+    if wanted.file is None:
+        _out(text)
+        raise typer.Exit(answer.code)
+    with reporting():
+        _write(wanted.file, text)
+    _out(f"{answer.outcome}\n{wanted.file}: {wanted.kind}")
+    raise typer.Exit(answer.code)
+
+
+def give_failure(empty: Mapping[str, Any], wanted: Form, warned: Sequence[str], reason: str) -> None:
+    """Print why there is no answer as JSON, where JSON was asked for; a file stays as it was."""
+    if wanted == Form("json", None):
+        _out(_json(empty, warned, NO_ANSWER, reason))
+
+
+def _out(text: str) -> None:
+    """Print a text as it is; whoever reads it may leave."""
+    from perfarray.cli.console import console
+
+    console().out(text.removesuffix("\n"), highlight=False)
+
+
+def _write(file: Path, text: str) -> None:
+    """Write a file as a whole; what is no file (a pipe, a device) is written to."""
+    if file.exists() and not file.is_file():
+        file.write_text(text, encoding="utf-8")
+        return
+    from perfarray.timings.writing import replacing
+
+    with replacing(file) as (fresh,):
+        fresh.write_text(text, encoding="utf-8")
+
+
+def _print(out: "Console", answer: Answer) -> None:
+    """Print an answer on a console."""
+    from perfarray.cli.console import print_table
+
+    grid = grid_of(answer.table)
+    for line in answer.heading:
+        out.print(line, soft_wrap=True)
+    if answer.heading:
+        out.print()
+    if grid.rows:
+        print_table(out, grid)
+        out.print()
+    for line in answer.lines:
+        out.print(line, soft_wrap=True)
+    for line in (*_package(grid), *answer.legend):
+        out.print(line, style="dim")
+    if answer.lines or answer.legend:
+        out.print()
+    out.print(answer.outcome[0].upper() + answer.outcome[1:], style="bold", soft_wrap=True)
+
+
+def _package(grid: Grid) -> list[str]:
+    """Return the line on what all names begin with."""
+    return [f"Names of benchmarks begin with {grid.package}"] if grid.package else []
+
+
+def _as_text(answer: Answer, _: Sequence[str]) -> str:
+    """Return what a console of the usual width shows."""
+    from io import StringIO
+
+    from perfarray.cli.console import console
+
+    file = StringIO()
+    _print(console(file), answer)
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
+
+
+def _as_markdown(answer: Answer, warned: Sequence[str]) -> str:
+    """Return the outcome, a table of what has changed, what has not folded below it, and a note."""
+    grid = grid_of(answer.table)
+    changed, others = grid.split()
+    parts = [f"**{_plain_markdown(answer.outcome[0].upper() + answer.outcome[1:])}**"]
+    parts += [_markdown_table(changed)] if changed.rows else []
+    if others.rows:
+        place = others.titles.index(VERDICT)
+        verdicts = [row[place] for row in others.rows]
+        counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
+        parts.append(f"<details><summary>Not changed, as far as is known: {counts}</summary>\n\n{_markdown_table(others)}\n\n</details>")
+    parts += ["\n".join(f"> {_plain_markdown(text)}" for text in warned)] if warned else []
+    lines = [line.strip() for line in (*answer.heading, *answer.lines, *_package(grid), *answer.legend)]
+    note = "<br>\n".join(_plain_markdown(line) for line in lines if line)
+    return "\n\n".join([*parts, f"<sub>{note}</sub>"] if note else parts) + "\n"
+
+
+def _markdown_table(grid: Grid) -> str:
+    """Return a table in Markdown: labels as code, so that nothing in them is markup."""
+    end = len(grid.rows) - grid.suites
+    lines = [[_plain_markdown(title) for title in grid.titles]]
+    lines.append([":--" if grid.side(place) == "left" else "--:" for place in range(len(grid.titles))])
+    for number, row in enumerate(grid.rows):
+        labels = [_code(text) if number < end else f"**{_plain_markdown(text)}**" if text else "" for text in row[: grid.labels]]
+        lines.append(labels + [f"**{text}**" if text in CHANGED else _plain_markdown(text) for text in row[grid.labels :]])
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def _plain_markdown(text: str) -> str:
+    """Return a text in which nothing is markup."""
+    return re.sub(r"([\\`*_\[\]|~<&#])", r"\\\1", " ".join(text.split()))
+
+
+def _code(text: str) -> str:
+    """Return a text as code; a bar would end the cell even there."""
+    text = " ".join(text.split()).replace("|", "\\|")
+    fence = "`" * (1 + max((len(ticks) for ticks in re.findall("`+", text)), default=0))
+    return f"{fence} {text} {fence}" if "`" in text else f"`{text}`" if text else ""
+
+
+def _as_csv(answer: Answer, _: Sequence[str]) -> str:
+    """Return a line for each row, in full precision; what lies along levels has columns `variable.level`."""
+    import pandas as pd
+
+    return str(pd.json_normalize([_plain(row) for row in answer.rows]).to_csv(index=False))
+
+
+def _as_json(answer: Answer, warned: Sequence[str]) -> str:
+    return _json(answer.content, warned, answer.code, answer.outcome)
+
+
+def _json(content: Mapping[str, Any], warned: Sequence[str], code: int, reason: str) -> str:
+    """Return one JSON object: the answer, the warnings, and the exit code with its reason."""
+    return json.dumps(_plain({**content, "warnings": warned, "exit_code": code, "exit_reason": reason}), indent=2, allow_nan=False) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON can hold."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if hasattr(value, "dtype") and hasattr(value, "item"):
+        return _plain(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+PAGE = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>
+<style>
+body {{ font: 16px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; color-scheme: light dark }}
+div {{ overflow-x: auto }} table {{ border-collapse: collapse }} th, td {{ padding: .2em .8em; text-align: right; white-space: nowrap }}
+.left {{ text-align: left }} tr:nth-child(even) td {{ background: #8881 }} .suite td {{ font-weight: bold; border-top: 1px solid }}
+.slower {{ color: #c22 }} .faster {{ color: #2a2 }} p.note {{ font-size: 85%; opacity: .8 }}
+</style>
+<h1>{title}</h1>
+<div>{table}</div>
+{below}
+</html>
+"""
+
+
+def _as_html(answer: Answer, warned: Sequence[str]) -> str:
+    """Return one page that needs nothing else."""
+    grid = grid_of(answer.table)
+    head = "".join(f'<th class="{grid.side(place)}">{escape(title)}' for place, title in enumerate(grid.titles))
+    body = "\n".join(
+        f"<tr{' class=suite' if number >= len(grid.rows) - grid.suites else ''}>"
+        + "".join(f'<td class="{grid.side(place)} {text if text in CHANGED else ""}">{escape(text)}' for place, text in enumerate(row))
+        for number, row in enumerate(grid.rows)
+    )
+    lines = [*answer.heading, *answer.lines, *_package(grid), *answer.legend]
+    below = [f"<p>{escape(text)}</p>" for text in warned] + [f'<p class="note">{escape(line)}</p>' for line in lines if line.strip()]
+    outcome = answer.outcome[0].upper() + answer.outcome[1:]
+    table = f"<table>\n<tr>{head}\n{body}\n</table>" if grid.rows else ""
+    return PAGE.format(title=escape(outcome), table=table, below="\n".join(below))
+
+
+WRITERS: Final[Mapping[str, Callable[[Answer, Sequence[str]], str]]] = {
+    TABLE: _as_text, "markdown": _as_markdown, "csv": _as_csv, "json": _as_json, "html": _as_html
+}  # fmt: skip
+
+
+def noted(result: "xr.Dataset") -> tuple[dict[str, Any], list[Row]]:
+    """Return the attrs of a result, and what it has to say beside its numbers, as data."""
+    import perfarray
+
+    attrs = {str(name): value for name, value in result.attrs.items() if name != "notes"}
+    return attrs, [{"code": note.code, "message": note.message, "values": dict(note.values)} for note in perfarray.notes(result)]
+
+
+def rows_of(data: "xr.Dataset", dims: Sequence[str]) -> list[Row]:
+    """Return one mapping for each cell along some dims: its labels, and every variable; what lies along further dims as mappings.
+
+    Parameters
+    ----------
+    data : Dataset
+        In memory.
+    dims : sequence of str
+        Dims that every row has a label of.
+
+    Returns
+    -------
+    list of dict
+    """
+    import numpy as np
+
+    labels = {str(dim): data[dim].values.tolist() for dim in data.dims}
+    arrays = {}
+    for name, array in data.data_vars.items():
+        own = [dim for dim in dims if dim in array.dims]
+        inner = [str(dim) for dim in array.dims if dim not in dims]
+        arrays[str(name)] = (array.transpose(*own, *inner).values, [dims.index(dim) for dim in own], inner)
+    rows = []
+    for index in np.ndindex(*(len(labels[dim]) for dim in dims)):
+        row: Row = {dim: labels[dim][place] for dim, place in zip(dims, index, strict=True)}
+        for name, (values, places, inner) in arrays.items():
+            row[name] = _nested(values[tuple(index[place] for place in places)], inner, labels)
+        rows.append(row)
+    return rows
+
+
+def _nested(values: Any, dims: Sequence[str], labels: Mapping[str, list[Any]]) -> Any:
+    """Return a number or a text, or a mapping of labels to what lies there."""
+    if not dims:
+        return values.item() if hasattr(values, "item") else values
+    return {str(label): _nested(inner, dims[1:], labels) for label, inner in zip(labels[dims[0]], values, strict=True)}

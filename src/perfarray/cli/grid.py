@@ -1,0 +1,97 @@
+"""A table of texts as every form shows it: titles, rows, which columns are labels, which rows are of suites."""
+
+from collections.abc import Iterable
+from itertools import takewhile
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from perfarray.conventions import BENCHMARK
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+VERDICT = "verdict"
+SPARE = ("n", "values", "measurements", "benchmarks")
+"""Titles of columns of counts, the first to go where there is no room."""
+CHANGED = ("faster", "slower")
+"""Verdicts on what has changed."""
+
+CHANGE = "change"
+
+
+class Grid(NamedTuple):
+    """A table of texts.
+
+    Attributes
+    ----------
+    titles : list of str
+        The first `labels` of them are dims.
+    rows : list of list of str
+        The last `suites` of them are of suites.
+    labels, suites : int
+        See there.
+    package : str
+        What the names of all benchmarks begin with, and is not repeated in them.
+    """
+
+    titles: list[str]
+    rows: list[list[str]]
+    labels: int
+    suites: int
+    package: str
+
+    @property
+    def columns(self) -> list[list[str]]:
+        """The texts of each column, the title first."""
+        return [[title, *(row[place] for row in self.rows)] for place, title in enumerate(self.titles)]
+
+    @property
+    def spare(self) -> list[str]:
+        """Titles of columns that others say the most of, the first to go where there is no room."""
+        means = [title for title in self.titles[self.labels :] if " -> " in title]
+        return [title for title in SPARE if title in self.titles[self.labels :]] + (means if VERDICT in self.titles else [])
+
+    def side(self, place: int) -> Literal["left", "right"]:
+        """Return the side that a column is flush with: numbers on the right."""
+        numbers = any(row[place][:1].isdigit() for row in self.rows)
+        return "right" if numbers and place >= self.labels and self.titles[place] != CHANGE else "left"
+
+    def wraps(self, place: int) -> bool:
+        """Return whether a column holds sentences."""
+        return place >= self.labels and self.side(place) == "left" and self.titles[place] not in (CHANGE, VERDICT)
+
+    def without(self, title: str) -> "Grid":
+        """Return the table without a column."""
+        place = self.titles.index(title)
+        rows = [row[:place] + row[place + 1 :] for row in self.rows]
+        return self._replace(titles=self.titles[:place] + self.titles[place + 1 :], rows=rows)
+
+    def split(self) -> "tuple[Grid, Grid]":
+        """Return what has changed, with the suites, and what has not."""
+        if VERDICT not in self.titles:
+            return self, self._replace(rows=[], suites=0)
+        place, end = self.titles.index(VERDICT), len(self.rows) - self.suites
+        changed = [row for row in self.rows[:end] if row[place] in CHANGED]
+        others = [row for row in self.rows[:end] if row[place] not in CHANGED]
+        return self._replace(rows=changed + self.rows[end:]), self._replace(rows=others, suites=0)
+
+
+def grid_of(frame: "pd.DataFrame") -> Grid:
+    """Return a table of `perfarray.table` as a grid; a package that all names of benchmarks begin with is taken off them."""
+    dims = [str(name) for name in frame.index.names if name is not None]
+    labels = [list(key) if len(dims) > 1 else [key] for key in frame.index.tolist()] if dims else [[] for _ in range(len(frame))]
+    suites = int(frame.attrs.get("suites", 0))
+    rows = [[*map(str, key), *map(str, texts)] for key, texts in zip(labels, frame.to_numpy().tolist(), strict=True)]
+    package = ""
+    if BENCHMARK in dims:
+        place = dims.index(BENCHMARK)
+        package = package_of(row[place] for row in rows[: len(rows) - suites])
+        for row in rows:
+            row[place] = row[place].removeprefix(package)
+    return Grid([*dims, *map(str, frame.columns)], rows, len(dims), suites, package)
+
+
+def package_of(texts: Iterable[str]) -> str:
+    """Return the package all names begin with (`com.example.`), or nothing."""
+    packages = [text.partition("[")[0].split(".")[:-1] for text in dict.fromkeys(texts)]
+    common = [parts[0] for parts in takewhile(lambda parts: len(set(parts)) == 1, zip(*packages, strict=False))]
+    return ".".join([*common, ""]) if len(packages) > 1 and common and all(part.isidentifier() for part in common) else ""

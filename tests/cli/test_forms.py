@@ -1,0 +1,175 @@
+"""One answer in many forms: on the screen, as Markdown, CSV, JSON and HTML, on stdout or in a file."""
+
+import csv
+import io
+import json
+from html.parser import HTMLParser
+
+import pytest
+
+import perfarray
+from cli.test_compare import OLD, run, times, write
+from perfarray.cli.forms import _code, _plain_markdown
+from perfarray.cli.grid import grid_of
+
+
+@pytest.fixture(autouse=True)
+def _width(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("NO_COLOR", "1")
+
+
+@pytest.fixture
+def sides(tmp_path):
+    """Two files of four benchmarks: one slower, one faster, two as they were; a name that would be markup anywhere."""
+    names = ("steady", "better", "worse", "<b>|`x`*y*")
+    old = write(tmp_path / "old.csv", dict.fromkeys(names, OLD))
+    new = write(tmp_path / "new.csv", {name: times({"better": 0.8, "worse": 1.2}.get(name, 1.0)) for name in names})
+    return old, new, "--threshold", "2%"
+
+
+def test_markdown_is_read_at_a_glance(sides):
+    """The outcome first, then what changed with absolute values, then what has not, folded and counted; no label is markup."""
+    result = run("compare", *sides, "--output", "markdown")
+    assert result.exit_code == 1
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith("**4 compared: 1 slower, 1 faster, 2 equivalent, 0 inconclusive; all together ")
+    assert lines[2:4] == ["| benchmark | old -> new | change | verdict |", "| :-- | --: | :-- | :-- |"]
+    assert lines[4] == "| `better` | 1.000 s -> 0.800 s | 1.250x faster (1.227 to 1.273) | **faster** |"
+    assert lines[6].startswith("| **all 4** |  | ")
+    assert "<details><summary>Not changed, as far as is known: 2 equivalent</summary>" in lines
+    assert any(line.startswith("| `` <b>\\|`x`*y* `` | ") for line in lines)
+    assert "<sub>old " in result.stdout
+    assert result.stdout.count("<b>") == 1
+
+
+def test_warnings_are_in_markdown(tmp_path):
+    """Whoever reads a comment does not see stderr."""
+    old, new = (write(tmp_path / f"{side}.csv", {"a": OLD, "b": OLD[:1]}) for side in ("old", "new"))
+    assert "\n> 'b' rests on one execution on a side: " in run("compare", old, new, "--output", "markdown").stdout
+
+
+@pytest.mark.parametrize(("text", "code"), [("a", "`a`"), ("a`b", "`` a`b ``"), ("a|b", "`a\\|b`"), ("a\nb", "`a b`"), ("", "")])
+def test_labels_in_markdown_are_code(text, code):
+    """Whatever is in them."""
+    assert _code(text) == code
+
+
+def test_plain_text_in_markdown():
+    """Is no markup."""
+    assert _plain_markdown("a_b <i> *c* [d](e) #1 -> 2") == r"a\_b \<i> \*c\* \[d\](e) \#1 -> 2"
+
+
+def test_csv_has_every_digit(sides):
+    """A row for each benchmark, and one of all; a variable along levels has a column for each."""
+    rows = list(csv.DictReader(io.StringIO(run("compare", *sides, "--output", "csv").stdout)))
+    content = json.loads(run("compare", *sides, "--output", "json").stdout)
+    assert [row["benchmark"] for row in rows] == [row["benchmark"] for row in content["benchmarks"]] + ["all 4"]
+    assert [float(row["upper"]) for row in rows[:4]] == [row["upper"] for row in content["benchmarks"]]
+    counted = list(csv.DictReader(io.StringIO(run("plan", sides[0], *PRICES, "--output", "csv").stdout)))
+    assert float(counted[0]["repetitions.execution"]) > 0
+
+
+PRICES = ("--cost", "execution=1", "--budget", "1000")
+
+
+def test_json_holds_notes_as_data(tmp_path):
+    """Their code, their sentence and their numbers, beside the warnings of the command line."""
+    old, new = (write(tmp_path / f"{side}.csv", {"a": OLD, "b": OLD[:1]}) for side in ("old", "new"))
+    content = json.loads(run("compare", old, new, "--output", "json").stdout)
+    assert [(note["code"], note["values"]["cells"]) for note in content["notes"]] == [("single_unit", 1)]
+
+
+class Reader(HTMLParser):
+    """Gathers the cells of a page, and what it loads."""
+
+    def __init__(self):
+        super().__init__()
+        self.cells, self.tags, self.loads = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.loads += [value for name, value in attrs if name in ("src", "href")]
+
+    def handle_data(self, data):
+        if self.tags and self.tags[-1] in ("td", "th") and data.strip():
+            self.cells.append(data.strip())
+
+
+def test_html_is_one_page(sides):
+    """It loads nothing, and no label is markup."""
+    page = Reader()
+    page.feed(run("compare", *sides, "--output", "html").stdout)
+    assert page.loads == []
+    assert "<b>|`x`*y*" in page.cells
+    assert "b" not in page.tags
+    assert page.cells[:4] == ["benchmark", "old -> new", "change", "verdict"]
+
+
+@pytest.mark.parametrize("name", ["a.md", "a.csv", "a.json", "a.html", "a.txt"])
+def test_a_file_has_the_form_of_its_name(sides, tmp_path, name):
+    """It holds what would be printed; printed is the outcome, and what was there is replaced as a whole."""
+    file = tmp_path / "out" / name
+    file.parent.mkdir()
+    file.write_text("before")
+    kind = {"a.md": "markdown", "a.txt": "table"}.get(name, name[2:])
+    result = run("compare", *sides, "-o", file)
+    assert result.exit_code == 1
+    assert result.stdout.splitlines()[-1] == f"{file}: {kind}"
+    assert result.stdout.startswith("4 compared: 1 slower")
+    printed = run("compare", *sides, "--output", kind).stdout
+    assert [line.rstrip() for line in file.read_text().splitlines()] == [line.rstrip() for line in printed.splitlines()]
+    assert [path.name for path in file.parent.iterdir()] == [name]
+
+
+def test_files_that_cannot_be_written(sides, tmp_path):
+    """Are refused before anything is read."""
+    for options, said in (
+        (("-o", tmp_path), "this is a folder; name a file"),
+        (("-o", tmp_path / "no" / "a.md"), "there is no folder"),
+        (("--json", "--output", "csv"), "ask for two forms"),
+    ):
+        result = run("compare", "nothing", "nowhere", *options)
+        assert result.exit_code == 2
+        assert said in result.stderr
+
+
+def test_an_answer_that_fails_leaves_the_file(tmp_path):
+    """The reason is on stderr."""
+    file = tmp_path / "a.json"
+    file.write_text("before")
+    assert run("compare", tmp_path / "no.csv", tmp_path / "no.csv", "-o", file).exit_code == 2
+    assert file.read_text() == "before"
+
+
+def test_order_and_only_changes(sides):
+    """In every form alike; the outcome still counts all."""
+    found = run("compare", *sides, "--sort", "name", "--only-changes", "--json")
+    assert [row["benchmark"] for row in json.loads(found.stdout)["benchmarks"]] == ["better", "worse"]
+    assert found.exit_code == 1
+    printed = run("compare", *sides, "--sort", "effect", "--only-changes").stdout
+    assert [line.split()[0] for line in printed.splitlines() if " -> 0.8" in line or " -> 1.2" in line] == ["better", "worse"]
+    assert "steady" not in printed
+    assert "2 equivalent" in printed
+    every = json.loads(run("compare", *sides, "--sort", "name", "--json").stdout)["benchmarks"]
+    assert [row["benchmark"] for row in every] == ["<b>|`x`*y*", "better", "steady", "worse"]
+
+
+@pytest.mark.parametrize("count", [1, 9, 100])
+@pytest.mark.parametrize("width", ["80", "200"])
+def test_any_number_of_benchmarks(tmp_path, monkeypatch, count, width):
+    """Rows fit the screen, one line each where names are short enough, and one benchmark has its name, too."""
+    monkeypatch.setenv("COLUMNS", width)
+    names = [f"benchmark_{i:03d}" for i in range(count)]
+    path = write(tmp_path / "a.csv", dict.fromkeys(names, OLD))
+    printed = run("compare", path, path).stdout
+    table = printed.partition("\nchange:")[0].splitlines()[2:]
+    assert max(map(len, table)) <= int(width)
+    assert sum("benchmark_" in line and "unchanged (" in line for line in table) == count
+
+
+def test_a_grid_of_a_result_without_labels():
+    """One cell is one row."""
+    times = perfarray.from_samples({"old": [10.0, 10.2, 9.9], "new": [9.0, 9.1, 8.9]})
+    grid = grid_of(times.perf.compare("old").perf.table())
+    assert (grid.labels, len(grid.rows), grid.titles[0]) == (0, 1, "old -> new")
