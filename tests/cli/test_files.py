@@ -36,6 +36,17 @@ def test_what_would_help_is_said_in_options(tmp_path, monkeypatch):
     said = " ".join(run("files", tmp_path / "own.csv").stdout.split())
     assert "own.csv broken 0 0 0 no reader recognises its content" in said
     assert "--dims benchmark=program,time_ms=duration for CSV with a header" in said
+    assert "perfarray files FILE" not in said
+
+
+def test_names_of_files_are_whole(tmp_path, monkeypatch):
+    """However narrow the terminal; where nothing was read, it is said how to be told more."""
+    monkeypatch.setenv("COLUMNS", "80")
+    for number in range(2):
+        write(tmp_path / f"{'long' * 30}{number}.md", "# Results\n")
+    shown = run("files", tmp_path).stdout
+    assert "…" not in shown
+    assert "perfarray files FILE, of one of these files, says what would help to read it" in shown
 
 
 def test_json(archive):

@@ -38,12 +38,14 @@ def files(
     counts = table["status"].value_counts(sort=False).to_dict()
     rows = [{str(key): value for key, value in row.items()} for row in table.to_dict("records")]
     shown = table.drop(columns=["reason", "notes"]).assign(why=list(map(_why, rows))).set_index("file")
+    nothing = READ not in counts and len(rows) > 1
     answer = Answer(
         table=shown,
         rows=rows,
         content={"files": rows, "attrs": counts},
         outcome=", ".join(f"{count} {status}" for status, count in counts.items()),
         code=NOTHING_SLOWER if READ in counts else NO_ANSWER,
+        lines=["perfarray files FILE, of one of these files, says what would help to read it."] if nothing else (),
     )
     give(answer, wanted, [])
 

@@ -38,7 +38,7 @@ PATTERNS = "pattern='{version}/{iteration} = time_ms' for JSON"
 PRINTED = {
     "\n# Benchmark mode: ": "JMH prints this; it writes what is read with -rf json -rff FILE",
     " time:   [": "criterion prints this; what is read are the files below target/criterion",
-    " Performance counter stats for ": "perf stat prints this, for people",
+    " Performance counter stats for ": "perf stat prints this, for people; what is read is a table of seconds, run by run",
 }
 """What stands in text that tools print for people, and what would help."""
 
