@@ -1,14 +1,33 @@
 """Benchmark timings as labelled arrays: where the variation comes from, how much faster, and how sure."""
 
 import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 import lazy_loader
 
 __version__ = "0.1.0"
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
-from perfarray import accessor as accessor  # noqa: E402  (registers .perf; it needs the names above)
+
+def __getattr__(name: str) -> Any:
+    """Return a public name, loaded at first use; `.perf` is there from then on at the latest."""
+    if name in __all__:
+        import_module("perfarray.accessor")
+    return _load(name)
+
+
+def _is_command() -> bool:
+    """Return whether this process is the command line, which needs neither xarray nor pandas to show its help."""
+    if sys.argv[:1] == ["-m"]:
+        return "perfarray" in sys.orig_argv[sys.orig_argv.index("-m") + 1 :][:1] if "-m" in sys.orig_argv else False
+    return bool(sys.argv[:1]) and Path(sys.argv[0]).stem == "perfarray"
+
+
+if not _is_command():
+    from perfarray import accessor as accessor  # registers .perf; it needs the names above
 
 if "IPython" in sys.modules:
     from perfarray.tables.notebooks import register as _register

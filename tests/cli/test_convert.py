@@ -192,7 +192,8 @@ def test_archives_that_cannot_be_read(archive, tmp_path):
 
 
 def test_a_missing_package_is_named(archive, tmp_path, monkeypatch):
-    """With the extra that has it."""
+    """With the extra that has it, before anything is read."""
+    monkeypatch.setattr(perfarray, "read_archive", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     result = run("convert", archive, tmp_path / "out.zarr", "--format", "pyperf")
     assert result.exit_code == 2

@@ -1,25 +1,24 @@
 """`perfarray convert`: timings as netCDF or Zarr, in chunks whose levels are whole."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-import xarray as xr
 
 import perfarray
 from perfarray.cli import options
 from perfarray.cli.problems import quoted, reporting
 from perfarray.conventions import MACHINE
-from perfarray.tables.stores.appending import append
-from perfarray.tables.stores.writing import write
-from perfarray.timings.writing import restore
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 KINDS = {".nc": "netCDF", ".zarr": "Zarr"}
 """What is written, by the end of its name."""
 
 
 def convert(
-    archive: Annotated[str, typer.Argument(help="A file, a folder or a quoted glob pattern.", show_default=False)],
+    archive: options.Archive,
     output: Annotated[Path, typer.Argument(help="What to write: a name that ends in .nc (netCDF) or .zarr (Zarr 3).", show_default=False)],
     layout: options.Layout = None,
     format: options.Format = None,
@@ -41,10 +40,15 @@ def convert(
 
     Example: perfarray convert results/ results.zarr --layout "{machine}/{session}.json"
     """
+    from perfarray.tables.stores.appending import append
+    from perfarray.tables.stores.writing import check_installed, write
+    from perfarray.timings.writing import restore
+
     said = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
     with reporting(options=options.SPOKEN):
         restore(output)
         check_output(output, overwrite, add)
+        check_installed(output)
         times = perfarray.read_archive(archive, on_error=on_error, progress=progress, parallel=options.workers(parallel), **said)
         if add and MACHINE not in times.coords:
             raise ValueError(f'{archive} does not say of which machine it is; the paths of files may, --layout "{{machine}}/..."')
@@ -81,13 +85,13 @@ def check_output(output: Path, overwrite: bool, add: bool = False) -> None:
         raise ValueError(f"{output} is a file and no Zarr store, and is not replaced; give another name")
 
 
-def summary(times: xr.Dataset, output: Path) -> str:
+def summary(times: "xr.Dataset", output: Path) -> str:
     """Return in a line what was written."""
     measured = ", ".join(f"{int(times[name].count())} values of {name}" for name in times.data_vars)
     files = int(times.attrs["n_files"])
     return f"{output}: {KINDS[output.suffix]}, {measured}, {_sizes(times)}, from {files} {'file' if files == 1 else 'files'}"
 
 
-def _sizes(times: xr.Dataset) -> str:
+def _sizes(times: "xr.Dataset") -> str:
     """Return how large timings are."""
     return " x ".join(f"{size} {dim}" for dim, size in times.sizes.items())

@@ -4,13 +4,10 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-import xarray as xr
-from rich.box import SIMPLE
-from rich.table import Table
 
 import perfarray
 from perfarray.cli import options
-from perfarray.cli.console import console
+from perfarray.cli.grid import grid_of
 from perfarray.cli.problems import SHOWN, reporting
 
 
@@ -36,25 +33,9 @@ def speedup_test(
     with reporting(own_words=SHOWN):
         result = perfarray.speedup_report(config, **choices)
         text = Path(f"{result.attrs['files']}.report").read_text(encoding="utf-8")
+    from perfarray.cli.console import console, print_table
+
     out = console()
     out.print(text, soft_wrap=True)
-    out.print(_benchmark_table(result))
-
-
-def _benchmark_table(result: xr.Dataset) -> Table:
-    """Return a row per benchmark: its speedups, and whether they are significant."""
-    table = Table(box=SIMPLE, pad_edge=False)
-    table.add_column("benchmark")
-    for statistic in ("mean", "median"):
-        table.add_column(f"speedup ({statistic})", justify="right")
-        table.add_column("significant at", justify="right")
-        table.add_column("by")
-    for benchmark in result["benchmark"].values.tolist():
-        cells = [str(benchmark)]
-        for statistic in ("mean", "median"):
-            one = result.sel(benchmark=benchmark, statistic=statistic)
-            no = "no (slower)" if one["speedup"].item() < 1 else "no"
-            found = f"{100 * one['confidence_level'].item():g} %" if one["significant"].item() else no
-            cells += [f"{one['speedup'].item():.3f}", found, str(one["test"].item())]
-        table.add_row(*cells)
-    return table
+    tested = result.sel(statistic=["mean", "median"]).assign_attrs(result="speedup_test")  # of the least time there is no test
+    print_table(out, grid_of(perfarray.table(tested)))

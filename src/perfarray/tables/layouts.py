@@ -217,7 +217,7 @@ def _speedups(data: xr.Dataset) -> Columns:
     return columns | ({"gain": lambda cell: percent(cell["gain"])} if "gain" in data else {}) | {N: _count}
 
 
-def _tested(_: xr.Dataset) -> Columns:
+def _tested(data: xr.Dataset) -> Columns:
     """Show speedups and whether the test declares them."""
 
     def outcome(cell: Cell) -> str:
@@ -226,13 +226,13 @@ def _tested(_: xr.Dataset) -> Columns:
         level = f" at {percent(cell['confidence_level'])}" if not math.isnan(cell["confidence_level"]) else ""
         return f"{'significant' if cell['significant'] else 'not significant'}{level}"
 
-    return {
+    columns: Columns = {
         "speedup": lambda cell: words.ratio(cell["speedup"]),
         "outcome": outcome,
         "p": lambda cell: probability(cell["pvalue"]),
         "test": lambda cell: str(cell["test"]),
-        N: _count,
     }
+    return columns | ({N: _count} if "n" in data else {})
 
 
 def _agreement(data: xr.Dataset) -> Columns:

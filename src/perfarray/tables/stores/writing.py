@@ -102,6 +102,17 @@ def chunk_sizes(sizes: Mapping[Hashable, int]) -> dict[Hashable, int]:
     return chunk
 
 
+def check_installed(output: Path) -> None:
+    """Raise where a package that writes a file or store of that name is not installed: before anything is read.
+
+    Raises
+    ------
+    ImportError
+        With what to install.
+    """
+    _installed("h5netcdf" if output.suffix == ".nc" else "zarr")
+
+
 def _installed(package: str) -> Any:
     """Return the name of a package that is installed."""
     if util.find_spec(package) is None:
