@@ -7,7 +7,7 @@ from matplotlib.textpath import TextPath
 
 import perfarray
 from perfarray.plots.figure import level_colours, number_format, selection, shortened, text_width
-from perfarray.plots.rows import GAP, rows_of, size_for
+from perfarray.plots.rows import GAP, rows_of, shown_rows, size_for
 
 
 def cells(**labels):
@@ -53,6 +53,20 @@ def test_figures_grow_with_rows_and_labels():
     few, many = (size_for(rows_of(cells(benchmark=[f"b{i}" for i in range(n)]))) for n in (3, 60))
     assert many[1] - few[1] == pytest.approx(57 * 0.25)
     assert size_for(rows_of(cells(benchmark=["b" * 40, "c"])))[0] > few[0] + 2
+
+
+def test_more_rows_than_fit_show_the_extremes():
+    """The lowest and the highest, in that order, under their whole names; what is not measured goes first; a suite takes a third."""
+    number = cells(benchmark=[f"b{i}" for i in range(50)], version=["a", "b"])
+    number = number.copy(data=np.where(np.arange(100.0) < 5, np.nan, -np.arange(100.0)).reshape(50, 2))
+    rows, left_out = shown_rows(number, "change")
+    assert left_out == ["60 of 100 rows: lowest and highest change"]
+    assert [rows[0].label, rows[29].label, rows[30].label, rows[-1].label] == ["b49, b", "b35, a", "b17, a", "b2, b"]
+    assert [float(number.isel(rows[place].cell)) for place in (0, -1)] == [-99, -5]
+    assert rows[30].y == rows[29].y + 1 + GAP
+    assert shown_rows(number.isel(version=0), "change") == (rows_of(number.isel(version=0)), [])
+    assert shown_rows(number.where(number > -20), "change")[1] == ["15 of 100 rows: those measured"]
+    assert len(shown_rows(number, "change", share=3)[0]) == 20
 
 
 def test_long_labels_are_shortened_in_the_middle():

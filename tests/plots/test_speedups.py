@@ -27,7 +27,7 @@ def test_a_box_per_step(times):
     assert "1.957, 95 %" in texts
     assert len(ax.patches) == 6
     assert [label.get_text() for label in ax.get_yticklabels()] == ["fft", "flat"]
-    assert ax.get_title(loc="left") == "Speedup-Test, new, compared with old"
+    assert ax.get_title(loc="left") == "Speedup-Test, new compared with old"
     legend = [text.get_text() for text in ax.get_legend().get_texts()]
     assert legend == ["condition holds", "chooses the test", "significant", "stops"]
 

@@ -7,8 +7,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from perfarray.plots.comparisons.interval_marks import VERDICTS
-from perfarray.plots.figure import DARK, GREY, LABEL_SIZE, axes_for, describe, selection
-from perfarray.plots.rows import GAP, Row, beside_rows, label_rows, rows_of, size_for, suite_rows
+from perfarray.plots.figure import DARK, GREY, LABEL_SIZE, axes_for, compared, describe
+from perfarray.plots.rows import GAP, Row, beside_rows, label_rows, shown_rows, size_for, suite_rows
 
 SUITE: Final = "suite"
 
@@ -53,7 +53,7 @@ def agreement(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     >>> plt.close(ax.figure)
     """
     result = result.compute()
-    rows = rows_of(result["agree"])
+    rows, left_out = shown_rows(result["agree"], "agreement")
     suite = suite_rows(result, "agree", rows, SUITE)
     methods = [str(name) for name in result["method"].values]
     width, height = size_for(rows + suite)
@@ -70,9 +70,8 @@ def agreement(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     if suite:
         ax.axhline(suite[0].y - 0.5 - GAP / 2, color=DARK, linewidth=0.8)
     beside_rows(ax, rows + suite, _agreements(result, rows) + _agreements(result, suite, "suite_"), "agree")
-    baseline = result.attrs.get("baseline", "the baseline")
-    names = ", ".join(selection(result["agree"]))
-    describe(ax, f"{names} compared with {baseline}, by method" if names else f"Compared with {baseline}, by method")
+    title = ", ".join([*compared(result, result["agree"]), "by method", *left_out])
+    describe(ax, title[:1].upper() + title[1:] if title.startswith("compared") else title)
     return ax
 
 

@@ -122,11 +122,23 @@ def number_format(units: str) -> Callable[..., str]:
     return written
 
 
-def selection(data: xr.Dataset | xr.DataArray) -> list[str]:
-    """Return the labels all cells share: of dims of size one, and of what was selected."""
+def selection(data: xr.Dataset | xr.DataArray, but: str = "") -> list[str]:
+    """Return the labels all cells share, but that of one dim: of dims of size one, and of what was selected."""
     single = [str(dim) for dim in data.dims if data.sizes[dim] == 1 and dim not in LEVELS]
     chosen = [name for name in NAMED if name in data.coords and data.coords[name].ndim == 0]
-    return [label_text(name, data[name].values.ravel()[0]) for name in single + chosen]
+    return [label_text(name, data[name].values.ravel()[0]) for name in single + chosen if name != but]
+
+
+def compared(result: xr.Dataset, array: xr.DataArray) -> list[str]:
+    """Return who is compared with whom, where that is one system and one baseline, and then what is the same in all cells."""
+    attrs, coords = result.attrs, array.coords
+    dim = str(attrs.get("dim", ""))
+    baseline = coords["baseline"].item() if "baseline" in coords and coords["baseline"].ndim == 0 else attrs.get("baseline")
+    if baseline is None:
+        return selection(array)
+    one = dim in coords and coords[dim].size == 1
+    subject = f"{label_text(dim, coords[dim].values.ravel()[0])} compared with {baseline}" if one else f"compared with {baseline}"
+    return [subject, *selection(array, dim)]
 
 
 def label_text(dim: str, label: object) -> str:
@@ -141,7 +153,7 @@ def shortened(labels: list[str], limit: int = 40) -> list[str]:
 
     A package that all share and words that several share go first; words with digits stay, since they are model numbers.
     """
-    return [plain(text) for text in _shortened(labels, limit)]
+    return [plain(text) for text in elided(labels, limit)]
 
 
 def plain(text: str) -> str:
@@ -149,7 +161,7 @@ def plain(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def _shortened(labels: list[str], limit: int) -> list[str]:
+def elided(labels: list[str], limit: int) -> list[str]:
     """Return labels of at most that length, half as much again, or any, until they differ as the whole ones do."""
     if max(map(len, labels), default=0) > limit:
         labels = _without_package(labels)

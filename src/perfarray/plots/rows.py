@@ -17,6 +17,15 @@ GAP: Final = 0.7
 INCHES: Final = 0.25
 """Height of a row."""
 
+TALLEST: Final = 15.0
+"""Height of all rows of a picture in inches; where more would be needed, the extremes are drawn, and the title says so."""
+
+WHOLE: Final = 60
+"""Letters of a label that names a cell by all its dims."""
+
+SUITE_SHARE: Final = 3
+"""Of the rows that have room, a suite's answers take one in so many at most."""
+
 
 class Row(NamedTuple):
     """A cell's place: its position in the array, its label inside its group, the group ("" without groups), its height."""
@@ -44,13 +53,55 @@ def rows_of(array: xr.DataArray, *, top: float = 0.0) -> list[Row]:
     return rows
 
 
+def shown_rows(number: xr.DataArray, what: str, *, inches: float = INCHES, top: float = 0.0, share: int = 1) -> tuple[list[Row], list[str]]:
+    """Give every cell a row; of more than a figure has room for, those with the lowest and the highest numbers, in that order.
+
+    Parameters
+    ----------
+    number : DataArray
+        What is drawn of each cell, or how wide it is.
+    what : str
+        What the number is called.
+    inches : float
+        Height of a row.
+    top : float
+        Where the first row stands.
+    share : int
+        Part of the height that the rows may take: one in so many.
+
+    Returns
+    -------
+    rows : list of Row
+    left_out : list of str
+        What the title says of the cells that are not drawn; empty where all are.
+    """
+    most = int(TALLEST / inches / share)
+    if number.size <= most:
+        rows = rows_of(number, top=top)
+        if rows[-1].y + 1 - top <= most:
+            return rows, []
+    values = number.values.astype(float)
+    order = np.argsort(values, axis=None, kind="stable")[: np.count_nonzero(~np.isnan(values))]
+    low, high = order[: most // 2], order[max(len(order) - most // 2, most // 2) :]
+    chosen = [*low.tolist(), *high.tolist()] or list(range(most))
+    why = f"lowest and highest {what}" if len(chosen) < len(order) else "those measured" if len(order) else "none is measured"
+    drawn = np.isin(np.arange(number.size), chosen).reshape(number.shape)
+    named = dict(zip(np.flatnonzero(drawn).tolist(), named_cells(number, drawn, WHOLE), strict=True))
+    rows = []
+    for y, (cell, label) in enumerate(named[place] for place in chosen):
+        gap = GAP if y >= len(low) and len(chosen) < len(order) else 0.0
+        rows.append(Row({str(dim): index for dim, index in cell.items()}, label, "", top + y + gap))
+    return rows, [f"{len(chosen)} of {number.size} rows: {why}"]
+
+
 def suite_rows(result: xr.Dataset, name: str, rows: Sequence[Row], label: str) -> list[Row]:
     """Return rows for the suite's answers, below the others; none where a single benchmark is the suite."""
     if f"suite_{name}" not in result or result[f"suite_{name}"].size == result[name].size:
         return []
-    suite = rows_of(result[f"suite_{name}"], top=rows[-1].y + 1 + GAP)
+    suite, left_out = shown_rows(result[f"suite_{name}"], name, top=rows[-1].y + 1 + GAP, share=SUITE_SHARE)
     if len(suite) == 1:
         return [suite[0]._replace(label=label)]
+    label = f"{label}, {len(suite)} of {result[f'suite_{name}'].size}" if left_out else label
     return [row._replace(group=label, label=", ".join(text for text in (row.group, row.label) if text)) for row in suite]
 
 
@@ -68,10 +119,10 @@ def note_unmeasured(ax: Axes, heights: Iterable[float], text: str = "not measure
         ax.text(0.01, y, text, transform=ax.get_yaxis_transform(), va="center", color=DARK, fontsize=NOTE_SIZE)
 
 
-def size_for(rows: Sequence[Row]) -> tuple[float, float]:
+def size_for(rows: Sequence[Row], inches: float = INCHES) -> tuple[float, float]:
     """Return width and height in inches of a figure with these rows."""
     written = text_width([row.label for row in rows]) + text_width([row.group for row in rows])
-    return 5.5 + written / 72, 1.5 + INCHES * (rows[-1].y - rows[0].y + 1)
+    return 5.5 + written / 72, 1.5 + inches * (rows[-1].y - rows[0].y + 1)
 
 
 def label_rows(ax: Axes, rows: Sequence[Row]) -> None:

@@ -7,8 +7,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from perfarray.plots.figure import GREY, LABEL_SIZE, NOTE_SIZE, axes_for, describe, selection
-from perfarray.plots.rows import Row, beside_rows, label_rows, rows_of, size_for
+from perfarray.plots.figure import GREY, LABEL_SIZE, NOTE_SIZE, axes_for, compared, describe
+from perfarray.plots.rows import Row, beside_rows, label_rows, shown_rows, size_for
 
 HEADERS: Final = {
     "normal_baseline": "Shapiro-Wilk\nbaseline",
@@ -65,7 +65,7 @@ def protocol(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     >>> plt.close(ax.figure)
     """
     result = result.compute()
-    rows = rows_of(result["speedup"])
+    rows, left_out = shown_rows(result["speedup"], "speedup")
     steps = [str(step) for step in result["step"].values]
     width, height = size_for(rows)
     ax = axes_for(ax, (width + 1.1 * len(steps), height + 0.4))
@@ -78,7 +78,7 @@ def protocol(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     beside_rows(
         ax, rows, [_found(result.isel(row.cell)) for row in rows], f"speedup of the\n{result.attrs.get('statistic', 'mean')}, level"
     )
-    describe(ax, ", ".join(["Speedup-Test", *selection(result), f"compared with {result.attrs.get('baseline', 'the baseline')}"]))
+    describe(ax, ", ".join(["Speedup-Test", *compared(result, result["speedup"]), *left_out]))
     ax.spines["bottom"].set_visible(False)
     return ax
 

@@ -1,5 +1,6 @@
 """What is written under and beside intervals: the quantity, its good side, units."""
 
+import numpy as np
 import pytest
 import xarray as xr
 
@@ -76,6 +77,20 @@ def test_open_sets_without_stopped_runs_have_no_bound():
     """A set that is cut to the positive numbers is open; its estimate bounds nothing."""
     cut = compared().assign(kind="at_least", lower=0.7, upper=float("inf"))
     assert beside(ratio_intervals(cut)) == ["−20.0 %"]
+
+
+def test_rows_are_scaled_where_intervals_would_hide_behind_points():
+    """Means six decades apart with limits one percent off: each row in percent of its own mean, which stands beside it."""
+    times = perfarray.from_samples({"fft": [0.99, 1.0, 1.01], "sort": [0.99e-6, 1e-6, 1.01e-6]}, dim="benchmark")
+    result = times.perf.mean_interval()
+    ax = mean_intervals(result)
+    assert [line.get_xdata().tolist() for line in ax.lines if line.get_gid() == "estimates"] == [[0.0, 0.0]]
+    ends = [lines.get_segments()[0][:, 0].tolist() for lines in ax.collections]
+    relative = [100 * (result[name] / result["estimate"] - 1) for name in ("lower", "upper")]
+    np.testing.assert_allclose(ends, np.transpose(relative))
+    assert beside(ax) == ["1 s", "1 µs"]
+    assert ax.get_xlabel().startswith("time, relative to the mean")
+    assert mean_intervals(result, relative=False).get_xscale() == "log"
 
 
 def test_means_far_apart_have_a_logarithmic_axis():

@@ -217,7 +217,7 @@ def test_each_pair_is_drawn_once():
 def test_one_baseline_of_all_pairs():
     """A selected baseline is in the title; every version is a row."""
     ax = ratio_intervals(candidates().perf.pairwise(dim="version").sel(baseline="b", benchmark="fft"))
-    assert ax.get_title(loc="left") == "fft compared with b"
+    assert ax.get_title(loc="left") == "Compared with b, fft"
     assert [text.get_text() for text in ax.get_yticklabels()] == ["a", "b", "c"]
 
 

@@ -58,9 +58,13 @@ def test_cells_without_data(times):
     assert all(len(line.get_xdata()) == 2 for line in still.perf.plot().lines)
 
 
-def test_too_many_boxes_are_refused():
-    """An archive of hundreds of cells is selected from first; the message says how many there are."""
-    cells = xr.DataArray(np.ones((31, 10)), dims=("machine", "compiler"))
+def test_of_too_many_boxes_the_extremes_are_drawn():
+    """An archive of hundreds of cells: as many as fit, the lowest on top, and the title says so; the figure is no higher than others."""
+    cells = xr.DataArray(np.arange(310.0).reshape(31, 10) + 1, dims=("machine", "compiler"))
     result = xr.Dataset(dict.fromkeys(("minimum", "q1", "median", "q3", "maximum"), cells), attrs={"result": "five_number_summary"})
-    with pytest.raises(ValueError, match="310 cells; at most 300 can be drawn: select some"):
-        result.perf.plot()
+    ax = result.perf.plot()
+    assert ax.get_title(loc="left").replace("\n", " ").endswith("60 of 310 rows: lowest and highest median")
+    medians = [segment[0, 0] for segment in ax.collections[3].get_segments()]
+    assert medians == [*range(1, 31), *range(281, 311)]
+    assert [text.get_text() for text in ax.get_yticklabels()][::59] == ["machine 0, compiler 0", "machine 30, compiler 9"]
+    assert ax.figure.get_figheight() < 17

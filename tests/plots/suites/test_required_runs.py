@@ -23,7 +23,7 @@ def test_intervals_stand_at_their_number_of_runs():
     assert len(segments) == 7
     assert [line.get_xdata()[0] for line in ax.lines if line.get_linestyle() == ":"] == [16.0]
     assert ax.get_ylabel() == "ratio of scores (95 % interval)"
-    assert ax.get_title(loc="left") == "Interval by runs, relative to C"
+    assert ax.get_title(loc="left") == "Interval by runs, compared with C"
 
 
 def test_cells_stand_beside_each_other():

@@ -59,7 +59,7 @@ def test_suite_and_ratio(pilot):
     assert "suite's geometric mean" in pilot.perf.plan_suite(costs=COSTS, budget=5000).plot().get_title(loc="left")
     pair = pilot.expand_dims(version=["old", "new"])
     ax = pair.sel(benchmark="a").perf.plan_repetitions("old", costs=COSTS, budget=9000).plot()
-    assert ax.get_title(loc="left").endswith("relative to old")
+    assert ax.get_title(loc="left").endswith(", new compared with old, a")
     assert ax.get_ylabel() == "half-width (95 %), percent of the ratio"
 
 

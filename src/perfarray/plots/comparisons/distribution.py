@@ -1,16 +1,21 @@
 """A bootstrap distribution: histograms of replicates, the statistic of the data, and percentile limits."""
 
+from typing import Final
+
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
 from perfarray.plots.figure import COLOURS, DARK, axes_for, describe, number_format, selection
-from perfarray.plots.rows import Row, beside_rows, label_rows, note_unmeasured, rows_of, size_for
+from perfarray.plots.rows import Row, beside_rows, label_rows, note_unmeasured, shown_rows, size_for
 
-APART = 2.0
+APART: Final = 2.0
 """Where cells differ by more than this factor, an axis that they share is that of replicates relative to each cell's own statistic."""
 
-HEIGHT = 0.85
+INCHES: Final = 0.5
+"""Height of a row."""
+
+HEIGHT: Final = 0.85
 """Height of the highest bar, in rows."""
 
 
@@ -47,9 +52,9 @@ def distribution(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     >>> plt.close(ax.figure)
     """
     curves = curves.compute()
-    rows = rows_of(curves["lower"])
-    width, height = size_for(rows)
-    ax = axes_for(ax, (width, max(1.5 + 2 * (height - 1.5), 2.2)))
+    rows, left_out = shown_rows((curves["upper"] - curves["lower"]) / curves["lower"], "width relative to its place", inches=INCHES)
+    width, height = size_for(rows, INCHES)
+    ax = axes_for(ax, (width, max(height, 2.2)))
     relative = _far_apart(curves)
     for row in rows:
         cell = curves.isel(row.cell)
@@ -58,7 +63,7 @@ def distribution(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     if relative:
         written = number_format(str(curves.attrs.get("units", "1")))
         beside_rows(ax, rows, [written(float(curves["observed"].isel(row.cell))) for row in rows], "data")
-    _describe(ax, curves, relative)
+    _describe(ax, curves, relative, left_out)
     return ax
 
 
@@ -89,7 +94,7 @@ def _draw_row(ax: Axes, row: Row, cell: xr.Dataset, unit: float) -> None:
         ax.vlines(unit * observed, foot - HEIGHT, foot, color=DARK, linewidth=1.2, label="data")
 
 
-def _describe(ax: Axes, curves: xr.Dataset, relative: bool) -> None:
+def _describe(ax: Axes, curves: xr.Dataset, relative: bool, left_out: list[str]) -> None:
     """Title, legend, and what the horizontal axis shows; its ticks carry the unit."""
     attrs = curves.attrs
     written = number_format(str(attrs.get("units", "1")))
@@ -98,4 +103,4 @@ def _describe(ax: Axes, curves: xr.Dataset, relative: bool) -> None:
     redrawn = "values redrawn, nest ignored" if drawn == ["flat"] else f"level{'s' * (len(drawn) > 1)} redrawn: {', '.join(drawn)}"
     of = f"{attrs.get('statistic', 'statistic')} of {attrs.get('metric', 'time')}" + (", relative to the data's;\n" if relative else "; ")
     ax.set_xlabel(f"{of}{redrawn}; bar: {100 * attrs['confidence_level']:g} % of {attrs['n_resamples']} replicates")
-    describe(ax, ", ".join(["Bootstrap distribution", *selection(curves["lower"])]))
+    describe(ax, ", ".join(["Bootstrap distribution", *selection(curves["lower"]), *left_out]))

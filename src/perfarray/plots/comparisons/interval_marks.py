@@ -40,6 +40,11 @@ class Interval(NamedTuple):
         """Whether there is neither an estimate nor a limit; limits of plain replicates have no estimate."""
         return bool(np.isnan([self.estimate, self.lower, self.upper]).all())
 
+    def in_percent(self) -> "Interval":
+        """Return the interval about its estimate, in percent of it; the plain percentiles of replicates have none, and are left out."""
+        lower, upper = (100 * (limit / self.estimate - 1) for limit in (self.lower, self.upper))
+        return self._replace(estimate=0.0 * self.estimate, lower=lower, upper=upper)
+
     def segments(self) -> list[tuple[float, float]]:
         """Return the stretches the set consists of."""
         if np.isnan([self.lower, self.upper]).any():

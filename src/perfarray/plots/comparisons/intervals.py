@@ -1,6 +1,6 @@
 """How much faster, how sure: forest plots of ratios and of means."""
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import xarray as xr
@@ -8,13 +8,19 @@ from matplotlib.axes import Axes
 
 from perfarray.conventions import BENCHMARK, HIGHER, LOWER, THROUGHPUT, TIME
 from perfarray.plots.comparisons.interval_marks import Interval, draw_intervals, view_of
-from perfarray.plots.figure import DARK, axes_for, describe, number_format, selection
-from perfarray.plots.rows import GAP, Row, beside_rows, label_rows, rows_of, size_for, suite_rows
+from perfarray.plots.figure import DARK, axes_for, compared, describe, elided, number_format, selection
+from perfarray.plots.rows import GAP, Row, beside_rows, label_rows, shown_rows, size_for, suite_rows
 
-SUITE = "suite (geometric mean)"
+SUITE: Final = "suite (geometric mean)"
 
-WITHOUT = "without"
+WITHOUT: Final = "without"
 """The dim of a ratio of scores along which each benchmark is left out in turn; its first label leaves out none."""
+
+APART: Final = 20.0
+"""Means this many times as far apart as their widest interval is wide are drawn in percent of their own."""
+
+SHORT: Final = 30
+"""Letters of a benchmark's name behind `without`."""
 
 
 def ratio_intervals(result: xr.Dataset, ax: Axes | None = None) -> Axes:
@@ -53,7 +59,7 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """
     result = _each_pair_once(result.compute())
     estimate = result["estimate"]
-    rows = rows_of(estimate)
+    rows, left_out = shown_rows(estimate, "ratio")
     intervals = [_interval(result, row) for row in rows]
     suite = suite_rows(result, "estimate", rows, SUITE)
     intervals += [_interval(result, row, "suite_") for row in suite]
@@ -66,7 +72,7 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     _set_suite_apart(ax, suite)
     beside_rows(ax, everything, [interval.side + _change(interval.estimate) for interval in intervals], "change")
     ax.set_xlabel(f"{_quantity(result)}\n{_confidence(result, intervals)}")
-    describe(ax, _ratio_title(result))
+    describe(ax, _ratio_title(result, estimate, left_out))
     return ax
 
 
@@ -100,7 +106,7 @@ def score_ratios(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """
     result = result.compute()
     shown = _with_sensitivity(result) if "estimate_without" in result else result[["estimate", "lower", "upper"]]
-    rows = rows_of(shown["estimate"])
+    rows, left_out = shown_rows(shown["estimate"], "ratio")
     intervals = [_interval(shown, row)._replace(suite=row.cell.get(WITHOUT, 0) == 0) for row in rows]
     ax = axes_for(ax, size_for(rows))
     view = view_of(intervals, _draw_reference(ax, result), log=True)
@@ -112,7 +118,7 @@ def score_ratios(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     sampled = "; the benchmarks are a sample" if result.attrs.get("benchmarks") == "a sample" else ""
     score = f"{result.attrs.get('mean', 'geometric')} mean of {_quantity(result)}"
     ax.set_xlabel(f"{score}\n{_confidence(result, intervals)}{sampled}")
-    describe(ax, _ratio_title(result))
+    describe(ax, _ratio_title(result, result["estimate"], left_out))
     return ax
 
 
@@ -122,30 +128,36 @@ def _with_sensitivity(result: xr.Dataset) -> xr.Dataset:
     parts = {}
     for name in ("estimate", "lower", "upper"):
         without = result[f"{name}_without"].dropna(across, how="all").rename({across: WITHOUT})
-        names = [f"all {across}s", *(f"without {label}" for label in without[WITHOUT].values.tolist())]
+        # Shortened without the word: all have it, so that it would go first.
+        names = [f"all {across}s", *(f"without {label}" for label in elided([str(label) for label in without[WITHOUT].values], SHORT))]
         whole = result[name].expand_dims({WITHOUT: 1}).drop_vars(WITHOUT, errors="ignore")
         parts[name] = xr.concat([whole, without.drop_vars(WITHOUT)], WITHOUT).assign_coords({WITHOUT: names}).transpose(..., WITHOUT)
     return xr.Dataset(parts, attrs=result.attrs)
 
 
-def mean_intervals(result: xr.Dataset, ax: Axes | None = None) -> Axes:
+def mean_intervals(result: xr.Dataset, ax: Axes | None = None, *, relative: bool | None = None) -> Axes:
     """Draw means with their intervals, one row per cell.
 
     Parameters
     ----------
     result : Dataset
-        What `mean_interval` returned, or a selection of it.
+        What `mean_interval` or `bootstrap_interval` returned, or a selection of it.
     ax : Axes, optional
         Where to draw; default: a new figure, as high as its rows need.
+    relative : bool, optional
+        Whether each row is drawn in percent of its own mean; default: where means are positive and so far apart that on one axis the
+        intervals would hide behind their points.
 
     Returns
     -------
     Axes
-        Horizontal axis: the mean in the units of the data, logarithmic when the means span more than a factor of ten.
+        Horizontal axis: the mean in the units of the data, logarithmic when the means span more than a factor of ten; or how far the
+        limits are from the mean, in percent. Right of the rows stands the mean.
 
     Notes
     -----
-    A hollow point has no limits (one independent unit).
+    A hollow point has no limits (one independent unit). Of more cells than a figure has room for those with the narrowest and the widest
+    intervals are drawn.
 
     Examples
     --------
@@ -153,26 +165,42 @@ def mean_intervals(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> times = perfarray.from_samples({"fft": [9.0, 10.0, 11.0], "sort": [4.0, 5.0, 6.0]}, dim="benchmark")
-    >>> ax = mean_intervals(times.perf.mean_interval())
+    >>> ax = times.perf.mean_interval().perf.plot()
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['fft', 'sort']
     >>> plt.close(ax.figure)
     """
     result = result.compute()
     estimate = result["estimate"]
-    rows = rows_of(estimate)
+    rows, left_out = shown_rows(_widths(result) / estimate, "width relative to the mean")
     ax = axes_for(ax, size_for(rows))
     log = bool((estimate.min() > 0) & (estimate.max() > 10 * estimate.min()))
-    intervals = [_interval(result, row) for row in rows]
-    draw_intervals(ax, intervals, view_of(intervals, (), log), log)
+    relative = _far_apart(result, log) if relative is None else relative
+    means = [_interval(result, row) for row in rows]
+    intervals = [mean.in_percent() for mean in means] if relative else means
+    draw_intervals(ax, intervals, view_of(intervals, (), log and not relative), log and not relative)
     label_rows(ax, rows)
-    units = str(estimate.attrs.get("units", "1"))
-    written = number_format(units)
-    ax.xaxis.set_major_formatter(written)
-    beside_rows(ax, rows, [interval.side + written(interval.estimate) for interval in intervals], "mean")
-    ax.set_xlabel(_confidence(result, intervals))
-    describe(ax, ", ".join([f"Mean {result.attrs.get('metric', TIME)}", *selection(result)]))
+    written = number_format(str(estimate.attrs.get("units", "1")))
+    ax.xaxis.set_major_formatter((lambda value, _: f"{round(value, 6):+g} %".replace("-", "−")) if relative else written)
+    metric = str(result.attrs.get("metric", TIME))
+    beside_rows(ax, rows, [mean.side + written(mean.estimate) for mean in means], "mean")
+    ax.set_xlabel(f"{metric}{', relative to the mean' * relative}\n{_confidence(result, intervals)}")
+    describe(ax, ", ".join([f"Mean {metric}", *selection(result), *left_out]))
     return ax
+
+
+def _widths(result: xr.Dataset) -> xr.DataArray:
+    """Return how wide intervals are, NaN where there is none or one without end."""
+    width = result["upper"] - result["lower"]
+    return width.where(np.isfinite(width))
+
+
+def _far_apart(result: xr.Dataset, log: bool) -> bool:
+    """Return whether means are all positive and so far apart that the widest interval is no longer than a point on their axis."""
+    estimate, width = result["estimate"], _widths(result)
+    low, high = estimate.min(), estimate.max()
+    span, widest = (np.log(high / low), (width / estimate).max()) if log else (high - low, width.max())
+    return bool((low > 0) & (span > APART * widest))
 
 
 def _each_pair_once(result: xr.Dataset) -> xr.Dataset:
@@ -269,12 +297,8 @@ def _confidence(result: xr.Dataset, intervals: list[Interval]) -> str:
     return known + corrected + ("; hollow: one unit, no interval" if hollow else "")
 
 
-def _ratio_title(result: xr.Dataset) -> str:
-    """Name the candidate, where there is one, and the baseline."""
-    if "pair" in result.dims:
-        return ", ".join(["Every pair compared", *selection(result)])
-    baseline = result["baseline"].item() if "baseline" in result.coords and result["baseline"].ndim == 0 else result.attrs.get("baseline")
-    candidates = ", ".join(selection(result["estimate"]))
-    if baseline is None:
-        return candidates
-    return f"{candidates} compared with {baseline}" if candidates else f"Compared with {baseline}"
+def _ratio_title(result: xr.Dataset, estimate: xr.DataArray, left_out: list[str]) -> str:
+    """Name the candidate, where there is one, the baseline, what all rows share, and what is not drawn."""
+    parts = ["every pair compared", *selection(estimate)] if "pair" in result.dims else compared(result, estimate)
+    title = ", ".join([*parts, *left_out])
+    return title[:1].upper() + title[1:] if title.startswith(("compared", "every")) else title

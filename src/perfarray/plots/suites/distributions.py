@@ -7,13 +7,10 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from perfarray.plots.figure import COLOURS, DARK, GREY, axes_for, describe, number_format, selection
-from perfarray.plots.rows import label_rows, named_cells, note_unmeasured, rows_of, size_for
+from perfarray.plots.rows import label_rows, named_cells, note_unmeasured, shown_rows, size_for
 
 MOST: Final = len(COLOURS)
 """Densities that can be told apart by colour; more are drawn in grey."""
-
-MOST_ROWS: Final = 300
-"""Box plots that can be told apart in one picture."""
 
 
 def score_densities(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
@@ -99,11 +96,6 @@ def five_numbers(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Axes
         Horizontal axis: the score.
 
-    Raises
-    ------
-    ValueError
-        More cells than can be drawn.
-
     Examples
     --------
     >>> import matplotlib; matplotlib.use("Agg")
@@ -116,11 +108,7 @@ def five_numbers(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     >>> plt.close(ax.figure)
     """
     result = result.compute()
-    if result["median"].size > MOST_ROWS:
-        raise ValueError(
-            f"{result['median'].size} cells; at most {MOST_ROWS} can be drawn: select some (dims {dict(result['median'].sizes)})"
-        )
-    rows = rows_of(result["median"])
+    rows, left_out = shown_rows(result["median"], "median")
     ax = axes_for(ax, size_for(rows))
     numbers = np.array([[float(result[name].isel(row.cell)) for row in rows] for name in ("minimum", "q1", "median", "q3", "maximum")])
     heights = np.array([row.y for row in rows])
@@ -138,5 +126,5 @@ def five_numbers(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     ax.set_xlabel(_score_label({str(key): value for key, value in result.attrs.items()}, units))
     exact = result.attrs.get("method") == "exact"
     how = "exact" if exact else f"{result.attrs.get('n_resamples', '')} scores drawn"
-    describe(ax, ", ".join(["Five numbers of the score", *selection(result["median"]), how]))
+    describe(ax, ", ".join(["Five numbers of the score", *selection(result["median"]), how, *left_out]))
     return ax

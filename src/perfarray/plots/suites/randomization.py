@@ -6,8 +6,8 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from perfarray.plots.figure import COLOURS, DARK, GREY, axes_for, describe, selection
-from perfarray.plots.rows import beside_rows, label_rows, note_unmeasured, rows_of, size_for
+from perfarray.plots.figure import COLOURS, DARK, GREY, axes_for, compared, describe
+from perfarray.plots.rows import beside_rows, label_rows, note_unmeasured, shown_rows, size_for
 
 LEAST: Final = 1e-6
 """The smallest p that is drawn in its place."""
@@ -50,7 +50,7 @@ def randomization(result: xr.Dataset, ax: Axes | None = None, *, alpha: float = 
     if not LEAST < alpha < 1:
         raise ValueError(f"alpha={alpha!r} is out of range; give a number between {LEAST:g} and 1, such as 0.05")
     result = result.compute()
-    rows = rows_of(result["pvalue"])
+    rows, left_out = shown_rows(result["pvalue"], "p")
     ax = axes_for(ax, size_for(rows))
     heights = np.array([row.y for row in rows])
     pvalue, least, ratio = (
@@ -72,6 +72,5 @@ def randomization(result: xr.Dataset, ax: Axes | None = None, *, alpha: float = 
     drawn = f"{result.attrs['n_resamples']} random exchanges" if "n_resamples" in result.attrs else "all exchanges"
     side = {"less": "one-sided (less)", "greater": "one-sided (greater)"}.get(str(result.attrs.get("alternative")), "two-sided")
     ax.set_xlabel(f"{side} p, {drawn}")
-    against = f", compared with {result.attrs['baseline']}" if "baseline" in result.attrs else ""
-    describe(ax, ", ".join(["Randomization test" + against, *selection(result["pvalue"])]))
+    describe(ax, ", ".join(["Randomization test", *compared(result, result["pvalue"]), *left_out]))
     return ax

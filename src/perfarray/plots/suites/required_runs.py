@@ -7,7 +7,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from perfarray.plots.figure import COLOURS, DARK, axes_for, describe, selection
+from perfarray.plots.figure import COLOURS, DARK, axes_for, compared, describe
 
 DODGE: Final = 0.2
 """Distance of cells at one number of runs, as a share of the least step."""
@@ -59,9 +59,8 @@ def required_runs(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_xlabel(f"runs of every {across}")
     level = 100 * float(result.attrs.get("confidence_level", 0.95))
-    baseline = f", relative to {result.attrs['baseline']}" if "baseline" in result.attrs else ""
     ax.set_ylabel(f"ratio of scores ({level:g} % interval)")
-    describe(ax, ", ".join(["Interval by runs", *selection(required)]) + baseline)
+    describe(ax, ", ".join(["Interval by runs", *compared(result, required)]))
     return ax
 
 

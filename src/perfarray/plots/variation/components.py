@@ -5,7 +5,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from perfarray.plots.figure import GREY, NOTE_SIZE, axes_for, describe, level_colours, selection
-from perfarray.plots.rows import Row, beside_rows, label_rows, rows_of, size_for
+from perfarray.plots.rows import Row, beside_rows, label_rows, shown_rows, size_for
 
 WRITTEN = 0.09
 """Shares from here on have room for their number."""
@@ -48,14 +48,14 @@ def variance_components(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """
     result = result.compute()
     variance = result["variance"]
-    rows = rows_of(variance.isel(level=0, drop=True))
+    spread = result["total_coefficient_of_variation"]
+    rows, left_out = shown_rows(spread, "coefficient of variation")
     ax = axes_for(ax, size_for(rows))
     negative = variance < 0
     _draw_bars(ax, rows, result["share"].fillna(0.0))
     label_rows(ax, [row._replace(label=row.label + " *" * bool(negative.isel(row.cell).any())) for row in rows])
-    spread = result["total_coefficient_of_variation"]
     beside_rows(ax, rows, [_percent(float(spread.isel(row.cell))) for row in rows], "coefficient\nof variation")
-    _describe(ax, result, negative)
+    _describe(ax, result, negative, left_out)
     return ax
 
 
@@ -85,7 +85,7 @@ def _percent(value: float) -> str:
     return f"{100 * value:.0f} %" if value >= 0.0995 else f"{100 * value:#.2g} %"
 
 
-def _describe(ax: Axes, result: xr.Dataset, negative: xr.DataArray) -> None:
+def _describe(ax: Axes, result: xr.Dataset, negative: xr.DataArray, left_out: list[str]) -> None:
     """Title, legend, horizontal axis, and the footnote on negative components."""
     note = ""
     if bool(negative.any()):
@@ -93,4 +93,4 @@ def _describe(ax: Axes, result: xr.Dataset, negative: xr.DataArray) -> None:
         note = "\n* negative component drawn as zero: " + ", ".join(str(level) for level in negative["level"].values[which.values])
     ax.set_xlim(0, 100)
     ax.set_xlabel(f"share of the variance of {result.attrs.get('metric', 'time')}, percent{note}")
-    describe(ax, ", ".join(["Where the variation comes from", *selection(result)]))
+    describe(ax, ", ".join(["Where the variation comes from", *selection(result), *left_out]))

@@ -7,7 +7,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from perfarray.plots.figure import COLOURS, GREY, LABEL_SIZE, NOTE_SIZE, axes_for, describe, selection
+from perfarray.plots.figure import COLOURS, GREY, LABEL_SIZE, NOTE_SIZE, axes_for, compared, describe
 from perfarray.plots.rows import named_cells
 
 MOST: Final = len(COLOURS)
@@ -100,8 +100,7 @@ def _cells(result: xr.Dataset) -> list[tuple[str, xr.Dataset]]:
 def _title(result: xr.Dataset) -> str:
     """Write what is planned."""
     what = "Precision of the suite's geometric mean" if result.attrs.get("result") == "plan_suite" else "Precision against cost"
-    title = ", ".join([what, *selection(result)])
-    return f"{title}, relative to {result.attrs['baseline']}" if "baseline" in result.attrs else title
+    return ", ".join([what, *compared(result, result["cost"])])
 
 
 def _unit(cost: float, units: str) -> tuple[str, float]:
