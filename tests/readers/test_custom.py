@@ -1,5 +1,7 @@
 """What the caller says of a file: settings and columns that are dims, CSV without a header, patterns of home-grown files."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -193,6 +195,25 @@ def test_a_pattern_in_a_folder(tmp_path):
     assert found.sizes["version"] == 2
     with pytest.raises(ValueError, match=r"README\.txt: has no number at any place"):
         perfarray.read_archive([readme], pattern="{version}/{iteration}")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"new": {"warmup": [2.0], "runs": [1.0, 1.5]}}', {"pattern": "new/warmup/{iteration}"}),
+        ('{"host": "h", "results": [{"s": [[1.0, 2.0]]}]}', {"pattern": "results/{place}/s/{place2}/{iteration}"}),
+        ('{"fft": {"mean": 1.5}}', {"pattern": "{benchmark}/mean"}),
+        ("program,r1,r10\nfft,1,2\n", {"pattern": "r{execution}"}),
+        ("seconds of it\n1.5\n2.5\n", {"dims": {"time": "seconds of it"}}),
+    ],
+)
+def test_what_is_proposed_reads_the_file(tmp_path, text, said):
+    """What an error says would help does."""
+    path = write(tmp_path / "a.txt", text)
+    ((name, value),) = said.items()
+    with pytest.raises(ValueError, match=f"{name}={re.escape(repr(value))} takes "):
+        perfarray.read(path)
+    assert perfarray.read(path, **said)["time"].notnull().any()
 
 
 def test_companions_of_results(tmp_path):

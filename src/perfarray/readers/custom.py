@@ -7,7 +7,9 @@ of the columns that hold numbers (`"run-{execution}"`). What stands beside a num
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -34,6 +36,9 @@ QUANTITY = "value"
 
 EXAMPLE = "dims={'benchmark': 'program', 'time_ms': 'duration'} for CSV with a header, dims={'benchmark': 0, 'time_ms': 1} for one without"
 PATTERNS = "pattern='{version}/{iteration} = time_ms' for JSON"
+
+NUMBERED = re.compile(r"(\D{0,40})\d{1,9}", re.A)
+"""How a column of a repetition is called: `r1`, `run-10`."""
 
 PRINTED = {
     "\n# Benchmark mode: ": "JMH prints this; it writes what is read with -rf json -rff FILE",
@@ -242,14 +247,22 @@ def _label(text: str) -> Any:
 def said_of_unknown(source: Source) -> str:
     """Return what would help with a file that no reader recognises."""
     if source.looks_like_json:
-        place = _first_number(source.json)
-        return f"say where its numbers are, of which {place!r} is the first: {PATTERNS}" if place else "it has no number"
+        keys = _first_number(source.json)
+        place, pattern = "/".join(map(str, keys)), _pattern_of(keys)
+        said = f"say where its numbers are, of which {place!r} is the first: pattern={pattern!r} takes it, and its like, for seconds"
+        return f"{said}; a name in braces in the place of a key makes a dim of it" if keys else "it has no number"
     for printed, helps in PRINTED.items():
         if printed in f"\n{source.head}":
             return helps
     columns = tidy_csv.header(source.text[: tidy_csv.LONGEST])
     if all(number(name) is not None for name in columns):
         return f"it begins with {len(columns)} numbers without a header: dims={{'time': 0}} takes those in column 0 for seconds"
+    rows = [line for line in source.text[: tidy_csv.LONGEST].split("\n")[1:2] if len(columns) == 1 and number(line) is not None]
+    if rows:
+        return f"it is one column of numbers: dims={{'time': {columns[0]!r}}} takes them for seconds"
+    runs = Counter(match[1] for name in columns if (match := NUMBERED.fullmatch(name)))
+    if runs and max(runs.values()) > 1:
+        return f"its columns look like repetitions: pattern={max(runs, key=runs.__getitem__) + '{execution}'!r} takes them for seconds"
     wanted = f"a table needs a column of what is measured ({', '.join(COMPARED[:3])}, ...) and one of values (time, time_ms, ...)"
     units = [name for name in columns if tidy_csv.is_time_of_no_unit(name)]
     if units:
@@ -258,16 +271,24 @@ def said_of_unknown(source: Source) -> str:
     return f"{wanted}{has}: name them with {EXAMPLE}; format='tidy_csv' says what it lacks"
 
 
-def _first_number(content: Any) -> str:
-    """Return the keys on the way to the first number of JSON, as a pattern has them; nothing where there is none."""
+def _pattern_of(keys: Sequence[Any]) -> str:
+    """Return a pattern for a number of JSON and its like: places in lists have names, the last is the iteration; else the first key."""
+    places = [depth for depth, key in enumerate(keys) if isinstance(key, int)]
+    names = {depth: f"{{place{'' if number == 0 else number + 1}}}" for number, depth in enumerate(places[:-1])}
+    names |= {places[-1]: "{iteration}"} if places else {0: "{benchmark}"}
+    return "/".join(names.get(depth, str(key)) for depth, key in enumerate(keys))
+
+
+def _first_number(content: Any) -> tuple[Any, ...]:
+    """Return the keys on the way to the first number of JSON; none where there is no number."""
     nodes: list[tuple[tuple[Any, ...], Any]] = [((), content)]
     while nodes:
         keys, node = nodes.pop()
         if type(node) in (int, float):
-            return "/".join(map(str, keys))
+            return keys
         inner = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
         nodes += reversed([((*keys, key), child) for key, child in inner])
-    return ""
+    return ()
 
 
 def check(dims: Mapping[str, Any] | None, pattern: str | None, format: str | None) -> Mapping[str, str | int]:

@@ -41,6 +41,9 @@ CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 NOT_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 """Bytes that no text has, whatever its encoding."""
 
+COLUMN = re.compile(r"""(?<=column )(?:'[^'\n]*'|"[^"\n]*")""")
+"""A column in a message."""
+
 
 class FileError(ValueError):
     """A file that cannot be read: the message names the file, the place in it and what was expected, at no greater length than allowed."""
@@ -102,9 +105,8 @@ class Source:
 
     def _as_there(self, sentence: str) -> str:
         """Return a sentence that names columns as the file does."""
-        names = "|".join(re.escape(repr(ours)) for ours in self.columns)
         there = {repr(ours): theirs for ours, theirs in self.columns.items()}
-        return re.sub(rf"\bcolumn ({names})", lambda match: f"column {there[match[1]]}", sentence) if names else sentence
+        return COLUMN.sub(lambda match: there.get(match[0], match[0]), sentence) if there else sentence
 
     def beside(self, name: str) -> "Source | None":
         """Return the file of a name in the same folder (`../name`: in the one above), None where there is none; links are not followed."""
