@@ -9,3 +9,10 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.integer[Any]]
 Mask = npt.NDArray[np.bool_]
 Texts = npt.NDArray[np.object_]
+
+
+def same_text(text: str, shape: int | tuple[int, ...]) -> Texts:
+    """Return an array that holds one text everywhere, once: `numpy.full` makes a copy of it for every cell."""
+    array = np.empty(shape, dtype=object)
+    array[...] = text
+    return array

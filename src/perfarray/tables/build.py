@@ -12,7 +12,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from perfarray.conventions import METRIC, UNKNOWN
-from perfarray.numerics.types import Floats, Integers
+from perfarray.numerics.types import Floats, Integers, same_text
 from perfarray.tables.columns import Descriptor, Metric, Table, level_order, objects
 from perfarray.timings.options import options
 
@@ -159,7 +159,7 @@ def _column_variable(
     index = [names.index(dim) for dim in dims]
     sizes = tuple(shape[i] for i in index)
     numeric = values.dtype.kind in "iuf"
-    array = np.full(sizes, np.nan) if numeric else np.full(sizes, UNKNOWN, dtype=object)
+    array = np.full(sizes, np.nan) if numeric else same_text(UNKNOWN, sizes)
     array[tuple(codes[i] for i in index)] = values
     return _variable(dims, array)
 
@@ -193,9 +193,10 @@ def _descriptor_variable(descriptor: Descriptor, labels: Mapping[str, list[Any]]
     at = np.zeros(len(found), dtype=np.intp)
     for axis, place in enumerate(places):
         at = at * len(place) + np.array([place[key[axis]] for key, _ in found], dtype=np.intp)
-    array: npt.NDArray[Any] = np.full(math.prod(shape), np.nan if numeric else UNKNOWN, dtype=float if numeric else object)
+    cells = math.prod(shape)
+    array: npt.NDArray[Any] = np.full(cells, np.nan) if numeric else same_text(UNKNOWN, cells)
     array[at] = values if numeric else objects([str(value) for value in values])
-    if numeric and len(values) == len(array) and all(isinstance(value, int) for value in values):
+    if numeric and len(values) == cells and all(isinstance(value, int) for value in values):
         array = array.astype(int)
     return _variable(dims, array.reshape(shape))
 

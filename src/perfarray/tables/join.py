@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from perfarray.conventions import UNKNOWN
-from perfarray.numerics.types import Integers, Mask
+from perfarray.numerics.types import Integers, Mask, same_text
 from perfarray.tables.build import completed
 from perfarray.tables.columns import Column, Descriptor, Metric, Table, level_order, objects
 from perfarray.timings.validation import listed
@@ -110,9 +110,8 @@ def _joined_columns(
     for name in _names(table.columns for table in tables):
         having = [table.columns[name][1] for table in tables if name in table.columns]
         numeric = all(values.dtype.kind in "iuf" for values in having)
-        blank: Any = np.nan if numeric else UNKNOWN
         parts = [
-            table.columns[name][1] if name in table.columns else np.full(n, blank, dtype=float if numeric else object)
+            table.columns[name][1] if name in table.columns else np.full(n, np.nan) if numeric else same_text(UNKNOWN, n)
             for table, n in zip(tables, rows, strict=True)
         ]
         joined[name] = (
