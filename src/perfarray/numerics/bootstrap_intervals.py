@@ -6,7 +6,7 @@ from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.bootstrap_limits import least_units, limits_of
 from perfarray.numerics.bootstrap_samples import Pairing, flattened, ratio_bootstrap, sample_bootstrap, spread
 from perfarray.numerics.intervals import BOUNDED, Interval
-from perfarray.numerics.types import Floats, Integers
+from perfarray.numerics.types import Floats, Integers, same_text
 
 
 def mean_by_draws(values: Floats, cells: Integers, *, draws: Draws, flat: bool, method: str, level: float) -> tuple[Floats, ...]:
@@ -24,7 +24,7 @@ def ratio_by_draws(
     found, drawn = ratio_bootstrap(Pairing(sides[0], sides[1], cells, paired), draws, method)
     n = drawn.ratio.n
     limits = _known(limits_of(found, level), n, method)
-    return drawn.ratio.estimate, *limits, np.full(n.shape, np.nan), n, np.full(n.shape, BOUNDED, dtype=object)
+    return drawn.ratio.estimate, *limits, np.full(n.shape, np.nan), n, same_text(BOUNDED, n.shape)
 
 
 def _known(limits: Interval, n: Floats, method: str) -> tuple[Floats, Floats]:

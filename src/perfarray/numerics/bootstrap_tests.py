@@ -7,7 +7,7 @@ from perfarray.numerics.bootstrap_limits import Bootstrap, least_units, limits_o
 from perfarray.numerics.bootstrap_samples import Pairing, flattened, ratio_bootstrap, shared_suite_bootstrap, spread, suite_bootstrap
 from perfarray.numerics.intervals import BOUNDED, Ratio, RatioSet, ratio_df
 from perfarray.numerics.ratio_tests import bound_suite, known_of, row_evidence, sure_suite, surely
-from perfarray.numerics.types import Floats, Integers, Mask
+from perfarray.numerics.types import Floats, Integers, Mask, same_text
 from perfarray.numerics.verdicts import Rules, Suite, Tests
 
 MATERIAL = 4
@@ -47,7 +47,7 @@ def limits_of_draws(level: Floats, replicates: Floats, material: Floats, *, rule
     estimate, acceleration, error, known = np.moveaxis(material, -1, 0)
     found = Bootstrap(rules.method, estimate, replicates, acceleration, error, rules.method == "studentized")
     lower, upper = (np.where(known == 1, limit, np.nan) for limit in limits_of(found, level))
-    return RatioSet(lower, upper, np.full(known.shape, BOUNDED, dtype=object))
+    return RatioSet(lower, upper, same_text(BOUNDED, known.shape))
 
 
 def band_tests(found: Bootstrap, ratio: Ratio, known: Mask, limits: tuple[float, float]) -> Tests:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfarray.numerics.levels import UnitSummary, summarise_units, unit_means
-from perfarray.numerics.types import Floats, Mask, Texts
+from perfarray.numerics.types import Floats, Mask, Texts, same_text
 
 
 class IntervalMethod(NamedTuple):
@@ -187,7 +187,7 @@ def ratio_limits(ratio: Ratio, df: Floats, confidence_level: float | Floats, met
     with np.errstate(over="ignore", invalid="ignore"):
         around = (estimate * np.expm1(-half), estimate * np.expm1(half)) if method == "log_delta" else (-half, half)
     lower, upper = (estimate + part for part in around)
-    return RatioSet(lower, upper, np.full(estimate.shape, BOUNDED, dtype=object))
+    return RatioSet(lower, upper, same_text(BOUNDED, estimate.shape))
 
 
 def known_limits(found: RatioSet, df: Floats) -> RatioSet:
@@ -209,7 +209,7 @@ def fieller(ratio: Ratio, quantile: Floats) -> RatioSet:
     a = np.where(a == 0, -0.0, a)
     b, c = squared * ratio.overlap, np.where(nothing, new.mean**2, 0.0) - squared * ratio.residual
     discriminant = b**2 - a * c
-    kind = np.full(a.shape, BOUNDED, dtype=object)
+    kind = same_text(BOUNDED, a.shape)
     kind[a <= 0] = EXCLUSIVE
     kind[(a <= 0) & (discriminant <= 0)] = UNBOUNDED
     far = -b - np.copysign(np.sqrt(np.maximum(discriminant, 0.0)), b)  # no cancellation: the near root follows from their product

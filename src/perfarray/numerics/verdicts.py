@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfarray.numerics.intervals import AT_LEAST, AT_MOST, BOUNDED, ONE_PIECE, UNBOUNDED, RatioSet, t_quantile
-from perfarray.numerics.types import Floats, Mask, Texts
+from perfarray.numerics.types import Floats, Mask, Texts, same_text
 
 FASTER, SLOWER, EQUIVALENT, INCONCLUSIVE = "faster", "slower", "equivalent", "inconclusive"
 
@@ -187,7 +187,7 @@ def judge(*arrays: npt.NDArray[Any], limits: Limits, rules: Rules) -> Comparison
     evidence, suite, material = Evidence(*arrays[: ends[0]]), Suite(*arrays[ends[0] : ends[1]]), arrays[ends[1] + len(corrected) :]
     tests, alpha = evidence.tests, rules.alpha
     adjusted = Adjusted(*corrected) if corrected else adjust_tests(*tests.mirrored(rules.better), axes=0, rules=rules)
-    known, whole = Known(evidence.at_least, evidence.at_most), np.full(suite.estimate.shape, BOUNDED, dtype=object)
+    known, whole = Known(evidence.at_least, evidence.at_most), same_text(BOUNDED, suite.estimate.shape)
     over = known.over(evidence.estimate)
     found = open_set(limits(adjusted.level, *material), known)
     opened = open_set(RatioSet(suite.lower, suite.upper, whole), over)
@@ -270,7 +270,7 @@ def _suite_verdict(suite: Suite, kind: Texts, rules: Rules) -> Texts:
 def decide(tests: Tests, outside: Mask, inside: Mask, better: str) -> Texts:
     """Turn rejections into words; `better` says whether small or large values are good."""
     below_is, above_is = (FASTER, SLOWER) if better == "lower" else (SLOWER, FASTER)
-    verdict = np.full(np.shape(outside), INCONCLUSIVE, dtype=object)
+    verdict = same_text(INCONCLUSIVE, np.shape(outside))
     verdict[inside] = EQUIVALENT
     verdict[outside & (tests.below_low < tests.above_high)] = below_is
     verdict[outside & (tests.below_low >= tests.above_high)] = above_is

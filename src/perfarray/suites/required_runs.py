@@ -9,7 +9,7 @@ import xarray as xr
 from perfarray.conventions import BENCHMARK
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.suite import MEANS, Sides, match_sides, smallest_number, smallest_numbers
-from perfarray.numerics.types import Floats
+from perfarray.numerics.types import Floats, same_text
 from perfarray.suites.matching import Request, TwoSystems, count_empty, describe_two, moved, movement, moving, over_suites, resolve_systems
 from perfarray.suites.numerics import required_runs as numerics
 from perfarray.suites.numerics.ratios import Score
@@ -142,7 +142,7 @@ def _most(systems: TwoSystems, start: int) -> int:
 
 def _remarks(found: numerics.RequiredRuns, n: Floats, first: int) -> np.ndarray:
     """Return for every suite why no number of its runs is enough; "" where one is."""
-    remarks = np.full(n.shape, "", dtype=object)
+    remarks = same_text("", n.shape)
     # Text is made cell by cell, where there is something to say.
     for cell in np.flatnonzero(np.isnan(found.required)):
         runs, further = int(n[cell]), found.extrapolated[cell]
