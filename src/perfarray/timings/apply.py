@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
@@ -13,6 +14,9 @@ LEVEL = "level"
 TEXT = np.dtype(object, metadata={"element_type": str})
 """Objects that are texts, in xarray's words: what is lazy is then written without having been computed once to see what it is."""
 
+
+BLOCK = 1 << 21
+"""Bytes of what a formula is given at once, where it works on one cell after another: on its way it may need ten times as many."""
 
 Kernel = Callable[..., Sequence[Any]]
 """A formula: of arrays with the dims it works on last, one array for each variable that it returns."""
@@ -122,8 +126,25 @@ def _at_once(
         order = (*(dim for dim in batch if dim in array.dims), *dims)
         own = (array if array.dims == order else array.transpose(*order)).data
         values.append(own[(*(slice(None) if dim in array.dims else np.newaxis for dim in batch), ...)])
-    found = (np.asarray(part) for part in kernel(*values))
+    found = _by_blocks(kernel, values, len(batch))
     return [xr.Variable((*batch, *output.dims), part, fastpath=True) for output, part in zip(outputs.values(), found, strict=True)]
+
+
+def _by_blocks(kernel: Kernel, values: Sequence[npt.NDArray[Any]], axes: int) -> list[npt.NDArray[Any]]:
+    """Call a formula on blocks along the longest of the first axes, so that what it needs on its way stays small."""
+    sizes = [max(own.shape[axis] for own in values) for axis in range(axes)]
+    blocks = min(-(-sum(own.nbytes for own in values) // BLOCK), max(sizes, default=1))
+    if blocks < 2:
+        return [np.asarray(part) for part in kernel(*values)]
+    length, axis = max(sizes), sizes.index(max(sizes))
+    results: list[npt.NDArray[Any]] = []
+    for number in range(blocks):
+        here = (slice(None),) * axis + (slice(length * number // blocks, length * (number + 1) // blocks),)
+        found = [np.asarray(part) for part in kernel(*(own[here] if own.shape[axis] > 1 else own for own in values))]
+        results = results or [np.empty((*part.shape[:axis], length, *part.shape[axis + 1 :]), part.dtype) for part in found]
+        for result, part in zip(results, found, strict=True):
+            result[here] = part
+    return results
 
 
 def _lazily(
