@@ -60,12 +60,12 @@ def test_more_rows_than_fit_show_the_extremes():
     number = cells(benchmark=[f"b{i}" for i in range(50)], version=["a", "b"])
     number = number.copy(data=np.where(np.arange(100.0) < 5, np.nan, -np.arange(100.0)).reshape(50, 2))
     rows, left_out = shown_rows(number, "change")
-    assert left_out == ["60 of 100 rows: lowest and highest change"]
+    assert left_out == ["60 of 100: lowest and highest change"]
     assert [rows[0].label, rows[29].label, rows[30].label, rows[-1].label] == ["b49, b", "b35, a", "b17, a", "b2, b"]
     assert [float(number.isel(rows[place].cell)) for place in (0, -1)] == [-99, -5]
     assert rows[30].y == rows[29].y + 1 + GAP
     assert shown_rows(number.isel(version=0), "change") == (rows_of(number.isel(version=0)), [])
-    assert shown_rows(number.where(number > -20), "change")[1] == ["15 of 100 rows: those measured"]
+    assert shown_rows(number.where(number > -20), "change")[1] == ["15 of 100: those measured"]
     assert len(shown_rows(number, "change", share=3)[0]) == 20
 
 

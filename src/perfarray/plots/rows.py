@@ -80,18 +80,29 @@ def shown_rows(number: xr.DataArray, what: str, *, inches: float = INCHES, top: 
         rows = rows_of(number, top=top)
         if rows[-1].y + 1 - top <= most:
             return rows, []
-    values = number.values.astype(float)
-    order = np.argsort(values, axis=None, kind="stable")[: np.count_nonzero(~np.isnan(values))]
-    low, high = order[: most // 2], order[max(len(order) - most // 2, most // 2) :]
-    chosen = [*low.tolist(), *high.tolist()] or list(range(most))
-    why = f"lowest and highest {what}" if len(chosen) < len(order) else "those measured" if len(order) else "none is measured"
-    drawn = np.isin(np.arange(number.size), chosen).reshape(number.shape)
+    low, high, left_out = extremes(number, most, what)
+    drawn = np.isin(np.arange(number.size), [*low, *high]).reshape(number.shape)
     named = dict(zip(np.flatnonzero(drawn).tolist(), named_cells(number, drawn, WHOLE), strict=True))
     rows = []
-    for y, (cell, label) in enumerate(named[place] for place in chosen):
-        gap = GAP if y >= len(low) and len(chosen) < len(order) else 0.0
+    for y, (cell, label) in enumerate(named[place] for place in [*low, *high]):
+        gap = GAP if y >= len(low) else 0.0
         rows.append(Row({str(dim): index for dim, index in cell.items()}, label, "", top + y + gap))
-    return rows, [f"{len(chosen)} of {number.size} rows: {why}"]
+    return rows, left_out
+
+
+def extremes(number: xr.DataArray, most: int, what: str) -> tuple[list[int], list[int], list[str]]:
+    """Return the flat places of the lowest and of the highest numbers, in ascending order, and what to say of the others.
+
+    Where no more than `most` are measured they are all lowest, and where none is, the first ones are.
+    """
+    values = number.values.astype(float)
+    order = np.argsort(values, axis=None, kind="stable").tolist()
+    measured = order[: np.count_nonzero(~np.isnan(values))]
+    if len(measured) > most:
+        low, high, why = measured[: most // 2], measured[len(measured) - most // 2 :], f"lowest and highest {what}"
+    else:
+        low, high, why = measured or order[:most], [], "those measured" if measured else "none is measured"
+    return low, high, [f"{len(low) + len(high)} of {number.size}: {why}"]
 
 
 def suite_rows(result: xr.Dataset, name: str, rows: Sequence[Row], label: str) -> list[Row]:

@@ -35,6 +35,19 @@ def test_very_different_violins_share_a_scale():
     assert violin(times.sel(version=["long"])).get_ylabel() == "time"
 
 
+def test_many_violins_stand_closer_and_too_many_show_the_extremes():
+    """Beyond sixteen names stand upright; beyond fifty the narrowest and the widest are drawn, and the title says so."""
+    runs = [[1.0, 1.0 + 0.01 * number, 1.0 + 0.02 * number] for number in range(1, 61)]
+    times = perfarray.from_samples({f"v{number}": sample for number, sample in enumerate(runs)})["time"]
+    some, many = violin(times.isel(version=slice(20))), violin(times)
+    assert {text.get_rotation() for text in some.get_xticklabels()} == {90}
+    assert max(axes.figure.get_figwidth() for axes in (some, many)) <= 16.5
+    drawn = [text.get_text() for text in many.get_xticklabels()]
+    assert drawn == [f"v{number}" for number in (*range(25), *range(35, 60))]
+    assert [line.get_ydata()[0] for line in many.lines][-1] == runs[-1][1]
+    assert "50 of 60: lowest and highest" in many.get_title(loc="left")
+
+
 def test_without_repetitions_there_is_nothing_to_draw(times):
     """The message lists the dims there are."""
     with pytest.raises(ValueError, match=r"no value to draw: their dims are \{'version': 0"):

@@ -25,7 +25,7 @@ def test_boxes_stand_at_the_five_numbers(times):
     np.testing.assert_allclose([box.get_x(), box.get_x() + box.get_width()], [first["q1"], first["q3"]])
     np.testing.assert_allclose(ax.collections[0].get_segments()[0][:, 0], [first["minimum"], first["maximum"]])
     assert [text.get_text() for text in ax.get_yticklabels()] == ["x", "y"]
-    assert ax.get_xlabel() == "geometric mean of time over benchmark, s"
+    assert ax.get_xlabel() == "geometric mean of time over benchmark"
     assert times.perf.five_number_summary(rng=1).perf.plot().get_title(loc="left") == "Five numbers of the score, 500 scores drawn"
 
 
@@ -40,11 +40,17 @@ def test_every_machine_has_a_density(times):
     np.testing.assert_allclose(dotted, scores["suite_score"])
 
 
-def test_a_crowd_has_one_colour(times):
-    """More machines than colours: one entry in the legend."""
+def test_a_crowd_has_a_row_each(times):
+    """More machines than colours: a density above the line of its row, with its own suite score, named at the left."""
     many = perfarray.simulate(sizes={"execution": 3}, variances={"execution": 0.01}, dims={"benchmark": 2, "machine": 9}, rng=1)
-    ax = many.perf.score_distribution(rng=1).perf.plot()
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["9 cells"]
+    scores = many.perf.score_distribution(rng=1)
+    ax = scores.perf.plot()
+    assert [text.get_text() for text in ax.get_yticklabels()] == [f"machine{number}" for number in range(9)]
+    curves = [line.get_ydata() for line in ax.lines if len(line.get_xdata()) > 2]
+    np.testing.assert_allclose([curve.min() for curve in curves], np.arange(9) + 0.425 - 0.85)
+    dotted = [line for line in ax.lines if line.get_linestyle() == ":"]
+    np.testing.assert_allclose([line.get_xdata()[0] for line in dotted], scores["suite_score"])
+    np.testing.assert_allclose([line.get_ydata()[0] for line in dotted], np.arange(9) + 0.425)
 
 
 def test_cells_without_data(times):
@@ -63,7 +69,7 @@ def test_of_too_many_boxes_the_extremes_are_drawn():
     cells = xr.DataArray(np.arange(310.0).reshape(31, 10) + 1, dims=("machine", "compiler"))
     result = xr.Dataset(dict.fromkeys(("minimum", "q1", "median", "q3", "maximum"), cells), attrs={"result": "five_number_summary"})
     ax = result.perf.plot()
-    assert ax.get_title(loc="left").replace("\n", " ").endswith("60 of 310 rows: lowest and highest median")
+    assert ax.get_title(loc="left").replace("\n", " ").endswith("60 of 310: lowest and highest median")
     medians = [segment[0, 0] for segment in ax.collections[3].get_segments()]
     assert medians == [*range(1, 31), *range(281, 311)]
     assert [text.get_text() for text in ax.get_yticklabels()][::59] == ["machine 0, compiler 0", "machine 30, compiler 9"]

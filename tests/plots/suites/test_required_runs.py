@@ -26,6 +26,17 @@ def test_intervals_stand_at_their_number_of_runs():
     assert ax.get_title(loc="left") == "Interval by runs, compared with C"
 
 
+def test_estimates_stand_on_their_intervals():
+    """A point at each number of runs, beside its neighbours' as the intervals are."""
+    found = result(machine=["A", "B"])
+    ax = found.assign(estimate=(found["lower"] + found["upper"]) / 2).perf.plot()
+    points = [line for line in ax.lines if line.get_gid() == "estimates"]
+    for line, intervals in zip(points, ax.collections, strict=True):
+        segments = np.array(intervals.get_segments())
+        np.testing.assert_allclose(line.get_xdata(), segments[:, 0, 0])
+        np.testing.assert_allclose(line.get_ydata(), segments[..., 1].mean(axis=1))
+
+
 def test_cells_stand_beside_each_other():
     """Two machines: two colours, two names, no two lines in one place."""
     ax = result(machine=["A", "B"]).perf.plot()

@@ -72,17 +72,22 @@ def test_computes_and_draws(pilot):
     assert draw(pilot.perf.plan_repetitions(costs=COSTS, budget=5000).to_dataset(), ax=ax) is ax
 
 
-def test_many_plans_are_told_apart(pilot):
-    """More cells than colours: colour and marker together are different for each, and the legend beside the picture names them all."""
-    result = pilot.perf.plan_repetitions(costs=COSTS, budget=5000).to_dataset()
-    many = result.isel(benchmark=[0] * 20).assign_coords(benchmark=[f"b{i}" for i in range(20)])
+def test_many_plans_have_a_row_each(pilot):
+    """More cells than colours: the plan and the one-level experiment on a line, counts and cost beside; one without a plan says so."""
+    result = pilot.perf.plan_repetitions(costs=COSTS, budget=5000, cost_units="s").to_dataset()
+    many = result.isel(benchmark=[0, 1] * 10).assign_coords(benchmark=[f"b{i}" for i in range(20)])
+    names = ("cost", "half_width", "default_half_width")
+    many = many.assign({name: many[name].where(many["benchmark"] != "b19") for name in names})
     ax = plan(many)
-    entries = ax.get_legend()
-    assert [text.get_text() for text in entries.get_texts()] == [*(f"b{i}" for i in range(20)), "one-level experiments"]
-    looks = {(line.get_color(), line.get_marker()) for line in entries.get_lines()[:20]}
-    assert len(looks) == 20
-    points = {(line.get_color(), line.get_marker()) for line in ax.lines if len(line.get_xdata()) == 1}
-    assert points == looks
+    assert [text.get_text() for text in ax.get_yticklabels()] == [f"b{i}" for i in range(20)]
+    drawn = {line.get_label(): line.get_xdata() for line in ax.lines}
+    np.testing.assert_array_equal(drawn["plan"], 100 * many["half_width"])
+    np.testing.assert_array_equal(drawn["one-level experiment of the same cost"], 100 * many["default_half_width"])
+    beside = [text.get_text() for text in ax.texts if text.get_gid() == "beside"]
+    counts = many["repetitions"].values.astype(int)
+    assert beside[0] == f"{counts[0, 0]} × {counts[0, 1]} × {counts[0, 2]}, {float(many['cost'][0]) / 60:.3g} min"
+    assert beside[-1] == "–"
+    assert "no plan" in [text.get_text() for text in ax.texts]
 
 
 def test_what_cannot_be_drawn(pilot):

@@ -8,10 +8,16 @@ from matplotlib.axes import Axes
 
 from perfarray.plots.figure import COLOURS, DARK, LABEL_SIZE, NOTE_SIZE, axes_for, describe, number_format, selection
 from perfarray.plots.mixtures.places import write_places
-from perfarray.plots.rows import named_cells
+from perfarray.plots.rows import TALLEST, extremes, named_cells
 
 WIDTH: Final = 0.8
 """Width of the widest violin, where neighbours are 1 apart."""
+
+ROOM: Final = 0.9
+"""Width in inches that a violin and its name take; where that makes a figure too wide, names stand upright and violins closer."""
+
+NARROWEST: Final = 0.3
+"""Width in inches that a violin takes at least."""
 
 ALIKE: Final = 5.0
 """Ratio of the largest median to the least, above which violins are drawn relative to their medians."""
@@ -48,16 +54,22 @@ def violin(curves: xr.Dataset, ax: Axes | None = None, relative: bool | None = N
     """
     curves = curves.compute()
     cells = curves["median"]
-    named = named_cells(cells, limit=30)
+    most, drawn = int(TALLEST / NARROWEST), None
+    left_out: list[str] = []
+    if cells.size > most:
+        low, high, left_out = extremes((curves["q3"] - curves["q1"]) / cells, most, "interquartile range")
+        drawn = np.isin(np.arange(cells.size), [*low, *high]).reshape(cells.shape)
+    named = named_cells(cells, drawn, limit=30)
     names = [name for _, name in named]
-    ax = axes_for(ax, (max(4.0, 1.5 + 0.9 * len(named)), 4.5))
+    crowded = len(named) > TALLEST / ROOM
+    ax = axes_for(ax, (max(4.0, 1.5 + min(ROOM * len(named), TALLEST)), 6.0 if crowded else 4.5))
     units, name = str(curves.attrs["units"]), str(curves.attrs["metric"])
-    medians = cells.values.ravel()
+    medians = np.array([float(cells.isel(place)) for place, _ in named])
     if relative is None:
         relative = bool(np.nanmin(medians, initial=np.inf) > 0 and np.nanmax(medians, initial=0) > ALIKE * np.nanmin(medians))
     if relative:
-        written = number_format(units)
-        names = [f"{label}\n{written(median)}".strip() for label, median in zip(names, medians, strict=True)]
+        written, apart = number_format(units), ", " if crowded else "\n"
+        names = [f"{label}{apart}{written(median)}".strip() for label, median in zip(names, medians, strict=True)]
         units, name = "1", f"{name} / median"
     for number, (place, _) in enumerate(named):
         if np.isfinite(medians[number]):
@@ -67,10 +79,11 @@ def violin(curves: xr.Dataset, ax: Axes | None = None, relative: bool | None = N
                 number, 0.02, "not measured", transform=ax.get_xaxis_transform(), rotation=90, ha="center", fontsize=NOTE_SIZE, color=DARK
             )
     turned = max(len(line) for name in names for line in name.split("\n")) > 10 and len(names) > 1
-    ax.set_xticks(range(len(names)), names, fontsize=LABEL_SIZE, rotation=30 if turned else 0, ha="right" if turned else "center")
+    rotation, alignment = (90, "center") if crowded else (30, "right") if turned else (0, "center")
+    ax.set_xticks(range(len(names)), names, fontsize=LABEL_SIZE, rotation=rotation, ha=alignment)
     ax.set_xlim(-0.6, len(named) - 0.4)
     write_places(ax, "y", name, units)
-    describe(ax, ", ".join(["Runs", *selection(cells)]))
+    describe(ax, ", ".join(["Runs", *selection(cells), *left_out]))
     return ax
 
 

@@ -1,16 +1,23 @@
 """A suite's score: densities of its distribution for several machines, and five numbers as box plots."""
 
+from collections.abc import Hashable
 from typing import Final
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from perfarray.plots.figure import COLOURS, DARK, GREY, axes_for, describe, number_format, selection
+from perfarray.plots.figure import COLOURS, DARK, axes_for, describe, number_format, selection
 from perfarray.plots.rows import label_rows, named_cells, note_unmeasured, shown_rows, size_for
 
 MOST: Final = len(COLOURS)
-"""Densities that can be told apart by colour; more are drawn in grey."""
+"""Densities that can be told apart by colour; more have a row each."""
+
+INCHES: Final = 0.4
+"""Height of the row of a density."""
+
+HEIGHT: Final = 0.85
+"""Height of a density, in rows."""
 
 
 def score_densities(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
@@ -26,7 +33,7 @@ def score_densities(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Horizontal axis: the score. A score that never varies is a line. More than seven cells have one colour.
+        Horizontal axis: the score. A score that never varies is a line. More than seven cells have a row each.
 
     Raises
     ------
@@ -41,7 +48,7 @@ def score_densities(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     >>> times = perfarray.from_samples({"fft": [9.0, 10.0, 11.0], "sort": [4.0, 5.0, 6.0]}, dim="benchmark")
     >>> ax = times.perf.score_distribution(rng=1).perf.plot()
     >>> ax.get_xlabel()
-    'geometric mean of time over benchmark, s'
+    'geometric mean of time over benchmark'
     >>> plt.close(ax.figure)
     """
     curves = curves.compute()
@@ -49,36 +56,42 @@ def score_densities(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     places = named_cells(cells, np.isfinite(cells.values))
     if not places:
         raise ValueError("no cell has a score; nothing to draw")
-    ax = axes_for(ax, (7.5, 4.5))
-    crowd = len(places) > MOST
-    for number, (place, name) in enumerate(places):
-        label = (f"{len(places)} cells" if number == 0 else "_") if crowd else name or "scores"
-        _draw_density(ax, curves.isel(place), GREY if crowd else COLOURS[number], label, dotted=not crowd)
-    units = str(curves.attrs.get("units", "1"))
-    ax.xaxis.set_major_formatter(number_format(units))
-    ax.set_xlabel(_score_label(curves.attrs, units))
-    ax.set_ylabel("density (highest = 1)")
-    ax.set_ylim(0, 1.08)
-    without = [f"{cells.size - len(places)} of {cells.size} cells not measured"] if len(places) < cells.size else []
-    describe(ax, ", ".join(["Scores of single runs of the suite", *selection(cells), *without]))
+    if len(places) > MOST:
+        rows, left_out = shown_rows(cells, "score", inches=INCHES)
+        ax = axes_for(ax, size_for(rows, INCHES))
+        note_unmeasured(ax, [row.y for row in rows if np.isnan(cells.isel(row.cell))])
+        for row in rows:
+            _draw_density(ax, curves.isel(row.cell), COLOURS[0], "density", foot=row.y + HEIGHT / 2, height=-HEIGHT)
+        label_rows(ax, rows)
+    else:
+        ax = axes_for(ax, (7.5, 4.5))
+        for (place, name), colour in zip(places, COLOURS, strict=False):
+            _draw_density(ax, curves.isel(place), colour, name or "scores")
+        ax.set_ylabel("density (highest = 1)")
+        ax.set_ylim(0, 1.08)
+        left_out = [f"{cells.size - len(places)} of {cells.size} cells not measured"] if len(places) < cells.size else []
+    ax.xaxis.set_major_formatter(number_format(str(curves.attrs.get("units", "1"))))
+    ax.set_xlabel(_score_label(curves.attrs))
+    describe(ax, ", ".join(["Scores of single runs of the suite", *selection(cells), *left_out]))
     return ax
 
 
-def _draw_density(ax: Axes, cell: xr.Dataset, colour: str, label: str, *, dotted: bool) -> None:
-    """Draw one density, as high as every other."""
+def _draw_density(ax: Axes, cell: xr.Dataset, colour: str, label: str, *, foot: float = 0.0, height: float = 1.0) -> None:
+    """Draw one density, as high as every other, and the suite score; a score that never varies is a line."""
     along, density = cell["score"].values, cell["density"].values
+    ends = [foot, foot + height]
     if np.isnan(density).any():
-        ax.axvline(along[0], color=colour, linewidth=1.6, label=label)
+        ax.plot(along[[0, 0]], ends, color=colour, linewidth=1.6, label=label)
         return
-    ax.plot(along, density / density.max(), color=colour, linewidth=1.6 if dotted else 0.8, label=label)
-    if dotted and "suite_score" in cell.coords:
-        ax.axvline(float(cell["suite_score"]), color=colour, linewidth=1, linestyle=":")
+    curve = foot + height * density / density.max()
+    ax.plot(along, curve, color=colour, linewidth=1.6, label=label)
+    if "suite_score" in cell.coords:
+        ax.plot([float(cell["suite_score"])] * 2, ends, color=DARK, linewidth=1, linestyle=":", label="suite score")
 
 
-def _score_label(attrs: dict[str, object], units: str) -> str:
-    """Write what the score is."""
-    score = f"{attrs.get('mean', 'geometric')} mean of {attrs.get('metric', 'time')} over {attrs.get('across', 'benchmark')}"
-    return score if units in ("", "1") else f"{score}, {units}"
+def _score_label(attrs: dict[Hashable, object]) -> str:
+    """Write what the score is; its unit stands on the ticks."""
+    return f"{attrs.get('mean', 'geometric')} mean of {attrs.get('metric', 'time')} over {attrs.get('across', 'benchmark')}"
 
 
 def five_numbers(result: xr.Dataset, ax: Axes | None = None) -> Axes:
@@ -121,9 +134,8 @@ def five_numbers(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     ax.barh(y, q3 - q1, 0.55, q1, color=COLOURS[1], edgecolor=COLOURS[0], linewidth=0.8, label="quartiles", zorder=2)
     ax.vlines(median, y - 0.275, y + 0.275, color=DARK, linewidth=1.8, label="median", zorder=3)
     label_rows(ax, rows)
-    units = str(result["median"].attrs.get("units", "1"))
-    ax.xaxis.set_major_formatter(number_format(units))
-    ax.set_xlabel(_score_label({str(key): value for key, value in result.attrs.items()}, units))
+    ax.xaxis.set_major_formatter(number_format(str(result["median"].attrs.get("units", "1"))))
+    ax.set_xlabel(_score_label(result.attrs))
     exact = result.attrs.get("method") == "exact"
     how = "exact" if exact else f"{result.attrs.get('n_resamples', '')} scores drawn"
     describe(ax, ", ".join(["Five numbers of the score", *selection(result["median"]), how, *left_out]))

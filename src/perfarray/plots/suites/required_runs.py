@@ -14,13 +14,13 @@ DODGE: Final = 0.2
 
 
 def required_runs(result: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Draw the interval at every number of runs, and the number from which on it is as narrow as was asked for.
+    """Draw the estimate and its interval at every number of runs, and the number from which on it is as narrow as was asked for.
 
     Parameters
     ----------
     result : Dataset
-        What `perfarray.required_runs` returned, or a selection of it: `lower` and `upper` along `runs`, and `required`. Up to seven
-        cells stand beside each other.
+        What `perfarray.required_runs` returned, or a selection of it: `estimate`, `lower` and `upper` along `runs`, and `required`. Up to
+        seven cells stand beside each other.
     ax : Axes, optional
         Where to draw; default: a new figure.
 
@@ -49,6 +49,8 @@ def required_runs(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         name = ", ".join(str(required[dim].values[place[dim]]) for dim in required.dims if required.sizes[dim] > 1)
         label = (name or "interval") + _further(cell)
         ax.vlines(runs + shift, cell["lower"].values, cell["upper"].values, color=colour, linewidth=2, label=label)
+        if "estimate" in cell:
+            ax.plot(runs + shift, cell["estimate"], "o", color=colour, markersize=4, gid="estimates")
         wanted = float(cell["required"])
         if np.isfinite(wanted):
             ax.axvline(wanted + shift, color=colour if name else DARK, linewidth=1, linestyle=":", label="_" if name else "required")

@@ -5,21 +5,14 @@ from typing import Final
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from perfarray.plots.figure import COLOURS, GREY, LABEL_SIZE, NOTE_SIZE, axes_for, compared, describe
-from perfarray.plots.rows import named_cells
+from perfarray.plots.rows import beside_rows, label_rows, named_cells, note_unmeasured, shown_rows, size_for
 
 MOST: Final = len(COLOURS)
-"""Cells that can be told apart by colour; of more, the plan's marker tells those of one colour apart."""
-
-MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X")
-
-LEGEND_ROWS: Final = 18
-"""Entries in one column of the legend that stands beside many plans."""
-
-LEGEND_COLUMNS: Final = 5
-"""Entries in one row of the legend, as `describe` sets it."""
+"""Cells whose lines can be told apart by colour; more have a row each."""
 
 TIME_STEPS: Final = (("s", 1.0), ("min", 60.0), ("h", 3600.0), ("days", 86400.0))
 
@@ -31,8 +24,8 @@ def plan(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     ----------
     result : Dataset
         What a plan's `to_dataset` gave, or a selection of it: `half_width_by_budget`, `default_half_width_by_budget` along
-        `budget_factor`, `cost`, `half_width`, and along `level` the repetitions. Every other dim gives lines, a colour each; more than
-        seven repeat the colours with other markers, up to 49.
+        `budget_factor`, `cost`, `half_width`, `default_half_width`, and along `level` the repetitions. Every other dim gives lines, a
+        colour each; more than seven cells have a row each.
     ax : Axes, optional
         Where to draw; default: a new figure.
 
@@ -40,7 +33,8 @@ def plan(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     -------
     Axes
         Logarithmic axes: cost, and half-width in percent of the mean. Full lines are plans (before rounding), dashed ones the one-level
-        experiment; a point is the plan, in whole counts, which stand beside it.
+        experiment; a point is the plan, in whole counts, which stand beside it. In rows the full point is the plan and the hollow one the
+        one-level experiment of the same cost; counts and costs stand at the right.
 
     Raises
     ------
@@ -60,33 +54,67 @@ def plan(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """
     result = result.compute()
     cells = _cells(result)
-    ax = axes_for(ax, (7.5 if len(cells) <= MOST else 9.5, 4.5))
-    units = str(result.attrs.get("cost_units", "iterations"))
-    unit, factor = _unit(max(float(cell["cost"]) for _, cell in cells), units)
-    for number, (name, cell) in enumerate(cells):
-        _draw_cell(ax, name, cell, COLOURS[number % MOST], MARKERS[number // MOST % len(MARKERS)], factor)
+    return _draw_rows(ax, result) if len(cells) > MOST else _draw_lines(ax, result, cells)
+
+
+def _draw_lines(ax: Axes | None, result: xr.Dataset, cells: list[tuple[str, xr.Dataset]]) -> Axes:
+    """Draw two lines a cell against the cost."""
+    ax = axes_for(ax, (7.5, 4.5))
+    unit, factor = _unit(max(float(cell["cost"]) for _, cell in cells), str(result.attrs.get("cost_units", "iterations")))
+    for (name, cell), colour in zip(cells, COLOURS, strict=False):
+        _draw_cell(ax, name, cell, colour, factor)
     if len(cells) > 1:
         ax.plot([], [], color=GREY, linestyle="--", linewidth=1, label="one-level experiments")
     ax.set_xscale("log")
     ax.set_yscale("log")
-    _plain_ticks(ax)
-    level = 100 * float(result.attrs.get("confidence_level", 0.95))
-    what = "ratio" if "baseline" in result.attrs else "mean"
+    for axis in (ax.xaxis, ax.yaxis):
+        _set_plain_ticks(axis)
     ax.set_xlabel(f"cost, {unit}")
-    ax.set_ylabel(f"half-width ({level:g} %), percent of the {what}")
+    ax.set_ylabel(_half_width(result))
     ax.grid(which="major", color="#e6e6e6", linewidth=0.6)
-    title = _title(result)
-    describe(ax, title)
-    if len(cells) > MOST:
-        ax.legend(
-            loc="upper left", bbox_to_anchor=(1.01, 1.0), ncols=-(-len(cells) // LEGEND_ROWS), frameon=False, fontsize=NOTE_SIZE,
-            borderaxespad=0.0, handlelength=1.6,
-        )  # fmt: skip
-        ax.set_title(title, loc="left", pad=8)
-        return ax
-    entries = len(cells) + 1 if len(cells) > 1 else 3
-    ax.set_title(title, loc="left", pad=10 + 16 * -(-entries // LEGEND_COLUMNS))
+    describe(ax, _title(result))
     return ax
+
+
+def _draw_rows(ax: Axes | None, result: xr.Dataset) -> Axes:
+    """Draw a row a cell: the half-width of its plan, that of the one-level experiment of the same cost, and what the plan is."""
+    half_width = 100 * result["half_width"]
+    rows, left_out = shown_rows(half_width, "half-width")
+    ax = axes_for(ax, size_for(rows))
+    heights = np.array([row.y for row in rows])
+    plans, defaults = (
+        np.array([float(number.isel(row.cell)) for row in rows]) for number in (half_width, 100 * result["default_half_width"])
+    )
+    ax.hlines(heights, plans, defaults, color=GREY, linewidth=1.2, zorder=1)
+    ax.plot(defaults, heights, "o", color=GREY, markerfacecolor="white", markersize=6, label="one-level experiment of the same cost")
+    ax.plot(plans, heights, "o", color=COLOURS[0], markersize=6, label="plan")
+    note_unmeasured(ax, heights[np.isnan(plans)], "no plan")
+    ax.set_xscale("log")
+    _set_plain_ticks(ax.xaxis)
+    label_rows(ax, rows)
+    unit, factor = _unit(float(result["cost"].max()), str(result.attrs.get("cost_units", "iterations")))
+    levels = " × ".join(str(level) for level in result["level"].values)
+    texts = [_bought(result.isel(row.cell), unit, factor) for row in rows]
+    beside_rows(ax, rows, texts, f"{levels}, cost")
+    ax.set_xlabel(_half_width(result))
+    ax.grid(axis="x", which="major", color="#e6e6e6", linewidth=0.6)
+    describe(ax, ", ".join([_title(result), *left_out]))
+    return ax
+
+
+def _half_width(result: xr.Dataset) -> str:
+    """Write what the half-width is of."""
+    level = 100 * float(result.attrs.get("confidence_level", 0.95))
+    return f"half-width ({level:g} %), percent of the {'ratio' if 'baseline' in result.attrs else 'mean'}"
+
+
+def _bought(cell: xr.Dataset, unit: str, factor: float) -> str:
+    """Write the counts of a plan and what it costs; nothing where there is none."""
+    counts = cell["repetitions"]
+    if np.isnan(float(cell["cost"])):
+        return "–"
+    written = " × ".join(f"{number:.0f}" for number in counts.values) + ", " if counts.dims == ("level",) else ""
+    return f"{written}{float(cell['cost']) / factor:.3g} {unit}"
 
 
 def _cells(result: xr.Dataset) -> list[tuple[str, xr.Dataset]]:
@@ -110,7 +138,7 @@ def _unit(cost: float, units: str) -> tuple[str, float]:
     return next(((name, size) for name, size in reversed(TIME_STEPS) if cost >= 2 * size), TIME_STEPS[0])
 
 
-def _draw_cell(ax: Axes, name: str, cell: xr.Dataset, colour: str, marker: str, factor: float) -> None:
+def _draw_cell(ax: Axes, name: str, cell: xr.Dataset, colour: str, factor: float) -> None:
     """Draw one cell's two lines, its plan, and the counts beside it."""
     cost = float(cell["cost"]) / factor
     along = cost * cell["budget_factor"].values
@@ -119,9 +147,9 @@ def _draw_cell(ax: Axes, name: str, cell: xr.Dataset, colour: str, marker: str, 
         along, 100 * cell["default_half_width_by_budget"].values, color=colour if name else GREY, linewidth=1, linestyle="--",
         label=None if name else "one-level experiment",
     )  # fmt: skip
-    ax.plot([cost], [100 * float(cell["half_width"])], marker, color=colour, markersize=6, label=None if name else "plan")
+    ax.plot([cost], [100 * float(cell["half_width"])], "o", color=colour, markersize=6, label=None if name else "plan")
     if name:
-        ax.plot([], [], color=colour, marker=marker, markersize=5, linewidth=1.6, label=name)
+        ax.plot([], [], color=colour, marker="o", markersize=5, linewidth=1.6, label=name)
     text = _counts(cell)
     if text and not name:
         ax.annotate(
@@ -137,10 +165,9 @@ def _counts(cell: xr.Dataset) -> str:
     return " × ".join(f"{number:.0f} {level}" for level, number in zip(counts["level"].values, counts.values, strict=True))
 
 
-def _plain_ticks(ax: Axes) -> None:
+def _set_plain_ticks(axis: Axis) -> None:
     """Write 0.5, 1, 2, 5 instead of powers of ten."""
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0)))
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.6g}"))
-        axis.set_minor_formatter(NullFormatter())
-    ax.tick_params(labelsize=LABEL_SIZE)
+    axis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.6g}"))
+    axis.set_minor_formatter(NullFormatter())
+    axis.set_tick_params(labelsize=LABEL_SIZE)
