@@ -1,18 +1,18 @@
-"""The console on stdout, and tables that fit it."""
+"""What is shown on a screen: tables that fit it, lines that are wrapped, colours where there are any."""
 
 import os
+import re
+import shutil
 import sys
-from typing import TYPE_CHECKING, Final
+import textwrap
+import unicodedata
+from collections.abc import Iterable, Iterator
+from itertools import zip_longest
+from typing import Final
 
-from rich.box import SIMPLE
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+import typer
 
 from perfarray.cli.grid import Grid
-
-if TYPE_CHECKING:
-    from typing import IO
 
 WIDTH: Final = 120
 """Columns of the output when it goes to no terminal and the environment's COLUMNS does not say."""
@@ -26,66 +26,109 @@ NAMES: Final = 20
 SENTENCE: Final = 16
 """Columns of the screen that sentences keep."""
 
+FOLDED: Final = 14
+"""Columns of the screen that labels keep before texts are wrapped."""
+
 LEAST: Final = 8
-"""Columns of the screen that labels keep in any case."""
+"""Columns of the screen that any column keeps."""
 
-STYLES: Final = {"faster": "green", "slower": "bold red", "equivalent": "cyan", "inconclusive": "yellow"}
+BOLD: Final = "1"
+DIM: Final = "2"
+STYLES: Final = {"faster": "32", "slower": "1;31", "equivalent": "36", "inconclusive": "33"}
 
 
-class _Console(Console):
-    """A console whose reader may leave (`| head`) without changing the exit code, which means something here."""
+def screen_width() -> int:
+    """Return the columns of the screen: those of the terminal, else what COLUMNS says, else 120."""
+    return shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH
 
-    def on_broken_pipe(self) -> None:
-        self.quiet = True
+
+def show(lines: Iterable[str]) -> None:
+    """Print lines; a reader who leaves (`| head`) does not change the exit code, which means something here."""
+    try:
+        typer.echo("\n".join(lines))
+    except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def console(file: "IO[str] | None" = None) -> Console:
-    """Return the console on stdout, as wide as the terminal, else as COLUMNS says, else 120; or one on a file."""
-    width = None if (file is None and sys.stdout.isatty()) or "COLUMNS" in os.environ else WIDTH
-    return _Console(file=file, width=width, markup=False, emoji=False, highlight=False)
+def styled(text: str, style: str) -> str:
+    """Return a text in a colour, which is taken off where the output is no terminal."""
+    return f"\x1b[{style}m{text}\x1b[0m" if style and text and "NO_COLOR" not in os.environ else text
 
 
-def print_table(out: Console, grid: Grid) -> None:
-    """Print a table as wide as the console at most: titles are wrapped, long labels folded, then columns go, and a line says which."""
-    shown, widths, absent = _fitting(grid, out.width)
-    table = Table(box=SIMPLE, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    for place, (title, width) in enumerate(zip(shown.titles, widths, strict=True)):
-        table.add_column(title, justify=shown.side(place), overflow="fold", max_width=width)
+def unstyled(text: str) -> str:
+    """Return a text without colours."""
+    return re.sub("\x1b\\[[0-9;]*m", "", text)
+
+
+def wrapped(text: str, width: int, style: str = "") -> list[str]:
+    """Return the lines of a text."""
+    return [styled(line, style) for line in textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False) or [""]]
+
+
+def table_lines(grid: Grid, width: int) -> Iterator[str]:
+    """Yield a table no wider than the screen: titles are wrapped, long labels folded, then columns go, and a line says which."""
+    shown, widths, absent = _fitting(grid, width)
+    yield from _row([_folded(title, own) for title, own in zip(shown.titles, widths, strict=True)], shown, widths, title=True)
+    yield "-" * (sum(widths) + GAP * (len(widths) - 1))
     for number, row in enumerate(shown.rows):
         if shown.suites and number == len(shown.rows) - shown.suites:
-            table.add_section()
-        table.add_row(*(Text(text, style=STYLES.get(text, "")) for text in row))
-    out.print(table)
+            yield ""
+        yield from _row([_folded(text, own) for text, own in zip(row, widths, strict=True)], shown, widths)
     if absent:
-        out.print(f"Not shown in {out.width} columns: {', '.join(absent)}.", style="dim")
+        yield styled(f"Not shown in {width} columns: {', '.join(absent)}.", DIM)
+
+
+def _folded(text: str, width: int) -> list[str]:
+    """Return the lines of a text in a column."""
+    return [text] if _cells(text) <= width else textwrap.wrap(text, width, break_on_hyphens=False)
+
+
+def _row(cells: list[list[str]], grid: Grid, widths: list[int], *, title: bool = False) -> Iterator[str]:
+    """Yield the lines of a row; titles stand at the bottom of theirs."""
+    most = max(map(len, cells))
+    cells = [[""] * (most - len(cell)) + cell for cell in cells] if title else cells
+    for parts in zip_longest(*cells, fillvalue=""):
+        texts = []
+        for place, (part, width) in enumerate(zip(parts, widths, strict=True)):
+            blanks = " " * (width - _cells(part))
+            own = styled(part, STYLES.get(part, ""))
+            texts.append(blanks + own if grid.side(place) == "right" else own + blanks)
+        yield (" " * GAP).join(texts).rstrip()
+
+
+def _cells(text: str) -> int:
+    """Return how many columns of the screen a text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if unicodedata.combining(letter) else 2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
 def _fitting(grid: Grid, width: int) -> tuple[Grid, list[int], list[str]]:
     """Return the columns that have room, their widths, and the titles of those that have no room; what says most stays longest."""
     absent: list[str] = []
     for title in [*grid.spare, None]:
-        whole = [max(Text(text).cell_len for text in column) for column in grid.columns]
-        texts = [max(Text(text).cell_len for text in (*first.split(), *column)) for first, *column in grid.columns]
+        whole = [max(map(_cells, column)) for column in grid.columns]
+        texts = [max(map(_cells, (*first.split(), *column))) for first, *column in grid.columns]
         texts = [min(text, SENTENCE) if grid.wraps(place) else text for place, text in enumerate(texts)]
         room = width - GAP * (len(texts) - 1)
         if sum(whole) <= room:
             return grid, whole, absent
-        labels = _narrowed(texts[: grid.labels], room - sum(texts[grid.labels :]))
-        if title is None or all(own >= min(NAMES, text) for own, text in zip(labels, texts, strict=False)):
+        labels = _narrowed(texts[: grid.labels], room - sum(texts[grid.labels :]), FOLDED)
+        enough = all(own >= min(NAMES, text) for own, text in zip(labels, texts, strict=False))
+        if title is None or (enough and sum(labels) + sum(texts[grid.labels :]) <= room):
             break
         grid = grid.without(title)
         absent.append(title)
-    found = labels + texts[grid.labels :]
-    wrapped = [place for place in range(len(found)) if grid.wraps(place)]
-    for place in wrapped:
-        found[place] = min(whole[place], found[place] + max(0, room - sum(found)) // len(wrapped))
+    found = _narrowed(labels + texts[grid.labels :], room, LEAST)
+    sentences = [place for place in range(len(found)) if grid.wraps(place)]
+    for place in sentences:
+        found[place] = min(whole[place], found[place] + max(0, room - sum(found)) // len(sentences))
     return grid, found, absent
 
 
-def _narrowed(widths: list[int], room: int) -> list[int]:
+def _narrowed(widths: list[int], room: int, least: int) -> list[int]:
     """Return widths that have room together, if any have: the widest are taken from."""
     found = list(widths)
-    while sum(found) > room and max(found, default=0) > LEAST:
+    while sum(found) > room and max(found, default=0) > least:
         found[found.index(max(found))] -= 1
     return found

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 import perfarray
 from perfarray.cli.comparison import comparison, legend, measured
+from perfarray.cli.console import BOLD, DIM, screen_width, show, styled, table_lines, wrapped
 from perfarray.cli.grid import grid_of
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
-    from rich.console import Console
 
 WHAT = """Five small C programs compiled with gcc -O2 and -O3. Each suite was built 15 times, its object files linked in random order and
 its environment of random size (binary); each build was started 10 times per benchmark (execution) and timed 20 times in each
@@ -25,34 +25,21 @@ and counting them as independent would claim more than was measured."""
 
 def demo() -> None:
     """Show what perfarray answers, on timings that come with it: five C benchmarks, compiled with -O2 and with -O3."""
-    from perfarray.cli.console import console
-
     times = perfarray.load_dataset("c_suite")
     counted, components = perfarray.counts(times), perfarray.variance_components(times)
     result = perfarray.compare(times, "O2", dim="flags", threshold=0.02)
-    out = console()
-    _story(out, "1. What was measured", WHAT, perfarray.table(counted.isel(flags=0)))
-    _story(out, "2. Where does the variation come from?", WHERE, perfarray.table(components), [_widest(components)])
     found = comparison(result, counted)
-    _story(out, "3. Is -O3 faster than -O2, by how much, how sure?", FASTER, measured(perfarray.table(result), found), legend(found))
-    out.print("4. What to do next", style="bold")
-    out.print()
-    for line in _next_steps():
-        out.print(line, soft_wrap=True)
+    _story("1. What was measured", WHAT, perfarray.table(counted.isel(flags=0)))
+    _story("2. Where does the variation come from?", WHERE, perfarray.table(components), [_widest(components)])
+    _story("3. Is -O3 faster than -O2, by how much, how sure?", FASTER, measured(perfarray.table(result), found), legend(found))
+    show([styled("4. What to do next", BOLD), "", *_next_steps()])
 
 
-def _story(out: "Console", title: str, text: str, table: "pd.DataFrame", after: Sequence[str] = ()) -> None:
+def _story(title: str, text: str, table: "pd.DataFrame", after: Sequence[str] = ()) -> None:
     """Print one step of the demonstration: what it asks, the answer, and how to read it."""
-    from perfarray.cli.console import print_table
-
-    out.print(title, style="bold")
-    out.print(" ".join(text.split()))
-    out.print()
-    print_table(out, grid_of(table))
-    out.print()
-    for line in after:
-        out.print(line, style="dim")
-    out.print()
+    width = screen_width()
+    legend = [line for sentence in after for line in wrapped(sentence, width, DIM)]
+    show([styled(title, BOLD), *wrapped(text, width), "", *table_lines(grid_of(table), width), "", *legend, *([""] if legend else [])])
 
 
 def _widest(components: "xr.Dataset") -> str:

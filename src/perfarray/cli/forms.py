@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
+from perfarray.cli.console import BOLD, DIM, WIDTH, screen_width, show, styled, table_lines, unstyled, wrapped
 from perfarray.cli.grid import CHANGED, VERDICT, Grid, grid_of
 from perfarray.cli.problems import NO_ANSWER, reporting
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
-    from rich.console import Console
 
 Row = dict[str, Any]
 
@@ -79,32 +79,19 @@ def form(output: str | None, file: Path | None, *, json: bool = False) -> Form:
 
 def give(answer: Answer, wanted: Form, warned: Sequence[str]) -> None:
     """Print an answer, or write it to a file and print its outcome; leave with its exit code."""
-    if wanted.kind == TABLE and wanted.file is None:
-        from perfarray.cli.console import console
-
-        _print(console(), answer)
-        raise typer.Exit(answer.code)
-    text = WRITERS[wanted.kind](answer, warned)
     if wanted.file is None:
-        _out(text)
-        raise typer.Exit(answer.code)
-    with reporting():
-        _write(wanted.file, text)
-    _out(f"{answer.outcome}\n{wanted.file}: {wanted.kind}")
+        show(_lines(answer, screen_width()) if wanted.kind == TABLE else [WRITERS[wanted.kind](answer, warned).removesuffix("\n")])
+    else:
+        with reporting():
+            _write(wanted.file, WRITERS[wanted.kind](answer, warned))
+        show([answer.outcome, f"{wanted.file}: {wanted.kind}"])
     raise typer.Exit(answer.code)
 
 
 def give_failure(empty: Mapping[str, Any], wanted: Form, warned: Sequence[str], reason: str) -> None:
     """Print why there is no answer as JSON, where JSON was asked for; a file stays as it was."""
     if wanted == Form("json", None):
-        _out(_json(empty, warned, NO_ANSWER, reason))
-
-
-def _out(text: str) -> None:
-    """Print a text as it is; whoever reads it may leave."""
-    from perfarray.cli.console import console
-
-    console().out(text.removesuffix("\n"), highlight=False)
+        show([_json(empty, warned, NO_ANSWER, reason).removesuffix("\n")])
 
 
 def _write(file: Path, text: str) -> None:
@@ -118,25 +105,17 @@ def _write(file: Path, text: str) -> None:
         fresh.write_text(text, encoding="utf-8")
 
 
-def _print(out: "Console", answer: Answer) -> None:
-    """Print an answer on a console."""
-    from perfarray.cli.console import print_table
-
+def _lines(answer: Answer, width: int) -> list[str]:
+    """Return what is shown on a screen."""
     grid = grid_of(answer.table)
-    for line in answer.heading:
-        out.print(line, soft_wrap=True)
-    if answer.heading:
-        out.print()
-    if grid.rows:
-        print_table(out, grid)
-        out.print()
-    for line in answer.lines:
-        out.print(line, soft_wrap=True)
-    for line in (*_package(grid), *answer.legend):
-        out.print(line, style="dim")
-    if answer.lines or answer.legend:
-        out.print()
-    out.print(answer.outcome[0].upper() + answer.outcome[1:], style="bold", soft_wrap=True)
+    legend = [line for text in (*_package(grid), *answer.legend) for line in wrapped(text, width, DIM)]
+    parts = [answer.heading, table_lines(grid, width) if grid.rows else (), [*answer.lines, *legend], [styled(_outcome(answer), BOLD)]]
+    return [line for part in map(list, parts) if part for line in ("", *part)][1:]
+
+
+def _outcome(answer: Answer) -> str:
+    """Return the outcome as a sentence begins."""
+    return answer.outcome[:1].upper() + answer.outcome[1:]
 
 
 def _package(grid: Grid) -> list[str]:
@@ -145,21 +124,15 @@ def _package(grid: Grid) -> list[str]:
 
 
 def _as_text(answer: Answer, _: Sequence[str]) -> str:
-    """Return what a console of the usual width shows."""
-    from io import StringIO
-
-    from perfarray.cli.console import console
-
-    file = StringIO()
-    _print(console(file), answer)
-    return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
+    """Return what a screen of the usual width shows."""
+    return unstyled("\n".join(_lines(answer, WIDTH))) + "\n"
 
 
 def _as_markdown(answer: Answer, warned: Sequence[str]) -> str:
     """Return the outcome, a table of what has changed, what has not folded below it, and a note."""
     grid = grid_of(answer.table)
     changed, others = grid.split()
-    parts = [f"**{_plain_markdown(answer.outcome[0].upper() + answer.outcome[1:])}**"]
+    parts = [f"**{_plain_markdown(_outcome(answer))}**"]
     parts += [_markdown_table(changed)] if changed.rows else []
     if others.rows:
         place = others.titles.index(VERDICT)
@@ -250,7 +223,7 @@ def _as_html(answer: Answer, warned: Sequence[str]) -> str:
     )
     lines = [*answer.heading, *answer.lines, *_package(grid), *answer.legend]
     below = [f"<p>{escape(text)}</p>" for text in warned] + [f'<p class="note">{escape(line)}</p>' for line in lines if line.strip()]
-    outcome = answer.outcome[0].upper() + answer.outcome[1:]
+    outcome = _outcome(answer)
     table = f"<table>\n<tr>{head}\n{body}\n</table>" if grid.rows else ""
     return PAGE.format(title=escape(outcome), table=table, below="\n".join(below))
 

@@ -7,6 +7,7 @@ import typer
 
 import perfarray
 from perfarray.cli import options
+from perfarray.cli.console import screen_width, show, table_lines
 from perfarray.cli.grid import grid_of
 from perfarray.cli.problems import SHOWN, reporting
 
@@ -33,9 +34,5 @@ def speedup_test(
     with reporting(own_words=SHOWN):
         result = perfarray.speedup_report(config, **choices)
         text = Path(f"{result.attrs['files']}.report").read_text(encoding="utf-8")
-    from perfarray.cli.console import console, print_table
-
-    out = console()
-    out.print(text, soft_wrap=True)
     tested = result.sel(statistic=["mean", "median"]).assign_attrs(result="speedup_test")  # of the least time there is no test
-    print_table(out, grid_of(perfarray.table(tested)))
+    show([text, *table_lines(grid_of(perfarray.table(tested)), screen_width())])
