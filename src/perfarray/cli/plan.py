@@ -13,6 +13,7 @@ from perfarray.cli.forms import Answer, form, give, give_failure, noted, rows_of
 from perfarray.cli.plan_words import sentences
 from perfarray.cli.prices import amount, ask, asked_costs, by_level, given_costs
 from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, quoted, reporting
+from perfarray.cli.reading import read_one
 from perfarray.conventions import EXECUTION, ITERATION, SECONDS, price_of
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def plan(
         named = (*nest.get("levels", ()), *(dims or ()), *re.findall(r"\{(\w+)\}", f"{layout} {pattern}"))
         most = None if budget is None else amount(budget, units)
         prices = Prices(costs=given_costs(cost or (), units, named), budget=most, units=units, suite=suite)
-        times = perfarray.read_archive(path, **said)
+        times = read_one(path, said)
         found = _plan(times, prices, nest, choices)
     code, rows = NOTHING_SLOWER if bool(found["cost"].notnull().any()) else NO_ANSWER, rows_of(found, list(map(str, found["cost"].dims)))
     attrs, notes = noted(found)
@@ -113,8 +114,6 @@ def plan(
 
 def _plan(times: "xr.Dataset", prices: Prices, nest: dict[str, Any], choices: dict[str, Any]) -> "xr.Dataset":
     """Ask for what is missing, and plan."""
-    if times.sizes.get("file") == 1:
-        times = times.isel(file=0, drop=True)
     costs = by_level(prices.costs, str(times.attrs.get("format", "")))
     _check_files(times, choices.get("baseline"))
     levels = perfarray.counts(times, **nest)["level"].values.tolist()
