@@ -175,6 +175,7 @@ class TimingsAccessor(Accessor):
     randomization_test = Method(lambda: perfarray.randomization_test)
     ratio_interval = Method(lambda: perfarray.ratio_interval)
     relative_variation = Method(lambda: perfarray.relative_variation)
+    report = Method(lambda: perfarray.report)
     required_runs = Method(lambda: perfarray.required_runs)
     run_estimate = Method(lambda: perfarray.run_estimate)
     score_distribution = Method(lambda: perfarray.score_distribution)
@@ -236,6 +237,27 @@ class PlotAccessor(Accessor):
             When the object is not a result with a picture.
         """
         return _drawn(self._object, **keywords)
+
+    def svg(self, **keywords: Any) -> str:
+        """Draw a result, and return the picture as SVG.
+
+        Parameters
+        ----------
+        **keywords
+            What the picture takes.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        ValueError
+            When the object is not a result with a picture.
+        """
+        from perfarray.plots.saving import svg
+
+        return svg(_drawn(self._object, **keywords))
 
     def run_sequence(self, *, metric: str | None = None, **keywords: Any) -> "Axes":
         """Draw measurements in the order they were taken, one line per execution; warm-up is marked.

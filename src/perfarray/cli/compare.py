@@ -28,8 +28,8 @@ def compare(
         str | None,
         typer.Argument(help="The same; without it, labels in the first are compared: see --dim, --baseline.", show_default=False),
     ] = None,
-    dim: Annotated[str | None, typer.Option(help="What is compared in one file or folder: machine, tuning, version, ...")] = None,
-    baseline: Annotated[str | None, typer.Option(metavar="LABEL", help="The label in it that the others are compared with.")] = None,
+    dim: options.Dim = None,
+    baseline: options.Baseline = None,
     threshold: Annotated[
         float | None,
         typer.Option(
@@ -48,13 +48,7 @@ def compare(
     dims: options.Dims = None,
     pattern: options.Pattern = None,
     encoding: options.Encoding = None,
-    files_are: Annotated[
-        Literal["session", "execution", "separate"] | None,
-        typer.Option(
-            help="What several files of one side are: runs of the whole harness (session), single executions, or separate experiments, "
-            "each compared with the file of the same name."
-        ),
-    ] = None,
+    files_are: options.FilesAre = None,
     shared: Annotated[str | None, typer.Option(help="Levels whose units serve all benchmarks, as in binary.")] = None,
     paired: Annotated[str | None, typer.Option(help="The outermost level, when its units match between the sides.")] = None,
     by: Annotated[str | None, typer.Option(help="A coordinate of the benchmarks, as in suite: a suite row for each of its values.")] = None,

@@ -53,6 +53,8 @@ def workers(parallel: int) -> bool | int:
 
 
 Confidence = Annotated[float | None, typer.Option(parser=fraction, metavar="SHARE", help="Of the intervals: 95% (default).")]
+Baseline = Annotated[str | None, typer.Option(metavar="LABEL", help="The label in it that the others are compared with.")]
+Dim = Annotated[str | None, typer.Option(help="What is compared in one file or folder: machine, tuning, version, ...")]
 Dims = Annotated[
     dict[str, Any] | None,
     typer.Option(parser=named, metavar="DIM=COLUMN,...", help="Settings and columns that are dims, by name or by place from 0."),
@@ -63,6 +65,13 @@ Archive = Annotated[str, typer.Argument(help="A file, a folder or a quoted glob 
 File = Annotated[
     Path | None,
     typer.Option("-o", metavar="FILE", help="Write the answer there, and print its outcome; .md, .csv, .json and .html say the form."),
+]
+FilesAre = Annotated[
+    Literal["session", "execution", "separate"] | None,
+    typer.Option(
+        help="What several files of one side are: runs of the whole harness (session), single executions, or separate experiments, each "
+        "compared with the file of the same name."
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="As --output json: one object (NaN is null, infinite limits are texts).")]
 Layout = Annotated[str | None, typer.Option(help='What the path of a file says, as in "{machine}/{session}.json".')]

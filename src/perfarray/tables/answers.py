@@ -36,8 +36,9 @@ def table(result: xr.Dataset | xr.DataArray | Result, *, sort: str | None = None
     Returns
     -------
     DataFrame
-        Texts, one row a cell, its labels in the index; dims with one label are left out. Suites stand below their benchmarks. The attr
-        `notes` is a tuple of sentences, `about` says in one what the numbers rest on, `suites` is the number of suite rows.
+        Texts, one row a cell in which something was measured, its labels in the index; dims with one label are left out. Suites stand
+        below their benchmarks. The attr `notes` is a tuple of sentences, `about` says in one what the numbers rest on, `suites` is the
+        number of suite rows.
 
     Raises
     ------
@@ -70,7 +71,7 @@ def first_rows(data: xr.Dataset, most: int) -> tuple[pd.DataFrame, int]:
 def _table(data: xr.Dataset, sort: str | None, most: int | None) -> tuple[pd.DataFrame, int]:
     """Return the table of a result, or of combined ones side by side with their names above the columns; and how many cells there are."""
     if data.attrs["result"] == "combine":
-        tables = {name: _rows(part, sort, most) for name, part in parts_of(data).items()}
+        tables = {name: _rows(part, sort, most, whole=True) for name, part in parts_of(data).items()}
         frame = pd.concat({name: own.frame for name, own in tables.items()}, axis=1).fillna("")
         first = next(iter(tables.values()))._replace(suites=0)
     else:
@@ -90,13 +91,14 @@ class Rows(NamedTuple):
     cells: int
 
 
-def _rows(data: xr.Dataset, sort: str | None, most: int | None) -> Rows:
-    """Return one row for each cell, the suite rows last."""
+def _rows(data: xr.Dataset, sort: str | None, most: int | None, *, whole: bool = False) -> Rows:
+    """Return one row for each cell in which something was measured, or for the `whole`, the suite rows last."""
     layout = LAYOUTS.get(str(data.attrs.get("result")), PLAIN)
     columns = layout.columns(data)
     main = data[layout.main if layout.main in data else next(iter(data.data_vars))]
     dims = [str(dim) for dim in main.dims if dim not in layout.inner]
-    cells = list(islice((cell for cell in _cells(data, dims, layout.inner) if _is_shown(cell, data)), most))
+    every = (cell for cell in _cells(data, dims, layout.inner) if _is_shown(cell, data))
+    cells = list(islice((cell for cell in every if whole or _is_measured(cell, str(main.name))), most))
     if sort == "effect":
         cells.sort(key=lambda cell: _effect(cell[layout.main], ratio=layout.ratio), reverse=True)
     elif sort == "name":
@@ -137,6 +139,13 @@ def _is_shown(cell: Cell, data: xr.Dataset) -> bool:
     return bool(order.index(labels["baseline"]) < order.index(labels[dim]))
 
 
+def _is_measured(cell: Cell, main: str) -> bool:
+    """Return whether a cell has an answer, or units that have none."""
+    answer = np.atleast_1d(cell[main])
+    known = answer.dtype.kind not in "fc" or bool(np.any(np.nan_to_num(answer)))
+    return known or bool(np.nan_to_num(cell.get("n", 0)))
+
+
 def _effect(value: Any, *, ratio: bool) -> float:
     """Return how large an effect is; what is not known comes last."""
     number_of = float(np.max(value)) if np.size(value) else math.nan
@@ -172,9 +181,7 @@ def _cells(data: xr.Dataset, dims: list[str], inner: tuple[str, ...]) -> Iterato
 def _about(data: xr.Dataset, constant: Mapping[str, Any]) -> str:
     """Write what the numbers rest on: the labels that all rows share, the level of confidence, the unit."""
     parts = [f"{dim} {label}" for dim, label in constant.items()]
-    if data.attrs["result"] == "variance_components":
-        parts.append("in brackets the share of the variance")
-    elif "confidence_level" in data.attrs:
-        parts.append(f"{100 * float(data.attrs['confidence_level']):.4g} % intervals")
+    parts += [f"{100 * float(data.attrs['confidence_level']):.4g} % intervals"] if "confidence_level" in data.attrs else []
+    parts += ["in brackets the share of the variance"] if data.attrs["result"] == "variance_components" else []
     parts += [f"n counts {plural(str(data.attrs['unit']))}"] if "unit" in data.attrs and "n" in data else []
     return "; ".join(parts)

@@ -21,7 +21,7 @@ def view(result: xr.Dataset | Result) -> str:
     if "result" not in data.attrs or is_lazy(data):
         return whole
     frame, left = first_rows(data, MOST)
-    lines = [frame.attrs["about"], *frame.attrs["notes"], f"{left} more rows" if left else ""]
+    lines = [frame.attrs["about"], *frame.attrs["notes"], f"at most {left} more rows" if left else ""]
     below = "".join(f"<div>{escape(line)}</div>" for line in lines if line)
     return f"{frame.to_html(border=0)}{below}<details><summary>all variables</summary>{whole}</details>"
 

@@ -1,0 +1,92 @@
+"""A report as one page for browsers: no file beside it, nothing fetched, no value ever markup."""
+
+import base64
+from html import escape
+
+from perfarray.reports.sections import Content, Section
+from perfarray.reports.text import rows
+
+POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+"""What the browser may do: nothing is fetched."""
+
+STYLE = """
+:root { color-scheme: light; --line: #d8dee4; --quiet: #57606a }
+body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 70rem; padding: 1rem; color: #1f2328 }
+h1 { font-size: 1.7rem } h2 { font-size: 1.25rem; margin-top: 2.5rem; border-bottom: 1px solid var(--line) }
+.wide { overflow-x: auto } table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums }
+th, td { padding: .25rem .8rem .25rem 0; text-align: left; white-space: nowrap; border-bottom: 1px solid var(--line) }
+thead th button { all: unset; cursor: pointer; font-weight: 600 } thead th button:focus-visible { outline: 2px solid #0072B2 }
+.faster { color: #00704f; font-weight: 600 } .slower { color: #b04400; font-weight: 600 }
+.note { color: var(--quiet); border-left: 3px solid var(--line); padding-left: .8rem; margin: .4rem 0 }
+img { max-width: 100%; height: auto } pre { overflow-x: auto; background: #f6f8fa; padding: .8rem } summary { cursor: pointer }
+@media print { details:not([open]) { display: none } h2 { break-after: avoid } tr, img { break-inside: avoid } body { max-width: none } }
+"""
+
+SCRIPT = """
+for (const table of document.querySelectorAll("table.sortable")) {
+  const body = table.tBodies[0], given = [...body.rows];
+  const number = text => { const found = text.match(/-?[0-9.]+(e[-+]?[0-9]+)?/); return found ? parseFloat(found[0]) : NaN };
+  table.querySelectorAll("thead th").forEach((head, place) => {
+    const button = document.createElement("button");
+    button.append(...head.childNodes); head.append(button);
+    button.addEventListener("click", () => {
+      const down = head.getAttribute("aria-sort") === "ascending";
+      table.querySelectorAll("thead th").forEach(other => other.removeAttribute("aria-sort"));
+      head.setAttribute("aria-sort", down ? "descending" : "ascending");
+      const text = row => row.cells[place].textContent;
+      const numeric = given.every(row => text(row) === "" || !Number.isNaN(number(text(row))) && /^[-0-9.]/.test(text(row)));
+      const order = (one, other) => numeric ? (number(text(one)) || 0) - (number(text(other)) || 0) : text(one).localeCompare(text(other));
+      const last = given.filter(row => row.dataset.suite), rest = given.filter(row => !row.dataset.suite);
+      rest.sort((one, other) => down ? order(other, one) : order(one, other));
+      body.append(...rest, ...last);
+    });
+  });
+}
+"""
+
+
+def as_html(content: Content) -> str:
+    """Return the report as one page."""
+    described = "".join(f"<tr><th scope=row>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in content.described.items())
+    about = f"<details><summary>What all of it shares</summary><div class=wide><table>{described}</table></div></details>"
+    body = [
+        f"<h1>{escape(content.title)}</h1>",
+        *(f"<p>{escape(line)}</p>" for line in content.summary),
+        about if described else "",
+        *map(_section, content.sections),
+        f"<h2>The code</h2><pre>{escape(content.code)}</pre>",
+    ]
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(content.title)}</title><style>{STYLE}</style></head>\n<body>\n"
+        + "\n".join(part for part in body if part)
+        + f"\n<script>{SCRIPT}</script></body></html>\n"
+    )
+
+
+def _section(section: Section) -> str:
+    """Write one question and its answer."""
+    parts = [f"<h2>{escape(section.title)}</h2><p>{escape(section.about)}</p>"]
+    if section.picture is not None:
+        image = base64.b64encode(section.picture.encode()).decode()
+        parts.append(f'<img alt="{escape(section.title)}: the numbers are in the table below" src="data:image/svg+xml;base64,{image}">')
+    parts += [_table(section)] if section.table is not None else []
+    parts += [f"<p class=note>{escape(note)}</p>" for note in section.notes]
+    parts.append(f"<details><summary>How it was asked</summary><pre>{escape(section.code)}</pre></details>")
+    return "\n".join(parts)
+
+
+def _table(section: Section) -> str:
+    """Write the table of a section: rows of suites stay last when it is sorted."""
+    assert section.table is not None
+    titles, lines = rows(section.table)
+    end = len(lines) - int(section.table.attrs["suites"])
+    head = "".join(f"<th scope=col>{escape(title)}</th>" for title in titles)
+    body = "".join(f"<tr{'' if number < end else ' data-suite=1'}>{''.join(map(_cell, line))}</tr>\n" for number, line in enumerate(lines))
+    return f"<div class=wide><table class=sortable><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>"
+
+
+def _cell(text: str) -> str:
+    return f"<td class={text}>{text}</td>" if text in ("faster", "slower") else f"<td>{escape(text)}</td>"

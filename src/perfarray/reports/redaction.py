@@ -1,0 +1,71 @@
+"""What a report that is sent away does not name: machines, files, users, hosts, paths."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import xarray as xr
+
+from perfarray.conventions import MACHINE
+from perfarray.reports.sections import Content
+
+NAMES = (MACHINE, "file")
+"""Coordinates whose labels are numbered."""
+
+PRIVATE = re.compile(r"user|host|tester|licen[cs]e|path|folder|directory|email|(^|_)ip($|_)|command", re.IGNORECASE)
+"""Coordinates and attrs that are left out."""
+
+PATH = re.compile(r"(?<![\d.])(~|\b[A-Za-z]:)?([/\\][\w.@+~-]+){2,}[/\\]?|[\w.+-]+@[\w-]+(\.[\w-]+)+")
+"""Paths of two parts or more, and addresses, inside texts."""
+
+GONE = "[left out]"
+
+
+class Redaction(NamedTuple):
+    """What stands for each label that is hidden."""
+
+    aliases: Mapping[str, str]
+
+    @classmethod
+    def of(cls, times: xr.DataArray | xr.Dataset) -> "Redaction":
+        """Number the labels of machines and files."""
+        aliases: dict[str, str] = {}
+        for name in (name for name in NAMES if name in times.coords):
+            labels = dict.fromkeys(str(label) for label in times[name].values.ravel().tolist())
+            aliases |= {label: f"{name} {number}" for number, label in enumerate(labels, 1) if not label.isdigit()}
+        return cls(aliases)
+
+    def label(self, label: Any) -> Any:
+        """Return what stands for one label."""
+        return self.aliases.get(label, label) if isinstance(label, str) else label
+
+    def times(self, times: xr.DataArray | xr.Dataset) -> xr.DataArray | xr.Dataset:
+        """Return timings with what is hidden replaced in coordinates, and private ones left out."""
+        times = times.drop_vars([name for name in times.coords if PRIVATE.search(str(name)) and name not in times.dims])
+        hidden = {
+            name: (
+                label.dims,
+                [self.hide(one) for one in label.values.ravel().tolist()] if label.dims else self.hide(label.item()),
+                label.attrs,
+            )
+            for name, label in times.coords.items()
+            if label.dtype.kind in "OUT" and label.ndim < 2
+        }
+        public = {name: value for name, value in times.attrs.items() if not PRIVATE.search(str(name))}
+        return times.assign_coords(hidden).assign_attrs(public)
+
+    def hide(self, text: Any) -> Any:
+        """Return a text without what is hidden; what is no text stays."""
+        if not isinstance(text, str):
+            return text
+        if text in self.aliases:
+            return self.aliases[text]
+        for label in sorted(self.aliases, key=len, reverse=True):
+            text = re.sub(rf"(?<!\w){re.escape(label)}(?!\w)", self.aliases[label], text)
+        return PATH.sub(GONE, text)
+
+    def content(self, content: Content) -> Content:
+        """Return a report in which sentences name nothing that is hidden."""
+        sections = [one._replace(about=self.hide(one.about), notes=tuple(map(self.hide, one.notes))) for one in content.sections]
+        described = {name: self.hide(text) for name, text in content.described.items()}
+        return content._replace(described=described, sections=sections, summary=tuple(map(self.hide, content.summary)))

@@ -1,0 +1,199 @@
+"""The sections of a report: each is a call of a public function, what it answered as a table, a picture, and notes."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pandas as pd
+import xarray as xr
+
+import perfarray
+from perfarray.conventions import LEVELS
+
+
+class Section(NamedTuple):
+    """One question and its answer.
+
+    Attributes
+    ----------
+    title, about : str
+        The question, and how to read the answer.
+    code : str
+        The call that was made.
+    table : DataFrame or None
+        Texts for people.
+    notes : tuple of str
+        What there is to say beside the numbers; why there is no answer, if there is none.
+    picture : str or None
+        SVG.
+    result : Dataset or None
+        All numbers.
+    """
+
+    title: str
+    about: str
+    code: str = ""
+    table: pd.DataFrame | None = None
+    notes: tuple[str, ...] = ()
+    picture: str | None = None
+    result: xr.Dataset | None = None
+
+
+class Content(NamedTuple):
+    """What a report says, whatever its form."""
+
+    title: str
+    summary: tuple[str, ...]
+    described: Mapping[str, str]
+    sections: Sequence[Section]
+    code: str
+
+
+class Question(NamedTuple):
+    """A call of a method of the accessor, and what it is good for."""
+
+    title: str
+    about: str
+    method: str
+    choices: Mapping[str, Any]
+    sort: str | None = None
+
+    def call(self, baseline: tuple[object, ...]) -> str:
+        """Return the call as code."""
+        arguments = [repr(label) for label in baseline] + [f"{name}={value!r}" for name, value in self.choices.items()]
+        return f"times.perf.{self.method}({', '.join(arguments)})"
+
+
+HALF_WIDTH = 0.01
+"""What the next experiment should reach: intervals of +- 1 %."""
+
+MOST = 300
+"""Rows of a table."""
+
+
+def gathered(
+    times: xr.DataArray | xr.Dataset,
+    baseline: object,
+    *,
+    dim: str | None,
+    metric: str | None,
+    costs: Mapping[str, float] | None,
+    drawn: bool,
+) -> Content:
+    """Ask every question; what a method warns of is a note of its section."""
+    given = {} if metric is None else {"metric": metric}
+    compared = given if dim is None else given | {"dim": dim}
+    pair = () if baseline is None else (baseline,)
+    counted = _counts(times)
+    asked = [Question("How much was measured", "Repetitions that answers rest on, of each level inside the one above.", "counts", given)]
+    if pair:
+        about = f"Against {baseline}; the larger change first. Intervals and verdicts count independent units, never single values."
+        asked.append(Question("What changed", about, "compare", compared, "effect"))
+        about = "The same question asked of every method of the papers: where they disagree, look at the runs."
+        asked.append(Question("Do the methods agree", about, "agreement", compared))
+    else:
+        asked.append(Question("How long it takes", "Means, and how sure they are by their independent units.", "mean_interval", given))
+    asked += [
+        Question(
+            "Where the variation comes from",
+            "Repeat the level with the largest share; more repetitions of the others buy little.",
+            "variance_components",
+            given,
+        ),
+        Question("Are the values normal", "Shapiro and Wilk's test of the units: few of them, or long tails.", "normality", given),
+        Question("Is there more than one mode", "Clusters of runs, where a mean describes none of them.", "variability_level", given),
+        Question(
+            "How many repetitions next time",
+            f"The cheapest experiment whose intervals are ± {HALF_WIDTH:.0%}{' of the ratio' if pair else ''}.",
+            "plan_repetitions",
+            (compared if pair else given) | ({} if costs is None else {"costs": dict(costs)}) | {"half_width": HALF_WIDTH},
+        ),
+    ]
+    with_baseline = ("compare", "agreement", "plan_repetitions")
+    sections = [_answered(times, one, pair if one.method in with_baseline else (), drawn) for one in asked]
+    verdicts = [_changed(one.table) for one in sections if one.table is not None and "verdict" in one.table]
+    code = ["import perfarray", "", 'times = perfarray.read_archive("...")  # the files this report is about']
+    code += [f"print(perfarray.table({one.code}))" for one in sections if one.code]
+    return Content("Timings report", (*counted, *verdicts), _described(times), sections, "\n".join(code))
+
+
+def _answered(times: xr.DataArray | xr.Dataset, question: Question, pair: tuple[object, ...], drawn: bool) -> Section:
+    """Make one call; where it cannot answer, say why."""
+    call = question.call(pair)
+    empty = Section(question.title, question.about, call)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", perfarray.PerfarrayWarning)
+        try:
+            found = getattr(times.perf, question.method)(*pair, **question.choices)
+        except ValueError as error:
+            if question.method == "compare":
+                raise
+            return empty._replace(notes=(f"No answer: {error}",))
+        result: xr.Dataset = found.to_dataset() if hasattr(found, "sel") and not isinstance(found, xr.Dataset) else found
+        table, left = _shown(perfarray.table(result, sort=question.sort))
+        return empty._replace(
+            about=" ".join(filter(None, [question.about, _sentence(table.attrs["about"])])),
+            table=table,
+            notes=(*table.attrs["notes"], *left),
+            picture=_picture(result) if drawn else None,
+            result=result.compute(),
+        )
+
+
+def _changed(table: pd.DataFrame) -> str:
+    """Return how many verdicts there are of each kind, and what became of suites."""
+    suites = int(table.attrs["suites"])
+    cells, rest = table.iloc[: len(table) - suites], table.iloc[len(table) - suites :]
+    counts = ", ".join(f"{number} {verdict}" for verdict, number in cells["verdict"].value_counts(sort=False).items())
+    named = [" ".join(map(str, label)) if isinstance(label, tuple) else str(label) for label in rest.index]
+    return "; ".join([counts, *(f"{label} together {change}" for label, change in zip(named, rest["change"], strict=True))]) + "."
+
+
+def _shown(table: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Leave out rows that nobody reads, and say how many."""
+    suites, rows = int(table.attrs["suites"]), len(table)
+    if rows <= MOST:
+        return table, ()
+    kept = pd.concat([table.iloc[: MOST - suites], table.iloc[rows - suites :]])
+    kept.attrs = table.attrs
+    return kept, (f"{rows - len(kept)} more rows are left out of the table.",)
+
+
+def _picture(result: xr.Dataset) -> str | None:
+    """Draw a result, where there is a picture of it that has room for all it shows, and what draws it is installed."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        try:
+            return str(result.perf.plot.svg())
+        except (ValueError, ImportError, UserWarning):
+            return None
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def _counts(times: xr.DataArray | xr.Dataset) -> tuple[str, ...]:
+    """Return what was measured, in sentences."""
+    sizes = [f"{size} {dim if size == 1 else _plural(str(dim))}" for dim, size in times.sizes.items() if dim not in LEVELS]
+    nest = [f"{size} {dim if size == 1 else _plural(str(dim))}" for dim, size in times.sizes.items() if dim in LEVELS]
+    lines = [f"{', '.join(sizes) or 'One system'}; at most {' of '.join(reversed(nest)) or 'one value'} each."]
+    attrs = times.attrs
+    if "format" in attrs:
+        lines.append(f"Read as {attrs['format']} from {attrs.get('n_files', 1)} file(s).")
+    for name, what in {
+        "n_files_skipped": "files were skipped", "n_files_broken": "files were broken", "n_warmup": "values of warm-up are left out",
+        "n_failed": "values of failed runs are left out", "n_censored": "runs were stopped at a limit",
+    }.items():  # fmt: skip
+        if attrs.get(name):
+            lines.append(f"{attrs[name]} {what}.")
+    return tuple(lines)
+
+
+def _plural(name: str) -> str:
+    return f"{name[:-1]}ies" if name.endswith("y") else f"{name}{'es' if name.endswith(('s', 'x')) else 's'}"
+
+
+def _described(times: xr.DataArray | xr.Dataset) -> dict[str, str]:
+    """Return what all timings share: machine, versions, options."""
+    return {str(name): str(label.values[()]) for name, label in times.coords.items() if not label.dims}

@@ -1,0 +1,46 @@
+"""`perfarray report`: files to a page."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import perfarray
+from perfarray.cli.app import app
+
+OLD, NEW = (str(perfarray.dataset_path("python_malloc") / f"{name}.json") for name in ("malloc", "pymalloc"))
+
+
+def run(*arguments):
+    """Run the command in this process."""
+    return CliRunner().invoke(app, ["report", *map(str, arguments)])
+
+
+def test_two_places_are_compared(tmp_path):
+    """And the result says where it is."""
+    done = run(OLD, NEW, "-o", tmp_path / "report.json")
+    assert done.exit_code == 0, done.output
+    assert "report.json" in done.output
+    found = json.loads((tmp_path / "report.json").read_text())
+    assert "5 faster, 1 inconclusive" in found["summary"][-1]
+
+
+def test_one_place_is_described(tmp_path):
+    """Without a baseline nothing is compared."""
+    assert run(OLD, "-o", tmp_path / "report.md").exit_code == 0
+    text = (tmp_path / "report.md").read_text()
+    assert "How long it takes" in text
+    assert "What changed" not in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [((OLD, "-o", "report.pdf"), "'.pdf' is none of .html"), ((OLD, NEW, "--baseline", "x", "-o", "report.md"), "two places came")],
+)
+def test_what_cannot_be_written_is_said(arguments, message, tmp_path, monkeypatch):
+    """In a line, and nothing is written."""
+    monkeypatch.chdir(tmp_path)
+    done = run(*arguments)
+    assert done.exit_code == 2
+    assert message in done.output
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,118 @@
+"""The report: every form says the same, no value is markup, nothing private is left, and a method without an answer says why."""
+
+import base64
+import json
+import re
+
+import numpy as np
+import pytest
+
+import perfarray
+
+SCRIPT = "<script>alert(1)</script>|`*"
+
+
+@pytest.fixture(scope="module")
+def times():
+    """Return timings of two benchmarks, one of an evil name, measured in two versions on a machine whose name is nobody's business."""
+    made = perfarray.simulate(
+        sizes={"execution": 6, "iteration": 3},
+        variances={"execution": 1e-4, "iteration": 1e-4},
+        dims={"benchmark": ["fft", SCRIPT], "version": ["old", "new"], "machine": ["payroll-7"]},
+        rng=1,
+    )
+    made["time"].loc[{"version": "new"}] *= 1.5
+    return made.assign_coords(user="alice", compiler="gcc 13 -I/home/alice/inc on payroll-7").assign_attrs(source="/home/alice/x.json")
+
+
+@pytest.fixture(scope="module")
+def texts(times):
+    """Return the report in every form, as it is and redacted."""
+    return {
+        (form, redact): times.perf.report("old", costs={"execution": 1}, format=form, redact=redact)
+        for form in ("html", "markdown", "json")
+        for redact in (False, True)
+    }
+
+
+def pictures(page):
+    """Return the pictures inside a page."""
+    return [base64.b64decode(found).decode() for found in re.findall(r"data:image/svg\+xml;base64,([\w+/=]+)", page)]
+
+
+def test_every_question_is_answered_in_every_form(texts):
+    """With its title, the call that was made, and the verdicts."""
+    for (form, _), text in texts.items():
+        for title in ("What changed", "Do the methods agree", "Where the variation comes from", "How many repetitions next time"):
+            assert title in text
+        assert "No answer" not in text
+        assert "2 slower; all 2 together 1.5" in (text if form != "markdown" else text.replace("\\", ""))
+        assert ("times.perf.compare(&#x27;old&#x27;)" if form == "html" else "times.perf.compare('old')") in text
+
+
+def test_no_value_is_markup(texts):
+    """A label is text on the page, in its pictures, and in Markdown; the page fetches nothing."""
+    page = texts["html", False]
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert page.count("<script>") == 1  # that which sorts
+    assert "default-src 'none'" in page
+    assert not re.search(r"(src|href)=(?!\"data:)", page)
+    assert not any("<script" in picture for picture in pictures(page))
+    assert r"\<script>alert(1)\</script>\|\`\*" in texts["markdown", False]
+
+
+def test_json_holds_all_numbers(texts, times):
+    """Those of the call itself; what is not known is null."""
+    (section,) = [one for one in json.loads(texts["json", False])["sections"] if one["title"] == "What changed"]
+    verdicts = times.perf.compare("old")
+    found = section["result"]["variables"]["estimate"]
+    assert found["dims"] == list(verdicts["estimate"].dims)
+    np.testing.assert_array_equal(np.array(found["values"]), verdicts["estimate"].values)
+    assert {row["verdict"] for row in section["rows"]} == {"slower"}
+    assert "NaN" not in texts["json", False]
+
+
+@pytest.mark.parametrize("form", ["html", "markdown", "json"])
+def test_redacted(texts, form):
+    """Machines are numbered, users and paths gone, in pictures too; without it they are there."""
+    for redact in (False, True):
+        text = texts[form, redact].replace("\\", "")
+        text = "\n".join([re.sub(r"base64,[\w+/=]+", "", text), *(pictures(text) if form == "html" else [])])
+        for secret in ("payroll-7", "alice"):
+            assert (secret in text) is not redact
+        assert ("machine 1" in text) is redact
+        assert "gcc 13" in text
+
+
+def test_a_method_without_an_answer_says_why():
+    """The others stand: one run of each says what is missing; without a baseline, means are shown."""
+    text = perfarray.from_samples({"a": [1.0, 1.1, 1.2], "b": [2.0, 2.1, 2.2]}).perf.report(format="markdown")
+    assert "No answer: costs= has no price" not in text
+    assert "How long it takes" in text
+    rate = (1 / perfarray.load_dataset("python_malloc")["time"]).assign_attrs(units="ops/s", better="higher")
+    text = rate.isel(benchmark=[0, 3]).perf.report("malloc")
+    assert "No answer: costs= has no price for &#x27;execution&#x27;" in text
+    assert "2 faster" in text
+
+
+def test_rows_nobody_reads_are_left_out(monkeypatch):
+    """Cells that were not measured, and more rows than anybody reads; their number is said."""
+    monkeypatch.setattr("perfarray.reports.sections.MOST", 7)
+    times = perfarray.load_dataset("python_malloc")
+    few = json.loads(times.where(times["benchmark"] != "fibonacci").perf.report(format="json"))["sections"]
+    for section in few:
+        assert len(section["rows"]) == 7, section["title"]
+        assert not {row["benchmark"] for row in section["rows"]} & {"fibonacci"}
+    assert "3 more rows are left out of the table." in few[0]["notes"]
+
+
+def test_it_is_written_as_a_whole(tmp_path, times):
+    """The text that is returned; an unknown form, and a baseline that is not there, write nothing."""
+    place = tmp_path / "report.md"
+    text = times.isel(benchmark=[0]).perf.report(path=place, format="markdown")
+    assert place.read_text(encoding="utf-8") == text
+    for wrong, message in (({"format": "pdf"}, "choose one of 'html', 'markdown', 'json'"), ({"baseline": "older"}, "'older' not found")):
+        with pytest.raises(ValueError, match=message):
+            times.perf.report(path=place, **wrong)
+    assert place.read_text(encoding="utf-8") == text
