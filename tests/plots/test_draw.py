@@ -126,8 +126,20 @@ COMPUTED = {
 
 
 def test_every_picture_of_timings_is_tried_here():
-    """The table above is what the accessor offers."""
-    assert sorted(COMPUTED) == [name for name in dir(PlotAccessor) if not name.startswith("_")]
+    """The table above is what the accessor offers, beside the picture of a result as text."""
+    assert sorted([*COMPUTED, "svg"]) == [name for name in dir(PlotAccessor) if not name.startswith("_")]
+
+
+def test_a_picture_is_text():
+    """As SVG, the same each time; no figure stays open."""
+    result = perfarray.from_samples({"old": [10.0, 10.1, 9.9], "new": [9.0, 9.1, 8.9]}).perf.compare("old")
+    before = plt.get_fignums()
+    text = result.perf.plot.svg()
+    assert text == result.perf.plot.svg()
+    assert "</svg>" in text
+    assert plt.get_fignums() == before
+    with pytest.raises(ValueError, match="no picture for"):
+        xr.Dataset().perf.plot.svg()
 
 
 @pytest.mark.parametrize("name", COMPUTED)
