@@ -1,6 +1,7 @@
 """The documentation: its code runs, its numbers are those that are printed, its links lead somewhere, its glossary is complete."""
 
 import doctest
+import inspect
 import json
 import re
 import shutil
@@ -13,6 +14,7 @@ import pytest
 
 import perfarray
 from perfarray import conventions
+from perfarray.cli.app import app
 from perfarray.readers.recognising import formats
 
 ROOT = Path(__file__).parents[1]
@@ -72,6 +74,22 @@ def test_code_runs(page, files, shared):
         failures = doctest.DocTestRunner(optionflags=FLAGS).run(test, out=printed.append, clear_globs=False).failed
         assert failures == 0, "".join(printed)
         namespace |= test.globs
+
+
+COMMANDS = re.compile(r"^[ -]*(?:run: )?perfarray ([a-z].*?) *(?:#.*)?$", re.M)
+"""Calls of the command line in blocks of shell or YAML."""
+
+
+def test_commands_have_their_options():
+    """Every option that a page types is one of its command."""
+    taken = {command.callback.__name__.replace("_", "-"): command.callback for command in app.registered_commands}
+    taken = {name: {own.replace("_", "-") for own in inspect.signature(function).parameters} for name, function in taken.items()}
+    taken = {name: own | {"o"} | ({"append"} if name == "convert" else set()) for name, own in taken.items()}
+    fences = [fence for page in PAGES for fence in re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.M | re.S)]
+    calls = [call.split() for kind, block in fences if kind in ("bash", "yaml", "") for call in COMMANDS.findall(block)]
+    assert len(calls) > 8
+    for name, *words in calls:
+        assert {word.lstrip("-") for word in words if re.match("--?[a-z]", word)} <= taken[name], (name, words)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
