@@ -8,7 +8,7 @@ from perfarray.numerics.bootstrap_samples import Pairing, flattened, ratio_boots
 from perfarray.numerics.intervals import BOUNDED, Ratio, RatioSet, ratio_df
 from perfarray.numerics.ratio_tests import bound_suite, known_of, row_evidence, sure_suite, surely
 from perfarray.numerics.types import Floats, Integers, Mask, same_text
-from perfarray.numerics.verdicts import Rules, Suite, Tests
+from perfarray.numerics.verdicts import Evidence, Rules, Suite, Tests
 
 MATERIAL = 4
 """How many numbers, beside the replicates, the limits of a ratio are made from."""
@@ -42,7 +42,7 @@ def evidence_of_draws(
     return *evidence, *bound_suite(whole, ratio, known), found.replicates, parts
 
 
-def limits_of_draws(level: Floats, replicates: Floats, material: Floats, *, rules: Rules) -> RatioSet:
+def limits_of_draws(level: Floats, _: Evidence, replicates: Floats, material: Floats, *, rules: Rules) -> RatioSet:
     """Return the limits at a level per ratio."""
     estimate, acceleration, error, known = np.moveaxis(material, -1, 0)
     found = Bootstrap(rules.method, estimate, replicates, acceleration, error, rules.method == "studentized")

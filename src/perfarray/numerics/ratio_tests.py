@@ -23,8 +23,8 @@ from perfarray.numerics.suite import match_sides, smallest_number
 from perfarray.numerics.types import Floats, Mask
 from perfarray.numerics.verdicts import Evidence, Known, Rules, Suite, Tests
 
-MATERIAL = 7
-"""How many numbers the limits of a ratio are made from."""
+MATERIAL = 4
+"""How many numbers the limits of a ratio are made from, beside its evidence."""
 
 MOST, FEW = 0.8, 10
 """The share of the error from which on one side decides how well limits cover, and the number of units below which they may not."""
@@ -40,8 +40,7 @@ def evidence_of_units(new: Floats, old: Floats, *bounds: Mask, rules: Rules) -> 
     known = known_of(ratio, bounds)
     evidence = row_evidence(ratio, df, df, band_tests(ratio, df, rules.method, rules.limits), known)
     positive = [np.fmin.reduce(side, axis=-1, initial=np.inf) > 0 for side in (new, old)]
-    top, bottom = ratio.numerator, ratio.denominator
-    parts = (top.mean, bottom.mean, bottom.variance, ratio.residual, ratio.overlap, df, positive[0] & positive[1])
+    parts = (ratio.denominator.variance, ratio.residual, ratio.overlap, positive[0] & positive[1])
     suite = bound_suite(sure_suite(_suite(new, old, ratio, rules), ratio, rules.limits), ratio, known)
     return *evidence, *suite, np.stack(np.broadcast_arrays(*parts), axis=-1)
 
@@ -63,12 +62,13 @@ def row_evidence(ratio: Ratio, df: Floats, error_df: Floats, tests: Tests, known
     return Evidence(*rows, *known, *tests.known(known))
 
 
-def limits_of_units(level: Floats, material: Floats, *, rules: Rules) -> RatioSet:
+def limits_of_units(level: Floats, evidence: Evidence, material: Floats, *, rules: Rules) -> RatioSet:
     """Return the limits at a level per ratio."""
-    new, old, variance, residual, overlap, df, positive = np.moveaxis(material, -1, 0)
-    unknown = np.full_like(new, np.nan)
-    ratio = Ratio(UnitSummary(new, unknown, unknown), UnitSummary(old, variance, unknown), residual, overlap, rules.paired)
-    return known_limits(ratio_limits(ratio, df, level, rules.method, positive == 1), df)
+    variance, residual, overlap, positive = np.moveaxis(material, -1, 0)
+    unknown = np.full_like(variance, np.nan)
+    sides = UnitSummary(evidence.candidate_mean, unknown, unknown), UnitSummary(evidence.baseline_mean, variance, unknown)
+    limits = ratio_limits(Ratio(*sides, residual, overlap, rules.paired), evidence.df, level, rules.method, positive == 1)
+    return known_limits(limits, evidence.df)
 
 
 def band_tests(ratio: Ratio, df: Floats, method: str, limits: tuple[float, float]) -> Tests:

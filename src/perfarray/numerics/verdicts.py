@@ -20,7 +20,7 @@ POWER = 0.8
 """The chance to see the smallest change."""
 
 Limits = Callable[..., RatioSet]
-"""Of a confidence level per ratio, and of what an engine gives to make limits from; NaN where too few units stand behind them."""
+"""Of a confidence level per ratio, the evidence, and what else an engine gives to make limits from; NaN where too few units stand behind them."""
 
 
 class Rules(NamedTuple):
@@ -189,11 +189,11 @@ def judge(*arrays: npt.NDArray[Any], limits: Limits, rules: Rules) -> Comparison
     adjusted = Adjusted(*corrected) if corrected else adjust_tests(*tests.mirrored(rules.better), axes=0, rules=rules)
     known, whole = Known(evidence.at_least, evidence.at_most), same_text(BOUNDED, suite.estimate.shape)
     over = known.over(evidence.estimate)
-    found = open_set(limits(adjusted.level, *material), known)
+    found = open_set(limits(adjusted.level, evidence, *material), known)
     opened = open_set(RatioSet(suite.lower, suite.upper, whole), over)
     suite, kind = suite._replace(lower=opened.lower, upper=opened.upper), opened.kind
     if (suite.benchmarks == 1).any():
-        uncorrected = open_set(limits(np.full_like(adjusted.level, rules.confidence_level), *material), known)
+        uncorrected = open_set(limits(np.full_like(adjusted.level, rules.confidence_level), evidence, *material), known)
         suite, kind = _of_one_benchmark(evidence, uncorrected, suite, kind)
     nothing, bounded = known.at_least & known.at_most, known.at_least | known.at_most
     decided = one_piece(found.kind)
