@@ -259,6 +259,29 @@ class PlotAccessor(Accessor):
 
         return svg(_drawn(self._object, **keywords))
 
+    def overlay(self, *, kind: str = "density", value: str | None = None, metric: str | None = None, ax: "Axes | None" = None) -> "Axes":
+        """Draw the runs of every cell over each other, in a colour each: which system is faster, and how often.
+
+        Parameters
+        ----------
+        kind : {"density", "cdf"}
+            Densities, or the share of the runs up to each place.
+        value : str, optional
+            The level whose repetitions are runs, those of lower levels averaged; default: `execution`, else the lowest.
+        metric : str, optional
+            Variable of a Dataset.
+        ax : Axes, optional
+            Where to draw; default: a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from perfarray import plots
+        from perfarray.mixtures.curves import overlaid
+
+        return plots.overlay(overlaid(self._object, kind=kind, value=value, metric=metric), ax=ax)
+
     def run_sequence(self, *, metric: str | None = None, **keywords: Any) -> "Axes":
         """Draw measurements in the order they were taken, one line per execution; warm-up is marked.
 

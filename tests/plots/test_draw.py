@@ -117,6 +117,7 @@ COMPUTED = {
     ),
     "intervals": lambda ax: TIMES.perf.plot.intervals("old", threshold=0.02, ax=ax),
     "mixture": lambda ax: ONE.perf.plot.mixture(value="iteration", max_components=1, ax=ax),
+    "overlay": lambda ax: TIMES.perf.plot.overlay(ax=ax),
     "plan": lambda ax: TIMES.perf.plot.plan(costs={"execution": 5}, budget=500, ax=ax),
     "run_sequence": lambda ax: ONE.perf.plot.run_sequence(max_lines=1, ax=ax),
     "scree": lambda ax: TIMES[..., 0, 0].perf.plot.scree(samples="version", ax=ax),

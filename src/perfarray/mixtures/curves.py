@@ -1,6 +1,7 @@
 """What the pictures of runs and their mixtures show: densities, distributions, histograms, quartiles."""
 
 from functools import partial
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from perfarray.numerics.curves import kernel_density, weighted_quantiles
 from perfarray.numerics.levels import unit_weights, values_by_unit
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import apply, outputs
-from perfarray.timings.resolve import Data, resolve
+from perfarray.timings.resolve import Data, Timings, resolve
 from perfarray.timings.units import describe_value, value_place
 from perfarray.timings.validation import check_choice
 
@@ -141,20 +142,70 @@ def violins(times: Data, *, value: str | None = None, metric: str | None = None)
     ValueError
         Unknown levels, value or metric; no cells.
     """
-    data = resolve(times, metric)
-    if not data.array.size:
-        raise ValueError(f"the timings have no value to draw: their dims are {dict(data.array.sizes)}")
-    place = value_place(data, value)
+    data, place = _drawn_runs(times, value, metric)
     named = outputs(data.units, ("place",), x="") | outputs("", ("place",), density="") | outputs(data.units, q1="", median="", q3="")
     kernel = partial(_violin_of_cells, levels=len(data.levels), place=place)
     attrs = describe_value(data, place) | {"units": data.units}
     return apply(kernel, data.array, core=[data.levels], outputs=named, coords={"place": range(VIOLIN_PLACES)}, attrs=attrs)
 
 
+def overlaid(times: Data, *, kind: str = "density", value: str | None = None, metric: str | None = None) -> xr.Dataset:
+    """Return the densities of the runs of every cell, or the runs in ascending order and the share of them up to each.
+
+    Parameters
+    ----------
+    times, value, metric
+        As for `violins`.
+    kind : {"density", "cdf"}
+        What is drawn.
+
+    Returns
+    -------
+    Dataset
+        What `violins` returns; or along `run`: `x` and `reached`, NaN behind the last run; and `median`.
+
+    Raises
+    ------
+    ValueError
+        An unknown kind; and as `violins`.
+    """
+    check_choice(kind, "kind", KINDS)
+    if kind == "density":
+        return violins(times, value=value, metric=metric)
+    data, place = _drawn_runs(times, value, metric)
+    named = outputs(data.units, ("run",), x="") | outputs("1", ("run",), reached="") | outputs(data.units, median="")
+    kernel = partial(_steps_of_cells, levels=len(data.levels), place=place)
+    number = prod(data.array.sizes[level] for level in data.levels[: place + 1])
+    attrs = describe_value(data, place) | {"units": data.units}
+    return apply(kernel, data.array, core=[data.levels], outputs=named, coords={"run": range(number)}, attrs=attrs)
+
+
+def _drawn_runs(times: Data, value: str | None, metric: str | None) -> tuple[Timings, int]:
+    """Return timings that have a cell, and which of their levels holds the runs."""
+    data = resolve(times, metric)
+    if not data.array.size:
+        raise ValueError(f"the timings have no value to draw: their dims are {dict(data.array.sizes)}")
+    return data, value_place(data, value)
+
+
+def _steps_of_cells(values: Floats, *, levels: int, place: int) -> tuple[Floats, ...]:
+    """Return runs in ascending order, the weight up to each, and the median."""
+    runs, weights = _flat_runs(values, levels, place)
+    order = np.argsort(runs, axis=-1)
+    ordered = np.take_along_axis(runs, order, axis=-1)
+    reached = np.nan_to_num(np.take_along_axis(weights, order, axis=-1)).cumsum(axis=-1)
+    return ordered, np.where(np.isnan(ordered), np.nan, reached), *weighted_quantiles(runs, weights, (0.5,))
+
+
+def _flat_runs(values: Floats, levels: int, place: int) -> tuple[Floats, Floats]:
+    """Return the runs of cells and their weights, shape (..., run)."""
+    runs = values_by_unit(values, levels, place)
+    flat, weights = (part.reshape((*runs.shape[:-2], -1)) for part in (runs, unit_weights(runs)))
+    return flat, weights
+
+
 def _violin_of_cells(values: Floats, *, levels: int, place: int) -> tuple[Floats, ...]:
     """Return densities and quartiles."""
-    runs = values_by_unit(values, levels, place)
-    weights = unit_weights(runs)
-    flat, shares = (part.reshape((*runs.shape[:-2], -1)) for part in (runs, weights))
+    flat, shares = _flat_runs(values, levels, place)
     smooth = kernel_density(flat, VIOLIN_PLACES, weights=shares)
     return *smooth, *weighted_quantiles(flat, shares, (0.25, 0.5, 0.75))

@@ -9,6 +9,7 @@ from .diagnostics import run_sequence as run_sequence
 from .machines.explained import explained as explained
 from .machines.principal_components import principal_components as principal_components
 from .mixtures.fits import mixture as mixture
+from .mixtures.overlay import overlay as overlay
 from .mixtures.violin import violin as violin
 from .pictures import PICTURES as PICTURES
 from .pictures import draw as draw

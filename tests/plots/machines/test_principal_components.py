@@ -32,14 +32,38 @@ def test_points_are_scores_and_arrows_loadings(result):
     assert ax.get_xlabel() == f"principal component 1 ({share:.3g} % of the variance)"
 
 
+def test_both_axes_have_one_scale(result):
+    """A distance is as long upwards as sideways, arrows end short of the farthest point, and an axis that is stretched says by how much."""
+    short = result.to_dataset().copy(deep=True)
+    short["score"][:, 1] *= 0.1
+    reach = np.abs(short["score"].values[:, :2]).max(axis=0)
+    assert f"drawn {reach[0] / reach[1] / 2:.2g} times as long)" in principal_components(short).get_ylabel()
+    ax = result.plot()
+    ax.figure.draw_without_rendering()
+    (x0, y0), (x1, y1) = ax.transData.transform([(0, 0), (1, 1)])
+    assert x1 - x0 == pytest.approx(y1 - y0)
+    arrows, points = ax.collections
+    assert np.hypot(arrows.U, arrows.V).max() == pytest.approx(0.85 * np.hypot(*points.get_offsets().T).max())
+
+
+def test_rounding_is_no_component():
+    """Two machines differ in one direction: nothing stands off the horizontal axis, and the vertical one says so."""
+    values = np.random.default_rng(1).lognormal(1, 0.3, (2, 4))
+    ax = xr.DataArray(values, dims=("machine", "benchmark"), coords={"machine": ["x", "y"], "benchmark": list("abcd")}).perf.biplot()
+    arrows, points = ax.collections
+    assert not arrows.V.any()
+    assert not points.get_offsets()[:, 1].any()
+    assert ax.get_ylabel() == "principal component 2 (nothing is left for it)"
+
+
 def test_names_do_not_stand_on_each_other():
     """Of many points in one place some keep no name, and how many is said."""
-    values = np.vstack([np.random.default_rng(1).normal(0, 1e-6, (40, 3)) + 5, [[1, 2, 9]]])
-    labels = {"machine": [f"machine number {i}" for i in range(41)], "benchmark": list("abc")}
+    values = np.vstack([np.random.default_rng(1).normal(0, 1e-6, (90, 3)) + 5, [[1, 2, 9]]])
+    labels = {"machine": [f"machine number {i}" for i in range(91)], "benchmark": list("abc")}
     ax = xr.DataArray(values, dims=("machine", "benchmark"), coords=labels).perf.biplot()
     said = [text.get_text() for text in ax.texts if text.get_text().startswith("no room for")]
     assert len(said) == 1
-    assert len(ax.texts) - 1 + int(said[0].split()[3]) == 44
+    assert len(ax.texts) - 1 + int(said[0].split()[3]) == 94
 
 
 def machines(number):

@@ -45,10 +45,14 @@ def test_density_is_the_sum_of_its_components(times, fit):
 
 
 def test_narrow_peaks_are_cut(times, fit):
-    """A spike does not press the histogram to the floor."""
+    """A spike does not press the histogram to the floor; how high it goes is written beside it."""
     narrow = fit.sel(version="old").assign(standard_deviation=fit["standard_deviation"].sel(version="old") / 1000)
     ax = mixture(narrow, times=times.sel(version="old"))
     assert ax.get_ylim()[1] == pytest.approx(3 * max(bar.get_height() for bar in ax.patches))
+    notes = [text for text in ax.texts if text.get_gid() == "cut"]
+    peak = 0.5 / (1e-4 * np.sqrt(2 * np.pi))
+    assert [text.xy[0] for text in notes] == pytest.approx([1.1, 2.1], abs=1e-5)
+    assert [float(text.get_text().split()[-1]) for text in notes] == pytest.approx([peak, peak], rel=0.005)
 
 
 def test_largest_distance_is_that_of_kolmogorov_and_smirnov(times, fit):
@@ -86,7 +90,8 @@ def test_a_result_draws_itself(fit):
     """The picture of a fit is its density; `times` selects its own cell."""
     ax = fit.sel(version="old").perf.plot()
     assert ax.get_title(loc="left") == "Mixture of 2 components, old"
-    assert ax.get_ylabel() == "density"
+    assert ax.get_ylabel() == "density per s"
+    assert fit.sel(version="old").assign_attrs(units="1").perf.plot().get_ylabel() == "density"
 
 
 def test_a_dataset_is_as_good_as_its_metric(times, fit):

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from perfarray.plots.figure import COLOURS, DARK, GREY, axes_for, describe, selection
+from perfarray.plots.figure import COLOURS, DARK, GREY, NOTE_SIZE, axes_for, describe, selection
 from perfarray.plots.mixtures.places import write_places
 
 TALLEST: Final = 3.0
@@ -26,7 +26,8 @@ def mixture(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        In the picture of densities a tick stands for every run, and peaks more than three times as high as the tallest bar are cut there.
+        In the picture of densities a tick stands for every run, and peaks more than three times as high as the tallest bar are cut
+        there, with their height beside them.
         In that of distributions the largest distance is Kolmogorov's and Smirnov's, which takes both sides of a step.
 
     Examples
@@ -60,15 +61,30 @@ def _draw_densities(ax: Axes, curves: xr.Dataset) -> None:
         ax.bar(edges[:-1], height, np.diff(edges), align="edge", color=GREY, alpha=0.35, label="runs", linewidth=0)
         ax.plot(curves["run"], np.full(curves.sizes["run"], 0.018), "|", color=DARK, markersize=7, transform=ax.get_xaxis_transform())
     for number, bell in enumerate(curves["component_density"].values):
-        ax.plot(curves["x"], bell, color=COLOURS[1 + number % (len(COLOURS) - 1)], linewidth=1.1, linestyle="--", label="components")
+        ax.plot(
+            curves["x"], bell, color=COLOURS[2 + number % (len(COLOURS) - 2)], linewidth=1.1, linestyle="--", label="components", zorder=3
+        )
     if curves.sizes["component"]:
         ax.plot(curves["x"], curves["density"], color=COLOURS[0], linewidth=1.8, label="mixture")
     for point in curves["constant"].values:
         ax.axvline(point, color=COLOURS[0], linewidth=1.8, label="mixture (constant)")
-    if curves["density"].max() > top:
-        ax.set_ylim(0, top)
-    ax.set_ylabel("density")
+    _cut_peaks(ax, curves, top)
+    units = str(curves.attrs["units"])
+    ax.set_ylabel("density" if units == "1" else f"density per {units}")
     ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+
+
+def _cut_peaks(ax: Axes, curves: xr.Dataset, top: float) -> None:
+    """End the axis where a component's peak would press all else to the floor, and write how high it goes."""
+    cut = [bell for bell in curves["component_density"].values if bell.max() > top]
+    for bell in cut:
+        place, height = (curves["x"].values[bell.argmax()], 1), float(f"{bell.max():.3g}")
+        ax.annotate(
+            f"cut: goes up to {height:g}", place, (6, -2), ("data", "axes fraction"), textcoords="offset points", va="top",
+            fontsize=NOTE_SIZE, color=DARK, gid="cut",
+        )  # fmt: skip
+    if cut:
+        ax.set_ylim(0, top)
 
 
 def _draw_distributions(ax: Axes, curves: xr.Dataset) -> None:

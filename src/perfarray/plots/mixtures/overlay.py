@@ -1,0 +1,68 @@
+"""Runs of several systems in one picture, each in its colour."""
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+
+from perfarray.plots.figure import COLOURS, axes_for, describe, selection
+from perfarray.plots.mixtures.places import write_places
+from perfarray.plots.rows import extremes, named_cells
+
+
+def overlay(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
+    """Draw the runs of every cell over each other, in a colour each: their densities, or how many of them lie up to each place.
+
+    Parameters
+    ----------
+    curves : Dataset
+        What `mixtures.curves.overlaid` gives.
+    ax : Axes, optional
+        Where to draw; default: a new figure.
+
+    Returns
+    -------
+    Axes
+        Horizontal axis: the runs. Of more cells than colours those with the lowest and the highest medians are drawn, and the title says
+        so. A cell whose runs are all one value has no density: a line as high as the picture.
+
+    Raises
+    ------
+    ValueError
+        When no cell has a run.
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> import matplotlib.pyplot as plt
+    >>> import perfarray
+    >>> times = perfarray.from_samples({"old": [1.0, 1.1, 1.4], "new": [0.8, 0.9, 1.2]})
+    >>> ax = times.perf.plot.overlay(kind="cdf")
+    >>> [line.get_xdata().tolist() for line in ax.lines]
+    [[1.0, 1.1, 1.4], [0.8, 0.9, 1.2]]
+    >>> plt.close(ax.figure)
+    """
+    curves = curves.compute()
+    median = curves["median"]
+    drawn, left_out = np.isfinite(median.values), list[str]()
+    if not drawn.any():
+        raise ValueError("no cell has a run; nothing to draw")
+    if np.count_nonzero(drawn) > len(COLOURS):
+        low, high, left_out = extremes(median, len(COLOURS), "median")
+        drawn = np.isin(np.arange(median.size), [*low, *high]).reshape(median.shape)
+    ax = axes_for(ax, (7.5, 4.5))
+    steps, units = "reached" in curves, str(curves.attrs["units"])
+    for (place, name), colour in zip(named_cells(median, drawn), COLOURS, strict=False):
+        cell, label = curves.isel(place), name or "runs"
+        if steps:
+            there = np.isfinite(cell["x"].values)
+            ax.step(cell["x"].values[there], cell["reached"].values[there], where="post", color=colour, linewidth=1.5, label=label)
+        elif np.isnan(cell["density"].values).any():
+            ax.axvline(float(cell["median"]), color=colour, linewidth=1.5, label=label)
+        else:
+            ax.plot(cell["x"], cell["density"], color=colour, linewidth=1.5, label=label)
+            ax.fill_between(cell["x"], 0, cell["density"], color=colour, alpha=0.15, linewidth=0)
+    ax.set_ylim(bottom=0)
+    write_places(ax, "x", str(curves.attrs["metric"]), units)
+    ax.set_ylabel("share of the runs up to here" if steps else "density" if units == "1" else f"density per {units}")
+    describe(ax, ", ".join(["Runs", *selection(median), *left_out]))
+    return ax
