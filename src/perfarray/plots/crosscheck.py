@@ -18,6 +18,18 @@ NOT_ASKED: Final = "not asked"
 WORDS: Final = {"faster": "faster", "slower": "slower", "equivalent": "equivalent", "inconclusive": "no evidence"}
 """What the legend calls the verdict of a method that could have given another."""
 
+METHODS: Final = {
+    "fieller": "ratio of means (t)",
+    "studentized": "ratio of means (bootstrap)",
+    "percentile": "ratio of scores (plain percentiles)",
+    "t_benchmarks": "benchmarks as a sample (t)",
+    "randomization": "randomization",
+    "speedup_test_mean": "Speedup-Test, mean",
+    "speedup_test_median": "Speedup-Test, median",
+    "hpt": "hierarchical ranks (HPT)",
+}
+"""What the methods are called under their columns; one that is not here keeps its own name."""
+
 COLUMN: Final = 0.55
 """Width in inches of a method's column."""
 
@@ -64,7 +76,14 @@ def agreement(result: xr.Dataset, ax: Axes | None = None) -> Axes:
             _draw(ax, chosen, WORDS[verdict], color=colour, marker=marker, markersize=7)
     crossed = _places(result, rows, NOT_APPLICABLE) + _places(result, suite, NOT_APPLICABLE, "suite_")
     _draw(ax, crossed, NOT_APPLICABLE, color=GREY, marker="x", markersize=5)
-    ax.set_xticks(range(len(methods)), methods, rotation=35, ha="right", rotation_mode="anchor", fontsize=LABEL_SIZE)
+    ax.set_xticks(
+        range(len(methods)),
+        [METHODS.get(name, name) for name in methods],
+        rotation=35,
+        ha="right",
+        rotation_mode="anchor",
+        fontsize=LABEL_SIZE,
+    )
     ax.set_xlim(-0.6, len(methods) - 0.4)
     label_rows(ax, rows + suite)
     if suite:

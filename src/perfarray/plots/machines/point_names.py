@@ -6,11 +6,15 @@ from typing import Final, NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
 
 from perfarray.plots.figure import NOTE_SIZE, Floats, text_width
 
 HEIGHT: Final = 10.0
 """Height of a name, in points of 1/72 inch, as all lengths here."""
+
+HALO: Final = (withStroke(linewidth=2, foreground="white"),)
+"""What keeps a name readable where an arrow lies under it."""
 
 LOOSE: Final = 1.08
 """By how much a name may be wider on a screen, where letters stand on whole dots, than its outline."""
@@ -46,13 +50,16 @@ class Spot(NamedTuple):
     up: float
 
 
-def write_names(ax: Axes, marks: Sequence[Mark]) -> int:
-    """Write names beside points, the farthest from the origin first, with a line to those moved; return how many found no room."""
+def write_names(ax: Axes, marks: Sequence[Mark], stretch: float = 1.0) -> int:
+    """Write names beside points, the farthest from the origin first, with a line to those moved; return how many found no room.
+
+    Both axes get one scale, or the vertical one so many times as long a unit.
+    """
     figure = ax.get_figure(root=True)
     if isinstance(figure, Figure):
         figure.draw_without_rendering()  # the layout decides where points stand
     widths = [LOOSE * text_width([mark.name], NOTE_SIZE) for mark in marks]
-    _widen(ax, marks, widths)
+    _widen(ax, marks, widths, stretch)
     dots = ax.figure.dpi / 72
     window = ax.get_window_extent()
     frame = (window.x0 / dots, window.y0 / dots + FOOT, window.x1 / dots, window.y1 / dots)
@@ -75,9 +82,10 @@ def write_names(ax: Axes, marks: Sequence[Mark]) -> int:
     return left_out
 
 
-def _widen(ax: Axes, marks: Sequence[Mark], widths: Sequence[float]) -> None:
-    """Widen the horizontal axis until every name has room on its own side of its point."""
-    length = ax.get_window_extent().width * 72 / ax.figure.dpi
+def _widen(ax: Axes, marks: Sequence[Mark], widths: Sequence[float], stretch: float) -> None:
+    """Widen the horizontal axis until every name has room on its own side of its point, and give the vertical one its scale."""
+    window = ax.get_window_extent()
+    length = window.width * 72 / ax.figure.dpi
     first, last = ax.get_xlim()
     needed = [(mark.x, width + 2 * AWAY) for mark, width in zip(marks, widths, strict=True)]
     # A wider axis makes names wider in data units: a few rounds settle that, where the names fit at all.
@@ -87,7 +95,11 @@ def _widen(ax: Axes, marks: Sequence[Mark], widths: Sequence[float]) -> None:
         last = max([last, *(x + width * unit for x, width in needed if x >= 0)])
         if (last - first) / length <= unit:
             break
-    ax.set_xlim(first, last)
+    bottom, top = ax.get_ylim()
+    scale = max((last - first) / window.width, (top - bottom) * stretch / window.height)
+    half_width, half_height = scale * window.width / 2, scale / stretch * window.height / 2
+    ax.set_xlim((first + last) / 2 - half_width, (first + last) / 2 + half_width)
+    ax.set_ylim((bottom + top) / 2 - half_height, (bottom + top) / 2 + half_height)
 
 
 def _around(place: Floats, half: float = MARKER) -> tuple[float, float, float, float]:
@@ -145,5 +157,5 @@ def _write(ax: Axes, mark: Mark, spot: Spot) -> None:
     line = {"arrowstyle": "-", "color": mark.colour, "alpha": 0.8, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 0} if spot.up else None
     ax.annotate(
         mark.name, (mark.x, mark.y), (spot.side * AWAY, spot.up), textcoords="offset points", ha="left" if spot.side > 0 else "right",
-        va="center", fontsize=NOTE_SIZE, color=mark.colour, arrowprops=line, zorder=4,
+        va="center", fontsize=NOTE_SIZE, color=mark.colour, arrowprops=line, zorder=4, path_effects=HALO,
     ).set_in_layout(False)  # fmt: skip

@@ -13,10 +13,22 @@ from perfarray.plots.machines.point_names import Mark, write_names
 KINDS: Final = ("biplot", "scree")
 
 REACH: Final = 0.85
-"""How far arrows reach at most, as a share of the way to the farthest point along an axis."""
+"""How far arrows reach at most, as a share of the way to the farthest point."""
+
+ROUNDING: Final = 1e-12
+"""A component with no larger share of the variance is rounding, and nothing of it is drawn: two machines differ in one direction."""
 
 MOST: Final = 40
 """Letters of a name beside a point."""
+
+WIDER: Final = 1.5
+"""Width of a biplot in its heights: names need room beside points."""
+
+FLAT: Final = 2.0
+"""Where scores reach so many times as far along one axis as along the other, the shorter one is stretched, and the picture says so."""
+
+STRETCHED: Final = 20.0
+"""By how much at most."""
 
 SIDES: Final = (7.0, 11.0)
 """Least and largest height in inches of a biplot; many names need room."""
@@ -40,7 +52,8 @@ def principal_components(result: xr.Dataset, ax: Axes | None = None, *, kind: st
     Returns
     -------
     Axes
-        Arrows have a scale of their own, the same along both axes.
+        Both axes have one scale, so that distances are those of the scores, unless the second component is so short that the picture
+        would be a line: then the label of its axis says how much longer it is drawn. Arrows have a scale of their own.
 
     Raises
     ------
@@ -88,13 +101,15 @@ def _biplot(result: xr.Dataset, ax: Axes | None, components: tuple[int, int], ch
         raise ValueError(f"components={components!r}: give two of the principal components {there}")
     samples, features = str(result.attrs["samples"]), str(result.attrs["features"])
     shown = result.sel(principal_component=list(components))
-    scores = shown["score"].transpose(samples, "principal_component").values
-    loadings = shown["loading"].transpose(features, "principal_component").values
+    kept = (shown["explained_variance_ratio"] > ROUNDING).astype(float)
+    scores = (kept * shown["score"]).transpose(samples, "principal_component").values
+    loadings = (kept * shown["loading"]).transpose(features, "principal_component").values
     height = float(np.clip(SIDES[0] + 0.06 * (len(scores) + len(loadings) - 15), *SIDES))
-    ax = axes_for(ax, (height + 1.0, height))
-    farthest, longest = np.abs(scores).max(axis=0), np.abs(loadings).max(axis=0)
-    usable = (farthest > 0) & (longest > 0)
-    scale = REACH * float((farthest[usable] / longest[usable]).min(initial=np.inf)) if usable.any() else 1.0
+    ax = axes_for(ax, (WIDER * height, height))
+    width, depth = np.abs(scores).max(axis=0).tolist()
+    stretch = float(np.clip(width / depth / FLAT, 1.0, STRETCHED)) if depth > 0 else 1.0
+    farthest, longest = (float(np.hypot(part[:, 0], stretch * part[:, 1]).max()) for part in (scores, loadings))
+    scale = REACH * farthest / longest if farthest > 0 and longest > 0 else 1.0
     ends = loadings * scale
     ax.axhline(0, color="#dddddd", linewidth=0.6, zorder=0)
     ax.axvline(0, color="#dddddd", linewidth=0.6, zorder=0)
@@ -107,13 +122,16 @@ def _biplot(result: xr.Dataset, ax: Axes | None, components: tuple[int, int], ch
     ax.margins(0.15)
     for axis, number in zip((ax.xaxis, ax.yaxis), components, strict=True):
         share = 100 * float(result["explained_variance_ratio"].sel(principal_component=number))
-        axis.set_label_text(f"principal component {number} ({share:.3g} % of the variance)")
+        of = f"{share:.3g} % of the variance" if share > 100 * ROUNDING else "nothing is left for it"
+        longer = f"; drawn {stretch:.2g} times as long" if axis is ax.yaxis and stretch > 1 else ""
+        axis.set_label_text(f"principal component {number} ({of}{longer})")
     describe(ax, ", ".join([f"{samples} and {features}: biplot", *chosen]))
     ax.autoscale_view()
     points, arrows = (shortened([str(label) for label in result[dim].values.tolist()], MOST) for dim in (samples, features))
     marks = [Mark(name, x, y, "black", arrow=False) for name, (x, y) in zip(points, scores.tolist(), strict=True)]
     marks += [Mark(name, x, y, COLOURS[5], arrow=True) for name, (x, y) in zip(arrows, ends.tolist(), strict=True)]
-    left_out = write_names(ax, marks)
+    left_out = write_names(ax, marks, stretch)
+    ax.set_aspect(stretch, adjustable="box")
     if left_out:
         ax.text(0.99, 0.01, f"no room for {left_out} names", transform=ax.transAxes, ha="right", fontsize=NOTE_SIZE, color=DARK)
     return ax
