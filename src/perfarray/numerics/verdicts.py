@@ -20,7 +20,7 @@ POWER = 0.8
 """The chance to see the smallest change."""
 
 Limits = Callable[..., RatioSet]
-"""Of a confidence level per ratio, the evidence, and what else an engine gives to make limits from; NaN where too few units stand behind them."""
+"""Of a confidence level per ratio, the evidence, and what else an engine gives for limits; NaN where too few units stand behind them."""
 
 
 class Rules(NamedTuple):
