@@ -27,6 +27,7 @@ from .mixtures.model import GaussianMixture as GaussianMixture
 from .mixtures.modes import variability_level as variability_level
 from .readers.archives import read as read
 from .readers.archives import read_archive as read_archive
+from .readers.overview import formats as formats
 from .readers.survey import archive_table as archive_table
 from .reports.writing import report as report
 from .speedups.files import speedup_report as speedup_report

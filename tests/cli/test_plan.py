@@ -155,6 +155,24 @@ class TestAnswers:
         assert "the least budget is" in found["exit_reason"]
         assert "the least budget is" in result.stderr
 
+    def test_words_of_the_format(self, tmp_path):
+        """A level may be called what its format calls it; a word of another is told apart."""
+        runs = [pyperf_run(1e-3 + k * 1e-5, 1e-3, warmups=[(100, 2e-3)], loops=100, duration=0.45) for k in range(8)]
+        path = write(tmp_path / "fft.json", suite(bench("fft", *runs)))
+        said = [run(path, "--cost", f"{name}=3", "--budget", "2min").stdout for name in ("process", "execution")]
+        assert said[0] == said[1]
+        wrong = run(path, "--cost", "fork=3", "--budget", "2min")
+        assert "--cost names 'fork', a word of 'jmh'; what was read is 'pyperf'" in wrong.stderr
+        twice = run(path, "--cost", "process=3", "--cost", "execution=3", "--budget", "2min")
+        assert "--cost names 'execution' twice, once as 'execution'" in twice.stderr
+
+    def test_assurance(self, one):
+        """More repetitions, for the half-width to be reached nine times out of ten."""
+        plain, sure = (json.loads(run(one, *PRICES, "--half-width", "1%", *own, "--json").stdout) for own in ((), ("--assurance", "90%")))
+        assert sure["attrs"]["assurance"] == 0.9
+        assert sure["plans"][0]["cost"] > plain["plans"][0]["cost"]
+        assert "--assurance 190% is out of range" in run(one, *PRICES, "--half-width", "1%", "--assurance", "190%").stderr
+
     def test_iterations(self, one):
         """Prices and budget as counts of iterations."""
         result = run(one, "--units", "iterations", "--cost", "execution=19", "--cost", "binary=5343", "--budget", "96000")
@@ -210,6 +228,21 @@ class TestErrors:
             assert "a pilot with one cannot say: measure two or more" in result.stdout
             assert "no variation of its own" not in result.stdout
             assert "running everything once" not in result.stdout
+
+    def test_names_and_amounts_are_read_before_the_files(self, tmp_path):
+        """A wrong one is told at once, whatever there is to read."""
+        for option, said in (
+            (
+                ("--cost", "build=3"),
+                "which is no level; the levels are binary, session, execution, iteration; formats call them fork (jmh)",
+            ),
+            (("--cost", "execution=3", "--cost", "execution=4"), "--cost names 'execution' twice"),
+            (("--budget", "soon"), "'soon' is no amount"),
+        ):
+            result = run(tmp_path / "none.csv", *option)
+            assert result.exit_code == 2
+            assert said in result.stderr
+        assert "no such file" in run(tmp_path / "none.csv", "--cost", "day=3", "--levels", "day,execution", "--budget", "1h").stderr
 
     def test_a_missing_file(self, tmp_path):
         """As everywhere."""

@@ -8,9 +8,12 @@ import typer
 
 import perfarray
 from perfarray.cli.compare import compare
+from perfarray.cli.components import components
 from perfarray.cli.convert import convert
+from perfarray.cli.counts import counts
 from perfarray.cli.demo import demo
 from perfarray.cli.files import files
+from perfarray.cli.formats import formats
 from perfarray.cli.plan import plan
 from perfarray.cli.problems import NO_ANSWER
 from perfarray.cli.report import report
@@ -18,7 +21,7 @@ from perfarray.cli.speedup_test import speedup_test
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
-for command in (compare, plan, report, files, convert, speedup_test, demo):
+for command in (compare, report, components, plan, counts, files, formats, convert, speedup_test, demo):
     app.command()(command)
 
 

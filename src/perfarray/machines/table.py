@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
@@ -271,20 +272,29 @@ def _responses(rows: xr.DataArray, nest: tuple[str, ...], across: str, wanted: t
         core=[(across, *nest)],
         outputs=outputs(**dict.fromkeys([*parts, CONCENTRATION], "")),
     )
-    found = found.assign(further.data_vars)
+    roles = computed_roles(wanted, nest)
+    asked = [*wanted, *(name for name, role in roles.items() if role == "noise")]
+    found = found.assign({name: further[name] for name in (*asked, CONCENTRATION) if name in further})
     if is_lazy(found):
         found = found.compute()
         notes += notes_of(found)
-    computed = {str(name): variable.values for name, variable in found.data_vars.items()}
-    computed["variation"] = computed["performance"] * computed["relative_variation"]
+    if "variation" in asked:
+        found["variation"] = found["performance"] * found["relative_variation"]
     runs = found["n"].values.astype(int)
-    roles = computed_roles(wanted, nest)
-    numbers = {name: computed[name] for name in (*wanted, *(name for name, role in roles.items() if role == "noise"))}
+    numbers = {name: found[name].values for name in asked}
     numbers |= dict(zip(COUNTS, (runs, np.full(len(runs), int(columns.sum()))), strict=True))
     if LOG_NOISE in roles:
-        numbers[LOG_NOISE] = _noise(computed[CONCENTRATION], suite.sizes[across], runs, statistic)
-    table = pd.DataFrame(numbers, index=np.flatnonzero(kept)).reindex(range(len(kept)))
-    return _Computed(table.fillna(dict.fromkeys(COUNTS, 0)).astype(dict.fromkeys(COUNTS, int)), left_out, notes)
+        numbers[LOG_NOISE] = _noise(found[CONCENTRATION].values, suite.sizes[across], runs, statistic)
+    return _Computed(pd.DataFrame({name: _of_all(own, kept) for name, own in numbers.items()}), left_out, notes)
+
+
+def _of_all(values: npt.NDArray[Any], kept: Mask) -> npt.NDArray[Any]:
+    """Return the numbers of the rows that were kept as those of all rows: of the others, counts are 0, and all else is NaN."""
+    if len(values) == len(kept):
+        return values
+    column = np.full(len(kept), 0 if values.dtype.kind == "i" else np.nan, dtype=values.dtype)
+    column[kept] = values
+    return column
 
 
 def _of_whole_rows(suite: xr.DataArray) -> xr.DataArray:

@@ -181,7 +181,9 @@ def _cells(data: xr.Dataset, dims: list[str], inner: tuple[str, ...]) -> Iterato
 def _about(data: xr.Dataset, constant: Mapping[str, Any]) -> str:
     """Write what the numbers rest on: the labels that all rows share, the level of confidence, the unit."""
     parts = [f"{dim} {label}" for dim, label in constant.items()]
-    parts += [f"{100 * float(data.attrs['confidence_level']):.4g} % intervals"] if "confidence_level" in data.attrs else []
-    parts += ["in brackets the share of the variance"] if data.attrs["result"] == "variance_components" else []
+    if data.attrs["result"] == "variance_components":
+        parts.append("in brackets the share of the variance")
+    elif "confidence_level" in data.attrs:
+        parts.append(f"{100 * float(data.attrs['confidence_level']):.4g} % intervals")
     parts += [f"n counts {plural(str(data.attrs['unit']))}"] if "unit" in data.attrs and "n" in data else []
     return "; ".join(parts)

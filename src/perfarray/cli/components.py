@@ -1,0 +1,58 @@
+"""`perfarray components`: where the variation of an archive comes from."""
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+import perfarray
+from perfarray.cli import options
+from perfarray.cli.forms import form
+from perfarray.cli.options import plural
+from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER
+from perfarray.cli.reading import answer_one
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def components(
+    archive: options.Archive,
+    method: Annotated[
+        Literal["anova", "reml", "ml"] | None, typer.Option(help="Analysis of variance (default), restricted or full maximum likelihood.")
+    ] = None,
+    levels: options.Levels = None,
+    metric: options.Metric = None,
+    format: options.Format = None,
+    layout: options.Layout = None,
+    dims: options.Dims = None,
+    pattern: options.Pattern = None,
+    encoding: options.Encoding = None,
+    sort: options.Sort = None,
+    output: options.Output = None,
+    file: options.File = None,
+    json: options.Json = False,
+) -> None:
+    """Say where the variation comes from: how much of it lies between builds, between executions, between iterations.
+
+    Exit code 0: there is an answer.
+    Exit code 2: none; a file cannot be read, nothing is repeated, a wrong option.
+
+    Example: perfarray components results/ --sort effect
+    """
+    said = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
+    choices = options.given(levels=options.names(levels), metric=metric, method=method)
+    wanted = form(output, file, json=json)
+    answer_one(archive, said, wanted, lambda times: perfarray.variance_components(times, **choices), _outcome, sort)
+
+
+def _outcome(found: "xr.Dataset") -> "tuple[str, int]":
+    """Return at which level most of the variance lies, and in how many cells."""
+    known = found["share"].notnull().any("level")
+    if not bool(known.any()):
+        return "no answer: nothing is repeated, or nothing varies", NO_ANSWER
+    largest = found["share"].fillna(-1).argmax("level").where(known, -1)
+    counts = {str(level): int((largest == place).sum()) for place, level in enumerate(found["level"].values.tolist())}
+    parts = [f"between {plural(level)} in {count}" for level, count in counts.items() if count]
+    cells = int(known.sum())
+    where = parts[0].rpartition(" in ")[0] if len(parts) == 1 else ", ".join(parts)
+    return f"{cells} {'cell' if cells == 1 else 'cells'}: most of the variance lies {where}", NOTHING_SLOWER

@@ -1,0 +1,50 @@
+"""`perfarray counts`: how many repetitions an archive holds, level by level."""
+
+from typing import TYPE_CHECKING
+
+import perfarray
+from perfarray.cli import options
+from perfarray.cli.forms import form
+from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER
+from perfarray.cli.reading import answer_one
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def counts(
+    archive: options.Archive,
+    levels: options.Levels = None,
+    metric: options.Metric = None,
+    format: options.Format = None,
+    layout: options.Layout = None,
+    dims: options.Dims = None,
+    pattern: options.Pattern = None,
+    encoding: options.Encoding = None,
+    sort: options.Sort = None,
+    output: options.Output = None,
+    file: options.File = None,
+    json: options.Json = False,
+) -> None:
+    """Count what was measured: builds, executions in each, iterations in each; what is marked (warm-up, stopped) is not counted.
+
+    Exit code 0: something was measured.
+    Exit code 2: nothing, a file cannot be read, a wrong option.
+
+    Example: perfarray counts results/
+    """
+    said = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
+    nest = options.given(levels=options.names(levels), metric=metric)
+    answer_one(archive, said, form(output, file, json=json), lambda times: perfarray.counts(times, **nest), _outcome, sort)
+
+
+def _outcome(found: "xr.Dataset") -> "tuple[str, int]":
+    """Return how many values were measured in how many cells, and whether the nest is the same everywhere."""
+    values = found["total"].isel(level=-1)
+    cells, total = int((values > 0).sum()), int(values.sum())
+    if not total:
+        return "no answer: nothing was measured", NO_ANSWER
+    others = [str(dim) for dim in values.dims]
+    alike = bool((found["minimum"].min(others) == found["maximum"].max(others)).all())
+    many = "of one cell" if cells == 1 else f"of {cells} cells"
+    return f"{total} values {many}; {'as many repetitions everywhere' if alike else 'not as many repetitions everywhere'}", NOTHING_SLOWER

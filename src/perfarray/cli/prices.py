@@ -1,0 +1,131 @@
+"""Prices as people type them: amounts with units, names of levels in the words of a format, and questions where they are missing."""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+import typer
+
+from perfarray.cli.problems import quoted
+from perfarray.conventions import EXECUTION, ITERATION, LEVELS, SECONDS, seconds_factor
+
+AMOUNT = re.compile(r"([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*([a-zA-Zµμ]*)")
+
+DURATIONS = {"m": 60.0, "d": 86400.0, "day": 86400.0, "days": 86400.0}
+
+WORDS: Final[Mapping[str, Mapping[str, str]]] = {
+    "benchexec": {"run": EXECUTION},
+    "benchmarkdotnet": {"launch": EXECUTION},
+    "criterion": {"sample": ITERATION},
+    "go": {"process": EXECUTION},
+    "google_benchmark": {"repetition": ITERATION},
+    "hyperfine": {"run": EXECUTION},
+    "jmh": {"fork": EXECUTION},
+    "krun": {"process": EXECUTION},
+    "phoronix": {"trial": EXECUTION},
+    "pyperf": {"process": EXECUTION, "run": EXECUTION, "value": ITERATION},
+    "pytest_benchmark": {"round": ITERATION},
+    "rebench": {"invocation": EXECUTION},
+    "renaissance": {"jvm": EXECUTION, "repetition": ITERATION},
+}
+"""What formats call a level, where they do not call it as it is called here."""
+
+
+def given_costs(texts: Iterable[str], units: str, further: Sequence[str] = ()) -> dict[str, float]:
+    """Read `execution=0.8`, `binary=95s` and `fork=3`; the names are those of levels, of `further` ones, or words of a format.
+
+    Raises
+    ------
+    ValueError
+        When a name is none of these, or a price is no amount: before anything is read.
+    """
+    words = {word: format for format, own in WORDS.items() for word in own}
+    costs = {}
+    for text in texts:
+        name, sign, price = (part.strip() for part in text.partition("="))
+        if not sign:
+            raise ValueError(f"--cost {text!r}: write level=price, as in --cost execution=0.8")
+        if name not in (*LEVELS, *further, *words):
+            known = ", ".join(f"{word} ({format})" for word, format in sorted(words.items()))
+            raise ValueError(f"--cost names {name!r}, which is no level; the levels are {', '.join(LEVELS)}; formats call them {known}")
+        if name in costs:
+            raise ValueError(f"--cost names {name!r} twice")
+        costs[name] = amount(price, units)
+    return costs
+
+
+def by_level(costs: Mapping[str, float], format: str) -> dict[str, float]:
+    """Return prices by level: words of the format that was read stand for its levels.
+
+    Raises
+    ------
+    ValueError
+        When a word is one of another format, or names a level that has its price already.
+    """
+    own = WORDS.get(format, {}) if format else {word: level for words in WORDS.values() for word, level in words.items()}
+    foreign = {word for words in WORDS.values() for word in words} - own.keys()
+    found: dict[str, float] = {}
+    for name, price in costs.items():
+        level = own.get(name, name)
+        if name in foreign:
+            whose = quoted([other for other, words in WORDS.items() if name in words], 3)
+            raise ValueError(f"--cost names {name!r}, a word of {whose}; what was read is {format!r}: name {quoted([*LEVELS, *own], 9)}")
+        if level in found:
+            raise ValueError(f"--cost names {level!r} twice, once as {name!r}")
+        found[level] = price
+    return found
+
+
+def asked_costs(costs: dict[str, float], levels: Sequence[str], units: str) -> dict[str, float]:
+    """Ask for the prices of levels that were not given."""
+    what = {
+        "binary": "making one more build",
+        "session": "starting one more session",
+        "execution": "starting and warming up one more execution",
+    }
+    found = dict(costs)
+    for level in levels:
+        if level not in found:
+            doing = what.get(level, f"starting one more {level}")
+            found[level] = ask(f"What does {doing} cost ({'seconds' if units == SECONDS else units})?", units)
+    return found
+
+
+def ask(question: str, units: str) -> float:
+    """Ask on the terminal for an amount, again until the answer is one; where nobody answers, say what option would have.
+
+    The question goes to stderr, whole: stdout holds the answer of the command and nothing else.
+    """
+    while True:
+        typer.echo(f"{question} ", nl=False, err=True)
+        try:
+            return amount(input(), units)
+        except EOFError:
+            typer.echo(err=True)
+            raise ValueError(f"no answer to: {question} (options: --cost LEVEL=PRICE, --budget, --half-width)") from None
+        except ValueError as error:
+            typer.echo(f"{error}", err=True)
+
+
+def amount(text: str, units: str) -> float:
+    """Read `8h`, `90 s`, `0.8` or, in iterations, `5343`."""
+    found = AMOUNT.fullmatch(text.strip())
+    number = _number(found[1]) if found else math.nan
+    if found is None or math.isnan(number):
+        raise ValueError(f"{text!r} is no amount; write a number{', or one with a unit, as in 8h or 95s' if units == SECONDS else ''}")
+    if not found[2]:
+        return number
+    factor = seconds_factor(found[2]) or DURATIONS.get(found[2])
+    if units != SECONDS or factor is None:
+        known = "ms, s, min, h, d" if units == SECONDS else "none: --units iterations counts iterations"
+        raise ValueError(f"{text!r}: {found[2]!r} is no unit here; known: {known}")
+    return number * factor
+
+
+def _number(text: str) -> float:
+    """Return a number, NaN where it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan

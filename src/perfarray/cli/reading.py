@@ -1,0 +1,47 @@
+"""What commands that ask one thing of one archive have in common."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import perfarray
+from perfarray.cli import options
+from perfarray.cli.forms import Answer, Form, give, give_failure, noted, rows_of
+from perfarray.cli.problems import reporting
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+LEVEL = "level"
+"""The dim that tells levels apart; it makes columns, not rows."""
+
+
+def read_one(archive: str, said: dict[str, Any]) -> "xr.Dataset":
+    """Read an archive; that all of it is in one file is no label."""
+    times: xr.Dataset = perfarray.read_archive(archive, **said)
+    return times.isel(file=0, drop=True) if times.sizes.get("file") == 1 else times
+
+
+def answer_one(
+    archive: str,
+    said: dict[str, Any],
+    wanted: Form,
+    ask: "Callable[[xr.Dataset], xr.Dataset]",
+    outcome: "Callable[[xr.Dataset], tuple[str, int]]",
+    sort: str | None = None,
+) -> None:
+    """Read an archive, ask something of it, and give the answer."""
+    failing = partial(give_failure, {"archive": archive, "rows": [], "attrs": {}, "notes": []}, wanted)
+    with reporting(failing, options=options.SPOKEN) as warned:
+        result = ask(read_one(archive, said))
+    sentence, code = outcome(result)
+    rows = rows_of(result, _cells(result))
+    table, (attrs, notes) = perfarray.table(result, sort=sort), noted(result)
+    legend = [f"{table.attrs['about']}."] if table.attrs["about"] else []
+    content = {"archive": archive, "rows": rows, "attrs": attrs, "notes": notes}
+    give(Answer(table=table, rows=rows, content=content, outcome=sentence, code=code, legend=legend), wanted, warned)
+
+
+def _cells(result: "xr.Dataset") -> Sequence[str]:
+    """Return the dims that make rows."""
+    return [str(dim) for dim in result.dims if dim != LEVEL]

@@ -1,0 +1,82 @@
+"""`perfarray components`, `counts` and `formats`: one question of one archive."""
+
+import json
+
+import pytest
+
+import perfarray
+from cli.test_compare import OLD, run, write
+
+FOLDER = perfarray.dataset_path("python_malloc")
+
+
+@pytest.fixture(autouse=True)
+def _width(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+
+
+def test_components_of_a_file():
+    """A row for each benchmark, what lies at which level, and where most of it lies."""
+    result = run("components", FOLDER / "malloc.json")
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert lines[0].split("  ")[0] == "benchmark"
+    assert lines[0].endswith("mean  between executions  between iterations")
+    assert "in brackets the share of the variance." in lines
+    assert lines[-1] == "6 cells: most of the variance lies between executions in 3, between iterations in 3"
+    expected = perfarray.variance_components(perfarray.read(FOLDER / "malloc.json"))["share"]
+    first = json.loads(run("components", FOLDER / "malloc.json", "--json").stdout)["rows"][0]
+    assert first["share"] == expected.sel(benchmark=first["benchmark"]).squeeze().to_series().to_dict()
+    assert first["share"]["execution"] > 0.5
+
+
+def test_options_reach_the_components():
+    """Levels and method are those of the result; effects are sorted by size."""
+    found = json.loads(run("components", FOLDER / "malloc.json", "--method", "reml", "--json").stdout)
+    assert found["attrs"]["method"] == "reml"
+    shown = run("components", FOLDER / "malloc.json", "--sort", "effect").stdout.splitlines()
+    assert shown[2].startswith("create_objects")
+    assert "--levels" not in run("components", FOLDER / "malloc.json", "--levels", "iteration,execution").stdout
+
+
+def test_nothing_repeated(tmp_path):
+    """No answer."""
+    result = run("components", write(tmp_path / "a.csv", {"a": OLD[:1]}))
+    assert result.exit_code == 2
+    assert "No answer: nothing is repeated, or nothing varies" in result.stdout
+
+
+def test_counts(tmp_path):
+    """Level by level; whether all cells are alike is said."""
+    result = run("counts", FOLDER)
+    assert result.exit_code == 0
+    assert "3 (60 in all)" in result.stdout
+    assert result.stdout.splitlines()[-1] == "720 values of 12 cells; as many repetitions everywhere"
+    ragged = run("counts", write(tmp_path / "a.csv", {"a": OLD, "b": OLD[:2]}), "--output", "csv").stdout.splitlines()
+    assert ragged[0].startswith("benchmark,")
+    assert len(ragged) == 3
+    assert "not as many repetitions everywhere" in run("counts", tmp_path / "a.csv").stdout
+
+
+def test_counts_of_nothing(tmp_path):
+    """An archive whose runs have all failed."""
+    path = tmp_path / "a.csv"
+    path.write_text("benchmark,execution,time,failed\na,0,1.0,1\na,1,1.0,1\n")
+    result = run("counts", path)
+    assert result.exit_code == 2
+    assert "No answer: nothing was measured" in result.stdout
+
+
+def test_formats():
+    """All of them, or one with its details."""
+    every = json.loads(run("formats", "--json").stdout)["formats"]
+    assert {"pyperf", "jmh", "tidy_csv", "custom"} <= {row["format"] for row in every}
+    assert all(row["what"].endswith(".") for row in every)
+    assert [row["format"] for row in every] == perfarray.formats().index.tolist()
+    one = run("formats", "jmh").stdout
+    assert "forks are executions" in one
+    assert "The unit decides what a number is" in one
+    assert "pyperf" not in one
+    wrong = run("formats", "xml")
+    assert wrong.exit_code == 2
+    assert "--format 'xml' is not known; choose one of" in wrong.stderr
