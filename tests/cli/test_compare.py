@@ -425,6 +425,23 @@ class TestText:
         """Only what is a package is taken off the names."""
         assert grid.package_of(texts) == package
 
+    @pytest.mark.parametrize(
+        ("texts", "settings", "short"),
+        [
+            (["a[t=1,n=2]", "b[t=1,n=3]"], ["t=1"], ["a[n=2]", "b[n=3]"]),
+            (["a[t=1]", "b[t=1]"], ["t=1"], ["a", "b"]),
+            (["a[cpu=x, y @ 3 GHz,n=1]", "b[cpu=x, y @ 3 GHz,n=2]"], ["cpu=x, y @ 3 GHz"], ["a[n=1]", "b[n=2]"]),
+            (["a[t=1]", "b"], [], ["a[t=1]", "b"]),
+            (["a[0][t=1]", "a[1][t=1]"], ["t=1"], ["a[0]", "a[1]"]),
+            (["a[t=1]"], [], ["a[t=1]"]),
+            (["a[1]", "b[1]"], [], ["a[1]", "b[1]"]),
+        ],
+    )
+    def test_settings_that_all_have_are_named_once(self, texts, settings, short):
+        """Names stay apart by what distinguishes them."""
+        assert grid.settings_of(texts) == settings
+        assert [grid._without(text, settings) for text in texts] == short
+
     def test_a_limit_never_seems_to_lie_on_the_edge(self):
         """Digits are added until the reader sees on which side of the band a limit lies."""
         assert words.change(0.98, 0.96, 0.99997, "bounded", "lower") == "1.02041x faster (1.00003 to 1.04167)"

@@ -79,8 +79,15 @@ def table_lines(grid: Grid, width: int) -> Iterator[str]:
 
 
 def _folded(text: str, width: int) -> list[str]:
-    """Return the lines of a text in a column."""
-    return [text] if _cells(text) <= width else textwrap.wrap(text, width, break_on_hyphens=False)
+    """Return the lines of a text in a column: broken after blanks and what parts a name, where there is one in the second half."""
+    lines = []
+    while _cells(text) > width:
+        most = next(place for place in range(min(width, len(text)), 0, -1) if _cells(text[:place]) <= width)
+        cut = max(text.rfind(mark, 0, most) for mark in " ,/[:") + 1
+        cut = cut if cut > width // 2 else most
+        lines.append(text[:cut].rstrip())
+        text = text[cut:].lstrip()
+    return [*lines, text]
 
 
 def _row(cells: list[list[str]], grid: Grid, widths: list[int], *, title: bool = False) -> Iterator[str]:

@@ -119,8 +119,9 @@ def _outcome(answer: Answer) -> str:
 
 
 def _package(grid: Grid) -> list[str]:
-    """Return the line on what all names begin with."""
-    return [f"Names of benchmarks begin with {grid.package}"] if grid.package else []
+    """Return the lines on what all names begin with, and which settings all have."""
+    lines = [f"Names of benchmarks begin with {grid.package}"] if grid.package else []
+    return lines + ([f"All benchmarks have {grid.settings}"] if grid.settings else [])
 
 
 def _as_text(answer: Answer, _: Sequence[str]) -> str:

@@ -1,5 +1,6 @@
 """A table of texts as every form shows it: titles, rows, which columns are labels, which rows are of suites."""
 
+import re
 from collections.abc import Iterable
 from itertools import takewhile
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -29,8 +30,8 @@ class Grid(NamedTuple):
         The last `suites` of them are of suites.
     labels, suites : int
         See there.
-    package : str
-        What the names of all benchmarks begin with, and is not repeated in them.
+    package, settings : str
+        What the names of all benchmarks begin with, and the settings that all of them have: neither is repeated in them.
     """
 
     titles: list[str]
@@ -38,6 +39,7 @@ class Grid(NamedTuple):
     labels: int
     suites: int
     package: str
+    settings: str
 
     @property
     def columns(self) -> list[list[str]]:
@@ -81,13 +83,34 @@ def grid_of(frame: "pd.DataFrame") -> Grid:
     labels = [list(key) if len(dims) > 1 else [key] for key in frame.index.tolist()] if dims else [[] for _ in range(len(frame))]
     suites = int(frame.attrs.get("suites", 0))
     rows = [[*map(str, key), *map(str, texts)] for key, texts in zip(labels, frame.to_numpy().tolist(), strict=True)]
-    package = ""
+    package, settings = "", list[str]()
     if BENCHMARK in dims:
-        place = dims.index(BENCHMARK)
-        package = package_of(row[place] for row in rows[: len(rows) - suites])
-        for row in rows:
-            row[place] = row[place].removeprefix(package)
-    return Grid([*dims, *map(str, frame.columns)], rows, len(dims), suites, package)
+        place, own = dims.index(BENCHMARK), rows[: len(rows) - suites]
+        package, settings = package_of(row[place] for row in own), settings_of(row[place] for row in own)
+        for row in own:
+            row[place] = _without(row[place].removeprefix(package), settings)
+    return Grid([*dims, *map(str, frame.columns)], rows, len(dims), suites, package, ", ".join(settings))
+
+
+def settings_of(texts: Iterable[str]) -> list[str]:
+    """Return the settings that all names have in their brackets (`[threads=1]`), where there are several names."""
+    every = [_settings(text) for text in dict.fromkeys(texts)]
+    return [setting for setting in every[0] if all(setting in own for own in every)] if len(every) > 1 else []
+
+
+def _settings(text: str) -> list[str]:
+    """Return the settings in the brackets at the end of a name; a comma inside a value is part of it."""
+    found = re.fullmatch(r".*?\[(\w+=.*)\]", text, re.S)
+    return re.split(r",(?=\w+=)", found[1]) if found else []
+
+
+def _without(text: str, settings: list[str]) -> str:
+    """Return a name without some of its settings."""
+    own = _settings(text)
+    if not settings or not own:
+        return text
+    kept = ",".join(setting for setting in own if setting not in settings)
+    return text.removesuffix(f"[{','.join(own)}]") + (f"[{kept}]" if kept else "")
 
 
 def package_of(texts: Iterable[str]) -> str:
