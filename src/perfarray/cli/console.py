@@ -37,6 +37,10 @@ DIM: Final = "2"
 STYLES: Final = {"faster": "32", "slower": "1;31", "equivalent": "36", "inconclusive": "33"}
 
 
+CONTROLS: Final = re.compile(rf"(?!\x1b\[(?:0|{BOLD}|{DIM}|{'|'.join(STYLES.values())})m)[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""What commands a terminal, but for the colours used here: labels of files may hold it."""
+
+
 def screen_width() -> int:
     """Return the columns of the screen: those of the terminal, else what COLUMNS says, else 120."""
     return shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH
@@ -44,8 +48,9 @@ def screen_width() -> int:
 
 def show(lines: Iterable[str]) -> None:
     """Print lines; a reader who leaves (`| head`) does not change the exit code, which means something here."""
+    text = "\n".join(lines)
     try:
-        typer.echo("\n".join(lines))
+        typer.echo(CONTROLS.sub("?", text) if sys.stdout.isatty() else text)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

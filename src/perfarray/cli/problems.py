@@ -76,7 +76,7 @@ def _texts(warning: Warning | str, own_words: tuple[str, ...], options: Mapping[
 
 def in_line(text: object, options: Mapping[str, str] = MappingProxyType({})) -> str:
     """Write a text in one line, with options of the command in the places of the library's arguments."""
-    line = " ".join(str(text).split())
+    line = re.sub(r"[\x00-\x1f\x7f-\x9f]", "?", " ".join(str(text).split()))
     line = re.sub(r'times\.groupby\("suite"\)( or by="suite")?', "--by suite", line)
     line = re.sub(r"\bdims=\{([^{}]*)\}", lambda match: f"dims={_as_option(match[1])}", line) if "dims" in options else line
     for argument, option in options.items():
