@@ -216,6 +216,7 @@ class PlotAccessor(Accessor):
     intervals = Picture(lambda: perfarray.compare, "Compare with a baseline and draw the forest plot of ratios")
     mixture = Picture(lambda: perfarray.fit_mixture, "Fit a mixture to one cell and draw it over its runs", runs=True)
     plan = Picture(lambda: perfarray.plan_repetitions, "Plan the repetitions and draw half-width against cost")
+    pvalues = Picture(lambda: perfarray.compare, "Compare with a baseline and draw the p-values, the smallest first", kind="pvalues")
     scree = Picture(lambda: perfarray.principal_components, "Draw the variance that each component explains", kind="scree")
     variance_components = Picture(lambda: perfarray.variance_components, "Draw each level's share of the variance")
 

@@ -23,11 +23,16 @@ TIMES = xr.DataArray(
     attrs={"units": "s"},
 )
 
+RUNS = perfarray.simulate(sizes={"execution": 50}, variances={"execution": 1e-4}, dims={"benchmark": 6, "version": ["old", "new"]}, rng=1)[
+    "time"
+]
+
 RESULTS = {
     "agreement": lambda: TIMES.perf.agreement("old", n_resamples=20, rng=1),
     "bootstrap_distribution": lambda: TIMES.perf.bootstrap_distribution(n_resamples=20, rng=1),
     "bootstrap_interval": lambda: TIMES.perf.bootstrap_interval(method="basic", rng=1),
     "compare": lambda: TIMES.perf.compare("old"),
+    "counts": TIMES.perf.counts,
     "explain_variation": lambda: (
         perfarray.simulate(sizes={"execution": 5}, variances={"execution": 1e-4}, dims={"machine": 20, "benchmark": 2}, rng=1)
         .assign_coords(cores=("machine", np.arange(20.0)))
@@ -36,8 +41,10 @@ RESULTS = {
         .to_dataset()
     ),
     "fit_mixture": lambda: TIMES[0, 0].perf.fit_mixture(value="iteration").to_dataset(),
+    "hierarchical_performance_test": lambda: RUNS.isel(execution=slice(6)).perf.hierarchical_performance_test("old"),
     "mean_interval": TIMES.perf.mean_interval,
     "mixture": lambda: perfarray.GaussianMixture.from_parameters([0.5, 0.5], [1.0, 2.0], [0.1, 0.1]).to_dataset(),
+    "normality": RUNS.perf.normality,
     "pairwise": lambda: TIMES.perf.pairwise(dim="version"),
     "plan_repetitions": lambda: TIMES.perf.plan_repetitions(costs={"execution": 5}, budget=500).to_dataset(),
     "plan_suite": lambda: TIMES.perf.plan_suite(costs={"execution": 5}, budget=2000, shared="execution").to_dataset(),
@@ -49,6 +56,8 @@ RESULTS = {
     "score_ratio_interval": lambda: TIMES.perf.score_ratio_interval("old", sensitivity=True),
     "score_distribution": lambda: TIMES.perf.score_distribution(rng=1),
     "speedup_test": lambda: TIMES.perf.speedup_test("old", confidence_level=0.9),
+    "suite_score": TIMES.perf.suite_score,
+    "variability_level": lambda: RUNS[:2, 0].perf.variability_level(n_resamples=0, rng=1),
     "variance_components": TIMES.perf.variance_components,
 }
 
@@ -119,6 +128,7 @@ COMPUTED = {
     "mixture": lambda ax: ONE.perf.plot.mixture(value="iteration", max_components=1, ax=ax),
     "overlay": lambda ax: TIMES.perf.plot.overlay(ax=ax),
     "plan": lambda ax: TIMES.perf.plot.plan(costs={"execution": 5}, budget=500, ax=ax),
+    "pvalues": lambda ax: TIMES.perf.plot.pvalues("old", correction="holm", ax=ax),
     "run_sequence": lambda ax: ONE.perf.plot.run_sequence(max_lines=1, ax=ax),
     "scree": lambda ax: TIMES[..., 0, 0].perf.plot.scree(samples="version", ax=ax),
     "variance_components": lambda ax: TIMES.perf.plot.variance_components(ax=ax),
@@ -162,8 +172,8 @@ def test_accessor_pictures_show_what_was_computed():
 def test_unknown_result_is_named_with_the_pictures_there_are():
     """A result without a picture says which results have one."""
     named = ", ".join(sorted(plots.PICTURES))
-    with pytest.raises(ValueError, match=rf"no picture for a result of 'counts'; there is one for the results of {named}"):
-        plots.draw(xr.Dataset(attrs={"result": "counts"}))
+    with pytest.raises(ValueError, match=rf"no picture for a result of 'formats'; there is one for the results of {named}"):
+        plots.draw(xr.Dataset(attrs={"result": "formats"}))
 
 
 def test_timings_are_not_a_result():

@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
-from matplotlib.ticker import EngFormatter
+from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from perfarray.conventions import LEVELS
 
@@ -36,6 +37,9 @@ NAMED: Final = ("benchmark", "version", "compiler", "flags", "tuning", *LEVELS)
 PREFIXED: Final = ("s", "J", "W", "Hz", "ops/s")
 """Units that read well with a prefix: ms, kJ."""
 
+
+TICKS: Final = 5
+"""Steps between ticks that are written with their units: more would touch beside rows."""
 
 MARGIN: Final = 40.0
 """Points beside the labels of the vertical axis: its own label, ticks, the borders of the figure."""
@@ -120,6 +124,13 @@ def number_format(units: str) -> Callable[..., str]:
         return prefixed(rounded) if units in PREFIXED else f"{rounded:g} {'' if units == '1' else units}".strip()
 
     return written
+
+
+def write_units(axis: Axis, units: str) -> None:
+    """Write numbers with their units, at so few ticks of a linear axis that they do not touch."""
+    if axis.get_scale() == "linear":
+        axis.set_major_locator(MaxNLocator(TICKS))
+    axis.set_major_formatter(number_format(units))
 
 
 def selection(data: xr.Dataset | xr.DataArray, but: str = "") -> list[str]:

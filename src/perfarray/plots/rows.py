@@ -53,7 +53,9 @@ def rows_of(array: xr.DataArray, *, top: float = 0.0) -> list[Row]:
     return rows
 
 
-def shown_rows(number: xr.DataArray, what: str, *, inches: float = INCHES, top: float = 0.0, share: int = 1) -> tuple[list[Row], list[str]]:
+def shown_rows(
+    number: xr.DataArray, what: str, *, inches: float = INCHES, top: float = 0.0, share: int = 1, ordered: bool = False
+) -> tuple[list[Row], list[str]]:
     """Give every cell a row; of more than a figure has room for, those with the lowest and the highest numbers, in that order.
 
     Parameters
@@ -68,6 +70,8 @@ def shown_rows(number: xr.DataArray, what: str, *, inches: float = INCHES, top: 
         Where the first row stands.
     share : int
         Part of the height that the rows may take: one in so many.
+    ordered : bool
+        Whether the rows stand in the order of the numbers also where all fit.
 
     Returns
     -------
@@ -76,7 +80,7 @@ def shown_rows(number: xr.DataArray, what: str, *, inches: float = INCHES, top: 
         What the title says of the cells that are not drawn; empty where all are.
     """
     most = int(TALLEST / inches / share)
-    if number.size <= most:
+    if number.size <= most and not ordered:
         rows = rows_of(number, top=top)
         if rows[-1].y + 1 - top <= most:
             return rows, []
@@ -102,7 +106,8 @@ def extremes(number: xr.DataArray, most: int, what: str) -> tuple[list[int], lis
         low, high, why = measured[: most // 2], measured[len(measured) - most // 2 :], f"lowest and highest {what}"
     else:
         low, high, why = measured or order[:most], [], "those measured" if measured else "none is measured"
-    return low, high, [f"{len(low) + len(high)} of {number.size}: {why}"]
+    drawn = len(low) + len(high)
+    return low, high, [f"{drawn} of {number.size}: {why}"] if drawn < number.size else []
 
 
 def suite_rows(result: xr.Dataset, name: str, rows: Sequence[Row], label: str) -> list[Row]:

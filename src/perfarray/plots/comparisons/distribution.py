@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from perfarray.plots.figure import COLOURS, DARK, axes_for, describe, number_format, selection
+from perfarray.plots.figure import COLOURS, DARK, axes_for, describe, number_format, selection, write_units
 from perfarray.plots.rows import Row, beside_rows, label_rows, note_unmeasured, shown_rows, size_for
 
 APART: Final = 2.0
@@ -97,8 +97,9 @@ def _draw_row(ax: Axes, row: Row, cell: xr.Dataset, unit: float) -> None:
 def _describe(ax: Axes, curves: xr.Dataset, relative: bool, left_out: list[str]) -> None:
     """Title, legend, and what the horizontal axis shows; its ticks carry the unit."""
     attrs = curves.attrs
-    written = number_format(str(attrs.get("units", "1")))
-    ax.xaxis.set_major_formatter(lambda value, _: f"{round(value - 100, 6):+g} %" if relative else written(value))
+    write_units(ax.xaxis, str(attrs.get("units", "1")))
+    if relative:
+        ax.xaxis.set_major_formatter(lambda value, _: f"{round(value - 100, 6):+g} %")
     drawn = str(attrs.get("resample", "execution")).split()
     redrawn = "values redrawn, nest ignored" if drawn == ["flat"] else f"level{'s' * (len(drawn) > 1)} redrawn: {', '.join(drawn)}"
     of = f"{attrs.get('statistic', 'statistic')} of {attrs.get('metric', 'time')}" + (", relative to the data's;\n" if relative else "; ")

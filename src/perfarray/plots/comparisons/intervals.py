@@ -8,8 +8,11 @@ from matplotlib.axes import Axes
 
 from perfarray.conventions import BENCHMARK, HIGHER, LOWER, THROUGHPUT, TIME
 from perfarray.plots.comparisons.interval_marks import Interval, draw_intervals, view_of
-from perfarray.plots.figure import DARK, axes_for, compared, describe, elided, number_format, selection
+from perfarray.plots.figure import DARK, axes_for, compared, describe, elided, number_format, selection, write_units
+from perfarray.plots.pvalues import pvalues
 from perfarray.plots.rows import GAP, Row, beside_rows, label_rows, shown_rows, size_for, suite_rows
+
+KINDS: Final = ("intervals", "pvalues")
 
 SUITE: Final = "suite (geometric mean)"
 
@@ -23,7 +26,7 @@ SHORT: Final = 30
 """Letters of a benchmark's name behind `without`."""
 
 
-def ratio_intervals(result: xr.Dataset, ax: Axes | None = None) -> Axes:
+def ratio_intervals(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "intervals") -> Axes:
     """Draw ratios to a baseline with their intervals, one row per cell, the suite below.
 
     Parameters
@@ -33,11 +36,18 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         that stands later in the data over the earlier one; `result.sel(baseline=...)` draws all against one.
     ax : Axes, optional
         Where to draw; default: a new figure, as high as its rows need.
+    kind : {"intervals", "pvalues"}
+        Ratios with their intervals; or the p-values of `compare` and `pairwise`, the smallest first.
 
     Returns
     -------
     Axes
         Horizontal axis: the ratio, logarithmic (half the time is as far from 1 as twice the time) unless a ratio is negative.
+
+    Raises
+    ------
+    ValueError
+        An unknown kind.
 
     Notes
     -----
@@ -57,7 +67,11 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     'time, candidate / baseline (<1 is faster)'
     >>> plt.close(ax.figure)
     """
+    if kind not in KINDS:
+        raise ValueError(f"kind={kind!r} is not known; choose one of 'intervals', 'pvalues'")
     result = _each_pair_once(result.compute())
+    if kind == "pvalues":
+        return pvalues(result, ax)
     estimate = result["estimate"]
     rows, left_out = shown_rows(estimate, "ratio")
     intervals = [_interval(result, row) for row in rows]
@@ -180,8 +194,11 @@ def mean_intervals(result: xr.Dataset, ax: Axes | None = None, *, relative: bool
     intervals = [mean.in_percent() for mean in means] if relative else means
     draw_intervals(ax, intervals, view_of(intervals, (), log and not relative), log and not relative)
     label_rows(ax, rows)
-    written = number_format(str(estimate.attrs.get("units", "1")))
-    ax.xaxis.set_major_formatter((lambda value, _: f"{round(value, 6):+g} %".replace("-", "−")) if relative else written)
+    units = str(estimate.attrs.get("units", "1"))
+    written = number_format(units)
+    write_units(ax.xaxis, units)
+    if relative:
+        ax.xaxis.set_major_formatter(lambda value, _: f"{round(value, 6):+g} %".replace("-", "−"))
     metric = str(result.attrs.get("metric", TIME))
     beside_rows(ax, rows, [mean.side + written(mean.estimate) for mean in means], "mean")
     ax.set_xlabel(f"{metric}{', relative to the mean' * relative}\n{_confidence(result, intervals)}")

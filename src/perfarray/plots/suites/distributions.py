@@ -7,8 +7,8 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from perfarray.plots.figure import COLOURS, DARK, axes_for, describe, number_format, selection
-from perfarray.plots.rows import label_rows, named_cells, note_unmeasured, shown_rows, size_for
+from perfarray.plots.figure import COLOURS, DARK, axes_for, describe, number_format, selection, write_units
+from perfarray.plots.rows import beside_rows, label_rows, named_cells, note_unmeasured, shown_rows, size_for
 
 MOST: Final = len(COLOURS)
 """Densities that can be told apart by colour; more have a row each."""
@@ -70,7 +70,7 @@ def score_densities(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
         ax.set_ylabel("density (highest = 1)")
         ax.set_ylim(0, 1.08)
         left_out = [f"{cells.size - len(places)} of {cells.size} cells not measured"] if len(places) < cells.size else []
-    ax.xaxis.set_major_formatter(number_format(str(curves.attrs.get("units", "1"))))
+    write_units(ax.xaxis, str(curves.attrs.get("units", "1")))
     ax.set_xlabel(_score_label(curves.attrs))
     describe(ax, ", ".join(["Scores of single runs of the suite", *selection(cells), *left_out]))
     return ax
@@ -134,9 +134,53 @@ def five_numbers(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     ax.barh(y, q3 - q1, 0.55, q1, color=COLOURS[1], edgecolor=COLOURS[0], linewidth=0.8, label="quartiles", zorder=2)
     ax.vlines(median, y - 0.275, y + 0.275, color=DARK, linewidth=1.8, label="median", zorder=3)
     label_rows(ax, rows)
-    ax.xaxis.set_major_formatter(number_format(str(result["median"].attrs.get("units", "1"))))
+    write_units(ax.xaxis, str(result["median"].attrs.get("units", "1")))
     ax.set_xlabel(_score_label(result.attrs))
     exact = result.attrs.get("method") == "exact"
     how = "exact" if exact else f"{result.attrs.get('n_resamples', '')} scores drawn"
     describe(ax, ", ".join(["Five numbers of the score", *selection(result["median"]), how, *left_out]))
+    return ax
+
+
+def suite_scores(result: xr.Dataset, ax: Axes | None = None) -> Axes:
+    """Draw the score of the suite of every cell.
+
+    Parameters
+    ----------
+    result : Dataset
+        What `perfarray.suite_score` returned, or a selection of it.
+    ax : Axes, optional
+        Where to draw; default: a new figure, as high as its rows need.
+
+    Returns
+    -------
+    Axes
+        Horizontal axis: the score, logarithmic when the scores span more than a factor of ten; it stands right of the rows as well. A
+        score says nothing of how sure it is: `score_ratio_interval` does.
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> import matplotlib.pyplot as plt
+    >>> import perfarray
+    >>> times = perfarray.from_samples({"fft": [1.0, 1.0], "sort": [4.0, 4.0]}, dim="benchmark")
+    >>> ax = times.perf.suite_score().perf.plot()
+    >>> ax.lines[0].get_xdata().tolist(), ax.get_xlabel()
+    ([2.0], 'geometric mean of time over benchmark')
+    >>> plt.close(ax.figure)
+    """
+    score = result["estimate"].compute()
+    rows, left_out = shown_rows(score, "score")
+    ax = axes_for(ax, size_for(rows))
+    scores, heights = (np.array(part) for part in zip(*((float(score.isel(row.cell)), row.y) for row in rows), strict=True))
+    if score.min() > 0 and score.max() > 10 * score.min():
+        ax.set_xscale("log")
+    ax.plot(scores, heights, "o", color=COLOURS[0], markersize=6)
+    note_unmeasured(ax, heights[np.isnan(scores)])
+    label_rows(ax, rows)
+    units = str(score.attrs.get("units", "1"))
+    write_units(ax.xaxis, units)
+    beside_rows(ax, rows, [number_format(units)(value) for value in scores], "score")
+    ax.set_xlabel(_score_label(result.attrs))
+    describe(ax, ", ".join(["Scores of the suite", *selection(score), *left_out]))
     return ax

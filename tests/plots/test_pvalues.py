@@ -1,11 +1,11 @@
-"""p-values of the randomization test: where they stand, the smallest possible, what is refused."""
+"""p-values of tests and of studies: where they stand, the smallest possible, what is refused."""
 
 import numpy as np
 import pytest
 import xarray as xr
 
 import perfarray
-from perfarray.plots import randomization
+from perfarray.plots import pvalues
 
 
 def result(pvalue, **attrs):
@@ -49,13 +49,46 @@ def test_few_exchanges_have_no_small_p_however_many_are_drawn():
 
 def test_a_p_of_zero_is_an_arrow_at_the_border():
     """The paper's b / M may be zero, which a logarithmic axis has no place for."""
-    ax = randomization(result([0.0, 0.1], plus_one=0))
+    ax = pvalues(result([0.0, 0.1], plus_one=0))
     (arrow,) = [line for line in ax.lines if line.get_gid() == "beyond"]
     assert arrow.get_xdata().tolist() == [0.0]
     assert drawn(ax, "p") == [0.1]
 
 
+def test_a_study_stands_in_the_order_of_its_corrected_p():
+    """The smallest on top, whatever order benchmarks have; hollow points are p before the correction; the line is the risk asked for."""
+    times = perfarray.simulate(
+        sizes={"execution": 30}, variances={"execution": 1e-4}, dims={"benchmark": 3, "version": ["old", "new"]}, rng=1
+    )["time"]
+    found = times.perf.compare("old", correction="holm", confidence_level=0.9)
+    ax = found.perf.plot(kind="pvalues")
+    order = np.argsort(found["pvalue_adjusted"].values.ravel())
+    assert [text.get_text() for text in ax.get_yticklabels()] == found["benchmark"].values[order].tolist()
+    np.testing.assert_array_equal(drawn(ax, "p"), found["pvalue_adjusted"].values.ravel()[order])
+    np.testing.assert_array_equal(drawn(ax, "p before the correction"), found["pvalue"].values.ravel()[order])
+    assert drawn(ax, "0.1") == [0.1, 0.1]
+    assert ax.get_xlabel() == "two-sided p, corrected (holm)"
+    with pytest.raises(ValueError, match="kind='bars' is not known"):
+        found.perf.plot(kind="bars")
+    with pytest.raises(ValueError, match="'ratio_interval' has no p-values"):
+        times.perf.ratio_interval("old").perf.plot(kind="pvalues")
+
+
+def test_other_tests_have_the_same_picture():
+    """Normality with W beside p; the hierarchical test with its speedup."""
+    times = perfarray.simulate(
+        sizes={"execution": 6}, variances={"execution": 1e-4}, dims={"benchmark": 6, "version": ["old", "new"]}, rng=1
+    )["time"]
+    for found, name in ((times.perf.normality(), "statistic"), (times.perf.hierarchical_performance_test("old"), "speedup")):
+        ax = found.perf.plot()
+        np.testing.assert_array_equal(drawn(ax, "p"), found["pvalue"].values.ravel())
+        assert [text.get_text() for text in ax.texts if text.get_gid() == "beside"] == [
+            f"{value:.3f}" for value in found[name].values.ravel()
+        ]
+        assert drawn(ax, "0.05") == [0.05, 0.05]
+
+
 def test_bad_alpha():
     """What came and what is needed."""
     with pytest.raises(ValueError, match=r"alpha=5 is out of range; give a number between 1e-06 and 1"):
-        randomization(result([0.1]), alpha=5)
+        pvalues(result([0.1]), alpha=5)
