@@ -15,13 +15,14 @@ from perfarray.cli.demo import demo
 from perfarray.cli.files import files
 from perfarray.cli.formats import formats
 from perfarray.cli.plan import plan
+from perfarray.cli.plot import plot
 from perfarray.cli.problems import NO_ANSWER
 from perfarray.cli.report import report
 from perfarray.cli.speedup_test import speedup_test
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
-for command in (compare, report, components, plan, counts, files, formats, convert, speedup_test, demo):
+for command in (compare, report, components, plan, counts, plot, files, formats, convert, speedup_test, demo):
     app.command()(command)
 
 

@@ -79,6 +79,7 @@ def in_line(text: object, options: Mapping[str, str] = MappingProxyType({})) -> 
     line = re.sub(r"[\x00-\x1f\x7f-\x9f]", "?", " ".join(str(text).split()))
     line = re.sub(r'times\.groupby\("suite"\)( or by="suite")?', "--by suite", line)
     line = re.sub(r"\bdims=\{([^{}]*)\}", lambda match: f"dims={_as_option(match[1])}", line) if "dims" in options else line
+    line = re.sub(r"\.sel\((\w+)='([^']*)'\)", r"--select '\1=\2'", line) if "select" in options else line
     for argument, option in options.items():
         if argument in SHARES:
             line = re.sub(rf"\b{argument}=(-?[0-9.]+(?:e-?[0-9]+)?)(?![\w.])", partial(_percent, option), line)

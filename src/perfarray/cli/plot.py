@@ -1,0 +1,134 @@
+"""`perfarray plot`: one picture of an archive, in a file."""
+
+import inspect
+import os
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import perfarray
+from perfarray.cli import options
+from perfarray.cli.problems import quoted, reporting
+from perfarray.cli.reading import read_one
+from perfarray.cli.sides import Asked, read_sides
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+SUFFIXES = (".svg", ".png", ".pdf")
+"""What is written, by the end of its name."""
+
+
+OPTIONS = options.SPOKEN | {name: f"--{name}" for name in ("threshold", "baseline", "select")}
+"""The options that stand for arguments of the pictures."""
+
+LEFT_OUT = ("plan", "svg")
+"""What is no picture of timings alone: a plan has prices."""
+
+
+def plot(
+    kind: Annotated[str, typer.Argument(help="The picture: violin, intervals, variance_components, run_sequence, ...", show_default=False)],
+    old: options.Archive,
+    new: Annotated[str | None, typer.Argument(help="What is compared with it, if anything.", show_default=False)] = None,
+    output: Annotated[Path, typer.Option("-o", metavar="FILE", help="What to write: .svg, .png or .pdf.", show_default=False)] = ...,  # type: ignore[assignment]
+    dim: options.Dim = None,
+    baseline: options.Baseline = None,
+    levels: options.Levels = None,
+    metric: options.Metric = None,
+    threshold: Annotated[
+        float | None, typer.Option(parser=options.fraction, metavar="SHARE", help="A change that does not matter, in intervals: 2%.")
+    ] = None,
+    select: Annotated[
+        list[str] | None, typer.Option(metavar="DIM=LABEL", help="One label of a dim, where a picture shows one: benchmark=fft.")
+    ] = None,
+    files_are: options.FilesAre = None,
+    format: options.Format = None,
+    layout: options.Layout = None,
+    dims: options.Dims = None,
+    pattern: options.Pattern = None,
+    encoding: options.Encoding = None,
+) -> None:
+    """Draw a picture of what was measured, or of a comparison, with its own defaults.
+
+    Exit code 0: it is written.
+    Exit code 2: it is not; a file cannot be read or written, there is no such picture, a wrong option.
+
+    Example: perfarray plot intervals old.json new.json -o intervals.svg
+    """
+    said = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
+    choices = options.given(levels=options.names(levels), metric=metric, threshold=threshold)
+    with reporting(options=OPTIONS) as sentences:
+        _check_output(output)
+        kind = _known(kind)
+        taken = inspect.signature(_picture(None, kind)).parameters
+        compared = new is not None or dim is not None or baseline is not None
+        wrong = [f"--{name}" for name in choices if name not in taken]
+        if wrong:
+            raise ValueError(f"{', '.join(wrong)}: the picture {kind} takes no such option")
+        if "baseline" in taken and taken["baseline"].default is inspect.Parameter.empty and not compared:
+            raise ValueError(f"the picture {kind} compares: give OLD and NEW, or --dim and --baseline")
+        if compared:
+            sides = read_sides(Asked(old=old, new=new, said=said, files_are=files_are, dim=dim, baseline=baseline), sentences)
+            times = sides.times
+            choices |= {name: own for name, own in (("baseline", sides.baseline), ("dim", sides.dim)) if name in taken}
+        else:
+            times = read_one(old, said)
+        _save(_picture(_selected(times, select or []), kind)(**choices), output)
+    typer.echo(f"{output}: {kind}")
+
+
+def _picture(times: Any, kind: str) -> Callable[..., Any]:
+    """Return a picture of some timings, or of none, for its signature."""
+    import xarray as xr
+
+    found: Callable[..., Any] = getattr((xr.Dataset() if times is None else times).perf.plot, kind)
+    return found
+
+
+def _known(kind: str) -> str:
+    """Return the name of a picture, which may be written with hyphens; raise where there is none."""
+    import xarray as xr
+
+    found, pictures = kind.replace("-", "_"), type(xr.Dataset().perf.plot)
+    known = [name for name in dir(pictures) if not name.startswith("_") and name not in LEFT_OUT]
+    if found not in known:
+        raise ValueError(f"there is no picture {kind!r}; there are {quoted(known, 30)}")
+    return found
+
+
+def _selected(times: "xr.Dataset", texts: list[str]) -> "xr.Dataset":
+    """Return the timings of some labels."""
+    for text in texts:
+        dim, sign, label = text.partition("=")
+        if not sign or dim not in times.dims or dim not in times.coords:
+            have = quoted([str(own) for own in times.dims], 9)
+            raise ValueError(f"--select {text!r}: write a dim and its label, as in benchmark=fft; what was read has {have}")
+        labels = {str(own): own for own in times[dim].values.tolist()}
+        if label not in labels:
+            raise ValueError(f"--select {text!r}: no such {dim}; there is {quoted(list(labels), 9)}")
+        times = times.sel({dim: labels[label]})
+    return times
+
+
+def _check_output(output: Path) -> None:
+    """Raise where a picture cannot be written: before anything is read."""
+    if output.suffix.lower() not in SUFFIXES:
+        raise ValueError(f"-o {output}: the end of the name says what is written, and {output.suffix!r} is none of {quoted(SUFFIXES, 3)}")
+    if not output.parent.is_dir():
+        raise ValueError(f"-o {output}: there is no folder {str(output.parent)!r} to write to")
+    if find_spec("matplotlib") is None:
+        raise ImportError("this needs matplotlib, which is not installed; install perfarray[plots]")
+    os.environ.setdefault("MPLBACKEND", "Agg")
+    perfarray.read  # noqa: B018  (registers .perf)
+
+
+def _save(axes: Any, output: Path) -> None:
+    """Write the figure of some Axes, as a whole."""
+    from perfarray.timings.writing import replacing
+
+    figure = axes.get_figure(root=True)
+    with replacing(output) as (fresh,):
+        figure.savefig(fresh, format=output.suffix[1:].lower(), bbox_inches="tight")

@@ -1,0 +1,65 @@
+"""`perfarray plot`: pictures in files, and what is refused before anything is read."""
+
+import pytest
+
+import perfarray
+from cli.test_compare import run
+
+FOLDER = perfarray.dataset_path("python_malloc")
+
+
+@pytest.fixture(autouse=True)
+def _matplotlib():
+    """Skip where nothing can be drawn."""
+    pytest.importorskip("matplotlib")
+
+
+def test_one_place(tmp_path):
+    """The form is that of the name; nothing else is left beside it."""
+    result = run("plot", "variance-components", FOLDER / "malloc.json", "-o", tmp_path / "a.svg")
+    assert result.exit_code == 0, result.output
+    assert result.stdout == f"{tmp_path / 'a.svg'}: variance_components\n"
+    assert "<svg" in (tmp_path / "a.svg").read_text()
+    assert [path.name for path in tmp_path.iterdir()] == ["a.svg"]
+
+
+def test_a_comparison(tmp_path):
+    """Two places, the old one the baseline."""
+    result = run("plot", "intervals", FOLDER / "malloc.json", FOLDER / "pymalloc.json", "--threshold", "2%", "-o", tmp_path / "a.png")
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_picture_of_one_benchmark(tmp_path):
+    """What the library says of selecting is said in options, and the option does it."""
+    command = ("plot", "run_sequence", FOLDER / "malloc.json", "-o", tmp_path / "a.svg")
+    asked = run(*command)
+    assert asked.exit_code == 2
+    assert "select one, as in --select 'benchmark=create_objects'" in asked.stderr
+    assert run(*command, "--select", "benchmark=fibonacci").exit_code == 0
+    assert "no such benchmark; there is 'create_objects'" in run(*command, "--select", "benchmark=none").stderr
+    assert "write a dim and its label, as in benchmark=fft" in run(*command, "--select", "fibonacci").stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("nothing", "no.json", "-o", "a.svg"), "there is no picture 'nothing'; there are 'biplot', "),
+        (("violin", "no.json", "-o", "a.gif"), "'.gif' is none of '.svg', '.png', '.pdf'"),
+        (("violin", "no.json", "-o", "no/such/a.svg"), "there is no folder"),
+        (("intervals", "no.json", "-o", "a.svg"), "the picture intervals compares: give OLD and NEW, or --dim and --baseline"),
+        (("violin", "no.json", "--threshold", "2%", "-o", "a.svg"), "--threshold: the picture violin takes no such option"),
+    ],
+)
+def test_what_is_refused_before_reading(words, said):
+    """With what there is."""
+    result = run("plot", *words)
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert "no such file" not in result.stderr
+
+
+def test_a_missing_package_is_named(monkeypatch):
+    """With the extra that has it."""
+    monkeypatch.setattr("perfarray.cli.plot.find_spec", lambda _: None)
+    assert "install perfarray[plots]" in run("plot", "violin", "no.json", "-o", "a.svg").stderr
