@@ -61,9 +61,10 @@ OF_ONE = {
 """What is asked of a single version."""
 
 NO_RESULTS = {
-    "archive_table", "Biplot", "biplot", "combine", "dataset_path", "drop_warmup", "explain_variation", "from_samples", "GaussianMixture",
+    "archive_table", "Biplot", "biplot", "combine", "dataset_path", "drop_warmup", "explain_variation", "formats", "from_samples",
+    "GaussianMixture",
     "join", "load_dataset", "machine_table", "merge_level", "Note", "notes", "PerfarrayWarning", "read", "read_archive", "RepetitionPlan",
-    "required_benchmarks", "set_options", "simulate", "speedup_report", "table", "to_frame", "to_timings", "VariabilityModel",
+    "report", "required_benchmarks", "set_options", "simulate", "speedup_report", "table", "to_frame", "to_timings", "VariabilityModel",
 }  # fmt: skip
 """Public names that give timings, tables, numbers, files, notes or classes."""
 

@@ -111,7 +111,7 @@ class TestDirection:
         with pytest.raises(ValueError, match=f"better='{better}' is not known; choose one of 'lower', 'higher'"):
             ask(runs(better=better), name)
 
-    @pytest.mark.parametrize("name", [name for name in METHODS if name != "biplot"])
+    @pytest.mark.parametrize("name", [name for name in METHODS if name not in ("biplot", "report")])
     def test_rates_without_it_are_noted(self, name):
         found = ask(runs(units="ops/s"), name)
         notes = perfarray.notes(found if hasattr(found, "attrs") else found.to_dataset())
@@ -177,7 +177,7 @@ class TestZeros:
 class TestStopped:
     """A method that meets stopped runs says what became of them."""
 
-    @pytest.mark.parametrize("name", [name for name in METHODS if name not in ("biplot", "counts")])
+    @pytest.mark.parametrize("name", [name for name in METHODS if name not in ("biplot", "counts", "report")])
     @pytest.mark.parametrize("limit", [60.0, None])
     def test_it_is_said(self, name, limit):
         times = runs()

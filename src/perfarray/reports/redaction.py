@@ -15,7 +15,7 @@ NAMES = (MACHINE, "file")
 PRIVATE = re.compile(r"user|host|tester|licen[cs]e|path|folder|directory|email|(^|_)ip($|_)|command", re.IGNORECASE)
 """Coordinates and attrs that are left out."""
 
-PATH = re.compile(r"(?<![\d.])(~|\b[A-Za-z]:)?([/\\][\w.@+~-]+){2,}[/\\]?|[\w.+-]+@[\w-]+(\.[\w-]+)+")
+PATH = re.compile(r"(?<![\d.])(~|\b[A-Za-z]:)?([/\\][\w.@+~-]++){2,}+[/\\]?|(?<![\w.+-])[\w.+-]++@[\w-]++(\.[\w-]++)+")
 """Paths of two parts or more, and addresses, inside texts."""
 
 GONE = "[left out]"

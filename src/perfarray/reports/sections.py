@@ -126,7 +126,7 @@ def _answered(times: xr.DataArray | xr.Dataset, question: Question, pair: tuple[
         try:
             found = getattr(times.perf, question.method)(*pair, **question.choices)
         except ValueError as error:
-            if question.method == "compare":
+            if question.method in ("compare", "mean_interval"):
                 raise
             return empty._replace(notes=(f"No answer: {error}",))
         result: xr.Dataset = found.to_dataset() if hasattr(found, "sel") and not isinstance(found, xr.Dataset) else found
