@@ -2,11 +2,13 @@
 
 import sys
 import traceback
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 import perfarray
+from perfarray.cli.about import about
 from perfarray.cli.compare import compare
 from perfarray.cli.components import components
 from perfarray.cli.convert import convert
@@ -22,14 +24,16 @@ from perfarray.cli.speedup_test import speedup_test
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
-for command in (compare, report, components, plan, counts, plot, files, formats, convert, speedup_test, demo):
+COMMANDS = (compare, report, components, plan, counts, plot, files, formats, convert, speedup_test, about, demo)
+
+for command in COMMANDS:
     app.command()(command)
 
 
 def main() -> None:
     """Run the command line; whatever goes wrong exits 2, because 1 means that something is slower."""
     try:
-        app(prog_name="perfarray")
+        app(spoken(sys.argv[1:]), prog_name="perfarray")
     except OSError as error:  # of what is printed; files are read and written where an error is reported
         print(f"error: {error}", file=sys.stderr)
         raise SystemExit(NO_ANSWER) from None
@@ -37,6 +41,12 @@ def main() -> None:
         traceback.print_exc()
         print("error: this is a defect of perfarray, not of your data; please report the lines above", file=sys.stderr)
         raise SystemExit(NO_ANSWER) from None
+
+
+def spoken(words: list[str]) -> list[str]:
+    """Return the words of a command line: a place where a command should stand is asked what is in it."""
+    known = {command.__name__.replace("_", "-") for command in COMMANDS}
+    return ["about", *words] if words and words[0] not in known and Path(words[0]).exists() else words
 
 
 def _print_version(wanted: bool) -> None:
