@@ -218,6 +218,7 @@ class PlotAccessor(Accessor):
     plan = Picture(lambda: perfarray.plan_repetitions, "Plan the repetitions and draw half-width against cost")
     pvalues = Picture(lambda: perfarray.compare, "Compare with a baseline and draw the p-values, the smallest first", kind="pvalues")
     scree = Picture(lambda: perfarray.principal_components, "Draw the variance that each component explains", kind="scree")
+    stability = Picture(lambda: perfarray.estimator_stability, "Draw how much estimators vary against the size of the group")
     variance_components = Picture(lambda: perfarray.variance_components, "Draw each level's share of the variance")
 
     def __call__(self, **keywords: Any) -> "Axes":

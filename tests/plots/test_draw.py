@@ -33,6 +33,7 @@ RESULTS = {
     "bootstrap_interval": lambda: TIMES.perf.bootstrap_interval(method="basic", rng=1),
     "compare": lambda: TIMES.perf.compare("old"),
     "counts": TIMES.perf.counts,
+    "estimator_stability": lambda: RUNS.perf.estimator_stability(group_sizes=[1, 3]),
     "explain_variation": lambda: (
         perfarray.simulate(sizes={"execution": 5}, variances={"execution": 1e-4}, dims={"machine": 20, "benchmark": 2}, rng=1)
         .assign_coords(cores=("machine", np.arange(20.0)))
@@ -131,6 +132,7 @@ COMPUTED = {
     "pvalues": lambda ax: TIMES.perf.plot.pvalues("old", correction="holm", ax=ax),
     "run_sequence": lambda ax: ONE.perf.plot.run_sequence(max_lines=1, ax=ax),
     "scree": lambda ax: TIMES[..., 0, 0].perf.plot.scree(samples="version", ax=ax),
+    "stability": lambda ax: RUNS[0, 0].perf.plot.stability(group_sizes=[1, 3], ax=ax),
     "variance_components": lambda ax: TIMES.perf.plot.variance_components(ax=ax),
     "violin": lambda ax: TIMES.perf.plot.violin(relative=True, ax=ax),
 }

@@ -3,20 +3,23 @@
 import numpy as np
 import xarray as xr
 
-from perfarray.comparisons.bootstrap import REPLICATE
+from perfarray.comparisons.bootstrap import OBSERVED, REPLICATE
 from perfarray.numerics.curves import histogram
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import apply, outputs
+from perfarray.timings.pairs import find_dim
 from perfarray.timings.validation import check_confidence_level, check_count
 
 
-def histograms(distribution: xr.DataArray, *, confidence_level: float = 0.95, bins: int = 40) -> xr.Dataset:
+def histograms(distribution: xr.DataArray, *, baseline: object = None, confidence_level: float = 0.95, bins: int = 40) -> xr.Dataset:
     """Count the replicates of every cell in bins.
 
     Parameters
     ----------
     distribution : DataArray
         What `bootstrap_distribution` returned, or a selection of it.
+    baseline : label, optional
+        Of the ratio of all others to this label: replicates that belong together are divided.
     confidence_level : float
         Share of the replicates between `lower` and `upper`.
     bins : int
@@ -29,6 +32,7 @@ def histograms(distribution: xr.DataArray, *, confidence_level: float = 0.95, bi
         plain percentiles, beside what coordinates and attrs the distribution has.
     """
     level, number = check_confidence_level(confidence_level), check_count(bins, "bins")
+    distribution = distribution if baseline is None else _ratios(distribution, baseline)
     units = str(distribution.attrs.get("units", "1"))
 
     def kernel(replicates: Floats) -> tuple[Floats, ...]:
@@ -43,3 +47,15 @@ def histograms(distribution: xr.DataArray, *, confidence_level: float = 0.95, bi
     return apply(
         kernel, distribution, core=[[REPLICATE]], outputs=named, coords={"edge": range(number + 1), "bin": range(number)}, attrs=attrs
     )
+
+
+def _ratios(distribution: xr.DataArray, baseline: object) -> xr.DataArray:
+    """Divide the replicates of every label by those of one, and the statistic of the data by its."""
+    dim = find_dim(distribution, baseline, (REPLICATE,))
+    is_baseline = np.array([label == baseline for label in distribution[dim].values.tolist()])
+    if is_baseline.all():
+        raise ValueError(f"nothing to compare with: {baseline!r} is the only label along {dim!r}")
+    new, old = distribution.isel({dim: ~is_baseline}), distribution.isel({dim: int(is_baseline.argmax())})
+    observed = {OBSERVED: new[OBSERVED].variable / old[OBSERVED].variable} if OBSERVED in new.coords else {}
+    ratio = new.copy(data=(new.variable / old.variable).data).assign_coords(observed)
+    return ratio.assign_attrs(units="1", dim=dim, baseline=str(baseline))

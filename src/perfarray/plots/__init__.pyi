@@ -23,5 +23,6 @@ from .suites.distributions import suite_scores as suite_scores
 from .suites.required_runs import required_runs as required_runs
 from .variation.components import variance_components as variance_components
 from .variation.plan import plan as plan
+from .variation.stability import stability as stability
 
 __all__: list[str]

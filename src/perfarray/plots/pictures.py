@@ -16,6 +16,7 @@ PICTURES: Final[Mapping[str, str]] = MappingProxyType(
         "bootstrap_interval": "mean_intervals",
         "compare": "ratio_intervals",
         "counts": "counts",
+        "estimator_stability": "stability",
         "explain_variation": "explained",
         "five_number_summary": "five_numbers",
         "fit_mixture": "mixture",

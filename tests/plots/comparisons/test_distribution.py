@@ -43,6 +43,24 @@ def test_bars_count_the_replicates(drawn):
     np.testing.assert_allclose(marks.get_segments()[0][:, 0], float(one["observed"]))
 
 
+def test_a_ratio_is_that_of_replicates_that_belong_together(drawn):
+    """One label over another, replicate by replicate, with the ratio of the data and the line of no change; alone it is refused."""
+    one = drawn.sel(benchmark="fft")
+    ax = one.perf.plot(baseline="old", bins=10, confidence_level=0.9)
+    ratio = (one.sel(version="new").values / one.sel(version="old").values).ravel()
+    heights = np.array([-bar.get_height() for bar in ax.patches])
+    np.testing.assert_allclose(heights / heights.max(), np.histogram(ratio, bins=10)[0] / np.histogram(ratio, bins=10)[0].max())
+    spans, marks = ax.collections
+    np.testing.assert_allclose(spans.get_segments()[0][:, 0], np.quantile(ratio, [0.05, 0.95]))
+    observed = one["observed"].sel(version="new") / one["observed"].sel(version="old")
+    np.testing.assert_allclose(marks.get_segments()[0][:, 0], float(observed))
+    assert [line.get_xdata()[0] for line in ax.lines] == [1.0]
+    assert ax.get_title(loc="left") == "Bootstrap distribution, new compared with old, fft"
+    assert ax.get_xlabel().startswith("mean of time, candidate / baseline;")
+    with pytest.raises(ValueError, match="'old' is the only label along 'version'"):
+        one.sel(version=["old"]).perf.plot(baseline="old")
+
+
 def test_each_cell_has_a_row(drawn):
     """Rows in groups, one legend, words that say what was redrawn."""
     ax = drawn.perf.plot()

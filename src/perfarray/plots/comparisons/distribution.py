@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from perfarray.plots.figure import COLOURS, DARK, axes_for, describe, number_format, selection, write_units
+from perfarray.plots.figure import COLOURS, DARK, GREY, axes_for, compared, describe, number_format, write_units
 from perfarray.plots.rows import Row, beside_rows, label_rows, note_unmeasured, shown_rows, size_for
 
 APART: Final = 2.0
@@ -52,9 +52,11 @@ def distribution(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     >>> plt.close(ax.figure)
     """
     curves = curves.compute()
-    rows, left_out = shown_rows((curves["upper"] - curves["lower"]) / curves["lower"], "width relative to its place", inches=INCHES)
-    width, height = size_for(rows, INCHES)
-    ax = axes_for(ax, (width, max(height, 2.2)))
+    width = (curves["upper"] - curves["lower"]) / curves["lower"], "width relative to its place"
+    number, what = (curves["lower"], "ratio") if "baseline" in curves.attrs else width
+    rows, left_out = shown_rows(number, what, inches=INCHES)
+    wide, high = size_for(rows, INCHES)
+    ax = axes_for(ax, (wide, max(high, 2.2)))
     relative = _far_apart(curves)
     for row in rows:
         cell = curves.isel(row.cell)
@@ -90,6 +92,8 @@ def _draw_row(ax: Axes, row: Row, cell: xr.Dataset, unit: float) -> None:
     share = f"{100 * cell.attrs['confidence_level']:g} % of them"
     ax.hlines(foot, unit * float(cell["lower"]), unit * float(cell["upper"]), color=COLOURS[0], linewidth=3, label=share)
     observed = float(cell["observed"]) if "observed" in cell.coords else np.nan
+    if "baseline" in cell.attrs:
+        ax.axvline(unit, color=GREY, linewidth=0.8, zorder=0)
     if np.isfinite(observed):
         ax.vlines(unit * observed, foot - HEIGHT, foot, color=DARK, linewidth=1.2, label="data")
 
@@ -102,6 +106,7 @@ def _describe(ax: Axes, curves: xr.Dataset, relative: bool, left_out: list[str])
         ax.xaxis.set_major_formatter(lambda value, _: f"{round(value - 100, 6):+g} %")
     drawn = str(attrs.get("resample", "execution")).split()
     redrawn = "values redrawn, nest ignored" if drawn == ["flat"] else f"level{'s' * (len(drawn) > 1)} redrawn: {', '.join(drawn)}"
-    of = f"{attrs.get('statistic', 'statistic')} of {attrs.get('metric', 'time')}" + (", relative to the data's;\n" if relative else "; ")
+    of = f"{attrs.get('statistic', 'statistic')} of {attrs.get('metric', 'time')}" + ", candidate / baseline" * ("baseline" in attrs)
+    of += ", relative to the data's;\n" if relative else ";\n" if "baseline" in attrs else "; "
     ax.set_xlabel(f"{of}{redrawn}; bar: {100 * attrs['confidence_level']:g} % of {attrs['n_resamples']} replicates")
-    describe(ax, ", ".join(["Bootstrap distribution", *selection(curves["lower"]), *left_out]))
+    describe(ax, ", ".join(["Bootstrap distribution", *compared(curves, curves["lower"]), *left_out]))

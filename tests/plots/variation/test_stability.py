@@ -1,0 +1,38 @@
+"""Estimators against the size of the group."""
+
+import numpy as np
+import pytest
+
+import perfarray
+
+
+@pytest.fixture(scope="module")
+def result():
+    """Two benchmarks of thirty runs, one of which no group of three runs or fewer tells apart."""
+    times = perfarray.simulate(sizes={"execution": 30}, variances={"execution": 1e-5}, dims={"benchmark": ["fft", "sort"]}, rng=1)["time"]
+    rough = times.where(times["benchmark"] == "fft", 1 + 50 * (times - 1)).assign_attrs(times.attrs)
+    return rough.perf.estimator_stability(group_sizes=[1, 2, 3], statistics=["mean", "min"])
+
+
+def test_one_cell_has_a_line_for_each_estimator(result):
+    """The paper's deviation and the adjusted one in percent, and the line below which one percent is told apart."""
+    one = result.sel(benchmark="fft")
+    ax = one.perf.plot()
+    drawn = {line.get_label(): line.get_ydata() for line in ax.lines}
+    adjusted = [line.get_ydata() for line in ax.lines if line.get_gid() == "adjusted"]
+    np.testing.assert_array_equal([drawn["mean"], drawn["min"]], 100 * one["relative_standard_deviation"].transpose("statistic", ...))
+    np.testing.assert_array_equal(adjusted, 100 * one["adjusted_standard_deviation"].transpose("statistic", ...))
+    assert drawn["1 % can be told apart"] == [0.5, 0.5]
+
+
+def test_several_cells_have_a_row_each(result):
+    """The size that is needed, side by side for both estimators; where none is large enough an arrow stands at the border."""
+    ax = result.perf.plot()
+    needed = result["required_group_size"]
+    assert needed.notnull().sum("statistic").values.tolist() == [2, 0]
+    for name in ("mean", "min"):
+        (line,) = [line for line in ax.lines if line.get_label() == name]
+        np.testing.assert_array_equal(line.get_xdata(), needed.sel(statistic=name))
+        assert abs(line.get_ydata() - [0, 1]).max() < 0.2
+    beyond = [line.get_ydata() for line in ax.lines if line.get_gid() == "beyond"]
+    np.testing.assert_allclose(np.concatenate(beyond), [0.92, 1.08])
