@@ -203,8 +203,8 @@ PAGE = """<!doctype html>
 <style>
 body {{ font: 16px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; color-scheme: light dark }}
 div {{ overflow-x: auto }} table {{ border-collapse: collapse }} th, td {{ padding: .2em .8em; text-align: right; white-space: nowrap }}
-.left {{ text-align: left }} tr:nth-child(even) td {{ background: #8881 }} .suite td {{ font-weight: bold; border-top: 1px solid }}
-.slower {{ color: #c22 }} .faster {{ color: #2a2 }} p.note {{ font-size: 85%; opacity: .8 }}
+.left {{ text-align: left }} tr:nth-child(even) td {{ background: #8881 }} .suite td {{ font-weight: bold; border-top: 1px solid #888 }}
+.slower {{ color: #c22 }} .faster {{ color: #292 }} h1 {{ font-size: 1.3em }} p.note {{ font-size: 85%; margin: .4em 0; opacity: .8 }}
 </style>
 <h1>{title}</h1>
 <div>{table}</div>
