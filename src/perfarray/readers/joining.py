@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from natsort import natsorted
 
 from perfarray.conventions import BENCHMARK, LEVELS
 from perfarray.numerics.types import Integers
@@ -167,5 +166,10 @@ def _level_labels(kept: Sequence[Found], places: Sequence[Mapping[str, int]]) ->
 
 def _ranks(labels: Sequence[str]) -> Integers:
     """Return the place of each label among all, numbers inside them by value."""
-    order = {label: rank for rank, label in enumerate(natsorted(sorted(set(labels))))}
+    names = sorted(set(labels))
+    if len(names) > 1:
+        from natsort import natsorted  # it takes as long to load as two small files to read
+
+        names = natsorted(names)
+    order = {label: rank for rank, label in enumerate(names)}
     return np.array([order[label] for label in labels], dtype=np.intp)

@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from natsort import natsorted
 
 from perfarray.conventions import BENCHMARK, EXECUTION, MACHINE, TIME, UNKNOWN
 from perfarray.readers import entries
@@ -82,6 +81,8 @@ def read(source: Source) -> Table:
 
 def agree(tables: Sequence[Table]) -> list[Table]:
     """Number the runs of a benchmark on a machine as their files do."""
+    from natsort import natsorted
+
     places = [(*(table.labels[dim].labels[0] for dim in (BENCHMARK, MACHINE)),) for table in tables]
     names: dict[Any, set[str]] = {}
     for place, table in zip(places, tables, strict=True):
