@@ -39,7 +39,7 @@ def test_markdown_is_read_at_a_glance(sides):
     assert lines[2:4] == ["| benchmark | old -> new | change | verdict |", "| :-- | --: | :-- | :-- |"]
     assert lines[4] == "| `better` | 1.000 s -> 0.800 s | 1.250x faster (1.227 to 1.273) | **faster** |"
     assert lines[6].startswith("| **all 4** |  | ")
-    assert "<details><summary>Not changed, as far as is known: 2 equivalent</summary>" in lines
+    assert "<details><summary>No change shown: 2 equivalent</summary>" in lines
     assert any(line.startswith("| `` <b>\\|`x`*y* `` | ") for line in lines)
     assert "<sub>old " in result.stdout
     assert result.stdout.count("<b>") == 1
@@ -134,6 +134,25 @@ def test_files_that_cannot_be_written(sides, tmp_path):
         result = run("compare", "nothing", "nowhere", *options)
         assert result.exit_code == 2
         assert said in result.stderr
+
+
+def test_what_is_read_is_not_written_to(sides):
+    """A slip of the -o costs no measurements."""
+    before = sides[1].read_text()
+    result = run("compare", *sides, "-o", sides[1])
+    assert result.exit_code == 2
+    assert "this is what would be read; give another name" in result.stderr
+    assert sides[1].read_text() == before
+
+
+def test_markdown_of_many_rows_is_short_enough_for_a_comment(tmp_path):
+    """The first of them, and how many there are; what has not changed at all is one folded table."""
+    old, new = (write(tmp_path / f"{side}.csv", {f"b{i}": own for i in range(230)}) for side, own in (("old", OLD), ("new", times(1.0))))
+    said = run("compare", old, new, "--threshold", "50%", "--shared", "execution", "--output", "markdown").stdout
+    assert said.count("| `b") == 200
+    assert "and 30 more (`--output csv` has all)" in said
+    assert "No change shown: 230 equivalent" in said
+    assert said.index("| **all 230** |") < said.index("<details>")
 
 
 def test_an_answer_that_fails_leaves_the_file(tmp_path):

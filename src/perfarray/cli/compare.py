@@ -68,7 +68,7 @@ def compare(
 
     Example: perfarray compare old.json new.json --threshold 2% --correction holm
     """
-    wanted = form(output, file, json=json)
+    wanted = form(output, file, old, new, json=json)
     said = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
     asked = Asked(old=old, new=new, said=said, files_are=files_are, dim=dim, baseline=baseline)
     nest = options.given(levels=options.names(levels), metric=metric)

@@ -41,7 +41,7 @@ def components(
     """
     said = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
     choices = options.given(levels=options.names(levels), metric=metric, method=method)
-    wanted = form(output, file, json=json)
+    wanted = form(output, file, archive, json=json)
     answer_one(archive, said, wanted, lambda times: perfarray.variance_components(times, **choices), _outcome, sort)
 
 

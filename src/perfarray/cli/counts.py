@@ -35,7 +35,7 @@ def counts(
     """
     said = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
     nest = options.given(levels=options.names(levels), metric=metric)
-    answer_one(archive, said, form(output, file, json=json), lambda times: perfarray.counts(times, **nest), _outcome, sort)
+    answer_one(archive, said, form(output, file, archive, json=json), lambda times: perfarray.counts(times, **nest), _outcome, sort)
 
 
 def _outcome(found: "xr.Dataset") -> "tuple[str, int]":

@@ -31,7 +31,7 @@ def files(
 
     Example: perfarray files results/ --layout "{machine}/{session}.json"
     """
-    wanted = form(output, file, json=json)
+    wanted = form(output, file, archive, json=json)
     choices = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
     with reporting(partial(give_failure, {"files": [], "attrs": {}}, wanted), options=options.SPOKEN):
         table = perfarray.archive_table(archive, parallel=options.workers(parallel), progress=progress, **choices)

@@ -26,6 +26,10 @@ SUFFIXES: Final = {".md": "markdown", ".csv": "csv", ".json": "json", ".html": "
 """The forms that the end of a file's name stands for."""
 
 
+MOST: Final = 200
+"""Rows of a table in Markdown: what comments on a change may hold is limited."""
+
+
 @dataclass(frozen=True, slots=True)
 class Form:
     """In which form an answer is given, and to which file; None is stdout."""
@@ -64,8 +68,11 @@ class Answer:
     legend: Sequence[str] = ()
 
 
-def form(output: str | None, file: Path | None, *, json: bool = False) -> Form:
-    """Return the form that was asked for, by name or by the end of the file's name; leave where that cannot be, before anything is read."""
+def form(output: str | None, file: Path | None, *reads: str | None, json: bool = False) -> Form:
+    """Return the form that was asked for, by name or by the end of the file's name; leave where that cannot be, before anything is read.
+
+    `reads` are the places that are read, none of which is written to.
+    """
     with reporting():
         if json and output not in (None, "json"):
             raise ValueError(f"--json and --output {output} ask for two forms; give one of them")
@@ -73,6 +80,8 @@ def form(output: str | None, file: Path | None, *, json: bool = False) -> Form:
             raise ValueError(f"-o {file}: this is a folder; name a file")
         if file is not None and not file.parent.is_dir():
             raise ValueError(f"-o {file}: there is no folder {str(file.parent)!r} to write to")
+        if file is not None and file.exists() and any(place and Path(place).exists() and file.samefile(place) for place in reads):
+            raise ValueError(f"-o {file}: this is what would be read; give another name")
     known = SUFFIXES.get(file.suffix.lower(), TABLE) if file is not None else TABLE
     return Form(output or ("json" if json else known), file)
 
@@ -139,7 +148,7 @@ def _as_markdown(answer: Answer, warned: Sequence[str]) -> str:
         place = others.titles.index(VERDICT)
         verdicts = [row[place] for row in others.rows]
         counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
-        parts.append(f"<details><summary>Not changed, as far as is known: {counts}</summary>\n\n{_markdown_table(others)}\n\n</details>")
+        parts.append(f"<details><summary>No change shown: {counts}</summary>\n\n{_markdown_table(others)}\n\n</details>")
     parts += ["\n".join(f"> {_plain_markdown(text)}" for text in warned)] if warned else []
     lines = [line.strip() for line in (*answer.heading, *answer.lines, *_package(grid), *answer.legend)]
     note = "<br>\n".join(_plain_markdown(line) for line in lines if line)
@@ -147,14 +156,18 @@ def _as_markdown(answer: Answer, warned: Sequence[str]) -> str:
 
 
 def _markdown_table(grid: Grid) -> str:
-    """Return a table in Markdown: labels as code, so that nothing in them is markup."""
+    """Return a table in Markdown: labels as code, so that nothing in them is markup; of many rows the first."""
     end = len(grid.rows) - grid.suites
+    left = max(0, end - MOST)
     lines = [[_plain_markdown(title) for title in grid.titles]]
     lines.append([":--" if grid.side(place) == "left" else "--:" for place in range(len(grid.titles))])
     for number, row in enumerate(grid.rows):
+        if end > number >= MOST:
+            continue
         labels = [_code(text) if number < end else f"**{_plain_markdown(text)}**" if text else "" for text in row[: grid.labels]]
         lines.append(labels + [f"**{text}**" if text in CHANGED else _plain_markdown(text) for text in row[grid.labels :]])
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    more = f"\n\nand {left} more (`--output csv` has all)" if left else ""
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + more
 
 
 def _plain_markdown(text: str) -> str:

@@ -92,7 +92,7 @@ def plan(
 
     Example: perfarray plan pilot.csv --cost execution=0.8 --cost binary=95 --budget 8h
     """
-    wanted = form(output, file, json=json)
+    wanted = form(output, file, path, json=json)
     nest = options.given(levels=options.names(levels), metric=metric)
     choices = options.given(
         confidence_level=confidence, dim=dim, baseline=baseline, half_width=half_width, assurance=assurance, min_units=min_units
