@@ -284,15 +284,17 @@ class PlotAccessor(Accessor):
 
         return plots.overlay(overlaid(self._object, kind=kind, value=value, metric=metric), ax=ax)
 
-    def run_sequence(self, *, metric: str | None = None, **keywords: Any) -> "Axes":
+    def run_sequence(self, *, metric: str | None = None, max_lines: int = 20, ax: "Axes | None" = None) -> "Axes":
         """Draw measurements in the order they were taken, one line per execution; warm-up is marked.
 
         Parameters
         ----------
         metric : str, optional
             Variable of a Dataset.
-        **keywords
-            `ax`, and `max_lines`: of more executions, that many are drawn.
+        max_lines : int
+            With more executions, this many are drawn.
+        ax : Axes, optional
+            Where to draw; default: a new figure.
 
         Returns
         -------
@@ -301,9 +303,11 @@ class PlotAccessor(Accessor):
         from perfarray import plots
         from perfarray.diagnostics.curves import sequence
 
-        return plots.run_sequence(sequence(self._object, metric=metric), **keywords)
+        return plots.run_sequence(sequence(self._object, metric=metric), ax, max_lines=max_lines)
 
-    def violin(self, *, value: str | None = None, metric: str | None = None, **keywords: Any) -> "Axes":
+    def violin(
+        self, *, value: str | None = None, metric: str | None = None, relative: bool | None = None, ax: "Axes | None" = None
+    ) -> "Axes":
         """Draw a violin of the runs of every cell, side by side: the runs that numbers about runs describe (`fit_mixture` and others).
 
         Parameters
@@ -312,8 +316,10 @@ class PlotAccessor(Accessor):
             The level whose repetitions are runs, those of lower levels averaged; default: `execution`, else the lowest.
         metric : str, optional
             Variable of a Dataset.
-        **keywords
-            `ax`, and `relative`: whether runs are divided by their median.
+        relative : bool, optional
+            Whether runs are divided by their median; default: where the largest median is more than five times the least.
+        ax : Axes, optional
+            Where to draw; default: a new figure.
 
         Returns
         -------
@@ -322,4 +328,4 @@ class PlotAccessor(Accessor):
         from perfarray import plots
         from perfarray.mixtures.curves import violins
 
-        return plots.violin(violins(self._object, value=value, metric=metric), **keywords)
+        return plots.violin(violins(self._object, value=value, metric=metric), ax, relative)

@@ -275,6 +275,20 @@ def test_long_titles_are_broken_into_lines_that_fit():
     assert title.get_window_extent().y1 <= ax.figure.bbox.y1
 
 
+def test_the_answer_itself_is_drawn_above_the_extremes():
+    """Without each of a hundred benchmarks in turn: sixty rows that are least and most, and over them that of all."""
+    names = [f"b{number}" for number in range(100)]
+    ratios = xr.DataArray(
+        np.linspace(0.9, 1.0, 100)[:, None], dims=("benchmark", "version"), coords={"benchmark": names, "version": ["new"]}
+    )
+    whole = {name: ("version", [value]) for name, value in (("estimate", 0.95), ("lower", 0.9), ("upper", 1.1))}
+    result = xr.Dataset(whole | {f"{name}_without": ratios for name in ("estimate", "lower", "upper")})
+    ax = result.assign_attrs(result="score_ratio_interval", baseline="old", dim="version").perf.plot()
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    assert [labels[0], labels[1], labels[-1], len(labels)] == ["all benchmarks", "without b0", "without b99", 61]
+    assert [line.get_xdata()[0] for line in points(ax) if line.get_markersize() == 9] == [0.95]
+
+
 @pytest.mark.filterwarnings("ignore:the replicates have no coordinate")
 def test_limits_without_an_estimate_are_drawn():
     """Replicates without the observed statistic have limits: a bar, and nothing says that they were not measured."""

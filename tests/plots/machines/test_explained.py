@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import perfarray
+from perfarray.plots import explained
 
 
 @pytest.fixture
@@ -72,6 +73,16 @@ def test_coefficients(model):
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["performance", "execution_variance", "iteration_variance"]
     with pytest.raises(ValueError, match="kind='influence' needs 'influence'"):
         every.plot(kind="influence")
+
+
+def test_of_many_coefficients_the_extremes_are_drawn(model):
+    """A figure is no higher than a sheet: the lowest and the highest coefficients, and the title says how many there are."""
+    result = model.to_dataset()
+    many = result.isel(term=[0] + [1] * 80).assign_coords(term=["Intercept", *(f"t{number}" for number in range(80))])
+    many["coefficient"].values[1:] = np.arange(80.0)
+    ax = explained(many, kind="coefficients")
+    assert [text.get_text() for text in ax.get_yticklabels()] == [f"t{number}" for number in (*range(25), *range(55, 80))]
+    assert ax.get_title(loc="left").replace("\n", " ").endswith("50 of 80: lowest and highest coefficient")
 
 
 def test_measured_against_predicted(model):

@@ -45,10 +45,19 @@ def test_cells_stand_beside_each_other():
     assert first < 3 < second
 
 
-def test_a_crowd_is_refused():
-    """More cells than colours."""
-    with pytest.raises(ValueError, match=r"8 cells; between 1 and 7 can be drawn"):
-        required_runs(result(machine=list("ABCDEFGH")))
+def test_a_crowd_has_a_row_each():
+    """More cells than colours: what is required, hollow what would do, and what nobody knows; without a cell it is refused."""
+    found = result(machine=list("ABCDEFGHI"))
+    runs = xr.DataArray([16.0, 5, 7, 10, 13, 15, 16, 16, 16], dims="machine")
+    required = runs.where(found["machine"].isin(list("ABCDEFG")))
+    ax = found.assign(required=required, extrapolated=runs.where(found["machine"] != "I")).perf.plot()
+    drawn = {line.get_label(): line.get_xdata() for line in ax.lines}
+    np.testing.assert_array_equal(drawn["required"], required)
+    assert drawn["would do"].tolist() == [16.0]
+    assert [text.get_text() for text in ax.texts if text.get_gid() == "beside"] == ["16", "5", "7", "10", "13", "15", "16", "16", "–"]
+    assert "not known" in [text.get_text() for text in ax.texts]
+    with pytest.raises(ValueError, match=r"no cell to draw: its dims are \{'machine': 0\}"):
+        required_runs(found.isel(machine=[]))
 
 
 def test_a_far_line_of_no_change_does_not_flatten_intervals():

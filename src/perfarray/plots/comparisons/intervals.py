@@ -121,6 +121,9 @@ def score_ratios(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     result = result.compute()
     shown = _with_sensitivity(result) if "estimate_without" in result else result[["estimate", "lower", "upper"]]
     rows, left_out = shown_rows(shown["estimate"], "ratio")
+    if left_out and result["estimate"].size == 1 and all(row.cell[WITHOUT] for row in rows):  # the answer itself is no extreme
+        whole = dict.fromkeys(rows[0].cell, 0)
+        rows = [Row(whole, str(shown[WITHOUT].values[0]), "", rows[0].y - 1 - GAP), *rows]
     intervals = [_interval(shown, row)._replace(suite=row.cell.get(WITHOUT, 0) == 0) for row in rows]
     ax = axes_for(ax, size_for(rows))
     view = view_of(intervals, _draw_reference(ax, result), log=True)

@@ -7,6 +7,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from perfarray.plots.figure import COLOURS, GREY, LABEL_SIZE, axes_for, describe, shortened
+from perfarray.plots.rows import INCHES, TALLEST, extremes
 
 KINDS: Final = ("influence", "predicted", "dependence", "coefficients")
 RESPONSE: Final = "response"
@@ -95,6 +96,10 @@ def _found(result: xr.Dataset) -> str:
 def _coefficients(result: xr.Dataset, ax: Axes | None) -> Axes:
     """Draw the coefficients but the intercept, each response in its colour."""
     shown = result.isel(term=result["term"].values != "Intercept").expand_dims(() if RESPONSE in result.dims else RESPONSE)
+    size, left_out, most = shown["coefficient"].isel({RESPONSE: 0}), list[str](), int(TALLEST / 0.3 / shown.sizes[RESPONSE])
+    if size.size > most:
+        low, high, left_out = extremes(size, most, "coefficient")
+        shown = shown.isel(term=[*low, *high])
     terms, count = [str(name) for name in shown["term"].values], shown.sizes[RESPONSE]
     names = [str(name) for name in shown[RESPONSE].values] if RESPONSE in shown.coords else [_response(result)]
     ax = axes_for(ax, (7.0, 1.6 + 0.3 * len(terms) * count))
@@ -108,7 +113,7 @@ def _coefficients(result: xr.Dataset, ax: Axes | None) -> Axes:
     ax.set_yticks(np.arange(len(terms)), shortened(terms), fontsize=LABEL_SIZE)
     ax.set_ylim(len(terms) - 0.5, -0.5)
     ax.set_xlabel("coefficient: change of the log for one more" if result.attrs["model"] == "gamma" else "coefficient: change for one more")
-    describe(ax, f"Coefficients and their {100 * float(result.attrs['confidence_level']):g} % intervals")
+    describe(ax, ", ".join([f"Coefficients and their {100 * float(result.attrs['confidence_level']):g} % intervals", *left_out]))
     return ax
 
 
@@ -135,7 +140,7 @@ def _dependence(result: xr.Dataset, ax: Axes | None, predictor: str | None) -> A
     one = result.sel(dependent=name)
     known = np.isfinite(one["dependence"].values)
     value, found = one["at_value"].values[known], one["dependence"].values[known]
-    ax = axes_for(ax, (6.5, 4.5))
+    ax = axes_for(ax, (6.5, 4.5 if np.isfinite(value).all() else float(np.clip(1.5 + INCHES * len(found), 4.5, TALLEST))))
     if np.isfinite(value).all():
         ax.plot(value, found, color=COLOURS[0], marker="o", markersize=3.5)
         ax.set_xlabel(name)

@@ -5,9 +5,10 @@ from typing import Final
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
 from perfarray.plots.figure import COLOURS, DARK, axes_for, compared, describe
+from perfarray.plots.rows import beside_rows, label_rows, note_unmeasured, shown_rows, size_for
 
 DODGE: Final = 0.2
 """Distance of cells at one number of runs, as a share of the least step."""
@@ -20,7 +21,7 @@ def required_runs(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     ----------
     result : Dataset
         What `perfarray.required_runs` returned, or a selection of it: `estimate`, `lower` and `upper` along `runs`, and `required`. Up to
-        seven cells stand beside each other.
+        seven cells stand beside each other; more have a row each, with the numbers alone.
     ax : Axes, optional
         Where to draw; default: a new figure.
 
@@ -28,17 +29,20 @@ def required_runs(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     -------
     Axes
         Horizontal axis: runs of every benchmark, as far as there are any; vertical axis: the ratio of scores. The line of no change is
-        drawn where it is near: it does not make narrow intervals into dots.
+        drawn where it is near: it does not make narrow intervals into dots. In rows: the runs that are required; hollow, what is
+        expected to suffice where the runs there are do not.
 
     Raises
     ------
     ValueError
-        When there are more cells than colours, or none.
+        When there is no cell.
     """
     result = result.compute()
     required = result["required"]
-    if not 0 < required.size <= len(COLOURS):
-        raise ValueError(f"{required.size} cells; between 1 and {len(COLOURS)} can be drawn: select some (dims {dict(required.sizes)})")
+    if required.size > len(COLOURS):
+        return _draw_rows(ax, result)
+    if not required.size:
+        raise ValueError(f"the result has no cell to draw: its dims are {dict(required.sizes)}")
     ax = axes_for(ax, (7.5, 4.5))
     runs = result["runs"].values.astype(float)
     step = DODGE * float(np.diff(runs).min()) if len(runs) > 1 else 0.0
@@ -63,6 +67,30 @@ def required_runs(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     level = 100 * float(result.attrs.get("confidence_level", 0.95))
     ax.set_ylabel(f"ratio of scores ({level:g} % interval)")
     describe(ax, ", ".join(["Interval by runs", *compared(result, required)]))
+    return ax
+
+
+def _draw_rows(ax: Axes | None, result: xr.Dataset) -> Axes:
+    """Draw a row a cell: the runs that are required, or expected to suffice."""
+    enough = result["extrapolated"] if "extrapolated" in result else result["required"]
+    rows, left_out = shown_rows(enough, "number of runs")
+    ax = axes_for(ax, size_for(rows))
+    heights = np.array([row.y for row in rows])
+    found, further = (np.array([float(number.isel(row.cell)) for row in rows]) for number in (result["required"], enough))
+    short = np.isnan(found) & np.isfinite(further)
+    ax.plot(found, heights, "o", color=COLOURS[0], markersize=6, label="required")
+    if short.any():
+        ax.plot(further[short], heights[short], "o", color=COLOURS[0], markerfacecolor="white", markersize=6, label="would do")
+    note_unmeasured(ax, heights[np.isnan(further)], "not known")
+    ax.set_xscale("log")
+    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    label_rows(ax, rows)
+    beside_rows(ax, rows, ["–" if np.isnan(runs) else f"{runs:,.0f}" for runs in further], "runs")
+    width = f" for an interval {result.attrs['width']:g} wide" if "width" in result.attrs else ""
+    ax.set_xlabel(f"runs of every {result.attrs.get('across', 'benchmark')}{width}")
+    describe(ax, ", ".join(["Required runs", *compared(result, enough), *left_out]))
     return ax
 
 
