@@ -93,6 +93,12 @@ def test_rows_are_scaled_where_intervals_would_hide_behind_points():
     assert mean_intervals(result, relative=False).get_xscale() == "log"
 
 
+def test_one_wide_interval_does_not_hide_the_others():
+    """Two of three means would hide theirs: all rows are scaled."""
+    times = perfarray.from_samples({"fft": [9.9, 10.0, 10.1], "sort": [0.99e-3, 1e-3, 1.01e-3], "zip": [4.0, 5.0, 6.0]}, dim="benchmark")
+    assert mean_intervals(times.perf.mean_interval()).get_xlabel().startswith("time, relative to the mean")
+
+
 def test_means_far_apart_have_a_logarithmic_axis():
     """More than a factor of ten."""
     times = perfarray.from_samples({"fft": [9.0, 10.0, 11.0], "sort": [0.4, 0.5, 0.6]}, dim="benchmark")

@@ -20,7 +20,7 @@ WITHOUT: Final = "without"
 """The dim of a ratio of scores along which each benchmark is left out in turn; its first label leaves out none."""
 
 APART: Final = 20.0
-"""Means this many times as far apart as their widest interval is wide are drawn in percent of their own."""
+"""Means this many times as far apart as most intervals are wide are drawn in percent of their own."""
 
 SHORT: Final = 30
 """Letters of a benchmark's name behind `without`."""
@@ -162,7 +162,7 @@ def mean_intervals(result: xr.Dataset, ax: Axes | None = None, *, relative: bool
     ax : Axes, optional
         Where to draw; default: a new figure, as high as its rows need.
     relative : bool, optional
-        Whether each row is drawn in percent of its own mean; default: where means are positive and so far apart that on one axis the
+        Whether each row is drawn in percent of its own mean; default: where means are positive and so far apart that on one axis most
         intervals would hide behind their points.
 
     Returns
@@ -216,11 +216,11 @@ def _widths(result: xr.Dataset) -> xr.DataArray:
 
 
 def _far_apart(result: xr.Dataset, log: bool) -> bool:
-    """Return whether means are all positive and so far apart that the widest interval is no longer than a point on their axis."""
+    """Return whether means are all positive and so far apart that most intervals would be no longer than a point on their axis."""
     estimate, width = result["estimate"], _widths(result)
     low, high = estimate.min(), estimate.max()
-    span, widest = (np.log(high / low), (width / estimate).max()) if log else (high - low, width.max())
-    return bool((low > 0) & (span > APART * widest))
+    span, shown = (np.log(high / low), width / estimate) if log else (high - low, width)
+    return bool(low > 0) and bool(2 * np.count_nonzero(APART * shown < span) > np.count_nonzero(np.isfinite(shown)))
 
 
 def _each_pair_once(result: xr.Dataset) -> xr.Dataset:
