@@ -24,7 +24,7 @@ def _width(monkeypatch):
 @pytest.fixture
 def sides(tmp_path):
     """Two files of four benchmarks: one slower, one faster, two as they were; a name that would be markup anywhere."""
-    names = ("steady", "better", "worse", "<b>|`x`*y*")
+    names = ("steady", "worse", "better", "<b>|`x`*y*")
     old = write(tmp_path / "old.csv", dict.fromkeys(names, OLD))
     new = write(tmp_path / "new.csv", {name: times({"better": 0.8, "worse": 1.2}.get(name, 1.0)) for name in names})
     return old, new, "--threshold", "2%"
@@ -38,6 +38,7 @@ def test_markdown_is_read_at_a_glance(sides):
     assert lines[0].startswith("**4 compared: 1 slower, 1 faster, 2 equivalent, 0 inconclusive; all together ")
     assert lines[2:4] == ["| benchmark | old -> new | change | verdict |", "| :-- | --: | :-- | :-- |"]
     assert lines[4] == "| `better` | 1.000 s -> 0.800 s | 1.250x faster (1.227 to 1.273) | **faster** |"
+    assert lines[5].startswith("| `worse` | ")
     assert lines[6].startswith("| **all 4** |  | ")
     assert "<details><summary>No change shown: 2 equivalent</summary>" in lines
     assert any(line.startswith("| `` <b>\\|`x`*y* `` | ") for line in lines)
