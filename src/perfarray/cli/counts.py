@@ -47,7 +47,5 @@ def _outcome(found: "xr.Dataset") -> "tuple[str, int]":
     others = [str(dim) for dim in values.dims]
     alike = bool((found["minimum"].min(others) == found["maximum"].max(others)).all())
     many = "of one cell" if cells == 1 else f"of {cells} cells"
-    return (
-        f"{total} {'value' if total == 1 else 'values'} {many}; {'as many repetitions everywhere' if alike else 'not as many repetitions everywhere'}",
-        NOTHING_SLOWER,
-    )
+    what = f"{total} {'value' if total == 1 else 'values'} {many}"
+    return f"{what}; {'' if alike else 'not '}as many repetitions everywhere", NOTHING_SLOWER
