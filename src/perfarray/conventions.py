@@ -123,3 +123,23 @@ def square_units(units: str) -> str:
     if units in ("1", ""):
         return units
     return f"{units}2" if units.isalpha() else f"({units})2"
+
+
+def plural(name: str) -> str:
+    """Return the plural of a level or a dim.
+
+    Parameters
+    ----------
+    name : str
+        As in `execution`.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> plural("execution"), plural("binary")
+    ('executions', 'binaries')
+    """
+    return f"{name[:-1]}ies" if name.endswith("y") else f"{name}{'es' if name.endswith(('s', 'x')) else 's'}"

@@ -258,7 +258,7 @@ class TestExitCodes:
 
     def test_a_defect_is_2(self, monkeypatch, capsys):
         """An error nobody foresaw must not look like a slower benchmark."""
-        monkeypatch.setattr(cli, "app", lambda **_: 1 / 0)
+        monkeypatch.setattr(cli, "app", lambda *_, **__: 1 / 0)
         with pytest.raises(SystemExit) as left:
             cli.main()
         assert left.value.code == 2

@@ -7,7 +7,7 @@ from perfarray.cli import options
 from perfarray.cli.console import show
 from perfarray.cli.problems import quoted, reporting
 from perfarray.cli.reading import read_one
-from perfarray.conventions import BENCHMARK, BETTER, LEVELS
+from perfarray.conventions import BENCHMARK, BETTER, LEVELS, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,8 +44,8 @@ def _content(archive: str, times: "xr.Dataset") -> "Iterator[str]":
     yield f"{archive}: {times.attrs.get('format', 'timings')}"
     for dim in (str(dim) for dim in times.dims if dim not in LEVELS):
         labels = quoted(times[dim].values.tolist(), 4) if dim in times.coords else ""
-        yield f"  {times.sizes[dim]} {dim if times.sizes[dim] == 1 else options.plural(dim)}: {labels}"
-    nest = [f"{times.sizes[dim]} {options.plural(dim)}" for dim in LEVELS if dim in times.sizes]
+        yield f"  {times.sizes[dim]} {dim if times.sizes[dim] == 1 else plural(dim)}: {labels}"
+    nest = [f"{times.sizes[dim]} {plural(dim)}" for dim in LEVELS if dim in times.sizes]
     yield f"  repetitions: at most {' x '.join(nest)}" if nest else "  no repetitions"
     for name, metric in times.data_vars.items():
         unit = metric.attrs.get("units", "1")

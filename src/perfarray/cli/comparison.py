@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfarray.cli.forms import Row, rows_of
 from perfarray.cli.grid import CHANGED
-from perfarray.cli.options import percent, plural
-from perfarray.conventions import BENCHMARK, CENSORED, HIGHER, MARKS
+from perfarray.cli.options import percent
+from perfarray.conventions import BENCHMARK, CENSORED, HIGHER, MARKS, plural
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,9 +7,9 @@ import typer
 import perfarray
 from perfarray.cli import options
 from perfarray.cli.forms import form
-from perfarray.cli.options import plural
 from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER
 from perfarray.cli.reading import answer_one
+from perfarray.conventions import plural
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -37,11 +37,6 @@ def given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def plural(unit: str) -> str:
-    """Return the plural of a level."""
-    return unit[:-1] + "ies" if unit.endswith("y") else unit + "s"
-
-
 def percent(share: float) -> str:
     """Write a share as a percentage."""
     return f"{100 * share:.4g} %"

@@ -4,8 +4,7 @@ import math
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from perfarray.cli.options import plural
-from perfarray.conventions import BENCHMARK, SECONDS
+from perfarray.conventions import BENCHMARK, SECONDS, plural
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from perfarray.conventions import plural
 from perfarray.numerics.ratio_tests import FEW, few_units, noisier_side
 from perfarray.timings.apply import Output
 from perfarray.timings.notes import Note, check, count_note
@@ -50,9 +51,9 @@ def skew_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Name cells with few units that are not normal, at an error rate of 5 % in all."""
     if NORMALITY not in result:
         return ()
-    unit, pvalue = str(result.attrs["unit"]), result.variables[NORMALITY].values
+    units, pvalue = plural(str(result.attrs["unit"])), result.variables[NORMALITY].values
     text = (
-        f"{{cells}} rest on fewer than {FEW} {unit}s, and not normal ones: of 95 %, limits may cover 65 to 90; measure more {unit}s, or "
+        f"{{cells}} rest on fewer than {FEW} {units}, and not normal ones: of 95 %, limits may cover 65 to 90; measure more {units}, or "
         "take method='studentized'"
     )
     return (count_note("few_skewed_units", text, pvalue * np.sum(~np.isnan(pvalue)) <= 0.05),)
@@ -63,15 +64,15 @@ def noise_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Name two units on a side, and few units on a noisier side that are not normal, at an error rate of 5 % in all."""
     if NORMALITY not in result:
         return ()
-    unit, n, pvalue, share = str(result.attrs["unit"]), *(result.variables[name].values for name in ("n", NORMALITY, SHARE))
+    units, n, pvalue, share = plural(str(result.attrs["unit"])), *(result.variables[name].values for name in ("n", NORMALITY, SHARE))
     two = (
-        f"{{cells}} rest on two {unit}s on a side: of 95 %, limits cover 90 if values are normal and as few as 50 if not; measure three or "
+        f"{{cells}} rest on two {units} on a side: of 95 %, limits cover 90 if values are normal and as few as 50 if not; measure three or "
         "more, better five"
     )
     few = pvalue * np.sum(~np.isnan(pvalue)) <= 0.05
     candidate, baseline = int((few & (share > 0.5)).sum()), int((few & (share < 0.5)).sum())
     noisier = (
-        f"{{cells}} have most of their error from one side (the candidate in {candidate}, the baseline in {baseline}), whose {unit}s are "
+        f"{{cells}} have most of their error from one side (the candidate in {candidate}, the baseline in {baseline}), whose {units} are "
         f"fewer than {FEW} and not normal: of 95 %, limits may cover 50 to 90; measure more of that side, in proportion to the "
         "standard deviations, or take method='studentized'"
     )

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from perfarray.conventions import MARKS
+from perfarray.conventions import MARKS, plural
 from perfarray.plots.figure import GREY, NOTE_SIZE, Floats, Mask, axes_for, describe, number_format, selection, text_width
 
 ALTERNATING: Final = ("#0072B2", "#D98200")
@@ -75,7 +75,7 @@ def run_sequence(sequence: xr.Dataset, ax: Axes | None = None, *, max_lines: int
     for line, start in zip(drawn, starts, strict=True):
         _draw_line(ax, line, start, points=sum(len(each.values) for each in drawn) <= MANY_POINTS)
     _label_lines(ax, drawn, starts, levels)
-    _describe(ax, sequence, f"{len(drawn)} of {len(lines)} {levels[-2]}s" if len(drawn) < len(lines) else "")
+    _describe(ax, sequence, f"{len(drawn)} of {len(lines)} {plural(levels[-2])}" if len(drawn) < len(lines) else "")
     return ax
 
 
@@ -154,7 +154,7 @@ def _label_lines(ax: Axes, lines: list[Line], starts: list[float], levels: list[
     crowded = len(labels) * (text_width(labels) + 4) > room
     ax.set_xticks(middles, labels, fontsize=NOTE_SIZE, rotation=90 if crowded else 0)
     ax.tick_params(axis="x", length=0)
-    ax.set_xlabel(f"{' / '.join(levels[:-1])}, in the order measured\ninside each its {levels[-1]}s")
+    ax.set_xlabel(f"{' / '.join(levels[:-1])}, in the order measured\ninside each its {plural(levels[-1])}")
 
 
 def _describe(ax: Axes, sequence: xr.Dataset, note: str) -> None:

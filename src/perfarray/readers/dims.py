@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from perfarray.conventions import BENCHMARK, LEVELS, UNKNOWN
+from perfarray.conventions import BENCHMARK, LEVELS, UNKNOWN, plural
 from perfarray.numerics.types import Integers, Texts
 from perfarray.readers import custom, tidy_csv
 from perfarray.readers.opening import Source
@@ -38,7 +38,9 @@ def with_dims(source: Source, table: Table) -> Table:
         if dim not in LEVELS:
             table = replace(table, labels=table.labels | {dim: column})
         elif dim in table.levels and table.levels[dim].max(initial=0) > 0:
-            raise source.error(f"holds several {dim}s of its own, so dims={{{dim!r}: {name!r}}} would be a second level of that name")
+            raise source.error(
+                f"holds several {plural(dim)} of its own, so dims={{{dim!r}: {name!r}}} would be a second level of that name"
+            )
         else:
             table = replace(table, levels=table.levels | {dim: np.array(np.argsort(_order(column.labels)))[column.codes]})
     return _numbered(table)

@@ -8,7 +8,7 @@ import pandas as pd
 import xarray as xr
 
 import perfarray
-from perfarray.conventions import LEVELS
+from perfarray.conventions import LEVELS, plural
 
 
 class Section(NamedTuple):
@@ -175,8 +175,8 @@ def _sentence(text: str) -> str:
 
 def _counts(times: xr.DataArray | xr.Dataset) -> tuple[str, ...]:
     """Return what was measured, in sentences."""
-    sizes = [f"{size} {dim if size == 1 else _plural(str(dim))}" for dim, size in times.sizes.items() if dim not in LEVELS]
-    nest = [f"{size} {dim if size == 1 else _plural(str(dim))}" for dim, size in times.sizes.items() if dim in LEVELS]
+    sizes = [f"{size} {dim if size == 1 else plural(str(dim))}" for dim, size in times.sizes.items() if dim not in LEVELS]
+    nest = [f"{size} {dim if size == 1 else plural(str(dim))}" for dim, size in times.sizes.items() if dim in LEVELS]
     lines = [f"{', '.join(sizes) or 'One system'}; at most {' of '.join(reversed(nest)) or 'one value'} each."]
     attrs = times.attrs
     if "format" in attrs:
@@ -188,10 +188,6 @@ def _counts(times: xr.DataArray | xr.Dataset) -> tuple[str, ...]:
         if attrs.get(name):
             lines.append(f"{attrs[name]} {what}.")
     return tuple(lines)
-
-
-def _plural(name: str) -> str:
-    return f"{name[:-1]}ies" if name.endswith("y") else f"{name}{'es' if name.endswith(('s', 'x')) else 's'}"
 
 
 def _described(times: xr.DataArray | xr.Dataset) -> dict[str, str]:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import BENCHMARK, LOWER
+from perfarray.conventions import BENCHMARK, LOWER, plural
 from perfarray.numerics.suite import match_sides, smallest_number
 from perfarray.numerics.types import Floats
 from perfarray.suites.matching import Request, count, counted, describe_two, over_suites, resolve_systems
@@ -134,7 +134,7 @@ def too_few_for_ranks(result: xr.Dataset) -> tuple[Note | None, ...]:
     short = result["confidence"].notnull() & result["speedup"].isnull()
     needed = {name: fewest_runs(alpha, tails) for name, tails in TAILS.items()}
     text = f"{{cells}} have no benchmark with runs enough for a rank-sum p of {alpha:g}: confidence and speedup are NaN; "
-    text += f"measure {needed[sides]} {attrs['unit']}s a side"
+    text += f"measure {needed[sides]} {plural(str(attrs['unit']))} a side"
     text += f", or give sides='one': {needed['one']} do" if needed["one"] < needed[sides] else ""
     text += f"; {more_units(attrs, unit=True)}" if (result["n"] == 1).any() and " " in str(attrs["levels"]) else ""
     least = ceil(-log2(1 - level))

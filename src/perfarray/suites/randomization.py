@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import BENCHMARK
+from perfarray.conventions import BENCHMARK, plural
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.suite import MEANS, match_sides, smallest_number
 from perfarray.numerics.types import Floats
@@ -162,7 +162,7 @@ def too_few_pairs(result: xr.Dataset) -> tuple[Note | None, ...]:
     attrs, least = result.attrs, result["smallest_pvalue"]
     if not str(attrs["benchmarks"]).startswith("paired"):
         return ()
-    unit = attrs["paired"]
-    text = f"{{cells}} have so few pairs of {unit}s, exchanged for all benchmarks together, that no p-value can be as small as {SMALL:g}: "
+    unit, units = attrs["paired"], plural(str(attrs["paired"]))
+    text = f"{{cells}} have so few pairs of {units}, exchanged for all benchmarks together, that no p-value can be as small as {SMALL:g}: "
     text += f"measure more, or give shared=() if a {unit} does to one benchmark what it does to no other"
     return (count_note("few_exchanges", text, least > SMALL, smallest=float(least.max())),)

@@ -9,10 +9,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import BENCHMARK
+from perfarray.conventions import BENCHMARK, plural
 from perfarray.tables.combine import as_dataset, parts_of
 from perfarray.tables.layouts import LAYOUTS, OF_SUITE, PLAIN, Cell, Columns
-from perfarray.tables.words import plural
 from perfarray.timings.notes import notes
 from perfarray.timings.results import Result
 from perfarray.timings.validation import check_choice, listed

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import CENSORED, LOWER, SECONDS
+from perfarray.conventions import CENSORED, LOWER, SECONDS, plural
 from perfarray.tables import words
-from perfarray.tables.words import NOTHING, change, number, percent, plural, probability, quantity
+from perfarray.tables.words import NOTHING, change, number, percent, probability, quantity
 from perfarray.timings.apply import LEVEL
 
 Cell = Mapping[str, Any]

@@ -162,8 +162,3 @@ def duration(seconds: float) -> str:
     big, small, size, unit = ("h", "min", 3600.0, 60.0) if seconds >= 3600 else ("min", "s", 60.0, 1.0)
     whole, rest = divmod(math.floor(seconds / unit), size / unit)
     return f"{whole:.0f} {big} {rest:.0f} {small}" if rest else f"{whole:.0f} {big}"
-
-
-def plural(unit: str) -> str:
-    """Return the plural of a level or a dim."""
-    return unit[:-1] + "ies" if unit.endswith("y") else unit + "s"

@@ -8,7 +8,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import BENCHMARK
+from perfarray.conventions import BENCHMARK, plural
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.metrics import beside
 from perfarray.timings.notes import NOTES, Note, check, collecting, noted
@@ -177,9 +177,9 @@ def movement_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         return ()
     place = int(np.nanargmin(pvalue))
     mean, least = float(correlation[place]), float(pvalue[place])
-    unit = str(result.attrs["unit"])
+    unit, units = str(result.attrs["unit"]), plural(str(result.attrs["unit"]))
     text = (
-        f"benchmarks are taken for independent, and their {unit}s move together (mean correlation {mean:.2g}, p {least:.2g}): what is said "
+        f"benchmarks are taken for independent, and their {units} move together (mean correlation {mean:.2g}, p {least:.2g}): what is said "
         f"of the suite is too sure; if one {unit} serves all benchmarks, say shared={unit!r}; shared=() says that none does"
     )
     return (Note("move_together", text, {"correlation": mean, "pvalue": least, "suites": tested, "unit": unit}),)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import BETTER, CENSORED, CENSORED_AT, LEVELS, LOWER, MARKS, METRIC, TIME
+from perfarray.conventions import BETTER, CENSORED, CENSORED_AT, LEVELS, LOWER, MARKS, METRIC, TIME, plural
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.censored import CHOICES, Bounds, bounds_of, left_out_note, nothing, stopped_note, with_limits, without_limit
 from perfarray.timings.notes import Note
@@ -226,7 +226,7 @@ def _selected_unit(array: xr.DataArray, nest: tuple[str, ...]) -> Note | None:
     outer = [name for name in above if name in array.coords and array.coords[name].ndim == 0]
     if not outer:
         return None
-    text = f"one {outer[0]} was selected, so its {nest[0]}s are taken as independent units; select with a list to keep the level"
+    text = f"one {outer[0]} was selected, so its {plural(nest[0])} are taken as independent units; select with a list to keep the level"
     return Note("selected_unit", text, {"level": outer[0], "unit": nest[0]})
 
 
