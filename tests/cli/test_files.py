@@ -52,6 +52,7 @@ def test_names_of_files_are_whole(tmp_path, monkeypatch):
 def test_json(archive):
     """Every column of every file."""
     answer = json.loads(run("files", archive, "--json").stdout)
+    assert answer["archive"] == str(archive)
     assert [row["status"] for row in answer["files"]] == ["skipped", "broken", "read"]
     assert "is not valid JSON" in answer["files"][1]["reason"]
 

@@ -33,7 +33,7 @@ def files(
     """
     wanted = form(output, file, archive, json=json)
     choices = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
-    with reporting(partial(give_failure, {"files": [], "attrs": {}}, wanted), options=options.SPOKEN):
+    with reporting(partial(give_failure, {"archive": archive, "files": [], "attrs": {}}, wanted), options=options.SPOKEN):
         table = perfarray.archive_table(archive, parallel=options.workers(parallel), progress=progress, **choices)
     counts = table["status"].value_counts(sort=False).to_dict()
     rows = [{str(key): value for key, value in row.items()} for row in table.to_dict("records")]
@@ -42,7 +42,7 @@ def files(
     answer = Answer(
         table=shown,
         rows=rows,
-        content={"files": rows, "attrs": counts},
+        content={"archive": archive, "files": rows, "attrs": counts},
         outcome=", ".join(f"{count} {status}" for status, count in counts.items()),
         code=NOTHING_SLOWER if READ in counts else NO_ANSWER,
         lines=["perfarray files FILE, of one of these files, says what would help to read it."] if nothing else (),
