@@ -42,6 +42,7 @@ RESULTS = {
         .to_dataset()
     ),
     "fit_mixture": lambda: TIMES[0, 0].perf.fit_mixture(value="iteration").to_dataset(),
+    "goodness_of_fit": lambda: RUNS[:2, 0].perf.goodness_of_fit(RUNS[:2, 0].perf.fit_mixture(n_components=1), n_resamples=2, rng=1),
     "hierarchical_performance_test": lambda: RUNS.isel(execution=slice(6)).perf.hierarchical_performance_test("old"),
     "mean_interval": TIMES.perf.mean_interval,
     "mixture": lambda: perfarray.GaussianMixture.from_parameters([0.5, 0.5], [1.0, 2.0], [0.1, 0.1]).to_dataset(),

@@ -1,7 +1,7 @@
 """Machines and benchmarks in one picture."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from perfarray.machines.principal_components import principal_components
 from perfarray.timings.resolve import Data
@@ -22,8 +22,9 @@ def biplot(
     unit: str | None = None,
     levels: str | Sequence[str] | None = None,
     metric: str | None = None,
+    kind: str = "biplot",
+    components: tuple[int, int] = (1, 2),
     ax: "Axes | None" = None,
-    **keywords: Any,
 ) -> "Axes":
     """Draw machines as points and benchmarks as arrows along the first two principal components.
 
@@ -31,10 +32,12 @@ def biplot(
     ----------
     times, samples, features, statistic, scale, impute, unit, levels, metric
         As for `principal_components`.
+    kind : {"biplot", "scree"}
+        Scores as points and loadings as arrows; or the share of the variance that each component explains.
+    components : (int, int)
+        The principal components along the two axes of a biplot.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default: a new figure.
-    **keywords
-        What the picture takes: `kind`, `components`.
 
     Returns
     -------
@@ -58,4 +61,4 @@ def biplot(
     found = principal_components(
         times, samples=samples, features=features, statistic=statistic, scale=scale, impute=impute, unit=unit, levels=levels, metric=metric
     )
-    return found.plot(ax=ax, **keywords)
+    return found.plot(ax=ax, kind=kind, components=components)

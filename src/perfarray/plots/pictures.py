@@ -20,6 +20,7 @@ PICTURES: Final[Mapping[str, str]] = MappingProxyType(
         "explain_variation": "explained",
         "five_number_summary": "five_numbers",
         "fit_mixture": "mixture",
+        "goodness_of_fit": "pvalues",
         "hierarchical_performance_test": "pvalues",
         "mean_interval": "mean_intervals",
         "mixture": "mixture",

@@ -14,6 +14,7 @@ LEAST: Final = 1e-6
 
 TESTS: Final = {
     "compare": ("p-values of a study", "estimate", "ratio"),
+    "goodness_of_fit": ("Goodness of fit of the mixtures", "statistic", "distance"),
     "hierarchical_performance_test": ("Hierarchical performance test", "speedup", "speedup"),
     "normality": ("Test of normality (Shapiro and Wilk)", "statistic", "W"),
     "pairwise": ("p-values of a study", "estimate", "ratio"),
@@ -28,7 +29,8 @@ def pvalues(result: xr.Dataset, ax: Axes | None = None, *, alpha: float | None =
     Parameters
     ----------
     result : Dataset
-        What `randomization_test`, `hierarchical_performance_test`, `normality` or `compare` returned, or a selection of it.
+        What `randomization_test`, `hierarchical_performance_test`, `normality`, `goodness_of_fit` or `compare` returned, or a
+        selection of it.
     ax : Axes, optional
         Where to draw; default: a new figure, as high as its rows need.
     alpha : float, optional
@@ -102,6 +104,8 @@ def _what(result: xr.Dataset) -> str:
     side = {"less": "one-sided (less) p", "greater": "one-sided (greater) p"}.get(str(attrs.get("alternative")), "two-sided p")
     if attrs["result"] == "randomization_test":
         return f"{side}, {attrs['n_resamples']} random exchanges" if "n_resamples" in attrs else f"{side}, all exchanges"
+    if attrs["result"] == "goodness_of_fit":
+        return f"p, {attrs['n_resamples']} samples drawn and fitted"
     if attrs["result"] == "normality":
         return f"p; {100 * float(result['share_rejected'].max()):.3g} % of the cells rejected" if result["group_size"].size == 1 else "p"
     if attrs["result"] == "hierarchical_performance_test":

@@ -46,6 +46,13 @@ def test_both_axes_have_one_scale(result):
     assert np.hypot(arrows.U, arrows.V).max() == pytest.approx(0.85 * np.hypot(*points.get_offsets().T).max())
 
 
+def test_what_is_not_scaled_is_said(result):
+    """Without `scale=True` features with larger numbers count for more: the title says so."""
+    assert result.plot().get_title(loc="left") == "machine and benchmark: biplot, each benchmark in its own size"
+    scaled = result.to_dataset().assign(divisor=result.to_dataset()["divisor"] * 2)
+    assert principal_components(scaled).get_title(loc="left") == "machine and benchmark: biplot"
+
+
 def test_rounding_is_no_component():
     """Two machines differ in one direction: nothing stands off the horizontal axis, and the vertical one says so."""
     values = np.random.default_rng(1).lognormal(1, 0.3, (2, 4))

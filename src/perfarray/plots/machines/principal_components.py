@@ -125,7 +125,8 @@ def _biplot(result: xr.Dataset, ax: Axes | None, components: tuple[int, int], ch
         of = f"{share:.3g} % of the variance" if share > 100 * ROUNDING else "nothing is left for it"
         longer = f"; drawn {stretch:.2g} times as long" if axis is ax.yaxis and stretch > 1 else ""
         axis.set_label_text(f"principal component {number} ({of}{longer})")
-    describe(ax, ", ".join([f"{samples} and {features}: biplot", *chosen]))
+    unscaled = [f"each {features} in its own size"] if "divisor" in result and bool((result["divisor"] == 1).all()) else []
+    describe(ax, ", ".join([f"{samples} and {features}: biplot", *unscaled, *chosen]))
     ax.autoscale_view()
     points, arrows = (shortened([str(label) for label in result[dim].values.tolist()], MOST) for dim in (samples, features))
     marks = [Mark(name, x, y, "black", arrow=False) for name, (x, y) in zip(points, scores.tolist(), strict=True)]
