@@ -33,7 +33,7 @@ for command in COMMANDS:
 def main() -> None:
     """Run the command line; whatever goes wrong exits 2, because 1 means that something is slower."""
     try:
-        app(spoken(sys.argv[1:]), prog_name="perfarray")
+        app(args=spoken(sys.argv[1:]), prog_name="perfarray")
     except OSError as error:  # of what is printed; files are read and written where an error is reported
         print(f"error: {error}", file=sys.stderr)
         raise SystemExit(NO_ANSWER) from None
