@@ -1,5 +1,6 @@
 """Which picture belongs to which result, and what every picture promises."""
 
+import re
 import sys
 
 import matplotlib.pyplot as plt
@@ -87,6 +88,21 @@ def test_axes_given_are_used_and_returned(name):
     assert figure.axes == [left, right]
     assert not left.has_data()
     assert right.has_data()
+
+
+ONE_CELL = ("explain_variation", "fit_mixture", "mixture", "plan_suite", "principal_components")
+"""Results of which one cell is drawn at a time, or that have one for all benchmarks."""
+
+
+@pytest.mark.parametrize("name", [name for name in RESULTS if name not in ONE_CELL])
+def test_no_picture_is_larger_than_a_sheet(name):
+    """Of eighty benchmarks or versions as many rows as fit: the figure has its limit, and the title says what is drawn."""
+    result = RESULTS[name]()
+    dim = next(dim for dim in ("benchmark", "version") if dim in result.dims)
+    many = result.isel({dim: [0] * 80}).assign_coords({dim: [f"label {number}" for number in range(80)]})
+    ax = many.perf.plot()
+    assert max(ax.figure.get_size_inches()) < 23
+    assert re.search(r"\b\d+ of \d+: ", ax.get_title(loc="left").replace("\n", " "))
 
 
 @pytest.mark.parametrize("name", RESULTS)
