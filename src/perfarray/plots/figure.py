@@ -85,8 +85,8 @@ def _room(ax: Axes) -> float:
 
 
 def _columns(ax: Axes, labels: list[str]) -> int:
-    """Return how many columns of a legend fit beside each other: all entries in one row if they fit there."""
-    room = _room(ax)
+    """Return how many columns of a legend fit left of the header of the column beside the rows: all entries in one row if they fit."""
+    room = _room(ax) - text_width([text.get_text() for text in ax.texts if text.get_gid() == "header"], NOTE_SIZE)
     if sum(text_width([label]) + HANDLE for label in labels) <= room:
         return max(1, len(labels))
     return max(1, int(room / (text_width(labels) + HANDLE)))

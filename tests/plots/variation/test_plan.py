@@ -88,6 +88,10 @@ def test_many_plans_have_a_row_each(pilot):
     assert beside[0] == f"{counts[0, 0]} × {counts[0, 1]} × {counts[0, 2]}, {float(many['cost'][0]) / 60:.3g} min"
     assert beside[-1] == "–"
     assert "no plan" in [text.get_text() for text in ax.texts]
+    ax.figure.draw_without_rendering()
+    (header,) = (text for text in ax.texts if text.get_gid() == "header")
+    assert header.get_text() == "binary × execution × iteration, cost"
+    assert ax.get_legend().get_window_extent().x1 < header.get_window_extent().x0
 
 
 def test_what_cannot_be_drawn(pilot):
