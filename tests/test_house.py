@@ -235,8 +235,11 @@ def test_import_is_light(loaded):
 
 
 def test_no_room_has_the_name_of_a_public_function():
-    """The import system would put the module where the function was."""
+    """The import system would put the module where the function was; so it is with pictures."""
+    from perfarray import plots
+
     assert not set(perfarray.__all__) & rooms()
+    assert not set(plots.__all__) & {part.stem for part in (ROOT / "plots").iterdir()}
 
 
 def test_names_say_what_a_room_is_about():

@@ -4,7 +4,6 @@ from .comparisons.distribution import distribution as distribution
 from .comparisons.intervals import mean_intervals as mean_intervals
 from .comparisons.intervals import ratio_intervals as ratio_intervals
 from .comparisons.intervals import score_ratios as score_ratios
-from .counts import counts as counts
 from .crosscheck import agreement as agreement
 from .diagnostics import run_sequence as run_sequence
 from .machines.explained import explained as explained
@@ -15,12 +14,13 @@ from .mixtures.overlay import overlay as overlay
 from .mixtures.violin import violin as violin
 from .pictures import PICTURES as PICTURES
 from .pictures import draw as draw
-from .pvalues import pvalues as pvalues
+from .significance import pvalues as pvalues
 from .speedups import protocol as protocol
 from .suites.distributions import five_numbers as five_numbers
 from .suites.distributions import score_densities as score_densities
 from .suites.distributions import suite_scores as suite_scores
 from .suites.required_runs import required_runs as required_runs
+from .timings import counts as counts
 from .variation.components import variance_components as variance_components
 from .variation.plan import plan as plan
 from .variation.stability import stability as stability

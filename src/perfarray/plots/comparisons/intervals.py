@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from perfarray.conventions import BENCHMARK, HIGHER, LOWER, THROUGHPUT, TIME
 from perfarray.plots.comparisons.interval_marks import Interval, draw_intervals, view_of
 from perfarray.plots.figure import DARK, axes_for, compared, describe, elided, number_format, selection, write_units
-from perfarray.plots.pvalues import pvalues
 from perfarray.plots.rows import GAP, Row, beside_rows, label_rows, shown_rows, size_for, suite_rows
+from perfarray.plots.significance import pvalues
 
 KINDS: Final = ("intervals", "pvalues")
 
