@@ -26,11 +26,13 @@ def test_what_is_in_it_and_what_can_be_asked():
 
 
 def test_a_place_is_asked_about(tmp_path, monkeypatch):
-    """A word that is no command and exists; a command stays one, even where a file bears its name."""
+    """A word that is no command and exists or looks like a place; a command stays one, even where a file bears its name."""
     assert spoken([SHIPPED, "--format", "pyperf"]) == ["about", SHIPPED, "--format", "pyperf"]
+    for place in ("nowhere.json", "results/*", "../x"):
+        assert spoken([place]) == ["about", place]
     monkeypatch.chdir(tmp_path)
     (tmp_path / "plan").touch()
-    for words in (["plan"], ["nowhere.json"], ["--help"], []):
+    for words in (["plan"], ["pln"], ["--help"], []):
         assert spoken(words) == words
 
 

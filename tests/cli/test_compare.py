@@ -316,6 +316,7 @@ class TestFolders:
         assert content["attrs"]["unit"] == unit
         assert {row["n"] for row in content["benchmarks"]} == {n}
         assert len(content["benchmarks"]) == (6 if kind == "separate" else 2)
+        assert content["attrs"]["benchmarks"] == ("shared: session" if kind == "session" else "independent (assumed)")
         assert result.exit_code == 1
 
     def test_separate_files_are_named(self, tmp_path):

@@ -204,3 +204,11 @@ def test_a_label_commands_no_terminal(monkeypatch, capsys):
     console.show([console.styled("slower", console.STYLES["slower"]), "\x1b]0;evil\x07 \x1b[2J\tfft\x9b1m"])
     assert capsys.readouterr().out == "\x1b[1;31mslower\x1b[0m\n?]0;evil? ?[2J\tfft?1m\n"
     assert in_line("a\x1b[2J\nb") == "a?[2J b"
+
+
+def test_names_in_messages_stay_what_they_are():
+    """What is quoted is a label; what is not is an argument, for which the command has an option."""
+    said = "only in new: 'Encode/format=json', \"B/threshold=5\"; the file's metric='time' and threshold=0.02 aren't, say metric="
+    options = {"metric": "--metric", "format": "--format", "threshold": "--threshold"}
+    told = "only in new: 'Encode/format=json', \"B/threshold=5\"; the file's --metric 'time' and --threshold 2% aren't, say --metric"
+    assert in_line(said, options) == told

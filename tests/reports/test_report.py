@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import perfarray
+from perfarray.reports.redaction import Redaction
 
 SCRIPT = "<script>alert(1)</script>|`*"
 
@@ -116,3 +117,27 @@ def test_it_is_written_as_a_whole(tmp_path, times):
         with pytest.raises(ValueError, match=message):
             times.perf.report(path=place, **wrong)
     assert place.read_text(encoding="utf-8") == text
+
+
+def test_what_is_left_out_and_what_is_not():
+    """Folders, users and hosts go; names of benchmarks stay different from each other, and what looks like a path inside a name stays."""
+    names = ["Sum<double>/10000/iterations:10", "Sum<double>/100000/iterations:10", "/home/alice/bin/grep foo", "/home/alice/bin/rg foo"]
+    names += ["/home/alice/", "/home/bob/", "Xeon@3.5Ghz*12", "com.example.List.sort"]
+    times = perfarray.simulate(sizes={"execution": 2}, variances={"execution": 1e-4}, dims={"benchmark": names}, rng=1)
+    times = times.assign_coords(builder_id="alice1.corp.example.com", linker="ld -L/home/alice/lib by bob@example.org on a.b.example.com")
+    shown = Redaction.of(times).times(times)
+    assert shown["benchmark"].values.tolist() == [
+        *names[:2], "[left out]/grep foo", "[left out]/rg foo", "[left out] (1)", "[left out] (2)", *names[6:]
+    ]  # fmt: skip
+    assert "builder_id" not in shown.coords
+    assert shown["linker"].item() == "ld -L[left out]/lib by [left out] on [left out]"
+
+
+def test_two_reports_of_one_archive_are_one(texts, times):
+    """Chance has a seed; what the systems differ in is described, and values of warm-up are counted apart."""
+    assert times.perf.report("old", costs={"execution": 1}, format="json") == texts["json", False]
+    described = times.assign_coords(python=("version", ["3.6", "3.7"])).perf.report("old", dim="version", format="json")
+    assert json.loads(described)["described"]["python"] == "old: 3.6, new: 3.7"
+    summary = json.loads(perfarray.load_dataset("python_malloc").perf.report(format="json"))["summary"]
+    assert summary[0].endswith("at most 3 iterations of 20 executions.")
+    assert "Values of warm-up left out: 240." in summary

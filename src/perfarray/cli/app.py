@@ -1,5 +1,6 @@
 """The command line: one file per command, gathered here."""
 
+import re
 import sys
 import traceback
 from pathlib import Path
@@ -24,6 +25,9 @@ from perfarray.cli.speedup_test import speedup_test
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
+PLACE = re.compile(r"^[^-].*[*?/.\\]")
+"""What may be a place, and is no misspelt command."""
+
 COMMANDS = (compare, report, components, plan, counts, plot, files, formats, convert, speedup_test, about, demo)
 
 for command in COMMANDS:
@@ -46,7 +50,7 @@ def main() -> None:
 def spoken(words: list[str]) -> list[str]:
     """Return the words of a command line: a place where a command should stand is asked what is in it."""
     known = {command.__name__.replace("_", "-") for command in COMMANDS}
-    return ["about", *words] if words and words[0] not in known and Path(words[0]).exists() else words
+    return ["about", *words] if words and words[0] not in known and (Path(words[0]).exists() or PLACE.search(words[0])) else words
 
 
 def _print_version(wanted: bool) -> None:

@@ -17,6 +17,9 @@ NO_ANSWER: Final = 2
 PROBLEMS: Final = (ValueError, OSError, ImportError)
 """What the library raises when data or arguments are at fault."""
 
+QUOTED: Final = re.compile(r"((?<!\w)'[^']*'(?!\w)|\"[^\"]*\")")
+"""What a message quotes."""
+
 SHARES: Final = ("threshold", "confidence_level", "half_width", "precision", "assurance")
 """Arguments of the library that options give as percentages."""
 
@@ -80,13 +83,20 @@ def in_line(text: object, options: Mapping[str, str] = MappingProxyType({})) -> 
     line = re.sub(r'times\.groupby\("suite"\)( or by="suite")?', "--by suite", line)
     line = re.sub(r"\bdims=\{([^{}]*)\}", lambda match: f"dims={_as_option(match[1])}", line) if "dims" in options else line
     line = re.sub(r"\.sel\((\w+)='([^']*)'\)", r"--select '\1=\2'", line) if "select" in options else line
+    for argument in options:
+        line = re.sub(rf"\b{argument}=\([^()]*\)", _with_names, line)
+    parts = QUOTED.split(line)  # a name that the message quotes may hold what looks like an argument
+    return "".join(part if place % 2 else _with_options(part, options, place < len(parts) - 1) for place, part in enumerate(parts))
+
+
+def _with_options(text: str, options: Mapping[str, str], quoted: bool) -> str:
+    """Write options of the command in the places of arguments, in a text in which nothing is quoted; perhaps something after it is."""
     for argument, option in options.items():
         if argument in SHARES:
-            line = re.sub(rf"\b{argument}=(-?[0-9.]+(?:e-?[0-9]+)?)(?![\w.])", partial(_percent, option), line)
-        line = re.sub(rf"\b{argument}=\([^()]*\)", _with_names, line)
-        line = re.sub(rf"\b{argument}=(?=[\w'\[-])", f"{option} ", line)
-        line = re.sub(rf"\b{argument}=", option, line)
-    return line
+            text = re.sub(rf"\b{argument}=(-?[0-9.]+(?:e-?[0-9]+)?)(?![\w.])", partial(_percent, option), text)
+        text = re.sub(rf"\b{argument}=(?=[\w\[-]{'|$' if quoted else ''})", f"{option} ", text)
+        text = re.sub(rf"\b{argument}=", option, text)
+    return text
 
 
 def _percent(option: str, found: re.Match[str]) -> str:

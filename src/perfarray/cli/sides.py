@@ -86,7 +86,9 @@ def _explained(times: "xr.Dataset", asked: Asked, sentences: list[str]) -> "xr.D
             f"the files hold sessions of their own: --files-are {asked.files_are} would nest them twice; name the dims with --layout"
         )
     times = times.rename(file="session").assign_coords(session=np.arange(times.sizes["file"]))
-    return cast("xr.Dataset", perfarray.merge_level(times, "session")) if asked.files_are == "execution" else times
+    if asked.files_are == "session":
+        return times.assign_attrs(shared_levels="session")  # a run of the whole harness serves every benchmark
+    return cast("xr.Dataset", perfarray.merge_level(times, "session"))
 
 
 def _dim(times: "xr.Dataset", baseline: str | None) -> str:

@@ -48,7 +48,7 @@ for (const table of document.querySelectorAll("table.sortable")) {
 def as_html(content: Content) -> str:
     """Return the report as one page."""
     described = "".join(f"<tr><th scope=row>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in content.described.items())
-    about = f"<details><summary>What all of it shares</summary><div class=wide><table>{described}</table></div></details>"
+    about = f"<details><summary>What was measured on and with</summary><div class=wide><table>{described}</table></div></details>"
     body = [
         f"<h1>{escape(content.title)}</h1>",
         *(f"<p>{escape(line)}</p>" for line in content.summary),

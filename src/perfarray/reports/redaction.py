@@ -12,11 +12,16 @@ from perfarray.reports.sections import Content
 NAMES = (MACHINE, "file")
 """Coordinates whose labels are numbered."""
 
-PRIVATE = re.compile(r"user|host|tester|licen[cs]e|path|folder|directory|email|(^|_)ip($|_)|command", re.IGNORECASE)
+PRIVATE = re.compile(r"user|host|tester|builder|licen[cs]e|path|folder|directory|email|(^|_)ip($|_)|command", re.IGNORECASE)
 """Coordinates and attrs that are left out."""
 
-PATH = re.compile(r"(?<![\d.])(~|\b[A-Za-z]:)?([/\\][\w.@+~-]++){2,}+[/\\]?|(?<![\w.+-])[\w.+-]++@[\w-]++(\.[\w-]++)+")
-"""Paths of two parts or more, and addresses, inside texts."""
+PATH = re.compile(r"(?<![^\s'\"=:,;(\[])(-[IL])?(~|[A-Za-z]:)?((?:[/\\][\w.@+~-]++)+)([/\\][\w.@+~-]*+)")
+"""A path from the root or from home, of two parts or more: its folders, and its end."""
+
+ADDRESS = re.compile(
+    r"(?<![\w.+-])[\w.+-]++@[\w-]++(\.[A-Za-z][\w-]*+)+|(?<![\w.-])[\w-]++(\.[\w-]++)+(?<=\.(com|org|net|edu|gov|lan))(?![\w.])"
+)
+"""Mail addresses, and hosts with a domain, inside texts."""
 
 GONE = "[left out]"
 
@@ -42,15 +47,11 @@ class Redaction(NamedTuple):
     def times(self, times: xr.DataArray | xr.Dataset) -> xr.DataArray | xr.Dataset:
         """Return timings with what is hidden replaced in coordinates, and private ones left out."""
         times = times.drop_vars([name for name in times.coords if PRIVATE.search(str(name)) and name not in times.dims])
-        hidden = {
-            name: (
-                label.dims,
-                [self.hide(one) for one in label.values.ravel().tolist()] if label.dims else self.hide(label.item()),
-                label.attrs,
-            )
-            for name, label in times.coords.items()
-            if label.dtype.kind in "OUT" and label.ndim < 2
-        }
+        hidden = {}
+        for name, label in times.coords.items():
+            if label.dtype.kind in "OUT" and label.ndim < 2:
+                texts = [self.hide(one) for one in label.values.ravel().tolist()]
+                hidden[name] = (label.dims, _apart(texts) if name in times.dims else texts, label.attrs) if label.dims else texts[0]
         public = {name: value for name, value in times.attrs.items() if not PRIVATE.search(str(name))}
         return times.assign_coords(hidden).assign_attrs(public)
 
@@ -62,10 +63,30 @@ class Redaction(NamedTuple):
             return self.aliases[text]
         for label in sorted(self.aliases, key=len, reverse=True):
             text = re.sub(rf"(?<!\w){re.escape(label)}(?!\w)", self.aliases[label], text)
-        return PATH.sub(GONE, text)
+        return ADDRESS.sub(GONE, PATH.sub(_end_of_path, text))
 
     def content(self, content: Content) -> Content:
         """Return a report in which sentences name nothing that is hidden."""
         sections = [one._replace(about=self.hide(one.about), notes=tuple(map(self.hide, one.notes))) for one in content.sections]
         described = {name: self.hide(text) for name, text in content.described.items()}
         return content._replace(described=described, sections=sections, summary=tuple(map(self.hide, content.summary)))
+
+
+def _end_of_path(found: re.Match[str]) -> str:
+    """Return a path without its folders: the last part of two may be a user's name."""
+    folders, end = found[3], found[4][1:]
+    shown = end if end and folders.count("/") + folders.count("\\") > 1 else ""
+    return (found[1] or "") + GONE + (f"/{shown}" if shown else "")
+
+
+def _apart(labels: list[Any]) -> list[Any]:
+    """Return labels that stay different where hiding made them alike."""
+    seen: dict[Any, int] = {}
+    for label in labels:
+        seen[label] = seen.get(label, 0) + 1
+    number = dict.fromkeys(seen, 0)
+    found = []
+    for label in labels:
+        number[label] += 1
+        found.append(f"{label} ({number[label]})" if seen[label] > 1 else label)
+    return found

@@ -67,6 +67,12 @@ class Question(NamedTuple):
 HALF_WIDTH = 0.01
 """What the next experiment should reach: intervals of +- 1 %."""
 
+FEW = 6
+"""Labels of a dim that are described one by one."""
+
+SEED = {"rng": 1}
+"""The same timings give the same report."""
+
 MOST = 300
 """Rows of a table."""
 
@@ -84,24 +90,25 @@ def gathered(
     given = {} if metric is None else {"metric": metric}
     compared = given if dim is None else given | {"dim": dim}
     pair = () if baseline is None else (baseline,)
-    counted = _counts(times)
     asked = [Question("How much was measured", "Repetitions that answers rest on, of each level inside the one above.", "counts", given)]
     if pair:
         about = f"Against {baseline}; the larger change first. Intervals and verdicts count independent units, never single values."
         asked.append(Question("What changed", about, "compare", compared, "effect"))
         about = "The same question asked of every method of the papers: where they disagree, look at the runs."
-        asked.append(Question("Do the methods agree", about, "agreement", compared))
+        asked.append(Question("Do the methods agree", about, "agreement", compared | SEED))
     else:
         asked.append(Question("How long it takes", "Means, and how sure they are by their independent units.", "mean_interval", given))
     asked += [
         Question(
             "Where the variation comes from",
-            "Repeat the level with the largest share; more repetitions of the others buy little.",
+            "More repetitions of a level average away what varies at it and below it, never what varies above.",
             "variance_components",
             given,
         ),
         Question("Are the values normal", "Shapiro and Wilk's test of the units: few of them, or long tails.", "normality", given),
-        Question("Is there more than one mode", "Clusters of runs, where a mean describes none of them.", "variability_level", given),
+        Question(
+            "Is there more than one mode", "Clusters of runs, where a mean describes none of them.", "variability_level", given | SEED
+        ),
         Question(
             "How many repetitions next time",
             f"The cheapest experiment whose intervals are ± {HALF_WIDTH:.0%}{' of the ratio' if pair else ''}.",
@@ -112,9 +119,9 @@ def gathered(
     with_baseline = ("compare", "agreement", "plan_repetitions")
     sections = [_answered(times, one, pair if one.method in with_baseline else (), drawn) for one in asked]
     verdicts = [_changed(one.table) for one in sections if one.table is not None and "verdict" in one.table]
-    code = ["import perfarray", "", 'times = perfarray.read_archive("...")  # the files this report is about']
+    code = ["import perfarray", "", f"times = ...  # what this report is about{_reading(times, dim)}"]
     code += [f"print(perfarray.table({one.code}))" for one in sections if one.code]
-    return Content("Timings report", (*counted, *verdicts), _described(times), sections, "\n".join(code))
+    return Content("Timings report", (*_counts(times, sections[0].result), *verdicts), _described(times, dim), sections, "\n".join(code))
 
 
 def _answered(times: xr.DataArray | xr.Dataset, question: Question, pair: tuple[object, ...], drawn: bool) -> Section:
@@ -173,23 +180,38 @@ def _sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
-def _counts(times: xr.DataArray | xr.Dataset) -> tuple[str, ...]:
+def _counts(times: xr.DataArray | xr.Dataset, counted: xr.Dataset | None) -> tuple[str, ...]:
     """Return what was measured, in sentences."""
-    sizes = [f"{size} {dim if size == 1 else plural(str(dim))}" for dim, size in times.sizes.items() if dim not in LEVELS]
-    nest = [f"{size} {dim if size == 1 else plural(str(dim))}" for dim, size in times.sizes.items() if dim in LEVELS]
-    lines = [f"{', '.join(sizes) or 'One system'}; at most {' of '.join(reversed(nest)) or 'one value'} each."]
-    attrs = times.attrs
+    lines = [", ".join(f"{size} {dim if size == 1 else plural(str(dim))}" for dim, size in times.sizes.items() if dim not in LEVELS)]
+    attrs = times.attrs | ({} if counted is None else counted.attrs)
+    if counted is not None:
+        most = counted["maximum"].max([dim for dim in counted["maximum"].dims if dim != "level"])
+        nest = [f"{number:.0f} {plural(level)}" for level, number in zip(most["level"].values.tolist(), most.values.tolist(), strict=True)]
+        lines.append(f"at most {' of '.join(reversed(nest))}" if nest else "")
+    lines = [f"{'; '.join(filter(None, lines)) or 'one value'}."]
     if "format" in attrs:
-        lines.append(f"Read as {attrs['format']} from {attrs.get('n_files', 1)} file(s).")
+        lines.append(f"Read as {attrs['format']}, files: {attrs.get('n_files', 1)}.")
     for name, what in {
-        "n_files_skipped": "files were skipped", "n_files_broken": "files were broken", "n_warmup": "values of warm-up are left out",
-        "n_failed": "values of failed runs are left out", "n_censored": "runs were stopped at a limit",
+        "n_files_skipped": "files skipped", "n_files_broken": "broken files", "n_warmup": "values of warm-up left out",
+        "n_failed": "values of failed runs left out", "n_copied": "copied values left out", "n_censored": "runs stopped at a limit",
     }.items():  # fmt: skip
         if attrs.get(name):
-            lines.append(f"{attrs[name]} {what}.")
+            lines.append(f"{what[0].upper()}{what[1:]}: {attrs[name]}.")
     return tuple(lines)
 
 
-def _described(times: xr.DataArray | xr.Dataset) -> dict[str, str]:
-    """Return what all timings share: machine, versions, options."""
-    return {str(name): str(label.values[()]) for name, label in times.coords.items() if not label.dims}
+def _reading(times: xr.DataArray | xr.Dataset, dim: str | None) -> str:
+    """Return how several places are read as labels of a dim."""
+    if dim is None or dim not in times.coords or times.sizes[dim] > FEW:
+        return ""
+    return f"; of several places: perfarray.read_archive({ {str(label): '...' for label in times[dim].values.tolist()} }, dim={dim!r})"
+
+
+def _described(times: xr.DataArray | xr.Dataset, dim: str | None) -> dict[str, str]:
+    """Return what all timings share, machine, versions, options; and in what the labels that are compared differ, if they are few."""
+    shared = {str(name): str(label.values[()]) for name, label in times.coords.items() if not label.dims}
+    if dim is None or dim not in times.coords or times.sizes[dim] > FEW:
+        return shared
+    labels = list(map(str, times[dim].values.tolist()))
+    apart = {str(name): label.values.tolist() for name, label in times.coords.items() if label.dims == (dim,) and name != dim}
+    return shared | {name: ", ".join(f"{one}: {value}" for one, value in zip(labels, own, strict=True)) for name, own in apart.items()}
