@@ -22,7 +22,7 @@ def test_components_of_a_file():
     lines = result.stdout.splitlines()
     assert lines[0].split("  ")[0] == "benchmark"
     assert lines[0].endswith("mean  between executions  between iterations")
-    assert "in brackets the share of the variance." in lines
+    assert any(line.endswith("in percent of the mean; in brackets its share of the variance.") for line in lines)
     assert lines[-1] == "6 cells: most of the variance lies between executions in 3, between iterations in 3"
     expected = perfarray.variance_components(perfarray.read(FOLDER / "malloc.json"))["share"]
     first = json.loads(run("components", FOLDER / "malloc.json", "--json").stdout)["rows"][0]
@@ -37,6 +37,17 @@ def test_options_reach_the_components():
     shown = run("components", FOLDER / "malloc.json", "--sort", "effect").stdout.splitlines()
     assert shown[2].startswith("create_objects")
     assert "--levels" not in run("components", FOLDER / "malloc.json", "--levels", "iteration,execution").stdout
+
+
+def test_one_execution_tells_no_share(tmp_path):
+    """What lies between executions is not known, and so not how much of all lies between iterations: no bracket says 100 %."""
+    times = perfarray.simulate(sizes={"execution": 1, "iteration": 8}, variances={"iteration": 1e-4}, dims={"benchmark": ["a", "b"]}, rng=1)
+    times.perf.to_frame().rename(columns={"time": "time_s"}).to_csv(tmp_path / "one.csv", index=False)
+    result = run("components", tmp_path / "one.csv")
+    assert result.exit_code == 0
+    assert "(100 %)" not in result.stdout
+    assert "bracket" not in result.stdout
+    assert result.stdout.splitlines()[-1] == "Shares are not known: of one execution nothing tells what lies between several"
 
 
 def test_nothing_repeated(tmp_path):

@@ -50,6 +50,10 @@ def _outcome(found: "xr.Dataset") -> "tuple[str, int]":
     known = found["share"].notnull().any("level")
     if not bool(known.any()):
         return "no answer: nothing is repeated, or nothing varies", NO_ANSWER
+    known = found["share"].notnull().all("level")
+    if not bool(known.any()):
+        unknown = [f"one {one['level'].item()}" for one in found["share"].transpose("level", ...) if bool(one.isnull().all())]
+        return f"shares are not known: of {' or '.join(unknown) or 'one'} nothing tells what lies between several", NOTHING_SLOWER
     largest = found["share"].fillna(-1).argmax("level").where(known, -1)
     counts = {str(level): int((largest == place).sum()) for place, level in enumerate(found["level"].values.tolist())}
     parts = [f"between {plural(level)} in {count}" for level, count in counts.items() if count]

@@ -181,7 +181,8 @@ def _about(data: xr.Dataset, constant: Mapping[str, Any]) -> str:
     """Write what the numbers rest on: the labels that all rows share, the level of confidence, the unit."""
     parts = [f"{dim} {label}" for dim, label in constant.items()]
     if data.attrs["result"] == "variance_components":
-        parts.append("in brackets the share of the variance")
+        parts.append("what each level adds, as standard deviation in percent of the mean")
+        parts += ["in brackets its share of the variance"] if bool(data["share"].notnull().all("level").any()) else []
     elif "confidence_level" in data.attrs:
         parts.append(f"{100 * float(data.attrs['confidence_level']):.4g} % intervals")
     parts += [f"n counts {plural(str(data.attrs['unit']))}"] if "unit" in data.attrs and "n" in data else []

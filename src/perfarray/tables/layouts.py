@@ -113,15 +113,17 @@ def _levels(data: xr.Dataset) -> list[str]:
 
 
 def _components(data: xr.Dataset) -> Columns:
-    """Show the relative standard deviation that each level adds, and in brackets its share of the variance."""
+    """Show the relative standard deviation that each level adds, and in brackets its share of the variance, where that of all is known."""
     unit = _units(data, "mean")
 
     def part(place: int) -> Callable[[Cell], str]:
-        return lambda cell: (
-            NOTHING
-            if math.isnan(cell["coefficient_of_variation"][place])
-            else f"{percent(cell['coefficient_of_variation'][place])} ({percent(cell['share'][place])})"
-        )
+        def text(cell: Cell) -> str:
+            added = cell["coefficient_of_variation"]
+            if math.isnan(added[place]):
+                return NOTHING
+            return percent(added[place]) + ("" if np.isnan(added).any() else f" ({percent(cell['share'][place])})")
+
+        return text
 
     columns: Columns = {"mean": lambda cell: quantity(cell["mean"], unit(cell))}
     return columns | {f"between {plural(level)}": part(place) for place, level in enumerate(_levels(data))}
