@@ -3,12 +3,14 @@
 import base64
 import json
 import re
+import warnings
 
 import numpy as np
 import pytest
 
 import perfarray
 from perfarray.reports.redaction import Redaction
+from perfarray.reports.sections import _picture
 
 SCRIPT = "<script>alert(1)</script>|`*"
 
@@ -141,3 +143,13 @@ def test_two_reports_of_one_archive_are_one(texts, times):
     summary = json.loads(perfarray.load_dataset("python_malloc").perf.report(format="json"))["summary"]
     assert summary[0].endswith("at most 3 iterations of 20 executions.")
     assert "Values of warm-up left out: 240." in summary
+
+
+def test_a_warning_of_what_draws_takes_no_picture_away(times, monkeypatch):
+    """Only that there is no room does: an import that warns must not end half-way."""
+    monkeypatch.setattr("perfarray.accessor.PlotAccessor.svg", lambda _: warnings.warn("of something else", stacklevel=2) or "<svg>")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert _picture(times.isel(benchmark=[0]).perf.counts()) == "<svg>"
+    monkeypatch.setattr("perfarray.accessor.PlotAccessor.svg", lambda _: warnings.warn("constrained_layout not applied", stacklevel=2))
+    assert _picture(times.isel(benchmark=[0]).perf.counts()) is None

@@ -169,7 +169,7 @@ def _shown(table: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
 def _picture(result: xr.Dataset) -> str | None:
     """Draw a result, where there is a picture of it that has room for all it shows, and what draws it is installed."""
     with warnings.catch_warnings():
-        warnings.simplefilter("error", UserWarning)
+        warnings.filterwarnings("error", message="constrained_layout not applied")
         try:
             return str(result.perf.plot.svg())
         except (ValueError, ImportError, UserWarning):
