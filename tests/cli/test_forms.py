@@ -10,9 +10,10 @@ import pytest
 import perfarray
 from cli.test_compare import OLD, run, times, write
 from perfarray.cli import console
-from perfarray.cli.forms import _code, _plain_markdown
+from perfarray.cli.forms import _code
 from perfarray.cli.grid import grid_of
 from perfarray.cli.problems import in_line
+from perfarray.timings.writing import plain_markdown
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +61,7 @@ def test_labels_in_markdown_are_code(text, code):
 
 def test_plain_text_in_markdown():
     """Is no markup."""
-    assert _plain_markdown("a_b <i> *c* [d](e) #1 -> 2") == r"a\_b \<i> \*c\* \[d\](e) \#1 -> 2"
+    assert plain_markdown("a_b <i> *c* [d](e) #1 -> 2") == r"a\_b \<i> \*c\* \[d\](e) \#1 -> 2"
 
 
 def test_csv_has_every_digit(sides):

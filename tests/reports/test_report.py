@@ -153,3 +153,11 @@ def test_a_warning_of_what_draws_takes_no_picture_away(times, monkeypatch):
         assert _picture(times.isel(benchmark=[0]).perf.counts()) == "<svg>"
     monkeypatch.setattr("perfarray.accessor.PlotAccessor.svg", lambda _: warnings.warn("constrained_layout not applied", stacklevel=2))
     assert _picture(times.isel(benchmark=[0]).perf.counts()) is None
+
+
+def test_without_matplotlib_it_is_said(times, monkeypatch):
+    """A page without pictures says why, once; other forms have none anyway."""
+    monkeypatch.setattr("perfarray.reports.sections.find_spec", lambda _: None)
+    monkeypatch.setattr("perfarray.reports.sections._picture", lambda _: None)
+    assert times.isel(benchmark=[0]).perf.report().count("install perfarray[plots]") == 1
+    assert "install perfarray" not in times.isel(benchmark=[0]).perf.report(format="markdown")

@@ -140,39 +140,38 @@ def _as_text(answer: Answer, _: Sequence[str]) -> str:
 
 def _as_markdown(answer: Answer, warned: Sequence[str]) -> str:
     """Return the outcome, a table of what has changed, what has not folded below it, and a note."""
+    from perfarray.timings.writing import plain_markdown
+
     grid = grid_of(answer.table)
     changed, others = grid.split()
-    parts = [f"**{_plain_markdown(_outcome(answer))}**"]
+    parts = [f"**{plain_markdown(_outcome(answer))}**"]
     parts += [_markdown_table(changed)] if changed.rows else []
     if others.rows:
         place = others.titles.index(VERDICT)
         verdicts = [row[place] for row in others.rows]
         counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
         parts.append(f"<details><summary>No change shown: {counts}</summary>\n\n{_markdown_table(others)}\n\n</details>")
-    parts += ["\n".join(f"> {_plain_markdown(text)}" for text in warned)] if warned else []
+    parts += ["\n".join(f"> {plain_markdown(text)}" for text in warned)] if warned else []
     lines = [line.strip() for line in (*answer.heading, *answer.lines, *_package(grid), *answer.legend)]
-    note = "<br>\n".join(_plain_markdown(line) for line in lines if line)
+    note = "<br>\n".join(plain_markdown(line) for line in lines if line)
     return "\n\n".join([*parts, f"<sub>{note}</sub>"] if note else parts) + "\n"
 
 
 def _markdown_table(grid: Grid) -> str:
     """Return a table in Markdown: labels as code, so that nothing in them is markup; of many rows the first."""
+    from perfarray.timings.writing import plain_markdown
+
     end = len(grid.rows) - grid.suites
     left = max(0, end - MOST)
-    lines = [[_plain_markdown(title) for title in grid.titles]]
+    lines = [[plain_markdown(title) for title in grid.titles]]
     lines.append([":--" if grid.side(place) == "left" else "--:" for place in range(len(grid.titles))])
     for number, row in enumerate(grid.rows):
         if end > number >= MOST:
             continue
-        labels = [_code(text) if number < end else f"**{_plain_markdown(text)}**" if text else "" for text in row[: grid.labels]]
-        lines.append(labels + [f"**{text}**" if text in CHANGED else _plain_markdown(text) for text in row[grid.labels :]])
+        labels = [_code(text) if number < end else f"**{plain_markdown(text)}**" if text else "" for text in row[: grid.labels]]
+        lines.append(labels + [f"**{text}**" if text in CHANGED else plain_markdown(text) for text in row[grid.labels :]])
     more = f"\n\nand {left} more (`--output csv` has all)" if left else ""
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + more
-
-
-def _plain_markdown(text: str) -> str:
-    """Return a text in which nothing is markup."""
-    return re.sub(r"([\\`*_\[\]|~<&#])", r"\\\1", " ".join(text.split()))
 
 
 def _code(text: str) -> str:

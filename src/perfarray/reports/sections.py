@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -73,6 +74,8 @@ FEW = 6
 SEED = {"rng": 1}
 """The same timings give the same report."""
 
+UNDRAWN = "Pictures are left out: matplotlib, which draws them, is not installed; install perfarray[plots]."
+
 MOST = 300
 """Rows of a table."""
 
@@ -119,9 +122,12 @@ def gathered(
     with_baseline = ("compare", "agreement", "plan_repetitions")
     sections = [_answered(times, one, pair if one.method in with_baseline else (), drawn) for one in asked]
     verdicts = [_changed(one.table) for one in sections if one.table is not None and "verdict" in one.table]
+    missing = [UNDRAWN] if drawn and find_spec("matplotlib") is None else []
     code = ["import perfarray", "", f"times = ...  # what this report is about{_reading(times, dim)}"]
     code += [f"print(perfarray.table({one.code}))" for one in sections if one.code]
-    return Content("Timings report", (*_counts(times, sections[0].result), *verdicts), _described(times, dim), sections, "\n".join(code))
+    return Content(
+        "Timings report", (*_counts(times, sections[0].result), *verdicts, *missing), _described(times, dim), sections, "\n".join(code)
+    )
 
 
 def _answered(times: xr.DataArray | xr.Dataset, question: Question, pair: tuple[object, ...], drawn: bool) -> Section:

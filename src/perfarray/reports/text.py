@@ -1,7 +1,6 @@
 """A report as Markdown, and as JSON."""
 
 import json
-import re
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import xarray as xr
 
 import perfarray
 from perfarray.reports.sections import Content, Section
+from perfarray.timings.writing import plain_markdown
 
 
 def rows(frame: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
@@ -20,23 +20,18 @@ def rows(frame: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
 
 def as_markdown(content: Content) -> str:
     """Return the report as Markdown."""
-    parts = [f"# {content.title}", "\n".join(f"- {_plain(line)}" for line in content.summary)]
+    parts = [f"# {content.title}", "\n".join(f"- {plain_markdown(line)}" for line in content.summary)]
     parts += [_table(["descriptor", "value"], [list(pair) for pair in content.described.items()])] if content.described else []
     for section in content.sections:
-        parts += [f"## {section.title}", _plain(section.about)]
+        parts += [f"## {section.title}", plain_markdown(section.about)]
         parts += [_table(*rows(section.table))] if section.table is not None else []
-        parts += ["\n".join(f"> {_plain(note)}" for note in section.notes)] if section.notes else []
+        parts += ["\n".join(f"> {plain_markdown(note)}" for note in section.notes)] if section.notes else []
     return "\n\n".join([*parts, "## The code", f"````python\n{content.code}\n````"]) + "\n"
 
 
 def _table(titles: list[str], lines: list[list[str]]) -> str:
     ruled = [titles, ["---"] * len(titles), *lines]
-    return "\n".join(f"| {' | '.join(text if line is ruled[1] else _plain(text) for text in line)} |" for line in ruled)
-
-
-def _plain(text: str) -> str:
-    """Return a text in which nothing is markup."""
-    return re.sub(r"([\\`*_\[\]|~<&#])", r"\\\1", " ".join(text.split()))
+    return "\n".join(f"| {' | '.join(text if line is ruled[1] else plain_markdown(text) for text in line)} |" for line in ruled)
 
 
 def as_json(content: Content) -> str:

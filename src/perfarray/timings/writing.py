@@ -1,7 +1,8 @@
-"""Files written as a whole: a place holds what was there or what is new, and never the half of it."""
+"""Files written as a whole: a place holds what was there or what is new, and never the half of it; texts in which nothing is markup."""
 
 import glob
 import os
+import re
 import shutil
 import time
 from collections.abc import Iterator, Sequence
@@ -136,3 +137,8 @@ def _flush_one(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def plain_markdown(text: str) -> str:
+    """Return a text in which nothing is markup."""
+    return re.sub(r"([\\`*_\[\]|~<&#])", r"\\\1", " ".join(text.split()))
