@@ -6,6 +6,7 @@ import xarray as xr
 
 import perfarray
 from perfarray.crosscheck import METHODS
+from perfarray.tables.words import NOTHING
 
 NAMES = [method.name for method in METHODS]
 
@@ -232,3 +233,21 @@ def test_bad_input():
         suite(1.0).perf.agreement("older", dim="version")
     with pytest.raises(ValueError, match="confidence_level=95 is out of range"):
         suite(1.0).perf.agreement("old", dim="version", confidence_level=95)
+
+
+def test_the_table_says_what_the_picture_says():
+    """A column a method by its title, the suite as last row, and what is not applicable is not called inconclusive."""
+    found = suite(0.9, units=3).perf.agreement("old", dim="version", rng=1)
+    table = found.perf.table()
+    assert [*table.columns] == [*found["title"].values.tolist(), "agree"]
+    assert table.index.tolist() == [*found["benchmark"].values.tolist(), "all 6"]
+    outcomes = np.vstack([found["outcome"].squeeze("version").transpose("benchmark", "method"), found["suite_outcome"].squeeze("version")])
+    words = table.drop(columns="agree").to_numpy()
+    assert (words == "n/a").tolist() == (outcomes == "not applicable").tolist()
+    assert (words == NOTHING).tolist() == (outcomes == "not asked").tolist()
+    assert table.loc["all 6", "agree"] == {True: "yes", False: "no"}[found["suite_agree"].item()]
+    alone = suite(0.9, benchmarks=1).perf.agreement("old", dim="version", rng=1).perf.table()
+    assert "HPT" not in alone.columns
+    assert len(alone) == 1
+    one = found.isel(benchmark=[0]).perf.table()
+    assert one.index.tolist() == [found["benchmark"].values[0], "all 6"]

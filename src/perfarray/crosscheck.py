@@ -95,13 +95,16 @@ class Request:
 
 
 class Method(NamedTuple):
-    """A name, the question it answers, and what gives its answers: of every benchmark, and of the suite; None where it has none.
+    """A name, what people call it, the question it answers, and what gives its answers.
+
+    There is an answer for every benchmark, and one for the suite; None where a method has none.
 
     An answer holds `estimate`, `lower`, `upper`, `pvalue` as far as the method has them, `verdict`, `remark`, and `able`: whether these
     data could have given it a verdict at all; of a method that looks in one direction also `asked`: whether they point there.
     """
 
     name: str
+    title: str
     question: str
     answer: Callable[[Request], tuple[xr.Dataset | None, xr.Dataset | None]]
 
@@ -148,8 +151,9 @@ def agreement(
         Along `method`: for every benchmark `estimate` (candidate / baseline), `lower`, `upper`, `pvalue`, `verdict` ("faster", "slower",
         "equivalent", "inconclusive", or "not asked"), `outcome` ("conclusive"; "no evidence": it could have seen a difference, and did not;
         "not applicable": with these data it cannot come to a verdict, whatever the truth; "not asked": also of a test that looks for gains
-        alone where the data show none), `remark` (why a method is not
-        applicable, or what it left aside; "" otherwise); for the suite the same with `suite_` before; and `question`. `agree` and
+        alone where the data show none), `remark` (why a method is not applicable, or what it left aside; "" otherwise); for the suite the
+        same with `suite_` before, and `suite_benchmarks`, how many were measured on both sides; `question`, and `title`, what people call
+        the method. `agree` and
         `suite_agree` say whether all methods that apply give the same verdict (False where none applies), `differences` and
         `suite_differences` which methods say what where they do not, and which do not apply.
 
@@ -201,10 +205,13 @@ def agreement(
         answers = {METHODS[0].name: _answers(METHODS[0], request)}
     with collecting() as others:
         result = _side_by_side(answers | {method.name: _answers(method, request) for method in METHODS[1:]})
+    counted = _counted(request)
+    measured = counted.sum(across) if across in counted.dims else counted.astype(int)
+    result["suite_benchmarks"] = measured.assign_attrs(units="1", long_name="benchmarks measured on both sides")
     attrs = {**pair.attrs, "result": "agreement", "across": across, "confidence_level": request.confidence_level}
     attrs |= {"benchmarks": f"shared: {' '.join(request.shared)}" if request.joint else "independent (assumed)"}
     result = result.assign_attrs(attrs | {"threshold": threshold})
-    suites = name_suites(result, pair.candidate.array, _counted(request), across, by=True) if across in result.dims else None
+    suites = name_suites(result, pair.candidate.array, counted, across, by=True) if across in result.dims else None
     told = once([note for note in of_units if note.code in OF_UNITS] + [note for note in others if note.code in OF_UNITS[-1:]])
     return noted(result, *pair.notes, pair.candidate.selected, pair.stopped_note(ONLY_WORSE), suites, *told)
 
@@ -326,14 +333,34 @@ def _by_ranks(request: Request) -> tuple[None, xr.Dataset]:
 
 
 METHODS = (
-    Method("fieller", "by how much do the mean times of these programs differ", _by_ratio("fieller")),
-    Method("studentized", "the same, without assuming that unit means are normal", _by_ratio("studentized")),
-    Method("percentile", "the same for the suite, by the paper's bootstrap: too narrow with few units", _by_score("percentile", False)),
-    Method("t_benchmarks", "by how much would programs like these differ: the benchmarks are a sample", _by_score("t", True)),
-    Method("randomization", "do the runs come from the same distribution; effects that cancel are not seen", _by_exchange),
-    Method("speedup_test_mean", "is the mean of the candidate faster, one direction, normality tested first", _by_protocol("mean")),
-    Method("speedup_test_median", "is the median of the candidate faster, one direction, a shift assumed", _by_protocol("median")),
-    Method("hpt", "is the candidate better in most benchmarks, by ranks, however little", _by_ranks),
+    Method("fieller", "means, t", "by how much do the mean times of these programs differ", _by_ratio("fieller")),
+    Method("studentized", "means, bootstrap", "the same, without assuming that unit means are normal", _by_ratio("studentized")),
+    Method(
+        "percentile",
+        "scores, percentiles",
+        "the same for the suite, by the paper's bootstrap: too narrow with few units",
+        _by_score("percentile", False),
+    ),
+    Method(
+        "t_benchmarks",
+        "benchmarks as sample",
+        "by how much would programs like these differ: the benchmarks are a sample",
+        _by_score("t", True),
+    ),
+    Method("randomization", "randomization", "do the runs come from the same distribution; effects that cancel are not seen", _by_exchange),
+    Method(
+        "speedup_test_mean",
+        "Speedup-Test mean",
+        "is the mean of the candidate faster, one direction, normality tested first",
+        _by_protocol("mean"),
+    ),
+    Method(
+        "speedup_test_median",
+        "Speedup-Test median",
+        "is the median of the candidate faster, one direction, a shift assumed",
+        _by_protocol("median"),
+    ),
+    Method("hpt", "HPT", "is the candidate better in most benchmarks, by ranks, however little", _by_ranks),
 )
 
 
@@ -374,7 +401,8 @@ def _side_by_side(answers: dict[str, xr.Dataset]) -> xr.Dataset:
     for name in result.data_vars:
         if result[name].dtype != object:
             result[name].attrs["units"] = "1"
-    result["question"] = ("method", np.array([method.question for method in METHODS], dtype=object))
+    for name in ("title", "question"):
+        result[name] = ("method", np.array([getattr(method, name) for method in METHODS], dtype=object))
     for prefix in ("", "suite_"):
         result[f"{prefix}agree"], result[f"{prefix}differences"] = _differences(result[f"{prefix}verdict"], result[f"{prefix}outcome"])
     return result

@@ -18,18 +18,6 @@ NOT_ASKED: Final = "not asked"
 WORDS: Final = {"faster": "faster", "slower": "slower", "equivalent": "equivalent", "inconclusive": "no evidence"}
 """What the legend calls the verdict of a method that could have given another."""
 
-METHODS: Final = {
-    "fieller": "ratio of means (t)",
-    "studentized": "ratio of means (bootstrap)",
-    "percentile": "ratio of scores (plain percentiles)",
-    "t_benchmarks": "benchmarks as a sample (t)",
-    "randomization": "randomization",
-    "speedup_test_mean": "Speedup-Test, mean",
-    "speedup_test_median": "Speedup-Test, median",
-    "hpt": "hierarchical ranks (HPT)",
-}
-"""What the methods are called under their columns; one that is not here keeps its own name."""
-
 COLUMN: Final = 0.55
 """Width in inches of a method's column."""
 
@@ -67,7 +55,7 @@ def agreement(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     result = result.compute()
     rows, left_out = shown_rows(result["agree"], "agreement")
     suite = suite_rows(result, "agree", rows, SUITE)
-    methods = [str(name) for name in result["method"].values]
+    methods = [str(title) for title in result["title"].values]
     width, height = size_for(rows + suite)
     ax = axes_for(ax, (max(width - 4.0 + COLUMN * len(methods), NARROWEST), height + 0.9))
     for verdict, (colour, marker) in VERDICTS.items():
@@ -78,7 +66,7 @@ def agreement(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     _draw(ax, crossed, NOT_APPLICABLE, color=GREY, marker="x", markersize=5)
     ax.set_xticks(
         range(len(methods)),
-        [METHODS.get(name, name) for name in methods],
+        methods,
         rotation=35,
         ha="right",
         rotation_mode="anchor",

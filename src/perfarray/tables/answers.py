@@ -11,7 +11,7 @@ import xarray as xr
 
 from perfarray.conventions import BENCHMARK, plural
 from perfarray.tables.combine import as_dataset, parts_of
-from perfarray.tables.layouts import LAYOUTS, OF_SUITE, PLAIN, Cell, Columns
+from perfarray.tables.layouts import LAYOUTS, OF_SUITE, PLAIN, Cell, Columns, Layout
 from perfarray.timings.notes import notes
 from perfarray.timings.results import Result
 from perfarray.timings.validation import check_choice, listed
@@ -102,31 +102,34 @@ def _rows(data: xr.Dataset, sort: str | None, most: int | None, *, whole: bool =
         cells.sort(key=lambda cell: _effect(cell[layout.main], ratio=layout.ratio), reverse=True)
     elif sort == "name":
         cells.sort(key=lambda cell: [str(cell["coords"][dim]) for dim in dims])
+    suites = _suites(data, layout)
     constant = {dim: cells[0]["coords"][dim] for dim in dims if cells and len({cell["coords"][dim] for cell in cells}) == 1}
+    if suites:
+        constant.pop(BENCHMARK, None)  # what tells one benchmark's row from the suite's
     named = [dim for dim in dims if dim not in constant]
     rows = [{dim: cell["coords"][dim] for dim in named} | {title: text(cell) for title, text in columns.items()} for cell in cells]
-    suites = _suite_rows(data, columns, named)
-    frame = pd.DataFrame(rows + suites, columns=[*named, *columns])
+    rows += [_suite_row(cell, data, layout, columns, named) for cell in suites]
+    frame = pd.DataFrame(rows, columns=[*named, *columns])
     return Rows(frame.set_index(named) if named else frame, len(suites), constant, int(np.prod([data.sizes[dim] for dim in dims])))
 
 
-def _suite_rows(data: xr.Dataset, columns: Columns, named: list[str]) -> list[dict[str, Any]]:
-    """Return a row for each suite of several benchmarks that stands beside them."""
+def _suites(data: xr.Dataset, layout: Layout) -> list[Cell]:
+    """Return the cells of suites of several benchmarks, their variables by the names that they have for one benchmark."""
     if "suite_estimate" not in data or "suite_benchmarks" not in data:
         return []
-    dims = list(map(str, data["suite_estimate"].dims))
+    dims = [str(dim) for dim in data["suite_estimate"].dims if dim not in layout.inner]
     own = data[[str(name) for name in data.data_vars if str(name).startswith(SUITE)]]
     own = own.rename({str(name): str(name).removeprefix(SUITE) for name in own.data_vars})
-    rows = []
-    for cell in _cells(own, dims, ()):
-        if cell["benchmarks"] > 1 and _is_shown(cell, data):
-            labels = {dim: cell["coords"].get(dim, "") for dim in named}
-            label = f"all {cell['benchmarks']:.0f}" + "".join(
-                f", {cell['coords'][dim]}" for dim in dims if dim not in named and data.sizes[dim] > 1
-            )
-            texts = {title: text(cell) if title in OF_SUITE else "" for title, text in columns.items()}
-            rows.append({**labels, (BENCHMARK if BENCHMARK in named else named[0] if named else BENCHMARK): label, **texts})
-    return rows
+    return [cell for cell in _cells(own, dims, layout.inner) if cell["benchmarks"] > 1 and _is_shown(cell, data)]
+
+
+def _suite_row(cell: Cell, data: xr.Dataset, layout: Layout, columns: Columns, named: list[str]) -> dict[str, Any]:
+    """Return the row of a suite: what it shares with benchmarks, and how many of them it has."""
+    labels = {dim: cell["coords"].get(dim, "") for dim in named}
+    others = [f", {label}" for dim, label in cell["coords"].items() if dim in data.dims and dim not in named and data.sizes[dim] > 1]
+    texts = {title: text(cell) if layout.whole_suites or title in OF_SUITE else "" for title, text in columns.items()}
+    label = f"all {cell['benchmarks']:.0f}" + "".join(others)
+    return {**labels, (BENCHMARK if BENCHMARK in named else named[0] if named else BENCHMARK): label, **texts}
 
 
 def _is_shown(cell: Cell, data: xr.Dataset) -> bool:

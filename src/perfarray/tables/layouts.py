@@ -29,6 +29,8 @@ class Layout(NamedTuple):
     main: str = "estimate"
     inner: tuple[str, ...] = ()
     ratio: bool = False
+    whole_suites: bool = False
+    """Whether every column is there of suites as well."""
 
 
 def _units(data: xr.Dataset, name: str) -> Callable[[Cell], str]:
@@ -238,13 +240,20 @@ def _tested(data: xr.Dataset) -> Columns:
 
 
 def _agreement(data: xr.Dataset) -> Columns:
-    """Show every method's word, and whether they agree."""
+    """Show what every method says, and whether those that apply agree."""
+    silent = {"not asked": NOTHING, "not applicable": "n/a", "no evidence": "no evidence"}
 
     def word(place: int) -> Callable[[Cell], str]:
-        return lambda cell: str(cell["verdict"][place]) if cell["outcome"][place] not in ("not asked", "no answer") else NOTHING
+        return lambda cell: silent.get(cell["outcome"][place], str(cell["verdict"][place]))
 
-    columns: Columns = {str(method): word(place) for place, method in enumerate(data["method"].values.tolist())}
-    return columns | {"agree": lambda cell: "yes" if cell["agree"] else f"no: {cell['differences']}"}
+    def agree(cell: Cell) -> str:
+        return "yes" if cell["agree"] else "no" if set(cell["outcome"]) - {"not asked", "not applicable"} else NOTHING
+
+    asked = [(data[name] != "not asked").any([dim for dim in data[name].dims if dim != "method"]) for name in ("outcome", "suite_outcome")]
+    # Of one benchmark the suite has no row of its own.
+    shown = asked[0] | asked[1] if bool((data["suite_benchmarks"] > 1).any()) else asked[0]
+    titles = data["title"].values.tolist()
+    return {str(titles[place]): word(place) for place in np.flatnonzero(shown.values).tolist()} | {"agree": agree}
 
 
 def _modes(_: xr.Dataset) -> Columns:
@@ -334,7 +343,7 @@ LAYOUTS = {
     "speedup": Layout(_speedups, ratio=True),
     "overall_speedup": Layout(_speedups, "speedup", ratio=True),
     "speedup_test": Layout(_tested, "speedup", ratio=True),
-    "agreement": Layout(_agreement, "verdict", ("method",)),
+    "agreement": Layout(_agreement, "verdict", ("method",), whole_suites=True),
     "variability_level": Layout(_modes),
     "goodness_of_fit": Layout(_tests, "statistic"),
     "normality": Layout(_tests, "statistic"),
