@@ -46,8 +46,6 @@ OF_UNITS = ("single_unit", "two_units", "few_noisy_units", "move_together")
 TOO_FEW = "too few units for an interval"
 NOT_MEASURED = "not measured on both sides"
 UNPAIRED = "does not use that units are paired"
-
-
 STOPPED = "what stopped runs would have taken decides"
 
 
@@ -95,9 +93,7 @@ class Request:
 
 
 class Method(NamedTuple):
-    """A name, what people call it, the question it answers, and what gives its answers.
-
-    There is an answer for every benchmark, and one for the suite; None where a method has none.
+    """A name, a title, the question it answers, and what gives its answers: of every benchmark, and of the suite; None where it has none.
 
     An answer holds `estimate`, `lower`, `upper`, `pvalue` as far as the method has them, `verdict`, `remark`, and `able`: whether these
     data could have given it a verdict at all; of a method that looks in one direction also `asked`: whether they point there.
@@ -153,9 +149,8 @@ def agreement(
         "not applicable": with these data it cannot come to a verdict, whatever the truth; "not asked": also of a test that looks for gains
         alone where the data show none), `remark` (why a method is not applicable, or what it left aside; "" otherwise); for the suite the
         same with `suite_` before, and `suite_benchmarks`, how many were measured on both sides; `question`, and `title`, what people call
-        the method. `agree` and
-        `suite_agree` say whether all methods that apply give the same verdict (False where none applies), `differences` and
-        `suite_differences` which methods say what where they do not, and which do not apply.
+        the method. `agree` and `suite_agree` say whether all methods that apply give the same verdict (False where none applies),
+        `differences` and `suite_differences` which methods say what where they do not, and which do not apply.
 
     Raises
     ------
@@ -336,30 +331,12 @@ METHODS = (
     Method("fieller", "means, t", "by how much do the mean times of these programs differ", _by_ratio("fieller")),
     Method("studentized", "means, bootstrap", "the same, without assuming that unit means are normal", _by_ratio("studentized")),
     Method(
-        "percentile",
-        "scores, percentiles",
-        "the same for the suite, by the paper's bootstrap: too narrow with few units",
-        _by_score("percentile", False),
+        "percentile", "scores, percentiles", "the same for the suite, by the paper's bootstrap: too narrow", _by_score("percentile", False)
     ),
-    Method(
-        "t_benchmarks",
-        "benchmarks as sample",
-        "by how much would programs like these differ: the benchmarks are a sample",
-        _by_score("t", True),
-    ),
+    Method("t_benchmarks", "benchmarks as sample", "by how much would programs like these differ", _by_score("t", True)),
     Method("randomization", "randomization", "do the runs come from the same distribution; effects that cancel are not seen", _by_exchange),
-    Method(
-        "speedup_test_mean",
-        "Speedup-Test mean",
-        "is the mean of the candidate faster, one direction, normality tested first",
-        _by_protocol("mean"),
-    ),
-    Method(
-        "speedup_test_median",
-        "Speedup-Test median",
-        "is the median of the candidate faster, one direction, a shift assumed",
-        _by_protocol("median"),
-    ),
+    Method("speedup_test_mean", "Speedup-Test mean", "is the mean faster, one direction; normality tested first", _by_protocol("mean")),
+    Method("speedup_test_median", "Speedup-Test median", "is the median faster, one direction; a shift assumed", _by_protocol("median")),
     Method("hpt", "HPT", "is the candidate better in most benchmarks, by ranks, however little", _by_ranks),
 )
 
