@@ -150,7 +150,7 @@ def test_glossary_names_levels_outermost_first():
     assert all(first < second for first, second in pairwise(places))
 
 
-SENTENCES = {"differences", "protocol", "question", "remark", "suite_differences", "suite_remark", "warnings"}
+SENTENCES = {"differences", "protocol", "question", "remark", "suite_differences", "suite_remark", "title", "warnings"}
 """Variables of free text."""
 
 

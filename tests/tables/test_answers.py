@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
@@ -76,6 +77,16 @@ def test_a_comparison_in_words(times):
     assert result.perf.table(sort="name").index.tolist()[:3] == ["<script>", "fft", "sort"]
     with pytest.raises(ValueError, match="sort='size'"):
         result.perf.table(sort="size")
+
+
+def test_a_printed_table_is_whole(times):
+    """No column is elided, and what is to be said stands below; what is made of a table is an ordinary one."""
+    table = times.perf.agreement("old", dim="version", rng=1, n_resamples=50).perf.table()
+    lines = repr(table).splitlines()
+    assert max(map(len, lines)) > 80
+    assert "..." not in lines[0]
+    assert lines[-1 - len(table.attrs["notes"])] == table.attrs["about"]
+    assert type(table.iloc[:1]) is pd.DataFrame
 
 
 def test_pairs_of_labels_stand_once(times):

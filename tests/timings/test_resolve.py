@@ -73,6 +73,17 @@ class TestMetric:
         assert "throughput" not in str(caught[0].message)
         assert found["n"].sel(benchmark="sort").max() == 0
 
+    def test_cells_of_copies_are_named(self):
+        """Nothing was measured where all runs are copies of others; where some are, they are counted."""
+        time = simple()
+        copied = ((time["benchmark"] == "sort") & (time["version"] == "new")).broadcast_like(time)
+        with pytest.warns(UserWarning, match=r"1 cells are copies of others.*: 'sort, new'; times.drop_vars") as caught:
+            found = time.assign_coords(copied=copied).perf.ratio_interval("old")
+        assert found["estimate"].isnull().sum() == 1
+        assert caught[0].message.notes[0].values == {"cells": 1}
+        first = copied & (xr.DataArray(np.arange(4), dims="execution") == 0)
+        assert time.assign_coords(copied=first).perf.ratio_interval("old").perf.notes() == ()
+
     def test_a_list_adds_a_dim_with_units_and_better(self):
         times = two_metrics().sel(benchmark=["fft"])
         found = times.perf.ratio_interval("old", metric=["time", "throughput"])

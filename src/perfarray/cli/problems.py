@@ -23,7 +23,7 @@ QUOTED: Final = re.compile(r"((?<!\w)'[^']*'(?!\w)|\"[^\"]*\")")
 SHARES: Final = ("threshold", "confidence_level", "half_width", "precision", "assurance")
 """Arguments of the library that options give as percentages."""
 
-SHOWN: Final = ("single_unit", "no_value")
+SHOWN: Final = ("single_unit", "no_value", "copied")
 """Codes of notes on cells without an answer, for commands that name those cells themselves: the remedies are written in Python."""
 
 

@@ -164,4 +164,4 @@ def absent(names: Sequence[str], label: str, most: int = 10) -> list[str]:
     if not names:
         return []
     more = [f"    and {len(names) - most} more (--output json names all)"] if len(names) > most else []
-    return [f"only in {label}, {len(names)}:", *(f"    {name}" for name in names[:most]), *more]
+    return [f"measured only in {label}, {len(names)}:", *(f"    {name}" for name in names[:most]), *more]

@@ -22,7 +22,16 @@ SUITE = "suite_"
 """How the variables of suite rows begin."""
 
 
-def table(result: xr.Dataset | xr.DataArray | Result, *, sort: str | None = None) -> pd.DataFrame:
+class Table(pd.DataFrame):
+    """A table for people, which is printed whole, and what is to be said of it below; whatever is made of it is an ordinary table."""
+
+    def __repr__(self) -> str:
+        """Write the columns whole, the rows as many as pandas is asked to show, and the sentences below."""
+        rows = self.to_string(index=not isinstance(self.index, pd.RangeIndex), max_rows=pd.get_option("display.max_rows"))
+        return "\n".join([rows, *filter(None, [self.attrs.get("about", "")]), *self.attrs.get("notes", ())])
+
+
+def table(result: xr.Dataset | xr.DataArray | Result, *, sort: str | None = None) -> Table:
     """Show a result as a short table for people.
 
     Parameters
@@ -36,7 +45,7 @@ def table(result: xr.Dataset | xr.DataArray | Result, *, sort: str | None = None
     -------
     DataFrame
         Texts, one row a cell in which something was measured, its labels in the index; dims with one label are left out. Suites stand
-        below their benchmarks. The attr `notes` is a tuple of sentences, `about` says in one what the numbers rest on, `suites` is the
+        below their benchmarks. Printed, it shows every column, and its sentences below. The attr `notes` is a tuple of sentences, `about` says in one what the numbers rest on, `suites` is the
         number of suite rows.
 
     Raises
@@ -48,9 +57,10 @@ def table(result: xr.Dataset | xr.DataArray | Result, *, sort: str | None = None
     --------
     >>> import perfarray
     >>> times = perfarray.from_samples({"old": [10.0, 10.2, 9.9, 10.1], "new": [9.0, 9.1, 8.9, 9.2]})
-    >>> print(times.perf.compare("old").perf.table().to_string(index=False))
-    old -> new       change                      verdict n
+    >>> times.perf.compare("old").perf.table()
+           old -> new                      change verdict n
     10.05 s -> 9.05 s 1.11x faster (1.08 to 1.14)  faster 4
+    version new; 95 % intervals; n counts executions
     """
     if sort is not None:
         check_choice(sort, "sort", SORTS)
@@ -58,7 +68,10 @@ def table(result: xr.Dataset | xr.DataArray | Result, *, sort: str | None = None
     kind = str(data.attrs.get("result", ""))
     if not kind:
         raise ValueError(f"this is no result of perfarray: its attr 'result' is missing; it has the variables {listed(data.data_vars)}")
-    return _table(data.compute(), sort, None)[0]
+    frame = _table(data.compute(), sort, None)[0]
+    shown = Table(frame)
+    shown.attrs = frame.attrs
+    return shown
 
 
 def first_rows(data: xr.Dataset, most: int) -> tuple[pd.DataFrame, int]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import BETTER, CENSORED, CENSORED_AT, LEVELS, LOWER, MARKS, METRIC, TIME, plural
+from perfarray.conventions import BETTER, CENSORED, CENSORED_AT, COPIED, LEVELS, LOWER, MARKS, METRIC, TIME, plural
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.censored import CHOICES, Bounds, bounds_of, left_out_note, nothing, stopped_note, with_limits, without_limit
 from perfarray.timings.notes import Note
@@ -172,9 +172,24 @@ def resolve(
     stopped = (left_out_note(marked.left_out.get(CENSORED, 0)),) if dropped else ()
     found = Timings(marked.array, nest, marked.left_out, (), selected, marked.uncounted, bounded=marked.bounded)
     found = found._replace(shared=shared_levels(found, shared))
-    notes, values = (*hidden, *check_direction(array), *stopped), finite(marked.array)
+    copies = _copies(array, nest) if marked.left_out.get(COPIED) else None
+    notes, values = (*hidden, *check_direction(array), *stopped, *((copies,) if copies else ())), finite(marked.array)
     notes = (*notes, *check_positive(values, nest, positive, positive_at)) if positive else notes
     return found._replace(array=values, notes=notes)
+
+
+def _copies(array: xr.DataArray, nest: tuple[str, ...]) -> Note | None:
+    """Say which cells hold only copies: they are answers that were given, not measurements."""
+    mark = as_mark(array.coords[COPIED])
+    whole = mark.all([dim for dim in mark.dims if dim in nest])
+    if not whole.any():
+        return None
+    cells = cell_names(whole.isel({dim: 0 for dim, size in whole.sizes.items() if size == 1 < whole.size}))
+    text = (
+        f"{len(cells)} cells are copies of others, not measured, and left out (SPEC: a peak that is its base, their ratio 1 by rule): "
+        f'{listed(cells, 5)}; times.drop_vars("copied") counts them as measured'
+    )
+    return Note("copied", text, {"cells": len(cells)})
 
 
 class _Marked(NamedTuple):
