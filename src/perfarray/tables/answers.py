@@ -45,8 +45,8 @@ def table(result: xr.Dataset | xr.DataArray | Result, *, sort: str | None = None
     -------
     DataFrame
         Texts, one row a cell in which something was measured, its labels in the index; dims with one label are left out. Suites stand
-        below their benchmarks. Printed, it shows every column, and its sentences below. The attr `notes` is a tuple of sentences, `about` says in one what the numbers rest on, `suites` is the
-        number of suite rows.
+        below their benchmarks. Printed, it shows every column, and its sentences below. The attr `notes` is a tuple of sentences, `about`
+        says in one what the numbers rest on, `suites` is the number of suite rows.
 
     Raises
     ------
