@@ -33,9 +33,27 @@ def test_one_place_is_described(tmp_path):
     assert "What changed" not in text
 
 
+def test_prices_and_verdicts_are_asked_as_elsewhere(tmp_path):
+    """Prices in seconds and in the words of the format, as of `plan`; threshold and correction as of `compare`; printed or written."""
+    chosen = ("--cost", "process=3", "--threshold", "5%", "--correction", "holm")
+    assert run(OLD, NEW, *chosen, "-o", tmp_path / "report.json").exit_code == 0
+    sections = {one["title"]: one for one in json.loads((tmp_path / "report.json").read_text())["sections"]}
+    assert "threshold=0.05, correction='holm'" in sections["What changed"]["code"]
+    assert "A change below 5 % does not matter. Verdicts are corrected for their number (holm)." in sections["What changed"]["about"]
+    planned = sections["How many repetitions next time"]
+    assert "costs={'execution': 3.0}, cost_units='s'" in planned["code"]
+    assert {row["text"]["cost"].split()[-1] for row in planned["rows"]} <= {"min", "s"}
+    assert run(OLD, NEW, *chosen, "--output", "json").stdout == (tmp_path / "report.json").read_text() + "\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [((OLD, "-o", "report.pdf"), "'.pdf' is none of .html"), ((OLD, NEW, "--baseline", "x", "-o", "report.md"), "two places came")],
+    [
+        ((OLD, "-o", "report.pdf"), "'.pdf' is none of .html"),
+        ((OLD, NEW, "--baseline", "x", "-o", "report.md"), "two places came"),
+        ((OLD, NEW, "--cost", "fork=3", "-o", "report.md"), "'fork', a word of 'jmh'"),
+        ((OLD, NEW, "--threshold=-2%", "-o", "report.md"), "--threshold -2% is out of range"),
+    ],
 )
 def test_what_cannot_be_written_is_said(arguments, message, tmp_path, monkeypatch):
     """In a line, and nothing is written."""

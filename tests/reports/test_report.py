@@ -1,7 +1,9 @@
 """The report: every form says the same, no value is markup, nothing private is left, and a method without an answer says why."""
 
 import base64
+import html
 import json
+import pickle
 import re
 import warnings
 
@@ -72,7 +74,13 @@ def test_json_holds_all_numbers(texts, times):
     found = section["result"]["variables"]["estimate"]
     assert found["dims"] == list(verdicts["estimate"].dims)
     np.testing.assert_array_equal(np.array(found["values"]), verdicts["estimate"].values)
-    assert {row["verdict"] for row in section["rows"]} == {"slower"}
+    *cells, suite = section["rows"]
+    assert [row["estimate"] for row in cells] == sorted(verdicts["estimate"].values.ravel().tolist(), reverse=True)
+    assert suite["benchmark"] == "all 2"
+    assert suite["upper"] == verdicts["suite_upper"].item()
+    for row in section["rows"]:
+        assert row["verdict"] == "slower"
+        assert row["text"]["change"].startswith(str(row["estimate"])[:4])
     assert "NaN" not in texts["json", False]
 
 
@@ -108,6 +116,21 @@ def test_rows_nobody_reads_are_left_out(monkeypatch):
         assert len(section["rows"]) == 7, section["title"]
         assert not {row["benchmark"] for row in section["rows"]} & {"fibonacci"}
     assert "3 more rows are left out of the table." in few[0]["notes"]
+
+
+def test_a_prompt_is_not_flooded(texts):
+    """The text is a text; what a prompt shows of it is a line, what a notebook shows is the page, as a document of its own."""
+    page, markdown, numbers = (texts[form, False] for form in ("html", "markdown", "json"))
+    for text in (page, markdown, numbers):
+        assert isinstance(text, str)
+        assert len(repr(text)) < 200
+        assert f"{len(text):,} characters" in repr(text)
+        assert type(pickle.loads(pickle.dumps(text))) is type(text)
+    frame = page._repr_html_()
+    assert "<script>" not in frame
+    assert html.unescape(re.fullmatch(r'<iframe sandbox="allow-scripts" style="[^"]*" srcdoc="([^"]*)"></iframe>', frame)[1]) == page
+    assert markdown._repr_markdown_() == markdown
+    assert not hasattr(numbers, "_repr_html_")
 
 
 def test_it_is_written_as_a_whole(tmp_path, times):

@@ -2,7 +2,7 @@
 
 import math
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -29,17 +29,9 @@ def compare(
     ] = None,
     dim: options.Dim = None,
     baseline: options.Baseline = None,
-    threshold: Annotated[
-        float | None,
-        typer.Option(
-            parser=options.fraction, metavar="SHARE", help="A change that does not matter: 2% or 0.02. Default: every change matters."
-        ),
-    ] = None,
+    threshold: options.Threshold = None,
     confidence: options.Confidence = None,
-    correction: Annotated[
-        Literal["holm", "bh"] | None,
-        typer.Option(help="For many benchmarks at once: holm bounds the chance of any false verdict, bh the share of false verdicts."),
-    ] = None,
+    correction: options.Correction = None,
     levels: options.Levels = None,
     metric: options.Metric = None,
     format: options.Format = None,

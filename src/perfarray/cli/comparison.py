@@ -4,7 +4,7 @@ import math
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from perfarray.cli.forms import Row, rows_of
+from perfarray.cli.forms import Row
 from perfarray.cli.grid import CHANGED
 from perfarray.cli.options import percent
 from perfarray.conventions import BENCHMARK, CENSORED, HIGHER, MARKS, plural
@@ -46,6 +46,8 @@ class Comparison(NamedTuple):
 
 def comparison(result: "xr.Dataset", counted: "xr.Dataset") -> Comparison:
     """Turn a comparison, and the counts of both sides, into rows; a dim with one candidate is named by it alone."""
+    from perfarray.timings.writing import rows_of
+
     dim, baseline = str(result.attrs["dim"]), str(result.attrs["baseline"])
     candidates = result[dim].values.tolist()
     units = counted["total"].sel(level=result.attrs["unit"])

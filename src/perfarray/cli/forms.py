@@ -1,7 +1,6 @@
 """An answer in the form that was asked for: on the screen, as Markdown, CSV, JSON or HTML, on stdout or in a file."""
 
 import json
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 TABLE: Final = "table"
-SUFFIXES: Final = {".md": "markdown", ".csv": "csv", ".json": "json", ".html": "html", ".htm": "html"}
+SUFFIXES: Final = {".html": "html", ".htm": "html", ".md": "markdown", ".csv": "csv", ".json": "json"}
 """The forms that the end of a file's name stands for."""
 
 
@@ -185,7 +184,9 @@ def _as_csv(answer: Answer, _: Sequence[str]) -> str:
     """Return a line for each row, in full precision; what lies along levels has columns `variable.level`."""
     import pandas as pd
 
-    return str(pd.json_normalize([_plain(row) for row in answer.rows]).to_csv(index=False))
+    from perfarray.timings.writing import plain
+
+    return str(pd.json_normalize([plain(row) for row in answer.rows]).to_csv(index=False))
 
 
 def _as_json(answer: Answer, warned: Sequence[str]) -> str:
@@ -194,20 +195,9 @@ def _as_json(answer: Answer, warned: Sequence[str]) -> str:
 
 def _json(content: Mapping[str, Any], warned: Sequence[str], code: int, reason: str) -> str:
     """Return one JSON object: the answer, the warnings, and the exit code with its reason."""
-    return json.dumps(_plain({**content, "warnings": warned, "exit_code": code, "exit_reason": reason}), indent=2, allow_nan=False) + "\n"
+    from perfarray.timings.writing import plain
 
-
-def _plain(value: Any) -> Any:
-    """Return what JSON can hold."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    if hasattr(value, "dtype") and hasattr(value, "item"):
-        return _plain(value.item())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else str(value)
-    return value if isinstance(value, str | int | float | bool | None) else str(value)
+    return json.dumps(plain({**content, "warnings": warned, "exit_code": code, "exit_reason": reason}), indent=2, allow_nan=False) + "\n"
 
 
 PAGE = """<!doctype html>
@@ -252,41 +242,3 @@ def noted(result: "xr.Dataset") -> tuple[dict[str, Any], list[Row]]:
 
     attrs = {str(name): value for name, value in result.attrs.items() if name != "notes"}
     return attrs, [{"code": note.code, "message": note.message, "values": dict(note.values)} for note in perfarray.notes(result)]
-
-
-def rows_of(data: "xr.Dataset", dims: Sequence[str]) -> list[Row]:
-    """Return one mapping for each cell along some dims: its labels, and every variable; what lies along further dims as mappings.
-
-    Parameters
-    ----------
-    data : Dataset
-        In memory.
-    dims : sequence of str
-        Dims that every row has a label of.
-
-    Returns
-    -------
-    list of dict
-    """
-    import numpy as np
-
-    labels = {str(dim): data[dim].values.tolist() for dim in data.dims}
-    arrays = {}
-    for name, array in data.data_vars.items():
-        own = [dim for dim in dims if dim in array.dims]
-        inner = [str(dim) for dim in array.dims if dim not in dims]
-        arrays[str(name)] = (array.transpose(*own, *inner).values, [dims.index(dim) for dim in own], inner)
-    rows = []
-    for index in np.ndindex(*(len(labels[dim]) for dim in dims)):
-        row: Row = {dim: labels[dim][place] for dim, place in zip(dims, index, strict=True)}
-        for name, (values, places, inner) in arrays.items():
-            row[name] = _nested(values[tuple(index[place] for place in places)], inner, labels)
-        rows.append(row)
-    return rows
-
-
-def _nested(values: Any, dims: Sequence[str], labels: Mapping[str, list[Any]]) -> Any:
-    """Return a number or a text, or a mapping of labels to what lies there."""
-    if not dims:
-        return values.item() if hasattr(values, "item") else values
-    return {str(label): _nested(inner, dims[1:], labels) for label, inner in zip(labels[dims[0]], values, strict=True)}

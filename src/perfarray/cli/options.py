@@ -49,6 +49,19 @@ def workers(parallel: int) -> bool | int:
 
 Confidence = Annotated[float | None, typer.Option(parser=fraction, metavar="SHARE", help="Of the intervals: 95% (default).")]
 Baseline = Annotated[str | None, typer.Option(metavar="LABEL", help="The label in it that the others are compared with.")]
+Correction = Annotated[
+    Literal["holm", "bh"] | None,
+    typer.Option(help="For many benchmarks at once: holm bounds the chance of any false verdict, bh the share of false verdicts."),
+]
+Cost = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="LEVEL=PRICE",
+        help="What starting one more of a level costs: execution=0.8, binary=95s, or as its format calls it, fork=3. Repeat it for "
+        "several. If not given: what the files say; plan asks for the rest.",
+    ),
+]
+CostUnits = Annotated[Literal["s", "iterations"], typer.Option("--units", help="The unit of prices and of what is planned.")]
 Dim = Annotated[str | None, typer.Option(help="What is compared in one file or folder: machine, tuning, version, ...")]
 Dims = Annotated[
     dict[str, Any] | None,
@@ -83,6 +96,11 @@ Pattern = Annotated[
 ]
 
 Sort = Annotated[Literal["effect", "name"] | None, typer.Option(help="Rows by size of the effect, or by name; default: as in the files.")]
+
+Threshold = Annotated[
+    float | None,
+    typer.Option(parser=fraction, metavar="SHARE", help="A change that does not matter: 2% or 0.02. Default: every change matters."),
+]
 
 SPOKEN = {name: f"--{name}" for name in ("dims", "pattern", "encoding", "format", "layout", "levels", "metric", "dim")}
 SPOKEN["confidence_level"] = "--confidence"

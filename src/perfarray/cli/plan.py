@@ -1,17 +1,16 @@
 """`perfarray plan`: prices given or asked for, and what they buy."""
 
-import re
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import perfarray
 from perfarray.cli import options
-from perfarray.cli.forms import Answer, form, give, give_failure, noted, rows_of
+from perfarray.cli.forms import Answer, form, give, give_failure, noted
 from perfarray.cli.plan_words import sentences
-from perfarray.cli.prices import amount, ask, asked_costs, by_level, given_costs
+from perfarray.cli.prices import amount, ask, asked_costs, by_level, given_costs, named_levels
 from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, quoted, reporting
 from perfarray.cli.reading import read_one
 from perfarray.conventions import EXECUTION, ITERATION, SECONDS, price_of
@@ -46,14 +45,7 @@ class Prices:
 
 def plan(
     path: Annotated[str, typer.Argument(help="A pilot experiment: a file, a folder or a quoted glob pattern.", show_default=False)],
-    cost: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="LEVEL=PRICE",
-            help="What starting one more of a level costs: execution=0.8, binary=95s, or as its format calls it, fork=3. "
-            "If not given: what the files say, else asked for.",
-        ),
-    ] = None,
+    cost: options.Cost = None,
     budget: Annotated[
         str | None,
         typer.Option(help="What each plan may cost, one a benchmark (with --suite: all of it): 8h, 30min, or a number. Never exceeded."),
@@ -61,7 +53,7 @@ def plan(
     half_width: Annotated[
         float | None, typer.Option(parser=options.fraction, metavar="SHARE", help="The half-width to reach, relative: 1% or 0.01.")
     ] = None,
-    units: Annotated[Literal["s", "iterations"], typer.Option(help="The unit of prices and budget.")] = "s",
+    units: options.CostUnits = "s",
     suite: Annotated[bool, typer.Option("--suite", help="One build (or session) serves every benchmark: plan them together.")] = False,
     dim: Annotated[str | None, typer.Option(help="The dim of the baseline; default: the one that has its label.")] = None,
     baseline: Annotated[str | None, typer.Option(metavar="LABEL", help="The system to compare with: plan the ratio.")] = None,
@@ -92,6 +84,8 @@ def plan(
 
     Example: perfarray plan pilot.csv --cost execution=0.8 --cost binary=95 --budget 8h
     """
+    from perfarray.timings.writing import rows_of
+
     wanted = form(output, file, path, json=json)
     nest = options.given(levels=options.names(levels), metric=metric)
     choices = options.given(
@@ -100,7 +94,7 @@ def plan(
     said = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
     failing = partial(give_failure, {"pilot": path, "plans": [], "attrs": {}, "notes": []}, wanted)
     with reporting(failing, options=OPTIONS) as warned:
-        named = (*nest.get("levels", ()), *(dims or ()), *re.findall(r"\{(\w+)\}", f"{layout} {pattern}"))
+        named = named_levels(nest.get("levels"), dims, layout, pattern)
         most = None if budget is None else amount(budget, units)
         prices = Prices(costs=given_costs(cost or (), units, named), budget=most, units=units, suite=suite)
         times = read_one(path, said)

@@ -38,9 +38,7 @@ def plot(
     baseline: options.Baseline = None,
     levels: options.Levels = None,
     metric: options.Metric = None,
-    threshold: Annotated[
-        float | None, typer.Option(parser=options.fraction, metavar="SHARE", help="A change that does not matter, in intervals: 2%.")
-    ] = None,
+    threshold: options.Threshold = None,
     select: Annotated[
         list[str] | None, typer.Option(metavar="DIM=LABEL", help="One label of a dim, where a picture shows one: benchmark=fft.")
     ] = None,

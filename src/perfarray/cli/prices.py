@@ -32,6 +32,13 @@ WORDS: Final[Mapping[str, Mapping[str, str]]] = {
 """What formats call a level, where they do not call it as it is called here."""
 
 
+def named_levels(
+    levels: Sequence[str] | None, dims: Mapping[str, object] | None, layout: str | None, pattern: str | None
+) -> tuple[str, ...]:
+    """Return what other options call a level, perhaps: names in --levels, --dims, --layout and --pattern."""
+    return (*(levels or ()), *(dims or ()), *re.findall(r"\{(\w+)\}", f"{layout} {pattern}"))
+
+
 def given_costs(texts: Iterable[str], units: str, further: Sequence[str] = ()) -> dict[str, float]:
     """Read `execution=0.8`, `binary=95s` and `fork=3`; the names are those of levels, of `further` ones, or words of a format.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import perfarray
 from perfarray.cli import options
-from perfarray.cli.forms import Answer, Form, give, give_failure, noted, rows_of
+from perfarray.cli.forms import Answer, Form, give, give_failure, noted
 from perfarray.cli.problems import reporting
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ def answer_one(
     sort: str | None = None,
 ) -> None:
     """Read an archive, ask something of it, and give the answer."""
+    from perfarray.timings.writing import rows_of
+
     failing = partial(give_failure, {"archive": archive, "rows": [], "attrs": {}, "notes": []}, wanted)
     with reporting(failing, options=options.SPOKEN) as warned:
         result = ask(read_one(archive, said))

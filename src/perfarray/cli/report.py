@@ -1,26 +1,45 @@
 """`perfarray report`: one page about an archive that can be sent."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 import perfarray
 from perfarray.cli import options
+from perfarray.cli.console import show
+from perfarray.cli.forms import SUFFIXES, form
+from perfarray.cli.prices import by_level, given_costs, named_levels
 from perfarray.cli.problems import reporting
+from perfarray.cli.reading import read_one
 from perfarray.cli.sides import Asked, read_sides
 
-SUFFIXES = {".html": "html", ".htm": "html", ".md": "markdown", ".json": "json"}
-"""The forms that the end of a file's name stands for."""
+DEFAULT = Path("report.html")
+"""What is written where nothing is said."""
+
+FORMS = ("html", "markdown", "json")
+
+OPTIONS = options.SPOKEN | {"threshold": "--threshold", "correction": "--correction", "costs": "--cost", "cost_units": "--units"}
+"""The options that stand for arguments of the report."""
 
 
 def report(
     old: Annotated[str, typer.Argument(help="A file, a folder or a quoted glob pattern: all of it, or the old ones.", show_default=False)],
     new: Annotated[str | None, typer.Argument(help="The new ones, to be compared with the old.", show_default=False)] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="What to write; .html, .md and .json say the form.")] = Path("report.html"),
+    file: Annotated[
+        Path | None,
+        typer.Option("-o", metavar="FILE", help="Write it there; .html, .md and .json say the form. Default: report.html."),
+    ] = None,
+    output: Annotated[
+        Literal["html", "markdown", "json"] | None, typer.Option("--output", help="The form; without -o it is printed.")
+    ] = None,
     dim: options.Dim = None,
     baseline: options.Baseline = None,
     files_are: options.FilesAre = None,
+    threshold: options.Threshold = None,
+    correction: options.Correction = None,
+    cost: options.Cost = None,
+    units: options.CostUnits = "s",
     metric: options.Metric = None,
     redact: Annotated[
         bool, typer.Option("--redact", help="Number machines and files instead of naming them; leave out users and paths.")
@@ -38,16 +57,24 @@ def report(
     Exit code 0: it is written.
     Exit code 2: it is not; a file cannot be read, or the output not be written.
 
-    Example: perfarray report old.json new.json -o report.html
+    Example: perfarray report old.json new.json --cost execution=0.8 -o report.html
     """
+    wanted = form(output, DEFAULT if file is None and output is None else file, old, new)
     said = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
-    with reporting(options=options.SPOKEN) as sentences:
-        if output.suffix not in SUFFIXES:
-            raise ValueError(f"{output}: the end of the name says the form, and {output.suffix!r} is none of {', '.join(SUFFIXES)}")
-        how: dict[str, Any] = {"metric": metric, "path": output, "format": SUFFIXES[output.suffix], "redact": redact}
+    judged = options.given(metric=metric, threshold=threshold, correction=correction)
+    with reporting(options=OPTIONS) as sentences:
+        if wanted.kind not in FORMS:
+            ends = [end for end, kind in SUFFIXES.items() if kind in FORMS]
+            end = "" if file is None else file.suffix
+            raise ValueError(f"-o {file}: the end of the name says the form, and {end!r} is none of {', '.join(ends)}; or say --output")
+        prices = given_costs(cost or (), units, named_levels(None, dims, layout, pattern))
         if new is None and dim is None and baseline is None:
-            perfarray.report(perfarray.read_archive(old, **said), **how)
+            times, compared = read_one(old, said), dict[str, Any]()
         else:
             sides = read_sides(Asked(old=old, new=new, said=said, files_are=files_are, dim=dim, baseline=baseline), sentences)
-            perfarray.report(sides.times, sides.baseline, dim=sides.dim, **how)
-    typer.echo(f"{output}: {output.stat().st_size:,} bytes")
+            times, compared = sides.times, {"baseline": sides.baseline, "dim": sides.dim}
+        costs = by_level(prices, str(times.attrs.get("format", ""))) or None
+        text = perfarray.report(
+            times, **compared, **judged, costs=costs, cost_units=units, path=wanted.file, format=wanted.kind, redact=redact
+        )
+    show([text.removesuffix("\n")] if wanted.file is None else [f"{wanted.file}: {wanted.file.stat().st_size:,} bytes"])

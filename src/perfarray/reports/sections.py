@@ -84,21 +84,43 @@ def gathered(
     times: xr.DataArray | xr.Dataset,
     baseline: object,
     *,
+    given: Mapping[str, Any],
+    judged: Mapping[str, Any],
+    priced: Mapping[str, Any],
     dim: str | None,
-    metric: str | None,
-    costs: Mapping[str, float] | None,
     drawn: bool,
 ) -> Content:
-    """Ask every question; what a method warns of is a note of its section."""
-    given = {} if metric is None else {"metric": metric}
+    """Ask every question; what a method warns of is a note of its section.
+
+    Parameters
+    ----------
+    times : DataArray or Dataset
+        Timings.
+    baseline : label or None
+        None compares nothing.
+    given, judged, priced : mapping
+        The choices of every method, those of verdicts, and those of plans, as far as they were given.
+    dim : str or None
+        Where the baseline lies.
+    drawn : bool
+        Whether there are pictures.
+
+    Returns
+    -------
+    Content
+    """
+    given = dict(given)
     compared = given if dim is None else given | {"dim": dim}
+    bound = {name: value for name, value in judged.items() if name == "threshold"}
     pair = () if baseline is None else (baseline,)
     asked = [Question("How much was measured", "Repetitions that answers rest on, of each level inside the one above.", "counts", given)]
     if pair:
         about = f"Against {baseline}; the larger change first. Intervals and verdicts count independent units, never single values."
-        asked.append(Question("What changed", about, "compare", compared, "effect"))
+        about += f" A change below {100 * judged['threshold']:.4g} % does not matter." if "threshold" in judged else ""
+        about += f" Verdicts are corrected for their number ({judged['correction']})." if "correction" in judged else ""
+        asked.append(Question("What changed", about, "compare", compared | dict(judged), "effect"))
         about = "The same question asked of every method of the papers: where they disagree, look at the runs."
-        asked.append(Question("Do the methods agree", about, "agreement", compared | SEED))
+        asked.append(Question("Do the methods agree", about, "agreement", compared | bound | SEED))
     else:
         asked.append(Question("How long it takes", "Means, and how sure they are by their independent units.", "mean_interval", given))
     asked += [
@@ -116,7 +138,7 @@ def gathered(
             "How many repetitions next time",
             f"The cheapest experiment whose intervals are ± {HALF_WIDTH:.0%}{' of the ratio' if pair else ''}.",
             "plan_repetitions",
-            (compared if pair else given) | ({} if costs is None else {"costs": dict(costs)}) | {"half_width": HALF_WIDTH},
+            (compared if pair else given) | dict(priced) | {"half_width": HALF_WIDTH},
         ),
     ]
     with_baseline = ("compare", "agreement", "plan_repetitions")

@@ -3,13 +3,15 @@
 import json
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import xarray as xr
 
 import perfarray
 from perfarray.reports.sections import Content, Section
-from perfarray.timings.writing import plain_markdown
+from perfarray.timings.writing import plain, plain_markdown, rows_of
+
+SUITE = "suite_"
+"""How the variables of suite rows begin."""
 
 
 def rows(frame: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
@@ -37,31 +39,44 @@ def _table(titles: list[str], lines: list[list[str]]) -> str:
 def as_json(content: Content) -> str:
     """Return the report as JSON: texts, and all numbers of each result."""
     sections = [_section(section) for section in content.sections]
-    whole = {"title": content.title, "perfarray_version": perfarray.__version__, "summary": content.summary}
-    return json.dumps({**whole, "described": content.described, "sections": sections, "code": content.code}, ensure_ascii=False, indent=1)
+    whole: dict[str, Any] = {"title": content.title, "perfarray_version": perfarray.__version__, "summary": content.summary}
+    whole |= {"described": content.described, "sections": sections, "code": content.code}
+    return json.dumps(plain(whole), ensure_ascii=False, indent=1, allow_nan=False)
 
 
 def _section(section: Section) -> dict[str, Any]:
-    titles, lines = rows(section.table) if section.table is not None else ([], [])
-    texts = [dict(zip(titles, line, strict=True)) for line in lines]
     said = {"title": section.title, "about": section.about, "code": section.code, "notes": section.notes}
-    return said | {"rows": texts, "result": None if section.result is None else _numbers(section.result)}
+    if section.table is None or section.result is None:
+        return said | {"rows": [], "result": None}
+    return said | {"rows": _rows(section.table, section.result), "result": _numbers(section.result)}
+
+
+def _rows(table: pd.DataFrame, result: xr.Dataset) -> list[dict[str, Any]]:
+    """Return the rows of a table: labels, the numbers of each by their variables, and as `text` the columns that people read."""
+    titles, lines = rows(table)
+    named = [str(name) for name in table.index.names if name is not None]
+    dims = [*named, *(str(dim) for dim, size in result.sizes.items() if size == 1 and dim not in named)]
+    suite = {name: str(name).removeprefix(SUITE) for name in result.data_vars if str(name).startswith(SUITE)}
+    cells = {tuple(row[dim] for dim in named): row for row in _cells(result.drop_vars(list(suite)), dims)}
+    ends = len(lines) - int(table.attrs["suites"])
+    keys = [key if len(named) > 1 else (key,) for key in table.index.tolist()[:ends]] if named else [()] * ends
+    suites = [row for row in _cells(result[list(suite)].rename(suite), dims) if row["benchmarks"] > 1] if ends < len(lines) else []
+    found = []
+    for row, line in zip([*(cells[key] for key in keys), *suites], lines, strict=True):
+        labels, texts = line[: len(named)], line[len(named) :]
+        found.append(dict(zip(named, labels, strict=True)) | row | {"text": dict(zip(titles[len(named) :], texts, strict=True))})
+    return found
+
+
+def _cells(data: xr.Dataset, dims: list[str]) -> list[dict[str, Any]]:
+    """Return one row for each cell along those dims that the data have; variables along none of them are of no row."""
+    own = [dim for dim in dims if dim in data.dims]
+    return rows_of(data[[name for name, array in data.items() if not own or set(own) & set(array.dims)]], own)
 
 
 def _numbers(data: xr.Dataset) -> Any:
-    """Return a result as nested lists; what is not known, or not finite, is null."""
-    arrays = {
-        kind: {str(name): {"dims": array.dims, "values": _known(array.values)} for name, array in some.items()}
+    """Return a result as nested lists."""
+    return {"attrs": data.attrs} | {
+        kind: {str(name): {"dims": array.dims, "values": array.values} for name, array in some.items()}
         for kind, some in (("coords", data.coords), ("variables", data.data_vars))
     }
-    return {"attrs": {str(name): _known(np.asarray(value, object)) for name, value in data.attrs.items()}, **arrays}
-
-
-def _known(values: Any) -> Any:
-    if isinstance(values, np.ndarray):
-        return [_known(one) for one in values] if values.ndim else _known(values.item())
-    if isinstance(values, np.generic):
-        values = values.item()
-    if isinstance(values, float) and not np.isfinite(values):
-        return None
-    return values if isinstance(values, bool | int | float | None) else str(values)

@@ -1,8 +1,9 @@
 """The report: questions asked of timings in turn, and written in one of three forms."""
 
 from collections.abc import Mapping
+from html import escape
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import xarray as xr
 
@@ -15,13 +16,46 @@ from perfarray.timings.writing import replacing
 FORMATS: Final = {"html": as_html, "markdown": as_markdown, "json": as_json}
 
 
+class Text(str):
+    """A long text: a prompt that shows what a call returned is not flooded by it."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<report of {len(self):,} characters, which print() shows and report(path=...) writes; it begins {self[:15]!r}>"
+
+
+class Page(Text):
+    """A page, shown by notebooks inside a frame of its own."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return f'<iframe sandbox="allow-scripts" style="width: 100%; height: 40em; border: 0" srcdoc="{escape(self)}"></iframe>'
+
+
+class Markdown(Text):
+    """Markdown, shown by notebooks as what it means."""
+
+    __slots__ = ()
+
+    def _repr_markdown_(self) -> str:
+        return str(self)
+
+
+SHOWN: Final[Mapping[str, type[Text]]] = {"html": Page, "markdown": Markdown}
+
+
 def report(
     times: xr.DataArray | xr.Dataset,
     baseline: object = None,
     *,
     dim: str | None = None,
     metric: str | None = None,
+    threshold: float | None = None,
+    correction: str | None = None,
     costs: Mapping[str, float] | None = None,
+    cost_units: str | None = None,
     path: str | Path | None = None,
     format: str = "html",
     redact: bool = False,
@@ -38,8 +72,14 @@ def report(
         Where the baseline lies; default: the one dim that holds it.
     metric : str, optional
         Variable of a Dataset; default: `time`, or the only one.
+    threshold : float, optional
+        A relative change that does not matter, as for `compare`.
+    correction : {"holm", "bh"}, optional
+        Of the verdicts on many benchmarks, as for `compare`.
     costs : mapping of str to float, optional
-        What starting one more repetition of a level costs, in iterations, as for `plan_repetitions`; default: what the data say.
+        What starting one more repetition of a level costs, as for `plan_repetitions`; default: what the data say.
+    cost_units : {"iterations", "s"}, optional
+        The unit of prices and of what is planned; default: that of `plan_repetitions`.
     path : path-like, optional
         Where to write it as well; the file is replaced as a whole.
     format : {"html", "markdown", "json"}
@@ -51,7 +91,7 @@ def report(
     Returns
     -------
     str
-        The text.
+        The text; a prompt shows in a line what it is, and a notebook the page.
 
     Raises
     ------
@@ -75,9 +115,22 @@ def report(
         raise ValueError(f"format={format!r} is not known; choose one of {', '.join(map(repr, FORMATS))}")
     hidden = Redaction.of(times) if redact else None
     label = hidden.label(baseline) if hidden else baseline
-    content = gathered(hidden.times(times) if hidden else times, label, dim=dim, metric=metric, costs=costs, drawn=format == "html")
-    text = FORMATS[format](hidden.content(content) if hidden else content)
+    content = gathered(
+        hidden.times(times) if hidden else times,
+        label,
+        given=_given(metric=metric),
+        judged=_given(threshold=threshold, correction=correction),
+        priced=_given(costs=None if costs is None else dict(costs), cost_units=cost_units),
+        dim=dim,
+        drawn=format == "html",
+    )
+    text = SHOWN.get(format, Text)(FORMATS[format](hidden.content(content) if hidden else content))
     if path is not None:
         with replacing(Path(path)) as (fresh,):
             fresh.write_text(text, encoding="utf-8")
     return text
+
+
+def _given(**choices: Any) -> dict[str, Any]:
+    """Return the choices that were made: for the others the methods' own defaults hold."""
+    return {name: value for name, value in choices.items() if value is not None}

@@ -1,17 +1,24 @@
-"""Files written as a whole: a place holds what was there or what is new, and never the half of it; texts in which nothing is markup."""
+"""Files written as a whole: a place holds what was there or what is new, and never the half of it; results as what such files hold."""
 
 import glob
+import math
 import os
 import re
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from perfarray.timings.notes import Note, tell
 from perfarray.timings.validation import listed
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 ASIDE = "aside"
 """What is replaced is called so until it is gone."""
@@ -142,3 +149,52 @@ def _flush_one(path: Path) -> None:
 def plain_markdown(text: str) -> str:
     """Return a text in which nothing is markup."""
     return re.sub(r"([\\`*_\[\]|~<&#])", r"\\\1", " ".join(text.split()))
+
+
+def plain(value: Any) -> Any:
+    """Return what JSON can hold: what is not known is null, infinite limits are texts."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    if hasattr(value, "dtype") and hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+def rows_of(data: "xr.Dataset", dims: Sequence[str]) -> list[dict[str, Any]]:
+    """Return one mapping for each cell along some dims: its labels, and every variable; what lies along further dims as mappings.
+
+    Parameters
+    ----------
+    data : Dataset
+        In memory.
+    dims : sequence of str
+        Dims that every row has a label of.
+
+    Returns
+    -------
+    list of dict
+    """
+    labels = {str(dim): data[dim].values.tolist() for dim in data.dims}
+    arrays = {}
+    for name, array in data.data_vars.items():
+        own = [dim for dim in dims if dim in array.dims]
+        inner = [str(dim) for dim in array.dims if dim not in dims]
+        arrays[str(name)] = (array.transpose(*own, *inner).values, [dims.index(dim) for dim in own], inner)
+    rows = []
+    for index in np.ndindex(*(len(labels[dim]) for dim in dims)):
+        row: dict[str, Any] = {dim: labels[dim][place] for dim, place in zip(dims, index, strict=True)}
+        for name, (values, places, inner) in arrays.items():
+            row[name] = _nested(values[tuple(index[place] for place in places)], inner, labels)
+        rows.append(row)
+    return rows
+
+
+def _nested(values: Any, dims: Sequence[str], labels: Mapping[str, list[Any]]) -> Any:
+    """Return a number or a text, or a mapping of labels to what lies there."""
+    if not dims:
+        return values.item() if hasattr(values, "item") else values
+    return {str(label): _nested(inner, dims[1:], labels) for label, inner in zip(labels[dims[0]], values, strict=True)}
