@@ -1,6 +1,5 @@
 """The documentation: its code runs, its numbers are those that are printed, its links lead somewhere, its glossary is complete."""
 
-import doctest
 import inspect
 import json
 import re
@@ -11,6 +10,8 @@ from pathlib import Path
 import matplotlib
 import numpy as np
 import pytest
+from executed import run_blocks
+from matplotlib import pyplot
 
 import perfarray
 from perfarray import conventions
@@ -21,16 +22,10 @@ ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")], key=str)
 PAGES = [page for page in PAGES if "_build" not in page.parts]
 WITH_CODE = [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")]
-FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
 def name_of(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
-
-
-def python_blocks(text: str) -> list[tuple[int, str]]:
-    """Return line number and code of every ```python block."""
-    return [(text[: found.start(1)].count("\n") + 1, found.group(1)) for found in re.finditer(r"^```python\n(.*?)^```$", text, re.M | re.S)]
 
 
 NEEDS = {"docs/tutorials/kalibera_fft.md": ("data", "archives", "research_csv", "kalibera_fft", "fft-10.csv.xz")}
@@ -64,16 +59,8 @@ def test_code_runs(page, files, shared):
     if name_of(page) in NEEDS:
         data = shared(*NEEDS[name_of(page)])
         (files / data.name).symlink_to(data)
-    namespace: dict[str, object] = {"__name__": "__main__"}
-    for line, code in python_blocks(page.read_text(encoding="utf-8")):
-        if ">>>" not in code:
-            exec(compile("\n" * (line - 1) + code, str(page), "exec"), namespace)
-            continue
-        test = doctest.DocTestParser().get_doctest(code, namespace, name_of(page), str(page), line - 1)
-        printed: list[str] = []
-        failures = doctest.DocTestRunner(optionflags=FLAGS).run(test, out=printed.append, clear_globs=False).failed
-        assert failures == 0, "".join(printed)
-        namespace |= test.globs
+    for _ in run_blocks(page.read_text(encoding="utf-8"), str(page)):
+        pyplot.close("all")
 
 
 COMMANDS = re.compile(r"^[ -]*(?:run: )?perfarray ([a-z].*?) *(?:#.*)?$", re.M)

@@ -37,7 +37,16 @@ def test_every_public_name_loads():
 def test_every_public_name_is_on_the_api_page():
     """Once."""
     page = (Path(__file__).parents[1] / "docs" / "api.md").read_text(encoding="utf-8")
-    assert sorted(re.findall(r"^\.\. auto(?:function|class):: (\w+)$", page, re.M)) == perfarray.__all__
+    assert sorted(re.findall(r"^   (\w+)$", page, re.M)) == perfarray.__all__
+
+
+def test_every_method_is_on_the_accessor_page():
+    """Once: those of timings, of pictures, and of long tables."""
+    page = (Path(__file__).parents[1] / "docs" / "accessor.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^   (Dataset\.perf\.plot|Dataset\.perf|DataFrame\.perf)\.(\w+)$", page, re.M)
+    pictures = [name for name in vars(PlotAccessor) if not name.startswith("_")]
+    wanted = {"Dataset.perf": METHODS, "Dataset.perf.plot": pictures, "DataFrame.perf": lines(FrameAccessor, Method)}
+    assert sorted(listed) == sorted((place, name) for place, names in wanted.items() for name in names)
 
 
 def test_unknown_names_raise_attribute_error():
