@@ -5,14 +5,19 @@ import html
 import json
 import pickle
 import re
+import shutil
+import subprocess
 import warnings
+from importlib.util import find_spec
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import perfarray
+from perfarray.reports.page import as_html
 from perfarray.reports.redaction import Redaction
-from perfarray.reports.sections import _picture
+from perfarray.reports.sections import Content, Section, _picture
 
 SCRIPT = "<script>alert(1)</script>|`*"
 
@@ -184,3 +189,63 @@ def test_without_matplotlib_it_is_said(times, monkeypatch):
     monkeypatch.setattr("perfarray.reports.sections._picture", lambda _: None)
     assert times.isel(benchmark=[0]).perf.report().count("install perfarray[plots]") == 1
     assert "install perfarray" not in times.isel(benchmark=[0]).perf.report(format="markdown")
+
+
+ASKING = """
+const told = {};
+for (const frame of document.querySelectorAll("iframe")) frame.addEventListener("load", () => {
+  const inside = frame.contentDocument, room = inside.documentElement.clientWidth;
+  const every = selector => [...inside.querySelectorAll(selector)];
+  const wide = every("body *").filter(one => !one.closest(".wide, pre") && one.getBoundingClientRect().right > room);
+  told[frame.id] = {
+    beyond: inside.documentElement.scrollWidth - room, wide: wide.map(one => one.outerHTML.slice(0, 99)), scripts: every("script").length,
+    pictures: every("img").filter(one => one.complete && one.naturalWidth > 100).length,
+    columns: Object.fromEntries(every("table.sortable thead th").map((head, place) => {
+      const texts = () => [...head.closest("table").tBodies[0].rows].map(row => row.cells[head.cellIndex].textContent);
+      const clicked = () => { head.querySelector("button").click(); return [head.getAttribute("aria-sort"), ...texts()] };
+      return [head.textContent, [clicked(), clicked()]];
+    })),
+  };
+  if (Object.keys(told).length === 2) document.body.textContent = JSON.stringify(told);
+});
+"""
+"""What a browser is asked of pages that are as they were written, each inside a frame as wide as a phone."""
+
+COLUMNS = {
+    "benchmark": [SCRIPT, "a" * 99, "b", "D"],
+    "mean": ["900 ns (1 to 2)", "1.2 us", "-", "70 ms -> 1 s"],
+    "change": ["1.50x faster (1.2 to 2)", "unchanged (1.01x faster to 1.01x slower)", "1.02x slower", "3.0x slower (at least 2)"],
+    "p": ["< 0.0001", "0.00058", "", "0.5"],
+    "cost": ["58 s", "58 min 8 s", "7 h 21 min", "8 h"],
+}
+"""Texts of tables in the order in which they are sorted, but for what is not known, which is last."""
+
+
+def test_in_a_browser(texts, tmp_path):
+    """No errors, pictures are there, a phone shows all of it; a click sorts by what texts mean, suites and what is not known last."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("needs Debian's chromium, which is not installed (since 2026-11)")
+    order = [2, 0, 3, 1]
+    table = pd.DataFrame({title: [column[place] for place in order] + [f"all of {title}"] for title, column in COLUMNS.items()})
+    table.attrs["suites"] = 1
+    made = Content("T" * 99, ("s" * 99,), {"flags": "-f" * 99}, [Section("Q" * 99, "a" * 99, "c" * 99, table, ("n" * 99,))], "c" * 99)
+    pages = {"real": texts["html", False], "made": as_html(made)}
+    frames = [
+        f'<iframe id="{name}" width=390 height=800 style="border: 0" srcdoc="{html.escape(page)}"></iframe>' for name, page in pages.items()
+    ]
+    asking = tmp_path / "asking.html"
+    asking.write_text(f"<!DOCTYPE html><meta charset=utf-8>{''.join(frames)}<script>{ASKING}</script>", encoding="utf-8")
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", f"--user-data-dir={tmp_path / 'profile'}"]
+    done = subprocess.run([chromium, *flags, "--dump-dom", asking.as_uri()], capture_output=True, text=True, timeout=60, check=True)
+    assert re.findall(r"CONSOLE.*", done.stderr) == []
+    told = json.loads(html.unescape(re.search(r"<body>(.*)</body>", done.stdout)[1]))
+    for name, page in pages.items():
+        assert (told[name]["beyond"], told[name]["wide"], told[name]["scripts"]) == (0, [], 1), name
+        assert told[name]["pictures"] == page.count("<img "), name
+    assert (told["real"]["pictures"] > 4) is (find_spec("matplotlib") is not None)
+    for title, (up, down) in told["made"]["columns"].items():
+        known = [text for text in COLUMNS[title] if text not in ("", "-")]
+        last = [text for text in COLUMNS[title] if text in ("", "-")] + [f"all of {title}"]
+        assert up == ["ascending", *known, *last]
+        assert down == ["descending", *known[::-1], *last]

@@ -11,7 +11,8 @@ POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-s
 
 STYLE = """
 :root { color-scheme: light; --line: #d8dee4; --quiet: #57606a }
-body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 70rem; padding: 1rem; color: #1f2328 }
+body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 70rem; padding: 1rem; color: #1f2328;
+  overflow-wrap: anywhere }
 h1 { font-size: 1.7rem } h2 { font-size: 1.25rem; margin-top: 2.5rem; border-bottom: 1px solid var(--line) }
 .wide { overflow-x: auto } table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums }
 th, td { padding: .25rem .8rem .25rem 0; text-align: left; white-space: nowrap; border-bottom: 1px solid var(--line) }
@@ -22,10 +23,17 @@ img { max-width: 100%; height: auto } pre { overflow-x: auto; background: #f6f8f
 @media print { details:not([open]) { display: none } h2 { break-after: avoid } tr, img { break-inside: avoid } body { max-width: none } }
 """
 
-SCRIPT = """
+SCRIPT = r"""
+const sizes = {ns: 1e-9, us: 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600};
+const value = text => {
+  if (text === "" || text === "-") return null;
+  if (text.startsWith("unchanged")) return 0;
+  const parts = [...text.replace(/^< /, "").matchAll(/(-?[0-9.]+(?:e[-+]?[0-9]+)?)(x faster)?(?: (ns|us|ms|s|min|h)\b)? ?/gy)];
+  return parts.length ? parts.reduce((sum, part) => sum + parseFloat(part[1]) * (part[2] ? -1 : sizes[part[3]] ?? 1), 0) : NaN;
+};
 for (const table of document.querySelectorAll("table.sortable")) {
   const body = table.tBodies[0], given = [...body.rows];
-  const number = text => { const found = text.match(/-?[0-9.]+(e[-+]?[0-9]+)?/); return found ? parseFloat(found[0]) : NaN };
+  const last = given.filter(row => row.dataset.suite), rest = given.filter(row => !row.dataset.suite);
   table.querySelectorAll("thead th").forEach((head, place) => {
     const button = document.createElement("button");
     button.append(...head.childNodes); head.append(button);
@@ -34,11 +42,11 @@ for (const table of document.querySelectorAll("table.sortable")) {
       table.querySelectorAll("thead th").forEach(other => other.removeAttribute("aria-sort"));
       head.setAttribute("aria-sort", down ? "descending" : "ascending");
       const text = row => row.cells[place].textContent;
-      const numeric = given.every(row => text(row) === "" || !Number.isNaN(number(text(row))) && /^[-0-9.]/.test(text(row)));
-      const order = (one, other) => numeric ? (number(text(one)) || 0) - (number(text(other)) || 0) : text(one).localeCompare(text(other));
-      const last = given.filter(row => row.dataset.suite), rest = given.filter(row => !row.dataset.suite);
-      rest.sort((one, other) => down ? order(other, one) : order(one, other));
-      body.append(...rest, ...last);
+      const numeric = rest.every(row => !Number.isNaN(value(text(row))));
+      const order = (one, other) => numeric ? value(one) - value(other) : one.localeCompare(other);
+      const known = rest.filter(row => !numeric || value(text(row)) !== null), unknown = rest.filter(row => !known.includes(row));
+      known.sort((one, other) => (down ? -1 : 1) * order(text(one), text(other)));
+      body.append(...known, ...unknown, ...last);
     });
   });
 }
