@@ -127,7 +127,7 @@ def square_units(units: str) -> str:
 
 
 def plural(name: str) -> str:
-    """Return the plural of a level or a dim.
+    """Return the plural of a level or a dim; `flags` and `jvm_args` are plurals.
 
     Parameters
     ----------
@@ -140,7 +140,9 @@ def plural(name: str) -> str:
 
     Examples
     --------
-    >>> plural("execution"), plural("binary")
-    ('executions', 'binaries')
+    >>> plural("execution"), plural("binary"), plural("process"), plural("flags")
+    ('executions', 'binaries', 'processes', 'flags')
     """
+    if name.endswith("s") and not name.endswith("ss"):
+        return name
     return f"{name[:-1]}ies" if name.endswith("y") else f"{name}{'es' if name.endswith(('s', 'x')) else 's'}"
