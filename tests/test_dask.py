@@ -49,6 +49,7 @@ CALLS = {
 """Every way to ask that was there when this was written; a new one gets a line."""
 
 TOPICS = {
+    "autocorrelation": lambda times: times.perf.autocorrelation(dim="execution"),
     "hierarchical_performance_test": lambda times: times.perf.hierarchical_performance_test("old"),
     "mean_difference": lambda times: times.perf.mean_difference("old", rng=1),
     "mixture": lambda times: times.perf.fit_mixture().to_dataset(),

@@ -17,6 +17,7 @@ DRAWN = {"n_resamples": 30, "rng": 1}
 
 COMPARED = {
     "agreement": lambda times: perfarray.agreement(times, "old", **DRAWN),
+    "autocorrelation": lambda times: perfarray.autocorrelation(times),
     "bootstrap_distribution": lambda times: perfarray.bootstrap_distribution(times, **DRAWN),
     "bootstrap_interval": lambda times: perfarray.bootstrap_interval(times, **DRAWN),
     "compare": lambda times: perfarray.compare(times, "old", correction="holm", threshold=0.01),

@@ -10,6 +10,7 @@ from .comparisons.pairwise import pairwise as pairwise
 from .crosscheck import agreement as agreement
 from .datasets import dataset_path as dataset_path
 from .datasets import load_dataset as load_dataset
+from .diagnostics.autocorrelation import autocorrelation as autocorrelation
 from .diagnostics.normality import normality as normality
 from .machines.biplots import biplot as biplot
 from .machines.clusters import cluster_machines as cluster_machines

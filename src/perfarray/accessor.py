@@ -145,6 +145,7 @@ class TimingsAccessor(Accessor):
 
     accelerated_proportion = Method(lambda: perfarray.accelerated_proportion)
     agreement = Method(lambda: perfarray.agreement)
+    autocorrelation = Method(lambda: perfarray.autocorrelation)
     biplot = Method(lambda: perfarray.biplot)
     bootstrap_distribution = Method(lambda: perfarray.bootstrap_distribution)
     bootstrap_interval = Method(lambda: perfarray.bootstrap_interval)
@@ -283,6 +284,29 @@ class PlotAccessor(Accessor):
         from perfarray.mixtures.curves import overlaid
 
         return plots.overlay(overlaid(self._object, kind=kind, value=value, metric=metric), ax=ax)
+
+    def lag(
+        self, *, dim: str = "iteration", lag: int = 1, order: str | None = None, metric: str | None = None, ax: "Axes | None" = None
+    ) -> "Axes":
+        """Draw every value against an earlier one of its series: a cloud where they are independent.
+
+        Parameters
+        ----------
+        dim, order, metric : str, optional
+            As for `autocorrelation`: whose order counts, what gives it, and the variable of a Dataset.
+        lag : int
+            How far apart.
+        ax : Axes, optional
+            Where to draw; default: a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from perfarray import plots
+        from perfarray.diagnostics.curves import lagged
+
+        return plots.lag(lagged(self._object, dim=dim, lag=lag, order=order, metric=metric), ax)
 
     def run_sequence(self, *, metric: str | None = None, max_lines: int = 20, ax: "Axes | None" = None) -> "Axes":
         """Draw measurements in the order they were taken, one line per execution; warm-up is marked.

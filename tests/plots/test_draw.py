@@ -30,6 +30,7 @@ RUNS = perfarray.simulate(sizes={"execution": 50}, variances={"execution": 1e-4}
 
 RESULTS = {
     "agreement": lambda: TIMES.perf.agreement("old", n_resamples=20, rng=1),
+    "autocorrelation": lambda: RUNS.perf.autocorrelation(dim="execution"),
     "bootstrap_distribution": lambda: TIMES.perf.bootstrap_distribution(n_resamples=20, rng=1),
     "bootstrap_interval": lambda: TIMES.perf.bootstrap_interval(method="basic", rng=1),
     "compare": lambda: TIMES.perf.compare("old"),
@@ -143,6 +144,7 @@ COMPUTED = {
         .perf.plot.influence(model="ols", rng=1, ax=ax)
     ),
     "intervals": lambda ax: TIMES.perf.plot.intervals("old", threshold=0.02, ax=ax),
+    "lag": lambda ax: ONE.perf.plot.lag(ax=ax),
     "mixture": lambda ax: ONE.perf.plot.mixture(value="iteration", max_components=1, ax=ax),
     "overlay": lambda ax: TIMES.perf.plot.overlay(ax=ax),
     "plan": lambda ax: TIMES.perf.plot.plan(costs={"execution": 5}, budget=500, ax=ax),

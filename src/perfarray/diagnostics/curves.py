@@ -1,8 +1,13 @@
-"""What the picture of measurements in their order shows: which of them count, and the mean of each line."""
+"""What pictures of measurements in their order show: which of them count, the mean of each line, and what came before each."""
 
 import xarray as xr
 
+from perfarray.conventions import ITERATION
+from perfarray.diagnostics.autocorrelation import autocorrelation
+from perfarray.diagnostics.ordering import in_order
+from perfarray.timings.notes import collecting
 from perfarray.timings.resolve import Data, choose_metric, resolve
+from perfarray.timings.validation import check_count
 
 
 def sequence(times: Data, *, metric: str | None = None) -> xr.Dataset:
@@ -25,3 +30,31 @@ def sequence(times: Data, *, metric: str | None = None) -> xr.Dataset:
     parts = {"value": array, "counted": data.array, "mean": data.array.mean(data.levels[-1])}
     attrs = array.attrs | {"metric": str(array.name or "time"), "levels": " ".join(data.levels)}
     return xr.Dataset({name: part.variable for name, part in parts.items()}, array.coords, attrs)
+
+
+def lagged(times: Data, *, dim: str = ITERATION, lag: int = 1, order: str | None = None, metric: str | None = None) -> xr.Dataset:
+    """Put every value beside the one `lag` repetitions before it.
+
+    Parameters
+    ----------
+    times : DataArray or Dataset
+        Timings.
+    dim, order, metric : str
+        As for `autocorrelation`.
+    lag : int
+        How far apart.
+
+    Returns
+    -------
+    Dataset
+        `value` and `earlier`, and the `correlation` of the two inside their series, as `pooled_autocorrelation`.
+    """
+    series, far = in_order(times, dim, None, metric, order), check_count(lag, "lag")
+    array = series.data.array.mean(series.inner, keep_attrs=True) if series.inner else series.data.array
+    if far >= array.sizes[dim]:
+        raise ValueError(f"lag={lag} needs more than {lag} repetitions along {dim!r}; there are {array.sizes[dim]}")
+    with collecting():
+        found = autocorrelation(times, dim=dim, max_lag=far, order=order, metric=metric)["pooled_autocorrelation"].isel(lag=-1, drop=True)
+    parts = {"value": array, "earlier": array.shift({dim: far}), "correlation": found}
+    attrs = {"metric": str(array.name or "time"), "units": series.data.units, "outer": " ".join(series.outer), "dim": dim, "lag": far}
+    return xr.Dataset({name: part.reset_coords(drop=True).variable for name, part in parts.items()}, array.coords, attrs)

@@ -5,7 +5,9 @@ from .comparisons.intervals import mean_intervals as mean_intervals
 from .comparisons.intervals import ratio_intervals as ratio_intervals
 from .comparisons.intervals import score_ratios as score_ratios
 from .crosscheck import agreement as agreement
-from .diagnostics import run_sequence as run_sequence
+from .diagnostics.dependence import correlogram as correlogram
+from .diagnostics.dependence import lag as lag
+from .diagnostics.sequences import run_sequence as run_sequence
 from .machines.explained import explained as explained
 from .machines.principal_components import principal_components as principal_components
 from .mixtures.fits import mixture as mixture

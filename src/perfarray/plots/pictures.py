@@ -12,6 +12,7 @@ from perfarray import plots
 PICTURES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "agreement": "agreement",
+        "autocorrelation": "correlogram",
         "bootstrap_distribution": "distribution",
         "bootstrap_interval": "mean_intervals",
         "compare": "ratio_intervals",

@@ -6,7 +6,7 @@ import xarray as xr
 from matplotlib import pyplot as plt
 
 import perfarray  # noqa: F401  (registers .perf)
-from perfarray.plots.diagnostics import ALTERNATING
+from perfarray.plots.diagnostics.sequences import ALTERNATING
 
 
 def run_sequence(times, **keywords):

@@ -1,0 +1,61 @@
+"""In which order repetitions were measured: as they are stored, or as a coordinate says."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from perfarray.conventions import LEVELS
+from perfarray.timings.resolve import Data, Timings, check_dim, check_names, choose_metric, resolve
+from perfarray.timings.validation import listed
+
+STAMPS = ("date", "datetime", "timestamp", "time_stamp", "started", "commit_date")
+"""Coordinates that say when something was measured, where they lie along the dim in question; so do those of kind datetime64."""
+
+STORED = "stored"
+
+
+class Series(NamedTuple):
+    """Timings in the order of one dim: the levels outside it number the series, those inside are averaged."""
+
+    data: Timings
+    outer: tuple[str, ...]
+    dim: str
+    inner: tuple[str, ...]
+    order: str
+
+
+def in_order(times: Data, dim: str, levels: str | tuple[str, ...] | None, metric: Any, order: str | None) -> Series:
+    """Choose the metric and the nest, in which `dim` is a level (the outermost where it is none of the usual), and sort along it."""
+    array = choose_metric(times, metric, levels or dim)
+    check_dim(array, dim)
+    if levels is None and dim not in LEVELS:
+        levels = (dim, *(level for level in LEVELS if level in array.dims))
+    elif levels is not None and dim not in check_names(levels, "levels"):
+        raise ValueError(f"dim={dim!r} is not one of levels={check_names(levels, 'levels')}; the order is that of a level")
+    data = resolve(times, metric, levels)
+    place = data.levels.index(dim)
+    name = _stamp(data.array, dim, order)
+    if name != STORED:
+        data = data._replace(array=data.array.isel({dim: np.argsort(_moments(data.array.coords[name]), kind="stable")}))
+    return Series(data, data.levels[:place], dim, data.levels[place + 1 :], name)
+
+
+def _stamp(array: xr.DataArray, dim: str, order: str | None) -> str:
+    """Return the name of the coordinate that gives the order along a dim, or `stored`."""
+    along = {str(name): label for name, label in array.coords.items() if label.dims == (dim,)}
+    if order is not None:
+        if order != STORED and (order not in along or _moments(along[order]) is None):
+            raise ValueError(f"order={order!r} is no complete coordinate along {dim!r} alone; there is {listed((STORED, *along))}")
+        return order
+    named = [name for name in STAMPS if name in along] + [name for name, label in along.items() if label.dtype.kind == "M"]
+    return next((name for name in named if _moments(along[name]) is not None), STORED)
+
+
+def _moments(stamps: xr.DataArray) -> Any:
+    """Return dates or numbers that can be sorted; None for texts that are no dates, and where one is missing."""
+    values = stamps.values
+    if values.dtype.kind in "OUT":
+        values = pd.to_datetime(pd.Series(values.astype(str)), errors="coerce", utc=True, format="ISO8601").to_numpy()
+    return None if pd.isna(values).any() else values

@@ -1,0 +1,244 @@
+"""Whether repetitions depend on those before them. The last axis is the order in which they were measured; NaN is "not measured"."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from perfarray.numerics.levels import UnitSummary, mean_of_measured
+from perfarray.numerics.types import Floats, Integers
+
+LEAST = 30
+"""Repetitions below which a moderate dependence is seen too seldom for its absence to be concluded."""
+
+LEAST_RANKED = 10
+"""Repetitions below which the ranks of a series tell nothing."""
+
+BATCHES = 8
+"""Consecutive batches whose means stand for a series: more give narrower limits and fail sooner where the dependence reaches far."""
+
+STRONGEST = 0.9
+"""The largest correlation of neighbours that is taken off before batches are made."""
+
+SUSPECT_NEIGHBOURS, SUSPECT_DRIFT = 1.64, 1.96
+"""Standard errors from which on a first look at the values leads to one at their ranks."""
+
+
+class Scores(NamedTuple):
+    """How far neighbours in a series are alike, and how far it drifts, as distances from what no order would give, with variances."""
+
+    alike: Floats
+    alike_variance: Floats
+    drift: Floats
+    drift_variance: Floats
+
+
+def measured_first(values: Floats) -> tuple[Floats, Integers]:
+    """Return series without their gaps, NaN at the end, and how many values each has."""
+    missing = np.isnan(values)
+    if not missing.any():
+        return values, np.full(values.shape[:-1], values.shape[-1])
+    places = np.argsort(missing, axis=-1, kind="stable")
+    return np.take_along_axis(values, places, axis=-1), (~missing).sum(axis=-1)
+
+
+def autocorrelations(values: Floats) -> Floats:
+    """Return the autocorrelations of series (..., n) at the lags 0 to n - 1, with the divisor n.
+
+    Those of constant series, and beyond their length, are NaN. A gap adds nothing to any product.
+    """
+    n = values.shape[-1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        distances = np.nan_to_num(values - mean_of_measured(values)[..., None])
+        scale = np.abs(distances).max(axis=-1, keepdims=True, initial=0.0)
+        spectrum = np.fft.rfft(np.where(scale > 0, distances / scale, np.nan), 2 * n)
+        products = np.fft.irfft(np.abs(spectrum) ** 2, 2 * n)[..., :n]
+        found = products / products[..., :1]
+    length = (~np.isnan(values)).sum(axis=-1, keepdims=True)
+    return np.where(np.arange(n) < length, found, np.nan)
+
+
+def ljung_box(correlations: Floats, n: Integers) -> Floats:
+    """Return the p-value of Ljung and Box's test of autocorrelations at min(10, n // 5) lags; NaN where that is none.
+
+    References
+    ----------
+    G. Ljung, G. Box, "On a measure of lack of fit in time series models", Biometrika 65, 1978.
+    """
+    from scipy.special import gammaincc
+
+    lags = np.minimum(10, n // 5)
+    lag = np.arange(1, min(10, correlations.shape[-1] - 1) + 1)
+    n_ = np.asarray(n)[..., None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(lag <= lags[..., None], correlations[..., 1 : len(lag) + 1] ** 2 / (n_ - lag), 0.0)
+        statistic = n * (n + 2) * terms.sum(axis=-1)
+        return np.where(lags > 0, gammaincc(np.maximum(lags, 1) / 2, statistic / 2), np.nan)
+
+
+def without_bias(correlations: Floats, n: Integers) -> Floats:
+    """Return autocorrelations (lags last, from 0) less what values without any order have on average, -(n - lag) / (n (n - 1))."""
+    lag, n_ = np.arange(correlations.shape[-1]), np.asarray(n)[..., None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(lag > 0, correlations + (n_ - lag) / (n_ * (n_ - 1.0)), correlations)
+
+
+def pooled(correlations: Floats, n: Integers) -> Floats:
+    """Return the average of the autocorrelations of series (..., series, lags), by the number of values, over those that have the lag."""
+    weights = np.where(np.isnan(correlations), 0.0, np.asarray(n, dtype=float)[..., None])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray((weights * np.nan_to_num(correlations)).sum(axis=-2) / weights.sum(axis=-2))
+
+
+def effective_share(correlations: Floats, n: Integers | Floats) -> Floats:
+    """Return how many independent values one value is worth: 1 / (1 + 2 sum of (1 - lag / n) correlation).
+
+    The sum ends before the first pair of lags (2, 3), (4, 5), ... that is not positive.
+
+    References
+    ----------
+    C. Geyer, "Practical Markov chain Monte Carlo", Statistical Science 7, 1992, section 3.3.
+    """
+    lags = correlations.shape[-1] // 2 * 2
+    if not lags:
+        return np.full(correlations.shape[:-1], np.nan)
+    n_ = np.asarray(n, dtype=float)[..., None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        weighted = np.nan_to_num(correlations[..., :lags]) * np.maximum(1 - np.arange(lags) / n_, 0.0)
+    pairs = weighted.reshape(*weighted.shape[:-1], -1, 2).sum(axis=-1)
+    kept = np.logical_and.accumulate(pairs > 0, axis=-1)
+    total = 2 * np.where(kept, np.minimum.accumulate(pairs, axis=-1), 0.0).sum(axis=-1) - 1
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = 1 / np.maximum(total, 1 / n_[..., 0])
+    return np.where(np.isnan(correlations[..., 0]), np.nan, share)
+
+
+def order_scores(values: Floats) -> Scores:
+    """Return what the ranks of series (..., n) say of their order; zero of series of fewer than four values, or of equal ones.
+
+    Means and variances are those over all orders of the ranks, ties included: they need no distribution of the values.
+
+    References
+    ----------
+    A. Wald, J. Wolfowitz, "An exact test for randomness in the non-parametric case based on serial correlation", 1943; R. Bartels, "The
+    rank version of von Neumann's ratio test for randomness", JASA 77, 1982.
+    """
+    series, n_ = measured_first(values)
+    n = n_.astype(float)
+    centred = np.where(np.isnan(series), 0.0, mid_ranks(series) - (n[..., None] + 1) / 2)
+    squares = centred**2
+    two, four = squares.sum(axis=-1), (squares**2).sum(axis=-1)
+    products = (centred[..., 1:] * centred[..., :-1]).sum(axis=-1)
+    place = np.arange(series.shape[-1]) - (n[..., None] - 1) / 2
+    known = n >= 4
+    with np.errstate(divide="ignore", invalid="ignore"):
+        both, one = (two**2 - four) / (n * (n - 1)), (2 * four - two**2) / (n * (n - 1) * (n - 2))
+        none = (3 * two**2 - 6 * four) / (n * (n - 1) * (n - 2) * (n - 3))
+        variance = (n - 1) * both + 2 * (n - 2) * one + (n - 2) * (n - 3) * none - (two / n) ** 2
+    parts = (products + two / np.maximum(n, 1), variance, (centred * place).sum(axis=-1), two * n * (n + 1) / 12)
+    return Scores(*(np.where(known, part, 0.0) for part in parts))
+
+
+def order_pvalue(scores: Scores) -> Floats:
+    """Return the chance of neighbours as alike, or of a drift as strong either way, if no order were different from any other.
+
+    Twice the smaller of the two p-values; of NaN where nothing is known.
+    """
+    from scipy.special import ndtr
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        alike, drift = scores.alike / np.sqrt(scores.alike_variance), np.abs(scores.drift) / np.sqrt(scores.drift_variance)
+    return np.asarray(np.minimum(1.0, 2 * np.minimum(ndtr(-alike), 2 * ndtr(-drift))))
+
+
+def mid_ranks(series: Floats) -> Floats:
+    """Return ranks from 1 along the last axis, equal values sharing theirs; those of NaN have no meaning."""
+    places = np.argsort(series, axis=-1)
+    ordered = np.take_along_axis(series, places, axis=-1)
+    new = ordered[..., 1:] != ordered[..., :-1]
+    edge, count = np.ones((*series.shape[:-1], 1), dtype=bool), np.arange(series.shape[-1])
+    first = np.maximum.accumulate(np.where(np.concatenate([edge, new], axis=-1), count, 0), axis=-1)
+    ends = np.where(np.concatenate([new, edge], axis=-1), count, len(count))
+    last = np.minimum.accumulate(ends[..., ::-1], axis=-1)[..., ::-1]
+    ranks = np.empty(series.shape)
+    np.put_along_axis(ranks, places, (first + last) / 2 + 1, axis=-1)
+    return ranks
+
+
+def batches(values: Floats, correlation: Floats, number: int) -> Floats:
+    """Return the means of consecutive batches of x_t - c x_(t-1), over 1 - c: their sum depends on the order as little as c allows.
+
+    Parameters
+    ----------
+    values : array, shape (..., n)
+        Complete series.
+    correlation : array, shape (...)
+        What is taken off: c.
+    number : int
+        How many batches; their sizes differ by one at most.
+    """
+    taken = values[..., 1:] - correlation[..., None] * values[..., :-1]
+    edges = np.arange(number + 1) * taken.shape[-1] // number
+    sums = np.add.reduceat(taken, edges[:-1], axis=-1)
+    return np.asarray(sums / np.diff(edges) / (1 - correlation[..., None]))
+
+
+def neighbours(residuals: Floats, parameters: int) -> Floats:
+    """Return the correlation of neighbours in complete residuals of a mean (1) or of a line (2), bias taken off, from 0 to `STRONGEST`."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = (residuals[..., 1:] * residuals[..., :-1]).sum(axis=-1) / (residuals**2).sum(axis=-1)
+    found = np.nan_to_num(found)
+    return np.asarray(np.clip(found + (parameters + 4 * found) / residuals.shape[-1], 0.0, STRONGEST))
+
+
+def drift(values: Floats) -> tuple[Floats, Floats]:
+    """Return the slope of series (..., n) by least squares, per repetition and relative to the mean, and its p-value.
+
+    The p-value is that of a line through the means of (at most 8) batches of values from which the correlation of neighbours was taken; NaN
+    for fewer than six values.
+    """
+    series, sizes = measured_first(values)
+    slope, pvalue = np.full(sizes.shape, np.nan), np.full(sizes.shape, np.nan)
+    for n in np.unique(sizes[sizes > 1]).tolist():  # batches depend on the number of values
+        here = sizes == n
+        slope[here], pvalue[here] = _drift(series[here][:, :n])
+    return slope, pvalue
+
+
+def _drift(series: Floats) -> tuple[Floats, Floats]:
+    """Return relative slopes and their p-values of complete series (rows, n)."""
+    n = series.shape[-1]
+    mean, slope, residuals = _line(series)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        relative = np.where(mean == 0, np.nan, slope / mean)
+    number = min(BATCHES, n // 2)
+    if number < 3:
+        return relative, np.full(len(series), np.nan)
+    return relative, _line_pvalue(batches(series, neighbours(residuals, 2), number))
+
+
+def _line(series: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return mean, slope and residuals of lines through complete series (rows, n)."""
+    mean, place = series.mean(axis=-1), np.arange(series.shape[-1]) - (series.shape[-1] - 1) / 2
+    distances = series - mean[:, None]
+    slope = distances @ place / (place @ place)
+    return mean, slope, distances - slope[:, None] * place
+
+
+def _line_pvalue(series: Floats) -> Floats:
+    """Return the p-value of the slopes of lines through independent values (rows, n); NaN where all values are equal."""
+    from scipy.special import stdtr
+
+    n = series.shape[-1]
+    _, slope, residuals = _line(series)
+    squares, place = (residuals**2).sum(axis=-1), n * (n**2 - 1) / 12
+    with np.errstate(divide="ignore", invalid="ignore"):
+        statistic = np.abs(slope) / np.sqrt(squares / (n - 2) / place)
+    return np.asarray(2 * stdtr(n - 2, -statistic))
+
+
+def mean_pvalue(units: UnitSummary) -> Floats:
+    """Return the p-value of "the mean of these units is 0", by t; NaN of one unit, and where all are equal."""
+    from scipy.special import stdtr
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(2 * stdtr(np.where(units.n > 1, units.n - 1, np.nan), -np.abs(units.mean) / np.sqrt(units.variance)))

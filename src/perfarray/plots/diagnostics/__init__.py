@@ -1,0 +1,1 @@
+"""Pictures of measurements in their order."""

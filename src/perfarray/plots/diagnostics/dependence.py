@@ -1,0 +1,123 @@
+"""How far repetitions depend on those before them: a correlogram, and every value beside an earlier one."""
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from perfarray.conventions import plural
+from perfarray.plots.figure import COLOURS, DARK, GREY, TICKS, axes_for, describe, number_format, selection
+from perfarray.plots.rows import named_cells, note_unmeasured
+
+
+def correlogram(result: xr.Dataset, ax: Axes | None = None) -> Axes:
+    """Draw how alike repetitions are at every distance in their order, all series of a cell together.
+
+    Parameters
+    ----------
+    result : Dataset
+        What `autocorrelation` returned.
+    ax : Axes, optional
+        Where to draw; default: a new figure.
+
+    Returns
+    -------
+    Axes
+        Horizontal axis: the distance, from 1. Of more cells than colours all are drawn in grey, and those over them in colour whose
+        `dependence_pvalue` is smallest; the title says so. Between the dashed lines lie 95 % of the correlations of independent values,
+        where they are drawn: of the cell with the fewest.
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> import matplotlib.pyplot as plt
+    >>> import numpy as np, perfarray
+    >>> times = perfarray.from_samples({"fft": np.tile([1.0, 2.0, 3.0, 2.0], 10)}, dim="benchmark", level="iteration")
+    >>> ax = times.perf.autocorrelation(max_lag=4).perf.plot()
+    >>> [line.get_xdata().tolist() for line in ax.lines if line.get_gid() == "cell"]
+    [[1, 2, 3, 4]]
+    >>> plt.close(ax.figure)
+    """
+    result = result.compute()
+    pool, pvalue, dim = result["pooled_autocorrelation"].isel(lag=slice(1, None)), result["dependence_pvalue"], str(result.attrs["dim"])
+    known = np.isfinite(pool.transpose("lag", ...).values).any(axis=0)
+    order = np.argsort(np.where(known, pvalue.values, np.inf), axis=None, kind="stable")[: min(len(COLOURS), np.count_nonzero(known))]
+    coloured = np.isin(np.arange(pvalue.size), order).reshape(pvalue.shape) & known
+    ax = axes_for(ax, (7.5, 4.0))
+    lag, said = pool["lag"].values, []
+    if (known & ~coloured).any():
+        for place, _ in named_cells(pvalue, known & ~coloured):
+            ax.plot(lag, pool.isel(place), color=GREY, alpha=0.5, linewidth=0.7, zorder=1, gid="cell")
+        said = [f"in colour {np.count_nonzero(coloured)} of {pvalue.size}: lowest p of dependence"]
+    for (place, name), colour in zip(named_cells(pvalue, coloured), COLOURS, strict=False):
+        label = f"{name or 'all series'} (p {float(pvalue.isel(place)):.2g})"
+        ax.plot(lag, pool.isel(place), color=colour, linewidth=1.3, marker="o", markersize=3.5, zorder=3, label=label, gid="cell")
+    ax.axhline(0, color=DARK, linewidth=0.8)
+    if not known.any():
+        note_unmeasured(ax, [0.1], "no series has two repetitions that differ")
+    number = float(result["pooled_n"].values[known].min(initial=np.inf))
+    for edge in (-1.96 / number**0.5, 1.96 / number**0.5):
+        ax.axhline(edge, color=GREY, linewidth=0.9, linestyle="--", zorder=0, gid="band")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set_xlabel(f"{plural(dim)} apart")
+    ax.set_ylabel("correlation")
+    describe(ax, ", ".join([f"How alike {plural(dim)} are", *selection(pvalue), *said]))
+    return ax
+
+
+def lag(pairs: xr.Dataset, ax: Axes | None = None) -> Axes:
+    """Draw every value against an earlier one: a cloud where they are independent, a band where they are not, clumps of modes that stay.
+
+    Parameters
+    ----------
+    pairs : Dataset
+        What `diagnostics.curves.lagged` gives of timings of one cell.
+    ax : Axes, optional
+        Where to draw; default: a new figure.
+
+    Returns
+    -------
+    Axes
+        A colour for every series, in turn.
+
+    Raises
+    ------
+    ValueError
+        More than one cell; no pair of values.
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> import matplotlib.pyplot as plt
+    >>> import perfarray
+    >>> times = perfarray.from_samples({"fft": [1.0, 2.0, 4.0]}, dim="benchmark")
+    >>> ax = times.perf.plot.lag(dim="execution")
+    >>> [points.get_offsets().tolist() for points in ax.collections]
+    [[[1.0, 2.0], [2.0, 4.0]]]
+    >>> plt.close(ax.figure)
+    """
+    pairs = pairs.compute()
+    outer, dim, far = str(pairs.attrs["outer"]).split(), str(pairs.attrs["dim"]), int(pairs.attrs["lag"])
+    cells = [str(name) for name in pairs["value"].dims if name not in (*outer, dim) and pairs.sizes[name] > 1]
+    if cells:
+        example = ", ".join(f"{name}={pairs[name].values.tolist()[0]!r}" for name in cells)
+        raise ValueError(f"lag draws one cell at a time; the array has several along {', '.join(cells)}: select one, as in .sel({example})")
+    squeezed = pairs.squeeze([name for name in pairs["value"].dims if name not in (*outer, dim)], drop=True)
+    before, after = (squeezed[name].transpose(*outer, dim).values.reshape(-1, pairs.sizes[dim]) for name in ("earlier", "value"))
+    there = np.isfinite(before) & np.isfinite(after)
+    if not there.any():
+        raise ValueError(f"lag has nothing to draw: no two values are {far} {plural(dim)} apart")
+    ax = axes_for(ax, (5.5, 5.0))
+    size = 12.0 if np.count_nonzero(there) < 500 else 3.0
+    for number, (x, y, both) in enumerate(zip(before, after, there, strict=True)):
+        if both.any():
+            ax.scatter(x[both], y[both], s=size, color=COLOURS[number % len(COLOURS)], alpha=0.6, linewidths=0)
+    written = number_format(str(pairs.attrs["units"]))
+    ax.xaxis.set_major_formatter(written)
+    ax.yaxis.set_major_formatter(written)
+    ax.xaxis.set_major_locator(MaxNLocator(TICKS))
+    ax.set_xlabel(f"{pairs.attrs['metric']}, {far} {dim if far == 1 else plural(dim)} before")
+    ax.set_ylabel(str(pairs.attrs["metric"]))
+    known = [] if np.isnan(float(squeezed["correlation"])) else [f"correlation {float(squeezed['correlation']):.2f}"]
+    describe(ax, ", ".join([*selection(pairs["value"]), *known]))
+    return ax

@@ -1,0 +1,88 @@
+"""Do repetitions depend on those before them?"""
+
+import numpy as np
+import pytest
+import xarray as xr
+from numpy.testing import assert_allclose
+
+import perfarray  # noqa: F401  (registers .perf)
+
+ALIKE = np.random.default_rng(4).normal(size=(6, 61))
+ALIKE = 10 + ALIKE[:, 1:] + ALIKE[:, :-1]
+"""Series whose neighbours have a correlation of one half."""
+
+
+def timings(values, dims=("execution", "iteration"), **coords):
+    return xr.DataArray(np.asarray(values, float), dims=dims, coords=coords, name="time", attrs={"units": "s"})
+
+
+def test_series_and_cells():
+    """Every execution has its series; what is said of the cell rests on all of them."""
+    found = timings(ALIKE).perf.autocorrelation(max_lag=3)
+    assert found["autocorrelation"].dims == ("execution", "lag")
+    assert found["pooled_autocorrelation"].sizes == {"lag": 4}
+    assert found["pooled_n"].item() == found["n"].sum() == 360
+    assert found["pooled_autocorrelation"].sel(lag=1).item() == pytest.approx(0.5, abs=0.1)
+    assert found["pooled_effective_n"].item() == pytest.approx(180, rel=0.3)
+    assert found["dependence_pvalue"].item() < 1e-8
+    one = timings(ALIKE[2:3]).perf.autocorrelation(max_lag=3)
+    assert_allclose(found["pvalue"].sel(execution=2), one["pvalue"].squeeze())
+
+
+def test_levels_inside_are_averaged():
+    """The order of executions is that of their means."""
+    with pytest.warns(UserWarning, match="cannot be tested"):
+        found = timings(ALIKE).perf.autocorrelation(dim="execution")
+    with pytest.warns(UserWarning, match="cannot be tested"):
+        means = timings(ALIKE.mean(axis=1), ("execution",)).perf.autocorrelation(dim="execution")
+    assert_allclose(found["autocorrelation"], means["autocorrelation"])
+
+
+def test_what_cannot_be_tested_is_said_with_numbers():
+    """Fewer than 30 repetitions: the note says what would have been seen; strong dependence is told all the same."""
+    with pytest.warns(UserWarning, match=r"1 of 1 cells have fewer than 30 executions: .*11 % are seen with 10, 34 % with 30"):
+        found = timings([1.0, 1.2, 1.1], ("execution",)).perf.autocorrelation(dim="execution")
+    assert found["pvalue"].isnull()
+    assert found["dependence_pvalue"].isnull()
+    assert timings(np.arange(1.0, 21), ("execution",)).perf.autocorrelation(dim="execution")["dependence_pvalue"] < 1e-3
+
+
+def test_a_time_stamp_gives_the_order():
+    """Where a coordinate says when, series are sorted by it; `order="stored"` takes them as they are."""
+    place = np.random.default_rng(2).permutation(60)
+    dates = np.array([f"2024-{1 + day // 28:02}-{1 + day % 28:02}" for day in range(60)], dtype=object)
+    mixed = timings(ALIKE[0][place], ("commit",), date=("commit", dates[place]))
+    found, sorted_ = mixed.perf.autocorrelation(dim="commit"), timings(ALIKE[0], ("commit",)).perf.autocorrelation(dim="commit")
+    assert (found.attrs["order"], sorted_.attrs["order"]) == ("date", "stored")
+    assert_allclose(found["autocorrelation"], sorted_["autocorrelation"])
+    assert mixed.perf.autocorrelation(dim="commit", order="stored")["autocorrelation"].sel(lag=1) < 0.3
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"dim": "executions"}, "dim 'executions' not found"),
+        ({"max_lag": 60}, "max_lag=60 needs more than 60 repetitions along 'iteration'; there are 60"),
+        ({"order": "date"}, "order='date' is no complete coordinate along 'iteration'"),
+        ({"levels": ("execution",)}, "dim='iteration' is not one of levels="),
+    ],
+)
+def test_bad_input(keywords, message):
+    """Messages say what came and what there is."""
+    with pytest.raises(ValueError, match=message):
+        timings(ALIKE).perf.autocorrelation(**keywords)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_degenerate_series():
+    """One value, equal values, none: NaN, and no error."""
+    for values in ([[1.0]], [[2.0] * 40], [[np.nan] * 40]):
+        found = timings(values).perf.autocorrelation()
+        assert found["dependence_pvalue"].isnull()
+        assert found["effective_n"].isnull().all()
+
+
+def test_marked_values_do_not_count():
+    """Warm-up is left out: the series is that without it."""
+    marked = timings(ALIKE).assign_coords(warmup=("iteration", np.arange(60) < 20))
+    assert_allclose(marked.perf.autocorrelation(max_lag=3)["pvalue"], timings(ALIKE[:, 20:]).perf.autocorrelation(max_lag=3)["pvalue"])

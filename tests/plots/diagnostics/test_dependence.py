@@ -1,0 +1,49 @@
+"""Correlograms and lag plots."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from matplotlib import pyplot as plt
+
+import perfarray  # noqa: F401  (registers .perf)
+
+
+def timings(cells):
+    """Return two series for each of so many benchmarks; neighbours of the first benchmark are alike."""
+    values = np.random.default_rng(1).normal(10, 0.1, (cells, 2, 41))
+    values[0, :, 1:] += values[0, :, :-1]
+    return xr.DataArray(
+        values[..., 1:], dims=("benchmark", "execution", "iteration"), coords={"benchmark": [f"b{i}" for i in range(cells)]}
+    )
+
+
+@pytest.mark.parametrize(("cells", "named"), [(1, 1), (9, 7)])
+def test_cells_that_depend_most_are_in_colour(cells, named):
+    """Every cell has a line; the legend names those with the smallest p."""
+    ax = timings(cells).perf.autocorrelation(max_lag=4).perf.plot()
+    assert sum(line.get_gid() == "cell" for line in ax.lines) == cells
+    legend = [text.get_text() for text in ax.figure.legends[0].get_texts()] if ax.figure.legends else ax.get_legend_handles_labels()[1]
+    assert len(legend) == named
+    assert any(text.startswith("b0 (p " if cells > 1 else "all series (p ") for text in legend)
+    plt.close(ax.figure)
+
+
+def test_lag_pairs_values_of_one_series():
+    """No pair spans two executions; the title says how alike they are."""
+    times = timings(1)[0]
+    ax = times.perf.plot.lag(lag=2)
+    offsets = [points.get_offsets().data for points in ax.collections]
+    assert [len(part) for part in offsets] == [38, 38]
+    np.testing.assert_allclose(offsets[1], np.stack([times[1, :-2], times[1, 2:]], axis=-1))
+    assert "correlation" in ax.get_title(loc="left")
+    plt.close(ax.figure)
+
+
+def test_messages():
+    """One cell at a time; lags shorter than the series; something to pair."""
+    with pytest.raises(ValueError, match=r"several along benchmark: select one, as in .sel\(benchmark='b0'\)"):
+        timings(2).perf.plot.lag()
+    with pytest.raises(ValueError, match="lag=40 needs more than 40 repetitions"):
+        timings(1).perf.plot.lag(lag=40)
+    with pytest.raises(ValueError, match="lag has nothing to draw"):
+        (timings(1)[0] * np.nan).perf.plot.lag()
