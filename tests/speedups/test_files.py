@@ -272,9 +272,9 @@ class TestCommandLine:
     """`perfarray speedup-test`."""
 
     def test_report_and_table(self, config, tmp_path):
-        """The report is printed, the files are written where -o says, options mean what they mean in Python."""
+        """The report is printed, the files are written where --prefix says, options mean what they mean in Python."""
         answer = CliRunner().invoke(
-            app, ["speedup-test", str(config), "--conf-level", "95%", "--weight", "equal", "-o", str(tmp_path / "x")]
+            app, ["speedup-test", str(config), "--conf-level", "95%", "--weight", "equal", "--prefix", str(tmp_path / "x")]
         )
         assert answer.exit_code == 0
         assert "Overall speedup (ExecutionTime=mean) = 1\n" in answer.stdout

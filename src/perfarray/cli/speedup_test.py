@@ -1,15 +1,25 @@
 """`perfarray speedup-test`: run the Speedup-Test on its tool's files; print its report, and which way each benchmark went."""
 
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 import perfarray
 from perfarray.cli import options
-from perfarray.cli.console import screen_width, show, table_lines
-from perfarray.cli.grid import grid_of
-from perfarray.cli.problems import SHOWN, reporting
+from perfarray.cli.forms import Answer, form, give, give_failure, noted
+from perfarray.cli.problems import NOTHING_SLOWER, SHOWN, reporting
+from perfarray.conventions import BENCHMARK
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+OPTIONS = options.SPOKEN | {"confidence_level": "--conf-level", "weights": "--weight", "precision": "--precision", "output": "--prefix"}
+"""The options that stand for arguments of the report."""
+
+STATISTICS = {"mean": "means", "median": "medians"}
+"""What is tested: of the least time there is no test."""
 
 
 def speedup_test(
@@ -21,18 +31,46 @@ def speedup_test(
     precision: Annotated[
         float | None, typer.Option(parser=options.fraction, metavar="SHARE", help="Of the proportion, for the number needed: 5% (default).")
     ] = None,
-    output: Annotated[str | None, typer.Option("-o", "--output", help="What the names of the files begin with.")] = None,
+    prefix: Annotated[str | None, typer.Option(help="What the names of the tool's four files begin with; default: CONFIG.")] = None,
+    sort: options.Sort = None,
+    output: options.Output = None,
+    file: options.File = None,
+    json: options.Json = False,
 ) -> None:
     """Run the Speedup-Test on its tool's files: which speedups are significant, and those of the whole suite.
 
-    Writes CONFIG.out, CONFIG.report, CONFIG.warning and CONFIG.error.
+    Writes the tool's files: PREFIX.out, PREFIX.report, PREFIX.warning and PREFIX.error.
 
     Exit code 0: there is a report.
     Exit code 2: no answer; the configuration cannot be read, no benchmark has both samples, a wrong option.
     """
-    choices = options.given(confidence_level=conf_level, weights=weight, precision=precision, output=output)
-    with reporting(own_words=SHOWN):
+    from perfarray.timings.writing import rows_of
+
+    wanted = form(output, file, config, json=json)
+    choices = options.given(confidence_level=conf_level, weights=weight, precision=precision, output=prefix)
+    failing = partial(give_failure, {"config": config, "rows": [], "suites": [], "attrs": {}, "notes": []}, wanted)
+    with reporting(failing, own_words=SHOWN, options=OPTIONS) as warned:
+        if prefix is not None and not Path(prefix).parent.is_dir():
+            raise ValueError(f"--prefix {prefix}: there is no folder {str(Path(prefix).parent)!r} to write to")
         result = perfarray.speedup_report(config, **choices)
         text = Path(f"{result.attrs['files']}.report").read_text(encoding="utf-8")
-    tested = result.sel(statistic=["mean", "median"]).assign_attrs(result="speedup_test")  # of the least time there is no test
-    show([text, *table_lines(grid_of(perfarray.table(tested)), screen_width())])
+    tested = result.sel(statistic=list(STATISTICS)).assign_attrs(result="speedup_test")
+    names = {own: [name for name, array in result.items() if (BENCHMARK in array.dims) is own] for own in (True, False)}
+    rows = rows_of(tested[names[True]], [BENCHMARK, "statistic"])
+    attrs, notes = noted(result)
+    answer = Answer(
+        table=perfarray.table(tested, sort=sort),
+        rows=rows,
+        content={"config": config, "rows": rows, "suites": rows_of(result[names[False]], ["statistic"]), "attrs": attrs, "notes": notes},
+        outcome=_outcome(tested),
+        code=NOTHING_SLOWER,
+        heading=text.rstrip().splitlines(),
+    )
+    give(answer, wanted, warned)
+
+
+def _outcome(tested: "xr.Dataset") -> str:
+    """Return how many speedups are significant."""
+    counts = tested["significant"].sum(BENCHMARK)
+    parts = [f"{int(counts.sel(statistic=one))} of {tested.sizes[BENCHMARK]} speedups of {many}" for one, many in STATISTICS.items()]
+    return f"significant: {', '.join(parts)}"
