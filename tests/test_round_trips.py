@@ -52,6 +52,11 @@ OF_ONE = {
     "accelerated_proportion": lambda times: perfarray.accelerated_proportion(
         xr.DataArray([True, False, True], dims="benchmark", coords={"benchmark": times["benchmark"]})
     ),
+    "coverage": lambda _: perfarray.coverage(
+        "ratio_interval", sizes={"binary": [3, 4]}, variances={"binary": 1e-4}, n_experiments=9, rng=1
+    ),
+    "false_alarm_rate": lambda _: perfarray.false_alarm_rate("compare", sizes={"binary": 3}, variances={"binary": 1e-4}, n_experiments=9),
+    "power": lambda _: perfarray.power("compare", ratio=[0.9], sizes={"binary": 3}, variances={"binary": 1e-4}, n_experiments=9, rng=1),
     "cluster_machines": lambda times: perfarray.cluster_machines(times, 2),
     "fit_mixture": lambda times: perfarray.fit_mixture(times, n_components=1),
     "from_components": lambda times: perfarray.from_components({"binary": times["time"].var(["binary", "execution"]), "iteration": 1e-4}),

@@ -1,5 +1,8 @@
 """The public names, each said once: the loader reads this file, and so do type checkers."""
 
+from .calibration.coverage import coverage as coverage
+from .calibration.coverage import false_alarm_rate as false_alarm_rate
+from .calibration.coverage import power as power
 from .calibration.simulation import simulate as simulate
 from .comparisons.bootstrap import bootstrap_distribution as bootstrap_distribution
 from .comparisons.bootstrap import bootstrap_interval as bootstrap_interval

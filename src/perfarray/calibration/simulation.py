@@ -1,37 +1,15 @@
 """Nested run times whose true variances and means you choose: what every method can be tested on."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from perfarray.calibration.numerics.distributions import DISTRIBUTIONS, Draw, autocorrelated
 from perfarray.conventions import LOWER, METRIC, SECONDS, TIME
-from perfarray.numerics.types import Floats
 from perfarray.timings.validation import check_choice, check_count, check_number, listed
-
-Draw = Callable[[np.random.Generator, tuple[int, ...]], Floats]
-
-
-def _lognormal(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
-    """Lognormal with sigma 1, standardised: skewness 6.2."""
-    return np.asarray((rng.lognormal(0.0, 1.0, shape) - np.exp(0.5)) / np.sqrt(np.expm1(1.0) * np.exp(1.0)))
-
-
-def _bimodal(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
-    """Two narrow modes, the slower one in a fifth of the draws: standardised."""
-    slow = rng.random(shape) < 0.2
-    return np.asarray((5.0 * slow + rng.normal(size=shape) - 1.0) / np.sqrt(25 * 0.16 + 1.0))
-
-
-DISTRIBUTIONS: dict[str, Draw] = {
-    "normal": lambda rng, shape: rng.normal(size=shape),
-    "lognormal": _lognormal,
-    "exponential": lambda rng, shape: rng.exponential(size=shape) - 1.0,
-    "bimodal": _bimodal,
-}
-"""Draws with mean 0 and variance 1."""
 
 
 def simulate(
@@ -39,9 +17,10 @@ def simulate(
     sizes: Mapping[str, int | tuple[int, int]],
     variances: Mapping[str, float],
     mean: Any = 1.0,
-    distribution: str = "normal",
+    distribution: str | Draw = "normal",
     dims: Mapping[str, int | Sequence[Any]] | None = None,
     shared: Mapping[str, float] | None = None,
+    autocorrelation: Mapping[str, float] | None = None,
     rng: int | np.random.Generator | None = None,
 ) -> xr.Dataset:
     """Draw nested timings: the mean plus an effect of every level.
@@ -54,12 +33,14 @@ def simulate(
         The variance each level contributes (true :math:`T_i^2`), in squared units of the mean; a level not named contributes 0.
     mean : float or DataArray
         The true mean; an array broadcasts over `dims` by name.
-    distribution : {"normal", "lognormal", "exponential", "bimodal"}
-        Of the effects of every level, standardised to mean 0.
+    distribution : {"normal", "lognormal", "exponential", "bimodal"} or callable
+        Of the effects of every level, standardised to mean 0; `f(generator, shape)` gives draws with mean 0 and variance 1 of another.
     dims : mapping, optional
         Other dims, as `{"benchmark": ["fft", "sort"], "version": 2}`: labels, or how many.
     shared : mapping, optional
         Correlation of a level's effects between benchmarks, as `{"binary": 0.8}`: unit j is the same unit for all of them.
+    autocorrelation : mapping, optional
+        Correlation of a level's effects with the one before inside the same parent, as `{"execution": 0.3}`: a stationary AR(1).
     rng : int or numpy.random.Generator, optional
         Seed.
 
@@ -81,15 +62,12 @@ def simulate(
     >>> times["time"].shape, round(float(times["time"].mean()), 1)
     ((20, 3), 10.0)
     """
-    check_choice(distribution, "distribution", tuple(DISTRIBUTIONS))
+    draw, generator = check_distribution(distribution), np.random.default_rng(rng)
     levels = list(sizes)
-    spans = {level: _span(sizes[level], level) for level in levels}
-    common = dict(shared or {})
-    for name in (*variances, *common):
-        if name not in levels:
-            raise ValueError(f"{name!r} is not one of the levels in sizes: {listed(levels)}")
-    labels = {name: _labels(value, name) for name, value in (dims or {}).items()}
-    draw, generator = DISTRIBUTIONS[distribution], np.random.default_rng(rng)
+    spans = {level: check_span(sizes[level], f"sizes[{level!r}]") for level in levels}
+    common, neighbours = dict(shared or {}), dict(autocorrelation or {})
+    check_named((*variances, *common, *neighbours), levels)
+    labels = {name: check_labels(value, name) for name, value in (dims or {}).items()}
     outer = {name: len(values) for name, values in labels.items()}
     shape: dict[str, int] = dict(outer)
     total = xr.DataArray(np.zeros(tuple(outer.values())), dims=tuple(outer), coords=labels) + mean
@@ -98,7 +76,9 @@ def simulate(
         low, high = spans[level]
         shape[level] = high
         scale = np.sqrt(_variance(variances.get(level, 0.0), level))
-        total = total + scale * _effects(draw, generator, shape, common.get(level, 0.0), level)
+        effects = _effects(draw, generator, shape, check_correlation(common.get(level, 0.0), f"shared[{level!r}]"))
+        neighbour = check_correlation(neighbours.get(level, 0.0), f"autocorrelation[{level!r}]", least=-1.0)
+        total = total + scale * effects.copy(data=autocorrelated(effects.values, neighbour))
         if low < high:
             counts = xr.DataArray(
                 generator.integers(low, high + 1, tuple(n for name, n in shape.items() if name != level)),
@@ -110,11 +90,26 @@ def simulate(
     return xr.Dataset({TIME: total}, attrs={METRIC: TIME})
 
 
-def _span(size: int | tuple[int, int], level: str) -> tuple[int, int]:
+def check_distribution(distribution: str | Draw) -> Draw:
+    """Return what draws effects."""
+    if callable(distribution):
+        return distribution
+    check_choice(distribution, "distribution", tuple(DISTRIBUTIONS))
+    return DISTRIBUTIONS[distribution]
+
+
+def check_named(names: Iterable[str], levels: Sequence[str]) -> None:
+    """Raise where a name is not one of the levels that have sizes."""
+    for name in names:
+        if name not in levels:
+            raise ValueError(f"{name!r} is not one of the levels in sizes: {listed(levels)}")
+
+
+def check_span(size: Any, name: str) -> tuple[int, int]:
     """Return the fewest and most repetitions of a level."""
     low, high = size if isinstance(size, tuple) else (size, size)
-    least = check_count(low, f"sizes[{level!r}]")
-    return least, check_count(high, f"sizes[{level!r}]", least)
+    least = check_count(low, name)
+    return least, check_count(high, name, least)
 
 
 def _variance(value: float, level: str) -> float:
@@ -124,7 +119,7 @@ def _variance(value: float, level: str) -> float:
     return float(value)
 
 
-def _labels(value: int | Sequence[Any], name: str) -> npt.NDArray[Any]:
+def check_labels(value: int | Sequence[Any], name: str) -> npt.NDArray[Any]:
     """Return the labels of a dim: those given, or `name0`, `name1`, ..."""
     if isinstance(value, int):
         return np.array([f"{name}{i}" for i in range(check_count(value, f"dims[{name!r}]"))], dtype=object)
@@ -132,14 +127,20 @@ def _labels(value: int | Sequence[Any], name: str) -> npt.NDArray[Any]:
     return array.astype(object) if array.dtype.kind in "US" else array
 
 
-def _effects(draw: Draw, rng: np.random.Generator, shape: Mapping[str, int], correlation: float, level: str) -> xr.DataArray:
+def check_correlation(value: Any, name: str, least: float = 0.0) -> float:
+    """Return a correlation from `least` to 1: with itself it is less than 1 and more than -1."""
+    number = check_number(value, name)
+    if not least <= number <= 1.0 or (least < 0 and abs(number) == 1):
+        raise ValueError(f"{name}={value!r} is not a correlation between {least:g} and 1")
+    return number
+
+
+def _effects(draw: Draw, rng: np.random.Generator, shape: Mapping[str, int], correlation: float) -> xr.DataArray:
     """Draw a level's effects for every unit; a correlated part is common to the benchmarks."""
-    if not 0.0 <= check_number(correlation, f"shared[{level!r}]") <= 1.0:
-        raise ValueError(f"shared[{level!r}]={correlation!r} is not a correlation between 0 and 1")
     own = xr.DataArray(draw(rng, tuple(shape.values())), dims=tuple(shape))
     if not correlation:
         return own
     apart = {name: n for name, n in shape.items() if name != "benchmark"}
     joint = xr.DataArray(draw(rng, tuple(apart.values())), dims=tuple(apart))
     combined: xr.DataArray = float(np.sqrt(correlation)) * joint + float(np.sqrt(1 - correlation)) * own
-    return combined
+    return combined.transpose(*shape)

@@ -22,7 +22,7 @@ from perfarray.numerics.types import Floats, Integers
 Words = npt.NDArray[np.uint64]
 Key = tuple[int, int]
 
-BOOTSTRAP, EXCHANGES, SCORES, RUNS, UNITS, BENCHMARKS, SAMPLES = (purpose << 40 for purpose in range(7))
+BOOTSTRAP, EXCHANGES, SCORES, RUNS, UNITS, BENCHMARKS, SAMPLES, EXPERIMENTS, SPLITS = (purpose << 40 for purpose in range(9))
 """What numbers serve: one stream never serves two purposes. Smaller numbers added to a purpose tell streams of one purpose apart."""
 
 LOWER_HALF = 0 if sys.byteorder == "little" else 1

@@ -307,6 +307,18 @@ def _axes(_: xr.Dataset) -> Columns:
     }
 
 
+def _rates(data: xr.Dataset) -> Columns:
+    """Show shares of simulated experiments, with their Monte Carlo error."""
+    title = str(data.attrs["result"]).replace("_", " ")
+    columns: Columns = {title: lambda cell: f"{percent(cell['estimate'])} ± {percent(cell['error'])}"}
+    return columns | {name: _share(name) for name in ("below", "above", "opposite", "unanswered") if name in data}
+
+
+def _share(name: str) -> Callable[[Cell], str]:
+    """Return what writes a share in percent."""
+    return lambda cell: percent(cell[name])
+
+
 def _plain(data: xr.Dataset) -> Columns:
     """Show every number of a result that has no layout of its own."""
 
@@ -350,5 +362,8 @@ LAYOUTS = {
     "estimator_stability": Layout(_stability, "adjusted_standard_deviation", ("group_size",)),
     "fit_mixture": Layout(_mixtures, "weight", ("component",)),
     "principal_components": Layout(_axes, "explained_variance_ratio"),
+    "coverage": Layout(_rates),
+    "false_alarm_rate": Layout(_rates),
+    "power": Layout(_rates),
 }
 """By what a result calls itself."""

@@ -1,0 +1,357 @@
+"""How often a method is right, counted on experiments whose truth is known: coverage, false alarms, power."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from perfarray.calibration.designs import EXPERIMENT, Nest, Numbers, Place
+from perfarray.calibration.experiments import Study, simulated
+from perfarray.calibration.methods import COMPONENTS, MEAN, RATIO, TRUTHS, Method, ask, check_method, covered, decided
+from perfarray.calibration.numerics.distributions import Draw
+from perfarray.conventions import BENCHMARK, plural
+from perfarray.timings.notes import Note, check, count_note
+from perfarray.timings.streams import Rng
+from perfarray.timings.validation import check_threshold, listed
+
+
+def coverage(
+    method: str | Callable[..., Any],
+    /,
+    *,
+    sizes: Numbers,
+    variances: Numbers,
+    ratio: Any = 0.95,
+    baseline_sizes: Numbers | None = None,
+    baseline_variances: Numbers | None = None,
+    distribution: str | Draw = "normal",
+    autocorrelation: Mapping[str, float] | None = None,
+    shared: Mapping[str, float] | None = None,
+    dims: Mapping[str, int | Sequence[Any]] | None = None,
+    ignored: str | Sequence[str] = (),
+    confidence_level: float = 0.95,
+    n_experiments: int = 1000,
+    batch: int | None = None,
+    rng: Rng = None,
+    progress: bool = False,
+    **options: Any,
+) -> xr.Dataset:
+    """Count how often the interval of a method holds the truth, over simulated experiments.
+
+    Parameters
+    ----------
+    method : str or callable
+        The public name of a method with `lower` and `upper` (`mean_interval`, `ratio_interval`, `compare`, `score_ratio_interval`,
+        `agreement`, `variance_components`), or f(times, baseline), or f(times) for a mean, which returns them: a Dataset, a mapping, or
+        an object with such attributes. It is given many experiments at once, along a dim `experiment`.
+    sizes, variances : mapping of levels, or DataArray with a dim `level`
+        Repetitions per level, outermost first, a pair (fewest, most) making it ragged; and the variance that each level contributes, in
+        squares of the mean, which is 1 (0.0004 is a standard deviation of 2 %). Each a number, a list (a map: along the level's name, or
+        `<level>_variance`), or a DataArray, over dims of a map or those of `dims`.
+    ratio : float, list or DataArray
+        The candidate's mean, of the baseline's; it scales mean and spread alike, so that means, medians and minima have this ratio. Of no
+        effect on a method of one system.
+    baseline_sizes, baseline_variances : as `sizes` and `variances`, optional
+        Those of the baseline, before scaling; default: the candidate's.
+    distribution : {"normal", "lognormal", "exponential", "bimodal"} or callable
+        Of the effects of every level, as for `simulate`.
+    autocorrelation, shared : mapping, optional
+        By level, the correlation of neighbours in order, and of benchmarks (which are then told by `shared_levels`), as for `simulate`.
+    dims : mapping, optional
+        Dims of one experiment, as `{"benchmark": 13}` for methods of a suite.
+    ignored : str or tuple of str
+        Levels that the method does not see: their repetitions become those of the level below. `sizes={"binary": 1, ...}` with
+        `ignored="binary"` is an experiment with one build.
+    confidence_level : float
+        Of the intervals.
+    n_experiments : int
+        For each place of the map.
+    batch : int, optional
+        How many experiments are computed at once; default: as fit into some 100 MiB. It changes no number. A callable that takes no dim
+        `experiment` needs 1.
+    rng : int, str or numpy.random.Generator, optional
+        Seed. The first of a thousand experiments are those of a hundred.
+    progress : bool
+        Whether to show a bar with what remains.
+    **options
+        For the method, as `df="normal"`.
+
+    Returns
+    -------
+    Dataset
+        Over the dims of the map, and those of the answer: `estimate`, the share of intervals that hold the truth, with its Monte Carlo
+        standard error `error`; `below` and `above`, the shares that lie wholly below and above it; `unbounded`, the share without an end
+        on one side or both, which hold it and say little; `width`, the median width relative to the truth. These are shares of the
+        experiments with an answer; `unanswered` is the share without (limits NaN).
+
+    Raises
+    ------
+    ValueError
+        An unknown method, or one without an interval whose truth is known; sizes, variances, ratios out of range; a single independent
+        unit.
+
+    Notes
+    -----
+    The truth of `variance_components` is `variances`, along `level`. `error` is sqrt(p (1 - p) / n), 0 where all or none hold the truth:
+    the other may then still happen in 3 / n of experiments.
+
+    References
+    ----------
+    T. Kalibera, R. Jones, "Quantifying performance changes with effect size confidence intervals", 2012, section 8.4, and figures 6 to 9.
+
+    Examples
+    --------
+    The normal instead of Student's t, with three binaries: too narrow.
+
+    >>> import perfarray
+    >>> nest = {"sizes": {"binary": 3, "execution": 2}, "variances": {"binary": 4e-4, "execution": 1e-4}, "rng": 1}
+    >>> found = [perfarray.coverage("ratio_interval", df=df, **nest)["estimate"].item() for df in ("normal", "satterthwaite")]
+    >>> found[0] < 0.91, 0.93 < found[1] < 0.98
+    (True, True)
+    """
+    nest = Nest(
+        sizes=sizes, variances=variances, baseline_sizes=baseline_sizes, baseline_variances=baseline_variances, ratio=ratio,
+        distribution=distribution, autocorrelation=autocorrelation, shared=shared, dims=dims, ignored=ignored,
+    )  # fmt: skip
+    asked = check_method(method, options)
+    if not asked.truth:
+        raise ValueError(f"{asked.name} has no interval whose truth is known from sizes, variances and ratio; {listed(TRUTHS)} have")
+    if asked.truth == COMPONENTS and ignored:
+        raise ValueError(f"ignored={ignored!r}: the components of levels that are pooled are not those in variances=")
+    study = Study(
+        nest=nest, n_experiments=n_experiments, confidence_level=confidence_level, rng=rng, batch=batch, progress=progress
+    )  # fmt: skip
+    return simulated(asked, study, _judge_interval, _covered_shares, "coverage")
+
+
+def _judge_interval(method: Method, sides: list[xr.DataArray], place: Place) -> xr.Dataset:
+    """Say of every experiment whether its interval holds the truth."""
+    answer = ask(method, sides)
+    if "lower" not in answer or "upper" not in answer:
+        raise ValueError(f"the answer of {method.name} has no lower and upper: coverage is about intervals")
+    truths = {RATIO: place.ratio, MEAN: xr.DataArray(1.0), COMPONENTS: place.variances}
+    truth = truths[method.truth]
+    if lost := set(truth.dims) - set(answer["lower"].dims):  # the answer of a suite
+        if lost != {BENCHMARK} or method.options.get("mean", "geometric") != "geometric":
+            raise ValueError(f"ratio= differs along {listed(sorted(map(str, lost)))}, which the answer of {method.name} does not have")
+        truth = xr.DataArray(np.exp(xr.DataArray(np.log(truth)).mean(BENCHMARK)))
+    return covered(answer, truth)
+
+
+def _covered_shares(experiments: xr.Dataset) -> xr.Dataset:
+    """Sum up the experiments of one place."""
+    known = experiments["answered"]
+    n = known.sum(EXPERIMENT)
+
+    def share(name: str) -> xr.DataArray:
+        return experiments[name].where(known).mean(EXPERIMENT)
+
+    estimate = share("covered")
+    found = {
+        "estimate": estimate,
+        "error": np.sqrt(estimate * (1 - estimate) / n),
+        **{name: share(name) for name in ("below", "above", "unbounded")},
+        "unanswered": 1 - known.mean(EXPERIMENT),
+        "width": experiments["width"].where(known).median(EXPERIMENT),
+    }
+    return _described(xr.Dataset(found), "share of intervals that hold the truth")
+
+
+def _described(result: xr.Dataset, what: str) -> xr.Dataset:
+    """Write units and what the estimate is."""
+    for variable in result.variables.values():
+        variable.attrs = {"units": "1"} if variable.dtype.kind == "f" else {}
+    result["estimate"].attrs["long_name"] = what
+    result["error"].attrs["long_name"] = "Monte Carlo standard error"
+    return result.drop_vars([name for name in result.coords if name not in result.dims])
+
+
+def false_alarm_rate(
+    method: str | Callable[..., Any],
+    /,
+    *,
+    sizes: Numbers,
+    variances: Numbers,
+    threshold: Any = 0.0,
+    baseline_sizes: Numbers | None = None,
+    baseline_variances: Numbers | None = None,
+    distribution: str | Draw = "normal",
+    autocorrelation: Mapping[str, float] | None = None,
+    shared: Mapping[str, float] | None = None,
+    dims: Mapping[str, int | Sequence[Any]] | None = None,
+    ignored: str | Sequence[str] = (),
+    confidence_level: float = 0.95,
+    n_experiments: int = 1000,
+    batch: int | None = None,
+    rng: Rng = None,
+    progress: bool = False,
+    **options: Any,
+) -> xr.Dataset:
+    """Count how often a method sees a difference between a program and itself, over simulated experiments.
+
+    Parameters
+    ----------
+    method : str or callable
+        The public name of a method that comes to a decision (`compare`, `ratio_interval`, `score_ratio_interval`, `randomization_test`,
+        `hierarchical_performance_test`, `speedup_test`, `agreement`, `normality`), or f(times, baseline), or f(times), which returns
+        `verdict`, `lower` and `upper`, `significant` or `pvalue`: a Dataset, a mapping, or an object with such attributes. It is given
+        many experiments at once, along a dim `experiment`.
+    threshold : float or list
+        A relative change that does not matter: an interval raises an alarm where it lies wholly outside 1 +- threshold. A list is a map
+        along `threshold`, of the same experiments. A test knows none.
+    sizes, variances, baseline_sizes, baseline_variances, distribution, autocorrelation, shared, dims, ignored, n_experiments, batch, rng, \
+progress, **options
+        As for `coverage`.
+    confidence_level : float
+        Of intervals; 1 less the risk of tests.
+
+    Returns
+    -------
+    Dataset
+        Over the dims of the map, and those of the answer: `estimate`, the share of experiments with an alarm, with its Monte Carlo standard
+        error `error`; `unanswered`, the share without an answer, which raise none.
+
+    Raises
+    ------
+    ValueError
+        As for `coverage`; a threshold that is negative, or given to a test.
+
+    References
+    ----------
+    T. Kalibera, R. Jones, "Quantifying performance changes with effect size confidence intervals", 2012, section 8.3, and figures 3 to 5.
+
+    Examples
+    --------
+    Builds differ by 2 %, and only one is made of each version: more executions make it worse.
+
+    >>> import perfarray
+    >>> nest = {"variances": {"binary": 4e-4, "execution": 4e-4}, "ignored": "binary", "rng": 1}
+    >>> found = perfarray.false_alarm_rate("compare", sizes={"binary": 1, "execution": [5, 50]}, **nest)
+    >>> found["estimate"].sel(execution=5).item() < 0.6 < found["estimate"].sel(execution=50).item()
+    True
+    """
+    nest = Nest(
+        sizes=sizes, variances=variances, baseline_sizes=baseline_sizes, baseline_variances=baseline_variances, ratio=1.0,
+        distribution=distribution, autocorrelation=autocorrelation, shared=shared, dims=dims, ignored=ignored,
+    )  # fmt: skip
+    study = Study(nest=nest, n_experiments=n_experiments, confidence_level=confidence_level, rng=rng, batch=batch, progress=progress)
+    judge = partial(_judge_decision, threshold=_thresholds(threshold), risk=round(1 - confidence_level, 12))
+    return simulated(check_method(method, options), study, judge, _alarm_shares, "false_alarm_rate")
+
+
+def power(
+    method: str | Callable[..., Any],
+    /,
+    *,
+    ratio: Any,
+    sizes: Numbers,
+    variances: Numbers,
+    threshold: Any = 0.0,
+    baseline_sizes: Numbers | None = None,
+    baseline_variances: Numbers | None = None,
+    distribution: str | Draw = "normal",
+    autocorrelation: Mapping[str, float] | None = None,
+    shared: Mapping[str, float] | None = None,
+    dims: Mapping[str, int | Sequence[Any]] | None = None,
+    ignored: str | Sequence[str] = (),
+    confidence_level: float = 0.95,
+    n_experiments: int = 1000,
+    batch: int | None = None,
+    rng: Rng = None,
+    progress: bool = False,
+    **options: Any,
+) -> xr.Dataset:
+    """Count how often a method sees a difference that is there, over simulated experiments.
+
+    Parameters
+    ----------
+    method, threshold, confidence_level
+        As for `false_alarm_rate`.
+    ratio : float, list or DataArray
+        The candidate's mean, of the baseline's: 0.95 is 5 % less. A list is a map along `ratio`. Of no effect on a method of one system,
+        whose alternative is the distribution or the autocorrelation.
+    sizes, variances, baseline_sizes, baseline_variances, distribution, autocorrelation, shared, dims, ignored, n_experiments, batch, rng, \
+progress, **options
+        As for `coverage`.
+
+    Returns
+    -------
+    Dataset
+        Over the dims of the map, and those of the answer: `estimate`, the share of experiments in which the difference is seen, with its
+        Monte Carlo standard error `error`; `opposite`, the share in which one of the other sign is seen; `unanswered`, the share without
+        an answer, which see none. Where the ratio is 1, or the method does not say in which direction, any difference counts.
+
+    Raises
+    ------
+    ValueError
+        As for `false_alarm_rate`.
+
+    Examples
+    --------
+    >>> import perfarray
+    >>> nest = {"sizes": {"execution": 10, "iteration": 5}, "variances": {"execution": 1e-4, "iteration": 1e-4}}
+    >>> found = perfarray.power("compare", ratio=[0.99, 0.98], **nest, rng=1)
+    >>> found["estimate"].sel(ratio=0.99).item() < 0.7, found["estimate"].sel(ratio=0.98).item() > 0.9
+    (True, True)
+    """
+    nest = Nest(
+        sizes=sizes, variances=variances, baseline_sizes=baseline_sizes, baseline_variances=baseline_variances, ratio=ratio,
+        distribution=distribution, autocorrelation=autocorrelation, shared=shared, dims=dims, ignored=ignored,
+    )  # fmt: skip
+    study = Study(nest=nest, n_experiments=n_experiments, confidence_level=confidence_level, rng=rng, batch=batch, progress=progress)
+    judge = partial(_judge_decision, threshold=_thresholds(threshold), risk=round(1 - confidence_level, 12))
+    return simulated(check_method(method, options), study, judge, _power_shares, "power")
+
+
+def _thresholds(threshold: Any) -> xr.DataArray:
+    """Return a threshold, or several along a dim of their own."""
+    if not isinstance(threshold, list | range | np.ndarray | xr.DataArray):
+        return xr.DataArray(check_threshold(threshold))
+    values = np.array([check_threshold(value) for value in np.asarray(threshold).ravel().tolist()])
+    return xr.DataArray(values, dims="threshold", coords={"threshold": values})
+
+
+def _judge_decision(method: Method, sides: list[xr.DataArray], place: Place, *, threshold: xr.DataArray, risk: float) -> xr.Dataset:
+    """Say of every experiment whether a difference is seen, and whether its sign is the true one."""
+    if "threshold" in method.takes:  # a method that judges by itself is asked about one after the other
+        each = [decided(method, ask(method, sides, threshold=value), value, risk) for value in threshold.values.ravel().tolist()]
+        found = xr.concat(each, threshold["threshold"], coords="minimal") if threshold.ndim else each[0]
+    else:
+        found = decided(method, ask(method, sides), threshold, risk)
+    truth = xr.DataArray(np.log(place.ratio))
+    truth = truth.mean([dim for dim in truth.dims if dim not in found["seen"].dims])  # a suite's, of an answer for the suite
+    opposite = found["seen"] & (found["direction"] * truth < 0)
+    return xr.Dataset({"seen": found["seen"] & found["answered"], "opposite": opposite, "answered": found["answered"]})
+
+
+def _power_shares(experiments: xr.Dataset) -> xr.Dataset:
+    """Sum up the experiments of one place, of which an effect is seen only in its own direction."""
+    right = experiments.assign(seen=experiments["seen"] & ~experiments["opposite"])
+    found = _shares(right).assign(opposite=experiments["opposite"].mean(EXPERIMENT))
+    return _described(found[["estimate", "error", "opposite", "unanswered"]], "share of experiments in which the difference is seen")
+
+
+def _alarm_shares(experiments: xr.Dataset) -> xr.Dataset:
+    """Sum up the experiments of one place, all of whose differences are false alarms."""
+    return _described(_shares(experiments), "share of experiments with a false alarm")
+
+
+def _shares(experiments: xr.Dataset) -> xr.Dataset:
+    """Return the share of experiments in which a difference is seen, and of those without an answer."""
+    estimate = experiments["seen"].mean(EXPERIMENT)
+    error = np.sqrt(estimate * (1 - estimate) / experiments.sizes[EXPERIMENT])
+    return xr.Dataset({"estimate": estimate, "error": error, "unanswered": 1 - experiments["answered"].mean(EXPERIMENT)})
+
+
+@check("experiments")
+def experiments_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
+    """Say where experiments have no answer."""
+    share, units = result["unanswered"], plural(str(result.attrs["unit"]))
+    counted = "are left out of the other shares" if result.attrs["result"] == "coverage" else "count as seeing nothing"
+    text = (
+        f"{{cells}}: some experiments have no answer (up to {100 * float(share.max()):.3g} %; `unanswered`) and {counted}; more {units} "
+        "would give it one"
+    )
+    return (count_note("unanswered", text, (share > 0).values),)

@@ -1,0 +1,246 @@
+"""What is simulated: nests of two systems whose sizes, variances and ratio are numbers or maps, and what of it a method sees."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from perfarray.calibration.numerics.distributions import Draw
+from perfarray.calibration.numerics.experiments import Side, draw_experiments, hide_levels
+from perfarray.calibration.simulation import check_correlation, check_distribution, check_labels, check_named, check_span
+from perfarray.conventions import BENCHMARK, BETTER, LOWER, SECONDS, TIME, plural
+from perfarray.numerics.random import Key
+from perfarray.timings.apply import LEVEL
+from perfarray.timings.resolve import check_names
+from perfarray.timings.streams import cell_keys
+from perfarray.timings.validation import check_number, listed
+
+EXPERIMENT = "experiment"
+"""The dim along which a method is given many experiments at once."""
+
+Numbers = Mapping[str, Any] | xr.DataArray
+"""By level: a number, a list (a map along a dim named after it), or a DataArray; or all levels in one DataArray with a dim `level`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nest:
+    """What a caller asks to be simulated; `coverage` describes each."""
+
+    sizes: Numbers
+    variances: Numbers
+    baseline_sizes: Numbers | None
+    baseline_variances: Numbers | None
+    ratio: Any
+    distribution: str | Draw
+    autocorrelation: Mapping[str, float] | None
+    shared: Mapping[str, float] | None
+    dims: Mapping[str, int | Sequence[Any]] | None
+    ignored: str | Sequence[str]
+
+
+class Place(NamedTuple):
+    """One place of a map: the systems to draw, the truth about them, and the key of its random numbers."""
+
+    sides: tuple[Side, ...]
+    ratio: xr.DataArray
+    variances: xr.DataArray
+    key: Key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Design:
+    """A nest that was checked: candidate and baseline by level, over the dims of the map and those of one experiment."""
+
+    levels: tuple[str, ...]
+    hidden: tuple[str, ...]
+    labels: dict[str, npt.NDArray[Any]]
+    spans: tuple[dict[str, tuple[xr.DataArray, xr.DataArray]], ...]
+    variances: tuple[dict[str, xr.DataArray], ...]
+    ratio: xr.DataArray
+    draw: Draw
+    autocorrelation: tuple[float, ...]
+    shared: dict[str, float]
+    map: xr.DataArray
+
+    @property
+    def seen(self) -> tuple[str, ...]:
+        """The levels that a method sees."""
+        return tuple(level for level in self.levels if level not in self.hidden)
+
+    def places(self, key: Key) -> Iterator[Place]:
+        """Yield the places of the map, the last dim fastest."""
+        words = cell_keys([self.map], ()).transpose(*self.map.dims).values
+        for index in np.ndindex(self.map.shape):
+            at = dict(zip(map(str, self.map.dims), index, strict=True))
+            sides = tuple(self._side(place, at) for place in range(len(self.spans)))
+            truth = xr.concat([_at(self.variances[0][level], at) for level in self.levels], dim=LEVEL, coords="minimal")
+            known = truth.assign_coords({LEVEL: np.array(self.levels, dtype=object)})
+            yield Place(sides, _at(self.ratio, at), known, (key[0] ^ int(words[index]), key[1]))
+
+    def _side(self, side: int, at: Mapping[str, int]) -> Side:
+        """Return one system at a place of the map; the candidate comes first."""
+        spans = self.spans[side]
+        return Side(
+            spans=tuple((int(_at(spans[level][0], at)), int(_at(spans[level][1], at))) for level in self.levels),
+            scales=tuple(np.sqrt(self._over(_at(self.variances[side][level], at))) for level in self.levels),
+            factor=self._over(_at(self.ratio, at)) if side == 0 and len(self.spans) == 2 else 1.0,
+            outer=tuple(len(labels) for labels in self.labels.values()),
+            common=list(self.labels).index(BENCHMARK) if self.shared else None,
+            shared=tuple(self.shared.get(level, 0.0) for level in self.levels),
+            autocorrelation=self.autocorrelation,
+        )
+
+    def _over(self, array: xr.DataArray) -> Any:
+        """Return values with an axis for each dim of one experiment, in their order."""
+        return array.expand_dims([dim for dim in self.labels if dim not in array.dims]).transpose(*self.labels).values
+
+    def drawn(self, place: Place, first: int, count: int) -> list[xr.DataArray]:
+        """Draw some experiments: the timings of each system as a method is given them."""
+        arrays = draw_experiments(place.sides, self.draw, place.key, first, count)
+        hidden = [self.levels.index(level) for level in self.hidden]
+        coords = {EXPERIMENT: np.arange(first, first + count), **self.labels}
+        attrs = {"units": SECONDS, BETTER: LOWER} | ({"shared_levels": " ".join(self.shared)} if self.shared else {})
+        dims = (EXPERIMENT, *self.labels, *self.seen)
+        return [xr.DataArray(hide_levels(array, len(self.levels), hidden), coords, dims, name=TIME, attrs=attrs) for array in arrays]
+
+
+def check_design(nest: Nest, *, two: bool) -> Design:
+    """Check what is to be simulated of one system or of two, and lay out the map."""
+    sizes = _by_level(nest.sizes, "sizes", "")
+    levels = tuple(sizes)
+    hidden = check_names(nest.ignored, "ignored") if nest.ignored else ()
+    neighbours, shared = dict(nest.autocorrelation or {}), dict(nest.shared or {})
+    check_named((*hidden, *neighbours, *shared), levels)
+    if levels[-1] in hidden:
+        raise ValueError(
+            f"ignored={listed(hidden)}: the repetitions of {levels[-1]!r}, the lowest level, cannot become those of a lower one"
+        )
+    labels = {name: check_labels(value, name) for name, value in (nest.dims or {}).items()}
+    if shared and BENCHMARK not in labels:
+        raise ValueError(
+            f"shared={listed(shared)} is about units that serve several benchmarks: say how many with dims={{'benchmark': 13}}"
+        )
+    spans = [_spans(sizes, "sizes", hidden)]
+    variances = [_variances(nest.variances, "variances", levels)]
+    if two:
+        other = nest.sizes if nest.baseline_sizes is None else nest.baseline_sizes
+        spans.append(
+            _spans(_by_level(other, "baseline_sizes", "baseline_"), "baseline_sizes", hidden) if other is not nest.sizes else spans[0]
+        )
+        check_named(spans[-1], levels)
+        missing = [level for level in levels if level not in spans[-1]]
+        if missing:
+            raise ValueError(f"baseline_sizes has no {listed(missing)}; the levels in sizes are {listed(levels)}")
+        same = nest.baseline_variances is None
+        variances.append(variances[0] if same else _variances(nest.baseline_variances, "baseline_variances", levels))
+    ratio = _as_map(nest.ratio, "ratio")
+    if not bool((ratio > 0).all()):
+        raise ValueError(f"ratio={nest.ratio!r}: give what the candidate's mean is of the baseline's, a number above zero such as 0.95")
+    every = [ratio, *(part for side in spans for span in side.values() for part in span), *(v for side in variances for v in side.values())]
+    template = _map_of(every, labels)
+    return Design(
+        levels=levels,
+        hidden=hidden,
+        labels=labels,
+        spans=tuple(spans),
+        variances=tuple({level: _labelled(v, labels) for level, v in side.items()} for side in variances),
+        ratio=_labelled(ratio, labels),
+        draw=check_distribution(nest.distribution),
+        autocorrelation=tuple(check_correlation(neighbours.get(level, 0.0), f"autocorrelation[{level!r}]", least=-1.0) for level in levels),
+        shared={level: check_correlation(value, f"shared[{level!r}]") for level, value in shared.items()},
+        map=template,
+    )
+
+
+def _at(array: xr.DataArray, at: Mapping[str, int]) -> xr.DataArray:
+    """Return what an array holds at a place of the map."""
+    return array.isel({dim: place for dim, place in at.items() if dim in array.dims}).reset_coords(drop=True)
+
+
+def _by_level(given: Numbers, name: str, prefix: str, suffix: str = "") -> dict[str, Any]:
+    """Return what is given for each level: a list becomes a map along a dim named after the level."""
+    if isinstance(given, xr.DataArray) and LEVEL in given.dims:
+        given = {str(level): given.sel({LEVEL: level}, drop=True) for level in given[LEVEL].values.tolist()}
+    if not isinstance(given, Mapping) or (name.endswith("sizes") and not given):
+        raise ValueError(
+            f"{name}={given!r}: give a mapping of levels to numbers, outermost first, such as {{'execution': 30, 'iteration': 10}}"
+        )
+    return {level: _listed(value, f"{prefix}{level}{suffix}") if _is_list(value) else value for level, value in given.items()}
+
+
+def _is_list(value: Any) -> bool:
+    """Return whether values are a map of their own; a tuple is a pair (fewest, most)."""
+    return isinstance(value, list | range | np.ndarray)
+
+
+def _listed(values: Any, dim: str) -> xr.DataArray:
+    """Return values along a dim of their own, which is labelled with them; pairs (fewest, most) are numbered."""
+    if not any(isinstance(value, tuple) for value in values):
+        return xr.DataArray(np.asarray(values), {dim: np.asarray(values)}, dim)
+    pairs = np.empty(len(values), dtype=object)
+    pairs[:] = list(values)
+    return xr.DataArray(pairs, {dim: np.arange(len(values))}, dim)
+
+
+def _as_map(value: Any, dim: str) -> xr.DataArray:
+    """Return numbers as an array over the dims of a map: a list along a dim of its own."""
+    value = _listed(value, dim) if _is_list(value) else value
+    array = value if isinstance(value, xr.DataArray) else xr.DataArray(check_number(value, dim))
+    if array.dtype.kind not in "iuf" or not bool(np.isfinite(array).all()):
+        raise ValueError(f"{dim}={value!r}: give finite numbers")
+    return array
+
+
+def _spans(sizes: Mapping[str, Any], name: str, hidden: Sequence[str]) -> dict[str, tuple[xr.DataArray, xr.DataArray]]:
+    """Return the fewest and most repetitions by level; what a method takes as independent is repeated at least twice."""
+    found = {}
+    for level, value in sizes.items():
+        array = value if isinstance(value, xr.DataArray) else xr.DataArray(0)
+        given = array.values.ravel().tolist() if isinstance(value, xr.DataArray) else [value]
+        pairs = [check_span(each, f"{name}[{level!r}]") for each in given]
+        low, high = (np.reshape([pair[end] for pair in pairs], array.shape) for end in (0, 1))
+        found[level] = (array.copy(data=low), array.copy(data=high))
+    unit = next(level for level in sizes if level not in hidden)
+    units = xr.DataArray(1)
+    for level in list(sizes)[: list(sizes).index(unit) + 1]:  # those above it are hidden: their repetitions are its own
+        units = units * found[level][0]
+    if int(units.min()) < 2:
+        raise ValueError(
+            f"{name} leaves one {unit} in an experiment, whose spread nothing shows: give at least 2 {plural(unit)}, or leave the level "
+            f"out of the answer with ignored={unit!r}"
+        )
+    return found
+
+
+def _variances(given: Numbers | None, name: str, levels: Sequence[str]) -> dict[str, xr.DataArray]:
+    """Return a variance for every level, 0 where none is given."""
+    by_level = _by_level(given if given is not None else {}, name, "" if name == "variances" else "baseline_", "_variance")
+    check_named(by_level, levels)
+    found = {level: _as_map(by_level.get(level, 0.0), f"{name}[{level!r}]") for level in levels}
+    for level, array in found.items():
+        if bool((array < 0).any()):
+            raise ValueError(f"{name}[{level!r}]={float(array.min()):g} is negative")
+    return found
+
+
+def _map_of(arrays: Sequence[xr.DataArray], labels: Mapping[str, Any]) -> xr.DataArray:
+    """Return an array over the dims of the map, with their labels."""
+    apart = [array.isel(dict.fromkeys(set(labels) & set(array.dims), 0)).reset_coords(drop=True) for array in arrays]
+    try:
+        whole = xr.broadcast(*xr.align(*apart, join="exact"))[0]
+    except ValueError as error:
+        raise ValueError(f"sizes, variances and ratio are maps whose labels differ: {error}") from None
+    return xr.DataArray(np.zeros(whole.shape), {dim: whole[dim].variable for dim in whole.dims if dim in whole.coords}, whole.dims)
+
+
+def _labelled(array: xr.DataArray, labels: Mapping[str, npt.NDArray[Any]]) -> xr.DataArray:
+    """Return numbers in the order of the labels of one experiment's dims."""
+    for dim in set(labels) & set(array.dims):
+        if dim in array.coords and set(array[dim].values.tolist()) >= set(labels[dim].tolist()):
+            array = array.sel({dim: labels[dim]})
+        if array.sizes[dim] != len(labels[dim]):
+            raise ValueError(f"an array has {array.sizes[dim]} along {dim!r}, and dims={{{dim!r}: ...}} has {len(labels[dim])}")
+    return array

@@ -1,0 +1,99 @@
+"""Simulated experiments in batches: place after place of a map, with a bar, and the same numbers for any size of a batch."""
+
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import xarray as xr
+
+from perfarray.calibration.designs import EXPERIMENT, Design, Nest, Place, check_design
+from perfarray.calibration.methods import Method, with_defaults
+from perfarray.timings.notes import noted
+from perfarray.timings.streams import Rng, describe_key, key_of
+from perfarray.timings.validation import check_confidence_level, check_count
+
+MOST_VALUES = 1 << 21
+"""Values of all systems that are drawn at once, unless a single experiment has more: 16 MiB, several of which are in use."""
+
+COST = 500
+"""What an experiment takes beside its values, in values: the bar's estimate of what remains counts both."""
+
+UPDATES = 40
+"""How often the bar moves at least."""
+
+Judge = Callable[[Method, list[xr.DataArray], Place], xr.Dataset]
+"""Says of some experiments, by method and timings, what came of each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Study:
+    """How many experiments of which nest are made, with which random numbers, and how many at once."""
+
+    nest: Nest
+    n_experiments: int
+    confidence_level: float
+    rng: Rng
+    batch: int | None
+    progress: bool
+
+
+def simulated(method: Method, study: Study, judge: Judge, summary: Callable[[xr.Dataset], xr.Dataset], result: str) -> xr.Dataset:
+    """Make the experiments of every place of a map, have each judged, and sum up what came of them."""
+    count = check_count(study.n_experiments, "n_experiments", 2)
+    check_confidence_level(study.confidence_level)
+    batch = None if study.batch is None else check_count(study.batch, "batch")
+    design = check_design(study.nest, two=method.two)
+    key = key_of(study.rng)
+    places = list(design.places(key))
+    costs = [count * (COST + sum(side.n_values for side in place.sides)) for place in places]
+    found = []
+    with _progress_bar(sum(costs), result) if study.progress else nullcontext() as bar:
+        for place, cost in zip(places, costs, strict=True):
+            own = with_defaults(
+                method, design.seen, list(design.labels), study.confidence_level, str(next(iter(describe_key(place.key).values())))
+            )
+            at_once = batch or max(1, MOST_VALUES // sum(side.n_values for side in place.sides))
+            if bar is not None and not batch:
+                at_once = min(at_once, max(1, sum(costs) * count // (UPDATES * cost)))
+            parts = []
+            for first in range(0, count, at_once):
+                several = min(at_once, count - first)
+                parts.append(judge(own, design.drawn(place, first, several), place))
+                if bar is not None:
+                    bar.update(cost * several // count)
+            found.append(summary(xr.concat(parts, EXPERIMENT, coords="minimal", compat="override")))
+    return noted(_on_map(found, design).assign_attrs(_attrs(method, study, design, key, result)), checks=("experiments",))
+
+
+def _progress_bar(cost: int, result: str) -> Any:
+    """Return a bar over everything that is to be computed, with what remains."""
+    from tqdm.auto import tqdm
+
+    return tqdm(total=cost, desc=result.replace("_", " "), bar_format="{l_bar}{bar}| {elapsed}, {remaining} left")
+
+
+def _on_map(found: Sequence[xr.Dataset], design: Design) -> xr.Dataset:
+    """Put what was found at the places of a map together."""
+    parts = list(found)
+    for dim, size in reversed(list(design.map.sizes.items())):
+        groups = (parts[first : first + size] for first in range(0, len(parts), size))
+        parts = [xr.concat(group, dim, coords="minimal", compat="override") for group in groups]
+    return parts[0].assign_coords({dim: coord.variable for dim, coord in design.map.coords.items()})
+
+
+def _attrs(method: Method, study: Study, design: Design, key: tuple[int, int], result: str) -> dict[str, Hashable]:
+    """Return what says what was simulated."""
+    distribution = study.nest.distribution
+    attrs: dict[str, Hashable] = {
+        "result": result,
+        "method": method.name,
+        "levels": " ".join(design.seen),
+        "unit": design.seen[0],
+        "confidence_level": study.confidence_level,
+        "distribution": distribution if isinstance(distribution, str) else str(getattr(distribution, "__name__", "callable")),
+        "n_experiments": study.n_experiments,
+    }
+    attrs |= {"ignored": " ".join(design.hidden)} if design.hidden else {}
+    attrs |= {f"{name}_of_method": value for name, value in method.options.items() if type(value) in (str, int, float)}
+    return attrs | describe_key(key)

@@ -1,0 +1,176 @@
+"""How a method is asked about many experiments at once, and what its answer says: limits, or a verdict."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+import perfarray
+from perfarray.calibration.designs import EXPERIMENT
+from perfarray.numerics.verdicts import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER
+from perfarray.timings.notes import collecting
+from perfarray.timings.validation import listed
+
+RATIO, MEAN, COMPONENTS = "ratio", "mean", "variances"
+"""What limits can be of: the truth that an experiment has."""
+
+TRUTHS: Final[Mapping[str, str]] = {
+    "agreement": RATIO,
+    "compare": RATIO,
+    "ratio_interval": RATIO,
+    "score_ratio_interval": RATIO,
+    "mean_interval": MEAN,
+    "variance_components": COMPONENTS,
+}
+"""By public name, what the limits of a method are of."""
+
+TESTS: Final = ("hierarchical_performance_test", "normality", "randomization_test", "speedup_test")
+"""Public names of methods whose answer is a p-value, or whether there is a difference."""
+
+ONE_SIDED: Final = ("hierarchical_performance_test",)
+"""Tests that see one direction alone: that the candidate is better."""
+
+SPEEDUPS: Final = ("hierarchical_performance_test", "speedup_test")
+"""Methods whose estimate is baseline / candidate."""
+
+
+class Method(NamedTuple):
+    """A method that is ready to be asked: its name, what it takes, and what its limits are of ("" where there are none)."""
+
+    name: str
+    function: Callable[..., Any]
+    two: bool
+    truth: str
+    options: dict[str, Any]
+    takes: frozenset[str]
+    public: bool
+
+
+def check_method(method: str | Callable[..., Any], options: Mapping[str, Any]) -> Method:
+    """Return the method of a public name, or a callable of timings, or of timings and a baseline."""
+    name = method if isinstance(method, str) else str(getattr(method, "__name__", type(method).__name__))
+    own: Any = getattr(perfarray, name) if name in perfarray.__all__ else None
+    public = isinstance(method, str) or method is own
+    function: Callable[..., Any] | None = own if isinstance(method, str) else method
+    parameters = inspect.signature(function).parameters if callable(function) else {}
+    if function is None or not callable(function) or (public and next(iter(parameters), "") != "times"):
+        raise ValueError(
+            f"method {method!r} is not known; give the public name of a function of timings, such as "
+            f"{listed(sorted((*TRUTHS, *TESTS)), 20)}, or a callable f(times, baseline), or f(times)"
+        )
+    positional = [each for each in parameters.values() if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    two = ("baseline" in parameters and not public) or sum(each.default is each.empty for each in positional) > 1
+    truth = TRUTHS.get(name, "") if public else RATIO if two else MEAN
+    takes = frozenset(parameters)
+    open_ended = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+    unknown = [option for option in options if option not in takes]
+    if unknown and not open_ended:
+        raise ValueError(f"{name} takes no {listed(unknown)}; what it takes is {listed([*parameters][1 + two :], 40)}")
+    return Method(name, function, two, truth, dict(options), takes, public)
+
+
+def with_defaults(method: Method, levels: Sequence[str], dims: Sequence[str], confidence_level: float, rng: str) -> Method:
+    """Return the method with the arguments that are the same for all experiments, where it takes them and the caller gave none."""
+    given: dict[str, Any] = {"confidence_level": confidence_level, "rng": rng} | ({"levels": tuple(levels)} if method.public else {})
+    if method.options.get("correction") is not None:
+        if not dims:
+            raise ValueError("correction= is for several verdicts in one experiment; give dims=, as {'benchmark': 13}")
+        given["family"] = tuple(dims)
+    return method._replace(options={name: value for name, value in given.items() if name in method.takes} | method.options)
+
+
+def ask(method: Method, sides: Sequence[xr.DataArray], **more: Any) -> dict[str, xr.DataArray]:
+    """Ask a method about some experiments; return the parts of its answer that say something, along `experiment`."""
+    with collecting():
+        answer = method.function(*sides, **method.options | more)
+    found = {
+        name: _along(_part(answer, name), name, method, sides[0].sizes[EXPERIMENT]) for name in PARTS if _part(answer, name) is not None
+    }
+    if not found.keys() & {"lower", "verdict", "significant", "pvalue"}:
+        raise ValueError(f"the answer of {method.name} has neither lower and upper nor pvalue, verdict or significant")
+    return found
+
+
+PARTS: Final = ("lower", "upper", "kind", "verdict", "significant", "pvalue", "estimate", "statistic", "speedup")
+"""What is looked for in an answer: variables of a Dataset, entries of a mapping, or attributes, as of SciPy's results."""
+
+
+def _part(answer: Any, name: str) -> Any:
+    """Return one part of an answer, None where it has none."""
+    if isinstance(answer, xr.Dataset):
+        return answer.data_vars.get(name)
+    return answer.get(name) if isinstance(answer, Mapping) else getattr(answer, name, None)
+
+
+def _along(part: Any, name: str, method: Method, count: int) -> xr.DataArray:
+    """Return a part of an answer along `experiment`, the plain arrays of callables too."""
+    array = (
+        part
+        if isinstance(part, xr.DataArray)
+        else xr.DataArray(np.asarray(part), dims=[EXPERIMENT, *map("_{}".format, range(1, np.ndim(part)))][: np.ndim(part)])
+    )
+    if EXPERIMENT not in array.dims and count == 1:
+        array = array.expand_dims(EXPERIMENT)
+    if array.sizes.get(EXPERIMENT) != count:
+        raise ValueError(
+            f"{name} of the answer of {method.name} has the dims {dict(array.sizes)}, and {count} experiments were given at once, along "
+            f"the dim {EXPERIMENT!r}: let the answer keep it, or take batch=1"
+        )
+    return array.reset_coords(drop=True).assign_coords({dim: array[dim].variable for dim in array.dims if dim in array.coords})
+
+
+def covered(answer: Mapping[str, xr.DataArray], truth: xr.DataArray) -> xr.Dataset:
+    """Say of every interval whether it holds the truth, or lies below or above it; an unbounded one holds it."""
+    lower, upper = answer["lower"], answer["upper"]
+    outside = answer["kind"] == "exclusive" if "kind" in answer else xr.zeros_like(lower, dtype=bool)
+    inside = xr.where(outside, (truth <= lower) | (truth >= upper), (lower <= truth) & (truth <= upper))
+    infinite = outside | np.isinf(lower) | np.isinf(upper)
+    return xr.Dataset(
+        {
+            "covered": inside,
+            "below": (upper < truth) & ~outside,
+            "above": (lower > truth) & ~outside,
+            "answered": lower.notnull() & upper.notnull(),
+            "unbounded": infinite,
+            "width": (upper - lower).where(~infinite, np.inf) / truth,
+        }
+    )
+
+
+def decided(method: Method, answer: Mapping[str, xr.DataArray], threshold: Any, risk: float) -> xr.Dataset:
+    """Say of every experiment whether the method sees a difference, in which direction (-1: less), and whether it has an answer."""
+    if "verdict" in answer:
+        verdict = answer["verdict"]
+        direction = xr.where(verdict == FASTER, -1, xr.where(verdict == SLOWER, 1, 0))
+        known = answer["lower"].notnull() if "lower" in answer else verdict.isin([FASTER, SLOWER, EQUIVALENT, INCONCLUSIVE])
+        return xr.Dataset({"seen": direction != 0, "direction": direction, "answered": known})
+    if "lower" in answer and method.truth == RATIO:
+        return beyond(answer, threshold)
+    if np.any(np.asarray(threshold) > 0):
+        raise ValueError(f"threshold={threshold!r}: {method.name} tests whether there is any difference, and knows no threshold")
+    if "pvalue" not in answer and "significant" not in answer:
+        raise ValueError(f"{method.name} has limits, and no verdict: there is nothing that could raise an alarm")
+    seen = answer["significant"].astype(bool) if "significant" in answer else answer["pvalue"] <= risk
+    known = answer["pvalue"].notnull() if "pvalue" in answer else xr.ones_like(seen)
+    return xr.Dataset({"seen": seen, "direction": _direction(method, answer, seen), "answered": known})
+
+
+def _direction(method: Method, answer: Mapping[str, xr.DataArray], seen: xr.DataArray) -> xr.DataArray:
+    """Return where a test that sees a difference sees it: 0 where it does not say."""
+    if method.name in ONE_SIDED:
+        return -seen.astype(int)
+    part = next((answer[name] for name in ("estimate", "speedup", "statistic") if name in answer), None)
+    if part is None or not (method.public and method.two):
+        return xr.zeros_like(seen, dtype=int)
+    direction: xr.DataArray = xr.where(seen, np.sign(part - 1) * (-1 if method.name in SPEEDUPS else 1), 0)
+    return direction
+
+
+def beyond(answer: Mapping[str, xr.DataArray], threshold: Any) -> xr.Dataset:
+    """Say which sets lie wholly outside 1 +- threshold, on which side."""
+    lower, upper = answer["lower"], answer["upper"]
+    inside = (answer["kind"] != "exclusive") if "kind" in answer else xr.ones_like(lower, dtype=bool)
+    direction = xr.where(inside & (lower > 1 + threshold), 1, 0) - xr.where(inside & (upper < 1 - threshold), 1, 0)
+    return xr.Dataset({"seen": direction != 0, "direction": direction, "answered": lower.notnull() & upper.notnull()})

@@ -1,0 +1,1 @@
+"""Formulas of calibration, on arrays without labels."""

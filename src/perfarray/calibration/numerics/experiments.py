@@ -1,0 +1,129 @@
+"""Many simulated experiments at once, each with its own stream of random numbers: none depends on how many are drawn together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from perfarray.calibration.numerics.distributions import Draw, autocorrelated
+from perfarray.numerics.random import EXPERIMENTS, Key, Streams
+from perfarray.numerics.types import Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One system of an experiment, whose mean is 1.
+
+    `spans` are the fewest and most repetitions of each level, outermost first; `scales` the standard deviations of the levels' effects,
+    and `factor` what everything is multiplied with, each for every cell (or to be broadcast); `outer` the sizes of the cells' axes, and
+    `common` the one along which effects are shared, if any. By level, `shared` is the correlation along that axis, `autocorrelation` that
+    of neighbours.
+    """
+
+    spans: tuple[tuple[int, int], ...]
+    scales: tuple[Any, ...]
+    factor: Any = 1.0
+    outer: tuple[int, ...] = ()
+    common: int | None = None
+    shared: tuple[float, ...]
+    autocorrelation: tuple[float, ...]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The most repetitions of every level."""
+        return tuple(high for _, high in self.spans)
+
+    @property
+    def n_values(self) -> int:
+        """How many values the side has at most."""
+        return prod(self.outer) * prod(self.sizes)
+
+    def shape(self, level: int) -> tuple[int, ...]:
+        """Return the shape of one level's effects."""
+        return (*self.outer, *self.sizes[: level + 1])
+
+    def joint_shape(self, level: int) -> tuple[int, ...]:
+        """Return the shape of the part of one level's effects that is shared: one cell for all along that axis."""
+        return tuple(1 if axis == self.common else size for axis, size in enumerate(self.shape(level)))
+
+    @property
+    def n_effects(self) -> int:
+        """How many effects are drawn for an experiment."""
+        levels = range(len(self.spans))
+        return sum(prod(self.shape(i)) + (prod(self.joint_shape(i)) if self.shared[i] else 0) for i in levels)
+
+    @property
+    def n_counts(self) -> int:
+        """How many numbers of repetitions are drawn for an experiment."""
+        return sum(prod(self.shape(i)[:-1]) for i, (low, high) in enumerate(self.spans) if low < high)
+
+
+def draw_experiments(sides: Sequence[Side], draw: Draw, key: Key, first: int, count: int) -> list[Floats]:
+    """Draw experiments `first` to `first + count` of a stream.
+
+    Parameters
+    ----------
+    sides : sequence of Side
+        The systems of every experiment.
+    draw : callable
+        Gives independent effects with mean 0 and variance 1.
+    key : tuple of two int
+        What the stream begins with.
+    first, count : int
+        Which experiments.
+
+    Returns
+    -------
+    list of array, shape (count, *outer, *sizes)
+        Positive or not; NaN where a parent has fewer repetitions than others.
+    """
+    streams = Streams(key)
+    effects = np.empty((count, sum(side.n_effects for side in sides)))
+    counts = np.empty((count, sum(side.n_counts for side in sides)))
+    # Each experiment has its own generator; all that is done with the numbers follows for all at once.
+    for row in range(count):
+        generator = streams.generator(first + row, EXPERIMENTS)
+        effects[row] = draw(generator, effects.shape[1:])
+        if counts.size:
+            counts[row] = generator.random(counts.shape[1:])
+    found, used, counted = [], 0, 0
+    for side in sides:
+        found.append(_values(side, effects[:, used : used + side.n_effects], counts[:, counted : counted + side.n_counts]))
+        used, counted = used + side.n_effects, counted + side.n_counts
+    return found
+
+
+def _values(side: Side, effects: Floats, counts: Floats) -> Floats:
+    """Add up the effects of all levels, and leave out (as NaN) what was not repeated."""
+    depth, used, counted = len(side.spans), 0, 0
+    total = np.ones((len(effects), *side.shape(depth - 1)))
+    for level, (low, high) in enumerate(side.spans):
+        shape = side.shape(level)
+        own = effects[:, used : used + prod(shape)].reshape(-1, *shape)
+        used += prod(shape)
+        if side.shared[level]:
+            joint = effects[:, used : used + prod(side.joint_shape(level))].reshape(-1, *side.joint_shape(level))
+            used += joint[0].size
+            own = np.sqrt(side.shared[level]) * joint + np.sqrt(1 - side.shared[level]) * own
+        own = autocorrelated(own, side.autocorrelation[level])
+        below = (...,) + (None,) * (depth - 1 - level)
+        total += np.reshape(side.scales[level], np.shape(side.scales[level]) + (1,) * depth) * own[below]
+        if low < high:
+            parents = prod(shape[:-1])
+            repeated = np.floor(low + counts[:, counted : counted + parents] * (high - low + 1)).reshape(-1, *shape[:-1], 1)
+            counted += parents
+            total[np.broadcast_to((np.arange(high) >= repeated)[below], total.shape)] = np.nan
+    total *= np.reshape(side.factor, np.shape(side.factor) + (1,) * depth)
+    return total
+
+
+def hide_levels(values: Floats, levels: int, hidden: Sequence[int]) -> Floats:
+    """Make the repetitions of hidden levels those of the level below: the last `levels` axes are the nest, outermost first."""
+    shape = list(values.shape)
+    for level in sorted(hidden, reverse=True):
+        axis = len(shape) - levels + level
+        shape[axis : axis + 2] = [shape[axis] * shape[axis + 1]]
+        levels -= 1
+    return values.reshape(shape)
