@@ -105,10 +105,17 @@ def _densities() -> Callable[..., xr.Dataset]:
     return densities
 
 
+def _ratio_histograms() -> Callable[..., xr.Dataset]:
+    from perfarray.suites.curves import ratio_histograms
+
+    return ratio_histograms
+
+
 CURVES: Final = {
-    "bootstrap_distribution": _histograms, "fit_mixture": _mixture_curves, "mixture": _mixture_curves, "score_distribution": _densities
+    "bootstrap_distribution": _histograms, "distribution": _ratio_histograms, "fit_mixture": _mixture_curves, "mixture": _mixture_curves,
+    "null_distribution": _ratio_histograms, "score_distribution": _densities,
 }  # fmt: skip
-"""By the function whose result it is, what loads the topic's curves, where a result does not carry what its picture shows."""
+"""By the function whose result it is, or by the variable that it holds, what loads the topic's curves of what is drawn."""
 
 
 def _drawn(result: Any, *, ax: "Axes | None" = None, **keywords: Any) -> "Axes":
@@ -118,7 +125,8 @@ def _drawn(result: Any, *, ax: "Axes | None" = None, **keywords: Any) -> "Axes":
     if isinstance(result, xr.Dataset) and "result" not in result.attrs:
         stored = [array for array in result.data_vars.values() if "result" in array.attrs]  # an array result that came from a file
         result = stored[0] if len(stored) == 1 else result
-    curves = CURVES.get(str(result.attrs.get("result")))
+    held = getattr(result, "data_vars", ())
+    curves = CURVES.get(next((name for name in CURVES if name in held), str(result.attrs.get("result"))))
     return plots.draw(curves()(result, **keywords), ax=ax) if curves else plots.draw(result, ax=ax, **keywords)
 
 

@@ -35,6 +35,7 @@ RESULTS = {
     "bootstrap_interval": lambda: TIMES.perf.bootstrap_interval(method="basic", rng=1),
     "compare": lambda: TIMES.perf.compare("old"),
     "counts": TIMES.perf.counts,
+    "distribution": lambda: TIMES.perf.score_ratio_interval("old", distribution=True),
     "estimator_stability": lambda: RUNS.perf.estimator_stability(group_sizes=[1, 3]),
     "explain_variation": lambda: (
         perfarray.simulate(sizes={"execution": 5}, variances={"execution": 1e-4}, dims={"machine": 20, "benchmark": 2}, rng=1)
@@ -49,6 +50,7 @@ RESULTS = {
     "mean_interval": TIMES.perf.mean_interval,
     "mixture": lambda: perfarray.GaussianMixture.from_parameters([0.5, 0.5], [1.0, 2.0], [0.1, 0.1]).to_dataset(),
     "normality": RUNS.perf.normality,
+    "null_distribution": lambda: TIMES.perf.randomization_test("old", method="exact", distribution=True),
     "pairwise": lambda: TIMES.perf.pairwise(dim="version"),
     "plan_repetitions": lambda: TIMES.perf.plan_repetitions(costs={"execution": 5}, budget=500).to_dataset(),
     "plan_suite": lambda: TIMES.perf.plan_suite(costs={"execution": 5}, budget=2000, shared="execution").to_dataset(),

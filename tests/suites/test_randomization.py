@@ -116,3 +116,43 @@ def test_wrong_input(keywords, message):
     """The message says what came and what is needed."""
     with pytest.raises(ValueError, match=message):
         timings([1.0]).perf.randomization_test("old", **keywords)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "number"),
+    [
+        ({"rng": 1}, 500),
+        ({"rng": 1, "alternative": "less", "plus_one": False}, 500),
+        ({"method": "exact"}, 70**2),
+        ({"method": "exact", "shared": "execution"}, 70),
+        ({"method": "exact", "paired": "execution", "shared": ()}, 2**8),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
+def test_every_exchange_can_be_kept(keywords, number):
+    """p is counted from the ratios that are kept; nothing else changes, of lazy timings either, and the same seed gives the same."""
+    times = timings([1.005, 1.0])
+    plain = times.perf.randomization_test("old", **keywords)
+    kept = times.perf.randomization_test("old", distribution=True, **keywords)
+    assert kept.drop_dims("replicate").identical(plain)
+    ratios, seen = kept["null_distribution"].values.ravel(), kept["statistic"].item()
+    assert ratios.shape == (number,)
+    more = 0 if keywords.get("method") == "exact" else int(keywords.get("plus_one", True))
+    below, above = ((sign * ratios >= sign * seen - 1e-9).sum() + more for sign in (-1, 1))
+    share = below if keywords.get("alternative") == "less" else min(number + more, 2 * min(below, above))
+    assert kept["pvalue"].item() == pytest.approx(share / (number + more))
+    lazy = times.chunk({"version": 1}).perf.randomization_test("old", distribution=True, **keywords)
+    assert lazy["null_distribution"].chunks is not None
+    np.testing.assert_array_equal(lazy["null_distribution"].values.ravel()[:number], ratios)
+
+
+def test_exchanges_worked_by_hand():
+    """Two runs against one: the ratio of every run to the geometric mean of the others; suites with fewer exchanges are filled up."""
+    times = xr.DataArray(
+        [[[1.0, 4.0], [2.0, np.nan]], [[8.0, np.nan], [1.0, np.nan]]],
+        dims=("suite", "version", "execution"), coords={"version": ["old", "new"], "suite": ["a", "b"]}, name="time", attrs={"units": "s"},
+    )  # fmt: skip
+    kept = times.perf.randomization_test("old", method="exact", distribution=True)["null_distribution"].squeeze("version")
+    assert kept.dims == ("suite", "replicate")
+    np.testing.assert_allclose(np.sort(kept.sel(suite="a")), [1 / 8**0.5, 1.0, 4 / 2**0.5])
+    np.testing.assert_allclose(np.sort(kept.sel(suite="b")), [1 / 8, 8, np.nan])

@@ -500,3 +500,28 @@ def test_other_answers_over_several_suites(suite):
     three = three.where((three["machine"] == "m1") == (three["suite"] == "int")).assign_attrs(times.attrs)
     with pytest.warns(perfarray.PerfarrayWarning, match=r'left out .* 2 suites: times.groupby\("suite"\) gives each its own'):
         three.perf.principal_components()
+
+
+@pytest.mark.parametrize("method", ["t", "percentile", "basic", "bca"])
+@pytest.mark.parametrize("random_benchmarks", [False, True])
+@pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
+def test_what_limits_are_read_off_can_be_kept(method, random_benchmarks):
+    """Limits are percentiles of what is kept (mirrored for "basic"); nothing else changes, of lazy timings either; one unit has none."""
+    times = perfarray.simulate(
+        sizes={"execution": 9}, variances={"execution": 1e-4}, dims={"benchmark": 6, "version": ["old", "new"], "machine": 3}, rng=1
+    )["time"]
+    times[{"machine": 2, "execution": slice(1, None)}] = np.nan
+    asked = {"method": method, "random_benchmarks": random_benchmarks, "rng": 1, "n_resamples": 2000}
+    plain = times.perf.score_ratio_interval("old", **asked)
+    found = times.perf.score_ratio_interval("old", distribution=True, **asked)
+    assert found.drop_dims("replicate").identical(plain)
+    ratios = found["distribution"].squeeze("version").transpose("machine", "replicate")
+    assert np.isnan(ratios[2]).all() or random_benchmarks
+    low, high = np.quantile(ratios[:2], [0.025, 0.975], axis=1, method="weibull")
+    mean = found["estimate"].squeeze("version").values[:2]
+    low, high = (2 * mean - high, 2 * mean - low) if method == "basic" else (low, high)
+    slack = {"t": 2e-4, "bca": 0.01}.get(method, 1e-5)  # equally probable places end before the outermost; bca shifts percentiles
+    np.testing.assert_allclose(found["lower"].squeeze("version")[:2], low, rtol=slack)
+    np.testing.assert_allclose(found["upper"].squeeze("version")[:2], high, rtol=slack)
+    lazy = times.chunk({"machine": 1}).perf.score_ratio_interval("old", distribution=True, **asked)
+    np.testing.assert_allclose(lazy["distribution"].transpose(*found["distribution"].dims), found["distribution"], rtol=1e-14)

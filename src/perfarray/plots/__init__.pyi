@@ -21,6 +21,7 @@ from .speedups import protocol as protocol
 from .suites.distributions import five_numbers as five_numbers
 from .suites.distributions import score_densities as score_densities
 from .suites.distributions import suite_scores as suite_scores
+from .suites.ratio_distributions import ratio_distributions as ratio_distributions
 from .suites.required_runs import required_runs as required_runs
 from .timings import counts as counts
 from .variation.components import variance_components as variance_components

@@ -17,6 +17,7 @@ PICTURES: Final[Mapping[str, str]] = MappingProxyType(
         "bootstrap_interval": "mean_intervals",
         "compare": "ratio_intervals",
         "counts": "counts",
+        "distribution": "ratio_distributions",
         "estimator_stability": "stability",
         "explain_variation": "explained",
         "five_number_summary": "five_numbers",
@@ -26,6 +27,7 @@ PICTURES: Final[Mapping[str, str]] = MappingProxyType(
         "mean_interval": "mean_intervals",
         "mixture": "mixture",
         "normality": "pvalues",
+        "null_distribution": "ratio_distributions",
         "pairwise": "ratio_intervals",
         "plan_repetitions": "plan",
         "plan_suite": "plan",
@@ -41,7 +43,7 @@ PICTURES: Final[Mapping[str, str]] = MappingProxyType(
         "variance_components": "variance_components",
     }
 )
-"""By the function whose result it is, the picture that draws it."""
+"""By the function whose result it is, or by the variable whose curves were made, the picture that draws it."""
 
 
 def draw(result: xr.Dataset, ax: Axes | None = None, **keywords: Any) -> Axes:

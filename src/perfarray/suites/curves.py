@@ -1,10 +1,13 @@
-"""What the picture of a suite's scores shows: their densities."""
+"""What the pictures of a suite's scores show: their densities, and histograms of ratios."""
+
+from typing import Final
 
 import xarray as xr
 
-from perfarray.numerics.curves import kernel_density
-from perfarray.suites.distributions import REPLICATE
+from perfarray.numerics.curves import histogram, kernel_density
+from perfarray.suites.matching import REPLICATE
 from perfarray.timings.apply import apply, outputs
+from perfarray.timings.validation import check_count
 
 PLACES = 400
 """Places at which a density is estimated."""
@@ -37,3 +40,31 @@ def densities(scores: xr.DataArray) -> xr.Dataset:
         coords={"place": range(PLACES)},
         attrs=scores.attrs,
     )
+
+
+OBSERVED: Final = {"null_distribution": "statistic", "distribution": "estimate"}
+"""By the variable that holds ratios of redrawn scores, that of the observed ratio."""
+
+
+def ratio_histograms(result: xr.Dataset, *, bins: int = 40) -> xr.Dataset:
+    """Count the ratios of every cell in bins.
+
+    Parameters
+    ----------
+    result : Dataset
+        What `randomization_test` or `score_ratio_interval` returned with `distribution=True`, or a selection of it.
+    bins : int
+        Bins of a histogram.
+
+    Returns
+    -------
+    Dataset
+        `edges` along `edge`, `counts` along `bin` (NaN where all ratios are one value), `observed`, and what the result has: `pvalue`, or
+        `lower` and `upper`. The attr `result` is the name of the variable that was counted.
+    """
+    number = check_count(bins, "bins")
+    name = next(name for name in OBSERVED if name in result)
+    named = outputs("1", ("edge",), edges="") | outputs("1", ("bin",), counts="")
+    labels = {"edge": range(number + 1), "bin": range(number)}
+    found = apply(lambda ratios: histogram(ratios, number), result[name], core=[[REPLICATE]], outputs=named, coords=labels)
+    return result.drop_dims(REPLICATE).rename({OBSERVED[name]: "observed"}).assign(found).assign_attrs(result=name)

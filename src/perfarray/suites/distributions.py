@@ -7,7 +7,7 @@ import xarray as xr
 
 from perfarray.conventions import RNG_KEY
 from perfarray.numerics.types import Integers
-from perfarray.suites.matching import describe_one
+from perfarray.suites.matching import REPLICATE, describe_one
 from perfarray.suites.numerics.distributions import Suite, central_score, draw_scores, summarise_scores, units_of
 from perfarray.suites.numerics.exact_quantiles import exact_numbers
 from perfarray.suites.numerics.relative_variation import AIM, FEW, drawn_spread, exact_spread, filled_spread
@@ -23,7 +23,6 @@ from perfarray.timings.units import single_unit_note
 from perfarray.timings.validation import check_choice
 
 METHODS = ("monte_carlo", "exact")
-REPLICATE = "replicate"
 PAPER = 500
 """Redrawn experiments in section 7 of the paper."""
 

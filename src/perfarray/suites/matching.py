@@ -26,6 +26,9 @@ Kernel = Callable[[Floats, Floats, Any], tuple[np.ndarray, ...]]
 INDEPENDENT = "independent (assumed)"
 """What the attr `benchmarks` says where no level is known to be shared."""
 
+REPLICATE = "replicate"
+"""The dim of redrawn scores, and of ratios of scores."""
+
 
 class OneSystem(NamedTuple):
     """The suite of one system: which benchmarks every cell has, and the names of the others."""

@@ -1,6 +1,7 @@
 """Are two systems alike over a suite: the randomization test, which exchanges whole units."""
 
 from collections.abc import Hashable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ from perfarray.numerics.suite import MEANS, match_sides, smallest_number
 from perfarray.numerics.types import Floats
 from perfarray.suites.matching import (
     INDEPENDENT,
+    REPLICATE,
     Request,
+    TwoSystems,
     bounded_result,
     count,
     counted,
@@ -23,10 +26,10 @@ from perfarray.suites.matching import (
     over_suites,
     resolve_systems,
 )
-from perfarray.suites.numerics.randomization import Exchange, randomization
+from perfarray.suites.numerics.randomization import Exchange, most_outcomes, randomization
 from perfarray.suites.scores import ALTERNATIVES
 from perfarray.timings.across import each_suite
-from perfarray.timings.apply import outputs
+from perfarray.timings.apply import is_chunked, outputs
 from perfarray.timings.best import SUMMARIES, named_end
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note
@@ -55,6 +58,7 @@ def randomization_test(
     n_resamples: int = 500,
     method: str = "monte_carlo",
     plus_one: bool = True,
+    distribution: bool = False,
     across: str = BENCHMARK,
     by: str | None = None,
     unit: str | None = None,
@@ -85,6 +89,9 @@ def randomization_test(
         Random exchanges, or every one there is (at most a million).
     plus_one : bool
         p = (b + 1) / (n_resamples + 1), which is never zero; False gives the paper's b / n_resamples. Not for "exact".
+    distribution : bool
+        Keep the ratio of every exchange, 8 bytes each, in every cell as many as in the one with most. Of a lazy array and "exact" their
+        number is not known before: as many as the repetitions it has room for have, up to a million.
     shared, paired, censored : optional
         As for `score_ratio_interval`. Shared units are exchanged for all benchmarks together, and so are paired ones, within the pair;
         with `shared=()`, which says that a pair does to one benchmark what it does to no other, pairs change hands benchmark by benchmark.
@@ -98,6 +105,8 @@ def randomization_test(
         (that of a ratio which no other exchange reaches: 0.1 for 3 runs against 3 of one benchmark, two-sided), `n` (units behind the
         benchmark that has fewest), `n_exchanges` (counted), `suite_benchmarks` (measured on both sides), `suite_correlation`, the mean
         correlation between benchmarks of their units (of pairs, of their ratios), and `suite_correlation_pvalue`: NaN for shared units.
+        With `distribution`, along `replicate`: `null_distribution`, the ratio of the scores after every exchange, NaN behind the last;
+        `.perf.plot()` draws it.
 
     Raises
     ------
@@ -140,20 +149,34 @@ def randomization_test(
     joint = systems.shared or (paired is not None and shared is None)  # what a session did to a pair, it may have done to all benchmarks
     how = Exchange(mean, named_end(statistic, systems.better), joint, paired is not None)
 
+    length = (draws.n_resamples if draws is not None else _most_exchanges(systems, how)) if distribution else None
+
     def kernel(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:
         sides = match_sides(new, old, shared=how.shared, paired=how.paired)
-        found = randomization(sides, cells, how, alternative, draws, plus_one)
+        found = randomization(sides, cells, how, alternative, draws, plus_one, length=length)
         return *found, smallest_number(sides), *count(sides), *movement(sides, joint=how.shared, paired=how.paired)
 
     named = outputs(statistic="candidate / baseline", pvalue="", smallest_pvalue="p-value of a ratio that no other exchange reaches")
-    named |= outputs(n_exchanges="exchanges counted", n="independent units on the smaller side")
-    found = over_suites(kernel, systems, named | counted(across) | moved(), drawn=draws is not None)
+    named |= outputs(n_exchanges="exchanges counted")
+    named |= {} if length is None else outputs("1", (REPLICATE,), null_distribution="candidate / baseline after an exchange")
+    named |= outputs(n="independent units on the smaller side") | counted(across) | moved()
+    found = over_suites(kernel, systems, named, {} if length is None else {REPLICATE: range(length)}, drawn=draws is not None)
+    if length is not None and draws is None and not is_chunked(found["n_exchanges"]):
+        found = found.isel({REPLICATE: slice(int(found["n_exchanges"].max().fillna(0)))}).copy(deep=True)  # room that nothing needed
     names = {"statistic": "estimate"}
     found = bounded_result(found.rename(names), systems, alternative=alternative).rename({"estimate": "statistic"})
     attrs: dict[str, Hashable] = {"result": "randomization_test", "method": method, "question": QUESTION}
     attrs |= {"mean": mean, "statistic": statistic, "alternative": alternative} | ({} if joint else {"benchmarks": INDEPENDENT})
     attrs |= {"n_resamples": draws.n_resamples, "plus_one": int(plus_one)} | describe_key(draws.key) if draws is not None else {}
     return describe_two(found, systems, attrs, checks=("suite_benchmarks", "suite_exchanges", *moving(request, joint)))
+
+
+def _most_exchanges(systems: TwoSystems, how: Exchange) -> int:
+    """Return how many exchanges a cell has at most, by the sizes of the arrays."""
+    sides, across = [system.array.sizes for system in (systems.pair.candidate, systems.pair.baseline)], systems.across
+    runs = systems.pair.candidate.levels[: systems.place + 1]
+    new, old = (prod(sizes[level] for level in runs) for sizes in sides)
+    return most_outcomes(sides[0].get(across, 1), (new, old), how)
 
 
 @check("suite_exchanges")

@@ -12,6 +12,7 @@ from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.suite import MEANS, match_sides, run_statistic, suite_mean, suite_units
 from perfarray.numerics.types import Floats, Mask
 from perfarray.suites.matching import (
+    REPLICATE,
     Kernel,
     Request,
     TwoSystems,
@@ -30,7 +31,16 @@ from perfarray.suites.matching import (
     over_suites,
     resolve_systems,
 )
-from perfarray.suites.numerics.ratios import Score, ScoreRatio, bootstrap_interval, draw_scores, t_interval, two_sided_level
+from perfarray.suites.numerics.ratios import (
+    Score,
+    ScoreRatio,
+    bootstrap_interval,
+    draw_scores,
+    redrawn_ratios,
+    t_interval,
+    t_places,
+    two_sided_level,
+)
 from perfarray.timings.across import each_suite
 from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.best import BEST, SUMMARIES, named_end
@@ -150,6 +160,7 @@ def score_ratio_interval(
     n_resamples: int = 500,
     random_benchmarks: bool = False,
     sensitivity: bool = False,
+    distribution: bool = False,
     across: str = BENCHMARK,
     by: str | None = None,
     unit: str | None = None,
@@ -184,6 +195,8 @@ def score_ratio_interval(
         freedom; the bootstrap redraws benchmarks, and units inside them. That is another question: the attr `question` says which.
     sensitivity : bool
         Give the answer without each benchmark in turn, too.
+    distribution : bool
+        Keep what the limits are read off, 8 bytes for each of `n_resamples` ratios in every cell.
     shared : str or tuple of str, optional
         Levels whose label is the same unit for every benchmark (one build serves the suite): treated jointly. Default:
         `attrs["shared_levels"]`, else none, and the attr `benchmarks` of the result says that independence was assumed.
@@ -202,7 +215,8 @@ def score_ratio_interval(
         (of "the ratio is 1", against `alternative`), `n` (units behind the benchmark that has fewest; the benchmarks where those are the
         sample), `suite_benchmarks` (how many were measured on both sides), and `suite_correlation`, the mean correlation between benchmarks
         of their units, with `suite_correlation_pvalue`: NaN where units are shared or paired. With `sensitivity`, along `across`:
-        `estimate_without`, `lower_without`, `upper_without`.
+        `estimate_without`, `lower_without`, `upper_without`. With `distribution`, along `replicate`: `distribution`, the ratios of the
+        redrawn scores (for "t" equally probable places of its distribution); `.perf.plot()` draws it.
 
     Raises
     ------
@@ -244,14 +258,16 @@ def score_ratio_interval(
     level = check_confidence_level(confidence_level)
     if not random_benchmarks:
         check_standard_error(method, statistic)
+    kept = check_count(n_resamples, "n_resamples", 2) if distribution else 0
     draws = None if method == "t" else Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng))
     request = Request(dim=dim, metric=metric, levels=levels, across=across, unit=unit, shared=shared, paired=paired, censored=censored)
     systems = resolve_systems(times, baseline, request)
     joint = systems.shared or paired is not None  # averaged over the benchmarks inside each unit, pairs may move together or not
     score = Score(mean, named_end(statistic, systems.better), joint, paired is not None, bool(random_benchmarks), level, alternative)
     found = over_suites(
-        _ratio_kernel(score, draws, method, sensitivity), systems, _ratio_outputs(across, sensitivity), drawn=draws is not None
-    )
+        _ratio_kernel(score, draws, method, sensitivity, kept), systems, _ratio_outputs(across, sensitivity, kept > 0),
+        {REPLICATE: range(kept)} if kept else {}, drawn=draws is not None,
+    )  # fmt: skip
     found = _without_bounds(bounded_result(found, systems, alternative=alternative), systems) if systems.pair.bounded else found
     attrs = {"result": "score_ratio_interval", "method": method, "confidence_level": level, "mean": mean, "statistic": statistic}
     attrs |= {"alternative": alternative, "question": SAMPLED if random_benchmarks else FIXED}
@@ -302,28 +318,32 @@ def check_standard_error(method: str, statistic: str) -> None:
         raise ValueError(f"method='t' has no standard error of a {statistic}; use statistic='mean' or 'geometric', or method='percentile'")
 
 
-def _ratio_outputs(across: str, sensitivity: bool) -> dict[str, Output]:
+def _ratio_outputs(across: str, sensitivity: bool, distribution: bool) -> dict[str, Output]:
     """Return the variables of the ratio of two scores, in the order of `numerics.ratios.ScoreRatio`."""
     error, units = "standard error of the log ratio", "independent units the answer rests on"
     named = outputs(estimate="candidate / baseline", lower="", upper="", standard_error=error, df="", pvalue="", n=units)
     without = outputs("1", (across,), estimate_without="", lower_without="", upper_without="")
-    return named | counted(across) | moved() | (without if sensitivity else {})
+    ratios = outputs("1", (REPLICATE,), distribution="candidate / baseline, redrawn")
+    return named | counted(across) | moved() | (without if sensitivity else {}) | (ratios if distribution else {})
 
 
-def _ratio_kernel(score: Score, draws: Draws | None, method: str, sensitivity: bool) -> Kernel:
-    """Return the formula of the interval, with or without the answers that leave out one benchmark."""
+def _ratio_kernel(score: Score, draws: Draws | None, method: str, sensitivity: bool, kept: int) -> Kernel:
+    """Return the formula of the interval, with or without the answers that leave out one benchmark, and with so many ratios kept."""
 
     def kernel(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:
         sides = match_sides(new, old, shared=score.shared, paired=score.paired)
         if draws is None:
             whole = t_interval(sides, sides.matched, score)
             less = _without_each(sides.matched, partial(t_interval, sides, score=score)) if sensitivity else ()
+            less = (*less, t_places(whole, kept)) if kept else less
         else:
             parts = []
             for _, drawn in draw_scores(sides, cells, draws, score):
                 interval = partial(bootstrap_interval, drawn, score=score, draws=draws, method=method)
                 others = _without_each(drawn.sides.matched, interval) if sensitivity else ()
-                parts.append((*interval(drawn.sides.matched), *others))
+                answer = interval(drawn.sides.matched)
+                ratios = (np.where(answer.n[..., None] > 1, redrawn_ratios(drawn, drawn.sides.matched, score, draws), np.nan),) * bool(kept)
+                parts.append((*answer, *others, *ratios))
             joined = [np.concatenate(field) for field in zip(*parts, strict=True)]
             whole, less = ScoreRatio(*joined[:7]), tuple(joined[7:])
         return *whole, *count(sides), *movement(sides, joint=score.shared, paired=False), *less

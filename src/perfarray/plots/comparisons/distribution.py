@@ -82,20 +82,24 @@ def _draw_row(ax: Axes, row: Row, cell: xr.Dataset, unit: float) -> None:
     if np.isnan(cell["lower"]):
         note_unmeasured(ax, [row.y])
         return
-    foot = row.y + HEIGHT / 2
-    edges, counts = unit * cell["edges"].values, cell["counts"].values
-    if np.isfinite(counts).all():
-        ax.bar(
-            edges[:-1], -HEIGHT * counts / counts.max(), np.diff(edges), bottom=foot, align="edge", color=COLOURS[1],
-            label="replicates", linewidth=0,
-        )  # fmt: skip
-    share = f"{100 * cell.attrs['confidence_level']:g} % of them"
+    draw_bars(ax, row, cell, "replicates", unit)
+    foot, share = row.y + HEIGHT / 2, f"{100 * cell.attrs['confidence_level']:g} % of them"
     ax.hlines(foot, unit * float(cell["lower"]), unit * float(cell["upper"]), color=COLOURS[0], linewidth=3, label=share)
     observed = float(cell["observed"]) if "observed" in cell.coords else np.nan
     if "baseline" in cell.attrs:
         ax.axvline(unit, color=GREY, linewidth=0.8, zorder=0)
     if np.isfinite(observed):
         ax.vlines(unit * observed, foot - HEIGHT, foot, color=DARK, linewidth=1.2, label="data")
+
+
+def draw_bars(ax: Axes, row: Row, cell: xr.Dataset, label: str, unit: float = 1.0) -> None:
+    """Draw the histogram of one cell upwards from the row's line; values that are all one have none."""
+    edges, counts = unit * cell["edges"].values, cell["counts"].values
+    if np.isfinite(counts).all():
+        ax.bar(
+            edges[:-1], -HEIGHT * counts / counts.max(), np.diff(edges), bottom=row.y + HEIGHT / 2, align="edge", color=COLOURS[1],
+            label=label, linewidth=0,
+        )  # fmt: skip
 
 
 def _describe(ax: Axes, curves: xr.Dataset, relative: bool, left_out: list[str]) -> None:

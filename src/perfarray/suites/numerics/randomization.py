@@ -85,7 +85,15 @@ def number_of_outcomes(blocks: list[Block], paired: bool) -> int:
     return prod(block.outcomes(paired) ** (1 if block.together else len(block.new)) for block in blocks)
 
 
-def randomize(sides: Sides, cells: Integers, how: Exchange, draws: Draws | None) -> list[Tally | None]:
+def most_outcomes(benchmarks: int, units: tuple[int, int], how: Exchange) -> int:
+    """Return in how many ways so many units a side can be exchanged, if that many are measured in every benchmark; at most `MOST`."""
+    new, old = units
+    own: int = 2 ** min(units) if how.paired else comb(new + old, new)
+    every: int = own ** (1 if how.shared else benchmarks)
+    return min(MOST, every)
+
+
+def randomize(sides: Sides, cells: Integers, how: Exchange, draws: Draws | None, kept: Floats | None = None) -> list[Tally | None]:
     """Exchange the units of every suite (suites, benchmarks, units): at random, or in every way where `draws` is None.
 
     Parameters
@@ -98,6 +106,8 @@ def randomize(sides: Sides, cells: Integers, how: Exchange, draws: Draws | None)
         What is exchanged and computed.
     draws : Draws, optional
         How many experiments, from which key.
+    kept : array, shape (suites, exchanges), optional
+        Takes the ratio of every exchange, in their order; what is left over stays as it is.
 
     Returns
     -------
@@ -112,7 +122,8 @@ def randomize(sides: Sides, cells: Integers, how: Exchange, draws: Draws | None)
     found: list[Tally | None] = []
     draw = None if draws is None else partial(_drawn_exchanges, number=draws.n_resamples, streams=Streams(draws.key))
     # Every suite has exchanges and random numbers of its own: a loop over suites.
-    for new, old, matched, cell in zip(sides.new, sides.old, sides.matched, cells.tolist(), strict=True):
+    rows = [None] * len(cells) if kept is None else kept
+    for new, old, matched, cell, row in zip(sides.new, sides.old, sides.matched, cells.tolist(), rows, strict=True):
         blocks = blocks_of(new, old, matched, how)
         if not blocks:
             found.append(None)
@@ -120,7 +131,7 @@ def randomize(sides: Sides, cells: Integers, how: Exchange, draws: Draws | None)
         sums = [np.asarray(sum(_scores(side, how).sum() for side in part)) for part in zip(*(block[:2] for block in blocks), strict=True)]
         observed = _log_ratio(sums[0], sums[1], blocks, how)
         logs = draw(blocks, how, cell=cell) if draw else _every_exchange(blocks, how)
-        found.append(_tally(float(observed), logs, number_of_outcomes(blocks, how.paired)))
+        found.append(_tally(float(observed), logs, number_of_outcomes(blocks, how.paired), row))
     return found
 
 
@@ -144,10 +155,12 @@ def _log_ratio(new: Floats, old: Floats, blocks: list[Block], how: Exchange) -> 
     return np.asarray(sign * np.log(new / old))
 
 
-def _tally(observed: float, logs: Iterator[Floats], possible: int) -> Tally:
-    """Count the exchanges whose ratio is as large as the observed one, and as small."""
+def _tally(observed: float, logs: Iterator[Floats], possible: int, kept: Floats | None) -> Tally:
+    """Count the exchanges whose ratio is as large as the observed one, and as small; keep the ratios, where they are wanted."""
     at_least = at_most = number = 0
     for part in logs:
+        if kept is not None:
+            np.exp(part, out=kept[number : number + part.size])
         at_least += int(np.count_nonzero(part >= observed - TIES))
         at_most += int(np.count_nonzero(part <= observed + TIES))
         number += part.size
@@ -281,12 +294,16 @@ def smallest_pvalue(tally: Tally, alternative: str, plus_one: bool) -> float:
 
 
 def randomization(
-    sides: Sides, cells: Integers, how: Exchange, alternative: str, draws: Draws | None, plus_one: bool
+    sides: Sides, cells: Integers, how: Exchange, alternative: str, draws: Draws | None, plus_one: bool, *, length: int | None = None
 ) -> tuple[Floats, ...]:
-    """Return the observed ratio, the p-value, the smallest p-value possible and the exchanges counted of every suite (suites,)."""
+    """Return the observed ratio, the p-value, the smallest p-value possible and the exchanges counted of every suite (suites,).
+
+    With a length the ratios of the exchanges, too, (suites, length), NaN behind the last.
+    """
     found = np.full((4, len(cells)), np.nan)
+    kept = None if length is None else np.full((len(cells), length), np.nan)
     added = plus_one and draws is not None
-    for column, tally in zip(found.T, randomize(sides, cells, how, draws), strict=True):
+    for column, tally in zip(found.T, randomize(sides, cells, how, draws, kept), strict=True):
         if tally is not None:
             column[:] = tally.statistic, pvalue(tally, alternative, added), smallest_pvalue(tally, alternative, added), tally.number
-    return tuple(found)
+    return (*found,) if kept is None else (*found, kept)

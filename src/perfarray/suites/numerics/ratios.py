@@ -105,6 +105,13 @@ def t_interval(sides: Sides, matched: Mask, score: Score) -> ScoreRatio:
     return ScoreRatio(np.exp(log), *_limits(lower, upper, score), error, df, _pvalue(below, above, score), n)
 
 
+def t_places(found: ScoreRatio, number: int) -> Floats:
+    """Return so many equally probable places (..., number) of the distribution that a t interval is read off, in ascending order."""
+    half = t_quantile((np.arange(number) + 0.5) / number, found.df[..., None]) * found.standard_error[..., None]
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        return np.exp(np.log(found.estimate)[..., None] + half)
+
+
 def _units(sides: Sides, matched: Mask) -> Floats:
     """Return the smallest number of units behind a benchmark that counts."""
     return smallest_number(sides._replace(matched=matched))
@@ -271,12 +278,18 @@ def _statistic(drawn: Floats, score: Score) -> Floats:
 def bootstrap_interval(drawn: Drawn, matched: Mask, score: Score, draws: Draws, method: str) -> ScoreRatio:
     """Return the percentile, basic or BCa interval of the ratio of two scores over the matched benchmarks."""
     estimate = np.exp(log_ratio(drawn.sides, matched, score))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        replicates = _redrawn_score(drawn.new, drawn, matched, score, draws) / _redrawn_score(drawn.old, drawn, matched, score, draws)
+    replicates = redrawn_ratios(drawn, matched, score, draws)
     influence = _left_out(drawn.sides, matched, score, estimate) if method == "bca" else ()
     found = percentile_family(method, estimate, replicates, influence)
     n = matched.sum(axis=-1).astype(float) if score.random_benchmarks else _units(drawn.sides, matched)
     return _read_off(found, np.where(np.isnan(estimate), 0.0, n), n, score)
+
+
+def redrawn_ratios(drawn: Drawn, matched: Mask, score: Score, draws: Draws) -> Floats:
+    """Return the ratio of the two scores over the matched benchmarks in every replicate, shape (suites, R)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        new, old = (_redrawn_score(side, drawn, matched, score, draws) for side in (drawn.new, drawn.old))
+        return np.asarray(new / old)
 
 
 def _read_off(found: Bootstrap, known: Floats, n: Floats, score: Score) -> ScoreRatio:
