@@ -185,6 +185,22 @@ def test_suites_apart_have_rows_of_their_own(suite):
         mixed.perf.compare("v1", by="group")
 
 
+def test_suites_along_other_dims_as_well():
+    """A file without a benchmark leaves holes: each benchmark is of the suite that is named, and of several of none."""
+    times = perfarray.simulate(
+        sizes={"execution": 5}, variances={"execution": 1e-4}, dims={"benchmark": ["a", "b", "c"], "version": ["old", "new"]}, rng=1
+    )
+    said = [["int", "unknown"], ["int", "int"], ["unknown", "fp"]]
+    apart = times.assign_coords(suite=(("benchmark", "version"), np.array(said, dtype=object)))
+    found = apart.perf.compare("old", by="suite")
+    expected = times.assign_coords(suite=("benchmark", ["int", "int", "fp"])).perf.compare("old", by="suite")
+    xr.testing.assert_equal(found.drop_vars("benchmark_suite"), expected.drop_vars("benchmark_suite"))
+    said[0][1] = "fp"
+    mixed = times.assign_coords(suite=(("benchmark", "version"), np.array(said, dtype=object)))
+    with pytest.raises(ValueError, match=r"by='suite' puts these into several suites: 'a \(int, fp\)'"):
+        mixed.perf.compare("old", by="suite")
+
+
 def test_a_family_names_dims_of_the_answer_alone():
     """One benchmark without a dim: none is in the family, and none can be named."""
     times = perfarray.simulate(sizes={"execution": 5}, variances={"execution": 1e-4}, dims={"version": ["a", "b", "c"]}, rng=1)

@@ -8,7 +8,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import BENCHMARK, plural
+from perfarray.conventions import BENCHMARK, UNKNOWN, plural
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.metrics import beside
 from perfarray.timings.notes import NOTES, Note, check, collecting, noted
@@ -104,11 +104,16 @@ def _apart(function: Any, args: Any, kwargs: Any, labels: dict[str, Any], by: st
 def suites_of(times: Data, by: str, across: str) -> dict[str, Any]:
     """Return the suites by name, in their order, and the labels (or places) of the benchmarks of each."""
     check_dim(times, across, "across")
-    along = [str(name) for name, coordinate in times.coords.items() if coordinate.dims == (across,) and name != across]
-    if by not in along:
+    if by == across or across not in getattr(times.coords.get(by), "dims", ()):
+        along = [str(name) for name, coordinate in times.coords.items() if coordinate.dims == (across,) and name != across]
         raise ValueError(f"by={by!r} is not a coordinate along {across!r}; these are: {listed(along) or 'none'}")
-    names = np.array([str(label) for label in times.coords[by].values], dtype=object)
-    benchmarks = times[across].values
+    coordinate, benchmarks = times.coords[by], times[across].values
+    rows = np.moveaxis(coordinate.values, coordinate.get_axis_num(across), 0).reshape(len(benchmarks), -1)
+    own = [list(dict.fromkeys(label for label in map(str, row) if label != UNKNOWN)) or [UNKNOWN] for row in rows]
+    apart = [f"{name} ({', '.join(labels)})" for name, labels in zip(benchmarks, own, strict=True) if len(labels) > 1]
+    if apart:
+        raise ValueError(f"by={by!r} puts these into several suites: {listed(apart, 3)}; each of {across!r} is of one")
+    names = np.array([labels[0] for labels in own], dtype=object)
     return {name: benchmarks[names == name] for name in dict.fromkeys(names.tolist())}
 
 
