@@ -607,3 +607,31 @@ def test_messages_speak_the_words_of_the_command_line(said, spoken):
 def test_a_row_for_each_suite(sides):
     """`--by` names a coordinate of the benchmarks."""
     assert "--by 'suite' is not a coordinate along 'benchmark'" in run("compare", *sides, "--by", "suite").stderr
+
+
+def test_programs_of_one_file_are_compared_with_each_other(tmp_path):
+    """As the commands of one run of hyperfine: each by its name, without a suite row; what can be compared is proposed."""
+    path = write(tmp_path / "runs.csv", {"sleep 1": OLD, "sleep 2": times(2.0), "sleep 3": times(3.0)})
+    result = run("compare", path, "--baseline", "sleep 1", "--json")
+    assert result.exit_code == 1
+    found = json.loads(result.stdout)
+    assert [(row["program"], row["verdict"]) for row in found["benchmarks"]] == [("sleep 2", "slower"), ("sleep 3", "slower")]
+    shown = run("compare", path, "--dim", "benchmark", "--baseline", "sleep 1").stdout
+    assert "every benchmark beside sleep 1" in shown
+    assert "all " not in shown.partition("change:")[0]
+    assert "--dim benchmark ('sleep 1', 'sleep 2', 'sleep 3')" in run("compare", path).stderr
+    two = write(tmp_path / "two.csv", {"sleep 1": OLD, "sleep 2": times(2.0)})
+    (row,) = json.loads(run("compare", two, "--baseline", "sleep 1", "--json").stdout)["benchmarks"]
+    assert row["program"] == "sleep 2"
+    once = write(tmp_path / "once.csv", {"sleep 1": OLD[:1], "sleep 2": OLD[:1]})
+    assert "'sleep 2' rests on one execution" in run("compare", once, "--baseline", "sleep 1").stderr
+
+
+def test_two_places_with_the_same_versions(tmp_path):
+    """Are compared version by version, whatever the versions are."""
+    for name, factor in (("x", 1.0), ("y", 1.5)):
+        rows = [f"fft,{version},{i},{factor * value}" for version in ("1.0", "2.0") for i, value in enumerate(OLD)]
+        (tmp_path / f"{name}.csv").write_text("benchmark,version,execution,time\n" + "\n".join(rows) + "\n")
+    result = run("compare", tmp_path / "x.csv", tmp_path / "y.csv", "--json")
+    rows = json.loads(result.stdout)["benchmarks"]
+    assert [(row["version"], round(row["estimate"], 6)) for row in rows] == [("1.0", 1.5), ("2.0", 1.5)]

@@ -45,7 +45,7 @@ def _content(archive: str, times: "xr.Dataset") -> "Iterator[str]":
     for dim in (str(dim) for dim in times.dims if dim not in LEVELS):
         labels = quoted(times[dim].values.tolist(), 4) if dim in times.coords else ""
         yield f"  {times.sizes[dim]} {dim if times.sizes[dim] == 1 else plural(dim)}: {labels}"
-    nest = [f"{times.sizes[dim]} {plural(dim)}" for dim in LEVELS if dim in times.sizes]
+    nest = [f"{times.sizes[dim]} {dim if times.sizes[dim] == 1 else plural(dim)}" for dim in LEVELS if dim in times.sizes]
     yield f"  repetitions: at most {' x '.join(nest)}" if nest else "  no repetitions"
     for name, metric in times.data_vars.items():
         unit = metric.attrs.get("units", "1")

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 SUITE = "suite_"
 
+PROGRAM = "program"
+"""What benchmarks are called that are compared with each other: no suite is made of them."""
+
 
 class Comparison(NamedTuple):
     """A comparison: one row per benchmark (and per label of any other dim), one suite row per label of any other dim, and its attrs."""
@@ -56,7 +59,7 @@ def comparison(result: "xr.Dataset", counted: "xr.Dataset") -> Comparison:
     own = result[[name for name in result.data_vars if not str(name).startswith(SUITE)]].assign(sides)
     suites = result[[name for name in result.data_vars if str(name).startswith(SUITE)]]
     suites = suites.rename({name: str(name).removeprefix(SUITE) for name in suites.data_vars})
-    if len(candidates) == 1:
+    if len(candidates) == 1 and dim != PROGRAM:
         own, suites = own.isel({dim: 0}, drop=True), suites.isel({dim: 0}, drop=True)
     rows, of_suites = ([_counted(row) for row in rows_of(part, list(map(str, part["estimate"].dims)))] for part in (own, suites))
     return Comparison(rows, of_suites, dict(result.attrs), (baseline, str(candidates[0]) if len(candidates) == 1 else dim))
@@ -71,6 +74,8 @@ def names(rows: Sequence[Row]) -> list[str]:
     """Name each row: its benchmark, and its label along every other dim that has more than one."""
     columns = list(rows[0]) if rows else []
     dims = columns[: columns.index("estimate")] if columns else []
+    if len(dims) == 1:
+        return [str(row[dims[0]]) for row in rows]
     others = [dim for dim in dims if dim != BENCHMARK and len({row[dim] for row in rows}) > 1]
     texts = []
     for row in rows:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import perfarray
+from perfarray.cli.comparison import PROGRAM
 from perfarray.cli.problems import quoted
 from perfarray.conventions import BENCHMARK, LEVELS, MARKS, VERSION
 
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
     import xarray as xr
 
 OLD, NEW = "old", "new"
+
+SIDE = "side"
+"""The dim of two places that both hold several versions; of others it is the version."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,13 +59,18 @@ def read_sides(asked: Asked, sentences: list[str]) -> Sides:
         dim = asked.dim or _dim(times, asked.baseline)
         baseline = _baseline(times, dim, asked.baseline)
         times, _ = beside(times, dim)
-        return Sides(times, dim, baseline, [f"{asked.old}: every {dim} beside {baseline}"])
+        heading = [f"{asked.old}: every {dim} beside {baseline}"]
+        return Sides(times.rename({dim: PROGRAM}) if dim == BENCHMARK else times, PROGRAM if dim == BENCHMARK else dim, baseline, heading)
     if asked.dim is not None or asked.baseline is not None:
         raise ValueError("two places came, and they are what is compared; --dim and --baseline are for the labels in one file or folder")
-    times = _explained(perfarray.read_archive({OLD: asked.old, NEW: asked.new}, dim=VERSION, **asked.said), asked, sentences)
-    times, apart = beside(times, VERSION)
-    told = {label: ", ".join(f"{dim} {times[dim].sel({VERSION: label}).item()}" for dim in apart) for label in (OLD, NEW)}
-    return Sides(times, VERSION, OLD, [f"{label}  {place}{f'  ({told[label]})' if apart else ''}" for label, place in asked.places.items()])
+    times = _explained(perfarray.read_archive({OLD: asked.old, NEW: asked.new}, dim=SIDE, **asked.said), asked, sentences)
+    times, apart = beside(times, SIDE)
+    told = {label: ", ".join(f"{dim} {times[dim].sel({SIDE: label}).item()}" for dim in apart) for label in (OLD, NEW)}
+    heading = [f"{label}  {place}{f'  ({told[label]})' if apart else ''}" for label, place in asked.places.items()]
+    if VERSION in times.dims:
+        return Sides(times, SIDE, OLD, heading)
+    recorded = {VERSION: f"{VERSION}_recorded"} if VERSION in times.coords else {}
+    return Sides(times.rename(recorded).rename({SIDE: VERSION}), VERSION, OLD, heading)
 
 
 def _explained(times: "xr.Dataset", asked: Asked, sentences: list[str]) -> "xr.Dataset":
@@ -99,7 +108,7 @@ def _dim(times: "xr.Dataset", baseline: str | None) -> str:
     found = [dim for dim, labels in several.items() if (dim != BENCHMARK if baseline is None else baseline in labels)]
     if len(found) == 1:
         return found[0]
-    shown = "; ".join(f"--dim {dim} ({quoted(labels, 4)})" for dim, labels in several.items() if dim != BENCHMARK)
+    shown = "; ".join(f"--dim {dim} ({quoted(labels, 4)})" for dim, labels in several.items())
     if not shown:
         have = quoted(list(times.sizes), 9)
         raise ValueError(f"one place came, and nothing in it has two labels to compare; its dims are {have}; give OLD and NEW")

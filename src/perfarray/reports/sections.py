@@ -214,7 +214,8 @@ def _counts(times: xr.DataArray | xr.Dataset, counted: xr.Dataset | None) -> tup
     attrs = times.attrs | ({} if counted is None else counted.attrs)
     if counted is not None:
         most = counted["maximum"].max([dim for dim in counted["maximum"].dims if dim != "level"])
-        nest = [f"{number:.0f} {plural(level)}" for level, number in zip(most["level"].values.tolist(), most.values.tolist(), strict=True)]
+        inside = zip(most["level"].values.tolist(), most.values.tolist(), strict=True)
+        nest = [f"{number:.0f} {level if number == 1 else plural(level)}" for level, number in inside]
         lines.append(f"at most {' of '.join(reversed(nest))}" if nest else "")
     lines = [f"{'; '.join(filter(None, lines)) or 'one value'}."]
     if "format" in attrs:

@@ -34,7 +34,10 @@ def check_across(across: str, array: xr.DataArray, nest: tuple[str, ...], compar
     if across in nest:
         raise ValueError(f"across={across!r} is a level of the nest {nest}; a suite averages over a dim that is not")
     if across == compared:
-        raise ValueError(f"across={across!r} is the dim compared; a suite averages over another")
+        raise ValueError(
+            f"across={across!r} is the dim compared; a suite averages over another: give across=, or call what is compared otherwise: "
+            f"times.rename({across}='program')"
+        )
     if across != BENCHMARK and across not in array.coords:
         check_dim(array, across, "across")
 
