@@ -563,7 +563,7 @@ class TestOnePlace:
 
     def test_nothing_to_compare(self, tmp_path):
         """One version of everything."""
-        path = write(tmp_path / "a.csv", {"a": OLD, "b": OLD})
+        path = write(tmp_path / "a.csv", {"a": OLD})
         assert "nothing in it has two labels to compare" in run("compare", path).stderr
         assert "--dim benchmark" not in run("compare", path).stderr
         assert "are for the labels in one file" in run("compare", path, path, "--dim", "machine").stderr

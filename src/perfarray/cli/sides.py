@@ -108,7 +108,8 @@ def _dim(times: "xr.Dataset", baseline: str | None) -> str:
     found = [dim for dim, labels in several.items() if (dim != BENCHMARK if baseline is None else baseline in labels)]
     if len(found) == 1:
         return found[0]
-    shown = "; ".join(f"--dim {dim} ({quoted(labels, 4)})" for dim, labels in several.items())
+    others = {dim: labels for dim, labels in several.items() if dim != BENCHMARK} or several
+    shown = "; ".join(f"--dim {dim} ({quoted(labels, 4)})" for dim, labels in others.items())
     if not shown:
         have = quoted(list(times.sizes), 9)
         raise ValueError(f"one place came, and nothing in it has two labels to compare; its dims are {have}; give OLD and NEW")
