@@ -2,7 +2,7 @@
 
     python docs/scripts/estimators.py ARCHIVES
 
-The table printed here is the one in `docs/how-to/which_number.md`.
+The table printed here is the one in `docs/papers/haveraaen_hundvebakke.md`.
 """
 
 import argparse

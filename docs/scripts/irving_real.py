@@ -3,7 +3,7 @@
     python docs/scripts/irving_real.py ARCHIVES
 
 reads `spec_txt` (text reports: machines, compilers, flags, sessions of 3 executions) and `spec_csv` below ARCHIVES and prints the tables
-in `docs/tutorials/irving.md`. Sessions are merged into runs: all but a few cells have one.
+in `docs/papers/irving.md`. Sessions are merged into runs: all but a few cells have one.
 """
 
 import argparse

@@ -4,7 +4,7 @@
 
 The 1,000 runs of every benchmark that the paper draws from are not public. Ours are those of `suite_power.py` where not said otherwise:
 13 benchmarks of 5 to 60 s, normal runs, standard deviations from 0.012 to 0.91 s. The tables printed here are in
-`docs/tutorials/irving.md`.
+`docs/papers/irving.md`.
 """
 
 import argparse

@@ -5,7 +5,7 @@
 Samples are drawn from mixtures of normal distributions chosen at random (number of components 1 + Poisson(3.5), weights uniform on the
 simplex, means uniform on 10 to 60, standard deviations 0.3 + c Beta(3, 2) with c = 2, 4, 6), where p-values should be uniform, and from
 mixtures of shifted exponentials, where they should be small: shifts as the means, scales as the standard deviations at c = 2. The report
-does not say how it chose the latter. The tables printed here are those in `docs/how-to/mixtures.md`.
+does not say how it chose the latter. The tables printed here are those in `docs/papers/worms_touati.md`.
 """
 
 import argparse

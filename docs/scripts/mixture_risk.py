@@ -4,7 +4,7 @@
 
 Four kinds of samples: of mixtures at random (those of `mixture_fit_study.py`, well separated); of the mixtures fitted to these; of three
 components that BIC always finds; and of the same with a fourth one that it leaves out, also with four and five components forced. Then the
-power against shifted exponentials, by the most components allowed. The tables printed here are like those in `docs/how-to/mixtures.md`.
+power against shifted exponentials, by the most components allowed. The tables printed here are like those in `docs/papers/worms_touati.md`.
 """
 
 import argparse

@@ -2,7 +2,7 @@
 
     python docs/scripts/normality.py ARCHIVES
 
-The two tables printed here are those in `docs/how-to/normality.md`.
+The tables printed here are in `docs/papers/worms_touati.md` and `docs/papers/speedup_test.md`.
 """
 
 import argparse

@@ -3,7 +3,7 @@
     python docs/scripts/speedup_risk.py [--experiments 4000] [--seed 1]
 
 Both sides of every experiment have the same mean (and, but for the last row, the same distribution), so each "significant" is a false
-alarm; at a confidence level of 95 % there should be 5 % of them. The tables printed here are those in `docs/how-to/speedup_test.md`.
+alarm; at a confidence level of 95 % there should be 5 % of them. The tables printed here are those in `docs/papers/speedup_test.md`.
 """
 
 import argparse

@@ -3,7 +3,7 @@
     python docs/scripts/varcore_metrics.py [--frameworks 40] [--experiments 50] [--models 300] [--archives ARCHIVES]
 
 The paper has 40 frameworks of 1,000 experiments, 30 for the third metric, and 2,000 models for the fourth. Mixtures are fitted by EM that
-stops where the paper's software stops. The tables printed here are those in `docs/how-to/which_is_faster.md`.
+stops where the paper's software stops. The tables printed here are those in `docs/papers/worms_touati.md`.
 """
 
 import argparse
