@@ -27,7 +27,6 @@ def components(
     dims: options.Dims = None,
     pattern: options.Pattern = None,
     encoding: options.Encoding = None,
-    files_are: options.FilesAre = None,
     sort: options.Sort = None,
     output: options.Output = None,
     file: options.File = None,
@@ -43,7 +42,7 @@ def components(
     said = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
     choices = options.given(levels=options.names(levels), metric=metric, method=method)
     wanted = form(output, file, archive, json=json)
-    answer_one(archive, said, wanted, lambda times: perfarray.variance_components(times, **choices), _outcome, sort, files_are)
+    answer_one(archive, said, wanted, lambda times: perfarray.variance_components(times, **choices), _outcome, sort)
 
 
 def _outcome(found: "xr.Dataset") -> "tuple[str, int]":

@@ -21,7 +21,6 @@ def counts(
     dims: options.Dims = None,
     pattern: options.Pattern = None,
     encoding: options.Encoding = None,
-    files_are: options.FilesAre = None,
     sort: options.Sort = None,
     output: options.Output = None,
     file: options.File = None,
@@ -36,9 +35,7 @@ def counts(
     """
     said = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
     nest = options.given(levels=options.names(levels), metric=metric)
-    answer_one(
-        archive, said, form(output, file, archive, json=json), lambda times: perfarray.counts(times, **nest), _outcome, sort, files_are
-    )
+    answer_one(archive, said, form(output, file, archive, json=json), lambda times: perfarray.counts(times, **nest), _outcome, sort)
 
 
 def _outcome(found: "xr.Dataset") -> "tuple[str, int]":
