@@ -635,3 +635,13 @@ def test_two_places_with_the_same_versions(tmp_path):
     result = run("compare", tmp_path / "x.csv", tmp_path / "y.csv", "--json")
     rows = json.loads(result.stdout)["benchmarks"]
     assert [(row["version"], round(row["estimate"], 6)) for row in rows] == [("1.0", 1.5), ("2.0", 1.5)]
+
+
+def test_the_method_is_chosen_as_a_warning_says(sides, tmp_path):
+    """By an option of its name; a bootstrap draws the same each time, and what is printed says which it is."""
+    few = [write(tmp_path / f"{name}.csv", {"a": [*OLD[:5], last]}) for name, last in (("x", 1.0), ("y", 9.0))]
+    assert "or take --method 'studentized'" in run("compare", *few).stderr
+    first, again = (run("compare", *sides, "--method", "studentized", "--output", "csv").stdout for _ in range(2))
+    assert first == again != run("compare", *sides, "--output", "csv").stdout
+    assert "95 % interval (method studentized)" in run("compare", *sides, "--method", "studentized").stdout
+    assert "(method" not in run("compare", *sides).stdout

@@ -2,7 +2,7 @@
 
 import math
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -17,7 +17,10 @@ from perfarray.conventions import BENCHMARK, plural
 MORE = {"jmh": "JMH: more forks, -f 10", "pyperf": "pyperf: more processes, -p 20"}
 """How a harness is told to repeat its outermost level."""
 
-OPTIONS = options.SPOKEN | {name: f"--{name}" for name in ("threshold", "correction", "shared", "paired", "by")}
+SEED = 1
+"""The same files give the same answer."""
+
+OPTIONS = options.SPOKEN | {name: f"--{name}" for name in ("threshold", "correction", "method", "shared", "paired", "by")}
 """The options that stand for arguments of the comparison."""
 
 
@@ -32,6 +35,12 @@ def compare(
     threshold: options.Threshold = None,
     confidence: options.Confidence = None,
     correction: options.Correction = None,
+    method: Annotated[
+        Literal["fieller", "delta", "log_delta", "percentile", "basic", "bca", "studentized"] | None,
+        typer.Option(
+            help="Of the intervals and p-values: fieller (default), or a bootstrap (the last four), which draws the same each time."
+        ),
+    ] = None,
     levels: options.Levels = None,
     metric: options.Metric = None,
     format: options.Format = None,
@@ -66,6 +75,7 @@ def compare(
     choices = options.given(
         threshold=threshold, confidence_level=confidence, correction=correction, shared=options.names(shared), paired=paired, by=by
     )
+    choices |= {} if method is None else {"method": method, "rng": SEED}
     failing = partial(give_failure, {**asked.places, "benchmarks": [], "suites": [], "attrs": {}, "notes": []}, wanted)
     with reporting(failing, own_words=SHOWN, options=OPTIONS) as sentences:
         sides = read_sides(asked, sentences)

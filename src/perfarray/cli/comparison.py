@@ -143,6 +143,7 @@ def legend(found: Comparison) -> list[str]:
     lines = [
         f"change: of the mean {attrs['metric']}, of which {good} is faster"
         + (f", with its {percent(confidence.pop())} interval" if len(confidence) == 1 else ", with its interval")
+        + ("" if attrs["method"] == "fieller" else f" (method {attrs['method']})")
         + f"; {n} {side}{inside}.",
         f"faster, slower: {judged}"
         + (f"; equivalent: wholly within {percent(threshold)}" if threshold else " (--threshold 2% lets smaller changes pass)")
