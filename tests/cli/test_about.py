@@ -3,6 +3,7 @@
 import re
 import shlex
 
+import pytest
 from typer.testing import CliRunner
 
 import perfarray
@@ -20,9 +21,26 @@ def test_what_is_in_it_and_what_can_be_asked():
     assert "at most 20 executions x 4 iterations" in done.output
     assert "measured: time in s, lower is better" in done.output
     proposed = [shlex.split(line) for line in re.findall(r"^  perfarray (.*?)  ", done.output, re.M)]
-    assert {words[0] for words in proposed} == {"components", "counts", "compare", "report", "convert"}
+    assert {words[0] for words in proposed} == {"components", "counts", "compare", "plot", "report", "convert"}
     asked = next(words for words in proposed if "--dim" in words)
     assert CliRunner().invoke(app, asked).exit_code in (0, 1)
+
+
+@pytest.mark.parametrize("executions", [1, 3])
+def test_what_is_proposed_has_an_answer(tmp_path, monkeypatch, executions):
+    """Each command ends well once its capitals are filled in; of one execution nothing is compared or planned, and that is said."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{name},{i},0,{1 + i / 50}" for name in ("a b", "c") for i in range(executions)]
+    (tmp_path / "runs.csv").write_text("\n".join(["benchmark,execution,iteration,time", *rows]) + "\n")
+    done = CliRunner().invoke(app, ["about", "runs.csv"])
+    proposed = [shlex.split(line) for line in re.findall(r"^  perfarray (.*?)  ", done.output, re.M)]
+    named = [words[0] for words in proposed if "OTHER" not in words]
+    assert named == (["components", "compare", "plan", "plot"] if executions > 1 else []) + ["counts", "report", "convert"]
+    assert ("One execution of each shows no spread between executions" in done.output) is (executions == 1)
+    for words in proposed:
+        if words[0] in ("components", "compare", "plan", "counts") and executions > 1:
+            words = [word.replace("SECONDS", "1").replace("OTHER", "runs.csv") for word in words]
+            assert CliRunner().invoke(app, words).exit_code == 0, words
 
 
 def test_a_place_is_asked_about(tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ from perfarray.cli import options
 from perfarray.cli.console import show
 from perfarray.cli.problems import quoted, reporting
 from perfarray.cli.reading import read_one
-from perfarray.conventions import BENCHMARK, BETTER, LEVELS, plural
+from perfarray.conventions import BENCHMARK, BETTER, EXECUTION, LEVELS, SECONDS, plural, price_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,6 +16,15 @@ if TYPE_CHECKING:
 
 MOST = 12
 """Descriptors that are shown."""
+
+FEW = 9
+"""Benchmarks that somebody may want to compare with each other."""
+
+WIDE = 90
+"""Columns of the longest command that questions are aligned with."""
+
+MORE = {"jmh": "JMH: more forks, -f 10", "pyperf": "pyperf: more processes, -p 20"}
+"""How a harness is told to repeat its outermost level."""
 
 
 def about(
@@ -57,17 +66,54 @@ def _content(archive: str, times: "xr.Dataset") -> "Iterator[str]":
 
 
 def _questions(archive: str, times: "xr.Dataset") -> "Iterator[str]":
-    """Yield commands that have an answer for these timings."""
-    name = shlex.quote(archive)
-    asked = {f"components {name}": "where the variation comes from"} if any(dim in times.sizes for dim in LEVELS) else {}
+    """Yield commands that have an answer for these timings; where nothing is repeated, what is missing."""
+    name, units = shlex.quote(archive), _units(times)
+    asked = {}
+    if units is not None and int(units.max()) > 1:
+        asked[f"components {name}"] = "where the variation comes from"
+        asked |= {f"compare {name} --dim {dim} --baseline {shlex.quote(label)}": what for dim, label, what in _comparisons(units)}
+    several = times.sizes.get("file", 1) > 1
+    asked[f"compare {name} OTHER{' --files-are session' if several else ''}"] = "whether other timings are faster"
+    if units is not None and int(units.max()) > 1:
+        asked |= {} if several else {f"plan {name} --half-width 1%{_prices(times)}": "how many repetitions to run next"}
+        asked[f"plot violin {name} -o violin.svg"] = "a picture of what was measured"
     asked[f"counts {name}"] = "how much was measured"
-    for dim, size in times.sizes.items():
-        if dim not in (BENCHMARK, *LEVELS) and size > 1 and dim in times.coords:
-            label = shlex.quote(str(times[dim].values[0]))
-            asked[f"compare {name} --dim {dim} --baseline {label}"] = f"which {dim} is faster, by how much, how sure"
-    asked[f"compare {name} OTHER"] = "whether other timings are faster"
     asked[f"report {name} -o report.html"] = "all of it on one page"
     asked[f"convert {name} timings.nc"] = "a file for xarray"
-    width = max(map(len, asked))
+    width = max(len(command) for command in asked if len(command) <= WIDE)
     yield from (f"  perfarray {command:<{width}}  {question}" for command, question in asked.items())
     yield f"  in Python: times = perfarray.read_archive({archive!r}); times.perf.<TAB>"
+    if units is not None and int(units.max()) == 1:
+        unit = str(units["level"].item())
+        more = f" ({MORE[str(times.attrs['format'])]})" if unit == EXECUTION and times.attrs.get("format") in MORE else ""
+        yield f"One {unit} of each shows no spread between {plural(unit)}: there is no interval and no verdict; measure several{more}."
+
+
+def _units(times: "xr.Dataset") -> "xr.DataArray | None":
+    """Return how many independent units each cell has; None where nothing is repeated, or it is not said what was measured."""
+    import perfarray
+
+    try:
+        return perfarray.counts(times)["total"].isel(level=0)
+    except ValueError:
+        return None
+
+
+def _comparisons(units: "xr.DataArray") -> "Iterator[tuple[str, str, str]]":
+    """Yield the dims along which cells were measured more than once, and a baseline that has partners; benchmarks, if nothing else."""
+    several = [str(dim) for dim, size in units.sizes.items() if size > 1 and dim in units.coords]
+    others = [dim for dim in several if dim != BENCHMARK]
+    for dim in others or [dim for dim in several if units.sizes[dim] <= FEW]:
+        measured = (units > 1).transpose(dim, ...)
+        alone = measured.any([other for other in measured.dims if other != dim])
+        both = measured.isel({dim: int(alone.argmax(dim))}) & (measured.sum(dim) > 1)
+        if bool(both.any()):
+            label = str(units[dim].values[int(alone.argmax(dim))])
+            yield dim, label, f"which {dim} is faster, by how much, how sure"
+
+
+def _prices(times: "xr.Dataset") -> str:
+    """Return the prices that a plan needs and the files do not say."""
+    *nest, lowest = [dim for dim in LEVELS if dim in times.dims]
+    nest += [] if any(metric.attrs.get("units") == SECONDS for metric in times.data_vars.values()) else [lowest]
+    return "".join(f" --cost {level}=SECONDS" for level in nest if price_of(level) not in times.coords)

@@ -8,14 +8,12 @@ import typer
 
 import perfarray
 from perfarray.cli import options
+from perfarray.cli.about import MORE
 from perfarray.cli.comparison import Comparison, changes, comparison, in_words, legend, measured
 from perfarray.cli.forms import Answer, form, give, give_failure, noted
 from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, SHOWN, SOMETHING_SLOWER, quoted, reporting
 from perfarray.cli.sides import Asked, absent, read_sides
 from perfarray.conventions import BENCHMARK, plural
-
-MORE = {"jmh": "JMH: more forks, -f 10", "pyperf": "pyperf: more processes, -p 20"}
-"""How a harness is told to repeat its outermost level."""
 
 SEED = 1
 """The same files give the same answer."""
