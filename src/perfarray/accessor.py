@@ -118,8 +118,10 @@ CURVES: Final = {
 """By the function whose result it is, or by the variable that it holds, what loads the topic's curves of what is drawn."""
 
 
-def _drawn(result: Any, *, ax: "Axes | None" = None, **keywords: Any) -> "Axes":
-    """Draw a result, which its attr `result` names; where its curves are computed first, the keywords are theirs."""
+def _drawn(
+    result: Any, *, ax: "Axes | None" = None, row: str | None = None, col: str | None = None, col_wrap: int | None = None, **keywords: Any
+) -> "Axes":
+    """Draw a result, which its attr `result` names, or its facets; where its curves are computed first, the keywords are theirs."""
     from perfarray import plots
 
     if isinstance(result, xr.Dataset) and "result" not in result.attrs:
@@ -127,7 +129,11 @@ def _drawn(result: Any, *, ax: "Axes | None" = None, **keywords: Any) -> "Axes":
         result = stored[0] if len(stored) == 1 else result
     held = getattr(result, "data_vars", ())
     curves = CURVES.get(next((name for name in CURVES if name in held), str(result.attrs.get("result"))))
-    return plots.draw(curves()(result, **keywords), ax=ax) if curves else plots.draw(result, ax=ax, **keywords)
+
+    def draw(part: Any, ax: "Axes | None") -> "Axes":
+        return plots.draw(curves()(part, **keywords), ax=ax) if curves else plots.draw(part, ax=ax, **keywords)
+
+    return plots.facets(draw, result, ax, row=row, col=col, col_wrap=col_wrap)
 
 
 def _with_ax(function: Callable[..., Any], draw: "Callable[..., Axes]") -> inspect.Signature:
@@ -236,7 +242,8 @@ class PlotAccessor(Accessor):
         Parameters
         ----------
         **keywords
-            `ax` and what the picture takes.
+            What the picture takes; and `ax`, or `row`, `col` and `col_wrap` for a picture of each label of these dims, as xarray's own
+            pictures have them: the first Axes is returned, `ax.figure.axes` has all.
 
         Returns
         -------
@@ -245,7 +252,7 @@ class PlotAccessor(Accessor):
         Raises
         ------
         ValueError
-            When the object is not a result with a picture.
+            When the object is not a result with a picture; for a dim that has no facets.
         """
         return _drawn(self._object, **keywords)
 
@@ -316,7 +323,10 @@ class PlotAccessor(Accessor):
 
         return plots.lag(lagged(self._object, dim=dim, lag=lag, order=order, metric=metric), ax)
 
-    def run_sequence(self, *, metric: str | None = None, max_lines: int = 20, ax: "Axes | None" = None) -> "Axes":
+    def run_sequence(
+        self, *, metric: str | None = None, max_lines: int = 20, ax: "Axes | None" = None, row: str | None = None, col: str | None = None,
+        col_wrap: int | None = None,
+    ) -> "Axes":  # fmt: skip
         """Draw measurements in the order they were taken, one line per execution; warm-up is marked.
 
         Parameters
@@ -327,6 +337,8 @@ class PlotAccessor(Accessor):
             With more executions, this many are drawn.
         ax : Axes, optional
             Where to draw; default: a new figure.
+        row, col, col_wrap : str, str, int, optional
+            A picture for each label of these dims, and how many columns of them there are; the first Axes is returned.
 
         Returns
         -------
@@ -335,11 +347,15 @@ class PlotAccessor(Accessor):
         from perfarray import plots
         from perfarray.diagnostics.curves import sequence
 
-        return plots.run_sequence(sequence(self._object, metric=metric), ax, max_lines=max_lines)
+        def draw(part: Any, ax: "Axes | None") -> "Axes":
+            return plots.run_sequence(sequence(part, metric=metric), ax, max_lines=max_lines)
+
+        return plots.facets(draw, self._object, ax, row=row, col=col, col_wrap=col_wrap)
 
     def violin(
-        self, *, value: str | None = None, metric: str | None = None, relative: bool | None = None, ax: "Axes | None" = None
-    ) -> "Axes":
+        self, *, value: str | None = None, metric: str | None = None, relative: bool | None = None, ax: "Axes | None" = None,
+        row: str | None = None, col: str | None = None, col_wrap: int | None = None,
+    ) -> "Axes":  # fmt: skip
         """Draw a violin of the runs of every cell, side by side: the runs that numbers about runs describe (`fit_mixture` and others).
 
         Parameters
@@ -352,6 +368,8 @@ class PlotAccessor(Accessor):
             Whether runs are divided by their median; default: where the largest median is more than five times the least.
         ax : Axes, optional
             Where to draw; default: a new figure.
+        row, col, col_wrap : str, str, int, optional
+            As for `run_sequence`.
 
         Returns
         -------
@@ -360,4 +378,7 @@ class PlotAccessor(Accessor):
         from perfarray import plots
         from perfarray.mixtures.curves import violins
 
-        return plots.violin(violins(self._object, value=value, metric=metric), ax, relative)
+        def draw(part: Any, ax: "Axes | None") -> "Axes":
+            return plots.violin(violins(part, value=value, metric=metric), ax, relative)
+
+        return plots.facets(draw, self._object, ax, row=row, col=col, col_wrap=col_wrap)

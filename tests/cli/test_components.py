@@ -39,6 +39,17 @@ def test_options_reach_the_components():
     assert "--levels" not in run("components", FOLDER / "malloc.json", "--levels", "iteration,execution").stdout
 
 
+@pytest.mark.parametrize("command", ["components", "counts"])
+def test_several_files_are_what_is_said(command):
+    """Rows of their own, or the outermost repetitions."""
+    found = {kind: json.loads(run(command, FOLDER, *words, "--json").stdout) for kind, words in
+             {"files": (), "separate": ("--files-are", "separate"), "sessions": ("--files-are", "session")}.items()}  # fmt: skip
+    assert [row["file"] for row in found["files"]["rows"]][:2] == ["malloc.json", "pymalloc.json"]
+    assert found["separate"]["rows"] == found["files"]["rows"]
+    assert found["sessions"]["attrs"]["levels"] == "session execution iteration"
+    assert "file" not in found["sessions"]["rows"][0]
+
+
 def test_one_execution_tells_no_share(tmp_path):
     """What lies between executions is not known, and so not how much of all lies between iterations: no bracket says 100 %."""
     times = perfarray.simulate(sizes={"execution": 1, "iteration": 8}, variances={"iteration": 1e-4}, dims={"benchmark": ["a", "b"]}, rng=1)

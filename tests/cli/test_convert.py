@@ -187,7 +187,7 @@ def test_archives_that_cannot_be_read(archive, tmp_path):
     assert not (tmp_path / "out.nc").exists()
     result = run("convert", archive, tmp_path / "out.nc", "--on-error", "warn")
     assert result.exit_code == 0
-    assert "warning: of 3 files, 1 are broken and left out" in result.stderr
+    assert "warning: of 3 files, 1 is broken and left out" in result.stderr
     assert opened(tmp_path / "out.nc").attrs["n_files_broken"] == 1
 
 

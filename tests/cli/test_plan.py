@@ -217,6 +217,26 @@ class TestErrors:
         assert "name the levels inside it with --levels\n" in result.stderr
         assert "No plan: the pilot has one unit" in result.stdout
 
+    def test_nothing_is_asked_where_there_is_no_plan(self, tmp_path):
+        """One execution gives no plan, whatever it costs."""
+        path = tmp_path / "single.csv"
+        path.write_text("benchmark,execution,iteration,time\nfft,0,0,1.0\nfft,0,1,1.1\n")
+        result = run(path)
+        assert result.exit_code == 2
+        assert "What does" not in result.stderr
+        assert "error: no plan: the pilot has one execution of each" in result.stderr
+
+    def test_what_files_are(self, tmp_path):
+        """Several files of the same benchmarks are sessions, or executions of one."""
+        for name, factor in (("a", 1.0), ("b", 1.02), ("c", 0.99)):
+            (tmp_path / f"{name}.csv").write_text("benchmark,iteration,time\n" + "".join(f"fft,{i},{factor + i / 100}\n" for i in range(3)))
+        price = ("--cost", "session=1", "--cost", "execution=1", "--half-width", "1%")
+        assert "--files-are session" in run(tmp_path, *price).stderr
+        assert "repetitions.session," in run(tmp_path, *price, "--files-are", "session", "--output", "csv").stdout
+        result = run(tmp_path, "--cost", "execution=1", "--half-width", "1%", "--files-are", "execution")
+        assert result.exit_code == 0, result.output
+        assert "executions" in result.stdout
+
     def test_one_iteration_says_nothing_of_more(self, tmp_path):
         """What a pilot of one iteration per execution cannot have seen is not said to be missing, nor compared with itself."""
         path = tmp_path / "one_iteration.csv"

@@ -41,6 +41,21 @@ def test_a_picture_of_one_benchmark(tmp_path):
     assert "write a dim and its label, as in benchmark=fft" in run(*command, "--select", "fibonacci").stderr
 
 
+def test_a_label_by_its_end_or_a_pattern(tmp_path):
+    """As people call it: without package and settings; where that is not one label, those that are like it."""
+    names = ["org.example.Copy.small[size=1]", "org.example.Copy.large[size=1]", "org.example.Large.large[size=1]"]
+    (tmp_path / "a.csv").write_text(
+        "benchmark,execution,time\n" + "".join(f'"{name}",{i},{1 + i / 50}\n' for name in names for i in range(4))
+    )
+    command = ("plot", "run_sequence", tmp_path / "a.csv", "-o", tmp_path / "a.svg", "--select")
+    for label in ("small", "Copy.large", "*Large.l*", names[0]):
+        assert run(*command, f"benchmark={label}").exit_code == 0, label
+    assert f"2 labels of benchmark are like that: {names[1]!r}, {names[2]!r}; name one" in run(*command, "benchmark=large").stderr
+    assert f"no such benchmark; near it: {names[0]!r}" in run(*command, "benchmark=smal").stderr
+    assert "the picture biplot shows several machines; what was read has" in run("plot", "biplot", *command[2:-1]).stderr
+    assert "as in --select 'benchmark=" in run("plot", "mixture", *command[2:-1]).stderr
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -71,17 +71,17 @@ class TestWhatIsLeftOut:
             ValueError, match=r"other\.json: no reader recognises its content, .*; formats that are known: asv, .*jmh, .*pyperf"
         ):
             perfarray.read_archive(files)
-        with pytest.warns(UserWarning, match="1 are broken and left out: "):
+        with pytest.warns(UserWarning, match="1 is broken and left out: "):
             assert perfarray.read_archive(files, on_error="warn").attrs["n_files"] == 1
         assert perfarray.read_archive(files, on_error="skip").attrs["n_files_broken"] == 1
 
     def test_nothing_readable(self, mixed):
         """The reasons are given."""
         with pytest.raises(
-            ValueError, match=r"none of the 1 files in .* could be read: 1 are of no known format.*known: asv, .*jmh, .*pyperf"
+            ValueError, match=r"none of the 1 files in .* could be read: 1 is of no known format.*known: asv, .*jmh, .*pyperf"
         ):
             perfarray.read_archive(str(mixed / "*.md"))
-        with pytest.raises(ValueError, match=r"none of the 1 files in .* could be read: 1 are broken and left out: .*no reader recognises"):
+        with pytest.raises(ValueError, match=r"none of the 1 files in .* could be read: 1 is broken and left out: .*no reader recognises"):
             perfarray.read_archive([mixed / "other.json"], on_error="skip")
 
     def test_on_error_is_checked(self, mixed):
@@ -92,7 +92,7 @@ class TestWhatIsLeftOut:
     def test_a_path_beside_the_layout_is_broken(self, mixed):
         """`on_error` decides about files whose place says nothing."""
         write(mixed / "a_1.json", small_suite(1.0))
-        with pytest.warns(UserWarning, match=r"1 are broken and left out: .*good\.json: its path does not match layout"):
+        with pytest.warns(UserWarning, match=r"1 is broken and left out: .*good\.json: its path does not match layout"):
             times = perfarray.read_archive(str(mixed / "*.json"), layout="{version}_{session}.json", on_error="warn")
         assert times.attrs["n_files"] == 1
 
@@ -101,7 +101,7 @@ class TestWhatIsLeftOut:
         for name in ("a", "b"):
             write(tmp_path / f"{name}.json", [entry(), entry()])
         write(tmp_path / "c.txt", "nothing")
-        with pytest.warns(UserWarning, match=r"(?s)of 3 files, 1 are.*a\.json: 1 benchmark names.*b\.json: 1 benchmark names") as caught:
+        with pytest.warns(UserWarning, match=r"(?s)of 3 files, 1 is.*a\.json: 1 benchmark names.*b\.json: 1 benchmark names") as caught:
             perfarray.read_archive(tmp_path)
         assert len(caught) == 1
 
@@ -128,7 +128,7 @@ class TestFormat:
         """What the format cannot be is skipped; what it can be is read although it is not recognised."""
         write(tmp_path / "a.csv", "# metric: cycles\nprogram,cycles\nfft,5\n")
         write(tmp_path / "b.md", "# Results\n")
-        with pytest.warns(UserWarning, match=r"of 2 files, 1 are of no known format and left out: 'b\.md'"):
+        with pytest.warns(UserWarning, match=r"of 2 files, 1 is of no known format and left out: 'b\.md'"):
             found = perfarray.read_archive(tmp_path, format="tidy_csv")
         assert list(found) == ["cycles"]
 

@@ -190,7 +190,7 @@ def test_a_pattern_in_a_folder(tmp_path):
     """What has no number at its places is passed over with a note, unless it is named."""
     write(tmp_path / "a.json", {"old": [1.0], "new": [2.0]})
     readme = write(tmp_path / "README.txt", "How these were measured.\n")
-    with pytest.warns(perfarray.PerfarrayWarning, match=r"of 2 files, 1 are of no known format and left out: 'README\.txt'"):
+    with pytest.warns(perfarray.PerfarrayWarning, match=r"of 2 files, 1 is of no known format and left out: 'README\.txt'"):
         found = perfarray.read_archive(tmp_path, pattern="{version}/{iteration}")
     assert found.sizes["version"] == 2
     with pytest.raises(ValueError, match=r"README\.txt: has no number at any place"):

@@ -38,7 +38,7 @@ def test_an_archive_is_a_folder_of_its_name(tmp_path, folder, mode):
                 archive.write(inside, inside.relative_to(folder))
     else:
         tar(path, folder, mode)
-    with pytest.warns(perfarray.PerfarrayWarning, match="1 are of no known format and left out: 'whole/notes.txt'"):
+    with pytest.warns(perfarray.PerfarrayWarning, match="1 is of no known format and left out: 'whole/notes.txt'"):
         found = perfarray.read_archive(path, layout="{set}/{version}/{machine}_{session}.json")
     with pytest.warns(perfarray.PerfarrayWarning):
         expected = perfarray.read_archive(folder, layout="{version}/{machine}_{session}.json")
@@ -109,5 +109,5 @@ def test_an_archive_that_is_cut_off(tmp_path, folder, suffix):
     with pytest.raises(ValueError, match=rf"a\{suffix}: is (a damaged archive|cut off or damaged)"):
         perfarray.read(path)
     write(tmp_path / "b.json", small_suite(1.0))
-    with pytest.warns(perfarray.PerfarrayWarning, match="1 are broken and left out"):
+    with pytest.warns(perfarray.PerfarrayWarning, match="1 is broken and left out"):
         assert perfarray.read_archive([path, tmp_path / "b.json"], on_error="warn").attrs["n_files"] == 1

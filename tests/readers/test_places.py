@@ -245,7 +245,7 @@ class TestLayout:
         """A file whose place contradicts it is left out like a broken one."""
         write(tmp_path / "a.json", suite(bench("a", run(1.0))))
         write(tmp_path / "b.json", suite(bench("a", run(1.0), run(2.0))))
-        with pytest.warns(UserWarning, match=r"of 2 files, 1 are broken and left out: .*b\.json: the layout names the level 'execution'"):
+        with pytest.warns(UserWarning, match=r"of 2 files, 1 is broken and left out: .*b\.json: the layout names the level 'execution'"):
             assert perfarray.read_archive(tmp_path, layout="{execution}.json", on_error="warn").sizes["execution"] == 1
 
     def test_dim_named_twice(self, folder):

@@ -27,6 +27,7 @@ def components(
     dims: options.Dims = None,
     pattern: options.Pattern = None,
     encoding: options.Encoding = None,
+    files_are: options.FilesAre = None,
     sort: options.Sort = None,
     output: options.Output = None,
     file: options.File = None,
@@ -42,7 +43,7 @@ def components(
     said = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
     choices = options.given(levels=options.names(levels), metric=metric, method=method)
     wanted = form(output, file, archive, json=json)
-    answer_one(archive, said, wanted, lambda times: perfarray.variance_components(times, **choices), _outcome, sort)
+    answer_one(archive, said, wanted, lambda times: perfarray.variance_components(times, **choices), _outcome, sort, files_are)
 
 
 def _outcome(found: "xr.Dataset") -> "tuple[str, int]":

@@ -21,6 +21,7 @@ def counts(
     dims: options.Dims = None,
     pattern: options.Pattern = None,
     encoding: options.Encoding = None,
+    files_are: options.FilesAre = None,
     sort: options.Sort = None,
     output: options.Output = None,
     file: options.File = None,
@@ -35,7 +36,9 @@ def counts(
     """
     said = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
     nest = options.given(levels=options.names(levels), metric=metric)
-    answer_one(archive, said, form(output, file, archive, json=json), lambda times: perfarray.counts(times, **nest), _outcome, sort)
+    answer_one(
+        archive, said, form(output, file, archive, json=json), lambda times: perfarray.counts(times, **nest), _outcome, sort, files_are
+    )
 
 
 def _outcome(found: "xr.Dataset") -> "tuple[str, int]":

@@ -13,7 +13,7 @@ from perfarray.cli.plan_words import sentences
 from perfarray.cli.prices import amount, ask, asked_costs, by_level, given_costs, named_levels
 from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, quoted, reporting
 from perfarray.cli.reading import read_one
-from perfarray.conventions import EXECUTION, ITERATION, SECONDS, price_of
+from perfarray.conventions import EXECUTION, ITERATION, SECONDS, plural, price_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -72,6 +72,7 @@ def plan(
     dims: options.Dims = None,
     pattern: options.Pattern = None,
     encoding: options.Encoding = None,
+    files_are: options.FilesAre = None,
     sort: options.Sort = None,
     output: options.Output = None,
     file: options.File = None,
@@ -97,7 +98,7 @@ def plan(
         named = named_levels(nest.get("levels"), dims, layout, pattern)
         most = None if budget is None else amount(budget, units)
         prices = Prices(costs=given_costs(cost or (), units, named), budget=most, units=units, suite=suite)
-        times = read_one(path, said)
+        times = read_one(path, said, files_are, warned)
         found = _plan(times, prices, nest, choices)
     code, rows = NOTHING_SLOWER if bool(found["cost"].notnull().any()) else NO_ANSWER, rows_of(found, list(map(str, found["cost"].dims)))
     attrs, notes = noted(found)
@@ -110,8 +111,12 @@ def _plan(times: "xr.Dataset", prices: Prices, nest: dict[str, Any], choices: di
     """Ask for what is missing, and plan."""
     costs = by_level(prices.costs, str(times.attrs.get("format", "")))
     _check_files(times, choices.get("baseline"))
-    levels = perfarray.counts(times, **nest)["level"].values.tolist()
-    costs = asked_costs(costs, [level for level in levels[:-1] if price_of(level) not in times.coords], prices.units)
+    counted = perfarray.counts(times, **nest)
+    levels = counted["level"].values.tolist()
+    priced = [level for level in levels[:-1] if price_of(level) not in times.coords]
+    if not {*priced} <= {*costs} or (prices.budget is None and "half_width" not in choices):
+        _check_units(float(counted["total"].isel(level=0).max()), levels)
+    costs = asked_costs(costs, priced, prices.units)
     if prices.budget is not None:
         choices["budget"] = prices.budget
     elif "half_width" not in choices:
@@ -125,10 +130,18 @@ def _plan(times: "xr.Dataset", prices: Prices, nest: dict[str, Any], choices: di
     return perfarray.plan_suite(times, costs=costs, shared=shared, **nest, **choices).to_dataset()
 
 
+def _check_units(most: float, levels: list[str]) -> None:
+    """Raise where a pilot shows no variation, before anything is asked."""
+    if most < 2:
+        more = f", or leave that level out: --levels {','.join(levels[1:])}" if levels[1:] else ""
+        unit, units = levels[0], plural(levels[0])
+        raise ValueError(f"no plan: the pilot has one {unit} of each, which shows nothing of several {units}; measure two or more{more}")
+
+
 def _check_files(times: "xr.Dataset", baseline: str | None) -> None:
     """Raise where files hold what cannot be planned without saying more."""
     if "file" in times.dims and times.sizes["file"] > 1 and baseline is None:
         raise ValueError(
-            f"several files hold the same benchmarks ({quoted(times['file'].values.tolist(), 3)}); say with --layout what a file is, as in "
-            '--layout "{session}.json"'
+            f"several files hold the same benchmarks ({quoted(times['file'].values.tolist(), 3)}); say what a file is: --files-are session "
+            "(one run of the whole harness), --files-are execution (one of several executions), or with --layout what its name says"
         )

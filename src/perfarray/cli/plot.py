@@ -2,7 +2,8 @@
 
 import inspect
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +15,7 @@ from perfarray.cli import options
 from perfarray.cli.problems import quoted, reporting
 from perfarray.cli.reading import read_one
 from perfarray.cli.sides import Asked, read_sides
+from perfarray.conventions import plural
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -40,7 +42,11 @@ def plot(
     metric: options.Metric = None,
     threshold: options.Threshold = None,
     select: Annotated[
-        list[str] | None, typer.Option(metavar="DIM=LABEL", help="One label of a dim, where a picture shows one: benchmark=fft.")
+        list[str] | None,
+        typer.Option(
+            metavar="DIM=LABEL",
+            help="One label of a dim, where a picture shows one: benchmark=fft. An end of it that no other has, or a pattern (*) will do.",
+        ),
     ] = None,
     files_are: options.FilesAre = None,
     format: options.Format = None,
@@ -73,7 +79,8 @@ def plot(
             times = sides.times
             choices |= {name: own for name, own in (("baseline", sides.baseline), ("dim", sides.dim)) if name in taken}
         else:
-            times = read_one(old, said)
+            times = read_one(old, said, files_are, sentences)
+        _check_compared(times, kind, taken)
         _save(_picture(_selected(times, select or []), kind)(**choices), output)
     typer.echo(f"{output}: {kind}")
 
@@ -84,6 +91,15 @@ def _picture(times: Any, kind: str) -> Callable[..., Any]:
 
     found: Callable[..., Any] = getattr((xr.Dataset() if times is None else times).perf.plot, kind)
     return found
+
+
+def _check_compared(times: "xr.Dataset", kind: str, taken: Mapping[str, inspect.Parameter]) -> None:
+    """Raise where a picture is of several labels of a dim, as of machines, that was not read."""
+    dim = taken["samples"].default if "samples" in taken else None
+    if dim is not None and dim not in times.dims:
+        have = quoted([str(own) for own in times.dims], 9)
+        several = f"the picture {kind} shows several {plural(dim)}; what was read has {have}"
+        raise ValueError(f'{several}: the paths of files may name them, --layout "{{{dim}}}/..."')
 
 
 def _known(kind: str) -> str:
@@ -105,10 +121,29 @@ def _selected(times: "xr.Dataset", texts: list[str]) -> "xr.Dataset":
             have = quoted([str(own) for own in times.dims], 9)
             raise ValueError(f"--select {text!r}: write a dim and its label, as in benchmark=fft; what was read has {have}")
         labels = {str(own): own for own in times[dim].values.tolist()}
-        if label not in labels:
-            raise ValueError(f"--select {text!r}: no such {dim}; there is {quoted(list(labels), 9)}")
-        times = times.sel({dim: labels[label]})
+        times = times.sel({dim: labels[_label(text, label, list(labels))]})
     return times
+
+
+def _label(text: str, label: str, labels: list[str]) -> str:
+    """Return the label that is meant: itself, else the only one with that end (of a package's name), or of that pattern."""
+    from difflib import get_close_matches
+    from fnmatch import fnmatchcase
+
+    dim = text.partition("=")[0]
+    found = [own for own in labels if own == label] or [own for own in labels if re.search(rf"(?<!\w){re.escape(label)}$", _bare(own))]
+    found = found or [own for own in labels if fnmatchcase(own, label)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise ValueError(f"--select {text!r}: {len(found)} labels of {dim} are like that: {quoted(found, 9)}; name one")
+    near = [own for own in labels if label.lower() in own.lower()] or get_close_matches(label, labels, n=9)
+    raise ValueError(f"--select {text!r}: no such {dim}; {f'near it: {quoted(near, 9)}' if near else f'there is {quoted(labels, 9)}'}")
+
+
+def _bare(label: str) -> str:
+    """Return a label without its settings: `org.example.copy[size=1024]` ends with `copy`."""
+    return re.sub(r"\[\w+=.*\]$", "", label, flags=re.S)
 
 
 def _check_output(output: Path) -> None:

@@ -20,6 +20,9 @@ PROBLEMS: Final = (ValueError, OSError, ImportError)
 QUOTED: Final = re.compile(r"((?<!\w)'[^']*'(?!\w)|\"[^\"]*\")")
 """What a message quotes."""
 
+SELECTED: Final = re.compile(r"\.sel\((\w+='[^']*'(?:, \w+='[^']*')*)\)")
+"""Labels that a message says to select."""
+
 SHARES: Final = ("threshold", "confidence_level", "half_width", "precision", "assurance")
 """Arguments of the library that options give as percentages."""
 
@@ -82,11 +85,16 @@ def in_line(text: object, options: Mapping[str, str] = MappingProxyType({})) -> 
     line = re.sub(r"[\x00-\x1f\x7f-\x9f]", "?", " ".join(str(text).split()))
     line = re.sub(r'times\.groupby\("suite"\)( or by="suite")?', "--by suite", line)
     line = re.sub(r"\bdims=\{([^{}]*)\}", lambda match: f"dims={_as_option(match[1])}", line) if "dims" in options else line
-    line = re.sub(r"\.sel\((\w+)='([^']*)'\)", r"--select '\1=\2'", line) if "select" in options else line
+    line = SELECTED.sub(_selecting, line) if "select" in options else line
     for argument in options:
         line = re.sub(rf"\b{argument}=\([^()]*\)", _with_names, line)
     parts = QUOTED.split(line)  # a name that the message quotes may hold what looks like an argument
     return "".join(part if place % 2 else _with_options(part, options, place < len(parts) - 1) for place, part in enumerate(parts))
+
+
+def _selecting(found: re.Match[str]) -> str:
+    """Write `.sel(benchmark='fft', version='old')` as options have it."""
+    return re.sub(r"(\w+)='([^']*)'(, )?", lambda pair: f"--select '{pair[1]}={pair[2]}'{' ' if pair[3] else ''}", found[1])
 
 
 def _with_options(text: str, options: Mapping[str, str], quoted: bool) -> str:

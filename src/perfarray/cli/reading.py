@@ -8,6 +8,7 @@ import perfarray
 from perfarray.cli import options
 from perfarray.cli.forms import Answer, Form, give, give_failure, noted
 from perfarray.cli.problems import reporting
+from perfarray.cli.sides import Asked, explained
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -16,10 +17,14 @@ LEVEL = "level"
 """The dim that tells levels apart; it makes columns, not rows."""
 
 
-def read_one(archive: str, said: dict[str, Any]) -> "xr.Dataset":
-    """Read an archive; that all of it is in one file is no label."""
+def read_one(archive: str, said: dict[str, Any], files_are: str | None = None, sentences: list[str] | None = None) -> "xr.Dataset":
+    """Read an archive; that all of it is in one file is no label, and several files may be repetitions."""
     times: xr.Dataset = perfarray.read_archive(archive, **said)
-    return times.isel(file=0, drop=True) if times.sizes.get("file") == 1 else times
+    times = times.isel(file=0, drop=True) if times.sizes.get("file") == 1 else times
+    if files_are is None:
+        return times
+    asked = Asked(old=archive, new=None, said=said, files_are=files_are, dim=None, baseline=None)
+    return explained(times, asked, [] if sentences is None else sentences)
 
 
 def answer_one(
@@ -29,13 +34,14 @@ def answer_one(
     ask: "Callable[[xr.Dataset], xr.Dataset]",
     outcome: "Callable[[xr.Dataset], tuple[str, int]]",
     sort: str | None = None,
+    files_are: str | None = None,
 ) -> None:
     """Read an archive, ask something of it, and give the answer."""
     from perfarray.timings.writing import rows_of
 
     failing = partial(give_failure, {"archive": archive, "rows": [], "attrs": {}, "notes": []}, wanted)
     with reporting(failing, options=options.SPOKEN) as warned:
-        result = ask(read_one(archive, said))
+        result = ask(read_one(archive, said, files_are, warned))
     sentence, code = outcome(result)
     rows = rows_of(result, _cells(result))
     table, (attrs, notes) = perfarray.table(result, sort=sort), noted(result)

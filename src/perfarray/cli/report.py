@@ -69,7 +69,7 @@ def report(
             raise ValueError(f"-o {file}: the end of the name says the form, and {end!r} is none of {', '.join(ends)}; or say --output")
         prices = given_costs(cost or (), units, named_levels(None, dims, layout, pattern))
         if new is None and dim is None and baseline is None:
-            times, compared = read_one(old, said), dict[str, Any]()
+            times, compared = read_one(old, said, files_are, sentences), dict[str, Any]()
         else:
             sides = read_sides(Asked(old=old, new=new, said=said, files_are=files_are, dim=dim, baseline=baseline), sentences)
             times, compared = sides.times, {"baseline": sides.baseline, "dim": sides.dim}

@@ -55,7 +55,7 @@ def read_sides(asked: Asked, sentences: list[str]) -> Sides:
     if asked.new is None:
         times = perfarray.read_archive(asked.old, **asked.said)
         alone = times.sizes.get("file") == 1
-        times = times.isel(file=0, drop=True) if alone else _explained(times, asked, sentences)
+        times = times.isel(file=0, drop=True) if alone else explained(times, asked, sentences)
         dim = asked.dim or _dim(times, asked.baseline)
         baseline = _baseline(times, dim, asked.baseline)
         times, _ = beside(times, dim)
@@ -63,7 +63,7 @@ def read_sides(asked: Asked, sentences: list[str]) -> Sides:
         return Sides(times.rename({dim: PROGRAM}) if dim == BENCHMARK else times, PROGRAM if dim == BENCHMARK else dim, baseline, heading)
     if asked.dim is not None or asked.baseline is not None:
         raise ValueError("two places came, and they are what is compared; --dim and --baseline are for the labels in one file or folder")
-    times = _explained(perfarray.read_archive({OLD: asked.old, NEW: asked.new}, dim=SIDE, **asked.said), asked, sentences)
+    times = explained(perfarray.read_archive({OLD: asked.old, NEW: asked.new}, dim=SIDE, **asked.said), asked, sentences)
     times, apart = beside(times, SIDE)
     told = {label: ", ".join(f"{dim} {times[dim].sel({SIDE: label}).item()}" for dim in apart) for label in (OLD, NEW)}
     heading = [f"{label}  {place}{f'  ({told[label]})' if apart else ''}" for label, place in asked.places.items()]
@@ -73,7 +73,7 @@ def read_sides(asked: Asked, sentences: list[str]) -> Sides:
     return Sides(times.rename(recorded).rename({SIDE: VERSION}), VERSION, OLD, heading)
 
 
-def _explained(times: "xr.Dataset", asked: Asked, sentences: list[str]) -> "xr.Dataset":
+def explained(times: "xr.Dataset", asked: Asked, sentences: list[str]) -> "xr.Dataset":
     """Make of several files of the same benchmark what `files_are` says."""
     import numpy as np
 

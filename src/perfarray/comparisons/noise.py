@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import plural
-from perfarray.numerics.ratio_tests import FEW, few_units, noisier_side
+from perfarray.numerics.ratio_tests import FEW, noisier_side, units_shape
 from perfarray.timings.apply import Output
 from perfarray.timings.notes import Note, check, count_note
 
@@ -16,10 +16,15 @@ NOISE = "noise"
 """The check of few units on the noisier side."""
 
 SKEW = "skew"
-"""The check of few units of one system."""
+"""The check of few, or of skewed, units of one system."""
 
-SHARE, NORMALITY = "candidate_share", "normality_pvalue"
+SHARE, NORMALITY, SKEWED, SKEWNESS = "candidate_share", "normality_pvalue", "skewness_pvalue", "skewness"
 
+ADJUSTED = "skew_adjusted"
+"""The method that takes the skewness of units into account."""
+
+MATTERS = 0.4
+"""The skewness of a mean from which on t covers some 92 of 95 % or less: that of 25 exponential units."""
 
 Beside = tuple[Callable[..., Sequence[Any]], dict[str, Output]]
 """A formula whose answers stand beside those of another of the same arrays, and the variables that it returns."""
@@ -33,17 +38,42 @@ def noise(levels: int, asked: bool, dims: tuple[str, ...] = ()) -> Beside:
     It takes two sides with so many levels last, and their `dims` before. Pairs, which have one error, and what stopped runs bound are not
     `asked`.
     """
-    outputs = {
-        SHARE: Output(dims, "1", long_name="the candidate's share of the squared standard error"),
-        NORMALITY: Output(dims, "1", long_name="p-value of few units of the noisier side, if they are normal"),
-    }
+    share = {SHARE: Output(dims, "1", long_name="the candidate's share of the squared standard error")}
+    outputs = share | _shape(dims, " of the noisier side")
     return (lambda new, old, *_: noisier_side(new, old, levels=levels), outputs) if asked else NOTHING
 
 
 def skew(levels: int, asked: bool) -> Beside:
-    """Return what gives the p-value of few units, if they are normal; stopped runs are not `asked`."""
-    outputs = {NORMALITY: Output((), "1", long_name="p-value of few units, if they are normal")}
-    return (partial(few_units, levels=levels), outputs) if asked else NOTHING
+    """Return what gives the p-values of normal units; stopped runs are not `asked`."""
+    return (partial(units_shape, levels=levels), _shape((), "")) if asked else NOTHING
+
+
+def _shape(dims: tuple[str, ...], whose: str) -> dict[str, Output]:
+    """Return the variables of `numerics.ratio_tests.Shape`."""
+    names = {
+        NORMALITY: f"p-value of fewer than {FEW} units{whose}, if they are normal",
+        SKEWED: f"p-value of the skewness of {FEW} units{whose} or more, if they are normal",
+        SKEWNESS: f"skewness of the mean of {FEW} units{whose} or more",
+    }
+    return {name: Output(dims, "1", long_name=text) for name, text in names.items()}
+
+
+def _skewed(result: xr.Dataset, whose: str) -> tuple[Note | None, ...]:
+    """Name cells whose units are skewed so that limits miss more, at an error rate of 5 % in all; or too few to be seen as skewed."""
+    units, n = plural(str(result.attrs["unit"])), result.variables["n"].values
+    if result.attrs["method"] == ADJUSTED:
+        text = (
+            f"{{cells}} rest on 3 or 4 {units}: whether so few are skewed cannot be seen, and the limits are little more than those of t; "
+            f"the adjustment works from 5 on, and well from {FEW}"
+        )
+        return (count_note("unseen_skewness", text, (n >= 3) & (n <= 4)),)
+    pvalue, skewness = (result.variables[name].values for name in (SKEWED, SKEWNESS))
+    seen = (pvalue * np.sum(~np.isnan(pvalue)) <= 0.05) & (np.abs(skewness) >= MATTERS)
+    text = (
+        f"{{cells}} {whose}: of 95 %, limits cover 84 to 93, and miss mostly beyond one end; method={ADJUSTED!r} covers one to three "
+        f"points more at 1.1 times the width, more {units} still more"
+    )
+    return (count_note("skewed_units", text, seen),)
 
 
 @check(SKEW)
@@ -56,7 +86,8 @@ def skew_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         f"{{cells}} rest on fewer than {FEW} {units}, and not normal ones: of 95 %, limits may cover 65 to 90; measure more {units}, or "
         "take method='studentized'"
     )
-    return (count_note("few_skewed_units", text, pvalue * np.sum(~np.isnan(pvalue)) <= 0.05),)
+    few = pvalue * np.sum(~np.isnan(pvalue)) <= 0.05
+    return count_note("few_skewed_units", text, few), *_skewed(result, f"rest on skewed {units}")
 
 
 @check(NOISE)
@@ -76,4 +107,9 @@ def noise_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         f"fewer than {FEW} and not normal: of 95 %, limits may cover 50 to 90; measure more of that side, in proportion to the "
         "standard deviations, or take method='studentized'"
     )
-    return count_note("two_units", two, n == 2), count_note("few_noisy_units", noisier, few, candidate=candidate, baseline=baseline)
+    skewed = _skewed(result, f"have most of their error from one side, whose {units} are skewed")
+    return (
+        count_note("two_units", two, n == 2),
+        count_note("few_noisy_units", noisier, few, candidate=candidate, baseline=baseline),
+        *skewed,
+    )

@@ -62,7 +62,8 @@ def mixture_curves(result: xr.Dataset, *, kind: str = "density", times: Data | N
     check_choice(kind, "kind", KINDS)
     several = [str(dim) for dim in result["n_components"].dims if result.sizes[dim] > 1]
     if several:
-        raise ValueError(f"one mixture is drawn at a time; select one label along {', '.join(several)}")
+        example = ", ".join(f"{dim}={str(result[dim].values[0])!r}" for dim in several)
+        raise ValueError(f"one mixture is drawn at a time; select one label along {', '.join(several)}, as in .sel({example})")
     cell = result.squeeze(list(result["n_components"].dims)).compute()
     present = (cell["weight"] > 0).values
     if not present.any():

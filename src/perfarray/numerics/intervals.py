@@ -4,15 +4,13 @@ Fieller's theorem is equation 12 of Kalibera and Jones (2012), where the whole n
 rests on the residuals new - ratio * old, with the estimated ratio: their mean is zero, so that no difference of large numbers is taken.
 """
 
-from collections.abc import Sequence
-from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from perfarray.numerics import dependence
 from perfarray.numerics.levels import UnitSummary, summarise_units, unit_means
+from perfarray.numerics.skewness import counted_skewness, shrunken, stretched, third_cumulant
 from perfarray.numerics.types import Floats, Mask, Texts, same_text
 
 
@@ -24,14 +22,11 @@ class IntervalMethod(NamedTuple):
     least_units: int
 
 
-BATCH_MEANS = "batch_means"
-"""Fieller's set, or Student's t, of what stands for units that depend on those before them."""
-
 METHODS = {
     "fieller": IntervalMethod(False, False, 2),
     "delta": IntervalMethod(False, False, 2),
     "log_delta": IntervalMethod(False, True, 2),
-    BATCH_MEANS: IntervalMethod(False, False, dependence.LEAST),
+    "skew_adjusted": IntervalMethod(False, False, 2),
     "percentile": IntervalMethod(True, False, 2),
     "basic": IntervalMethod(True, False, 2),
     "bca": IntervalMethod(True, False, 2),
@@ -41,8 +36,7 @@ METHODS = {
 
 RATIO_METHODS = tuple(name for name, method in METHODS.items() if not method.draws)
 BOOTSTRAP_METHODS = tuple(name for name, method in METHODS.items() if method.draws)
-MEAN_METHODS = ("t", "normal", BATCH_MEANS)
-FIELLER = ("fieller", BATCH_MEANS)
+MEAN_METHODS = ("t", "normal", "skew_adjusted")
 DF_RULES = ("satterthwaite", "conservative", "normal")
 
 BOUNDED, EXCLUSIVE, UNBOUNDED, AT_LEAST, AT_MOST = "bounded", "exclusive", "unbounded", "at_least", "at_most"
@@ -60,7 +54,8 @@ class Interval(NamedTuple):
 class Ratio(NamedTuple):
     """Two means with their squared standard errors and the units behind them, and what is left of new when ratio * old is taken off.
 
-    `residual` is the squared standard error of that mean, `overlap` its covariance with the mean of old.
+    `residual` is the squared standard error of that mean, `overlap` its covariance with the mean of old, `skewness` how much of its
+    skewness counts (`skew_adjusted`).
     """
 
     numerator: UnitSummary
@@ -68,6 +63,7 @@ class Ratio(NamedTuple):
     residual: Floats
     overlap: Floats
     paired: bool
+    skewness: Floats | float = 0.0
 
     @property
     def estimate(self) -> Floats:
@@ -108,43 +104,41 @@ def t_probability(statistic: Floats, df: Floats) -> Floats:
 def mean_by_units(values: Floats, *, levels: int, method: str, level: float) -> tuple[Floats, ...]:
     """Return estimate, limits, standard error, df and n of means of timings (..., n_L, ..., n_1)."""
     means = unit_means(values, levels)
-    units = summarise_units(*standing_for(means, method=method))
-    limits, df = mean_limits(units, level, method)
+    units = summarise_units(means)
+    skewness = _skewness_of_mean(means, units) if method == "skew_adjusted" else 0.0
+    limits, df = mean_limits(units, level, method, skewness)
     lower, upper = (np.where(units.n >= 2, limit, np.nan) for limit in limits)
-    return units.mean, lower, upper, np.sqrt(units.variance), df, number(means)
+    return units.mean, lower, upper, np.sqrt(units.variance), df, units.n
 
 
 def ratio_by_units(
     new: Floats, old: Floats, *, levels: int, paired: bool, method: str, df_rule: str, level: float
 ) -> tuple[npt.NDArray[Any], ...]:
     """Return estimate, limits, df, n and kind of the ratio of the means of timings (..., n_L, ..., n_1)."""
-    means = unit_means(new, levels), unit_means(old, levels)
-    one, two = standing_for(*means, method=method, paired=paired)
-    ratio = ratio_of(one, two, paired)
+    sides = unit_means(new, levels), unit_means(old, levels)
+    ratio = ratio_of(*sides, paired)
     df = ratio_df(ratio, df_rule)
+    ratio = with_skewness(ratio, *sides, df) if method == "skew_adjusted" else ratio
     positive = (ratio.numerator.mean > 0) & (ratio.denominator.mean > 0)
     for side in (new, old):
         positive = positive & ~np.asarray((side < 0).any(axis=tuple(range(-levels, 0))))
     found = known_limits(ratio_limits(ratio, df, level, method, positive), df)
-    return ratio.estimate, found.lower, found.upper, df, number(*means, paired=paired), found.kind
+    return ratio.estimate, found.lower, found.upper, df, ratio.n, found.kind
 
 
-def standing_for(*means: Floats, method: str, paired: bool = False) -> Sequence[Floats]:
-    """Return the unit means of one system or two, or what stands for them where the method takes them to depend on each other."""
-    return dependence.standing_for(*means, paired=paired) if method == BATCH_MEANS else means
-
-
-def number(*means: Floats, paired: bool = False) -> Floats:
-    """Return the number of units, on the smaller side of two systems; of pairs."""
-    there = [~np.isnan(side) for side in means]
-    return reduce(np.minimum, (own.sum(axis=-1).astype(float) for own in ([there[0] & there[1]] if paired else there)))
-
-
-def mean_limits(units: UnitSummary, confidence_level: float, method: str) -> tuple[Interval, Floats]:
-    """Return the limits of a mean and their df: t with units - 1 df, or normal."""
+def mean_limits(units: UnitSummary, confidence_level: float, method: str, skewness: Floats | float = 0.0) -> tuple[Interval, Floats]:
+    """Return the limits of a mean and their df: t with units - 1 df, stretched where its skewness counts, or normal."""
     df = np.where(units.n > 1, np.inf if method == "normal" else units.n - 1, np.nan)
-    half = t_quantile((1 + confidence_level) / 2, df) * np.sqrt(units.variance)
-    return Interval(units.mean - half, units.mean + half), df
+    quantile, error = t_quantile((1 + confidence_level) / 2, df), np.sqrt(units.variance)
+    below, above = stretched(quantile, np.asarray(skewness)) if method == "skew_adjusted" else (quantile, quantile)
+    return Interval(units.mean - below * error, units.mean + above * error), df
+
+
+def _skewness_of_mean(means: Floats, units: UnitSummary) -> Floats:
+    """Return how much of the skewness of the mean of units (..., units) counts."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        cumulant, quantile = third_cumulant(means, units.n) / units.n**2, t_quantile(0.975, np.where(units.n > 1, units.n - 1, np.nan))
+    return counted_skewness(cumulant, (units.variance,), (units.n,), quantile)
 
 
 def quotient(new: Floats, old: Floats) -> Floats:
@@ -169,6 +163,19 @@ def ratio_of(new: Floats, old: Floats, paired: bool) -> Ratio:
         left = np.where(both, new - numerator.mean[..., None], 0.0) - estimate[..., None] * beside
         residual, overlap = (np.where(n > 1, (left * other).sum(axis=-1) / (n - 1) / n, np.nan) for other in (left, beside))
     return Ratio(numerator, denominator, residual, overlap, True)
+
+
+def with_skewness(ratio: Ratio, new: Floats, old: Floats, df: Floats) -> Ratio:
+    """Add how much of the skewness of what is left of new counts, from the unit means that the ratio is of."""
+    numbers = ratio.numerator.n, ratio.denominator.n
+    estimate, quantile = np.nan_to_num(ratio.estimate), t_quantile(0.975, df)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if ratio.paired:
+            left = third_cumulant(new - estimate[..., None] * old, numbers[0]) / numbers[0] ** 2
+            return ratio._replace(skewness=counted_skewness(left, (ratio.residual,), numbers[:1], quantile))
+        own, other = (third_cumulant(side, n) / n**2 for side, n in zip((new, old), numbers, strict=True))
+        parts = ratio.numerator.variance, estimate**2 * ratio.denominator.variance
+    return ratio._replace(skewness=counted_skewness(own - estimate**3 * other, parts, numbers, quantile))
 
 
 def ratio_df(ratio: Ratio, rule: str) -> Floats:
@@ -202,8 +209,9 @@ def ratio_limits(ratio: Ratio, df: Floats, confidence_level: float | Floats, met
     Fieller's set is cut to the positive numbers where both means are known to be `positive`.
     """
     quantile = t_quantile((1 + np.asarray(confidence_level)) / 2, df)
-    if method in FIELLER:
-        return cut_to_positive(fieller(ratio, quantile), np.asarray(positive))
+    if method in ("fieller", "skew_adjusted"):
+        ends = (quantile,) if method == "fieller" else stretched(quantile, np.asarray(ratio.skewness))
+        return cut_to_positive(fieller(ratio, *ends), np.asarray(positive))
     estimate = ratio.estimate
     half = quantile * standard_error(ratio, method)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -218,7 +226,17 @@ def known_limits(found: RatioSet, df: Floats) -> RatioSet:
     return RatioSet(np.where(known, found.lower, np.nan), np.where(known, found.upper, np.nan), np.where(known, found.kind, BOUNDED))
 
 
-def fieller(ratio: Ratio, quantile: Floats) -> RatioSet:
+def fieller(ratio: Ratio, below: Floats, above: Floats | None = None) -> RatioSet:
+    """Return Fieller's set with so many standard errors below and above the ratio; with the larger number where it is no interval."""
+    if above is None:
+        return _fieller(ratio, below)
+    found = _fieller(ratio, np.maximum(below, above))
+    bounded = found.kind == BOUNDED
+    lower, upper = _fieller(ratio, below).lower, _fieller(ratio, above).upper
+    return RatioSet(np.where(bounded, lower, found.lower), np.where(bounded, upper, found.upper), found.kind)
+
+
+def _fieller(ratio: Ratio, quantile: Floats) -> RatioSet:
     """Solve Fieller's quadratic for the distance x of a ratio from the estimated one: a x^2 + 2 b x + c <= 0.
 
     With W the squared standard error of the residuals and K their covariance with the old mean o, whose squared standard error is v,
@@ -267,7 +285,7 @@ def standard_error(ratio: Ratio, method: str) -> Floats:
 def ratio_statistic(ratio: Ratio, value: float, method: str) -> Floats:
     """Return the t statistic of "the ratio is `value`": large where the ratio is larger. Its test agrees with the method's interval."""
     old, difference = ratio.denominator, ratio.estimate - value
-    if method in FIELLER:
+    if method in ("fieller", "skew_adjusted"):
         error = np.sqrt(np.maximum(ratio.residual + difference * (difference * old.variance + 2 * ratio.overlap), 0.0)) / np.abs(old.mean)
     else:
         error = standard_error(ratio, method)
@@ -275,4 +293,5 @@ def ratio_statistic(ratio: Ratio, value: float, method: str) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = difference / error
     certain = (error == 0) & ~np.isnan(difference)
+    statistic = shrunken(statistic, np.asarray(ratio.skewness)) if method == "skew_adjusted" else statistic
     return np.where(certain, np.where(difference == 0, 0.0, np.copysign(np.inf, difference)), statistic)

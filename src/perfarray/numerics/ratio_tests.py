@@ -1,6 +1,7 @@
 """What unit means say of ratios: tests against a band around 1, and the suite's geometric mean ratio."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -8,24 +9,24 @@ from perfarray.numerics.intervals import (
     Ratio,
     RatioSet,
     known_limits,
-    number,
     ratio_df,
     ratio_limits,
     ratio_of,
     ratio_statistic,
     standard_error,
-    standing_for,
     t_probability,
     t_quantile,
     welch_df,
+    with_skewness,
 )
 from perfarray.numerics.levels import UnitSummary, summarise_units, unit_means
 from perfarray.numerics.normality import shapiro_wilk, ties_apart
+from perfarray.numerics.skewness import skewness_test, third_cumulant
 from perfarray.numerics.suite import match_sides, smallest_number
 from perfarray.numerics.types import Floats, Mask
 from perfarray.numerics.verdicts import Evidence, Known, Rules, Suite, Tests
 
-MATERIAL = 4
+MATERIAL = 5
 """How many numbers the limits of a ratio are made from, beside its evidence."""
 
 MOST, FEW = 0.8, 10
@@ -37,15 +38,14 @@ def evidence_of_units(new: Floats, old: Floats, *bounds: Mask, rules: Rules) -> 
 
     `bounds` are what stopped runs leave known of the ratios, where some were stopped.
     """
-    one, two = standing_for(new, old, method=rules.method, paired=rules.paired)
-    ratio = ratio_of(one, two, rules.paired)
+    ratio = ratio_of(new, old, rules.paired)
     df = ratio_df(ratio, rules.df)
+    ratio = with_skewness(ratio, new, old, df) if rules.method == "skew_adjusted" else ratio
     known = known_of(ratio, bounds)
     evidence = row_evidence(ratio, df, df, band_tests(ratio, df, rules.method, rules.limits), known)
-    evidence = evidence._replace(n=number(new, old, paired=rules.paired))
     positive = [np.fmin.reduce(side, axis=-1, initial=np.inf) > 0 for side in (new, old)]
-    parts = (ratio.denominator.variance, ratio.residual, ratio.overlap, positive[0] & positive[1])
-    suite = bound_suite(sure_suite(_suite(one, two, ratio, rules), ratio, rules.limits), ratio, known)
+    parts = (ratio.denominator.variance, ratio.residual, ratio.overlap, positive[0] & positive[1], ratio.skewness)
+    suite = bound_suite(sure_suite(_suite(new, old, ratio, rules), ratio, rules.limits), ratio, known)
     return *evidence, *suite, np.stack(np.broadcast_arrays(*parts), axis=-1)
 
 
@@ -68,10 +68,10 @@ def row_evidence(ratio: Ratio, df: Floats, error_df: Floats, tests: Tests, known
 
 def limits_of_units(level: Floats, evidence: Evidence, material: Floats, *, rules: Rules) -> RatioSet:
     """Return the limits at a level per ratio."""
-    variance, residual, overlap, positive = np.moveaxis(material, -1, 0)
+    variance, residual, overlap, positive, skewness = np.moveaxis(material, -1, 0)
     unknown = np.full_like(variance, np.nan)
     sides = UnitSummary(evidence.candidate_mean, unknown, unknown), UnitSummary(evidence.baseline_mean, variance, unknown)
-    limits = ratio_limits(Ratio(*sides, residual, overlap, rules.paired), evidence.df, level, rules.method, positive == 1)
+    limits = ratio_limits(Ratio(*sides, residual, overlap, rules.paired, skewness), evidence.df, level, rules.method, positive == 1)
     return known_limits(limits, evidence.df)
 
 
@@ -105,25 +105,45 @@ def _sure(constant: Mask, estimate: Floats, limits: tuple[float, float], tests: 
     return tests._replace(above_low=np.where(inside, 0.0, tests.above_low), below_high=np.where(inside, 0.0, tests.below_high))
 
 
-def noisier_side(new: Floats, old: Floats, *, levels: int) -> tuple[Floats, Floats]:
-    """Return the candidate's share of the squared error of the ratio of means, and Shapiro and Wilk's p of the noisier side's unit means.
+class Shape(NamedTuple):
+    """How far from normal units are: p-values of Shapiro and Wilk (few units) and D'Agostino (more), and the skewness of their mean."""
 
-    The p-value is NaN where neither side has most of the error, or the side that has is not small.
+    few: Floats
+    skewed: Floats
+    skewness: Floats
+
+
+def noisier_side(new: Floats, old: Floats, *, levels: int) -> tuple[Floats, ...]:
+    """Return the candidate's share of the squared error of the ratio of means, and the `Shape` of the noisier side's unit means.
+
+    NaN where neither side has most of the error.
     """
     new, old = (unit_means(side, levels) for side in (new, old))
     sides = [summarise_units(side) for side in (new, old)]
     with np.errstate(divide="ignore", invalid="ignore"):
         one, two = (side.variance / side.mean**2 for side in sides)
         share = one / (one + two)
-        first, second = share >= MOST, share <= 1 - MOST
-    few = (_few_units(units, where & (side.n < FEW)) for side, units, where in zip(sides, (new, old), (first, second), strict=True))
-    return share, np.fmax(*few)
+        most = share >= MOST, share <= 1 - MOST
+    shapes = [_shape(units, side, where) for side, units, where in zip(sides, (new, old), most, strict=True)]
+    return share, *(np.where(most[0], *both) for both in zip(*shapes, strict=True))
 
 
-def few_units(values: Floats, *, levels: int) -> tuple[Floats]:
-    """Return Shapiro and Wilk's p of the unit means where they are few; NaN elsewhere."""
+def units_shape(values: Floats, *, levels: int) -> tuple[Floats, ...]:
+    """Return the `Shape` of the unit means of timings (..., n_L, ..., n_1)."""
     units = unit_means(values, levels)
-    return (_few_units(units, (~np.isnan(units)).sum(axis=-1) < FEW),)
+    return _shape(units, summarise_units(units), np.ones(units.shape[:-1], dtype=bool))
+
+
+def _shape(units: Floats, summary: UnitSummary, where: Mask) -> Shape:
+    """Return how far from normal unit means are in some cells; NaN in the others."""
+    few, more = where & (summary.n < FEW), where & (summary.n >= FEW)
+    skewed, skewness = (np.full(where.shape, np.nan) for _ in range(2))
+    if more.any():
+        rows, n = np.broadcast_to(units, (*where.shape, units.shape[-1]))[more], np.broadcast_to(summary.n, where.shape)[more]
+        skewed[more] = skewness_test(rows, n)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            skewness[more] = third_cumulant(rows, n) / n**2 / np.broadcast_to(summary.variance, where.shape)[more] ** 1.5
+    return Shape(_few_units(units, few), skewed, skewness)
 
 
 def _few_units(units: Floats, where: Mask) -> Floats:

@@ -225,13 +225,13 @@ def _naming(paths: Any) -> Iterator[None]:
         raise ValueError(f"{shown(paths)}: {error}") from error
 
 
-LEFT_OUT = {"broken_files": "are broken and left out", "unknown_format": "are of no known format and left out"}
+LEFT_OUT = {"broken_files": "broken and left out", "unknown_format": "of no known format and left out"}
 """Why files are not in the result, by the code of the note."""
 
 
 def _reason(code: str, names: Sequence[str]) -> str:
     """Return how many files are not in the result, why, and the first of them."""
-    return f"{len(names)} {LEFT_OUT[code]}: {listed(names, 5)}"
+    return f"{len(names)} {'is' if len(names) == 1 else 'are'} {LEFT_OUT[code]}: {listed(names, 5)}"
 
 
 def _left_out(code: str, files: int, names: Sequence[str]) -> Note | None:

@@ -73,7 +73,8 @@ def view_of(intervals: Sequence[Interval], also: Iterable[float], log: bool) -> 
 
 
 def draw_intervals(ax: Axes, intervals: Sequence[Interval], view: tuple[float, float], log: bool) -> None:
-    """Draw bars and points on an axis that ends where `view` says."""
+    """Draw bars and points on an axis that ends where `view` says, or where its limits were set before."""
+    view = view if ax.get_autoscalex_on() else ax.get_xlim()
     ax.set_xscale("log" if log else "linear")
     ax.set_xlim(view)
     _set_ticks(ax, view, log)

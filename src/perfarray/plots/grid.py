@@ -1,0 +1,185 @@
+"""One picture for each label of a dim, side by side: `row`, `col` and `col_wrap` as xarray's own pictures have them."""
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Any, Final, NamedTuple
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from perfarray.conventions import LEVELS
+from perfarray.plots.figure import describe, label_text, plain, text_width
+
+LARGEST: Final = 60.0
+"""Inches that a figure is wide or high at most."""
+
+ALIKE: Final = 4.0
+"""Facets share an axis where all of it is at most this many times as long as what one of them shows."""
+
+WHOLE: Final = (*LEVELS, "component", "group_size", "level", "method", "principal_component", "replicate", "runs", "statistic")
+"""Dims that belong together in a picture."""
+
+REFUSED: Final = ("agreement", "explain_variation", "principal_components")
+"""Results with one picture for all cells."""
+
+
+class Facet(NamedTuple):
+    """What a picture is when it is drawn alone: size in inches, limits of both axes, labels of its rows, the parts of its title."""
+
+    size: tuple[float, float]
+    limits: tuple[tuple[float, float], tuple[float, float]]
+    names: tuple[str, str]
+    scales: tuple[str, str]
+    rows: tuple[str, ...]
+    title: list[str]
+
+
+def facets(
+    draw: Callable[..., Axes], data: Any, ax: Axes | None = None, *, row: str | None = None, col: str | None = None,
+    col_wrap: int | None = None,
+) -> Axes:  # fmt: skip
+    """Draw a picture for each label of one or two dims, or, where none is given, the one picture.
+
+    Parameters
+    ----------
+    draw : callable
+        Takes what is drawn and `ax`, and returns the Axes.
+    data : Dataset or DataArray
+        A result, or timings.
+    ax : Axes, optional
+        Where the one picture is drawn; facets have a figure of their own.
+    row, col : str, optional
+        The dims whose labels are the rows and the columns of the figure.
+    col_wrap : int, optional
+        How many columns there are, with `col` alone: what is left goes on in the next row.
+
+    Returns
+    -------
+    Axes
+        The first, at the top left; `ax.figure.axes` has all.
+
+    Raises
+    ------
+    ValueError
+        A dim that is not there or belongs together in a picture; `ax`, or `col_wrap` with `row`; more than a figure has room for.
+
+    Notes
+    -----
+    Facets share an axis where what they show is alike: then they are compared by eye. What all titles say stands once above.
+    """
+    if row is None and col is None and col_wrap is None:
+        return draw(data, ax=ax)
+    dims = _checked(data, ax, row, col, col_wrap)
+    places = list(product(*(range(data.sizes[dim]) for dim in dims)))
+    parts = [data.isel({dim: [place] for dim, place in zip(dims, own, strict=True)}) for own in places]
+    alone = [_drawn_alone(draw, part) for part in parts]
+    shared = [part for part in alone[0].title if all(part in other.title for other in alone)]
+    columns = col_wrap if col_wrap is not None else data.sizes[col] if col is not None else 1
+    figure, grid = _grid(alone, -(-len(parts) // columns), columns)
+    entries: set[str] = set()
+    limits = [_shared_limits(alone, which) for which in (0, 1)]
+    for number, (part, facet, own) in enumerate(zip(parts, alone, grid, strict=False)):
+        _fix(own, limits)
+        draw(part, ax=own)
+        _fix(own, limits)
+        labels = [label_text(dim, part[dim].values.tolist()[0]) for dim in dims]
+        title = [text for text in facet.title if text not in shared]
+        describe(own, ", ".join([label for label in labels if label not in ", ".join(title)] + title))
+        _leave_out(own, alone, beside=number % columns > 0, above=number + columns < len(parts), entries=entries)
+    for empty in grid[len(parts) :]:
+        empty.remove()
+    if shared:
+        figure.suptitle(plain(", ".join(shared)), x=0.01, ha="left", fontsize=grid[0].title.get_fontsize())
+    return grid[0]
+
+
+def _checked(data: Any, ax: Axes | None, row: str | None, col: str | None, col_wrap: int | None) -> list[str]:
+    """Return the dims of facets, rows first; raise where there are none to be had."""
+    kind = str(data.attrs.get("result", ""))
+    if kind in REFUSED:
+        raise ValueError(f"the picture of a result of {kind!r} shows all cells together and has no facets: leave out row, col and col_wrap")
+    if ax is not None:
+        raise ValueError("facets have a figure of their own: leave out ax, or row and col")
+    if col_wrap is not None and (row is not None or col is None or col_wrap < 1):
+        raise ValueError(f"col_wrap={col_wrap!r} is for col alone, a number of columns of at least 1; row={row!r}, col={col!r}")
+    dims = [dim for dim in (row, col) if dim is not None]
+    free = [str(dim) for dim in data.dims if dim not in WHOLE]
+    wrong = [dim for dim in dims if dim not in free]
+    if wrong or len(set(dims)) < len(dims):
+        raise ValueError(
+            f"row={row!r}, col={col!r}: give different dims with a picture for each label; there are {', '.join(free) or 'none'}"
+        )
+    return dims
+
+
+def _drawn_alone(draw: Callable[..., Axes], part: Any) -> Facet:
+    """Draw a facet by itself, to know how large it is and what it shows, and throw it away."""
+    ax = draw(part, ax=None)
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    width, height = figure.get_size_inches().tolist()
+    rows = tuple(label.get_text() for label in ax.get_yticklabels()) if not ax.spines["left"].get_visible() else ()
+    title = ax.get_title(loc="left").replace("\n", " ").replace(r"\$", "$").split(", ")
+    found = Facet(
+        (width, height), (ax.get_xlim(), ax.get_ylim()), (ax.get_xlabel(), ax.get_ylabel()), (ax.get_xscale(), ax.get_yscale()), rows, title
+    )
+    plt.close(figure)
+    return found
+
+
+def _grid(alone: Sequence[Facet], rows: int, columns: int) -> tuple[Figure, list[Axes]]:
+    """Return a figure with room for all facets, and its Axes in the order of reading."""
+    wide, high = (max(facet.size[axis] for facet in alone) for axis in (0, 1))
+    less = text_width(list(alone[0].rows)) / 72 if _same_rows(alone) else 0.0
+    size = wide + (columns - 1) * (wide - less), rows * high + 0.3
+    if max(size) > LARGEST:
+        raise ValueError(
+            f"{len(alone)} pictures of {wide:.0f} x {high:.0f} inches in {columns} columns do not fit on a figure, which is {LARGEST:g}"
+            f" inches wide and high at most: {'give col_wrap=4, or ' if rows == 1 else ''}select fewer labels"
+        )
+    figure, grid = plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)
+    return figure, grid.ravel().tolist()
+
+
+def _same_rows(alone: Sequence[Facet]) -> bool:
+    """Return whether every facet has the same rows, under the same labels."""
+    return bool(alone[0].rows) and all(facet.rows == alone[0].rows for facet in alone)
+
+
+def _shared_limits(alone: Sequence[Facet], which: int) -> tuple[float, float] | None:
+    """Return limits of one axis that serve all facets, where they show the same and no facet would be squeezed by them."""
+    if len({(facet.names[which], facet.scales[which]) for facet in alone}) > 1 or (which == 1 and alone[0].rows):
+        return None
+    limits = np.array([facet.limits[which] for facet in alone])
+    ends = limits[:, 0].min(), limits[:, 1].max()
+    lengths = np.log(limits) if alone[0].scales[which] == "log" else limits
+    fits = lengths[:, 1].max() - lengths[:, 0].min() <= ALIKE * np.diff(lengths).min()
+    return (float(ends[0]), float(ends[1])) if fits else None
+
+
+def _fix(ax: Axes, limits: Sequence[tuple[float, float] | None]) -> None:
+    """Set what limits facets share, which a picture then keeps to."""
+    x, y = limits
+    if x is not None:
+        ax.set_xlim(*x)
+    if y is not None:
+        ax.set_ylim(*y)
+
+
+def _leave_out(ax: Axes, alone: Sequence[Facet], *, beside: bool, above: bool, entries: set[str]) -> None:
+    """Leave out what a neighbour says: labels of rows and of axes, and a legend without a new entry."""
+    if beside and _same_rows(alone):
+        ax.set_yticklabels([])
+        for text in [text for text in ax.texts if text.get_gid() == "group"]:
+            text.remove()
+    if beside and len({facet.names[1] for facet in alone}) == 1:
+        ax.set_ylabel("")
+    if above and len({facet.names[0] for facet in alone}) == 1:
+        ax.set_xlabel("")
+    legend = ax.get_legend()
+    if legend is not None:
+        own = {text.get_text() for text in legend.get_texts()}
+        legend.set_visible(not own <= entries)
+        entries |= own
