@@ -20,6 +20,7 @@ COMPARED = {
     "autocorrelation": lambda times: perfarray.autocorrelation(times),
     "bootstrap_distribution": lambda times: perfarray.bootstrap_distribution(times, **DRAWN),
     "bootstrap_interval": lambda times: perfarray.bootstrap_interval(times, **DRAWN),
+    "calibrate": lambda times: perfarray.calibrate(times, n_splits=5, rng=1),
     "compare": lambda times: perfarray.compare(times, "old", correction="holm", threshold=0.01),
     "counts": lambda times: perfarray.counts(times),
     "estimator_stability": lambda times: perfarray.estimator_stability(times, group_sizes=(1, 3)),

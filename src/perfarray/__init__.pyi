@@ -4,6 +4,7 @@ from .calibration.coverage import coverage as coverage
 from .calibration.coverage import false_alarm_rate as false_alarm_rate
 from .calibration.coverage import power as power
 from .calibration.simulation import simulate as simulate
+from .calibration.splits import calibrate as calibrate
 from .comparisons.bootstrap import bootstrap_distribution as bootstrap_distribution
 from .comparisons.bootstrap import bootstrap_interval as bootstrap_interval
 from .comparisons.compare import compare as compare

@@ -163,6 +163,7 @@ class TimingsAccessor(Accessor):
     biplot = Method(lambda: perfarray.biplot)
     bootstrap_distribution = Method(lambda: perfarray.bootstrap_distribution)
     bootstrap_interval = Method(lambda: perfarray.bootstrap_interval)
+    calibrate = Method(lambda: perfarray.calibrate)
     cluster_machines = Method(lambda: perfarray.cluster_machines)
     compare = Method(lambda: perfarray.compare)
     counts = Method(lambda: perfarray.counts)

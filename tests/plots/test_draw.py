@@ -13,7 +13,7 @@ from perfarray import plots
 from perfarray.accessor import PlotAccessor
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:(?s).*cells rest on (fewer than 30 units|two executions):UserWarning"
+    "ignore:(?s).*cells rest on (fewer than 30 units|two executions):UserWarning", "ignore:of comparisons between halves:UserWarning"
 )  # few units draw faster
 
 TIMES = xr.DataArray(
@@ -28,13 +28,17 @@ RUNS = perfarray.simulate(sizes={"execution": 50}, variances={"execution": 1e-4}
     "time"
 ]
 
+NEST = {"sizes": {"execution": 3}, "variances": {"execution": 1e-4}, "dims": {"benchmark": 2}, "n_experiments": 9, "rng": 1}
+
 RESULTS = {
     "agreement": lambda: TIMES.perf.agreement("old", n_resamples=20, rng=1),
     "autocorrelation": lambda: RUNS.perf.autocorrelation(dim="execution"),
     "bootstrap_distribution": lambda: TIMES.perf.bootstrap_distribution(n_resamples=20, rng=1),
     "bootstrap_interval": lambda: TIMES.perf.bootstrap_interval(method="basic", rng=1),
+    "calibrate": lambda: RUNS.isel(execution=slice(8)).perf.calibrate(n_splits=9, rng=1),
     "compare": lambda: TIMES.perf.compare("old"),
     "counts": TIMES.perf.counts,
+    "coverage": lambda: perfarray.coverage("ratio_interval", **NEST),
     "distribution": lambda: TIMES.perf.score_ratio_interval("old", distribution=True),
     "estimator_stability": lambda: RUNS.perf.estimator_stability(group_sizes=[1, 3]),
     "explain_variation": lambda: (
@@ -44,6 +48,7 @@ RESULTS = {
         .perf.explain_variation(model="ols", rng=1)
         .to_dataset()
     ),
+    "false_alarm_rate": lambda: perfarray.false_alarm_rate("compare", **NEST),
     "fit_mixture": lambda: TIMES[0, 0].perf.fit_mixture(value="iteration").to_dataset(),
     "goodness_of_fit": lambda: RUNS[:2, 0].perf.goodness_of_fit(RUNS[:2, 0].perf.fit_mixture(n_components=1), n_resamples=2, rng=1),
     "hierarchical_performance_test": lambda: RUNS.isel(execution=slice(6)).perf.hierarchical_performance_test("old"),
@@ -55,6 +60,7 @@ RESULTS = {
     "plan_repetitions": lambda: TIMES.perf.plan_repetitions(costs={"execution": 5}, budget=500).to_dataset(),
     "plan_suite": lambda: TIMES.perf.plan_suite(costs={"execution": 5}, budget=2000, shared="execution").to_dataset(),
     "five_number_summary": lambda: TIMES.perf.five_number_summary(rng=1),
+    "power": lambda: perfarray.power("compare", ratio=0.9, **NEST),
     "principal_components": lambda: TIMES[..., 0, 0].perf.principal_components(samples="version").to_dataset(),
     "randomization_test": lambda: TIMES.perf.randomization_test("old", rng=1),
     "ratio_interval": lambda: TIMES.perf.ratio_interval("old"),
@@ -93,7 +99,7 @@ def test_axes_given_are_used_and_returned(name):
     assert right.has_data()
 
 
-ONE_CELL = ("explain_variation", "fit_mixture", "mixture", "plan_suite", "principal_components")
+ONE_CELL = ("calibrate", "explain_variation", "fit_mixture", "mixture", "plan_suite", "principal_components")
 """Results of which one cell is drawn at a time, or that have one for all benchmarks."""
 
 

@@ -37,21 +37,27 @@ CALLS = {
     "hierarchical_performance_test": OLD, "required_runs": OLD | {"width": 0.2}, "speedup": OLD,
     "overall_speedup": OLD | {"statistic": "mean"}, "speedup_test": OLD, "agreement": OLD | {"rng": 1, "n_resamples": 50},
     "variability_level": {}, "goodness_of_fit": {"rng": 1, "n_resamples": 10}, "normality": {}, "estimator_stability": {},
-    "fit_mixture": {}, "principal_components": {},
+    "fit_mixture": {}, "principal_components": {}, "calibrate": {"rng": 1, "n_splits": 5},
 }  # fmt: skip
+NEST = {"sizes": {"execution": [3, 4]}, "variances": {"execution": 1e-4}, "n_experiments": 9, "rng": 1}
+SIMULATED = {
+    "coverage": lambda: perfarray.coverage("ratio_interval", **NEST),
+    "false_alarm_rate": lambda: perfarray.false_alarm_rate("compare", threshold=0.5, **NEST),
+    "power": lambda: perfarray.power("compare", ratio=0.9, **NEST),
+}
 
 
 def test_every_kind_is_tried():
     """A layout that is added is tried here."""
-    assert LAYOUTS.keys() == CALLS.keys()
+    assert LAYOUTS.keys() == CALLS.keys() | SIMULATED.keys()
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", [*CALLS, *SIMULATED])
 def test_every_result_has_a_table(times, name):
     """Of texts and without gaps, few columns, one row a cell; nothing that is the same for all rows."""
     one = times.isel(version=0) if name in ("plan_suite", "principal_components") else times
     one = one.isel(machine=0) if name == "plan_suite" else one
-    result = getattr(one.perf, name)(**CALLS[name])
+    result = SIMULATED[name]() if name in SIMULATED else getattr(one.perf, name)(**CALLS[name])
     found = perfarray.table(result)
     assert len(found.columns) <= 11
     assert len(found) > 0

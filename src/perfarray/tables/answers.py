@@ -110,7 +110,7 @@ def _rows(data: xr.Dataset, sort: str | None, most: int | None, *, whole: bool =
     main = data[layout.main if layout.main in data else next(iter(data.data_vars))]
     dims = [str(dim) for dim in main.dims if dim not in layout.inner]
     every = (cell for cell in _cells(data, dims, layout.inner) if _is_shown(cell, data))
-    cells = list(islice((cell for cell in every if whole or _is_measured(cell, str(main.name))), most))
+    cells = list(islice((cell for cell in every if whole or _is_measured(cell, str(main.name), layout.zero)), most))
     if sort == "effect":
         cells.sort(key=lambda cell: _effect(cell[layout.main], ratio=layout.ratio), reverse=True)
     elif sort == "name":
@@ -154,10 +154,10 @@ def _is_shown(cell: Cell, data: xr.Dataset) -> bool:
     return bool(order.index(labels["baseline"]) < order.index(labels[dim]))
 
 
-def _is_measured(cell: Cell, main: str) -> bool:
-    """Return whether a cell has an answer, or units that have none."""
+def _is_measured(cell: Cell, main: str, zero: bool) -> bool:
+    """Return whether a cell has an answer (of which 0 may be one), or units that have none."""
     answer = np.atleast_1d(cell[main])
-    known = answer.dtype.kind not in "fc" or bool(np.any(np.nan_to_num(answer)))
+    known = answer.dtype.kind not in "fc" or bool(np.any(~np.isnan(answer) if zero else np.nan_to_num(answer)))
     return known or bool(np.nan_to_num(cell.get("n", 0)))
 
 

@@ -31,6 +31,8 @@ class Layout(NamedTuple):
     ratio: bool = False
     whole_suites: bool = False
     """Whether every column is there of suites as well."""
+    zero: bool = False
+    """Whether 0 is an answer, and not what is there of a cell without one."""
 
 
 def _units(data: xr.Dataset, name: str) -> Callable[[Cell], str]:
@@ -314,6 +316,12 @@ def _rates(data: xr.Dataset) -> Columns:
     return columns | {name: _share(name) for name in ("below", "above", "opposite", "unanswered") if name in data}
 
 
+def _calibrated(_: xr.Dataset) -> Columns:
+    """Show the false alarms of rules between halves of the same timings."""
+    columns: Columns = {"false alarms": lambda cell: f"{percent(cell['false_alarm_rate'])} ± {percent(cell['error'])}"}
+    return columns | {"no answer": _share("unanswered"), "used by": lambda cell: str(cell["used_by"])}
+
+
 def _share(name: str) -> Callable[[Cell], str]:
     """Return what writes a share in percent."""
     return lambda cell: percent(cell[name])
@@ -362,8 +370,9 @@ LAYOUTS = {
     "estimator_stability": Layout(_stability, "adjusted_standard_deviation", ("group_size",)),
     "fit_mixture": Layout(_mixtures, "weight", ("component",)),
     "principal_components": Layout(_axes, "explained_variance_ratio"),
-    "coverage": Layout(_rates),
-    "false_alarm_rate": Layout(_rates),
-    "power": Layout(_rates),
+    "calibrate": Layout(_calibrated, "false_alarm_rate", zero=True),
+    "coverage": Layout(_rates, zero=True),
+    "false_alarm_rate": Layout(_rates, zero=True),
+    "power": Layout(_rates, zero=True),
 }
 """By what a result calls itself."""

@@ -1,0 +1,83 @@
+"""Splits of units into two halves, and rules that pool all values of each."""
+
+from itertools import combinations
+from math import comb
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+from perfarray.numerics.types import Floats, Integers, Mask
+
+
+def number_of_splits(n: int) -> int:
+    """Return in how many ways n units fall into halves whose order does not matter; of an odd number one half has one more."""
+    return comb(n, n // 2) // (2 if n % 2 == 0 else 1) if n > 1 else 0
+
+
+def halves(n: int, most: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
+    """Return distinct splits of n units into halves: all, or as many at random as there may be at most.
+
+    Parameters
+    ----------
+    n : int
+        Units, at least two.
+    most : int
+        Where there are no more splits, all are returned, in lexical order.
+    rng : Generator
+        For those drawn.
+
+    Returns
+    -------
+    array of int, shape (splits, n // 2)
+    array of int, shape (splits, n - n // 2)
+        Numbers of units, in ascending order.
+    """
+    if number_of_splits(n) <= most:
+        every = np.array(list(combinations(range(n), n // 2)))
+        first = every[: number_of_splits(n)]  # of an even number, those without unit 0 are the others' second halves
+    else:
+        first = np.empty((0, n // 2), dtype=np.int64)
+        while len(first) < most:  # once, but for a few units
+            drawn = np.argsort(rng.random((most, n)), axis=1)
+            if n % 2 == 0:
+                drawn = np.where((drawn[:, : n // 2] == 0).any(axis=1)[:, None], drawn, drawn[:, ::-1])
+            both = np.concatenate([first, np.sort(drawn[:, : n // 2], axis=1)])
+            first = both[np.sort(np.unique(both, axis=0, return_index=True)[1])][:most]
+    rest = np.ones((len(first), n), dtype=bool)
+    np.put_along_axis(rest, first, False, axis=1)
+    return first, np.nonzero(rest)[1].reshape(len(first), n - n // 2)
+
+
+class Pool(NamedTuple):
+    """How many values there are, their mean, and their sum of squares about it."""
+
+    n: Integers
+    mean: Floats
+    squares: Floats
+
+
+def pool(values: Floats) -> Pool:
+    """Sum up the values along the last axis; NaN is not measured."""
+    measured = ~np.isnan(values)
+    n = measured.sum(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = np.where(measured, values, 0.0).sum(axis=-1) / n
+    return Pool(n, mean, np.where(measured, (values - mean[..., None]) ** 2, 0.0).sum(axis=-1))
+
+
+def pooled_t(first: Floats, second: Floats) -> Floats:
+    """Return the p-value of Student's t test of all values of two sides, two-sided; NaN where nothing varies."""
+    x, y = pool(first), pool(second)
+    df = x.n + y.n - 2.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = np.sqrt((x.squares + y.squares) / df * (1 / x.n + 1 / y.n))
+        return np.asarray(2 * stdtr(df, -np.abs(x.mean - y.mean) / error))
+
+
+def errors_apart(first: Floats, second: Floats, level: float) -> tuple[Mask, Mask]:
+    """Say whether the t intervals of all values of two sides do not overlap, and where both have one."""
+    x, y = pool(first), pool(second)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        reach = sum(stdtrit(side.n - 1.0, (1 + level) / 2) * np.sqrt(side.squares / (side.n - 1.0) / side.n) for side in (x, y))
+    return np.asarray(np.abs(x.mean - y.mean) > reach), np.asarray(~np.isnan(reach))

@@ -1,0 +1,112 @@
+"""Rules that say whether two sides differ: this package's, those of other tools, and whatever method a caller names."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from perfarray.calibration.designs import EXPERIMENT
+from perfarray.calibration.methods import ask, check_method, decided, with_defaults
+from perfarray.calibration.numerics.splits import errors_apart, pool, pooled_t
+from perfarray.numerics.types import Floats, Mask
+from perfarray.speedups.numerics.rank_tests import mann_whitney
+from perfarray.timings.validation import check_choice, listed
+
+Judged = tuple[Mask, Mask]
+"""Of every comparison, whether a difference is seen, and whether there is an answer."""
+
+
+class Rule(NamedTuple):
+    """A rule of a tool that pools all values of a side: what gives its answers, and who uses it."""
+
+    judge: Callable[[Floats, Floats, float], Judged]
+    used_by: str
+
+
+def _by_pvalue(test: Callable[[Floats, Floats], Floats], first: Floats, second: Floats, risk: float) -> Judged:
+    """Judge by a p-value."""
+    pvalue = test(first, second)
+    return pvalue <= risk, ~np.isnan(pvalue)
+
+
+def _by_errors(first: Floats, second: Floats, _: float) -> Judged:
+    """Judge by errors of 99.9 % that do not overlap, whatever risk is asked for."""
+    return errors_apart(first, second, 0.999)
+
+
+def _by_limit(limit: float, first: Floats, second: Floats, _: float) -> Judged:
+    """Judge by the means alone: a difference is larger than a limit."""
+    ratio = pool(first).mean / pool(second).mean
+    return np.abs(ratio - 1) > limit, ~np.isnan(ratio)
+
+
+def _rank_sum(first: Floats, second: Floats) -> Floats:
+    """Return Mann and Whitney's p-value."""
+    return mann_whitney(first, second, "two-sided").pvalue
+
+
+OURS: Final = "perfarray"
+
+RULES: Final[Mapping[str, Rule]] = {
+    "pooled_t": Rule(partial(_by_pvalue, pooled_t), "pyperf"),
+    "pooled_mannwhitney": Rule(partial(_by_pvalue, _rank_sum), "benchstat, Google Benchmark"),
+    "errors_apart": Rule(_by_errors, "readers of JMH's scores"),
+    "means_2_percent": Rule(partial(_by_limit, 0.02), "a limit on the means"),
+    "means_5_percent": Rule(partial(_by_limit, 0.05), "a limit on the means"),
+}
+"""Rules that throw the nest away, by name."""
+
+
+class Asked(NamedTuple):
+    """A rule that is ready to be asked: its name, who uses it, and what says of many comparisons whether a difference is seen."""
+
+    name: str
+    used_by: str
+    judge: Callable[[xr.DataArray, xr.DataArray], Judged]
+
+
+def check_rules(rules: Any, levels: Sequence[str], threshold: float, confidence_level: float, rng: str) -> list[Asked]:
+    """Return the rules of some names, or of callables of two sides."""
+    given = [rules] if isinstance(rules, str) or callable(rules) else list(rules)
+    if not given:
+        raise ValueError(f"rules={rules!r}: give at least one of {listed((OURS, *RULES))}, the name of a method, or a callable")
+    asked = []
+    for rule in given:
+        name = rule if isinstance(rule, str) else str(getattr(rule, "__name__", type(rule).__name__))
+        if isinstance(rule, str) and rule in RULES:
+            judge = partial(_pooled, RULES[rule], threshold, round(1 - confidence_level, 12))
+            asked.append(Asked(name, RULES[rule].used_by, judge))
+            continue
+        if isinstance(rule, str) and rule != OURS and not hasattr(_public(), rule):
+            check_choice(rule, "rules", (OURS, *RULES, "the name of a method, such as randomization_test", "a callable"))
+        method = with_defaults(check_method("compare" if rule == OURS else rule, {}), levels, (), confidence_level, rng)
+        own = partial(_by_method, method, threshold, round(1 - confidence_level, 12))
+        asked.append(Asked(name, f"perfarray.{method.name}" if method.public else "the caller", own))
+    names = [each.name for each in asked]
+    if len(set(names)) < len(names):
+        raise ValueError(f"rules= names something twice: {listed(names)}")
+    return asked
+
+
+def _public() -> Any:
+    """Return the package, whose public functions are rules too."""
+    import perfarray
+
+    return perfarray
+
+
+def _pooled(rule: Rule, threshold: float, risk: float, first: xr.DataArray, second: xr.DataArray) -> Judged:
+    """Judge by all values of a side; a change that does not matter is none."""
+    x, y = (side.values.reshape(side.sizes[EXPERIMENT], -1) for side in (first, second))
+    seen, known = rule.judge(x, y, risk)
+    large = np.abs(pool(x).mean / pool(y).mean - 1) > threshold
+    return seen & known & large, known
+
+
+def _by_method(method: Any, threshold: float, risk: float, first: xr.DataArray, second: xr.DataArray) -> Judged:
+    """Judge by a method of the package, or of the caller."""
+    more = {"threshold": threshold} if "threshold" in method.takes else {}
+    found = decided(method, ask(method, [first, second], **more), threshold, risk).transpose(EXPERIMENT)
+    return (found["seen"] & found["answered"]).values, found["answered"].values

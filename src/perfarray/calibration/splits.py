@@ -1,0 +1,254 @@
+"""A/A splits: how often each rule sees a difference between halves of one and the same program's timings."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from perfarray.calibration.designs import EXPERIMENT
+from perfarray.calibration.numerics.splits import halves, number_of_splits
+from perfarray.calibration.rules import OURS, RULES, Asked, check_rules
+from perfarray.comparisons.compare import compare
+from perfarray.conventions import LEVELS, MACHINE, plural
+from perfarray.numerics.random import SPLITS, Key, Streams
+from perfarray.numerics.types import Floats, Integers, Mask
+from perfarray.tables.words import percent
+from perfarray.timings.metrics import over_metrics
+from perfarray.timings.notes import Note, collecting, noted
+from perfarray.timings.resolve import Data, Timings, resolve
+from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of
+from perfarray.timings.validation import check_confidence_level, check_count, check_threshold
+
+MOST_VALUES = 1 << 21
+"""Values of both halves that are compared at once, unless a single cell has more."""
+
+POWER = 0.8
+"""Of the smallest change that is seen."""
+
+
+@over_metrics
+def calibrate(
+    times: Data,
+    *,
+    rules: Any = (OURS, *RULES),
+    threshold: float = 0.0,
+    n_splits: int = 200,
+    confidence_level: float = 0.95,
+    levels: str | tuple[str, ...] | None = None,
+    rng: Rng = None,
+    metric: str | list[str] | None = None,
+) -> xr.Dataset:
+    """Count how often each rule sees a difference between halves of the same timings: there is none, so each is a false alarm.
+
+    The independent units of every cell (its executions, or binaries) are split at random into halves, again and again, and the halves are
+    compared.
+
+    Parameters
+    ----------
+    times, levels, metric
+        Timings (lazy ones are computed), their nest, and the variable(s) of a Dataset. Every label of every other dim is a cell of its own.
+    rules : str, callable or sequence of them
+        "perfarray" (`compare`: Fieller's interval of the ratio, which respects the nest); rules that pool all values of a side:
+        "pooled_t" (pyperf), "pooled_mannwhitney" (benchstat, Google Benchmark), "errors_apart" (how scores of JMH are read: errors of
+        99.9 % do not overlap), "means_2_percent", "means_5_percent" (the means differ by more); the name of another method, such as
+        "randomization_test"; or a callable, as for `false_alarm_rate`.
+    threshold : float
+        A relative change that does not matter, to any rule that can take it: 0.02 means 2 %.
+    n_splits : int
+        Splits of a cell that are compared at most; where there are no more, all are.
+    confidence_level : float
+        1 less the risk of the rules that have one; also of `noise_floor`.
+    rng : int, str or numpy.random.Generator, optional
+        Seed of the splits. They depend on the number of units alone.
+
+    Returns
+    -------
+    Dataset
+        Along `rule`: `false_alarm_rate`, the mean of the cells' shares of splits with an alarm; `error`, its standard error between cells
+        (NaN of one cell); `unanswered`, the share of splits without an answer; and `used_by`. Along `rule` and the cells' dims:
+        `cell_rate`. For every cell: `noise_floor`, the relative change that 95 % of comparisons with as many units again stay below though
+        nothing changed (that of the halves, over the root of 2; of fewer than 20 splits, the largest); `smallest_change`, the one such a
+        comparison sees with 80 % power (as in `compare`); `n_splits`, how many distinct splits were compared; `n`, the units.
+
+    Raises
+    ------
+    ValueError
+        Unknown rules, levels or metrics; a threshold below zero.
+
+    Notes
+    -----
+    A rule is measured at half of the units: with fewer units, "perfarray" errs no more often, and rules that pool err less often than with
+    all. What is the same for all units of the data (one session, one machine) is in both halves and raises no alarm here, however much
+    of it there is between two days: to see it, measure several sessions and let them be the outermost level. Splits of one cell share
+    its units and are no independent evidence; therefore the standard error is taken between cells.
+
+    Examples
+    --------
+    >>> import perfarray
+    >>> variances = {"execution": 1e-4, "iteration": 1e-4}
+    >>> times = perfarray.simulate(sizes={"execution": 10, "iteration": 20}, variances=variances, dims={"benchmark": 20}, rng=1)
+    >>> with perfarray.timings.notes.collecting():
+    ...     found = times.perf.calibrate(rules=("perfarray", "pooled_t"), n_splits=50, rng=1)
+    >>> rate = found["false_alarm_rate"]
+    >>> rate.sel(rule="perfarray").item() < 0.1, rate.sel(rule="pooled_t").item() > 0.4
+    (True, True)
+    """
+    level, tau, most = check_confidence_level(confidence_level), check_threshold(threshold), check_count(n_splits, "n_splits")
+    data = resolve(times, metric, levels)
+    cells = [str(dim) for dim in data.array.dims if dim not in data.levels]
+    array = data.array.compute().transpose(*cells, *data.levels)
+    key = key_of(rng)
+    asked = check_rules(rules, data.levels, tau, level, str(describe_key(key)["rng_key"]))
+    bare = array.drop_vars(list(array.coords))
+    with collecting():  # as many units again, of which nothing is different
+        whole = compare(bare, bare, levels=data.levels, threshold=tau, confidence_level=level)
+    numbers = cell_keys([array], data.levels).transpose(*cells).values.ravel()
+    found = _compared(array.values.reshape(-1, *array.shape[len(cells) :]), numbers, data, Asking(asked, most, level, key))
+    result = _result(found, asked, cells, array.shape[: len(cells)])
+    result = result.assign_coords({dim: array[dim].variable for dim in cells if dim in array.coords})
+    result["smallest_change"] = (tuple(cells), whole["smallest_change"].transpose(*cells).values, {"units": "1"})
+    result.attrs = (
+        data.describe() | {"result": "calibrate", "confidence_level": level, "threshold": tau, "power": POWER} | describe_key(key)
+    )
+    return noted(result, *data.notes, data.selected, *_notes(result, data))
+
+
+class Asking(NamedTuple):
+    """What every cell is asked: by which rules, of how many splits at most; the level of the noise floor; what splits are drawn with."""
+
+    rules: list[Asked]
+    most: int
+    level: float
+    key: Key
+
+
+class Found(NamedTuple):
+    """Of every cell: shares of alarms and of splits without an answer by rule, the noise floor, the splits compared, and the units."""
+
+    rate: Floats
+    unanswered: Floats
+    noise_floor: Floats
+    n_splits: Floats
+    n: Floats
+
+
+def _compared(values: Floats, numbers: npt.NDArray[np.uint64], data: Timings, asking: Asking) -> Found:
+    """Split and compare the cells: those with the same number of units together, as many as fit."""
+    measured = ~np.isnan(values).all(axis=tuple(range(2, values.ndim)))
+    n = measured.sum(axis=1)
+    order = np.argsort(~measured, axis=1, kind="stable")
+    values = np.take_along_axis(values, order.reshape(order.shape + (1,) * (values.ndim - 2)), axis=1)
+    found = Found(
+        rate=np.full((len(asking.rules), len(values)), np.nan),
+        unanswered=np.full((len(asking.rules), len(values)), np.nan),
+        noise_floor=np.full(len(values), np.nan),
+        n_splits=np.zeros(len(values)),
+        n=n.astype(float),
+    )
+    for units in sorted({int(count) for count in n if count > 1}):
+        sides = halves(units, asking.most, Streams(asking.key).generator(units, SPLITS))
+        places, size = np.flatnonzero(n == units), units * int(np.prod(values.shape[2:]))
+        at_once = max(1, MOST_VALUES // (len(sides[0]) * size))
+        for first in range(0, len(places), at_once):
+            here = places[first : first + at_once]
+            seen, known, change = _judged(values[here], numbers[here], sides, data, asking.rules)
+            found.rate[:, here], found.unanswered[:, here] = seen.mean(axis=-1), 1 - known.mean(axis=-1)
+            reached = np.quantile(change, asking.level, axis=-1, method="inverted_cdf")
+            found.noise_floor[here], found.n_splits[here] = np.expm1(reached / np.sqrt(2)), len(sides[0])
+    return found
+
+
+def _judged(
+    values: Floats, numbers: npt.NDArray[np.uint64], sides: tuple[Integers, Integers], data: Timings, rules: list[Asked]
+) -> tuple[Mask, Mask, Floats]:
+    """Return by rule, cell and split whether a difference is seen and whether there is an answer; by cell and split its size (log)."""
+    splits, units = len(sides[0]), sides[0].shape[1] + sides[1].shape[1]
+    at_once = max(1, MOST_VALUES // (units * int(np.prod(values.shape[2:])) * len(values)))
+    seen, known = np.zeros((2, len(rules), len(values), splits), dtype=bool)
+    change = np.zeros((len(values), splits))
+    for first in range(0, splits, at_once):
+        part = slice(first, first + at_once)
+        labels = numbers[:, None] + np.arange(splits, dtype=np.uint64)[part]
+        pair = [_as_timings(values[:, side[part]], labels, data) for side in sides]
+        for place, rule in enumerate(rules):
+            seen[place, :, part], known[place, :, part] = (each.reshape(labels.shape) for each in rule.judge(*pair))
+        change[:, part] = np.abs(np.log(_mean(pair[0]) / _mean(pair[1]))).reshape(labels.shape)
+    return seen, known, change
+
+
+def _as_timings(values: Floats, labels: npt.NDArray[np.uint64], data: Timings) -> xr.DataArray:
+    """Return one side of some splits of some cells as timings, one after the other."""
+    coords = {EXPERIMENT: labels.ravel().view(np.int64)}
+    attrs = {"units": data.units, "better": data.better}
+    return xr.DataArray(values.reshape(-1, *values.shape[2:]), coords, (EXPERIMENT, *data.levels), name=data.array.name, attrs=attrs)
+
+
+def _mean(side: xr.DataArray) -> npt.NDArray[Any]:
+    """Return the unweighted mean of the units, inside which the lower levels are averaged."""
+    mean = side
+    for level in reversed(list(map(str, side.dims))[1:]):
+        mean = mean.mean(level)
+    return mean.values
+
+
+def _result(found: Found, asked: list[Asked], cells: list[str], shape: tuple[int, ...]) -> xr.Dataset:
+    """Name the dims of what was found, and average over the cells."""
+    measured = ~np.isnan(found.noise_floor)
+    rate, number = found.rate[:, measured], int(measured.sum())
+    mean = rate.mean(axis=1) if number else np.full(len(asked), np.nan)
+    error = rate.std(axis=1, ddof=1) / np.sqrt(number) if number > 1 else np.full(len(asked), np.nan)
+    unanswered = found.unanswered[:, measured].mean(axis=1) if number else np.full(len(asked), np.nan)
+    unit = {"units": "1"}
+    variables = {
+        "false_alarm_rate": ("rule", mean, unit | {"long_name": "mean share of splits with a false alarm"}),
+        "error": ("rule", error, unit | {"long_name": "standard error between cells"}),
+        "unanswered": ("rule", unanswered, unit),
+        "used_by": ("rule", np.array([rule.used_by for rule in asked], dtype=object)),
+        "cell_rate": (("rule", *cells), found.rate.reshape(-1, *shape), unit),
+        "noise_floor": (tuple(cells), found.noise_floor.reshape(shape), unit),
+        "n_splits": (tuple(cells), found.n_splits.reshape(shape), unit),
+        "n": (tuple(cells), found.n.reshape(shape), unit | {"long_name": "independent units"}),
+    }
+    return xr.Dataset(variables, {"rule": np.array([rule.name for rule in asked], dtype=object)})
+
+
+def _notes(result: xr.Dataset, data: Timings) -> list[Note]:
+    """Say in a sentence what came out, and what it does not tell."""
+    n, units = result["n"].values[result["n"].values > 0], plural(data.levels[0])
+    cells, without, few = len(n), int((n == 1).sum()), int(((n > 1) & (n < 4)).sum())
+    notes = [_summary(result), _caveats(result, data.levels[0])] if without < cells else []
+    if without or not cells:
+        text = f"{without} of {cells} cells have one {data.levels[0]}, which cannot be split: measure more"
+        text += f", or name a lower level with levels={data.levels[1:]}" if len(data.levels) > 1 else ""
+        notes.append(Note("no_split", text, {"cells": without, "of": cells}))
+    if few and OURS in result["rule"].values:
+        text = f"{few} of {cells} cells have fewer than 4 {units}: with one in a half, {OURS} has no answer and raises no alarm"
+        notes.append(Note("few_units", text, {"cells": few, "of": cells}))
+    if cells - without == 1:
+        splits, distinct = int(result["n_splits"].max()), number_of_splits(int(n.max()))
+        text = f"one cell, {splits} of {distinct} distinct splits, which are not independent: no standard error; more benchmarks give one"
+        notes.append(Note("one_cell", text, {"splits": splits, "distinct": distinct}))
+    return notes
+
+
+def _summary(result: xr.Dataset) -> Note:
+    """Say what came out: the sentence for a report."""
+    rates = dict(zip(result["rule"].values.tolist(), result["false_alarm_rate"].values.tolist(), strict=True))
+    change, risk = float(result["smallest_change"].median()), round(1 - float(result.attrs["confidence_level"]), 12)
+    (first, rate), *others = rates.items()
+    parts = [f"{first} calls {percent(rate)} different", *(f"{name} {percent(rate)}" for name, rate in others)]
+    text = f"of comparisons between halves of the same timings, {', '.join(parts)}, where {percent(risk)} were meant"
+    text += f"; changes below {percent(change)} (median of the cells) are not seen with {percent(POWER)} power" if change == change else ""
+    return Note("calibration", text, rates | {"smallest_change": change})
+
+
+def _caveats(result: xr.Dataset, unit: str) -> Note:
+    """Say what rates of halves do not tell."""
+    units, most = plural(unit), int(result["n"].max())
+    above = LEVELS[: LEVELS.index(unit)] if unit in LEVELS else ()
+    text = (
+        f"the rates are those of halves ({most // 2} of {most} {units} a side); splits of a cell share its {units}, and `error` is taken "
+        f"between cells; differences between {' or '.join(map(plural, (*above, MACHINE)))} are in both halves alike, and so in no rate"
+    )
+    return Note("halves", text, {"units": most})

@@ -1,0 +1,41 @@
+"""Shares of comparisons and experiments: points with two standard errors, and where they ought to lie."""
+
+import numpy as np
+import pytest
+
+import perfarray
+from perfarray import plots
+
+NEST = {"sizes": {"execution": [3, 10]}, "variances": {"execution": 1e-4}, "n_experiments": 60, "rng": 1}
+
+
+def test_shares_and_errors():
+    """In percent, in their rows; the dotted line is the level asked for."""
+    found = perfarray.coverage("ratio_interval", confidence_level=0.9, **NEST)
+    ax = found.perf.plot()
+    (points,) = (line for line in ax.lines if line.get_gid() == "rate")
+    np.testing.assert_allclose(points.get_xdata(), 100 * found["estimate"])
+    np.testing.assert_allclose(ax.lines[0].get_xdata(), 90)
+    ends = np.array([segment[:, 0] for segment in ax.collections[0].get_segments()])
+    np.testing.assert_allclose(ends[:, 0], 100 * (found["estimate"] - 2 * found["error"]))
+    assert [text.get_text() for text in ax.texts if text.get_gid() == "beside"] == [f"{100 * share:.1f} %" for share in found["estimate"]]
+
+
+@pytest.mark.filterwarnings("ignore:of comparisons between halves:UserWarning")
+def test_rules_have_the_rates_of_their_cells():
+    """A grey mark for each benchmark; of one benchmark no error is known, and none is drawn."""
+    times = perfarray.simulate(sizes={"execution": 8}, variances={"execution": 1e-4}, dims={"benchmark": 3}, rng=1)
+    found = times.perf.calibrate(rules=("perfarray", "pooled_t"), rng=1)
+    ax = found.perf.plot()
+    marks = [line.get_xdata() for line in ax.lines if line.get_gid() == "cells"]
+    np.testing.assert_allclose(marks, 100 * found["cell_rate"])
+    assert "pyperf" in [text.get_text() for text in ax.texts]
+    single = times.isel(benchmark=[0]).perf.calibrate(rules="perfarray", rng=1).perf.plot()
+    assert not np.size(single.collections[0].get_segments())
+
+
+def test_other_results_have_no_rates():
+    """The message names those that have."""
+    times = perfarray.simulate(sizes={"execution": 3}, variances={"execution": 1e-4}, rng=1)
+    with pytest.raises(ValueError, match="a result of 'mean_interval' has no rates; those of calibrate, coverage"):
+        plots.rates(times.perf.mean_interval())
