@@ -21,7 +21,8 @@ from perfarray.readers.recognising import formats
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")], key=str)
 PAGES = [page for page in PAGES if "_build" not in page.parts]
-WITH_CODE = [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")]
+WITH_CODE = [page for page in PAGES if "```python" in page.read_text(encoding="utf-8") and page.parent.name != "gallery"]
+"""The gallery is run by tests/plots/test_gallery.py, which looks at what is drawn."""
 
 
 def name_of(page: Path) -> str:
