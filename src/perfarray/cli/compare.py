@@ -15,6 +15,9 @@ from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, SHOWN, SOMETHING_S
 from perfarray.cli.sides import Asked, absent, read_sides
 from perfarray.conventions import BENCHMARK, plural
 
+Method = Literal["fieller", "delta", "log_delta", "skew_adjusted", "percentile", "basic", "bca", "studentized"]
+"""The methods of the comparison."""
+
 SEED = 1
 """The same files give the same answer."""
 
@@ -34,7 +37,7 @@ def compare(
     confidence: options.Confidence = None,
     correction: options.Correction = None,
     method: Annotated[
-        Literal["fieller", "delta", "log_delta", "percentile", "basic", "bca", "studentized"] | None,
+        Method | None,
         typer.Option(
             help="Of the intervals and p-values: fieller (default), or a bootstrap (the last four), which draws the same each time."
         ),
