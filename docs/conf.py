@@ -84,4 +84,5 @@ TimingsAccessor.plot = PicturesOfClass(TimingsAccessor.plot.fget)
 def setup(app):
     """Connect what is above."""
     app.connect("source-read", fill_changelog)
+    app.connect("env-get-outdated", lambda *_: ["changelog"])  # its fragments are files of their own
     app.add_html_math_renderer("mathml", (write_formula, None), (write_formula, None))

@@ -4,6 +4,7 @@ import inspect
 import json
 import re
 import shutil
+import tomllib
 from itertools import pairwise
 from pathlib import Path
 
@@ -199,3 +200,13 @@ def test_every_format_has_its_section():
         assert page.count(f"`{name}`") >= 2, name
     sections = [part for part in page.split("\n## ")[1:] if not part.startswith(("Many files", "Adding a format"))]
     assert all("| --- |" in part for part in sections)
+
+
+def test_the_conda_recipe_needs_what_the_package_needs():
+    """Every dependency of pyproject.toml with its lowest version, and no other; the version is the package's."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    recipe = (ROOT / "docs" / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    run = re.search(r"^  run:\n(.*?)^  run_constraints:", recipe, re.M | re.S).group(1)
+    assert re.findall(r"- (.+)", run) == ["python >=${{ python_min }}", *(need.replace(">=", " >=") for need in project["dependencies"])]
+    assert f'python_min: "{project["requires-python"].removeprefix(">=")}"' in recipe
+    assert f'version: "{project["version"]}"' in recipe
