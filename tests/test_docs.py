@@ -55,7 +55,9 @@ def files(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.filterwarnings("ignore:.*skewed:perfarray.PerfarrayWarning")  # some of the timings that pages use are
+@pytest.mark.filterwarnings(
+    "ignore:(?s).*(skewed|depend on those before them|cannot be tested):perfarray.PerfarrayWarning"
+)  # some of the timings that pages use are
 @pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
 def test_code_runs(page, files, shared):
     """Every block of Python runs, in order and in one namespace; where output is shown, it is what is printed."""

@@ -624,6 +624,7 @@ class TestSimulatedTruth:
         assert joint[2] == pytest.approx(separate, rel=0.02)
 
 
+@pytest.mark.filterwarnings("ignore:(?s).*depend on those before them:perfarray.PerfarrayWarning")  # as timings of one session may
 class TestSelected:
     """What a plan says of some cells."""
 

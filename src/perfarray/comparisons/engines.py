@@ -14,6 +14,7 @@ from perfarray.numerics.levels import of_unit_means, unit_means
 from perfarray.numerics.suite import movement
 from perfarray.numerics.verdicts import Evidence, Known, Limits, Rules, Suite
 from perfarray.timings.apply import Output, apply, is_chunked, run, together
+from perfarray.timings.dependence import dependence
 from perfarray.timings.pairs import Pair
 from perfarray.timings.resampling import check_resampling
 from perfarray.timings.resolve import Timings
@@ -84,7 +85,9 @@ def measure(pair: Pair, request: Request) -> Measured:
         incomplete = sum(_incomplete(side, across) for side in (pair.candidate, pair.baseline))
     engine = _redrawing(pair, request, rules) if request.draws else _formulas(rules)
     noisy, told = noise(1, not (paired or pair.bounded), (across,))
-    beside = together(partial(movement, paired=paired), noisy)
+    ordered, also = dependence(1, paired=paired, dims=(across,))
+    told = told | also
+    beside = together(partial(movement, paired=paired), noisy, lambda new, old, *_: ordered(new, old))
     kernel = together(engine.evidence, of_unit_means(beside, len(levels)))
     if not request.draws:
         kernel = of_unit_means(together(engine.evidence, beside), len(levels))

@@ -11,6 +11,7 @@ from perfarray.comparisons.request import Request
 from perfarray.timings.across import MOVEMENT, SUITES, UNMATCHED, several_suites
 from perfarray.timings.apply import data_label, in_order, is_chunked
 from perfarray.timings.censored import ONLY_WORSE
+from perfarray.timings.dependence import DEPENDENCE
 from perfarray.timings.notes import Note
 from perfarray.timings.pairs import Pair
 from perfarray.timings.units import UNITS
@@ -46,7 +47,7 @@ def describe(measured: Measured, pair: Pair, request: Request) -> tuple[dict[str
 def checks(request: Request, pair: Pair) -> tuple[str, ...]:
     """Return what is counted in the result."""
     declared = request.shared is not None or pair.jointly or request.paired is not None
-    return (UNITS, *(("resampling",) if request.draws else (NOISE,)), *(() if declared else (MOVEMENT,)))
+    return (UNITS, DEPENDENCE, *(("resampling",) if request.draws else (NOISE,)), *(() if declared else (MOVEMENT,)))
 
 
 def as_given(measured: Measured, found: Mapping[Hashable, xr.Variable], pair: Pair, across: str, given: xr.Coordinates) -> xr.Dataset:

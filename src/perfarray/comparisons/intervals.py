@@ -9,6 +9,7 @@ from perfarray.numerics.bootstrap_intervals import mean_by_draws, ratio_by_draws
 from perfarray.numerics.intervals import BOOTSTRAP_METHODS, DF_RULES, MEAN_METHODS, METHODS, RATIO_METHODS, mean_by_units, ratio_by_units
 from perfarray.timings.apply import Kernel, Output, apply, outputs, together
 from perfarray.timings.censored import ONLY_WORSE, bound_interval
+from perfarray.timings.dependence import DEPENDENCE, dependence
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import noted
 from perfarray.timings.pairs import resolve_pair
@@ -45,10 +46,11 @@ def mean_interval(
         The nest, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its `time`).
     confidence_level : float
         Between 0 and 1.
-    method : {"t", "normal", "skew_adjusted", "percentile", "basic", "bca", "studentized"}
+    method : {"t", "normal", "skew_adjusted", "batch_means", "percentile", "basic", "bca", "studentized"}
         Student's t with units - 1 degrees of freedom; the normal (for comparison with papers that use it: too narrow for few units); t
-        whose longer side follows the skewness of the units (Hall's transformation); or the bootstrap: the paper's percentiles, their
-        mirror image, bias corrected and accelerated, symmetric studentized.
+        whose longer side follows the skewness of the units (Hall's transformation); t of eight batches of consecutive units, for units
+        that depend on those before them, from 30 units on; or the bootstrap: the paper's percentiles, their mirror image, bias corrected
+        and accelerated, symmetric studentized.
     resample : None, "all", "flat", str or tuple of str
         For the bootstrap, the levels drawn with replacement: the outermost (None), every one, those named; "flat" ignores the nest.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
@@ -62,6 +64,7 @@ def mean_interval(
         `estimate`, `lower`, `upper`, `standard_error` (units of the data), `df` (NaN for the bootstrap), `n` (independent units). By
         formulas also, of fewer than 10 units, `normality_pvalue` (Shapiro and Wilk's), and of more the `skewness` of the mean with
         `skewness_pvalue` (D'Agostino's): a note names the cells where these say that limits cover too little.
+        From 10 units on `dependence_pvalue`: whether their order tells something (1 where a first look says no); so does a note.
 
     Raises
     ------
@@ -75,6 +78,11 @@ def mean_interval(
     fifth of them lies in a second, far mode. `skew_adjusted` covers 90, 92 and 95 %, 84, 87 and 92 %, and 67, 89 and 95 %, never less
     than t, at 1.06 to 1.13 times the width; 95.1 to 95.6 % if they are normal, at 1.01 to 1.06. Whether 3 or 4 units are skewed cannot be
     seen.
+
+    Units that depend on those before them cover less, 85, 67 and 47 % at correlations of 0.3, 0.6 and 0.8, however many there are. The
+    note on them is wrong in at most 5 % of calls, of one cell or a thousand; of one cell of 30 units it comes in 33, 84 and 97 %, of 100
+    in 81 % and more. `batch_means` then covers 95, 93 and 90 % (30 units), 95, 94.5 and 93 % (50), 95, 95 and 94 % (100), and is 1.15
+    times as wide where units are independent.
 
     References
     ----------
@@ -95,16 +103,18 @@ def mean_interval(
     attrs = data.describe() | {"result": "mean_interval", "method": method, "confidence_level": level}
     found, keys = _mean_outputs(data.units), []
     kernel: Kernel
+    ordered, told = dependence(len(data.levels))
     if method in BOOTSTRAP_METHODS:
         plan = check_resampling(data, resample, n_resamples, rng)
         kernel = partial(mean_by_draws, draws=plan.draws, flat=plan.flat, method=method, level=level)
-        keys, attrs, checks = [cell_keys([data.array], data.levels)], attrs | plan.attrs, (UNITS, "resampling")
+        keys, attrs, checks = [cell_keys([data.array], data.levels)], attrs | plan.attrs, (UNITS, "resampling", DEPENDENCE)
     else:
         check_no_resampling(method, resample)
         normal, beside = skew(len(data.levels), not data.bounded)
         kernel = together(partial(mean_by_units, levels=len(data.levels), method=method, level=level), normal)
-        found, checks = found | beside, (UNITS, SKEW)
-    result = apply(kernel, data.array, *keys, core=[data.levels, *[()] * len(keys)], outputs=found, attrs=attrs)
+        found, checks = found | beside, (UNITS, SKEW, DEPENDENCE)
+    kernel = together(kernel, lambda values, *_: ordered(values))
+    result = apply(kernel, data.array, *keys, core=[data.levels, *[()] * len(keys)], outputs=found | told, attrs=attrs)
     result = bound_interval(result, data.bounds) if data.bounded else result
     stopped = data.stopped_note("the limit of the mean towards what they would have been is open, and the estimate a bound")
     return noted(result, *data.notes, data.selected, stopped, checks=checks)
@@ -144,10 +154,11 @@ def ratio_interval(
         The nest, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its `time`).
     confidence_level : float
         Between 0 and 1.
-    method : {"fieller", "delta", "log_delta", "skew_adjusted", "percentile", "basic", "bca", "studentized"}
-        Fieller's theorem (default); first-order intervals of the ratio or of its log; Fieller's with the longer side following the skewness
-        of the units (Hall's transformation), never shorter; or the bootstrap: the paper's percentiles, their
-        mirror image, bias corrected and accelerated, symmetric studentized on the log ratio (the one to use with few units).
+    method : {"fieller", "delta", "log_delta", "skew_adjusted", "batch_means", "percentile", "basic", "bca", "studentized"}
+        Fieller's theorem (default); first-order intervals of the ratio or of its log; Fieller's with the longer side following the
+        skewness of the units (Hall's transformation), never shorter; Fieller's of eight batches of consecutive units a side, for units
+        that depend on those before them, from 30 units on; or the bootstrap: the paper's percentiles, their mirror image, bias
+        corrected and accelerated, symmetric studentized on the log ratio (the one to use with few units).
     df : {"satterthwaite", "conservative", "normal"}
         Degrees of freedom: Welch and Satterthwaite's with the estimated ratio plugged in; the smaller number of units less one (the
         paper's n - 1); infinite. Not for the bootstrap.
@@ -170,8 +181,8 @@ def ratio_interval(
         positive values are cut to the positive numbers: what is left of an exclusive one may be `at_least` [lower, inf) or `at_most` (0,
         upper]. By formulas, unless paired, also `candidate_share` of the squared error, and, where one side has 80 % of it with fewer than
         10 units, `normality_pvalue` of those (Shapiro and Wilk's), with more the `skewness` of their mean and `skewness_pvalue`
-        (D'Agostino's): notes name the cells where these say that limits cover too little, and those with two units on a side. The
-        baseline's label is left out.
+        (D'Agostino's): notes name the cells where these say that limits cover too little, and those with two units on a side.
+        `dependence_pvalue` as `mean_interval`, of both sides or of pairs' ratios. The baseline's label is left out.
 
     Raises
     ------
@@ -214,16 +225,18 @@ def ratio_interval(
     sides, nest, pairs = [pair.candidate.array, pair.baseline.array], pair.candidate.levels, paired is not None
     found, keys = ratio_outputs(), []
     kernel: Kernel
+    ordered, told = dependence(len(nest), paired=pairs)
     if method in BOOTSTRAP_METHODS:
         plan = check_resampling(pair.candidate, resample, n_resamples, rng, joint=pairs)
         kernel = partial(ratio_by_draws, levels=len(nest), draws=plan.draws, flat=plan.flat, paired=pairs, method=method, level=level)
-        keys, attrs, checks = [cell_keys(sides, nest)], attrs | plan.attrs, (UNITS, "resampling")
+        keys, attrs, checks = [cell_keys(sides, nest)], attrs | plan.attrs, (UNITS, "resampling", DEPENDENCE)
     else:
         check_no_resampling(method, resample)
         noisy, beside = noise(len(nest), not (pairs or pair.bounded))
         kernel = together(partial(ratio_by_units, levels=len(nest), paired=pairs, method=method, df_rule=df, level=level), noisy)
-        found, attrs, checks = found | beside, attrs | {"df": df}, (UNITS, NOISE)
-    result = apply(kernel, *sides, *keys, core=[nest, nest, *[()] * len(keys)], outputs=found, attrs=attrs)
+        found, attrs, checks = found | beside, attrs | {"df": df}, (UNITS, NOISE, DEPENDENCE)
+    kernel = together(kernel, lambda new, old, *_: ordered(new, old))
+    result = apply(kernel, *sides, *keys, core=[nest, nest, *[()] * len(keys)], outputs=found | told, attrs=attrs)
     result = bound_interval(result, pair.bounds) if pair.bounded else result
     return noted(result, *pair.notes, pair.candidate.selected, pair.stopped_note(ONLY_WORSE), checks=checks)
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perfarray.numerics.levels import UnitSummary, mean_of_measured
+from perfarray.numerics.levels import UnitSummary, mean_of_measured, summarise_units, unit_means
 from perfarray.numerics.types import Floats, Integers
 
 LEAST = 30
@@ -19,8 +19,9 @@ BATCHES = 8
 STRONGEST = 0.9
 """The largest correlation of neighbours that is taken off before batches are made."""
 
-SUSPECT_NEIGHBOURS, SUSPECT_DRIFT = 1.64, 1.96
-"""Standard errors from which on a first look at the values leads to one at their ranks."""
+
+SUSPECT = 1.8
+"""Standard errors from which on a first look at values leads to one at their ranks."""
 
 
 class Scores(NamedTuple):
@@ -122,20 +123,28 @@ def order_scores(values: Floats) -> Scores:
     A. Wald, J. Wolfowitz, "An exact test for randomness in the non-parametric case based on serial correlation", 1943; R. Bartels, "The
     rank version of von Neumann's ratio test for randomness", JASA 77, 1982.
     """
+    ordered, size = np.sort(values, axis=-1), values.shape[-1]
+    if size >= 4 and (ordered[..., 1:] > ordered[..., :-1]).all():  # no gaps, no ties: the ranks are those of every such series
+        centred, number = values.argsort(axis=-1).argsort(axis=-1) - (size - 1) / 2, float(size)
+        two = number * (number**2 - 1) / 12
+        return _scores(centred, number, two, two * (3 * number**2 - 7) / 20)
     series, n_ = measured_first(values)
     n = n_.astype(float)
     centred = np.where(np.isnan(series), 0.0, mid_ranks(series) - (n[..., None] + 1) / 2)
     squares = centred**2
-    two, four = squares.sum(axis=-1), (squares**2).sum(axis=-1)
-    products = (centred[..., 1:] * centred[..., :-1]).sum(axis=-1)
-    place = np.arange(series.shape[-1]) - (n[..., None] - 1) / 2
-    known = n >= 4
+    found = _scores(centred, n, squares.sum(axis=-1), (squares**2).sum(axis=-1))
+    return Scores(*(np.where(n >= 4, part, 0.0) for part in found))
+
+
+def _scores(centred: Floats, n: Floats | float, two: Floats | float, four: Floats | float) -> Scores:
+    """Return the scores of centred ranks (0 where there is no value), of which these are the sums of squares and of fourth powers."""
     with np.errstate(divide="ignore", invalid="ignore"):
         both, one = (two**2 - four) / (n * (n - 1)), (2 * four - two**2) / (n * (n - 1) * (n - 2))
         none = (3 * two**2 - 6 * four) / (n * (n - 1) * (n - 2) * (n - 3))
         variance = (n - 1) * both + 2 * (n - 2) * one + (n - 2) * (n - 3) * none - (two / n) ** 2
-    parts = (products + two / np.maximum(n, 1), variance, (centred * place).sum(axis=-1), two * n * (n + 1) / 12)
-    return Scores(*(np.where(known, part, 0.0) for part in parts))
+        alike = (centred[..., 1:] * centred[..., :-1]).sum(axis=-1) + two / n
+    drift = centred @ np.arange(centred.shape[-1])  # centred ranks sum to 0
+    return Scores(alike, np.asarray(variance), drift, np.asarray(two * n * (n + 1) / 12))
 
 
 def order_pvalue(scores: Scores) -> Floats:
@@ -148,6 +157,58 @@ def order_pvalue(scores: Scores) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         alike, drift = scores.alike / np.sqrt(scores.alike_variance), np.abs(scores.drift) / np.sqrt(scores.drift_variance)
     return np.asarray(np.minimum(1.0, 2 * np.minimum(ndtr(-alike), 2 * ndtr(-drift))))
+
+
+def dependence_pvalue(*sides: Floats, levels: int, paired: bool = False) -> tuple[Floats]:
+    """Return the chance of unit means in an order as telling as theirs, if no order were different from any other.
+
+    Ranks are made where a first look at the means finds something (`SUSPECT`). The others have 1: that takes nothing from the risk, and a
+    hundredth from the power.
+
+    Parameters
+    ----------
+    *sides : arrays, shape (..., n_L, ..., n_1)
+        Timings of one system, or of two: then it is twice the smaller p-value, or that of their ratios where they are `paired`.
+    levels : int
+        The number of levels L.
+    paired : bool
+        Whether unit j of one system belongs to unit j of the other.
+
+    Returns
+    -------
+    tuple of array, shape (...)
+        NaN below `LEAST_RANKED` units, or where they do not vary.
+    """
+    units = [unit_means(side, levels) for side in sides]
+    if paired:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            units = [units[0] / units[1]]
+    if units[0].shape == units[-1].shape:  # one look takes half as long as two
+        units = [np.stack(units)]
+    found = [_first_look(own) for own in units]
+    smallest = np.fmin.reduce(found[0], axis=0) if len(found) == 1 else np.fmin(*found)
+    return (smallest if len(sides) == 1 or paired else np.minimum(1.0, 2 * smallest),)
+
+
+def _first_look(units: Floats) -> Floats:
+    """Return p-values of the order of series (..., n), by ranks where their values look suspect; 1 where not."""
+    if units.shape[-1] < LEAST_RANKED:
+        return np.full(units.shape[:-1], np.nan)
+    series, n, mean = units, np.asarray(float(units.shape[-1])), units.mean(axis=-1)
+    if np.isnan(mean).any():
+        series, sizes = measured_first(units)
+        n, mean = sizes.astype(float), mean_of_measured(series)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        centred = series - mean[..., None]
+        centred = centred if series is units else np.nan_to_num(centred)
+        two = (centred * centred).sum(axis=-1)
+        alike = (centred[..., 1:] * centred[..., :-1]).sum(axis=-1) / two * np.sqrt(n) + 1 / np.sqrt(n)
+        slope = (centred @ (np.arange(series.shape[-1]) - (series.shape[-1] - 1) / 2)) ** 2 / two * (12 / (n * (n + 1.0)))
+    suspect = (alike > SUSPECT) | (slope > SUSPECT**2)
+    found = np.where((n >= LEAST_RANKED) & (two > 0), 1.0, np.nan)
+    if suspect.any():
+        found[suspect] *= order_pvalue(order_scores(series[suspect]))
+    return found
 
 
 def mid_ranks(series: Floats) -> Floats:
@@ -164,6 +225,62 @@ def mid_ranks(series: Floats) -> Floats:
     return ranks
 
 
+def standing_for(*sides: Floats, paired: bool = False) -> list[Floats]:
+    """Return values (..., `BATCHES`) that stand for unit means (..., n) which depend on those before them.
+
+    The correlation c of neighbours is taken off, x_t - c x_(t-1), and means of consecutive batches are made of the rest: as far apart as
+    independent values would be whose mean varies as that of the units does. Their mean is that of the units. Fewer than `LEAST` units
+    leave one value, which shows no spread.
+
+    Parameters
+    ----------
+    *sides : arrays, shape (..., n)
+        Unit means of one system or of two, in the order measured.
+    paired : bool
+        Whether unit j of one system belongs to unit j of the other: c is then that of new - ratio * old.
+
+    References
+    ----------
+    W. Whitt, P. Glynn, "Estimating the asymptotic variance with batch means", 1991; D. Andrews, J. Monahan, "An improved heteroskedasticity
+    and autocorrelation consistent covariance matrix estimator", Econometrica 60, 1992 (taking the correlation off first).
+    """
+    correlation = None
+    if paired:
+        gap = np.isnan(sides[0]) | np.isnan(sides[1])
+        new, old = (np.where(gap, np.nan, side) for side in sides)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            residuals = new - (mean_of_measured(new) / mean_of_measured(old))[..., None] * old
+            correlation = _neighbours(residuals)
+        sides = new, old
+    return [_standing_for(side, correlation) for side in sides]
+
+
+def _standing_for(units: Floats, correlation: Floats | None) -> Floats:
+    """Return what stands for the units of one system; the correlation is theirs, where none is given."""
+    series, sizes = measured_first(units)
+    mean = summarise_units(series).mean
+    correlation = np.broadcast_to(_neighbours(series) if correlation is None else correlation, sizes.shape)
+    found = np.full((*sizes.shape, BATCHES), np.nan)
+    found[..., 0] = mean
+    for n in np.unique(sizes[sizes >= LEAST]).tolist():  # batches depend on the number of units
+        here = sizes == n
+        share = np.diff(_edges(n - 1, BATCHES)) * BATCHES / (n - 1)
+        distances = (batches(series[here][:, :n] - mean[here][:, None], correlation[here], BATCHES)) * share
+        distances -= share * distances.mean(axis=-1, keepdims=True)
+        found[here] = mean[here][:, None] + distances * np.sqrt((n - 1) / n)
+    return found
+
+
+def _neighbours(units: Floats) -> Floats:
+    """Return the correlation of neighbours in unit means, as `neighbours` does, of series with gaps."""
+    series, sizes = measured_first(units)
+    found = np.zeros(sizes.shape)
+    for n in np.unique(sizes[sizes >= LEAST]).tolist():
+        here = sizes == n
+        found[here] = neighbours(series[here][:, :n] - series[here][:, :n].mean(axis=-1, keepdims=True), 1)
+    return found
+
+
 def batches(values: Floats, correlation: Floats, number: int) -> Floats:
     """Return the means of consecutive batches of x_t - c x_(t-1), over 1 - c: their sum depends on the order as little as c allows.
 
@@ -177,9 +294,14 @@ def batches(values: Floats, correlation: Floats, number: int) -> Floats:
         How many batches; their sizes differ by one at most.
     """
     taken = values[..., 1:] - correlation[..., None] * values[..., :-1]
-    edges = np.arange(number + 1) * taken.shape[-1] // number
+    edges = _edges(taken.shape[-1], number)
     sums = np.add.reduceat(taken, edges[:-1], axis=-1)
     return np.asarray(sums / np.diff(edges) / (1 - correlation[..., None]))
+
+
+def _edges(n: int, number: int) -> Integers:
+    """Return where batches of n values begin, and the last ends."""
+    return np.arange(number + 1) * n // number
 
 
 def neighbours(residuals: Floats, parameters: int) -> Floats:

@@ -4,11 +4,14 @@ Fieller's theorem is equation 12 of Kalibera and Jones (2012), where the whole n
 rests on the residuals new - ratio * old, with the estimated ratio: their mean is zero, so that no difference of large numbers is taken.
 """
 
+from collections.abc import Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from perfarray.numerics import dependence
 from perfarray.numerics.levels import UnitSummary, summarise_units, unit_means
 from perfarray.numerics.skewness import counted_skewness, shrunken, stretched, third_cumulant
 from perfarray.numerics.types import Floats, Mask, Texts, same_text
@@ -22,11 +25,15 @@ class IntervalMethod(NamedTuple):
     least_units: int
 
 
+BATCH_MEANS = "batch_means"
+"""Fieller's set, or Student's t, of what stands for units that depend on those before them."""
+
 METHODS = {
     "fieller": IntervalMethod(False, False, 2),
     "delta": IntervalMethod(False, False, 2),
     "log_delta": IntervalMethod(False, True, 2),
     "skew_adjusted": IntervalMethod(False, False, 2),
+    BATCH_MEANS: IntervalMethod(False, False, dependence.LEAST),
     "percentile": IntervalMethod(True, False, 2),
     "basic": IntervalMethod(True, False, 2),
     "bca": IntervalMethod(True, False, 2),
@@ -36,7 +43,8 @@ METHODS = {
 
 RATIO_METHODS = tuple(name for name, method in METHODS.items() if not method.draws)
 BOOTSTRAP_METHODS = tuple(name for name, method in METHODS.items() if method.draws)
-MEAN_METHODS = ("t", "normal", "skew_adjusted")
+MEAN_METHODS = ("t", "normal", "skew_adjusted", BATCH_MEANS)
+FIELLER = ("fieller", "skew_adjusted", BATCH_MEANS)
 DF_RULES = ("satterthwaite", "conservative", "normal")
 
 BOUNDED, EXCLUSIVE, UNBOUNDED, AT_LEAST, AT_MOST = "bounded", "exclusive", "unbounded", "at_least", "at_most"
@@ -104,11 +112,11 @@ def t_probability(statistic: Floats, df: Floats) -> Floats:
 def mean_by_units(values: Floats, *, levels: int, method: str, level: float) -> tuple[Floats, ...]:
     """Return estimate, limits, standard error, df and n of means of timings (..., n_L, ..., n_1)."""
     means = unit_means(values, levels)
-    units = summarise_units(means)
+    units = summarise_units(*standing_for(means, method=method))
     skewness = _skewness_of_mean(means, units) if method == "skew_adjusted" else 0.0
     limits, df = mean_limits(units, level, method, skewness)
     lower, upper = (np.where(units.n >= 2, limit, np.nan) for limit in limits)
-    return units.mean, lower, upper, np.sqrt(units.variance), df, units.n
+    return units.mean, lower, upper, np.sqrt(units.variance), df, number(means)
 
 
 def ratio_by_units(
@@ -116,14 +124,26 @@ def ratio_by_units(
 ) -> tuple[npt.NDArray[Any], ...]:
     """Return estimate, limits, df, n and kind of the ratio of the means of timings (..., n_L, ..., n_1)."""
     sides = unit_means(new, levels), unit_means(old, levels)
-    ratio = ratio_of(*sides, paired)
+    one, two = standing_for(*sides, method=method, paired=paired)
+    ratio = ratio_of(one, two, paired)
     df = ratio_df(ratio, df_rule)
     ratio = with_skewness(ratio, *sides, df) if method == "skew_adjusted" else ratio
     positive = (ratio.numerator.mean > 0) & (ratio.denominator.mean > 0)
     for side in (new, old):
         positive = positive & ~np.asarray((side < 0).any(axis=tuple(range(-levels, 0))))
     found = known_limits(ratio_limits(ratio, df, level, method, positive), df)
-    return ratio.estimate, found.lower, found.upper, df, ratio.n, found.kind
+    return ratio.estimate, found.lower, found.upper, df, number(*sides, paired=paired), found.kind
+
+
+def standing_for(*means: Floats, method: str, paired: bool = False) -> Sequence[Floats]:
+    """Return the unit means of one system or two, or what stands for them where the method takes them to depend on each other."""
+    return dependence.standing_for(*means, paired=paired) if method == BATCH_MEANS else means
+
+
+def number(*means: Floats, paired: bool = False) -> Floats:
+    """Return the number of units, on the smaller side of two systems; of pairs."""
+    there = [~np.isnan(side) for side in means]
+    return reduce(np.minimum, (own.sum(axis=-1).astype(float) for own in ([there[0] & there[1]] if paired else there)))
 
 
 def mean_limits(units: UnitSummary, confidence_level: float, method: str, skewness: Floats | float = 0.0) -> tuple[Interval, Floats]:
@@ -209,8 +229,8 @@ def ratio_limits(ratio: Ratio, df: Floats, confidence_level: float | Floats, met
     Fieller's set is cut to the positive numbers where both means are known to be `positive`.
     """
     quantile = t_quantile((1 + np.asarray(confidence_level)) / 2, df)
-    if method in ("fieller", "skew_adjusted"):
-        ends = (quantile,) if method == "fieller" else stretched(quantile, np.asarray(ratio.skewness))
+    if method in FIELLER:
+        ends = stretched(quantile, np.asarray(ratio.skewness)) if method == "skew_adjusted" else (quantile,)
         return cut_to_positive(fieller(ratio, *ends), np.asarray(positive))
     estimate = ratio.estimate
     half = quantile * standard_error(ratio, method)
@@ -285,7 +305,7 @@ def standard_error(ratio: Ratio, method: str) -> Floats:
 def ratio_statistic(ratio: Ratio, value: float, method: str) -> Floats:
     """Return the t statistic of "the ratio is `value`": large where the ratio is larger. Its test agrees with the method's interval."""
     old, difference = ratio.denominator, ratio.estimate - value
-    if method in ("fieller", "skew_adjusted"):
+    if method in FIELLER:
         error = np.sqrt(np.maximum(ratio.residual + difference * (difference * old.variance + 2 * ratio.overlap), 0.0)) / np.abs(old.mean)
     else:
         error = standard_error(ratio, method)

@@ -9,11 +9,13 @@ from perfarray.numerics.intervals import (
     Ratio,
     RatioSet,
     known_limits,
+    number,
     ratio_df,
     ratio_limits,
     ratio_of,
     ratio_statistic,
     standard_error,
+    standing_for,
     t_probability,
     t_quantile,
     welch_df,
@@ -38,14 +40,16 @@ def evidence_of_units(new: Floats, old: Floats, *bounds: Mask, rules: Rules) -> 
 
     `bounds` are what stopped runs leave known of the ratios, where some were stopped.
     """
-    ratio = ratio_of(new, old, rules.paired)
+    one, two = standing_for(new, old, method=rules.method, paired=rules.paired)
+    ratio = ratio_of(one, two, rules.paired)
     df = ratio_df(ratio, rules.df)
     ratio = with_skewness(ratio, new, old, df) if rules.method == "skew_adjusted" else ratio
     known = known_of(ratio, bounds)
     evidence = row_evidence(ratio, df, df, band_tests(ratio, df, rules.method, rules.limits), known)
+    evidence = evidence._replace(n=number(new, old, paired=rules.paired))
     positive = [np.fmin.reduce(side, axis=-1, initial=np.inf) > 0 for side in (new, old)]
     parts = (ratio.denominator.variance, ratio.residual, ratio.overlap, positive[0] & positive[1], ratio.skewness)
-    suite = bound_suite(sure_suite(_suite(new, old, ratio, rules), ratio, rules.limits), ratio, known)
+    suite = bound_suite(sure_suite(_suite(one, two, ratio, rules), ratio, rules.limits), ratio, known)
     return *evidence, *suite, np.stack(np.broadcast_arrays(*parts), axis=-1)
 
 

@@ -12,6 +12,7 @@ from perfarray.numerics.levels import count_repetitions
 from perfarray.numerics.nested_anova import nested_anova
 from perfarray.numerics.types import Floats, Mask, Texts
 from perfarray.timings.apply import LEVEL, Output, apply, is_chunked, outputs
+from perfarray.timings.dependence import dependence_note
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note, noted
 from perfarray.timings.resolve import Data
@@ -180,7 +181,7 @@ def _planned(times: Data, baseline: object, *, request: Request, metric: str | l
     )
     if not lazy and request.budget is not None:
         _check_affordable(result["least_budget"], request, nest[0])
-    return noted(result, *found.notes, stated, checks=("plans",))
+    return noted(result, *found.notes, stated, None if given else dependence_note(sides), checks=("plans",))
 
 
 def _outputs(cost_units: str) -> dict[str, Output]:

@@ -10,6 +10,7 @@ import xarray as xr
 from perfarray.conventions import BENCHMARK, SECONDS
 from perfarray.timings.across import name_suites
 from perfarray.timings.apply import LEVEL, Output, apply, is_chunked, outputs
+from perfarray.timings.dependence import dependence_note
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note, noted
 from perfarray.timings.resolve import Data, Timings, check_dim, check_names, shared_levels
@@ -175,7 +176,7 @@ def _planned(times: Data, baseline: object, *, request: SuiteRequest, metric: st
     if not any(is_chunked(side.array) for side in sides):
         _check_affordable(result, request, nest[0])
     mixed = name_suites(result, sides[0].array, sides[0].array.notnull().any(nest), across)
-    return noted(result, *found.notes, stated, mixed, checks=("suite_plans",))
+    return noted(result, *found.notes, stated, mixed, dependence_note(sides, request.paired is not None), checks=("suite_plans",))
 
 
 def _check_shared(data: Timings, request: SuiteRequest) -> tuple[str, ...]:

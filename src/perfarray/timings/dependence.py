@@ -1,0 +1,59 @@
+"""Whether the units that an answer rests on depend on those before them: found with every interval, and told."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from perfarray.conventions import plural
+from perfarray.numerics.dependence import LEAST, dependence_pvalue
+from perfarray.numerics.intervals import BATCH_MEANS
+from perfarray.timings.apply import Output, apply, is_chunked
+from perfarray.timings.notes import Note, check, count_note
+from perfarray.timings.resolve import Timings
+
+DEPENDENCE = "dependence"
+"""The check of units that depend on each other."""
+
+PVALUE = "dependence_pvalue"
+
+
+def dependence(levels: int, *, paired: bool = False, dims: tuple[str, ...] = ()) -> tuple[Callable[..., Sequence[Any]], dict[str, Output]]:
+    """Return a formula of timings with so many levels last, of one system or two, and the variable it gives along `dims`."""
+    output = Output(dims, "1", long_name="p-value of units whose order tells something")
+    return partial(dependence_pvalue, levels=levels, paired=paired), {PVALUE: output}
+
+
+def dependence_note(sides: Sequence[Timings], paired: bool = False) -> Note | None:
+    """Return the note on the systems that a plan rests on; None of lazy ones."""
+    arrays, nest = [side.array for side in sides], sides[0].levels
+    if any(map(is_chunked, arrays)):
+        return None
+    kernel, outputs = dependence(len(nest), paired=paired)
+    return _dependent(apply(kernel, *arrays, core=[nest] * len(arrays), outputs=outputs)[PVALUE].values, nest[0], "look at the order")
+
+
+@check(DEPENDENCE)
+def dependence_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
+    """Count the cells whose units depend on each other, at an error rate of 5 % in all, and those with too few to allow for that."""
+    unit, method = str(result.attrs["levels"]).split()[0], result.attrs.get("method")
+    if method == BATCH_MEANS:
+        n = result["n"].values
+        text = f"{{cells}} have fewer than {LEAST} {plural(unit)}: method='{BATCH_MEANS}' gives no limits, since it would not cover"
+        return (count_note("few_units_for_batches", text, (n > 1) & (n < LEAST), least=LEAST),)
+    remedy = f"method='{BATCH_MEANS}' allows for that, from {LEAST} {plural(unit)} on"
+    return (_dependent(result.variables[PVALUE].values, unit, remedy) if PVALUE in result else None,)
+
+
+def _dependent(pvalue: Any, unit: str, remedy: str) -> Note | None:
+    """Return the note on dependent units."""
+    dependent = pvalue * np.sum(~np.isnan(pvalue)) <= 0.05
+    if not dependent.any():
+        return None
+    text = (
+        f"{{cells}} have {plural(unit)} that depend on those before them, or drift: of 95 %, limits may cover 50 to 85; {remedy}; "
+        f"autocorrelation(dim={unit!r}) shows how far"
+    )
+    return count_note("dependent_units", text, dependent)
