@@ -646,3 +646,14 @@ class TestSelected:
         plan = perfarray.load_dataset("python_malloc").perf.plan_repetitions(costs={"execution": 1}, budget=100)
         with pytest.raises(ValueError, match=f"the {dim}s of a RepetitionPlan belong together; select them in to_dataset"):
             plan.isel({dim: 0})
+
+
+@pytest.mark.parametrize("asked", [{"half_width": 0.01}, {"budget": 2000}])
+def test_no_plan_is_worse_than_one_of_everything(asked):
+    """However sure it is to be: a pilot of few units leaves it open that more lies between units than it has seen."""
+    times = perfarray.load_dataset("python_malloc")
+    for assurance in (0.5, 0.95):
+        plan = times.perf.plan_repetitions(costs={"execution": 2}, assurance=assurance, **asked).to_dataset()
+        assert (plan["half_width"] <= plan["default_half_width"] * (1 + 1e-9)).all()
+        assert (plan["cost"] <= asked.get("budget", np.inf)).all()
+        assert (plan["half_width"] <= asked.get("half_width", np.inf) * (1 + 1e-9)).all()

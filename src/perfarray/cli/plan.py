@@ -103,7 +103,9 @@ def plan(
     code, rows = NOTHING_SLOWER if bool(found["cost"].notnull().any()) else NO_ANSWER, rows_of(found, list(map(str, found["cost"].dims)))
     attrs, notes = noted(found)
     content = {"pilot": path, "plans": rows, "attrs": attrs, "notes": notes}
-    answer = Answer(table=perfarray.table(found, sort=sort), rows=rows, content=content, outcome=" ".join(sentences(found)), code=code)
+    table = perfarray.table(found, sort=sort)
+    legend = [f"{table.attrs['about']}."]
+    answer = Answer(table=table, rows=rows, content=content, outcome=" ".join(sentences(found)), code=code, legend=legend)
     give(answer, wanted, warned)
 
 

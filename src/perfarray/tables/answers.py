@@ -12,6 +12,7 @@ import xarray as xr
 from perfarray.conventions import BENCHMARK, plural
 from perfarray.tables.combine import as_dataset, parts_of
 from perfarray.tables.layouts import LAYOUTS, OF_SUITE, PLAIN, Cell, Columns, Layout
+from perfarray.timings.apply import LEVEL
 from perfarray.timings.notes import notes
 from perfarray.timings.results import Result
 from perfarray.timings.validation import check_choice, listed
@@ -201,5 +202,9 @@ def _about(data: xr.Dataset, constant: Mapping[str, Any]) -> str:
         parts += ["in brackets its share of the variance"] if bool(data["share"].notnull().all("level").any()) else []
     elif "confidence_level" in data.attrs:
         parts.append(f"{100 * float(data.attrs['confidence_level']):.4g} % intervals")
+    if "cost_units" in data.attrs:
+        share = data.attrs.get("assurance")
+        parts += [] if share is None else [f"{100 * float(share):.4g} % of such experiments reach the half-width"]
+        return "; ".join([*parts, f"one-level: its half-width at the same cost with one of everything in each {data[LEVEL].values[0]}"])
     parts += [f"n counts {plural(str(data.attrs['unit']))}"] if "unit" in data.attrs and "n" in data else []
     return "; ".join(parts)

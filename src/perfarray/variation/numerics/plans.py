@@ -5,6 +5,7 @@ lower counts are solved again on what it leaves, and the neighbours of that cont
 Levels lie along the last axis, outermost first.
 """
 
+from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -126,7 +127,8 @@ def plan_assured(
     """Plan as `plan_counts` does, with the half-widths that a share `assurance` of experiments stays within.
 
     That half-width is the plain one times a factor which hardly depends on the lower counts: the plain one to ask for is found in a few
-    passes, and then the fewest outermost units at those lower counts.
+    passes, and then the fewest outermost units at those lower counts. Where a pilot of few units leaves it open that more lies between
+    units than it has seen, many units with one of everything in each may do better, and are planned then.
     """
     variance, cost = np.broadcast_arrays(np.asarray(variance, float), np.asarray(cost, float))
     if budget is None and half_width is None:
@@ -147,18 +149,27 @@ def plan_assured(
         for _ in range(PASSES):
             asked = wanted * plan.half_width / assured(plan.repetitions)
             plan = plan_counts(variance, cost, half_width=asked, **limit)
-        counts, inside = plan.repetitions, below(plan.repetitions)
+        counts = plan.repetitions
 
-        def reached(n: Floats) -> Mask:
+        def reached(n: Floats, inside: Floats) -> Mask:
             df = (n - 1) * evidence.growth
             found = n * (wanted / t_quantile((1 + confidence_level) / 2, df)) ** 2
             return np.asarray(share_within(found, df, inside, evidence) >= assurance)
 
-        top = first_reached(reached, np.where(np.isnan(plan.cost), np.nan, min_units))
-        plan = described(np.concatenate([top[..., None], counts[..., 1:]], axis=-1), variance, cost, None, min_units, confidence_level)
+        def cheapest(lower: Floats) -> Floats:
+            top = first_reached(partial(reached, inside=below(lower)), np.where(np.isnan(plan.cost), np.nan, min_units))
+            return np.concatenate([top[..., None], lower[..., 1:]], axis=-1)
+
+        found, single = cheapest(counts), cheapest(np.where(np.isnan(counts), np.nan, 1.0))
+        found = np.where((price(single, cost) < price(found, cost))[..., None], single, found)
+        plan = described(found, variance, cost, None, min_units, confidence_level)
     spendable = plan.cost if budget is None else np.where(np.isnan(plan.cost), np.nan, budget)
     one = affordable(spendable, np.ones_like(cost), cost)
     default = assured_half_width(one, seen[..., 1:].sum(axis=-1), evidence, assurance, confidence_level)
+    if budget is not None and assurance is not None:
+        single = np.concatenate([one[..., None], np.ones_like(cost[..., 1:])], axis=-1)
+        better = (one >= min_units) & (default < assured(plan.repetitions) * (1 - ROUNDING))
+        plan = described(np.where(better[..., None], single, plan.repetitions), variance, cost, budget, min_units, confidence_level)
     return plan._replace(half_width=assured(plan.repetitions), default_half_width=default)
 
 
