@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import tempfile
+import warnings
 from pathlib import Path
 
 FENCES = re.compile(r"^```python\n(.*?)^```\n", re.M | re.S)
@@ -59,7 +60,7 @@ def execute(app, docname, source):
         return
     os.environ["MPLBACKEND"] = "agg"
     text, home, parts, start = source[0], Path.cwd(), [], 0
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(action="ignore"):  # the tests see to warnings
         (Path(folder) / needed.name).symlink_to(needed)
         os.chdir(folder)
         try:
