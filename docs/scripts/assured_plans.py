@@ -12,6 +12,8 @@ import numpy as np
 import xarray as xr
 from scipy.stats import t
 
+import perfarray  # noqa: F401  (registers .perf)
+
 PILOTS, ITERATIONS, PRICE, SPREAD = 600, 10, 5.0, 0.03
 SHARES, ASSURANCES, SIZES = (0.2, 0.5, 0.9), (None, 0.5, 0.9), (12, 40)
 
