@@ -127,6 +127,7 @@ SHOWN = {
         (line(ax, name), 100 * here["result"]["relative_standard_deviation"].sel(statistic=name))
         for name in ("mean", "median", "quartile", "min")],
     "Normality": lambda here, ax: [(points(ax, "p"), flat(here["result"]["pvalue"]))],
+    "How often rules are wrong": lambda here, ax: [(points(ax, marker="rate"), 100 * flat(here["result"]["false_alarm_rate"]))],
     "Means": lambda here, ax: [(points(ax), flat(here["result"]["estimate"]))],
     "Ratios": lambda here, ax: [(points(ax), flat(here["result"]["estimate"], here["result"]["suite_estimate"]))],
     "Facets": lambda here, ax: [

@@ -18,15 +18,16 @@ def result():
     return xr.DataArray(values, dims=("machine", "benchmark"), coords=labels).perf.principal_components()
 
 
-def test_points_are_scores_and_arrows_loadings(result):
-    """Points at the scores; arrows in the directions of the loadings, one scale for both axes; everything named."""
+def test_points_are_scores_and_arrows_standard_deviations(result):
+    """Points at the scores; arrows are loadings times the spread of the component, one scale for both axes; everything named."""
     ax = result.plot()
     found = result.to_dataset().isel(principal_component=[0, 1])
     arrows, points = ax.collections
     np.testing.assert_allclose(points.get_offsets(), found["score"])
-    scale = arrows.U / found["loading"].values[:, 0]
+    spread = np.std(found["score"].values, axis=0, ddof=1)
+    scale = arrows.U / (spread[0] * found["loading"].values[:, 0])
     np.testing.assert_allclose(scale, scale[0])
-    np.testing.assert_allclose(arrows.V / found["loading"].values[:, 1], scale[0])
+    np.testing.assert_allclose(arrows.V / (spread[1] * found["loading"].values[:, 1]), scale[0])
     assert {text.get_text() for text in ax.texts} == {*found["machine"].values, *found["benchmark"].values}
     share = 100 * found["explained_variance_ratio"].values[0]
     assert ax.get_xlabel() == f"principal component 1 ({share:.3g} % of the variance)"
@@ -131,3 +132,12 @@ def test_of_several_analyses_the_fullest_is_drawn(result):
     lacking = xr.DataArray([True, False], dims="tuning", coords={"tuning": ["base", "peak"]}) & (both["machine"] == both["machine"][0])
     ax = principal_components(both.assign(score=both["score"].where(~lacking)))
     assert ax.get_title(loc="left").endswith("peak, one of 2 analyses (select another)")
+
+
+def test_angles_between_arrows_are_correlations():
+    """Where two components are all there is, the cosine between two arrows is the correlation of their benchmarks."""
+    values = np.random.default_rng(2).normal(5, 1, (9, 2)) @ [[1, 2, 0.3, 0.1], [0.2, 0.1, 1, 9]]
+    found = xr.DataArray(values, dims=("machine", "benchmark"), coords={"benchmark": list("abcd")}).perf.principal_components(scale=True)
+    arrows = np.stack([found.plot().collections[0].U, found.plot().collections[0].V], axis=1)
+    directions = arrows / np.linalg.norm(arrows, axis=1, keepdims=True)
+    np.testing.assert_allclose(directions @ directions.T, found.to_dataset()["correlation"], atol=1e-9)

@@ -30,6 +30,12 @@ FLAT: Final = 2.0
 STRETCHED: Final = 20.0
 """By how much at most."""
 
+CROWD: Final = 20
+"""Arrows that are drawn thick; more would hide what lies below them."""
+
+THICK: Final = 0.03
+"""Inches that the shaft of an arrow is thick."""
+
 SIDES: Final = (7.0, 11.0)
 """Least and largest height in inches of a biplot; many names need room."""
 
@@ -45,7 +51,7 @@ def principal_components(result: xr.Dataset, ax: Axes | None = None, *, kind: st
     ax : Axes, optional
         Where to draw; default: a new figure.
     kind : {"biplot", "scree"}
-        Scores as points and loadings as arrows; or the share of the variance that each component explains.
+        Samples as points and features as arrows; or the share of the variance that each component explains.
     components : (int, int)
         The principal components along the two axes of a biplot.
 
@@ -53,7 +59,9 @@ def principal_components(result: xr.Dataset, ax: Axes | None = None, *, kind: st
     -------
     Axes
         Both axes have one scale, so that distances are those of the scores, unless the second component is so short that the picture
-        would be a line: then the label of its axis says how much longer it is drawn. Arrows have a scale of their own.
+        would be a line: then the label of its axis says how much longer it is drawn. Arrows have a scale of their own: an arrow is its
+        feature's standard deviation along each component (loading times that of the component), so that arrows which point the same way
+        are features that rise and fall together.
 
     Raises
     ------
@@ -103,7 +111,8 @@ def _biplot(result: xr.Dataset, ax: Axes | None, components: tuple[int, int], ch
     shown = result.sel(principal_component=list(components))
     kept = (shown["explained_variance_ratio"] > ROUNDING).astype(float)
     scores = (kept * shown["score"]).transpose(samples, "principal_component").values
-    loadings = (kept * shown["loading"]).transpose(features, "principal_component").values
+    spread = np.sqrt(shown["explained_variance"].clip(0))
+    loadings = (kept * spread * shown["loading"]).transpose(features, "principal_component").values
     height = float(np.clip(SIDES[0] + 0.06 * (len(scores) + len(loadings) - 15), *SIDES))
     ax = axes_for(ax, (WIDER * height, height))
     width, depth = np.abs(scores).max(axis=0).tolist()
@@ -114,8 +123,9 @@ def _biplot(result: xr.Dataset, ax: Axes | None, components: tuple[int, int], ch
     ax.axhline(0, color="#dddddd", linewidth=0.6, zorder=0)
     ax.axvline(0, color="#dddddd", linewidth=0.6, zorder=0)
     ax.quiver(
-        np.zeros(len(ends)), np.zeros(len(ends)), *ends.T, angles="xy", scale_units="xy", scale=1, width=0.003, color=COLOURS[5],
-        label=f"{features} (loading; {_plain(scale)} on the axes is 1)", zorder=2,
+        np.zeros(len(ends)), np.zeros(len(ends)), *ends.T, angles="xy", scale_units="xy", scale=1, color=COLOURS[5],
+        units="inches", width=THICK if len(ends) <= CROWD else THICK / 3, alpha=1.0 if len(ends) <= CROWD else 0.6,
+        label=f"{features} (standard deviation; {_plain(scale)} on the axes is 1)", zorder=2,
     )  # fmt: skip
     ax.scatter(scores[:, 0], scores[:, 1], s=26, color=COLOURS[0], label=f"{samples} (score)", zorder=3)
     ax.update_datalim(ends)
