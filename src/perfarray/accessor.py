@@ -366,7 +366,7 @@ class PlotAccessor(Accessor):
         metric : str, optional
             Variable of a Dataset.
         relative : bool, optional
-            Whether runs are divided by their median; default: where the largest median is more than five times the least.
+            Whether runs are divided by their median; default: where the shapes would not be seen on one axis.
         ax : Axes, optional
             Where to draw; default: a new figure.
         row, col, col_wrap : str, str, int, optional

@@ -33,7 +33,8 @@ def biplot(
     times, samples, features, statistic, scale, impute, unit, levels, metric
         As for `principal_components`.
     kind : {"biplot", "scree"}
-        Scores as points, and as arrows the standard deviation of each feature along the components; or the share of the variance that each component explains.
+        Scores as points, and as arrows the standard deviation of each feature along the components; or the share of the variance that
+        each component explains.
     components : (int, int)
         The principal components along the two axes of a biplot.
     ax : matplotlib.axes.Axes, optional

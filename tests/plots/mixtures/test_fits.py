@@ -142,3 +142,26 @@ def test_ticks_of_hardly_differing_times_are_differences():
     assert len(set(labels)) == len(labels)
     assert all("ns" in label or label == "0 s" for label in labels)
     assert ax.yaxis.get_offset_text().get_text() == ""
+
+
+def test_texts_at_cut_peaks_do_not_stand_on_each_other():
+    """Two narrow peaks in one place have a line of text each, and none leaves the axes."""
+    rng = np.random.default_rng(3)
+    runs = np.r_[rng.normal(1, 1e-5, 40), rng.normal(1.0004, 1e-5, 30), rng.normal(1.2, 0.05, 30)]
+    for values in (runs, 2.5 - runs):
+        times = perfarray.from_samples({"a": values}, dim="benchmark")
+        ax = times.perf.fit_mixture(n_components=3).plot(times=times)
+        ax.figure.draw_without_rendering()
+        first, second = (text.get_window_extent() for text in ax.texts if text.get_gid() == "cut")
+        assert not first.overlaps(second)
+        assert all(ax.bbox.x0 <= box.x0 and box.x1 <= ax.bbox.x1 for box in (first, second))
+
+
+def test_densities_are_per_unit_of_the_axis_of_runs():
+    """Runs of nanoseconds have so many per nanosecond, and no power of ten above the axis."""
+    times = perfarray.from_samples({"a": 1e-9 * np.random.default_rng(1).normal(1, 0.01, 40)}, dim="benchmark")
+    for ax in (times.perf.fit_mixture(n_components=1).plot(times=times), times.perf.plot.overlay()):
+        ax.figure.draw_without_rendering()
+        assert ax.get_ylabel() == "density per ns"
+        assert float(ax.get_yticklabels()[-1].get_text()) == pytest.approx(1e-9 * ax.get_yticks()[-1])
+        assert not ax.yaxis.get_offset_text().get_text()

@@ -43,7 +43,7 @@ def test_what_cannot_be_drawn(times):
     many = perfarray.from_samples({f"v{number}": [number + 1.0, number + 1.5] for number in range(9)})["time"]
     ax = many.perf.plot.overlay()
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["v0", "v1", "v2", "v6", "v7", "v8"]
-    assert ax.get_title(loc="left") == "Runs, 6 of 9: lowest and highest median"
+    assert ax.get_title(loc="left") == "Distribution of time over executions, 6 of 9: lowest and highest median"
     with pytest.raises(ValueError, match="no cell has a run"):
         times.where(False).perf.plot.overlay()
     with pytest.raises(ValueError, match="kind='pdf' is not known"):

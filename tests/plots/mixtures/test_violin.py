@@ -72,3 +72,14 @@ def test_runs_are_those_that_numbers_describe():
     assert heights == [[2.0, 5.5], [1.0, 8.0]]
     with pytest.raises(ValueError, match="value='session' is not known"):
         nested.perf.plot.violin(value="session")
+
+
+def test_violins_that_one_axis_would_flatten_are_relative():
+    """Medians four times apart with spreads of 1 %: shapes are seen; the title says of what they are."""
+    times = perfarray.simulate(sizes={"execution": 9}, variances={"execution": 1e-4}, dims={"benchmark": 3}, rng=1)["time"]
+    apart = (times * xr.DataArray([1.0, 1.0, 4.0], dims="benchmark")).assign_attrs(times.attrs)
+    assert violin(times).get_ylabel() == "time"
+    assert violin(apart).get_ylabel() == "time / median"
+    assert violin(apart.isel(benchmark=[0, 1])).get_title(loc="left").replace("\n", " ") == "Distribution of time over executions"
+    constants = perfarray.from_samples({"a": [1.0, 1.0], "b": [1.2, 1.2]})["time"]
+    assert violin(constants).get_ylabel() == "time"

@@ -6,11 +6,15 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from perfarray.plots.figure import COLOURS, DARK, GREY, NOTE_SIZE, axes_for, describe, selection
-from perfarray.plots.mixtures.places import write_places
+from perfarray.plots.figure import COLOURS, DARK, GREY, NOTE_SIZE, axes_for, describe, selection, text_width
+from perfarray.plots.mixtures.places import write_density, write_places
 
 TALLEST: Final = 3.0
 """Height at which a narrow peak is cut, where there are runs, in heights of the tallest bar."""
+
+
+LINE: Final = 11.0
+"""Height in points of a line of text."""
 
 
 def mixture(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
@@ -68,23 +72,31 @@ def _draw_densities(ax: Axes, curves: xr.Dataset) -> None:
         ax.plot(curves["x"], curves["density"], color=COLOURS[0], linewidth=1.8, label="mixture")
     for point in curves["constant"].values:
         ax.axvline(point, color=COLOURS[0], linewidth=1.8, label="mixture (constant)")
+    write_density(ax, str(curves.attrs["units"]))
     _cut_peaks(ax, curves, top)
-    units = str(curves.attrs["units"])
-    ax.set_ylabel("density" if units == "1" else f"density per {units}")
-    ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
 
 
 def _cut_peaks(ax: Axes, curves: xr.Dataset, top: float) -> None:
     """End the axis where a component's peak would press all else to the floor, and write how high it goes."""
-    cut = [bell for bell in curves["component_density"].values if bell.max() > top]
-    for bell in cut:
-        place, height = (curves["x"].values[bell.argmax()], 1), float(f"{bell.max():.3g}")
+    cut = sorted((float(curves["x"].values[bell.argmax()]), bell.max()) for bell in curves["component_density"].values if bell.max() > top)
+    if not cut:
+        return
+    ax.set_ylim(0, top)
+    written = ax.yaxis.get_major_formatter()
+    texts = [f"cut: goes up to {written(float(f'{height:.3g}'), None)}" for _, height in cut]
+    first, last = ax.get_xlim()
+    points = 72 * ax.get_window_extent().width / ax.figure.dpi / (last - first)
+    ends: list[float] = []  # of the text in each line, in points
+    for (place, _), text in zip(cut, texts, strict=True):
+        start, width = points * (place - first), text_width([text], NOTE_SIZE) + 12
+        turned = start + width > points * (last - first)  # at the right border it stands left of its peak
+        start -= width * turned
+        line = next((number for number, end in enumerate(ends) if end <= start), len(ends))
+        ends[line : line + 1] = [start + width]
         ax.annotate(
-            f"cut: goes up to {height:g}", place, (6, -2), ("data", "axes fraction"), textcoords="offset points", va="top",
-            fontsize=NOTE_SIZE, color=DARK, gid="cut",
+            text, (place, 1), (-6 if turned else 6, -2 - LINE * line), ("data", "axes fraction"), textcoords="offset points", va="top",
+            ha="right" if turned else "left", fontsize=NOTE_SIZE, color=DARK, gid="cut",
         )  # fmt: skip
-    if cut:
-        ax.set_ylim(0, top)
 
 
 def _draw_distributions(ax: Axes, curves: xr.Dataset) -> None:

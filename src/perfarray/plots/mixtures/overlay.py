@@ -5,7 +5,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from perfarray.plots.figure import COLOURS, axes_for, describe, selection
-from perfarray.plots.mixtures.places import write_places
+from perfarray.plots.mixtures.places import distribution_of, write_density, write_places
 from perfarray.plots.rows import extremes, named_cells
 
 
@@ -63,6 +63,9 @@ def overlay(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
             ax.fill_between(cell["x"], 0, cell["density"], color=colour, alpha=0.15, linewidth=0)
     ax.set_ylim(bottom=0)
     write_places(ax, "x", str(curves.attrs["metric"]), units)
-    ax.set_ylabel("share of the runs up to here" if steps else "density" if units == "1" else f"density per {units}")
-    describe(ax, ", ".join(["Runs", *selection(median), *left_out]))
+    if steps:
+        ax.set_ylabel("share of the runs up to here")
+    else:
+        write_density(ax, units)
+    describe(ax, ", ".join([distribution_of(curves.attrs), *selection(median), *left_out]))
     return ax

@@ -1,10 +1,14 @@
 """The axis along which runs lie."""
 
+from collections.abc import Hashable
 from typing import Final
 
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import EngFormatter
 
-from perfarray.plots.figure import number_format
+from perfarray.conventions import plural
+from perfarray.plots.figure import PREFIXED, number_format
 
 CLOSE: Final = 0.005
 """Share of its place that an axis spans, below which it shows differences: four digits would write the same number at every tick."""
@@ -19,3 +23,16 @@ def write_places(ax: Axes, which: str, name: str, units: str) -> None:
         name = f"{name}, from {written(from_where)}"
     axis.set_major_formatter(lambda value, _: written(value - from_where))
     axis.set_label_text(name)
+
+
+def write_density(ax: Axes, units: str) -> None:
+    """Write a density along the vertical axis, per unit with the prefix that the horizontal axis has: per ns, where runs take some."""
+    largest = max(map(abs, ax.get_xlim()))
+    power = 3 * int(np.clip(np.floor(np.log10(largest) / 3), -8, 8)) if units in PREFIXED and largest > 0 else 0
+    ax.yaxis.set_major_formatter(lambda value, _: f"{value * 10.0**power:g}")
+    ax.set_ylabel("density" if units == "1" else f"density per {EngFormatter.ENG_PREFIXES[power]}{units}")
+
+
+def distribution_of(attrs: dict[Hashable, object]) -> str:
+    """Write what runs are, as the beginning of a title."""
+    return f"Distribution of {attrs['metric']} over {plural(str(attrs['value']))}"
