@@ -2,7 +2,7 @@
 
 Run `python docs/scripts/assured_plans.py 5` for pilots of 5 executions of 10 iterations (and 10, and 30): plans by the public function,
 experiments drawn apart from the package (their variance among units is chi-square about the true one). Prints percents, and their Monte
-Carlo errors; the table is in docs/how-to/how_many_repetitions.md.
+Carlo errors; docs/how-to/how_many_repetitions.md quotes the table.
 """
 
 import sys

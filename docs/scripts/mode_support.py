@@ -2,7 +2,7 @@
 
     python docs/scripts/mode_support.py --experiments 2000
 
-The table printed here is that of `docs/how-to/mixtures.md`.
+`docs/how-to/mixtures.md` quotes the table printed here.
 """
 
 import argparse

@@ -4,7 +4,7 @@
 
 Both systems are drawn from the same populations, 5 runs of 13 benchmarks; then 1 s is added to L benchmarks of one. The populations are
 ours: means of 5 to 60 s, normal, standard deviations spread evenly on the log scale from 0.012 to 0.91 s, the range the paper gives. L = 0
-shows the rate of false alarms at 5 %. The table printed here is the one in `docs/how-to/suites.md`.
+shows the rate of false alarms at 5 %. It is a smaller version of the study in `docs/papers/irving.md`.
 """
 
 import argparse
