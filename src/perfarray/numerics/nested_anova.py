@@ -154,7 +154,7 @@ def _balanced(cells: Floats) -> _Nest:
     for level in range(levels - 1, -1, -1):
         n = means.shape[-1]
         groups = means.reshape(count, -1, n)
-        grouped, squares = _within(groups)
+        grouped, squares = squares_within(groups)
         if n > 1:
             level_df[:, level] = groups.shape[1] * (n - 1)
             level_variance[:, level] = squares / level_df[:, level]
@@ -176,7 +176,7 @@ def _balanced(cells: Floats) -> _Nest:
     )
 
 
-def _within(groups: Floats) -> tuple[Floats, Floats]:
+def squares_within(groups: Floats) -> tuple[Floats, Floats]:
     """Return the group means (cells, groups) and the sum of squares within groups (cells) of (cells, groups, n) in one pass.
 
     A cell whose spread is small beside its mean is shifted by its first value; then the one-pass sum is as good as deviations

@@ -39,6 +39,8 @@ class Note:
         The sentence, for people.
     values : mapping
         The numbers and names in the sentence: int, float, str, or lists of them.
+    aside : bool
+        Whether it is kept and shown with the result, but not warned of: it is about numbers that most callers do not ask for.
 
     Examples
     --------
@@ -49,6 +51,7 @@ class Note:
     code: str
     message: str
     values: Mapping[str, Any] = field(default_factory=dict)
+    aside: bool = False
 
 
 class PerfarrayWarning(UserWarning):
@@ -95,11 +98,11 @@ def tell(*notes: Note | None) -> tuple[Note, ...]:
     collector = _COLLECTOR.get()
     if collector is not None:
         collector += told
-    elif told:
+    elif warned := [note for note in told if not note.aside]:
         depth, frame = 1, sys._getframe(0)
         while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == "perfarray":
             frame, depth = frame.f_back, depth + 1
-        warnings.warn(PerfarrayWarning(*told), stacklevel=depth)
+        warnings.warn(PerfarrayWarning(*warned), stacklevel=depth)
     return told
 
 

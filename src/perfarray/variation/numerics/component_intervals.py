@@ -128,12 +128,12 @@ def _factors(kind: tuple[float, ...], confidence_level: float) -> tuple[Integers
     return below, share, factors, widths
 
 
-def chi_square_factors(df: float, confidence_level: float) -> tuple[float, float]:
+def chi_square_factors(df: Any, confidence_level: float) -> tuple[Any, Any]:
     """Return what a mean square is multiplied by to give the limits of its expectation."""
     from scipy.special import chdtri
 
     tail = (1 - confidence_level) / 2
-    return df / float(chdtri(df, tail)), df / float(chdtri(df, 1 - tail))
+    return df / chdtri(df, tail), df / chdtri(df, 1 - tail)
 
 
 def difference_factors(df_x: Any, df_y: Any, confidence_level: float) -> tuple[Any, ...]:

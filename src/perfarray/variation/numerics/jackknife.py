@@ -1,0 +1,170 @@
+"""Limits of variance components without normal effects: how much the mean squares vary, seen by leaving out one outermost unit at a time.
+
+The limits are those of normal effects, with the degrees of freedom that a mean square has by its own variation: 2 / df is the variance of
+its log to first order, and trigamma(df / 2) exactly, if it were one of normal values. They are never more than normal values would have.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from perfarray.numerics.levels import mean_of_measured
+from perfarray.numerics.nested_anova import BLOCK, Components, pool_levels, squares_within
+from perfarray.numerics.types import Floats
+from perfarray.variation.numerics.component_intervals import (
+    ComponentLimits,
+    chi_square_factors,
+    difference_factors,
+    modified_limits,
+    ragged_limits,
+    square_moments,
+)
+
+LEAST_UNITS = 3
+"""Outermost units: of two, leaving out one leaves no variance."""
+
+LEAST_SEEN = 10
+"""Outermost units from which on unevenness is more than chance: of normal values 4 % of 10, and 1 % of 30, show 3 or more."""
+
+LEAST_DF = 0.25
+"""Degrees of freedom below which limits say nothing that can be written down."""
+
+
+def jackknife_limits(values: Floats, found: Components, confidence_level: float) -> ComponentLimits:
+    """Return limits of the components with the degrees of freedom that their mean squares show.
+
+    Parameters
+    ----------
+    values : array, shape (..., n_L, ..., n_1)
+        Measurements; NaN is "not measured".
+    found : Components
+        What `nested_anova` said of them: shape (..., L).
+    confidence_level : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    ComponentLimits
+        Shape (..., L); no standard errors.
+    """
+    squares, nominal = (part.reshape(-1, part.shape[-1]) for part in (found.level_variance, found.level_df))
+    result = np.full((2, *squares.shape), np.nan)
+    cells = values.reshape(-1, *values.shape[values.ndim - nominal.shape[-1] :])
+    for pooled, rows in _patterns(cells, nominal):
+        df = np.clip(_df_of(log_variance(pooled)), LEAST_DF, nominal[rows])
+        df = np.where(np.isnan(df), nominal[rows], df)
+        for part, limits in zip(result, _limits(pooled, squares[rows], nominal[rows], df, confidence_level), strict=True):
+            part[rows] = limits
+    lower, upper = (part.reshape(found.variance.shape) for part in result)
+    return ComponentLimits(lower, upper, np.full(lower.shape, np.nan))
+
+
+def unevenness(values: Floats, found: Components, most: int | None = None) -> Floats:
+    """Return along the levels how much more the log of a mean square varies than that of normal values would: (..., L).
+
+    NaN with fewer than `LEAST_SEEN` outermost units, of which that cannot be seen; with `most`, also in all but so many cells, spread
+    evenly.
+    """
+    from scipy.special import polygamma
+
+    levels = found.level_df.shape[-1]
+    nominal = found.level_df.reshape(-1, levels)
+    step = 1 if most is None else -(-len(nominal) // most) or 1
+    looked = slice(None, None, step)
+    cells, nominal, result = (
+        values.reshape(-1, *values.shape[values.ndim - levels :])[looked],
+        nominal[looked],
+        np.full(nominal.shape, np.nan),
+    )
+    different, which = np.unique(nominal, return_inverse=True)
+    normal, seen = polygamma(1, different / 2)[which].reshape(nominal.shape), result[looked]
+    for pooled, rows in _patterns(cells, nominal):
+        units = (~np.isnan(pooled)).any(axis=tuple(range(2, pooled.ndim))).sum(axis=1)
+        seen[rows] = np.where(units[:, None] >= LEAST_SEEN, log_variance(pooled) / normal[rows], np.nan)
+    return result.reshape(found.level_df.shape)
+
+
+def _patterns(cells: Floats, nominal: Floats) -> Iterator[tuple[Floats, tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]]:
+    """Yield cells that have the same levels, without the others, and where they and their levels stand, the lowest level first."""
+    known = nominal > 0
+    for pattern in np.unique(known[known.any(axis=1)], axis=0):
+        alike = np.flatnonzero((known == pattern).all(axis=1))
+        step = max(1, BLOCK // max(cells[:1].size, 1))
+        for first in range(0, len(alike), step):
+            chosen = alike[first : first + step]
+            yield pool_levels(cells[chosen], ~pattern), np.ix_(chosen, np.flatnonzero(pattern)[::-1])
+
+
+def log_variance(cells: Floats) -> Floats:
+    """Return the jackknife's variance of the log mean squares of cells (count, n_L, ..., n_1), lowest level first; NaN without one."""
+    there = ~np.isnan(cells).all(axis=tuple(range(2, cells.ndim)))
+    units = there.sum(axis=1)[:, None]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        logs = np.where(there[..., None], np.log(left_out(cells)), 0.0)
+        away = np.where(there[..., None], logs - logs.sum(axis=1)[:, None] / units[..., None], 0.0)
+        variance = (units - 1) / units * (away**2).sum(axis=1)
+    return np.where((units >= LEAST_UNITS) & np.isfinite(variance), variance, np.nan)
+
+
+def left_out(cells: Floats) -> Floats:
+    """Return the mean squares (count, n_L, L), lowest level first, that remain when each outermost unit is left out."""
+    found: list[npt.NDArray[np.float64]] = []
+    means, whole = cells, not np.isnan(cells).any()
+    with np.errstate(invalid="ignore", divide="ignore"):
+        while means.ndim > 2:
+            parents, within, df = _within_units(means) if whole else _within_ragged_units(means)
+            found.append((within.sum(axis=1, keepdims=True) - within) / (df.sum(axis=1, keepdims=True) - df))
+            means = parents
+        n = (~np.isnan(means)).sum(axis=1, keepdims=True)
+        away = np.nan_to_num(means - mean_of_measured(means)[:, None]) ** 2
+        # What leaving out one value takes from the sum of squares around the mean, which moves.
+        found.append((away.sum(axis=1, keepdims=True) - away * n / (n - 1)) / (n - 2))
+    return np.stack(found, axis=-1)
+
+
+def _within_units(means: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the means of the lowest level's parents, and of every outermost unit the sum of squares within them and its df."""
+    units, n = means.shape[:2], means.shape[-1]
+    parents, within = squares_within(means.reshape(units[0] * units[1], -1, n))
+    return parents.reshape(means.shape[:-1]), within.reshape(units), np.full(units, float(parents.shape[1] * (n - 1)))
+
+
+def _within_ragged_units(means: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the same of cells with gaps."""
+    parents = mean_of_measured(means.copy())
+    away = np.nan_to_num(means - parents[..., None])
+    df = np.maximum((~np.isnan(means)).sum(axis=-1) - 1, 0)
+    within, df = (part.reshape(*means.shape[:2], -1).sum(axis=-1) for part in (np.vecdot(away, away), df))
+    return parents, within, df.astype(float)
+
+
+def _df_of(variance: Floats) -> Floats:
+    """Return the degrees of freedom of a chi-square variable whose log has this variance: trigamma(df / 2), inverted by Newton's steps."""
+    from scipy.special import polygamma
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        half = (1 + np.sqrt(1 + 2 * variance)) / (2 * variance)  # trigamma(x) is 1 / x + 1 / (2 x^2) to second order
+        for _ in range(4):
+            half = half - (polygamma(1, half) - variance) / polygamma(2, half)
+    return np.where(variance == 0, np.inf, 2 * half)
+
+
+def _limits(cells: Floats, squares: Floats, nominal: Floats, df: Floats, confidence_level: float) -> tuple[Floats, Floats]:
+    """Return the limits of components (cells, L), lowest level first: chi-square and modified large sample, or those of ragged cells."""
+    balanced = ~np.isnan(cells).reshape(len(cells), -1).any(axis=1)
+    lower, upper = (squares * 0.0 for _ in range(2))
+    small, large = chi_square_factors(df[:, 0], confidence_level)
+    lower[:, 0], upper[:, 0] = squares[:, 0] * small, squares[:, 0] * large
+    for level in range(1, squares.shape[1]):
+        y = squares[:, level - 1] / cells.shape[-level]
+        factors = difference_factors(df[:, level], df[:, level - 1], confidence_level)
+        lower[:, level], upper[:, level] = modified_limits(squares[:, level], y, factors)
+    if not balanced.all() and squares.shape[1] > 1:
+        ragged = ~balanced
+        moments = square_moments(cells[ragged])
+        more = (nominal / df)[ragged]
+        scaled = moments._replace(spread=moments.spread * more[:, :, None, None])
+        for part, limits in zip((lower, upper), ragged_limits(squares[ragged], scaled, confidence_level), strict=True):
+            part[ragged, 1:] = limits[:, 1:]
+    return lower, upper

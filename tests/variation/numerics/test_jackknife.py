@@ -1,0 +1,89 @@
+"""Limits that rest on how much mean squares vary: against plain deletion, and against the normal ones."""
+
+import numpy as np
+import pytest
+from scipy.special import polygamma
+
+import perfarray
+from perfarray.numerics.nested_anova import nested_anova
+from perfarray.variation.numerics import jackknife
+from perfarray.variation.numerics.component_intervals import anova_limits
+from perfarray.variation.numerics.jackknife import jackknife_limits, left_out, log_variance, unevenness
+
+
+def nested(seed=1, units=8, ragged=False, kind="normal"):
+    """Return three cells of units x 5 x 4, all levels with the same variance; the last cell has gaps."""
+    rng = np.random.default_rng(seed)
+    draw = rng.standard_normal if kind == "normal" else lambda shape: (np.exp(rng.standard_normal(shape)) - np.exp(0.5)) / 2.16
+    values = 50 + draw((3, units, 1, 1)) + draw((3, units, 5, 1)) + draw((3, units, 5, 4))
+    if ragged:
+        values[2, 3, 2:] = np.nan
+    return values
+
+
+@pytest.mark.parametrize("ragged", [False, True])
+def test_left_out_is_plain_deletion(ragged):
+    """Every mean square, without each outermost unit in turn."""
+    values = nested(ragged=ragged)
+    found = left_out(values)
+    for unit in range(values.shape[1]):
+        again = nested_anova(np.delete(values, unit, axis=1), 3).level_variance[:, ::-1]
+        np.testing.assert_allclose(found[:, unit], again, rtol=1e-9)
+
+
+def test_absent_units_change_nothing():
+    """A unit that was not measured leaves nothing out."""
+    values = nested()
+    padded = np.concatenate([values, np.full((3, 2, 5, 4), np.nan)], axis=1)
+    np.testing.assert_allclose(log_variance(padded), log_variance(values), rtol=1e-9)
+
+
+@pytest.mark.parametrize("ragged", [False, True])
+def test_with_the_nominal_df_the_limits_are_the_normal_ones(monkeypatch, ragged):
+    """One way to make limits, whatever their degrees of freedom."""
+    values = nested(ragged=ragged)
+    found = nested_anova(values, 3)
+    monkeypatch.setattr(jackknife, "log_variance", lambda cells: np.zeros((len(cells), cells.ndim - 1)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        same = jackknife_limits(values, found, 0.9)
+    expected = anova_limits(values, found, 0.9)
+    np.testing.assert_allclose(same.lower, expected.lower, rtol=1e-9)
+    np.testing.assert_allclose(same.upper, expected.upper, rtol=1e-9)
+
+
+def test_degrees_of_freedom_are_those_of_the_variance_of_a_log():
+    """Trigamma, inverted."""
+    df = np.array([0.3, 1.0, 5.0, 40.0, 3000.0])
+    np.testing.assert_allclose(jackknife._df_of(polygamma(1, df / 2)), df, rtol=1e-6)
+
+
+def test_coverage_of_lognormal_components():
+    """Of 95 %, normal limits cover half or less of lognormal components (sigma 1), these 74 to 88 (30 units of 5 x 4: 700 cells each)."""
+    values = np.concatenate([nested(seed, units=30, kind="lognormal") for seed in range(230)])
+    found = nested_anova(values, 3)
+    true = np.var((np.exp(np.random.default_rng(0).standard_normal(10**6)) - np.exp(0.5)) / 2.16)
+    covers = {}
+    for name, limits in (("normal", anova_limits(values, found, 0.95)), ("jackknife", jackknife_limits(values, found, 0.95))):
+        covers[name] = ((limits.lower <= true) & (limits.upper >= true)).mean(axis=0)
+    assert (covers["normal"] < 0.6).all()
+    assert (covers["jackknife"] > 0.68).all()
+    assert (unevenness(values, found) >= 3).any(axis=-1).mean() > 0.8
+
+
+def test_labelled_limits():
+    """Chosen by name, said in the attrs; of two units the normal ones; a likelihood has its own. A note leads there, without a warning."""
+    uneven = perfarray.from_samples(
+        {"fft": np.exp(np.random.default_rng(3).standard_normal((12, 20))).tolist()}, dim="benchmark", level=("execution", "iteration")
+    )
+    plain = uneven.perf.variance_components()
+    assert [note.code for note in plain.perf.notes()] == ["uneven"]
+    assert "limits='jackknife' counts with it" in repr(plain.perf.table())
+    wide = uneven.perf.variance_components(limits="jackknife")
+    assert (wide["upper"] > plain["upper"]).all()
+    assert (wide["lower"] <= plain["lower"]).all()
+    assert wide["variance"].equals(plain["variance"])
+    assert "jackknife" in wide.attrs["interval_method"]
+    two = uneven.isel(execution=[0, 1])
+    np.testing.assert_allclose(*(two.perf.variance_components(limits=limits)["upper"] for limits in ("normal", "jackknife")), rtol=1e-9)
+    with pytest.raises(ValueError, match="limits='jackknife' are those of method='anova'"):
+        uneven.perf.variance_components(method="reml", limits="jackknife")
