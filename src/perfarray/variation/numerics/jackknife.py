@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from perfarray.numerics.levels import mean_of_measured
 from perfarray.numerics.nested_anova import BLOCK, Components, pool_levels, squares_within
-from perfarray.numerics.types import Floats
+from perfarray.numerics.types import Floats, Integers
 from perfarray.variation.numerics.component_intervals import (
     ComponentLimits,
     chi_square_factors,
@@ -85,7 +85,7 @@ def unevenness(values: Floats, found: Components, most: int | None = None) -> Fl
     return result.reshape(found.level_df.shape)
 
 
-def _patterns(cells: Floats, nominal: Floats) -> Iterator[tuple[Floats, tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]]:
+def _patterns(cells: Floats, nominal: Floats) -> Iterator[tuple[Floats, tuple[Integers, ...]]]:
     """Yield cells that have the same levels, without the others, and where they and their levels stand, the lowest level first."""
     known = nominal > 0
     for pattern in np.unique(known[known.any(axis=1)], axis=0):
@@ -98,7 +98,7 @@ def _patterns(cells: Floats, nominal: Floats) -> Iterator[tuple[Floats, tuple[np
 
 def log_variance(cells: Floats) -> Floats:
     """Return the jackknife's variance of the log mean squares of cells (count, n_L, ..., n_1), lowest level first; NaN without one."""
-    there = ~np.isnan(cells).all(axis=tuple(range(2, cells.ndim)))
+    there = np.asarray(~np.isnan(cells).all(axis=tuple(range(2, cells.ndim))))
     units = there.sum(axis=1)[:, None]
     with np.errstate(invalid="ignore", divide="ignore"):
         logs = np.where(there[..., None], np.log(left_out(cells)), 0.0)
