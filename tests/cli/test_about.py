@@ -43,6 +43,19 @@ def test_what_is_proposed_has_an_answer(tmp_path, monkeypatch, executions):
             assert CliRunner().invoke(app, words).exit_code == 0, words
 
 
+def test_several_files_of_one_run_each_under_a_long_path(tmp_path):
+    """What they may be is said, as is what to call it; no command is too long to be proposed, and nothing is warned of."""
+    folder = tmp_path / ("long" * 40)
+    folder.mkdir()
+    for name in ("x", "y"):
+        (folder / f"{name}.csv").write_text("benchmark,execution,time,failed\na,0,1.0,False\na,1,1.1,True\n")
+    done = CliRunner().invoke(app, ["about", str(folder)])
+    assert done.exit_code == 0, done.output
+    assert "OTHER --files-are session  whether other timings are faster" in done.stdout
+    assert done.stdout.endswith("--files-are session makes the files the repetitions.\n")
+    assert done.stderr == ""
+
+
 def test_a_place_is_asked_about(tmp_path, monkeypatch):
     """A word that is no command and exists or looks like a place; a command stays one, even where a file bears its name."""
     assert spoken([SHIPPED, "--format", "pyperf"]) == ["about", SHIPPED, "--format", "pyperf"]

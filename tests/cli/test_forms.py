@@ -213,3 +213,11 @@ def test_names_in_messages_stay_what_they_are():
     options = {"metric": "--metric", "format": "--format", "threshold": "--threshold"}
     told = "only in new: 'Encode/format=json', \"B/threshold=5\"; the file's --metric 'time' and --threshold 2% aren't, say --metric"
     assert in_line(said, options) == told
+
+
+def test_of_the_ways_a_message_names_the_option_is_said():
+    """A function of the library is none of the command line."""
+    text = in_line("merge_level(\"execution\") or levels=('iteration',) take the repetitions inside it", {"levels": "--levels"})
+    assert text == "--levels iteration takes the repetitions inside it"
+    several = in_line("select one, as in .sel(benchmark='a b', version='old')", {"select": "--select"})
+    assert several == "select one, as in --select 'benchmark=a b' --select 'version=old'"

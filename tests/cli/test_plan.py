@@ -208,14 +208,14 @@ class TestErrors:
         assert len([line for line in result.stderr.splitlines() if line.startswith("error")]) == 1
 
     def test_a_single_unit_is_no_answer(self, tmp_path):
-        """Exit code 2, a dash in the table, the reason on stderr."""
+        """Exit code 2, no table of dashes, the reason on stderr."""
         path = tmp_path / "single.csv"
         path.write_text("benchmark,execution,iteration,time\nfft,0,0,1.0\nfft,0,1,1.1\n")
         result = run(path, "--cost", "execution=1", "--budget", "100")
         assert result.exit_code == 2
         assert "rest on one execution" in result.stderr
         assert "name the levels inside it with --levels\n" in result.stderr
-        assert "No plan: the pilot has one unit" in result.stdout
+        assert result.stdout.startswith("No plan: the pilot has one unit")
 
     def test_nothing_is_asked_where_there_is_no_plan(self, tmp_path):
         """One execution gives no plan, whatever it costs."""

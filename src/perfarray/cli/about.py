@@ -1,6 +1,7 @@
 """`perfarray ARCHIVE`: what is in it, and what can be asked of it."""
 
 import shlex
+import warnings
 from typing import TYPE_CHECKING
 
 from perfarray.cli import options
@@ -80,23 +81,27 @@ def _questions(archive: str, times: "xr.Dataset") -> "Iterator[str]":
     asked[f"counts {name}"] = "how much was measured"
     asked[f"report {name} -o report.html"] = "all of it on one page"
     asked[f"convert {name} timings.nc"] = "a file for xarray"
-    width = max(len(command) for command in asked if len(command) <= WIDE)
+    width = max((len(command) for command in asked if len(command) <= WIDE), default=0)
     yield from (f"  perfarray {command:<{width}}  {question}" for command, question in asked.items())
     yield f"  in Python: times = perfarray.read_archive({archive!r}); times.perf.<TAB>"
     if units is not None and int(units.max()) == 1:
         unit = str(units["level"].item())
         more = f" ({MORE[str(times.attrs['format'])]})" if unit == EXECUTION and times.attrs.get("format") in MORE else ""
         yield f"One {unit} of each shows no spread between {plural(unit)}: there is no interval and no verdict; measure several{more}."
+        if several:
+            yield "Where each file is a run of the same thing, --files-are session makes the files the repetitions."
 
 
 def _units(times: "xr.Dataset") -> "xr.DataArray | None":
     """Return how many independent units each cell has; None where nothing is repeated, or it is not said what was measured."""
     import perfarray
 
-    try:
-        return perfarray.counts(times)["total"].isel(level=0)
-    except ValueError:
-        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", perfarray.PerfarrayWarning)  # each command says itself what it leaves out
+        try:
+            return perfarray.counts(times)["total"].isel(level=0)
+        except ValueError:
+            return None
 
 
 def _comparisons(units: "xr.DataArray") -> "Iterator[tuple[str, str, str]]":

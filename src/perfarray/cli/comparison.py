@@ -135,6 +135,7 @@ def legend(found: Comparison) -> list[str]:
     side = f"matched pairs of {plural(found.unit)}" if "paired" in attrs else f"independent {plural(found.unit)} on each side"
     sides = () if "paired" in attrs else ("n_old", "n_new")
     numbers = {row[name] for row in (*rows, *found.suites) for name in ("n", *sides) if name in row}
+    side = side.replace(plural(found.unit), found.unit) if numbers == {1} else side
     n = f"n = {numbers.pop()}" if len(numbers) == 1 else "n counts"
     good = "more" if attrs["better"] == HIGHER else "less"
     band = f" beyond {percent(threshold)}" if threshold else ""

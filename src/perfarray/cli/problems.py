@@ -20,6 +20,9 @@ PROBLEMS: Final = (ValueError, OSError, ImportError)
 QUOTED: Final = re.compile(r"((?<!\w)'[^']*'(?!\w)|\"[^\"]*\")")
 """What a message quotes."""
 
+MERGING: Final = re.compile(r'merge_level\("\w+"\)(?: or|,) (--levels [\w,]+)(?: or unit="\w+")? take')
+"""What takes the inside of a level as independent: of the ways that a message names, the one that is an option."""
+
 SELECTED: Final = re.compile(r"\.sel\((\w+='[^']*'(?:, \w+='[^']*')*)\)")
 """Labels that a message says to select."""
 
@@ -89,7 +92,8 @@ def in_line(text: object, options: Mapping[str, str] = MappingProxyType({})) -> 
     for argument in options:
         line = re.sub(rf"\b{argument}=\([^()]*\)", _with_names, line)
     parts = QUOTED.split(line)  # a name that the message quotes may hold what looks like an argument
-    return "".join(part if place % 2 else _with_options(part, options, place < len(parts) - 1) for place, part in enumerate(parts))
+    line = "".join(part if place % 2 else _with_options(part, options, place < len(parts) - 1) for place, part in enumerate(parts))
+    return MERGING.sub(r"\1 takes", line)
 
 
 def _selecting(found: re.Match[str]) -> str:
