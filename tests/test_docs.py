@@ -36,7 +36,7 @@ NEEDS = {"docs/tutorials/kalibera_fft.md": ("data", "archives", "research_csv", 
 
 @pytest.fixture
 def files(tmp_path, monkeypatch):
-    """The files that README.md speaks of, in the current folder."""
+    """The files that README.md and docs/how-to/trust.md speak of, in the current folder."""
     shipped = perfarray.dataset_path("python_malloc")
     shutil.copy(shipped / "malloc.json", tmp_path / "old.json")
     shutil.copy(shipped / "pymalloc.json", tmp_path / "new.json")
@@ -50,6 +50,7 @@ def files(tmp_path, monkeypatch):
         rng=1,
     )
     times.perf.to_frame().rename(columns={"time": "time_ms"}).to_csv(tmp_path / "timings.csv", index=False)
+    (tmp_path / "trust").symlink_to(ROOT / "docs" / "scripts" / "trust")
     monkeypatch.chdir(tmp_path)
     matplotlib.use("Agg")
     return tmp_path

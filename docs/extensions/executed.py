@@ -56,7 +56,7 @@ def execute(app, docname, source):
     from sphinx.util import logging  # here, since the tests run pages without Sphinx
 
     needed = Path(app.config.page_files.get(docname, Path(__file__)))
-    if "```python\n" not in source[0] or not needed.is_file():
+    if "```python\n" not in source[0] or not needed.exists():
         return
     os.environ["MPLBACKEND"] = "agg"
     text, home, parts, start = source[0], Path.cwd(), [], 0

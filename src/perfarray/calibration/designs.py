@@ -76,9 +76,9 @@ class Design:
         for index in np.ndindex(self.map.shape):
             at = dict(zip(map(str, self.map.dims), index, strict=True))
             sides = tuple(self._side(place, at) for place in range(len(self.spans)))
-            truth = xr.concat([_at(self.variances[0][level], at) for level in self.levels], dim=LEVEL, coords="minimal")
-            known = truth.assign_coords({LEVEL: np.array(self.levels, dtype=object)})
-            yield Place(sides, _at(self.ratio, at), known, (key[0] ^ int(words[index]), key[1]))
+            parts = xr.broadcast(*(_at(self.variances[0][level], at) for level in self.levels))
+            truth = xr.DataArray([part.values for part in parts], dims=(LEVEL, *parts[0].dims))
+            yield Place(sides, _at(self.ratio, at), truth, (key[0] ^ int(words[index]), key[1]))
 
     def _side(self, side: int, at: Mapping[str, int]) -> Side:
         """Return one system at a place of the map; the candidate comes first."""
@@ -139,13 +139,13 @@ def check_design(nest: Nest, *, two: bool) -> Design:
     ratio = _as_map(nest.ratio, "ratio")
     if not bool((ratio > 0).all()):
         raise ValueError(f"ratio={nest.ratio!r}: give what the candidate's mean is of the baseline's, a number above zero such as 0.95")
-    every = [ratio, *(part for side in spans for span in side.values() for part in span), *(v for side in variances for v in side.values())]
+    every = [*(part for side in spans for span in side.values() for part in span), *(v for side in variances for v in side.values()), ratio]
     template = _map_of(every, labels)
     return Design(
         levels=levels,
         hidden=hidden,
         labels=labels,
-        spans=tuple(spans),
+        spans=tuple({level: (_labelled(low, labels), _labelled(high, labels)) for level, (low, high) in side.items()} for side in spans),
         variances=tuple({level: _labelled(v, labels) for level, v in side.items()} for side in variances),
         ratio=_labelled(ratio, labels),
         draw=check_distribution(nest.distribution),
@@ -156,8 +156,9 @@ def check_design(nest: Nest, *, two: bool) -> Design:
 
 
 def _at(array: xr.DataArray, at: Mapping[str, int]) -> xr.DataArray:
-    """Return what an array holds at a place of the map."""
-    return array.isel({dim: place for dim, place in at.items() if dim in array.dims}).reset_coords(drop=True)
+    """Return what an array without labels holds at a place of the map."""
+    own = {dim: place for dim, place in at.items() if dim in array.dims}
+    return array.isel(own) if own else array
 
 
 def _by_level(given: Numbers, name: str, prefix: str, suffix: str = "") -> dict[str, Any]:
@@ -237,10 +238,10 @@ def _map_of(arrays: Sequence[xr.DataArray], labels: Mapping[str, Any]) -> xr.Dat
 
 
 def _labelled(array: xr.DataArray, labels: Mapping[str, npt.NDArray[Any]]) -> xr.DataArray:
-    """Return numbers in the order of the labels of one experiment's dims."""
+    """Return numbers in the order of the labels of one experiment's dims, and without these."""
     for dim in set(labels) & set(array.dims):
         if dim in array.coords and set(array[dim].values.tolist()) >= set(labels[dim].tolist()):
             array = array.sel({dim: labels[dim]})
         if array.sizes[dim] != len(labels[dim]):
             raise ValueError(f"an array has {array.sizes[dim]} along {dim!r}, and dims={{{dim!r}: ...}} has {len(labels[dim])}")
-    return array
+    return array.drop_vars(list(array.coords))

@@ -19,8 +19,8 @@ MOST_VALUES = 1 << 21
 COST = 500
 """What an experiment takes beside its values, in values: the bar's estimate of what remains counts both."""
 
-UPDATES = 40
-"""How often the bar moves at least."""
+UPDATES, LEAST = 40, 1 << 19
+"""How often the bar moves, unless that were more than once for so much cost: a call with few experiments costs more than they do."""
 
 Judge = Callable[[Method, list[xr.DataArray], Place], xr.Dataset]
 """Says of some experiments, by method and timings, what came of each."""
@@ -55,7 +55,7 @@ def simulated(method: Method, study: Study, judge: Judge, summary: Callable[[xr.
             )
             at_once = batch or max(1, MOST_VALUES // sum(side.n_values for side in place.sides))
             if bar is not None and not batch:
-                at_once = min(at_once, max(1, sum(costs) * count // (UPDATES * cost)))
+                at_once = min(at_once, max(1, max(sum(costs) // UPDATES, LEAST) * count // cost))
             parts = []
             for first in range(0, count, at_once):
                 several = min(at_once, count - first)

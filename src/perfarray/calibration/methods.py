@@ -118,7 +118,7 @@ def _along(part: Any, name: str, method: Method, count: int) -> xr.DataArray:
             f"{name} of the answer of {method.name} has the dims {dict(array.sizes)}, and {count} experiments were given at once, along "
             f"the dim {EXPERIMENT!r}: let the answer keep it, or take batch=1"
         )
-    return array.reset_coords(drop=True).assign_coords({dim: array[dim].variable for dim in array.dims if dim in array.coords})
+    return array.drop_vars([name for name in array.coords if name not in array.dims or name == EXPERIMENT])
 
 
 def covered(answer: Mapping[str, xr.DataArray], truth: xr.DataArray) -> xr.Dataset:

@@ -11,6 +11,9 @@ from perfarray.calibration.numerics.distributions import Draw, autocorrelated
 from perfarray.numerics.random import EXPERIMENTS, Key, Streams
 from perfarray.numerics.types import Floats
 
+CACHED = 1 << 16
+"""Effects that are drawn and added up at once."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
@@ -80,18 +83,23 @@ def draw_experiments(sides: Sequence[Side], draw: Draw, key: Key, first: int, co
         Positive or not; NaN where a parent has fewer repetitions than others.
     """
     streams = Streams(key)
-    effects = np.empty((count, sum(side.n_effects for side in sides)))
-    counts = np.empty((count, sum(side.n_counts for side in sides)))
-    # Each experiment has its own generator; all that is done with the numbers follows for all at once.
-    for row in range(count):
-        generator = streams.generator(first + row, EXPERIMENTS)
-        effects[row] = draw(generator, effects.shape[1:])
-        if counts.size:
-            counts[row] = generator.random(counts.shape[1:])
-    found, used, counted = [], 0, 0
-    for side in sides:
-        found.append(_values(side, effects[:, used : used + side.n_effects], counts[:, counted : counted + side.n_counts]))
-        used, counted = used + side.n_effects, counted + side.n_counts
+    found = [np.empty((count, *side.shape(len(side.spans) - 1))) for side in sides]
+    n_effects, n_counts = sum(side.n_effects for side in sides), sum(side.n_counts for side in sides)
+    at_once = max(1, CACHED // n_effects)
+    for start in range(0, count, at_once):
+        stop = min(start + at_once, count)
+        effects, counts = np.empty((stop - start, n_effects)), np.empty((stop - start, n_counts))
+        # Each experiment has its own generator; all that is done with the numbers follows for as many as a cache holds.
+        for row in range(stop - start):
+            generator = streams.generator(first + start + row, EXPERIMENTS)
+            effects[row] = draw(generator, effects.shape[1:])
+            if n_counts:
+                counts[row] = generator.random(n_counts)
+        used = counted = 0
+        for side, values in zip(sides, found, strict=True):
+            own = effects[:, used : used + side.n_effects], counts[:, counted : counted + side.n_counts]
+            values[start:stop] = _values(side, *own)
+            used, counted = used + side.n_effects, counted + side.n_counts
     return found
 
 
