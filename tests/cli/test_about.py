@@ -30,13 +30,14 @@ def test_what_is_in_it_and_what_can_be_asked():
 def test_what_is_proposed_has_an_answer(tmp_path, monkeypatch, executions):
     """Each command ends well once its capitals are filled in; of one execution nothing is compared or planned, and that is said."""
     monkeypatch.chdir(tmp_path)
-    rows = [f"{name},{i},0,{1 + i / 50}" for name in ("a b", "c") for i in range(executions)]
+    rows = [f"{name},{i},{j},{1 + i / 50 + j / 90}" for name in ("a b", "c") for i in range(executions) for j in range(2)]
     (tmp_path / "runs.csv").write_text("\n".join(["benchmark,execution,iteration,time", *rows]) + "\n")
     done = CliRunner().invoke(app, ["about", "runs.csv"])
     proposed = [shlex.split(line) for line in re.findall(r"^  perfarray (.*?)  ", done.output, re.M)]
     named = [words[0] for words in proposed if "OTHER" not in words]
     assert named == (["components", "compare", "plan", "plot"] if executions > 1 else []) + ["counts", "report", "convert"]
     assert ("One execution of each shows no spread between executions" in done.output) is (executions == 1)
+    assert ("take iterations as independent, if they are: --levels iteration." in done.output) is (executions == 1)
     for words in proposed:
         if words[0] in ("components", "compare", "plan", "counts") and executions > 1:
             words = [word.replace("SECONDS", "1").replace("OTHER", "runs.csv") for word in words]

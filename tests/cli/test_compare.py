@@ -646,3 +646,14 @@ def test_the_method_is_chosen_as_a_warning_says(sides, tmp_path):
     assert "95 % interval (method studentized)" in run("compare", *sides, "--method", "studentized").stdout
     assert "(method" not in run("compare", *sides).stdout
     assert "--method 'none' is not known; choose one of 'fieller', " in run("compare", *sides, "--method", "none").stderr
+
+
+def test_rows_without_an_answer_are_not_all_shown(tmp_path, monkeypatch):
+    """The first of many, and how many more there are; CSV has all."""
+    monkeypatch.setattr("perfarray.cli.compare.MOST", 3)
+    path = write(tmp_path / "a.csv", {f"b{i}": OLD[:1] for i in range(9)})
+    result = run("compare", path, path)
+    assert result.exit_code == 2
+    assert "and 6 more benchmarks without an answer" in result.stdout
+    assert ("b2 " in result.stdout, "b3 " in result.stdout, "all 9" in result.stdout) == (True, False, True)
+    assert run("compare", path, path, "--output", "csv").stdout.count("\nb") == 9

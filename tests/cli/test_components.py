@@ -102,3 +102,9 @@ def test_formats():
     wrong = run("formats", "xml")
     assert wrong.exit_code == 2
     assert "--format 'xml' is not known; choose one of" in wrong.stderr
+
+
+def test_a_format_is_explained_in_options():
+    """What its page says in Python is written as it is typed here."""
+    shown = " ".join(run("formats", "custom").stdout.split())
+    assert "`--dims benchmark=0,time_ms=1` names the columns" in shown

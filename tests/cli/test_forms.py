@@ -219,5 +219,7 @@ def test_of_the_ways_a_message_names_the_option_is_said():
     """A function of the library is none of the command line."""
     text = in_line("merge_level(\"execution\") or levels=('iteration',) take the repetitions inside it", {"levels": "--levels"})
     assert text == "--levels iteration takes the repetitions inside it"
+    order = in_line("look at the order; autocorrelation(dim='execution') shows how far", {"dim": "--dim"})
+    assert order == "look at the order; perfarray plot run-sequence shows how far"
     several = in_line("select one, as in .sel(benchmark='a b', version='old')", {"select": "--select"})
     assert several == "select one, as in --select 'benchmark=a b' --select 'version=old'"

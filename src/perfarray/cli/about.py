@@ -87,7 +87,10 @@ def _questions(archive: str, times: "xr.Dataset") -> "Iterator[str]":
     if units is not None and int(units.max()) == 1:
         unit = str(units["level"].item())
         more = f" ({MORE[str(times.attrs['format'])]})" if unit == EXECUTION and times.attrs.get("format") in MORE else ""
-        yield f"One {unit} of each shows no spread between {plural(unit)}: there is no interval and no verdict; measure several{more}."
+        inside = [dim for dim in LEVELS[LEVELS.index(unit) + 1 :] if times.sizes.get(dim, 1) > 1] if unit in LEVELS else []
+        other = f", or take {plural(inside[0])} as independent, if they are: --levels {','.join(inside)}" if inside else ""
+        none = "there is no interval and no verdict"
+        yield f"One {unit} of each shows no spread between {plural(unit)}: {none}; measure several{more}{other}."
         if several:
             yield "Where each file is a run of the same thing, --files-are session makes the files the repetitions."
 
@@ -114,7 +117,7 @@ def _comparisons(units: "xr.DataArray") -> "Iterator[tuple[str, str, str]]":
         both = measured.isel({dim: int(alone.argmax(dim))}) & (measured.sum(dim) > 1)
         if bool(both.any()):
             label = str(units[dim].values[int(alone.argmax(dim))])
-            yield dim, label, f"which {dim} is faster, by how much, how sure"
+            yield dim, label, f"which {dim} {'are' if plural(dim) == dim else 'is'} faster, by how much, how sure"
 
 
 def _prices(times: "xr.Dataset") -> str:

@@ -9,11 +9,14 @@ import typer
 import perfarray
 from perfarray.cli import options
 from perfarray.cli.about import MORE
-from perfarray.cli.comparison import Comparison, changes, comparison, in_words, legend, measured
+from perfarray.cli.comparison import Comparison, changes, comparison, first, in_words, legend, measured
 from perfarray.cli.forms import Answer, form, give, give_failure, noted
 from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, SHOWN, SOMETHING_SLOWER, quoted, reporting
 from perfarray.cli.sides import Asked, absent, read_sides
 from perfarray.conventions import BENCHMARK, plural
+
+MOST = 30
+"""Rows that are shown where none has an answer."""
 
 SEED = 1
 """The same files give the same answer."""
@@ -86,6 +89,8 @@ def compare(
     lines = _lines_of_one_side(found)
     legends = legend(found)
     frame = changes(frame) if only_changes else frame
+    frame, left = first(frame, MOST) if code == NO_ANSWER else (frame, 0)
+    lines += [f"and {left} more benchmarks without an answer (--output csv has all)"] if left else []
     found = found.as_in(frame, only=only_changes)
     attrs, notes = noted(result)
     answer = Answer(

@@ -127,6 +127,16 @@ def changes(frame: "pd.DataFrame") -> "pd.DataFrame":
     return frame
 
 
+def first(frame: "pd.DataFrame", most: int) -> "tuple[pd.DataFrame, int]":
+    """Return the first rows of a table and those of suites, and how many are left out."""
+    import pandas as pd
+
+    end = len(frame) - int(frame.attrs["suites"])
+    shown = pd.concat([frame.iloc[: min(most, end)], frame.iloc[end:]])
+    shown.attrs = frame.attrs
+    return shown, max(0, end - most)
+
+
 def legend(found: Comparison) -> list[str]:
     """Write what the columns mean, what the verdicts rest on and what was left out."""
     attrs, rows = found.attrs, list(found.named().values())

@@ -8,7 +8,7 @@ import typer
 import perfarray
 from perfarray.cli import options
 from perfarray.cli.forms import Answer, form, give, give_failure
-from perfarray.cli.problems import NOTHING_SLOWER, reporting
+from perfarray.cli.problems import NOTHING_SLOWER, in_line, reporting
 
 
 def formats(
@@ -35,7 +35,7 @@ def formats(
         table=found[["what"]],
         rows=rows,
         content={"formats": rows},
-        legend=[details] if details else [],
+        legend=[in_line(details, options.SPOKEN)] if details else [],
         outcome=outcome,
         code=NOTHING_SLOWER,
     )

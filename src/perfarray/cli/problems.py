@@ -88,6 +88,7 @@ def in_line(text: object, options: Mapping[str, str] = MappingProxyType({})) -> 
     line = re.sub(r"[\x00-\x1f\x7f-\x9f]", "?", " ".join(str(text).split()))
     line = re.sub(r'times\.groupby\("suite"\)( or by="suite")?', "--by suite", line)
     line = re.sub(r"\bdims=\{([^{}]*)\}", lambda match: f"dims={_as_option(match[1])}", line) if "dims" in options else line
+    line = re.sub(r"autocorrelation\(dim='\w+'\)", "perfarray plot run-sequence", line)
     line = SELECTED.sub(_selecting, line) if "select" in options else line
     for argument in options:
         line = re.sub(rf"\b{argument}=\([^()]*\)", _with_names, line)
@@ -118,7 +119,7 @@ def _percent(option: str, found: re.Match[str]) -> str:
 
 def _as_option(pairs: str) -> str:
     """Write `'benchmark': 0, 'time_ms': 1` as an option has it."""
-    return pairs.replace("'", "").replace(": ", "=").replace(", ", ",")
+    return re.sub("['\"]", "", pairs).replace(": ", "=").replace(", ", ",")
 
 
 def _with_names(match: re.Match[str]) -> str:
