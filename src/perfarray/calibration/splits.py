@@ -248,7 +248,7 @@ def _caveats(result: xr.Dataset, unit: str) -> Note:
     units, most = plural(unit), int(result["n"].max())
     above = LEVELS[: LEVELS.index(unit)] if unit in LEVELS else ()
     text = (
-        f"the rates are those of halves ({most // 2} of {most} {units} a side); splits of a cell share its {units}, and `error` is taken "
+        f"the rates are those of halves ({most // 2} of {most} {units} a side); splits of a cell share its {units}, so the error is taken "
         f"between cells; differences between {' or '.join(map(plural, (*above, MACHINE)))} are in both halves alike, and so in no rate"
     )
     return Note("halves", text, {"units": most})

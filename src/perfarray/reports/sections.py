@@ -74,6 +74,9 @@ FEW = 6
 SEED = {"rng": 1}
 """The same timings give the same report."""
 
+SEEN_RULES = ("perfarray", "pooled_t", "means_5_percent")
+"""Rules that are tried on the timings: quick ones."""
+
 UNDRAWN = "Pictures are left out: matplotlib, which draws them, is not installed; install perfarray[plots]."
 
 MOST = 300
@@ -133,6 +136,12 @@ def gathered(
         Question("Are the values normal", "Shapiro and Wilk's test of the units: few of them, or long tails.", "normality", given),
         Question(
             "Is there more than one mode", "Clusters of runs, where a mean describes none of them.", "variability_level", given | SEED
+        ),
+        Question(
+            "Can such answers be trusted",
+            "Halves of the same timings compared, where nothing differs: how often rules see a difference.",
+            "calibrate",
+            given | bound | SEED | {"rules": SEEN_RULES, "n_splits": 40},
         ),
         Question(
             "How many repetitions next time",
