@@ -60,13 +60,16 @@ def files(tmp_path, monkeypatch):
     "ignore:(?s).*(skewed|depend on those before them|cannot be tested):perfarray.PerfarrayWarning"
 )  # some of the timings that pages use are
 @pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
-def test_code_runs(page, files, shared):
-    """Every block of Python runs, in order and in one namespace; where output is shown, it is what is printed."""
+def test_code_runs(page, files, shared, capsys):
+    """Every block of Python runs, in order and in one namespace; output that is shown, also behind a `print`, is what is printed."""
     if name_of(page) in NEEDS:
         data = shared(*NEEDS[name_of(page)])
         (files / data.name).symlink_to(data)
     for _ in run_blocks(page.read_text(encoding="utf-8"), str(page)):
         pyplot.close("all")
+    printed = " ".join(capsys.readouterr().out.split())
+    for comment in re.findall(r"^print\(.*  # (.* -> .*)$", page.read_text(encoding="utf-8"), re.M):
+        assert comment in printed
 
 
 COMMANDS = re.compile(r"^[ -]*(?:run: )?perfarray ([a-z].*?) *(?:#.*)?$", re.M)

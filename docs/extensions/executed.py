@@ -56,7 +56,11 @@ def execute(app, docname, source):
     from sphinx.util import logging  # here, since the tests run pages without Sphinx
 
     needed = Path(app.config.page_files.get(docname, Path(__file__)))
-    if "```python\n" not in source[0] or not needed.exists():
+    if "```python\n" not in source[0]:
+        return
+    if not needed.exists():
+        said = f"\n\n*Not run when this site was built: `{needed.name}` was not there.*\n\n"
+        source[0] = source[0].replace("\n\n", said, 1)
         return
     os.environ["MPLBACKEND"] = "agg"
     text, home, parts, start = source[0], Path.cwd(), [], 0
