@@ -128,6 +128,12 @@ SHOWN = {
         for name in ("mean", "median", "quartile", "min")],
     "Normality": lambda here, ax: [(points(ax, "p"), flat(here["result"]["pvalue"]))],
     "How often rules are wrong": lambda here, ax: [(points(ax, marker="rate"), 100 * flat(here["result"]["false_alarm_rate"]))],
+    "Speedups": lambda here, ax: [(points(ax), flat(here["result"]["estimate"]))],
+    "How much scores vary": lambda here, ax: [(points(ax), flat(here["result"]["relative_variation"]))],
+    "Which run is faster": lambda here, ax: [(points(ax), flat(here["result"]["estimate"]))],
+    "How far apart two runs are": lambda here, ax: [
+        (points(ax), flat(here["result"]["estimate"])),
+        (points(ax, "two runs of the baseline"), flat(here["result"]["baseline_difference"]))],
     "Means": lambda here, ax: [(points(ax), flat(here["result"]["estimate"]))],
     "Ratios": lambda here, ax: [(points(ax), flat(here["result"]["estimate"], here["result"]["suite_estimate"]))],
     "Facets": lambda here, ax: [

@@ -16,7 +16,7 @@ from perfarray.timings.across import suites_hint
 from perfarray.timings.apply import Output, apply
 from perfarray.timings.best import named_end, slow_end_note
 from perfarray.timings.notes import Note
-from perfarray.timings.resolve import Data, check_dim, check_names, check_positive_values, resolve
+from perfarray.timings.resolve import Data, check_names, check_positive_values, resolve
 from perfarray.timings.units import describe_unit, unit_place
 from perfarray.timings.validation import listed
 
@@ -57,8 +57,12 @@ def sample_table(
 def _check_dims(array: xr.DataArray, samples: str, features: str) -> None:
     """Raise unless the array has both dims."""
     check_names((samples, features), "samples, features")
-    check_dim(array, samples, "samples")
-    check_dim(array, features, "features")
+    for name, dim, drawn in (("samples", samples, "points"), ("features", features, "arrows")):
+        if dim not in array.dims:
+            raise ValueError(
+                f"{name} {dim!r} not found; the array has dims {tuple(array.dims)}: principal components need two dims that are no"
+                f" repetitions, and {name}= names the one whose labels are {drawn}"
+            )
 
 
 class Complete(NamedTuple):

@@ -18,6 +18,7 @@ from .mixtures.overlay import overlay as overlay
 from .mixtures.violin import violin as violin
 from .pictures import PICTURES as PICTURES
 from .pictures import draw as draw
+from .quantities import estimates as estimates
 from .significance import pvalues as pvalues
 from .speedups import protocol as protocol
 from .suites.distributions import five_numbers as five_numbers

@@ -297,3 +297,10 @@ def test_limits_without_an_estimate_are_drawn():
     ends = [segment[:, 0].tolist() for lines in ax.collections for segment in lines.get_segments()]
     np.testing.assert_allclose(ends, [[5, 95]] * 2)
     assert "not measured on both sides" not in [text.get_text() for text in ax.texts]
+
+
+def test_where_nothing_was_measured_there_is_no_picture():
+    """Rows that all say so are none: the message says how many cells, and which picture shows what there is."""
+    rows = [(np.nan, np.nan, np.nan, "bounded", "inconclusive")] * 3
+    with pytest.raises(ValueError, match=r"none of 3 cells is measured on both sides.*counts\(\)\.perf\.plot\(\) shows what is measured"):
+        ratio_intervals(compared(rows))

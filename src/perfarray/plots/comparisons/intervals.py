@@ -73,6 +73,7 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "
     if kind == "pvalues":
         return pvalues(result, ax)
     estimate = result["estimate"]
+    _check_measured(result, "on both sides: another baseline or dim may have values there")
     rows, left_out = shown_rows(estimate, "ratio")
     intervals = [_interval(result, row) for row in rows]
     suite = suite_rows(result, "estimate", rows, SUITE)
@@ -119,6 +120,7 @@ def score_ratios(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     >>> plt.close(ax.figure)
     """
     result = result.compute()
+    _check_measured(result, "on both sides: another baseline or dim may have values there")
     shown = _with_sensitivity(result) if "estimate_without" in result else result[["estimate", "lower", "upper"]]
     rows, left_out = shown_rows(shown["estimate"], "ratio")
     if left_out and result["estimate"].size == 1 and all(row.cell[WITHOUT] for row in rows):  # the answer itself is no extreme
@@ -189,6 +191,7 @@ def mean_intervals(result: xr.Dataset, ax: Axes | None = None, *, relative: bool
     """
     result = result.compute()
     estimate = result["estimate"]
+    _check_measured(result, "at all")
     rows, left_out = shown_rows(_widths(result) / estimate, "width relative to the mean")
     ax = axes_for(ax, size_for(rows))
     log = bool((estimate.min() > 0) & (estimate.max() > 10 * estimate.min()))
@@ -207,6 +210,15 @@ def mean_intervals(result: xr.Dataset, ax: Axes | None = None, *, relative: bool
     ax.set_xlabel(f"{metric}{', relative to the mean' * relative}\n{_confidence(result, intervals)}")
     describe(ax, ", ".join([f"Mean {metric}", *selection(result), *left_out]))
     return ax
+
+
+def _check_measured(result: xr.Dataset, where: str) -> None:
+    """Raise where there is no answer to draw, and say which picture shows what there is."""
+    if not any(bool(result[name].notnull().any()) for name in ("estimate", "lower", "upper")):
+        number = result["estimate"].size
+        raise ValueError(
+            f"nothing to draw: none of {number} cells is measured {where}; times.perf.counts().perf.plot() shows what is measured"
+        )
 
 
 def _widths(result: xr.Dataset) -> xr.DataArray:
