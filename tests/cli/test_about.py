@@ -57,6 +57,19 @@ def test_several_files_of_one_run_each_under_a_long_path(tmp_path):
     assert done.stderr == ""
 
 
+def test_what_was_said_of_files_is_said_again(tmp_path, monkeypatch):
+    """A command that is proposed reads what was read."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{name};{i};{1000 + i}" for name in ("a", "b") for i in range(4)]
+    (tmp_path / "runs.csv").write_text("\n".join(["program;run;duration", *rows]) + "\n")
+    said = ["--dims", "benchmark=program,execution=run,time_ms=duration", "--encoding", "latin-1"]
+    done = CliRunner().invoke(app, ["about", "runs.csv", *said])
+    proposed = [shlex.split(line) for line in re.findall(r"^  perfarray (.*?)  ", done.output, re.M)]
+    assert all(set(said) <= set(words) for words in proposed)
+    assert [CliRunner().invoke(app, words).exit_code for words in proposed if words[0] in ("components", "counts")] == [0, 0]
+    assert "encoding='latin-1'); times.perf" in done.output
+
+
 def test_a_place_is_asked_about(tmp_path, monkeypatch):
     """A word that is no command and exists or looks like a place; a command stays one, even where a file bears its name."""
     assert spoken([SHIPPED, "--format", "pyperf"]) == ["about", SHIPPED, "--format", "pyperf"]

@@ -2,7 +2,7 @@
 
 import shlex
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from perfarray.cli import options
 from perfarray.cli.console import show
@@ -46,7 +46,7 @@ def about(
     said = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
     with reporting(options=options.SPOKEN):
         times = read_one(archive, said)
-    show([*_content(archive, times), "", "What can be asked:", *_questions(archive, times)])
+    show([*_content(archive, times), "", "What can be asked:", *_questions(archive, times, said)])
 
 
 def _content(archive: str, times: "xr.Dataset") -> "Iterator[str]":
@@ -66,15 +66,17 @@ def _content(archive: str, times: "xr.Dataset") -> "Iterator[str]":
         yield f"  and {len(shared) - MOST} more descriptors"
 
 
-def _questions(archive: str, times: "xr.Dataset") -> "Iterator[str]":
+def _questions(archive: str, times: "xr.Dataset", said: dict[str, Any]) -> "Iterator[str]":
     """Yield commands that have an answer for these timings; where nothing is repeated, what is missing."""
-    name, units = shlex.quote(archive), _units(times)
+    name, units = f"{shlex.quote(archive)}{''.join(map(_option, said, said.values()))}", _units(times)
     asked = {}
     if units is not None and int(units.max()) > 1:
         asked[f"components {name}"] = "where the variation comes from"
         asked |= {f"compare {name} --dim {dim} --baseline {shlex.quote(label)}": what for dim, label, what in _comparisons(units)}
     several = times.sizes.get("file", 1) > 1
-    asked[f"compare {name} OTHER{' --files-are session' if several else ''}"] = "whether other timings are faster"
+    asked[f"compare {shlex.quote(archive)} OTHER{name.removeprefix(shlex.quote(archive))}{' --files-are session' if several else ''}"] = (
+        "whether other timings are faster"
+    )
     if units is not None and int(units.max()) > 1:
         asked |= {} if several else {f"plan {name} --half-width 1%{_prices(times)}": "how many repetitions to run next"}
         asked[f"plot violin {name} -o violin.svg"] = "a picture of what was measured"
@@ -83,7 +85,8 @@ def _questions(archive: str, times: "xr.Dataset") -> "Iterator[str]":
     asked[f"convert {name} timings.nc"] = "a file for xarray"
     width = max((len(command) for command in asked if len(command) <= WIDE), default=0)
     yield from (f"  perfarray {command:<{width}}  {question}" for command, question in asked.items())
-    yield f"  in Python: times = perfarray.read_archive({archive!r}); times.perf.<TAB>"
+    arguments = ", ".join([repr(archive), *(f"{argument}={value!r}" for argument, value in said.items())])
+    yield f"  in Python: times = perfarray.read_archive({arguments}); times.perf.<TAB>"
     if units is not None and int(units.max()) == 1:
         unit = str(units["level"].item())
         more = f" ({MORE[str(times.attrs['format'])]})" if unit == EXECUTION and times.attrs.get("format") in MORE else ""
@@ -93,6 +96,12 @@ def _questions(archive: str, times: "xr.Dataset") -> "Iterator[str]":
         yield f"One {unit} of each shows no spread between {plural(unit)}: {none}; measure several{more}{other}."
         if several:
             yield "Where each file is a run of the same thing, --files-are session makes the files the repetitions."
+
+
+def _option(name: str, value: Any) -> str:
+    """Write what was said of the files as it was typed."""
+    text = ",".join(f"{dim}={column}" for dim, column in value.items()) if isinstance(value, dict) else str(value)
+    return f" --{name} {shlex.quote(text)}"
 
 
 def _units(times: "xr.Dataset") -> "xr.DataArray | None":
