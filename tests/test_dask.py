@@ -63,6 +63,7 @@ TOPICS = {
     "score_ratio_percentile": lambda times: times.perf.score_ratio_interval("old", method="percentile", **DRAWN),
     "speedup": lambda times: times.perf.speedup("old"),
     "speedup_test": lambda times: times.perf.speedup_test("old"),
+    "steady_state": lambda times: times.perf.steady_state(dim="execution"),
     "variability_level": lambda times: times.perf.variability_level(rng=1),
 }
 """What topics other than Kalibera and Jones's answer lazily."""

@@ -43,6 +43,7 @@ COMPARED = {
     "required_runs": lambda times: perfarray.required_runs(times, "old", width=0.1),
     "speedup": lambda times: perfarray.speedup(times, "old"),
     "speedup_test": lambda times: perfarray.speedup_test(times, "old", statistic="mean", confidence_level=0.95),
+    "steady_state": lambda times: perfarray.steady_state(times),
     "suite_score": lambda times: perfarray.suite_score(times),
     "variability_level": lambda times: perfarray.variability_level(times),
     "variance_components": lambda times: perfarray.variance_components(times, method="reml"),

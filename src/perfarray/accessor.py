@@ -198,6 +198,7 @@ class TimingsAccessor(Accessor):
     score_ratio_interval = Method(lambda: perfarray.score_ratio_interval)
     speedup = Method(lambda: perfarray.speedup)
     speedup_test = Method(lambda: perfarray.speedup_test)
+    steady_state = Method(lambda: perfarray.steady_state)
     suite_score = Method(lambda: perfarray.suite_score)
     table = Method(lambda: perfarray.table)
     to_frame = Method(lambda: perfarray.to_frame)

@@ -1,0 +1,1 @@
+"""Formulas of what data can bear: arrays in, arrays out."""

@@ -1,0 +1,112 @@
+"""Where a series of repetitions becomes steady, and what it was before."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from perfarray.numerics.dependence import measured_first
+from perfarray.numerics.segments import change_points
+from perfarray.numerics.types import Floats, Integers, Texts
+
+KINDS = FLAT, WARMUP, SLOWDOWN, UNSTEADY, SHORT = "flat", "warmup", "slowdown", "no_steady_state", "unknown"
+
+LEAST = 10
+"""Repetitions below which nothing is said."""
+
+WINDOW, FAR, MOST = 200, 3.0, 2
+"""The most repetitions around one that say what is an outlier (a fifth of the series, if that is less), how many of their ranges it is
+away, and how many in a row may be."""
+
+
+class Rules(NamedTuple):
+    """What steady means: how far apart segments may be, how much of a series has to be steady, what a segment costs, which end is good."""
+
+    tolerance: float
+    share: float
+    penalty: float
+    higher: bool
+
+
+class Steady(NamedTuple):
+    """Of every series: what it is, its first steady place (NaN where there is none) and mean, its segments and their means."""
+
+    kind: Texts
+    start: Floats
+    mean: Floats
+    segments: Integers
+    segment: Floats
+    segment_mean: Floats
+
+
+def steady(values: Floats, rules: Rules) -> Steady:
+    """Classify series (..., n), with NaN where nothing was measured."""
+    shape, n = values.shape[:-1], values.shape[-1]
+    rows = values.reshape(-1, n)
+    kind, start, mean = np.full(len(rows), SHORT, dtype=object), np.full(len(rows), np.nan), np.full(len(rows), np.nan)
+    number, segment, levels = np.zeros(len(rows), dtype=np.intp), np.full(rows.shape, np.nan), np.full(rows.shape, np.nan)
+    places = np.argsort(np.isnan(rows), axis=-1, kind="stable")
+    for row, (series, size) in enumerate(zip(*measured_first(rows), strict=True)):  # each has changes of its own
+        if size < LEAST:
+            continue
+        own = without_outliers(series[:size])
+        starts = change_points(own, rules.penalty * np.log(size), _noise(own, rules.tolerance))
+        means = np.add.reduceat(own, starts) / np.diff([*starts, size])
+        kind[row], first = classify(starts, means, size, rules)
+        start[row] = places[row, first] if first < size else np.nan
+        mean[row] = own[first:].mean() if first < size else np.nan
+        number[row], there = len(starts), places[row, :size]
+        segment[row, there] = np.repeat(np.arange(len(starts)), np.diff([*starts, size]))
+        levels[row, there] = means[segment[row, there].astype(int)]
+    return Steady(
+        kind.reshape(shape),
+        start.reshape(shape),
+        mean.reshape(shape),
+        number.reshape(shape),
+        segment.reshape(values.shape),
+        levels.reshape(values.shape),
+    )
+
+
+def classify(starts: Integers, means: Floats, size: int, rules: Rules) -> tuple[str, int]:
+    """Return the kind of a series of segments, and its first steady repetition; `size` where there is none.
+
+    Segments are alike whose means differ by no more than the tolerance, relative to the last one's. Steady are those at the end that are
+    like the last.
+    """
+    last = means[-1]
+    worse = (last - means if rules.higher else means - last) / abs(last)
+    alike = np.abs(worse) <= rules.tolerance
+    first = len(means) - int(np.argmin([*alike[::-1], False]))
+    place = int(starts[first]) if first < len(means) else 0
+    if alike.all():
+        return FLAT, 0
+    if size - place < rules.share * size:
+        return UNSTEADY, size
+    return (SLOWDOWN if (worse < -rules.tolerance).any() else WARMUP), place
+
+
+def without_outliers(series: Floats) -> Floats:
+    """Return a series whose values lie no further from the median around them than three times the range of 80 % there.
+
+    Several in a row are no outliers, nor are those at the start: they are what is looked for.
+    """
+    n = len(series)
+    window = min(n, max(20, min(WINDOW, n // 5)))
+    step = window // 4 or 1
+    around = np.lib.stride_tricks.sliding_window_view(series, window)[::step]
+    low, middle, high = np.percentile(around, [10, 50, 90], axis=-1)
+    nearest = np.clip((np.arange(n) - window // 2 + step // 2) // step, 0, len(around) - 1)
+    far = FAR * (high - low)[nearest]
+    found = np.clip(series, middle[nearest] - far, middle[nearest] + far)
+    bounds = np.flatnonzero(np.diff(np.concatenate([[False], found != series, [False]])))
+    for first, last in bounds.reshape(-1, 2).tolist():  # runs of outliers are few
+        if first == 0 or last - first > MOST:
+            found[first:last] = series[first:last]
+    return found
+
+
+def _noise(series: Floats, tolerance: float) -> float:
+    """Return the standard deviation of neighbours about each other, and no less than a tenth of what is tolerated."""
+    spread = 1.4826 * np.median(np.abs(np.diff(series))) / np.sqrt(2)
+    least = tolerance / 10 * abs(np.median(series))
+    return float(max(spread, least, np.finfo(float).tiny))

@@ -1,0 +1,126 @@
+"""Do executions become steady?"""
+
+import numpy as np
+import pytest
+import xarray as xr
+from numpy.testing import assert_allclose
+
+import perfarray
+
+NOISE = 1 + 0.01 * np.random.default_rng(1).normal(size=(6, 200))
+
+
+def timings(levels, dims=("execution", "iteration"), **attrs):
+    """Return executions that follow these levels, with a noise of 1 %."""
+    values = np.asarray(levels, float)
+    return xr.DataArray(values * NOISE[: len(values), : values.shape[-1]], dims=dims, name="time", attrs={"units": "s"} | attrs)
+
+
+PLACE = np.arange(200)
+LEVELS = {
+    "flat": np.ones(200),
+    "warmup": np.where(PLACE < 30, 1.5, 1.0),
+    "slowdown": np.where(PLACE < 60, 0.9, 1.0),
+    "no_steady_state": np.where(PLACE < 180, 1.0, 1.2),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*no steady state:UserWarning")
+def test_kinds():
+    """Of simulated executions, with the place from which they are steady and their mean there."""
+    found = timings(list(LEVELS.values())).perf.steady_state()
+    assert found["kind"].values.tolist() == list(LEVELS)
+    assert_allclose(found["start"], [0, 30, 60, np.nan])
+    assert_allclose(found["steady_mean"], [1, 1, 1, np.nan], rtol=3e-3)
+    assert found["warmup"].sum("iteration").values.tolist() == [0, 30, 60, 0]
+    assert_allclose(found["segment_mean"].isel(execution=1, iteration=[0, 199]), [1.5, 1.0], rtol=5e-3)
+    assert found["kind_of_all"].item() == "inconsistent"
+
+
+def test_more_is_better():
+    """Of a rate, what rises warms up."""
+    rate = timings([1 / LEVELS["warmup"], 1 / LEVELS["warmup"]], units="1/s", better="higher")
+    assert rate.perf.steady_state()["kind_of_all"].item() == "warmup"
+    falling = timings([1 / LEVELS["slowdown"]], units="1/s", better="higher")
+    assert falling.perf.steady_state()["kind"].values.tolist() == ["slowdown"]
+
+
+def test_confusion():
+    """At least 38 of 40 changes of 5 % in 200 iterations are called what they are, and as many flat executions flat."""
+    rng = np.random.default_rng(3)
+    for kind, change in (("flat", 0.0), ("warmup", 0.05), ("slowdown", -0.05)):
+        levels = 1 + change * (rng.integers(10, 100, (40, 1)) > PLACE)
+        times = xr.DataArray(levels * (1 + 0.01 * rng.normal(size=(40, 200))), dims=("execution", "iteration"))
+        assert (times.perf.steady_state()["kind"] == kind).mean() >= 0.95
+
+
+def test_single_outliers_are_no_segments():
+    """A collection of garbage is not a change; a slow first iteration is."""
+    values = NOISE[0].copy()
+    values[[50, 90, 140]] *= 1.4
+    assert timings([values / NOISE[0]]).perf.steady_state()["kind"].values.tolist() == ["flat"]
+    values[0] = 3.0
+    found = timings([values / NOISE[0]]).perf.steady_state()
+    assert (found["kind"].item(), found["start"].item()) == ("warmup", 1)
+
+
+def test_the_mark_is_respected():
+    """Methods leave out what is marked, with what was marked before; units of several cells have their own."""
+    times = timings([LEVELS["warmup"], LEVELS["flat"], LEVELS["slowdown"]])
+    found = times.perf.steady_state()
+    marked = times.assign_coords(warmup=found["warmup"])
+    assert_allclose(marked.perf.mean_interval()["estimate"], 1.0, rtol=2e-3)
+    first = times.assign_coords(warmup=("iteration", PLACE < 5))
+    again = first.perf.steady_state()
+    assert again["warmup"].sum("iteration").values.tolist() == [30, 5, 60]
+    assert again["start"].values.tolist() == [30, 5, 60]
+    assert marked.perf.drop_warmup().sizes["iteration"] == 200
+
+
+def test_gaps_and_short_series():
+    """NaN belong to no segment; fewer than ten values are not judged, and said not to be."""
+    times = timings([LEVELS["warmup"], LEVELS["flat"]]).where(
+        lambda x: (x["iteration"] != 10) & ((x["execution"] == 0) | (x["iteration"] < 9))
+    )
+    with pytest.warns(UserWarning, match="1 of 2 series have fewer than 10 iterations"):
+        found = times.assign_coords(execution=[0, 1], iteration=PLACE).perf.steady_state()
+    assert found["kind"].values.tolist() == ["warmup", "unknown"]
+    assert found["start"].values[0] == 30
+    assert found["segment"].isel(execution=0, iteration=10).isnull()
+
+
+def test_of_executions_in_order():
+    """The order may be that of executions: their means are the series."""
+    times = timings([LEVELS["warmup"]]).rename(iteration="execution", execution="benchmark")
+    found = times.expand_dims(iteration=3, axis=-1).perf.steady_state(dim="execution")
+    assert (found["kind"].item(), found["start"].item()) == ("warmup", 30)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"dim": "run"}, "dim 'run' not found"),
+        ({"share": 1.0}, "share=1.0 is out of range"),
+        ({"tolerance": -0.1}, "give a share from 0 up, and a number above 0"),
+        ({"penalty": 0}, "give a share from 0 up, and a number above 0"),
+    ],
+)
+def test_bad_input(keywords, message):
+    """Messages say what came and what is needed."""
+    with pytest.raises(ValueError, match=message):
+        timings([LEVELS["flat"]]).perf.steady_state(**keywords)
+
+
+def test_constant_series_are_flat():
+    """Whatever their resolution; a step by one tick of a clock is flat within the tolerance."""
+    ticks = xr.DataArray(np.array([[1000.0] * 100, [1000.0] * 50 + [1001.0] * 50]), dims=("execution", "iteration"))
+    assert ticks.perf.steady_state()["kind_of_all"].item() == "flat"
+
+
+def test_the_krun_file(shared):
+    """Thirty executions of one program are of several kinds."""
+    times = perfarray.read(shared("data", "archives", "krun", "ESEUR_warmup", "1602-00602.json.xz"))
+    with pytest.warns(UserWarning, match="3 of 30 series reach no steady state"):
+        found = times.perf.steady_state()
+    kinds, number = np.unique(found["kind"], return_counts=True)
+    assert dict(zip(kinds, number.tolist(), strict=True)) == {"flat": 14, "no_steady_state": 3, "slowdown": 9, "warmup": 4}
