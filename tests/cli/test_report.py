@@ -46,6 +46,17 @@ def test_prices_and_verdicts_are_asked_as_elsewhere(tmp_path):
     assert run(OLD, NEW, *chosen, "--output", "json").stdout == (tmp_path / "report.json").read_text() + "\n"
 
 
+def test_prices_that_are_missing_are_asked_for(tmp_path):
+    """Of data that do not say them; the report is written nevertheless."""
+    rows = [f"a,{i},{j},{1 + i / 50 + j / 90}" for i in range(4) for j in range(2)]
+    (tmp_path / "runs.csv").write_text("\n".join(["benchmark,execution,iteration,time", *rows]) + "\n")
+    done = run(tmp_path / "runs.csv", "-o", tmp_path / "report.md")
+    assert (done.exit_code, (tmp_path / "report.md").is_file()) == (0, True)
+    assert "what one more execution costs is not known; say --cost execution=SECONDS" in done.stderr
+    assert run(tmp_path / "runs.csv", "-o", tmp_path / "report.md", "--cost", "execution=1").stderr == ""
+    assert run(OLD, "-o", tmp_path / "report.md").stderr == ""
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

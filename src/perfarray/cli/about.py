@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from perfarray.cli import options
 from perfarray.cli.console import show
+from perfarray.cli.prices import without_price
 from perfarray.cli.problems import quoted, reporting
 from perfarray.cli.reading import read_one
-from perfarray.conventions import BENCHMARK, BETTER, EXECUTION, LEVELS, SECONDS, plural, price_of
+from perfarray.conventions import BENCHMARK, BETTER, EXECUTION, LEVELS, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,7 +79,8 @@ def _questions(archive: str, times: "xr.Dataset", said: dict[str, Any]) -> "Iter
         "whether other timings are faster"
     )
     if units is not None and int(units.max()) > 1:
-        asked |= {} if several else {f"plan {name} --half-width 1%{_prices(times)}": "how many repetitions to run next"}
+        prices = "".join(f" --cost {level}=SECONDS" for level in without_price(times))
+        asked |= {} if several else {f"plan {name} --half-width 1%{prices}": "how many repetitions to run next"}
         asked[f"plot violin {name} -o violin.svg"] = "a picture of what was measured"
     asked[f"counts {name}"] = "how much was measured"
     asked[f"report {name} -o report.html"] = "all of it on one page"
@@ -127,10 +129,3 @@ def _comparisons(units: "xr.DataArray") -> "Iterator[tuple[str, str, str]]":
         if bool(both.any()):
             label = str(units[dim].values[int(alone.argmax(dim))])
             yield dim, label, f"which {dim} {'are' if plural(dim) == dim else 'is'} faster, by how much, how sure"
-
-
-def _prices(times: "xr.Dataset") -> str:
-    """Return the prices that a plan needs and the files do not say."""
-    *nest, lowest = [dim for dim in LEVELS if dim in times.dims]
-    nest += [] if any(metric.attrs.get("units") == SECONDS for metric in times.data_vars.values()) else [lowest]
-    return "".join(f" --cost {level}=SECONDS" for level in nest if price_of(level) not in times.coords)

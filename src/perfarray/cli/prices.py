@@ -3,12 +3,15 @@
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import typer
 
 from perfarray.cli.problems import quoted
-from perfarray.conventions import EXECUTION, ITERATION, LEVELS, SECONDS, seconds_factor
+from perfarray.conventions import EXECUTION, ITERATION, LEVELS, SECONDS, price_of, seconds_factor
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 AMOUNT = re.compile(r"([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*([a-zA-Zµμ]*)")
 
@@ -60,6 +63,13 @@ def given_costs(texts: Iterable[str], units: str, further: Sequence[str] = ()) -
             raise ValueError(f"--cost names {name!r} twice")
         costs[name] = amount(price, units)
     return costs
+
+
+def without_price(times: "xr.Dataset") -> list[str]:
+    """Return the levels whose prices, in seconds, timings do not say."""
+    *nest, lowest = [dim for dim in LEVELS if dim in times.dims] or [""]
+    timed = not lowest or any(metric.attrs.get("units") == SECONDS for metric in times.data_vars.values())
+    return [level for level in (nest if timed else [*nest, lowest]) if price_of(level) not in times.coords]
 
 
 def by_level(costs: Mapping[str, float], format: str) -> dict[str, float]:

@@ -9,10 +9,11 @@ import perfarray
 from perfarray.cli import options
 from perfarray.cli.console import show
 from perfarray.cli.forms import SUFFIXES, form
-from perfarray.cli.prices import by_level, given_costs, named_levels
+from perfarray.cli.prices import by_level, given_costs, named_levels, without_price
 from perfarray.cli.problems import reporting
 from perfarray.cli.reading import read_one
 from perfarray.cli.sides import Asked, read_sides
+from perfarray.conventions import SECONDS
 
 DEFAULT = Path("report.html")
 """What is written where nothing is said."""
@@ -74,6 +75,9 @@ def report(
             sides = read_sides(Asked(old=old, new=new, said=said, files_are=files_are, dim=dim, baseline=baseline), sentences)
             times, compared = sides.times, {"baseline": sides.baseline, "dim": sides.dim}
         costs = by_level(prices, str(times.attrs.get("format", ""))) or None
+        if units == SECONDS and (missing := [level for level in without_price(times) if level not in (costs or {})]):
+            asked = " ".join(f"--cost {level}=SECONDS" for level in missing)
+            sentences.append(f"the report has no plan of the next experiment: what one more {missing[0]} costs is not known; say {asked}")
         text = perfarray.report(
             times, **compared, **judged, costs=costs, cost_units=units, path=wanted.file, format=wanted.kind, redact=redact
         )

@@ -196,7 +196,7 @@ def _cells(data: xr.Dataset, dims: list[str], inner: tuple[str, ...]) -> Iterato
 
 def _about(data: xr.Dataset, constant: Mapping[str, Any]) -> str:
     """Write what the numbers rest on: the labels that all rows share, the level of confidence, the unit."""
-    parts = [f"{dim.replace('_', ' ')} {label}" for dim, label in constant.items()]
+    parts = [str(label) if str(label).startswith(f"{dim} ") else f"{dim.replace('_', ' ')} {label}" for dim, label in constant.items()]
     if data.attrs["result"] == "variance_components":
         parts.append("what each level adds, as standard deviation in percent of the mean")
         parts += ["in brackets its share of the variance"] if bool(data["share"].notnull().all("level").any()) else []
