@@ -152,11 +152,19 @@ def _compared(values: Floats, numbers: npt.NDArray[np.uint64], data: Timings, as
         at_once = max(1, MOST_VALUES // (len(sides[0]) * size))
         for first in range(0, len(places), at_once):
             here = places[first : first + at_once]
-            seen, known, change = _judged(values[here], numbers[here], sides, data, asking.rules)
+            seen, known, change = _judged(_trimmed(values[here]), numbers[here], sides, data, asking.rules)
             found.rate[:, here], found.unanswered[:, here] = seen.mean(axis=-1), 1 - known.mean(axis=-1)
             reached = np.quantile(change, asking.level, axis=-1, method="inverted_cdf")
             found.noise_floor[here], found.n_splits[here] = np.expm1(reached / np.sqrt(2)), len(sides[0])
     return found
+
+
+def _trimmed(values: Floats) -> Floats:
+    """Leave out repetitions inside units that no unit of these cells has: of ragged data, most of a small cell is padding."""
+    for axis in range(2, values.ndim):
+        others = tuple(place for place in range(values.ndim) if place != axis)
+        values = np.compress(~np.isnan(values).all(axis=others), values, axis)
+    return values
 
 
 def _judged(
