@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
-from matplotlib.ticker import EngFormatter, MaxNLocator
+from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullLocator
 
 from perfarray.conventions import LEVELS
 
@@ -40,6 +40,9 @@ PREFIXED: Final = ("s", "J", "W", "Hz", "ops/s")
 
 TICKS: Final = 5
 """Steps between ticks that are written with their units: more would touch beside rows."""
+
+LONG: Final = 50.0
+"""Ratio of the ends of a logarithmic axis, above which ticks between powers of ten would touch."""
 
 MARGIN: Final = 40.0
 """Points beside the labels of the vertical axis: its own label, ticks, the borders of the figure."""
@@ -127,9 +130,13 @@ def number_format(units: str) -> Callable[..., str]:
 
 
 def write_units(axis: Axis, units: str) -> None:
-    """Write numbers with their units, at so few ticks of a linear axis that they do not touch."""
+    """Write numbers with their units, at so few ticks that they do not touch: on a long logarithmic axis at powers of ten alone."""
+    low, high = sorted(axis.get_view_interval())
     if axis.get_scale() == "linear":
         axis.set_major_locator(MaxNLocator(TICKS))
+    elif high > LONG * low:
+        axis.set_major_locator(LogLocator(numticks=TICKS + 1))
+        axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(number_format(units))
 
 

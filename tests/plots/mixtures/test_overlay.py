@@ -48,3 +48,15 @@ def test_what_cannot_be_drawn(times):
         times.where(False).perf.plot.overlay()
     with pytest.raises(ValueError, match="kind='pdf' is not known"):
         times.perf.plot.overlay(kind="pdf")
+
+
+def test_systems_far_apart_are_drawn_as_high_as_each_other():
+    """Microseconds beside seconds: a logarithmic axis, the peak of each at 1; alike, densities and a linear axis."""
+    rng = np.random.default_rng(1)
+    times = perfarray.from_samples({"short": 1e-6 * rng.normal(1, 0.02, 40), "long": rng.normal(1, 0.02, 40)})
+    ax = times.perf.plot.overlay()
+    assert (ax.get_xscale(), ax.get_ylabel()) == ("log", "density (highest = 1)")
+    assert [line.get_ydata().max() for line in ax.lines] == [1.0, 1.0]
+    steps = times.perf.plot.overlay(kind="cdf")
+    assert (steps.get_xscale(), steps.get_ylabel()) == ("log", "share of the runs up to here")
+    assert times.isel(version=[1]).perf.plot.overlay().get_xscale() == "linear"

@@ -4,8 +4,8 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from perfarray.plots.figure import COLOURS, axes_for, describe, selection
-from perfarray.plots.mixtures.places import distribution_of, write_density, write_places
+from perfarray.plots.figure import COLOURS, axes_for, describe, selection, write_units
+from perfarray.plots.mixtures.places import distribution_of, far_apart, write_density, write_places
 from perfarray.plots.rows import extremes, named_cells
 
 
@@ -23,7 +23,8 @@ def overlay(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     -------
     Axes
         Horizontal axis: the runs. Of more cells than colours those with the lowest and the highest medians are drawn, and the title says
-        so. A cell whose runs are all one value has no density: a line as high as the picture.
+        so. Where medians are so far apart that densities would be lines, the axis is logarithmic, and densities are as high as each
+        other. A cell whose runs are all one value has no density: a line as high as the picture.
 
     Raises
     ------
@@ -51,7 +52,9 @@ def overlay(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
         drawn = np.isin(np.arange(median.size), [*low, *high]).reshape(median.shape)
     ax = axes_for(ax, (7.5, 4.5))
     steps, units = "reached" in curves, str(curves.attrs["units"])
-    for (place, name), colour in zip(named_cells(median, drawn), COLOURS, strict=False):
+    named = named_cells(median, drawn)
+    apart = far_apart([curves["x"].isel(place).values for place, _ in named], np.array([float(median.isel(place)) for place, _ in named]))
+    for (place, name), colour in zip(named, COLOURS, strict=False):
         cell, label = curves.isel(place), name or "runs"
         if steps:
             there = np.isfinite(cell["x"].values)
@@ -59,12 +62,18 @@ def overlay(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
         elif np.isnan(cell["density"].values).any():
             ax.axvline(float(cell["median"]), color=colour, linewidth=1.5, label=label)
         else:
-            ax.plot(cell["x"], cell["density"], color=colour, linewidth=1.5, label=label)
-            ax.fill_between(cell["x"], 0, cell["density"], color=colour, alpha=0.15, linewidth=0)
+            height = cell["density"].values / (cell["density"].values.max() if apart else 1.0)
+            ax.plot(cell["x"], height, color=colour, linewidth=1.5, label=label)
+            ax.fill_between(cell["x"], 0, height, color=colour, alpha=0.15, linewidth=0)
     ax.set_ylim(bottom=0)
     write_places(ax, "x", str(curves.attrs["metric"]), units)
+    if apart:
+        ax.set_xscale("log")
+        write_units(ax.xaxis, units)
     if steps:
         ax.set_ylabel("share of the runs up to here")
+    elif apart:
+        ax.set_ylabel("density (highest = 1)")
     else:
         write_density(ax, units)
     describe(ax, ", ".join([distribution_of(curves.attrs), *selection(median), *left_out]))

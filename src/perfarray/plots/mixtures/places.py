@@ -8,10 +8,16 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import EngFormatter
 
 from perfarray.conventions import plural
-from perfarray.plots.figure import PREFIXED, number_format
+from perfarray.plots.figure import PREFIXED, Floats, number_format
 
 CLOSE: Final = 0.005
 """Share of its place that an axis spans, below which it shows differences: four digits would write the same number at every tick."""
+
+ALIKE: Final = 5.0
+"""Ratio of the largest median to the least, above which runs do not share a linear axis."""
+
+FLAT: Final = 12.0
+"""Axes this many times as long as most violins show none of their shapes."""
 
 
 def write_places(ax: Axes, which: str, name: str, units: str) -> None:
@@ -36,3 +42,15 @@ def write_density(ax: Axes, units: str) -> None:
 def distribution_of(attrs: dict[Hashable, object]) -> str:
     """Write what runs are, as the beginning of a title."""
     return f"Distribution of {attrs['metric']} over {plural(str(attrs['value']))}"
+
+
+def far_apart(places: list[Floats], medians: Floats) -> bool:
+    """Return whether medians are all positive and so far apart that on one axis most violins would be flat."""
+    measured = np.isfinite(medians)
+    if np.count_nonzero(measured) < 2 or np.nanmin(medians) <= 0:
+        return False
+    drawn = [own[np.isfinite(own)] for own, there in zip(places, measured, strict=True) if there]
+    lengths = [own[-1] - own[0] for own in drawn if own[-1] > own[0]]
+    span = max(own[-1] for own in drawn) - min(own[0] for own in drawn)
+    flat = 2 * sum(FLAT * length < span for length in lengths) > len(lengths)
+    return bool(flat or np.nanmax(medians) > ALIKE * np.nanmin(medians))

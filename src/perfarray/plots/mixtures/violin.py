@@ -6,8 +6,8 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from perfarray.plots.figure import COLOURS, DARK, LABEL_SIZE, NOTE_SIZE, Floats, axes_for, describe, number_format, selection
-from perfarray.plots.mixtures.places import distribution_of, write_places
+from perfarray.plots.figure import COLOURS, DARK, LABEL_SIZE, NOTE_SIZE, axes_for, describe, number_format, selection
+from perfarray.plots.mixtures.places import distribution_of, far_apart, write_places
 from perfarray.plots.rows import TALLEST, extremes, named_cells
 
 WIDTH: Final = 0.8
@@ -18,13 +18,6 @@ ROOM: Final = 0.9
 
 NARROWEST: Final = 0.3
 """Width in inches that a violin takes at least."""
-
-ALIKE: Final = 5.0
-"""Ratio of the largest median to the least, above which violins are drawn relative to their medians."""
-
-
-FLAT: Final = 12.0
-"""Axes this many times as long as most violins show none of their shapes: these are then drawn relative to their medians, too."""
 
 
 def violin(curves: xr.Dataset, ax: Axes | None = None, relative: bool | None = None) -> Axes:
@@ -70,7 +63,7 @@ def violin(curves: xr.Dataset, ax: Axes | None = None, relative: bool | None = N
     units, name = str(curves.attrs["units"]), str(curves.attrs["metric"])
     medians = np.array([float(cells.isel(place)) for place, _ in named])
     if relative is None:
-        relative = _far_apart([curves["x"].isel(place).values for place, _ in named], medians)
+        relative = far_apart([curves["x"].isel(place).values for place, _ in named], medians)
     if relative:
         written, apart = number_format(units), ", " if crowded else "\n"
         names = [f"{label}{apart}{written(median)}".strip() for label, median in zip(names, medians, strict=True)]
@@ -89,18 +82,6 @@ def violin(curves: xr.Dataset, ax: Axes | None = None, relative: bool | None = N
     write_places(ax, "y", name, units)
     describe(ax, ", ".join([distribution_of(curves.attrs), *selection(cells), *left_out]))
     return ax
-
-
-def _far_apart(places: list[Floats], medians: Floats) -> bool:
-    """Return whether medians are all positive and so far apart that on one axis most violins would be flat."""
-    measured = np.isfinite(medians)
-    if np.count_nonzero(measured) < 2 or np.nanmin(medians) <= 0:
-        return False
-    drawn = [own for own, there in zip(places, measured, strict=True) if there]
-    lengths = [own[-1] - own[0] for own in drawn if own[-1] > own[0]]
-    span = max(own[-1] for own in drawn) - min(own[0] for own in drawn)
-    flat = 2 * sum(FLAT * length < span for length in lengths) > len(lengths)
-    return bool(flat or np.nanmax(medians) > ALIKE * np.nanmin(medians))
 
 
 def _draw_violin(ax: Axes, number: int, cell: xr.Dataset, unit: float) -> None:
