@@ -238,14 +238,22 @@ class PlotAccessor(Accessor):
     stability = Picture(lambda: perfarray.estimator_stability, "Draw how much estimators vary against the size of the group")
     variance_components = Picture(lambda: perfarray.variance_components, "Draw each level's share of the variance")
 
-    def __call__(self, **keywords: Any) -> "Axes":
+    def __call__(
+        self, *, ax: "Axes | None" = None, row: str | None = None, col: str | None = None, col_wrap: int | None = None, **keywords: Any
+    ) -> "Axes":
         """Draw a result; its attr `result` says what it is.
 
         Parameters
         ----------
+        ax : Axes, optional
+            Where to draw; default: a new figure.
+        row, col : str, optional
+            A picture for each label of these dims, as xarray's own pictures have them; the first Axes is returned, `ax.figure.axes` has
+            all.
+        col_wrap : int, optional
+            How many columns there are, with `col` alone.
         **keywords
-            What the picture takes; and `ax`, or `row`, `col` and `col_wrap` for a picture of each label of these dims, as xarray's own
-            pictures have them: the first Axes is returned, `ax.figure.axes` has all.
+            What the picture takes.
 
         Returns
         -------
@@ -256,7 +264,7 @@ class PlotAccessor(Accessor):
         ValueError
             When the object is not a result with a picture; for a dim that has no facets.
         """
-        return _drawn(self._object, **keywords)
+        return _drawn(self._object, ax=ax, row=row, col=col, col_wrap=col_wrap, **keywords)
 
     def svg(self, **keywords: Any) -> str:
         """Draw a result, and return the picture as SVG.
