@@ -138,6 +138,11 @@ class TestFewUnits:
             found = drawn(executions=9).isel(benchmark=0).perf.calibrate(n_splits=20, rng=1)
         assert found["error"].isnull().all()
 
+    def test_shared_units(self):
+        """Cells whose units are the same are no independent evidence."""
+        with pytest.warns(perfarray.PerfarrayWarning, match="the cells share their executions"):
+            drawn(benchmarks=3, executions=6, shared={"execution": 0.5}).perf.calibrate(rng=1)
+
     def test_constant(self):
         """No alarm, and no answer of a test."""
         times = xr.full_like(drawn(benchmarks=2, executions=8), 2.0)

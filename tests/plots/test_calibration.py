@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import perfarray
 from perfarray import plots
@@ -30,6 +31,12 @@ def test_rules_have_the_rates_of_their_cells():
     marks = [line.get_xdata() for line in ax.lines if line.get_gid() == "cells"]
     np.testing.assert_allclose(marks, 100 * found["cell_rate"])
     assert "pyperf" in [text.get_text() for text in ax.texts]
+    both = xr.Dataset({"time": times["time"], "energy": 2 * times["time"]}).perf.calibrate(
+        rules="pooled_t", metric=["time", "energy"], rng=1
+    )
+    ax = both.perf.plot()
+    marks = [line.get_xdata() for line in ax.lines if line.get_gid() == "cells"]
+    np.testing.assert_allclose(marks, 100 * both["cell_rate"].squeeze("rule"))
     single = times.isel(benchmark=[0]).perf.calibrate(rules="perfarray", rng=1).perf.plot()
     assert not np.size(single.collections[0].get_segments())
 

@@ -226,6 +226,9 @@ def _notes(result: xr.Dataset, data: Timings) -> list[Note]:
     n, units = result["n"].values[result["n"].values > 0], plural(data.levels[0])
     cells, without, few = len(n), int((n == 1).sum()), int(((n > 1) & (n < 4)).sum())
     notes = [_summary(result), _caveats(result, data.levels[0])] if without < cells else []
+    if data.levels[0] in data.shared and cells - without > 1:
+        text = f"the cells share their {units}: what one split shows, others show too, and the error is too small"
+        notes.append(Note("shared_units", text, {"level": data.levels[0]}))
     if without or not cells:
         text = f"{without} of {cells} cells have one {data.levels[0]}, which cannot be split: measure more"
         text += f", or name a lower level with levels={data.levels[1:]}" if len(data.levels) > 1 else ""

@@ -1,5 +1,6 @@
 """How often rules are right or wrong: shares of simulated experiments, and of halves of the same timings."""
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -7,7 +8,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from perfarray.plots.figure import COLOURS, DARK, GREY, axes_for, describe, selection
-from perfarray.plots.rows import beside_rows, label_rows, note_unmeasured, shown_rows, size_for
+from perfarray.plots.rows import Row, beside_rows, label_rows, note_unmeasured, shown_rows, size_for
 
 KINDS: Final = {
     "calibrate": ("False alarms between halves of the same timings", "false_alarm_rate"),
@@ -65,13 +66,13 @@ def rates(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     wanted = 100 * {"coverage": level, "power": WANTED_POWER}.get(kind, round(1 - level, 12))
     ax.axvline(wanted, color=DARK, linewidth=0.8, linestyle=":", label=f"{wanted:g} %", zorder=1)
     if kind == "calibrate":
-        _draw_cells(ax, result["cell_rate"], [row.cell["rule"] for row in rows], heights)
+        _draw_cells(ax, result["cell_rate"], rows)
     ax.hlines(heights, np.maximum(share - 2 * error, 0), np.minimum(share + 2 * error, 100), color=COLOURS[0], linewidth=1.6, zorder=2)
     ax.plot(share, heights, "o", color=COLOURS[0], markersize=6, zorder=3, gid="rate")
     note_unmeasured(ax, heights[np.isnan(share)], "no answer")
     label_rows(ax, rows)
     if kind == "calibrate":
-        beside_rows(ax, rows, [str(result["used_by"].values[row.cell["rule"]]) for row in rows], "used by")
+        beside_rows(ax, rows, [str(result["used_by"].isel(rule=row.cell["rule"]).values.ravel()[0]) for row in rows], "used by")
     else:
         beside_rows(ax, rows, [f"{value:.1f} %" if value == value else "–" for value in share], "share")
     ax.set_xlabel("percent of comparisons" if kind in ("calibrate", "false_alarm_rate") else "percent of experiments")
@@ -81,8 +82,8 @@ def rates(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _draw_cells(ax: Axes, cells: xr.DataArray, places: list[int], heights: np.ndarray) -> None:
+def _draw_cells(ax: Axes, cells: xr.DataArray, rows: Sequence[Row]) -> None:
     """Draw the rate of every cell as a small mark on its rule's row."""
-    values = 100 * cells.transpose("rule", ...).values.reshape(cells.sizes["rule"], -1)
-    for place, height in zip(places, heights, strict=True):
-        ax.plot(values[place], np.full(values.shape[1], height), "|", color=GREY, markersize=9, zorder=1.5, label="cells", gid="cells")
+    for row in rows:
+        values = 100 * cells.isel(row.cell).values.ravel()
+        ax.plot(values, np.full(values.size, row.y), "|", color=GREY, markersize=9, zorder=1.5, label="cells", gid="cells")
