@@ -55,6 +55,9 @@ def test_prices_that_are_missing_are_asked_for(tmp_path):
     assert "what one more execution costs is not known; say --cost execution=SECONDS" in done.stderr
     assert run(tmp_path / "runs.csv", "-o", tmp_path / "report.md", "--cost", "execution=1").stderr == ""
     assert run(OLD, "-o", tmp_path / "report.md").stderr == ""
+    done = run(tmp_path / "runs.csv", "--levels", "iteration", "-o", tmp_path / "report.md")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert "n counts iterations" in (tmp_path / "report.md").read_text()
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,15 @@ def test_a_method_without_an_answer_says_why():
     assert "2 faster" in text
 
 
+def test_nothing_in_common_is_said(times):
+    """A benchmark of one side alone, and another of the other, are no comparison."""
+    apart = times.where((times["version"] == "old") == (times["benchmark"] == "fft"))
+    found = json.loads(apart.perf.report("old", costs={"execution": 1}, format="json"))
+    assert "Nothing was measured on both sides." in found["summary"]
+    (section,) = [one for one in found["sections"] if one["title"] == "What changed"]
+    assert (section["rows"], section["notes"][-1]) == ([], "No answer: nothing was measured on both sides.")
+
+
 def test_rows_nobody_reads_are_left_out(monkeypatch):
     """Cells that were not measured, and more rows than anybody reads; their number is said."""
     monkeypatch.setattr("perfarray.reports.sections.MOST", 7)

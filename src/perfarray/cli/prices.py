@@ -65,9 +65,9 @@ def given_costs(texts: Iterable[str], units: str, further: Sequence[str] = ()) -
     return costs
 
 
-def without_price(times: "xr.Dataset") -> list[str]:
+def without_price(times: "xr.Dataset", levels: Sequence[str] | None = None) -> list[str]:
     """Return the levels whose prices, in seconds, timings do not say."""
-    *nest, lowest = [dim for dim in LEVELS if dim in times.dims] or [""]
+    *nest, lowest = levels or [dim for dim in LEVELS if dim in times.dims] or [""]
     timed = not lowest or any(metric.attrs.get("units") == SECONDS for metric in times.data_vars.values())
     return [level for level in (nest if timed else [*nest, lowest]) if price_of(level) not in times.coords]
 

@@ -41,6 +41,7 @@ def report(
     correction: options.Correction = None,
     cost: options.Cost = None,
     units: options.CostUnits = "s",
+    levels: options.Levels = None,
     metric: options.Metric = None,
     redact: Annotated[
         bool, typer.Option("--redact", help="Number machines and files instead of naming them; leave out users and paths.")
@@ -62,20 +63,20 @@ def report(
     """
     wanted = form(output, DEFAULT if file is None and output is None else file, old, new)
     said = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
-    judged = options.given(metric=metric, threshold=threshold, correction=correction)
+    judged = options.given(levels=options.names(levels), metric=metric, threshold=threshold, correction=correction)
     with reporting(options=OPTIONS) as sentences:
         if wanted.kind not in FORMS:
             ends = [end for end, kind in SUFFIXES.items() if kind in FORMS]
             end = "" if file is None else file.suffix
             raise ValueError(f"-o {file}: the end of the name says the form, and {end!r} is none of {', '.join(ends)}; or say --output")
-        prices = given_costs(cost or (), units, named_levels(None, dims, layout, pattern))
+        prices = given_costs(cost or (), units, named_levels(options.names(levels), dims, layout, pattern))
         if new is None and dim is None and baseline is None:
             times, compared = read_one(old, said, files_are, sentences), dict[str, Any]()
         else:
             sides = read_sides(Asked(old=old, new=new, said=said, files_are=files_are, dim=dim, baseline=baseline), sentences)
             times, compared = sides.times, {"baseline": sides.baseline, "dim": sides.dim}
         costs = by_level(prices, str(times.attrs.get("format", ""))) or None
-        if units == SECONDS and (missing := [level for level in without_price(times) if level not in (costs or {})]):
+        if units == SECONDS and (missing := [level for level in without_price(times, judged.get("levels")) if level not in (costs or {})]):
             asked = " ".join(f"--cost {level}=SECONDS" for level in missing)
             sentences.append(f"the report has no plan of the next experiment: what one more {missing[0]} costs is not known; say {asked}")
         text = perfarray.report(

@@ -79,6 +79,8 @@ SEEN_RULES = ("perfarray", "pooled_t", "means_5_percent")
 
 UNDRAWN = "Pictures are left out: matplotlib, which draws them, is not installed; install perfarray[plots]."
 
+ONE_SIDED = "nothing was measured on both sides."
+
 MOST = 300
 """Rows of a table."""
 
@@ -175,6 +177,8 @@ def _answered(times: xr.DataArray | xr.Dataset, question: Question, pair: tuple[
             return empty._replace(notes=(f"No answer: {error}",))
         result: xr.Dataset = found.to_dataset() if hasattr(found, "sel") and not isinstance(found, xr.Dataset) else found
         table, left = _shown(perfarray.table(result, sort=question.sort))
+        if table.empty:
+            left = (f"No answer: {ONE_SIDED if pair else 'nothing was measured.'}",)
         return empty._replace(
             about=" ".join(filter(None, [question.about, _sentence(table.attrs["about"])])),
             table=table,
@@ -188,6 +192,8 @@ def _changed(table: pd.DataFrame) -> str:
     """Return how many verdicts there are of each kind, and what became of suites."""
     suites = int(table.attrs["suites"])
     cells, rest = table.iloc[: len(table) - suites], table.iloc[len(table) - suites :]
+    if cells.empty:
+        return _sentence(ONE_SIDED.removesuffix("."))
     counts = ", ".join(f"{number} {verdict}" for verdict, number in cells["verdict"].value_counts(sort=False).items())
     named = [" ".join(map(str, label)) if isinstance(label, tuple) else str(label) for label in rest.index]
     return "; ".join([counts, *(f"{label} together {change}" for label, change in zip(named, rest["change"], strict=True))]) + "."

@@ -51,6 +51,7 @@ def report(
     baseline: object = None,
     *,
     dim: str | None = None,
+    levels: str | tuple[str, ...] | None = None,
     metric: str | None = None,
     threshold: float | None = None,
     correction: str | None = None,
@@ -70,6 +71,8 @@ def report(
         What the others are compared with; default: nothing is compared, and means are shown.
     dim : str, optional
         Where the baseline lies; default: the one dim that holds it.
+    levels : str or tuple of str, optional
+        The nest, outermost first; default: the repetition dims present.
     metric : str, optional
         Variable of a Dataset; default: `time`, or the only one.
     threshold : float, optional
@@ -118,7 +121,7 @@ def report(
     content = gathered(
         hidden.times(times) if hidden else times,
         label,
-        given=_given(metric=metric),
+        given=_given(levels=levels, metric=metric),
         judged=_given(threshold=threshold, correction=correction),
         priced=_given(costs=None if costs is None else dict(costs), cost_units=cost_units),
         dim=dim,
