@@ -1,7 +1,8 @@
 """The `.perf` accessor on DataArray, Dataset and DataFrame: it keeps the object and forwards; every answer is a function's."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, TypeVar, overload
 
@@ -87,34 +88,14 @@ class Picture(Generic[P]):
         return draw if accessor is None else MethodType(draw, accessor._object)
 
 
-def _histograms() -> Callable[..., xr.Dataset]:
-    from perfarray.comparisons.curves import histograms
-
-    return histograms
-
-
-def _mixture_curves() -> Callable[..., xr.Dataset]:
-    from perfarray.mixtures.curves import mixture_curves
-
-    return mixture_curves
-
-
-def _densities() -> Callable[..., xr.Dataset]:
-    from perfarray.suites.curves import densities
-
-    return densities
-
-
-def _ratio_histograms() -> Callable[..., xr.Dataset]:
-    from perfarray.suites.curves import ratio_histograms
-
-    return ratio_histograms
-
-
-CURVES: Final = {
-    "bootstrap_distribution": _histograms, "distribution": _ratio_histograms, "fit_mixture": _mixture_curves, "mixture": _mixture_curves,
-    "null_distribution": _ratio_histograms, "score_distribution": _densities,
-}  # fmt: skip
+CURVES: Final[Mapping[str, Callable[[], Callable[..., xr.Dataset]]]] = {
+    "bootstrap_distribution": lambda: import_module("perfarray.comparisons.curves").histograms,
+    "distribution": lambda: import_module("perfarray.suites.curves").ratio_histograms,
+    "fit_mixture": lambda: import_module("perfarray.mixtures.curves").mixture_curves,
+    "mixture": lambda: import_module("perfarray.mixtures.curves").mixture_curves,
+    "null_distribution": lambda: import_module("perfarray.suites.curves").ratio_histograms,
+    "score_distribution": lambda: import_module("perfarray.suites.curves").densities,
+}
 """By the function whose result it is, or by the variable that it holds, what loads the topic's curves of what is drawn."""
 
 
