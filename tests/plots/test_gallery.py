@@ -56,10 +56,10 @@ def segments(ax, label, axis=0):
     return [part[:, axis].tolist() for own in ax.collections if own.get_label() == label for part in own.get_segments()]
 
 
-def bars(ax, number=40):
+def bars(ax):
     """Return the heights of the first histogram of rows, the highest 1."""
-    heights = np.array([-bar.get_height() for bar in ax.patches[:number]])
-    return heights / heights.max()
+    values, _, foot = ax.patches[0].get_data()
+    return (foot - values) / (foot - values).max()
 
 
 def histogram(array, bins=40):

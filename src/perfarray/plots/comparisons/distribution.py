@@ -96,10 +96,8 @@ def draw_bars(ax: Axes, row: Row, cell: xr.Dataset, label: str, unit: float = 1.
     """Draw the histogram of one cell upwards from the row's line; values that are all one have none."""
     edges, counts = unit * cell["edges"].values, cell["counts"].values
     if np.isfinite(counts).all():
-        ax.bar(
-            edges[:-1], -HEIGHT * counts / counts.max(), np.diff(edges), bottom=row.y + HEIGHT / 2, align="edge", color=COLOURS[1],
-            label=label, linewidth=0,
-        )  # fmt: skip
+        foot = row.y + HEIGHT / 2
+        ax.stairs(foot - HEIGHT * counts / counts.max(), edges, baseline=foot, fill=True, color=COLOURS[1], label=label, linewidth=0)
 
 
 def _describe(ax: Axes, curves: xr.Dataset, relative: bool, left_out: list[str]) -> None:

@@ -42,7 +42,7 @@ def ratio_distributions(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     >>> import perfarray
     >>> times = perfarray.from_samples({"old": [10.0, 10.1, 9.9], "new": [9.0, 9.1, 8.9]})
     >>> ax = times.perf.randomization_test("old", method="exact", distribution=True).perf.plot(bins=10)
-    >>> len(ax.patches), ax.get_title(loc="left")
+    >>> len(ax.patches[0].get_data().values), ax.get_title(loc="left")
     (10, 'Randomization test, new compared with old')
     >>> plt.close(ax.figure)
     """
