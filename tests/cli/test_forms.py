@@ -221,5 +221,8 @@ def test_of_the_ways_a_message_names_the_option_is_said():
     assert text == "--levels iteration takes the repetitions inside it"
     order = in_line("look at the order; autocorrelation(dim='execution') shows how far", {"dim": "--dim"})
     assert order == "look at the order; perfarray plot run-sequence shows how far"
+    several = 'one mean is taken over two suites; times.groupby("suite") or by="suite" gives each its own'
+    assert in_line(several, {"by": "--by"}) == "one mean is taken over two suites; --by suite gives each its own"
+    assert in_line(several, {"metric": "--metric"}) == "one mean is taken over two suites"
     several = in_line("select one, as in .sel(benchmark='a b', version='old')", {"select": "--select"})
     assert several == "select one, as in --select 'benchmark=a b' --select 'version=old'"

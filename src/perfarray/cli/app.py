@@ -68,5 +68,5 @@ def _perfarray(
 ) -> None:
     """Benchmark timings: where the variation comes from, what is faster, by how much, and how sure.
 
-    Begin with: perfarray demo
+    Begin with: perfarray demo, or, with a file or folder of yours: perfarray results/
     """

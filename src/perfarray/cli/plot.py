@@ -32,7 +32,7 @@ LEFT_OUT = ("plan", "svg")
 
 
 def plot(
-    kind: Annotated[str, typer.Argument(help="The picture: violin, intervals, variance_components, run_sequence, ...", show_default=False)],
+    kind: Annotated[str, typer.Argument(help="The picture: violin, intervals, ...; a wrong name lists all.", show_default=False)],
     old: options.Archive,
     new: Annotated[str | None, typer.Argument(help="What is compared with it, if anything.", show_default=False)] = None,
     output: Annotated[Path, typer.Option("-o", metavar="FILE", help="What to write: .svg, .png or .pdf.", show_default=False)] = ...,  # type: ignore[assignment]

@@ -86,7 +86,8 @@ def _texts(warning: Warning | str, own_words: tuple[str, ...], options: Mapping[
 def in_line(text: object, options: Mapping[str, str] = MappingProxyType({})) -> str:
     """Write a text in one line, with options of the command in the places of the library's arguments."""
     line = re.sub(r"[\x00-\x1f\x7f-\x9f]", "?", " ".join(str(text).split()))
-    line = re.sub(r'times\.groupby\("suite"\)( or by="suite")?', "--by suite", line)
+    by = r'times\.groupby\("suite"\)( or by="suite")?'
+    line = re.sub(by, "--by suite", line) if "by" in options else re.sub(rf"; {by} gives each its own", "", line)
     line = re.sub(r"\bdims=\{([^{}]*)\}", lambda match: f"dims={_as_option(match[1])}", line) if "dims" in options else line
     line = re.sub(r"autocorrelation\(dim='\w+'\)", "perfarray plot run-sequence", line)
     line = SELECTED.sub(_selecting, line) if "select" in options else line
