@@ -212,6 +212,10 @@ class PlotAccessor(Accessor):
     five_numbers = Picture(lambda: perfarray.five_number_summary, "Draw box plots of the suite's score")
     influence = Picture(lambda: perfarray.explain_variation, "Explain the variation and draw what each predictor contributes")
     intervals = Picture(lambda: perfarray.compare, "Compare with a baseline and draw the forest plot of ratios")
+    lag = Picture(
+        lambda: import_module("perfarray.diagnostics.curves").lagged,
+        "Draw every value against an earlier one of its series: a cloud where they are independent",
+    )
     mixture = Picture(lambda: perfarray.fit_mixture, "Fit a mixture to one cell and draw it over its runs", runs=True)
     plan = Picture(lambda: perfarray.plan_repetitions, "Plan the repetitions and draw half-width against cost")
     pvalues = Picture(lambda: perfarray.compare, "Compare with a baseline and draw the p-values, the smallest first", kind="pvalues")
@@ -291,32 +295,9 @@ class PlotAccessor(Accessor):
 
         return plots.overlay(overlaid(self._object, kind=kind, value=value, metric=metric), ax=ax)
 
-    def lag(
-        self, *, dim: str = "iteration", lag: int = 1, order: str | None = None, metric: str | None = None, ax: "Axes | None" = None
-    ) -> "Axes":
-        """Draw every value against an earlier one of its series: a cloud where they are independent.
-
-        Parameters
-        ----------
-        dim, order, metric : str, optional
-            As for `autocorrelation`: whose order counts, what gives it, and the variable of a Dataset.
-        lag : int
-            How far apart.
-        ax : Axes, optional
-            Where to draw; default: a new figure.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-        """
-        from perfarray import plots
-        from perfarray.diagnostics.curves import lagged
-
-        return plots.lag(lagged(self._object, dim=dim, lag=lag, order=order, metric=metric), ax)
-
     def run_sequence(
-        self, *, metric: str | None = None, max_lines: int = 20, ax: "Axes | None" = None, row: str | None = None, col: str | None = None,
-        col_wrap: int | None = None,
+        self, *, metric: str | None = None, max_lines: int = 20, steady: bool = False, ax: "Axes | None" = None, row: str | None = None,
+        col: str | None = None, col_wrap: int | None = None,
     ) -> "Axes":  # fmt: skip
         """Draw measurements in the order they were taken, one line per execution; warm-up is marked.
 
@@ -326,6 +307,8 @@ class PlotAccessor(Accessor):
             Variable of a Dataset.
         max_lines : int
             With more executions, this many are drawn.
+        steady : bool
+            Whether each is drawn with its segments, and what comes before its steady state (`steady_state`) as warm-up.
         ax : Axes, optional
             Where to draw; default: a new figure.
         row, col, col_wrap : str, str, int, optional
@@ -339,7 +322,7 @@ class PlotAccessor(Accessor):
         from perfarray.diagnostics.curves import sequence
 
         def draw(part: Any, ax: "Axes | None") -> "Axes":
-            return plots.run_sequence(sequence(part, metric=metric), ax, max_lines=max_lines)
+            return plots.run_sequence(sequence(part, metric=metric, steady=steady), ax, max_lines=max_lines)
 
         return plots.facets(draw, self._object, ax, row=row, col=col, col_wrap=col_wrap)
 

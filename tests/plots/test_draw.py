@@ -11,6 +11,7 @@ import xarray as xr
 import perfarray
 from perfarray import plots
 from perfarray.accessor import PlotAccessor
+from perfarray.diagnostics.curves import lagged
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:(?s).*cells rest on (fewer than 30 units|two executions):UserWarning", "ignore:of comparisons between halves:UserWarning"
@@ -57,9 +58,11 @@ RESULTS = {
     "prob_fastest": lambda: RUNS[:2].perf.prob_fastest(dim="version", n_resamples=40, rng=1),
     "relative_variation": TIMES.perf.relative_variation,
     "speedup": lambda: TIMES.perf.speedup("old"),
+    "lag": lambda: lagged(TIMES[0, 0]),
     "mean_interval": TIMES.perf.mean_interval,
     "mixture": lambda: perfarray.GaussianMixture.from_parameters([0.5, 0.5], [1.0, 2.0], [0.1, 0.1]).to_dataset(),
     "normality": RUNS.perf.normality,
+    "steady_state": lambda: RUNS.perf.steady_state(dim="execution"),
     "null_distribution": lambda: TIMES.perf.randomization_test("old", method="exact", distribution=True),
     "pairwise": lambda: TIMES.perf.pairwise(dim="version"),
     "plan_repetitions": lambda: TIMES.perf.plan_repetitions(costs={"execution": 5}, budget=500).to_dataset(),
@@ -104,7 +107,7 @@ def test_axes_given_are_used_and_returned(name):
     assert right.has_data()
 
 
-ONE_CELL = ("calibrate", "explain_variation", "fit_mixture", "mixture", "plan_suite", "principal_components")
+ONE_CELL = ("calibrate", "explain_variation", "fit_mixture", "lag", "mixture", "plan_suite", "principal_components")
 """Results of which one cell is drawn at a time, or that have one for all benchmarks."""
 
 

@@ -115,6 +115,9 @@ SHOWN = {
     "Measurements in their order": checks_of_run_sequence,
     "Measurements against earlier ones": checks_of_lag,
     "Autocorrelation": lambda here, ax: [(ax.lines[0].get_ydata(), here["result"]["pooled_autocorrelation"][1:])],
+    "Becoming steady": lambda here, ax: [
+        ([[bar.get_width() for bar in own] for own in ax.containers],
+         [(here["result"]["kind"] == own.get_label().replace(" ", "_")).sum("execution") for own in ax.containers])],
     "Runs as violins": checks_of_violins,
     "Runs over each other": lambda here, ax: [
         (own.get_xdata(), runs(here["malloc"].sel(benchmark="sort_strings", version=own.get_label()))) for own in ax.lines],

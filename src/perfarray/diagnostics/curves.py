@@ -5,12 +5,13 @@ import xarray as xr
 from perfarray.conventions import ITERATION
 from perfarray.diagnostics.autocorrelation import autocorrelation
 from perfarray.diagnostics.ordering import in_order
+from perfarray.diagnostics.steadiness import steady_state
 from perfarray.timings.notes import collecting
-from perfarray.timings.resolve import Data, choose_metric, resolve
+from perfarray.timings.resolve import Data, check_levels, choose_metric, resolve
 from perfarray.timings.validation import check_count
 
 
-def sequence(times: Data, *, metric: str | None = None) -> xr.Dataset:
+def sequence(times: Data, *, metric: str | None = None, steady: bool = False) -> xr.Dataset:
     """Say of measurements which of them answers use, and what these are on average.
 
     Parameters
@@ -19,15 +20,22 @@ def sequence(times: Data, *, metric: str | None = None) -> xr.Dataset:
         Timings.
     metric : str, optional
         Variable of a Dataset.
+    steady : bool
+        Whether what comes before the steady state is marked as warm-up, and the segments of every execution are given.
 
     Returns
     -------
     Dataset
         `value`, the measurements with their marks, `counted`, the same with NaN where they are marked, and `mean`, the average of what
-        counts over the lowest level.
+        counts over the lowest level; `segment_mean`, where asked for.
     """
+    segments = {}
+    if steady:
+        with collecting():
+            found = steady_state(times, dim=check_levels(choose_metric(times, metric), None)[-1], metric=metric)
+        times, segments = times.assign_coords(warmup=found["warmup"].variable), {"segment_mean": found["segment_mean"]}
     array, data = choose_metric(times, metric), resolve(times, metric)
-    parts = {"value": array, "counted": data.array, "mean": data.array.mean(data.levels[-1])}
+    parts = {"value": array, "counted": data.array, "mean": data.array.mean(data.levels[-1])} | segments
     attrs = array.attrs | {"metric": str(array.name or "time"), "levels": " ".join(data.levels)}
     return xr.Dataset({name: part.variable for name, part in parts.items()}, array.coords, attrs)
 
@@ -56,5 +64,12 @@ def lagged(times: Data, *, dim: str = ITERATION, lag: int = 1, order: str | None
     with collecting():
         found = autocorrelation(times, dim=dim, max_lag=far, order=order, metric=metric)["pooled_autocorrelation"].isel(lag=-1, drop=True)
     parts = {"value": array, "earlier": array.shift({dim: far}), "correlation": found}
-    attrs = {"metric": str(array.name or "time"), "units": series.data.units, "outer": " ".join(series.outer), "dim": dim, "lag": far}
+    attrs = {
+        "metric": str(array.name or "time"),
+        "units": series.data.units,
+        "outer": " ".join(series.outer),
+        "dim": dim,
+        "lag": far,
+        "result": "lag",
+    }
     return xr.Dataset({name: part.reset_coords(drop=True).variable for name, part in parts.items()}, array.coords, attrs)

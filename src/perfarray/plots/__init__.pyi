@@ -9,6 +9,7 @@ from .crosscheck import agreement as agreement
 from .diagnostics.dependence import correlogram as correlogram
 from .diagnostics.dependence import lag as lag
 from .diagnostics.sequences import run_sequence as run_sequence
+from .diagnostics.steadiness import steady_kinds as steady_kinds
 from .grid import facets as facets
 from .machines.explained import explained as explained
 from .machines.principal_components import principal_components as principal_components

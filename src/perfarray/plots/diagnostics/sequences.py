@@ -47,7 +47,8 @@ def run_sequence(sequence: xr.Dataset, ax: Axes | None = None, *, max_lines: int
     Notes
     -----
     The order is that of the dims, outermost first. The dark stroke over a line is the mean of its values that count: strokes at
-    different heights are the variation between executions, which more iterations do not average away. Colours alternate between
+    different heights are the variation between executions, which more iterations do not average away. With the segments of
+    `steady_state` there is a stroke for each, and a dotted line where an execution becomes steady. Colours alternate between
     neighbouring units of the outermost level.
 
     Examples
@@ -80,13 +81,13 @@ def run_sequence(sequence: xr.Dataset, ax: Axes | None = None, *, max_lines: int
 
 
 class Line(NamedTuple):
-    """One execution: label, number of its outermost unit, values up to the last, those that count and their mean, and marks."""
+    """One execution: label, number of its outermost unit, values up to the last, those that count, strokes over them, and marks."""
 
     label: str
     unit: int
     values: Floats
     counted: Floats
-    mean: float
+    strokes: list[tuple[int, int, float]]
     marks: dict[str, Mask]
 
 
@@ -104,6 +105,7 @@ def _lines_of(sequence: xr.Dataset, levels: list[str]) -> list[Line]:
     cell = sequence.squeeze([dim for dim in sequence.dims if dim not in levels], drop=True)
     array, counted = (cell[name].transpose(*levels) for name in ("value", "counted"))
     means = cell["mean"].transpose(*levels[:-1]).values
+    segments = cell["segment_mean"].transpose(*levels).values if "segment_mean" in cell else None
     marks = {
         name: array[name].broadcast_like(array).transpose(*levels).values
         for name in MARKS
@@ -117,8 +119,22 @@ def _lines_of(sequence: xr.Dataset, levels: list[str]) -> list[Line]:
             label = "/".join(str(array[dim].values[number]) for dim, number in zip(levels, index, strict=False))
             cut = {name: mask[index][:end] for name, mask in marks.items()}
             values, used = (part.values[index][:end].astype(float) for part in (array, counted))
-            lines.append(Line(label, index[0] if len(index) > 1 else 0, values, used, float(means[index]), cut))
+            strokes = _segments(segments[index][:end]) if segments is not None else _whole(used, float(means[index]))
+            lines.append(Line(label, index[0] if len(index) > 1 else 0, values, used, strokes, cut))
     return lines
+
+
+def _whole(counted: Floats, mean: float) -> list[tuple[int, int, float]]:
+    """Return one stroke over the values that count, from the first to the last, if there are several."""
+    counts = np.flatnonzero(np.isfinite(counted))
+    return [(int(counts[0]), int(counts[-1]), mean)] if len(counts) > 1 else []
+
+
+def _segments(means: Floats) -> list[tuple[int, int, float]]:
+    """Return a stroke for every segment, given the mean of its own at each of its values."""
+    there = np.flatnonzero(np.isfinite(means))
+    pieces = np.split(there, np.flatnonzero(np.diff(means[there])) + 1) if len(there) else []
+    return [(int(piece[0]), int(piece[-1]), float(means[piece[0]])) for piece in pieces]
 
 
 def _starts(lines: list[Line]) -> list[float]:
@@ -134,8 +150,10 @@ def _draw_line(ax: Axes, line: Line, start: float, points: bool) -> None:
     counts = np.flatnonzero(np.isfinite(line.counted))
     ax.plot(x, line.values, color="#c8c8c8", linewidth=0.8, zorder=1, gid="values")
     ax.plot(x, line.counted, color=colour, linewidth=0.9, marker="o" if points else "", markersize=2.5, zorder=2, gid="counted")
-    if len(counts) > 1:
-        ax.hlines(line.mean, *x[counts[[0, -1]]], color="black", linewidth=1.3, zorder=3, gid="mean")
+    for first, last, mean in line.strokes:
+        ax.hlines(mean, start + first, start + last, color="black", linewidth=1.3, zorder=3, gid="mean")
+    if len(counts) and "warmup" in line.marks and line.marks["warmup"][0]:
+        ax.axvline(x[counts[0]] - 0.5, color=GREY, linewidth=0.9, linestyle=":", zorder=0, gid="start")
     for name, mask in line.marks.items():
         if mask.any():
             marker = "o" if name == "warmup" else "x"
