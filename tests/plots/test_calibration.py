@@ -41,6 +41,22 @@ def test_rules_have_the_rates_of_their_cells():
     assert not np.size(single.collections[0].get_segments())
 
 
+def test_a_map_has_a_field_for_every_share():
+    """Along two dims, the first upwards; others have to be selected."""
+    nest = {"sizes": {"execution": [3, 10], "iteration": [1, 2, 4]}, "variances": {"execution": 1e-4}, "n_experiments": 20, "rng": 1}
+    found = perfarray.false_alarm_rate("compare", threshold=[0.0, 0.01], **nest)
+    ax = found.sel(threshold=0).perf.plot(kind="map")
+    assert [text.get_text() for text in ax.texts if text.get_gid() == "share"] == [
+        f"{100 * share:.0f}" for share in found["estimate"].sel(threshold=0).values.ravel()
+    ]
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "2", "4"]
+    assert (ax.get_ylabel(), ax.get_xlabel()) == ("execution", "iteration")
+    with pytest.raises(ValueError, match="a map has two dims, and the result has"):
+        found.perf.plot(kind="map")
+    with pytest.raises(ValueError, match="kind='heat' is not known"):
+        found.perf.plot(kind="heat")
+
+
 def test_other_results_have_no_rates():
     """The message names those that have."""
     times = perfarray.simulate(sizes={"execution": 3}, variances={"execution": 1e-4}, rng=1)
