@@ -272,7 +272,10 @@ class PlotAccessor(Accessor):
 
         return svg(_drawn(self._object, **keywords))
 
-    def overlay(self, *, kind: str = "density", value: str | None = None, metric: str | None = None, ax: "Axes | None" = None) -> "Axes":
+    def overlay(
+        self, *, kind: str = "density", value: str | None = None, metric: str | None = None, ax: "Axes | None" = None,
+        row: str | None = None, col: str | None = None, col_wrap: int | None = None,
+    ) -> "Axes":  # fmt: skip
         """Draw the runs of every cell over each other, in a colour each: which system is faster, and how often.
 
         Parameters
@@ -285,6 +288,8 @@ class PlotAccessor(Accessor):
             Variable of a Dataset.
         ax : Axes, optional
             Where to draw; default: a new figure.
+        row, col, col_wrap : str, str, int, optional
+            As for `run_sequence`: a picture for each benchmark, say.
 
         Returns
         -------
@@ -293,7 +298,10 @@ class PlotAccessor(Accessor):
         from perfarray import plots
         from perfarray.mixtures.curves import overlaid
 
-        return plots.overlay(overlaid(self._object, kind=kind, value=value, metric=metric), ax=ax)
+        def draw(part: Any, ax: "Axes | None") -> "Axes":
+            return plots.overlay(overlaid(part, kind=kind, value=value, metric=metric), ax=ax)
+
+        return plots.facets(draw, self._object, ax, row=row, col=col, col_wrap=col_wrap)
 
     def run_sequence(
         self, *, metric: str | None = None, max_lines: int = 20, steady: bool = False, ax: "Axes | None" = None, row: str | None = None,

@@ -63,6 +63,14 @@ def test_columns_go_on_in_the_next_row():
     np.testing.assert_allclose(medians, runs)
 
 
+def test_versions_over_each_other_benchmark_by_benchmark():
+    """Each facet has the steps of both versions of its benchmark."""
+    one = TIMES.sel(machine="m1")
+    ax = one.perf.plot.overlay(kind="cdf", col="benchmark")
+    steps = [[line.get_xdata() for line in own.lines] for own in ax.figure.axes]
+    np.testing.assert_allclose(steps, np.sort(one.mean("iteration").transpose("benchmark", "version", "execution"), axis=2))
+
+
 def test_pictures_of_one_cell_have_facets():
     """A mixture for each machine over its own runs; measurements in order; size of groups as lines."""
     one = OLD.sel(benchmark="fft")
