@@ -29,6 +29,17 @@ def test_series_and_cells():
     assert_allclose(found["pvalue"].sel(execution=2), one["pvalue"].squeeze())
 
 
+@pytest.mark.parametrize("gap", [False, True])
+def test_several_series_are_calibrated_together(gap):
+    """Of cells of five independent series of twenty at most one in twenty has p <= 0.05, with gaps and without."""
+    values = np.random.default_rng(3).normal(10, 1, (1500, 5, 20))
+    values[:, 0, 7] = np.nan if gap else values[:, 0, 7]
+    found = timings(values, ("benchmark", "execution", "iteration")).perf.autocorrelation(max_lag=1)
+    assert 0.035 < (found["dependence_pvalue"] <= 0.05).mean() < 0.062
+    assert abs(found["pooled_autocorrelation"].sel(lag=1).mean()) < 0.01
+    assert 0.035 < (found["pooled_drift_pvalue"] <= 0.05).mean() < 0.065
+
+
 def test_levels_inside_are_averaged():
     """The order of executions is that of their means."""
     with pytest.warns(UserWarning, match="cannot be tested"):

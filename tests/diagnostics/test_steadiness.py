@@ -117,6 +117,13 @@ def test_constant_series_are_flat():
     assert ticks.perf.steady_state()["kind_of_all"].item() == "flat"
 
 
+@pytest.mark.filterwarnings("ignore:.*no steady state:UserWarning")
+def test_around_zero():
+    """Differences may have a mean of zero: no number is divided by it."""
+    assert (xr.DataArray([[1.0, -1.0] * 20], dims=("execution", "iteration")).perf.steady_state()["kind"] == "flat").all()
+    xr.DataArray(NOISE[:1, :40] - NOISE[:1, :40].mean(), dims=("execution", "iteration")).perf.steady_state()
+
+
 def test_the_krun_file(shared):
     """Thirty executions of one program are of several kinds."""
     times = perfarray.read(shared("data", "archives", "krun", "ESEUR_warmup", "1602-00602.json.xz"))

@@ -144,7 +144,7 @@ def _scores(centred: Floats, n: Floats | float, two: Floats | float, four: Float
         variance = (n - 1) * both + 2 * (n - 2) * one + (n - 2) * (n - 3) * none - (two / n) ** 2
         alike = (centred[..., 1:] * centred[..., :-1]).sum(axis=-1) + two / n
     drift = centred @ np.arange(centred.shape[-1])  # centred ranks sum to 0
-    return Scores(alike, np.asarray(variance), drift, np.asarray(two * n * (n + 1) / 12))
+    return Scores(alike, np.broadcast_to(variance, alike.shape), drift, np.broadcast_to(two * n * (n + 1) / 12, alike.shape))
 
 
 def order_pvalue(scores: Scores) -> Floats:

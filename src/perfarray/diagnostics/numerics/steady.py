@@ -74,7 +74,7 @@ def classify(starts: Integers, means: Floats, size: int, rules: Rules) -> tuple[
     like the last.
     """
     last = means[-1]
-    worse = (last - means if rules.higher else means - last) / abs(last)
+    worse = (last - means if rules.higher else means - last) / max(abs(last), np.finfo(float).tiny)
     alike = np.abs(worse) <= rules.tolerance
     first = len(means) - int(np.argmin([*alike[::-1], False]))
     place = int(starts[first]) if first < len(means) else 0
