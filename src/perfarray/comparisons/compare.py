@@ -21,6 +21,7 @@ def compare(
     levels: str | tuple[str, ...] | None = None,
     threshold: float = 0.0,
     band: str = "linear",
+    equivalence_risk: float | None = None,
     confidence_level: float = 0.95,
     method: str = "fieller",
     df: str = "satterthwaite",
@@ -46,6 +47,9 @@ def compare(
         A relative change that does not matter: 0.02 for 2 %. The band is 1 - threshold to 1 + threshold.
     band : {"linear", "log"}
         With "log" the band is 1 / (1 + threshold) to 1 + threshold: symmetric for a ratio and its inverse.
+    equivalence_risk : float, optional
+        Of each of the two one-sided tests of "equivalent". Default: half of 1 - `confidence_level`, so that the whole interval lies inside
+        the band; with 0.05, the usual choice, the interval of 90 % does.
     confidence_level : float
         Of the intervals, and 1 minus the error rate of the verdicts.
     method, df, resample, n_resamples, rng : as for `ratio_interval`
@@ -127,7 +131,8 @@ def compare(
     """
     del by  # the wrapper reads it
     request = Request(
-        dim=dim, levels=levels, threshold=threshold, band=band, confidence_level=confidence_level, method=method, df=df, resample=resample,
+        dim=dim, levels=levels, threshold=threshold, band=band, equivalence_risk=equivalence_risk,
+        confidence_level=confidence_level, method=method, df=df, resample=resample,
         n_resamples=n_resamples, rng=rng, correction=correction, family=family, censored=censored, across=across, shared=shared,
         paired=paired, metric=metric,
     )  # fmt: skip

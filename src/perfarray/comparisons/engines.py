@@ -75,6 +75,7 @@ def measure(pair: Pair, request: Request) -> Measured:
         paired=paired,
         shared=pair.jointly,
         band=request.band,
+        equivalence_risk=request.equivalence_risk,
     )
     sides, bounds = (_along(across, *each) for each in ((data, pair.baseline.array), pair.bounds if pair.bounded else ()))
     incomplete = 0

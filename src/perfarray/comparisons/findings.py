@@ -28,6 +28,7 @@ def describe(measured: Measured, pair: Pair, request: Request) -> tuple[dict[str
     attrs |= {"threshold": request.threshold, "band": request.band, "correction": request.correction or "none"}
     attrs |= {"benchmarks": f"shared: {' '.join(pair.shared)}" if pair.jointly else "independent (assumed)"}
     attrs |= {"paired": request.paired} if request.paired else {}
+    attrs |= {"equivalence_risk": request.equivalence_risk} if request.equivalence_risk is not None else {}
     notes = [*pair.notes, pair.candidate.selected, pair.stopped_note(ONLY_WORSE)]
     if across in pair.candidate.array.dims:
         if not is_chunked(estimate):

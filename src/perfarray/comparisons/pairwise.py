@@ -25,6 +25,7 @@ def pairwise(
     levels: str | tuple[str, ...] | None = None,
     threshold: float = 0.0,
     band: str = "linear",
+    equivalence_risk: float | None = None,
     confidence_level: float = 0.95,
     method: str = "fieller",
     df: str = "satterthwaite",
@@ -48,7 +49,7 @@ def pairwise(
         Timings; dims that are not levels broadcast.
     dim : str
         The dim whose labels are compared.
-    levels, threshold, band, confidence_level, method, df, resample, n_resamples, rng, correction : as for `compare`
+    levels, threshold, band, equivalence_risk, confidence_level, method, df, resample, n_resamples, rng, correction : as for `compare`
         How evidence is made and judged.
     censored, across, by, shared, paired, metric : as for `compare`
         Stopped runs, the suite and its parts, shared and matched units, and the variable(s) of a Dataset.
@@ -76,7 +77,8 @@ def pairwise(
     """
     del by  # the wrapper reads it
     request = Request(
-        dim=dim, levels=levels, threshold=threshold, band=band, confidence_level=confidence_level, method=method, df=df, resample=resample,
+        dim=dim, levels=levels, threshold=threshold, band=band, equivalence_risk=equivalence_risk,
+        confidence_level=confidence_level, method=method, df=df, resample=resample,
         n_resamples=n_resamples, rng=str(describe_key(key_of(rng))[RNG_KEY]), correction=correction, family=family,
         censored=censored, across=across, shared=shared, paired=paired, metric=metric,
     )  # fmt: skip

@@ -22,6 +22,7 @@ class Request:
     levels: str | tuple[str, ...] | None
     threshold: float
     band: str
+    equivalence_risk: float | None
     confidence_level: float
     method: str
     df: str
@@ -43,6 +44,8 @@ class Request:
         check_choice(self.band, "band", ("linear", "log"))
         object.__setattr__(self, "confidence_level", check_confidence_level(self.confidence_level))
         object.__setattr__(self, "threshold", check_threshold(self.threshold))
+        if self.equivalence_risk is not None and not 0 < self.equivalence_risk < 0.5:
+            raise ValueError(f"equivalence_risk={self.equivalence_risk!r} is not between 0 and 0.5: it is that of a one-sided test")
         if not self.draws:
             check_no_resampling(self.method, self.resample)
 

@@ -1,7 +1,7 @@
 """The one rule of verdicts: engines give p-values and what limits are made from, and what follows from them is decided here.
 
 Faster or slower if twice the smaller p of "not below" and "not above" the band is at most alpha after correction, else equivalent if the
-p of "outside the band" is at most alpha / 2 after correction, else inconclusive. A set that has two parts, or leaves nothing out, decides
+p of "outside the band" is at most alpha / 2 (or another risk) after correction, else inconclusive. A set that has two parts, or leaves nothing out, decides
 nothing.
 """
 
@@ -35,6 +35,7 @@ class Rules(NamedTuple):
     paired: bool
     shared: bool
     band: str = "linear"
+    equivalence_risk: float | None = None
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -45,6 +46,11 @@ class Rules(NamedTuple):
     def alpha(self) -> float:
         """The error rate."""
         return 1 - self.confidence_level
+
+    @property
+    def inside_alpha(self) -> float:
+        """The error rate of each test of "inside"."""
+        return self.alpha / 2 if self.equivalence_risk is None else self.equivalence_risk
 
 
 class Tests(NamedTuple):
@@ -213,7 +219,7 @@ def judge(*arrays: npt.NDArray[Any], limits: Limits, rules: Rules) -> Comparison
         pvalue_equivalent_adjusted=adjusted.inside,
         pvalue_not_slower=adjusted.not_slower,
         interval_level=adjusted.level,
-        verdict=decide(tests, decided & (adjusted.outside <= alpha), decided & (adjusted.inside <= alpha / 2), rules.better),
+        verdict=decide(tests, decided & (adjusted.outside <= alpha), decided & (adjusted.inside <= rules.inside_alpha), rules.better),
         not_slower=decided & (adjusted.not_slower <= alpha / 2),
         smallest_change=np.where(bounded, np.nan, change),
         candidate_mean=evidence.candidate_mean,
@@ -263,7 +269,7 @@ def _of_one_benchmark(evidence: Evidence, found: RatioSet, suite: Suite, kind: T
 def _suite_verdict(suite: Suite, kind: Texts, rules: Rules) -> Texts:
     """Return the verdict of the suite row, which stands outside every correction."""
     decided, tests = one_piece(kind), suite.tests
-    outside, inside = tests.two_sided <= rules.alpha, tests.inside <= rules.alpha / 2
+    outside, inside = tests.two_sided <= rules.alpha, tests.inside <= rules.inside_alpha
     return decide(tests, decided & outside, decided & inside, rules.better)
 
 
@@ -283,7 +289,7 @@ def adjust_tests(*pvalues: Floats, axes: int, rules: Rules) -> Adjusted:
     tests = Tests(*(part.reshape(*shape[: len(shape) - axes], -1) for part in pvalues))
     parts = [tests.two_sided, tests.inside, tests.not_slower("lower")]
     outside, inside, not_slower = (adjust(part, rules.correction) for part in parts)
-    level = interval_level(parts[0], (outside <= rules.alpha) | (inside <= rules.alpha / 2), rules.alpha, rules.correction)
+    level = interval_level(parts[0], (outside <= rules.alpha) | (inside <= rules.inside_alpha), rules.alpha, rules.correction)
     return Adjusted(*(part.reshape(shape) for part in (outside, inside, not_slower, level)))
 
 

@@ -1,0 +1,197 @@
+"""How many units it takes to decide, from a pilot: to see a change, or to show that there is none that matters."""
+
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from perfarray.conventions import plural
+from perfarray.numerics.intervals import ratio_of, welch_df
+from perfarray.numerics.levels import unit_means
+from perfarray.numerics.power import Spread, beyond, fewest_units, smallest_distance
+from perfarray.numerics.types import Floats
+from perfarray.timings.apply import Output, apply, outputs
+from perfarray.timings.metrics import over_metrics
+from perfarray.timings.notes import Note, check, count_note, noted
+from perfarray.timings.pairs import resolve_pair
+from perfarray.timings.resolve import Data
+from perfarray.timings.validation import check_choice, check_confidence_level, check_number, check_share, check_threshold
+
+GOALS = ("difference", "not_slower", "equivalent")
+"""What is to be decided."""
+
+GRID = (2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
+"""Units a side for which the smallest change is worked out."""
+
+UNITS_DIM = "units"
+
+
+class Decision(NamedTuple):
+    """What is to be decided, and how surely."""
+
+    goal: str
+    change: float
+    threshold: float
+    power: float
+    risk: float
+    assurance: float
+    better: str
+
+    @property
+    def distances(self) -> tuple[float, ...]:
+        """How far, on the log scale, the truth that is planned for lies from what has to be ruled out."""
+        above, below = np.log1p(self.threshold), -np.log1p(-self.threshold)
+        if self.goal == "difference":
+            return (float(np.log1p(self.change) - above),)
+        if self.goal == "equivalent":
+            return (float(above), float(below))
+        return (float(above if self.better == "lower" else below),)
+
+
+@over_metrics
+def required_units(
+    times: Data,
+    baseline: object,
+    *,
+    dim: str | None = None,
+    change: float = 0.02,
+    threshold: float = 0.0,
+    goal: str = "difference",
+    power: float = 0.8,
+    confidence_level: float = 0.95,
+    equivalence_risk: float | None = None,
+    correction: str | None = None,
+    assurance: float = 0.5,
+    levels: str | tuple[str, ...] | None = None,
+    paired: str | None = None,
+    metric: str | list[str] | None = None,
+) -> xr.Dataset:
+    """Find how many units a side `compare` needs to come to a verdict, from a pilot of both systems.
+
+    The units are those of the outermost level, each with as many repetitions inside as in the pilot; both sides get the same number.
+
+    Parameters
+    ----------
+    times, baseline, dim, levels, metric : as for `compare`
+        The pilot: two units a side or more.
+    change : float
+        The relative change to see, with `goal="difference"`: 0.02 for a candidate 2 % slower.
+    threshold : float
+        The change that does not matter, as for `compare`: the verdict is about what lies beyond it.
+    goal : {"difference", "not_slower", "equivalent"}
+        See `change`; or rule out that the candidate is slower by more than the `threshold`, if it is as fast; or show it equivalent.
+    power : float
+        The chance of that verdict, if the truth is so.
+    confidence_level, equivalence_risk
+        Of the comparison, as for `compare`.
+    correction : {None, "holm"}
+        With "holm", as many verdicts as there are cells are corrected together; each is planned for the first step (Bonferroni).
+    assurance : float
+        The chance that the number is enough, given what the pilot knows of the spread: 0.5 is as likely too few as too many.
+    paired : str, optional
+        The outermost level, when its units match between the two systems.
+
+    Returns
+    -------
+    Dataset
+        `required` (units a side; infinite beyond ten million), `n` (of the pilot, the smaller side), `power` (the chance with n), and along
+        `units` `smallest_change`, the relative change beyond the threshold that so many units a side show with that power.
+
+    Raises
+    ------
+    ValueError
+        As for `compare`; a change that is not beyond the threshold; a goal that needs a threshold and has none.
+
+    Notes
+    -----
+    Log ratios of means with Welch and Satterthwaite's df; power by the noncentral t. Carried out on normal units it keeps its word: planned
+    for 80 % from the true spread, `compare` decides in 79 to 82 % of experiments at 4 to 100 units a side.
+
+    Examples
+    --------
+    >>> import perfarray
+    >>> nest = {"sizes": {"execution": 10, "iteration": 5}, "variances": {"execution": 4e-4, "iteration": 1e-4}}
+    >>> pilot = perfarray.simulate(**nest, dims={"version": ["old", "new"]}, rng=1)
+    >>> plan = pilot.perf.required_units("old", change=0.02)
+    >>> plan["required"].item()
+    15.0
+    """
+    check_choice(goal, "goal", GOALS)
+    check_choice(correction, "correction", (None, "holm"))
+    level = check_confidence_level(confidence_level)
+    threshold, change = check_threshold(threshold), check_number(change, "change")
+    if goal == "difference" and not change > threshold:
+        raise ValueError(f"change={change!r} does not lie beyond threshold={threshold!r}: no number of units shows it")
+    if goal != "difference" and not threshold > 0:
+        raise ValueError(f"goal={goal!r} needs a threshold: the change that does not matter, such as threshold=0.02")
+    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive="the log of a ratio")
+    nest, array = pair.candidate.levels, pair.candidate.array
+    cells = int(np.prod([size for name, size in array.sizes.items() if name not in nest]))
+    risk = (1 - level) / 2 if goal != "equivalent" or equivalence_risk is None else equivalence_risk
+    decision = Decision(
+        goal=goal,
+        change=change,
+        threshold=threshold,
+        power=check_share(power, "power", "0.8"),
+        risk=risk / (cells if correction else 1),
+        assurance=check_share(assurance, "assurance", "0.8"),
+        better=pair.candidate.better,
+    )
+    depth, joint = len(nest), paired is not None
+    attrs = {**pair.attrs, "result": "required_units", "goal": goal, "change": change, "threshold": threshold, "confidence_level": level}
+    attrs |= {"planned_power": power, "assurance": assurance, "correction": correction or "none"} | ({"paired": paired} if paired else {})
+    result = apply(
+        lambda new, old: _plan(unit_means(new, depth), unit_means(old, depth), joint, decision),
+        array,
+        pair.baseline.array,
+        core=[nest, nest],
+        outputs=_outputs(),
+        coords={UNITS_DIM: list(GRID)},
+        attrs=attrs,
+    )
+    return noted(result, *pair.notes, pair.candidate.selected, checks=("required_units",))
+
+
+def _outputs() -> dict[str, Output]:
+    """Return the variables of a result."""
+    numbers = outputs(required="units a side", n="units of the pilot on the smaller side", power="chance of the verdict with those")
+    return numbers | {"smallest_change": Output((UNITS_DIM,), "1", long_name="relative change seen with so many units a side")}
+
+
+def _plan(new: Floats, old: Floats, paired: bool, decision: Decision) -> tuple[Floats, ...]:
+    """Return what it takes, from unit means (..., units) of a pilot."""
+    from scipy.special import chdtri
+
+    ratio = ratio_of(new, old, paired)
+    n, m = ratio.numerator.n, ratio.denominator.n
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if paired:
+            spread = Spread(ratio.residual * n / ratio.numerator.mean**2, np.zeros(n.shape))
+        else:
+            spread = Spread(*(side.variance * side.n / side.mean**2 for side in (ratio.numerator, ratio.denominator)))
+        known = np.asarray(welch_df(spread.new / n, spread.old / m, n - 1, m - 1))
+        larger = np.where(known > 0, known / chdtri(np.where(known > 0, known, 1.0), decision.assurance), np.nan)
+        spread = Spread(spread.new * larger, spread.old * larger)
+        distances = tuple(np.asarray(distance) for distance in decision.distances)
+        required = fewest_units(spread, distances, decision.risk, decision.power)
+        fewest = np.where(ratio.n > 1, ratio.n, np.nan)
+        error, df = spread.error(fewest), spread.df(fewest)
+        missed = sum((1 - beyond(distance, error, df, decision.risk) for distance in distances), np.zeros(n.shape))
+        grid = Spread(spread.new[..., None], spread.old[..., None])
+        seen = smallest_distance(grid, np.array(GRID, dtype=float), decision.risk, decision.power)
+    return required, ratio.n, np.maximum(1 - missed, 0.0), (1 + decision.threshold) * np.exp(seen) - 1
+
+
+@check("required_units")
+def required_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
+    """Name cells of which no number is known, or none is enough, and pilots that know little of the spread."""
+    required, n = (result.variables[name].values for name in ("required", "n"))
+    units = plural(str(result.attrs["unit"]))
+    alone = f"{{cells}} have fewer than two {units} on a side: their spread is not known; measure two or more, better ten"
+    never = f"{{cells}} would need more than ten million {units} a side"
+    few = f"{{cells}} rest on fewer than five {units} on a side: the number may be off by a factor of two or more; assurance=0.8 is safer"
+    return (
+        count_note("single_unit", alone, n < 2),
+        count_note("no_number", never, np.isinf(required)),
+        count_note("small_pilot", few, (n >= 2) & (n < 5)) if float(result.attrs["assurance"]) < 0.8 else None,
+    )

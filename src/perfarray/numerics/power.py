@@ -1,0 +1,66 @@
+"""How many units a decision about a ratio takes: the t test of a log ratio, with the units of both sides growing alike."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from perfarray.numerics.intervals import t_quantile, welch_df
+from perfarray.numerics.types import Floats
+
+MOST = 1e7
+"""Units a side beyond which the answer is infinite."""
+
+
+class Spread(NamedTuple):
+    """The squared relative standard deviation of one unit of either side; of pairs that of their difference, and 0."""
+
+    new: Floats
+    old: Floats
+
+    def error(self, units: Floats) -> Floats:
+        """Return the standard error of the log ratio of means of so many units a side."""
+        return np.sqrt((self.new + self.old) / units)
+
+    def df(self, units: Floats) -> Floats:
+        """Return its degrees of freedom (Welch and Satterthwaite); those of the only side that varies, or of pairs, units - 1."""
+        return np.asarray(welch_df(self.new, self.old, units - 1, units - 1))
+
+
+def beyond(distance: Floats, error: Floats, df: Floats, risk: float) -> Floats:
+    """Return the power of a one-sided t test at `risk` against a true distance from the hypothesis: noncentral t."""
+    from scipy.special import nctdtr
+
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        noncentral = np.minimum(distance / error, 1e3)
+        power = 1 - nctdtr(df, noncentral, t_quantile(1 - risk, df))
+    return np.where(error == 0, np.where(distance > 0, 1.0, 0.0), np.where(noncentral > 37, 1.0, power))
+
+
+def smallest_distance(spread: Spread, units: Floats, risk: float, power: float) -> Floats:
+    """Return the distance that a one-sided t test of so many units a side sees with some power: t + t, as `compare` says it."""
+    df = spread.df(units)
+    return (t_quantile(1 - risk, df) + t_quantile(power, df)) * spread.error(units)
+
+
+def fewest_units(spread: Spread, distances: tuple[Floats, ...], risk: float, power: float) -> Floats:
+    """Return the fewest units a side with which tests at `risk` against all these distances succeed together with some power.
+
+    One distance is a one-sided test; with two (equivalence) the chance that either fails is what both fail, added. NaN where a spread is
+    not known, infinite where no number up to ten million does.
+    """
+
+    def short(units: Floats) -> Floats:
+        error, df = spread.error(units), spread.df(units)
+        return sum((1 - beyond(np.asarray(distance), error, df, risk) for distance in distances), np.zeros(units.shape)) > 1 - power
+
+    known = ~np.isnan(spread.new + spread.old)
+    high = np.full(known.shape, 2.0)
+    low = np.ones(known.shape)
+    while (more := known & (high < MOST) & short(high)).any():
+        low, high = np.where(more, high, low), np.where(more, 2 * high, high)
+    never = high >= MOST
+    while (open_ := known & ~never & (high - low > 1)).any():
+        middle = np.floor((low + high) / 2)
+        lacking = short(middle)
+        low, high = np.where(open_ & lacking, middle, low), np.where(open_ & ~lacking, middle, high)
+    return np.where(known, np.where(never, np.inf, high), np.nan)
