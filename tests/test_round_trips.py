@@ -41,6 +41,7 @@ COMPARED = {
     "five_number_summary": lambda times: perfarray.five_number_summary(times, **DRAWN),
     "relative_variation": lambda times: perfarray.relative_variation(times),
     "required_runs": lambda times: perfarray.required_runs(times, "old", width=0.1),
+    "required_units": lambda times: perfarray.required_units(times, "old"),
     "speedup": lambda times: perfarray.speedup(times, "old"),
     "speedup_test": lambda times: perfarray.speedup_test(times, "old", statistic="mean", confidence_level=0.95),
     "steady_state": lambda times: perfarray.steady_state(times),

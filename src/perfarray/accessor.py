@@ -174,6 +174,7 @@ class TimingsAccessor(Accessor):
     relative_variation = Method(lambda: perfarray.relative_variation)
     report = Method(lambda: perfarray.report)
     required_runs = Method(lambda: perfarray.required_runs)
+    required_units = Method(lambda: perfarray.required_units)
     run_estimate = Method(lambda: perfarray.run_estimate)
     score_distribution = Method(lambda: perfarray.score_distribution)
     score_ratio_interval = Method(lambda: perfarray.score_ratio_interval)

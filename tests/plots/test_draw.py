@@ -73,6 +73,7 @@ RESULTS = {
     "randomization_test": lambda: TIMES.perf.randomization_test("old", rng=1),
     "ratio_interval": lambda: TIMES.perf.ratio_interval("old"),
     "required_runs": lambda: TIMES.perf.required_runs("old", width=0.5, start=2),
+    "required_units": lambda: TIMES.perf.required_units("old", assurance=0.8),
     "score_ratio_interval": lambda: TIMES.perf.score_ratio_interval("old", sensitivity=True),
     "score_distribution": lambda: TIMES.perf.score_distribution(rng=1),
     "speedup_test": lambda: TIMES.perf.speedup_test("old", confidence_level=0.9),

@@ -34,7 +34,7 @@ CALLS = {
     "prob_faster": OLD, "prob_fastest": {"dim": "version"}, "variance_components": {}, "counts": {},
     "plan_repetitions": {"costs": COSTS, "budget": 1000}, "plan_suite": {"costs": COSTS, "budget": 1e5, "shared": None},
     "five_number_summary": {"rng": 1}, "relative_variation": {}, "randomization_test": OLD | {"rng": 1, "n_resamples": 20},
-    "hierarchical_performance_test": OLD, "required_runs": OLD | {"width": 0.2}, "speedup": OLD,
+    "hierarchical_performance_test": OLD, "required_runs": OLD | {"width": 0.2}, "required_units": OLD, "speedup": OLD,
     "overall_speedup": OLD | {"statistic": "mean"}, "speedup_test": OLD, "agreement": OLD | {"rng": 1, "n_resamples": 50},
     "variability_level": {}, "goodness_of_fit": {"rng": 1, "n_resamples": 10}, "normality": {}, "estimator_stability": {},
     "fit_mixture": {}, "principal_components": {}, "calibrate": {"rng": 1, "n_splits": 5},

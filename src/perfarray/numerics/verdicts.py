@@ -1,8 +1,8 @@
 """The one rule of verdicts: engines give p-values and what limits are made from, and what follows from them is decided here.
 
 Faster or slower if twice the smaller p of "not below" and "not above" the band is at most alpha after correction, else equivalent if the
-p of "outside the band" is at most alpha / 2 (or another risk) after correction, else inconclusive. A set that has two parts, or leaves nothing out, decides
-nothing.
+p of "outside the band" is at most alpha / 2 (or another risk) after correction, else inconclusive. A set that has two parts, or leaves
+nothing out, decides nothing.
 """
 
 from collections.abc import Callable

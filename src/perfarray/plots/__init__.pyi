@@ -1,6 +1,7 @@
 """The pictures, each named once: the loader reads this file, and so do type checkers."""
 
 from .calibration import rates as rates
+from .comparisons.decisions import smallest_changes as smallest_changes
 from .comparisons.distribution import distribution as distribution
 from .comparisons.intervals import mean_intervals as mean_intervals
 from .comparisons.intervals import ratio_intervals as ratio_intervals

@@ -44,6 +44,7 @@ PICTURES: Final[Mapping[str, str]] = MappingProxyType(
         "ratio_interval": "ratio_intervals",
         "relative_variation": "estimates",
         "required_runs": "required_runs",
+        "required_units": "smallest_changes",
         "score_distribution": "score_densities",
         "score_ratio_interval": "score_ratios",
         "speedup": "estimates",

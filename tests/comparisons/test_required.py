@@ -1,0 +1,111 @@
+"""Units that a decision needs: against the noncentral t, and carried out."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import perfarray
+from perfarray.numerics.power import Spread, beyond, fewest_units, smallest_distance
+
+NEST = {"sizes": {"execution": 10}, "variances": {"execution": 4e-4}}
+
+
+def pilot(**dims):
+    """A program against itself, ten executions of 2 % a side."""
+    return perfarray.simulate(**NEST, dims={**dims, "version": ["old", "new"]}, rng=1)
+
+
+def test_power_is_that_of_the_t_test():
+    """Equal spreads: 2 (n - 1) df, as SciPy's noncentral t has it; without spread all or nothing is seen."""
+    spread, n = Spread(np.array(4e-4), np.array(4e-4)), 12.0
+    error, df = spread.error(np.array(n)), spread.df(np.array(n))
+    assert df == 22
+    expected = stats.nct.sf(stats.t.ppf(0.975, 22), 22, 0.02 / np.sqrt(8e-4 / 12))
+    assert float(beyond(np.array(0.02), error, df, 0.025)) == pytest.approx(expected, rel=1e-9)
+    assert beyond(np.array([0.02, 0.0]), np.zeros(2), np.full(2, 22.0), 0.025).tolist() == [1.0, 0.0]
+
+
+def test_the_fewest_are_the_fewest():
+    """One unit less has too little power; what cannot be shown takes infinitely many, what is unknown none."""
+    spread = Spread(np.array([4e-4, 1e-4, 0.0, np.nan]), np.array([1e-4, 1e-4, 0.0, 1e-4]))
+    found = fewest_units(spread, (np.array(0.02),), 0.025, 0.8)
+    reached = [beyond(np.array(0.02), spread.error(n), spread.df(n), 0.025) for n in (found, found - 1)]
+    assert (reached[0][:2] >= 0.8).all()
+    assert (reached[1][:2] < 0.8).all()
+    assert found[2] == 2
+    assert np.isnan(found[3])
+    assert np.isinf(fewest_units(spread, (np.array(1e-9),), 0.025, 0.8)[0])
+
+
+def test_a_plan_keeps_its_word():
+    """Of 2,000 experiments of the size planned from the true spread, 80 % see the change (Monte Carlo error 0.9 %)."""
+    n = int(fewest_units(Spread(np.array(4e-4), np.array(4e-4)), (np.log([1.02])[0],), 0.025, 0.8))
+    found = perfarray.power("compare", ratio=1.02, sizes={"execution": n}, variances=NEST["variances"], n_experiments=2000, rng=1)
+    assert 0.77 < found["estimate"].item() < 0.85
+
+
+def test_what_is_asked_for_costs_units():
+    """More assurance, a correction, a threshold nearer to the change, equivalence: all need more; a 10 % test needs fewer."""
+    times = pilot(benchmark=3)
+
+    def needed(**how):
+        return times.perf.required_units("old", dim="version", **how)["required"].values.ravel()
+
+    plain = needed(change=0.03)
+    for how in ({"assurance": 0.9}, {"correction": "holm"}, {"threshold": 0.01}, {"power": 0.95}, {"confidence_level": 0.99}):
+        assert (needed(change=0.03, **how) > plain).all(), how
+    both, one = (needed(goal=goal, threshold=0.02) for goal in ("equivalent", "not_slower"))
+    assert (both > one).all()
+    assert (needed(goal="equivalent", threshold=0.02, equivalence_risk=0.05) < both).all()
+
+
+def test_the_smallest_change_is_that_of_a_comparison():
+    """With the pilot's own number of units and spread: the same formula, but for the pilot's doubt."""
+    times = pilot()
+    found = times.perf.required_units("old", change=0.02)
+    half = times.perf.compare("old")["smallest_change"].item()
+    df = 18.0
+    doubt = np.sqrt(df / stats.chi2.median(df))
+    expected = np.expm1(np.log1p(half) * doubt)
+    assert found["smallest_change"].sel(units=10).item() == pytest.approx(expected, rel=0.02)  # Welch's df of two estimates
+    assert float(smallest_distance(Spread(np.array(4e-4), np.array(4e-4)), np.array(10.0), 0.025, 0.8)) > 0
+
+
+def test_pairs_and_rates():
+    """Pairs that move together need fewer; a rate is judged in its own direction."""
+    rng = np.random.default_rng(4)
+    session = rng.normal(1, 0.05, 12)
+    sides = {"old": 10 * session * rng.normal(1, 0.01, 12), "new": 10 * session * rng.normal(1, 0.01, 12)}
+    times = perfarray.from_samples(sides, level="session")
+    apart, together = (times.perf.required_units("old", paired=paired)["required"].item() for paired in (None, "session"))
+    assert together < apart / 5
+    rate = (1 / times["time"]).assign_attrs(units="1/s", better="higher")
+    assert rate.perf.required_units("old", goal="not_slower", threshold=0.02)["required"].item() <= apart
+
+
+def test_small_pilots_and_bad_input():
+    """Fewer than two units know nothing, a few know little; a change within the threshold is never seen."""
+    one = perfarray.from_samples({"old": [10.0], "new": [9.0]})
+    with pytest.warns(perfarray.PerfarrayWarning, match="fewer than two executions on a side"):
+        assert np.isnan(one.perf.required_units("old")["required"].item())
+    three = perfarray.from_samples({"old": [10.0, 10.1, 9.9], "new": [9.0, 9.2, 9.1]})
+    with pytest.warns(perfarray.PerfarrayWarning, match="fewer than five executions"):
+        three.perf.required_units("old")
+    with pytest.raises(ValueError, match="does not lie beyond threshold"):
+        pilot().perf.required_units("old", change=0.01, threshold=0.02)
+    with pytest.raises(ValueError, match="needs a threshold"):
+        pilot().perf.required_units("old", goal="equivalent")
+
+
+def test_the_risk_of_equivalence_is_a_choice():
+    """Two one-sided tests at 5 % call equivalent what the interval of 95 % leaves open: that of 90 % lies inside."""
+    times = pilot()
+    wide = times.perf.compare("old")
+    threshold = 1.001 * max(abs(times.perf.compare("old", confidence_level=0.9)[name].item() - 1) for name in ("lower", "upper"))
+    assert max(abs(wide[name].item() - 1) for name in ("lower", "upper")) > threshold
+    assert times.perf.compare("old", threshold=threshold)["verdict"].item() == "inconclusive"
+    found = times.perf.compare("old", threshold=threshold, equivalence_risk=0.05)
+    assert found["verdict"].item() == "equivalent"
+    assert found.attrs["equivalence_risk"] == 0.05
+    with pytest.raises(ValueError, match=r"equivalence_risk=0\.7 is not between 0 and 0.5"):
+        times.perf.compare("old", equivalence_risk=0.7)
