@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perfarray.numerics.intervals import t_quantile, welch_df
-from perfarray.numerics.types import Floats
+from perfarray.numerics.types import Floats, Mask
 
 MOST = 1e7
 """Units a side beyond which the answer is infinite."""
@@ -49,11 +49,12 @@ def fewest_units(spread: Spread, distances: tuple[Floats, ...], risk: float, pow
     not known, infinite where no number up to ten million does.
     """
 
-    def short(units: Floats) -> Floats:
+    def short(units: Floats) -> Mask:
         error, df = spread.error(units), spread.df(units)
-        return sum((1 - beyond(np.asarray(distance), error, df, risk) for distance in distances), np.zeros(units.shape)) > 1 - power
+        missed = sum((1 - beyond(np.asarray(distance), error, df, risk) for distance in distances), np.zeros(units.shape))
+        return np.asarray(missed > 1 - power)
 
-    known = ~np.isnan(spread.new + spread.old)
+    known: Mask = ~np.isnan(spread.new + spread.old)
     high = np.full(known.shape, 2.0)
     low = np.ones(known.shape)
     while (more := known & (high < MOST) & short(high)).any():

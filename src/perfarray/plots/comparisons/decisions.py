@@ -55,9 +55,10 @@ def smallest_changes(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         rows, left_out = shown_rows(required, units)
         ax = axes_for(ax, size_for(rows))
         heights = [row.y for row in rows]
-        for array, label, style in ((pilot, "pilot", {"markerfacecolor": "none"}), (required, f"{purpose}, {chance}", {})):
+        for array, label, face in ((pilot, "pilot", "none"), (required, f"{purpose}, {chance}", COLOURS[0])):
             found = np.array([float(array.isel(row.cell)) for row in rows])
-            ax.plot(np.where(np.isfinite(found), found, np.nan), heights, "o", color=COLOURS[0], label=label, markersize=5, **style)
+            places = np.where(np.isfinite(found), found, np.nan)
+            ax.plot(places, heights, "o", color=COLOURS[0], markerfacecolor=face, label=label, markersize=5)
         label_rows(ax, rows)
         title = [*title, *left_out]
     else:
