@@ -209,6 +209,7 @@ class PlotAccessor(Accessor):
     cdf_fit = Picture(
         lambda: perfarray.fit_mixture, "Fit a mixture to one cell; draw its distribution and its runs'", runs=True, kind="cdf"
     )
+    counts = Picture(lambda: perfarray.counts, "Count the repetitions of every level and draw them")
     distribution = Picture(lambda: perfarray.bootstrap_distribution, "Redraw the experiment and draw the replicates' distribution")
     five_numbers = Picture(lambda: perfarray.five_number_summary, "Draw box plots of the suite's score")
     influence = Picture(lambda: perfarray.explain_variation, "Explain the variation and draw what each predictor contributes")

@@ -30,3 +30,10 @@ def test_scores_stand_at_their_rows(scores, scale):
     np.testing.assert_array_equal(ax.lines[0].get_xdata(), result["estimate"])
     assert [text.get_text() for text in ax.texts if text.get_gid() == "beside"] == [f"{score:g} ms" for score in scores]
     assert ax.get_xscale() == scale
+
+
+def test_timings_draw_what_was_counted():
+    """Computed and drawn in one call: what there is to look at where nothing can be compared."""
+    times = perfarray.from_samples({"fft": [[9, 8], [10, 7], [1, 2]]}, dim="benchmark", level=("execution", "iteration"))
+    drawn = [line.get_xdata().tolist() for line in times.perf.plot.counts().lines if line.get_gid() == "most"]
+    assert drawn == [[3.0], [2.0]]

@@ -217,7 +217,7 @@ def _check_measured(result: xr.Dataset, where: str) -> None:
     if not any(bool(result[name].notnull().any()) for name in ("estimate", "lower", "upper")):
         number = result["estimate"].size
         raise ValueError(
-            f"nothing to draw: none of {number} cells is measured {where}; times.perf.counts().perf.plot() shows what is measured"
+            f"nothing to draw: none of {number} cells is measured {where}; the picture counts (times.perf.plot.counts()) shows what is"
         )
 
 
