@@ -604,9 +604,15 @@ def test_messages_speak_the_words_of_the_command_line(said, spoken):
     assert in_line(said, OPTIONS) == spoken
 
 
-def test_a_row_for_each_suite(sides):
-    """`--by` names a coordinate of the benchmarks."""
+def test_a_row_for_each_suite(sides, tmp_path):
+    """`--by` names a coordinate of the benchmarks, also where one side lacks some; without it, what one row is taken over is said."""
     assert "--by 'suite' is not a coordinate along 'benchmark'" in run("compare", *sides, "--by", "suite").stderr
+    for side, names in (("x", "abc"), ("y", "abcd")):
+        rows = [f"{name},{'int' if name == 'a' else 'fp'},{i},{time}" for name in names for i, time in enumerate(OLD)]
+        (tmp_path / f"{side}.csv").write_text("\n".join(["benchmark,suite,execution,time", *rows]) + "\n")
+    command = ("compare", tmp_path / "x.csv", tmp_path / "y.csv")
+    assert [row["suite"] for row in json.loads(run(*command, "--by", "suite", "--json").stdout)["suites"]] == ["int", "fp"]
+    assert "the ratios over the suites int, fp (--by suite gives each a row)" in " ".join(run(*command[:2], command[1]).stdout.split())
 
 
 def test_programs_of_one_file_are_compared_with_each_other(tmp_path):

@@ -108,3 +108,18 @@ def test_one_name_for_two_things():
     other = replace(table("sort"), metrics={"time": Metric(values=np.array([1.0]), units="J")})
     with pytest.raises(ValueError, match="'time' means different things in different files"):
         joined(table("fft"), other)
+
+
+def test_a_text_of_one_dim_stays_along_it():
+    """Where all tables say the same of a label; where they do not, it lies on all dims."""
+
+    def with_suite(*suites):
+        return {"columns": {"suite": (("benchmark",), np.array(suites, dtype=object))}}
+
+    first = table("fft", "sort", **with_suite("int", "fp"))
+    found = joined(first, table("sort", "hash", machine="b", **with_suite("fp", "int")))
+    assert found["suite"].dims == ("benchmark",)
+    assert found["suite"].values.tolist() == ["int", "fp", "int"]
+    apart = joined(first, table("sort", machine="b", **with_suite("int")))
+    assert apart["suite"].dims == ("benchmark", "machine", "execution")
+    assert apart["suite"].sel(benchmark="sort").values.ravel().tolist() == ["fp", "int"]

@@ -164,7 +164,8 @@ def legend(found: Comparison) -> list[str]:
     if any(row["benchmarks"] > 1 for row in found.suites):
         how = "each benchmark with its own " + plural(found.unit) + f", {attrs['benchmarks']}"
         how = how if "assumed" in str(attrs["benchmarks"]) else f"all benchmarks on the same {plural(found.unit)}, treated jointly"
-        lines.append(f"all: geometric mean of the ratios; {how}.")
+        over = f" over the suites {attrs['suites']} (--by suite gives each a row)" if "suites" in attrs else ""
+        lines.append(f"all: geometric mean of the ratios{over}; {how}.")
     marks = [mark for mark in MARKS if f"n_{mark}" in attrs and not (mark == CENSORED and attrs[CENSORED] == "bound")]
     left_out = [f"{attrs[f'n_{mark}']} {mark}" for mark in marks]
     return lines + ([f"Left out as marked: {', '.join(left_out)} values."] if left_out else [])

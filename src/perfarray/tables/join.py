@@ -13,6 +13,7 @@ from perfarray.conventions import UNKNOWN
 from perfarray.numerics.types import Integers, Mask, same_text
 from perfarray.tables.build import completed
 from perfarray.tables.columns import Column, Descriptor, Metric, Table, level_order, objects
+from perfarray.tables.roles import depends_only_on
 from perfarray.timings.validation import listed
 
 SILENT = Descriptor(dims=(), values={(): None})
@@ -52,7 +53,7 @@ def join_tables(tables: Sequence[Table], extra: Sequence[Mapping[str, Any]], lev
         metrics={name: _joined_metric(name, tables, rows) for name in _names(table.metrics for table in tables)},
         metric=tables[0].metric,
         marks={name: _joined_mark(name, tables, rows) for name in _names(table.marks for table in tables)},
-        columns=_joined_columns(tables, rows, (*labels, *level_names)),
+        columns=_joined_columns(tables, rows, labels, level_names),
         descriptors=_joined_descriptors(tables, extra, levels),
         format=formats.pop() if len(formats) == 1 else "",
         counts={name: sum(table.counts.get(name, 0) for table in tables) for name in _names(table.counts for table in tables)},
@@ -103,9 +104,9 @@ def _joined_mark(name: str, tables: Sequence[Table], rows: Sequence[int]) -> Mas
 
 
 def _joined_columns(
-    tables: Sequence[Table], rows: Sequence[int], dims: tuple[str, ...]
+    tables: Sequence[Table], rows: Sequence[int], labels: Mapping[str, Column], levels: Sequence[str]
 ) -> dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]]:
-    """Return the columns known per row: they lie on all dims once there are several tables."""
+    """Return the columns known per row: of several tables they lie on all dims, but texts that tell labels of one dim the same in all."""
     joined: dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]] = {}
     for name in _names(table.columns for table in tables):
         having = [table.columns[name][1] for table in tables if name in table.columns]
@@ -114,10 +115,12 @@ def _joined_columns(
             table.columns[name][1] if name in table.columns else np.full(n, np.nan) if numeric else same_text(UNKNOWN, n)
             for table, n in zip(tables, rows, strict=True)
         ]
-        joined[name] = (
-            dims if len(tables) > 1 else tables[0].columns[name][0],
-            np.concatenate([part.astype(float if numeric else object) for part in parts]),
-        )
+        values = np.concatenate([part.astype(float if numeric else object) for part in parts])
+        own = {table.columns[name][0] if name in table.columns else () for table in tables}
+        dims = own.pop() if len(own) == 1 else ()
+        single = not numeric and len(dims) == 1 and dims[0] in labels
+        alike = len(tables) == 1 or (single and depends_only_on(pd.factorize(values)[0], [labels[dims[0]].codes]))
+        joined[name] = (dims if alike else (*labels, *levels), values)
     return joined
 
 
