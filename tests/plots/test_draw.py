@@ -153,6 +153,7 @@ ONE = TIMES[0, 0]
 COMPUTED = {
     "biplot": lambda ax: TIMES[..., 0, 0].perf.plot.biplot(samples="version", ax=ax),
     "cdf_fit": lambda ax: ONE.perf.plot.cdf_fit(value="iteration", max_components=1, ax=ax),
+    "counts": lambda ax: TIMES.perf.plot.counts(ax=ax),
     "distribution": lambda ax: TIMES.perf.plot.distribution(n_resamples=20, rng=1, ax=ax),
     "five_numbers": lambda ax: TIMES.perf.plot.five_numbers(method="exact", ax=ax),
     "influence": lambda ax: (
