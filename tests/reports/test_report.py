@@ -122,6 +122,14 @@ def test_nothing_in_common_is_said(times):
     assert (section["rows"], section["notes"][-1]) == ([], "No answer: nothing was measured on both sides.")
 
 
+def test_an_empty_table_says_why(times):
+    """Where nothing varies there are no components; the section says so, and no call is made up."""
+    same = times.isel(benchmark=[0]).copy()
+    same["time"][:] = 1.0
+    (section,) = [one for one in json.loads(same.perf.report(format="json"))["sections"] if one["code"].endswith("variance_components()")]
+    assert (section["rows"], section["notes"][-1]) == ([], "No answer: too little was measured, or nothing varies.")
+
+
 def test_rows_nobody_reads_are_left_out(monkeypatch):
     """Cells that were not measured, and more rows than anybody reads; their number is said."""
     monkeypatch.setattr("perfarray.reports.sections.MOST", 7)

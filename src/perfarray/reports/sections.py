@@ -80,6 +80,7 @@ SEEN_RULES = ("perfarray", "pooled_t", "means_5_percent")
 UNDRAWN = "Pictures are left out: matplotlib, which draws them, is not installed; install perfarray[plots]."
 
 ONE_SIDED = "nothing was measured on both sides."
+FEW_OR_ALIKE = "too little was measured, or nothing varies."
 
 MOST = 300
 """Rows of a table."""
@@ -178,7 +179,7 @@ def _answered(times: xr.DataArray | xr.Dataset, question: Question, pair: tuple[
         result: xr.Dataset = found.to_dataset() if hasattr(found, "sel") and not isinstance(found, xr.Dataset) else found
         table, left = _shown(perfarray.table(result, sort=question.sort))
         if table.empty:
-            left = (f"No answer: {ONE_SIDED if pair else 'nothing was measured.'}",)
+            left = (f"No answer: {ONE_SIDED if question.method in ('compare', 'agreement') else FEW_OR_ALIKE}",)
         return empty._replace(
             about=" ".join(filter(None, [question.about, _sentence(table.attrs["about"])])),
             table=table,
