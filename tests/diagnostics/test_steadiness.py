@@ -77,6 +77,16 @@ def test_the_mark_is_respected():
     assert marked.perf.drop_warmup().sizes["iteration"] == 200
 
 
+def test_a_time_stamp_gives_the_order():
+    """What was measured first is warm-up, wherever it is stored."""
+    times = timings([LEVELS["warmup"]] * 2).assign_coords(timestamp=("iteration", PLACE * 10.0), iteration=PLACE)
+    mixed = times.isel(iteration=np.random.default_rng(1).permutation(200))
+    found = mixed.perf.steady_state()
+    assert (found["warmup"] == (mixed["iteration"] < 30)).all()
+    assert found["start"].values.tolist() == [30, 30]
+    assert_allclose(mixed.assign_coords(warmup=found["warmup"]).perf.mean_interval()["estimate"], 1.0, rtol=3e-3)
+
+
 def test_gaps_and_short_series():
     """NaN belong to no segment; fewer than ten values are not judged, and said not to be."""
     times = timings([LEVELS["warmup"], LEVELS["flat"]]).where(

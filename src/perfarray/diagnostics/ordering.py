@@ -7,6 +7,7 @@ import pandas as pd
 import xarray as xr
 
 from perfarray.conventions import LEVELS
+from perfarray.numerics.types import Integers
 from perfarray.timings.resolve import Data, Timings, check_dim, check_names, choose_metric, resolve
 from perfarray.timings.validation import listed
 
@@ -17,13 +18,17 @@ STORED = "stored"
 
 
 class Series(NamedTuple):
-    """Timings in the order of one dim: the levels outside it number the series, those inside are averaged."""
+    """Timings in the order of one dim: the levels outside it number the series, those inside are averaged.
+
+    `places` say where each repetition is stored.
+    """
 
     data: Timings
     outer: tuple[str, ...]
     dim: str
     inner: tuple[str, ...]
     order: str
+    places: Integers
 
 
 def in_order(times: Data, dim: str, levels: str | tuple[str, ...] | None, metric: Any, order: str | None) -> Series:
@@ -37,9 +42,11 @@ def in_order(times: Data, dim: str, levels: str | tuple[str, ...] | None, metric
     data = resolve(times, metric, levels)
     place = data.levels.index(dim)
     name = _stamp(data.array, dim, order)
+    places = np.arange(data.array.sizes[dim])
     if name != STORED:
-        data = data._replace(array=data.array.isel({dim: np.argsort(_moments(data.array.coords[name]), kind="stable")}))
-    return Series(data, data.levels[:place], dim, data.levels[place + 1 :], name)
+        places = np.argsort(_moments(data.array.coords[name]), kind="stable")
+        data = data._replace(array=data.array.isel({dim: places}))
+    return Series(data, data.levels[:place], dim, data.levels[place + 1 :], name, places)
 
 
 def _stamp(array: xr.DataArray, dim: str, order: str | None) -> str:

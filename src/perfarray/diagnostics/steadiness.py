@@ -39,7 +39,7 @@ def steady_state(
     times : DataArray or Dataset
         Timings. Levels inside `dim` are averaged; each repetition of those outside it is a series; other dims broadcast.
     dim : str
-        The repetitions in their order.
+        The repetitions, in the order of a time stamp along them where there is one, else as stored.
     tolerance : float
         By how much of the last segment's mean another may differ and be like it.
     share : float
@@ -120,7 +120,7 @@ def steady_state(
         inside = [name for name in marked.dims if name in series.inner]
         before = result["warmup"].attrs
         result["warmup"] = (result["warmup"] | marked.all(inside)).transpose(*result["warmup"].dims).assign_attrs(before)
-    return noted(result, *data.notes, checks=("steady",))
+    return noted(result.isel({dim: np.argsort(series.places)}), *data.notes, checks=("steady",))
 
 
 def _describe(values: Floats, *, inner: int, outer: int, rules: Rules, labels: Any) -> tuple[Any, ...]:
