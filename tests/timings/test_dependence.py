@@ -76,7 +76,7 @@ class TestBatchMeans:
         """Only limits, degrees of freedom and p-values differ; n counts units."""
         times = timings(0.0, (4, 2, 41))
         plain, batched = (times.perf.compare("old", method=method) for method in ("fieller", "batch_means"))
-        for name in ("estimate", "suite_estimate", "n", "candidate_mean"):
+        for name in ("estimate", "suite_estimate", "n", "suite_n", "candidate_mean"):
             assert_allclose(batched[name], plain[name], rtol=1e-12)
         assert (batched["df"] <= 14).all()
         assert_allclose(times.perf.mean_interval(method="batch_means")["df"], 7)
@@ -109,6 +109,7 @@ class TestBatchMeans:
         assert found["lower"].isnull().all()
         assert (found["verdict"] == "inconclusive").all()
         assert (found["n"] == 29).all()
+        assert (found["suite_n"] == 29).all()
 
     def test_rates_and_lower_levels(self):
         """Iterations are averaged first; a higher rate is faster."""

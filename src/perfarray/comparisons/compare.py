@@ -85,8 +85,8 @@ def compare(
         is ruled out (one-sided, at half the error rate: the interval's limit; `pvalue_not_slower`, corrected); `smallest_change`, the
         relative change that such units show beyond the threshold with 80 % power; `candidate_mean` and `baseline_mean`, in the units of the
         data; `candidate_share` and what else says how sure limits are, as `ratio_interval`. For every candidate, over the benchmarks
-        measured on both sides: `suite_estimate` (geometric mean ratio), `suite_lower`, `suite_upper`, `suite_df`, `suite_n` (by
-        `batch_means`, batches), `suite_benchmarks` (their number), `suite_kind`, `suite_pvalue`, `suite_verdict`; `suite_correlation`, the
+        measured on both sides: `suite_estimate` (geometric mean ratio), `suite_lower`, `suite_upper`, `suite_df`, `suite_n`,
+        `suite_benchmarks` (their number), `suite_kind`, `suite_pvalue`, `suite_verdict`; `suite_correlation`, the
         mean correlation between benchmarks of their units, and `suite_correlation_pvalue`. The suite row of one benchmark is that
         benchmark's, uncorrected.
 

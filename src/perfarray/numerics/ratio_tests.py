@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perfarray.numerics.intervals import (
+    BATCH_MEANS,
     Ratio,
     RatioSet,
     known_limits,
@@ -50,6 +51,9 @@ def evidence_of_units(new: Floats, old: Floats, *bounds: Mask, rules: Rules) -> 
     positive = [np.fmin.reduce(side, axis=-1, initial=np.inf) > 0 for side in (new, old)]
     parts = (ratio.denominator.variance, ratio.residual, ratio.overlap, positive[0] & positive[1], ratio.skewness)
     suite = bound_suite(sure_suite(_suite(one, two, ratio, rules), ratio, rules.limits), ratio, known)
+    if rules.method == BATCH_MEANS:
+        units = np.where(ratio.estimate > 0, evidence.n, np.inf).min(axis=-1, initial=np.inf)
+        suite = suite._replace(n=np.where(np.isinf(units), 0.0, units))
     return *evidence, *suite, np.stack(np.broadcast_arrays(*parts), axis=-1)
 
 
