@@ -136,7 +136,8 @@ def _outcome(found: Comparison, words: str) -> tuple[int, str]:
     rows = list(found.named().values())
     every = (*rows, *found.suites)
     if all(math.isnan(row["lower"]) for row in every):
-        return NO_ANSWER, f"no answer: nothing has an interval, for want of more than one {found.unit} on each side"
+        wanted = f"more {plural(found.unit)}" if any(row["n"] > 1 for row in rows) else f"more than one {found.unit}"
+        return NO_ANSWER, f"no answer: nothing has an interval, for want of {wanted} on each side"
     if all(math.isnan(row["estimate"]) for row in every):
         return NO_ANSWER, "no answer: nothing is known of any ratio, since runs were stopped"
     judged = [row["verdict"] for row in (*rows, *(row for row in found.suites if row["benchmarks"] > 1))]
