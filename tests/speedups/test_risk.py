@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "how-to" / "speedup_test.md"
+PAPER, HOW_TO = (ROOT / "docs" / folder / "speedup_test.md" for folder in ("papers", "how-to"))
 EXPERIMENTS = 500
 
 
@@ -20,9 +20,9 @@ def script():
     return module
 
 
-def printed():
-    """Return the tables of the page: row label to rates, in their order."""
-    tables = re.findall(r"((?:^\|.*\n)+)", PAGE.read_text(encoding="utf-8"), re.M)
+def printed(page, head):
+    """Return the tables of a page that begin so: row label to rates, in their order."""
+    tables = [table for table in re.findall(r"((?:^\|.*\n)+)", page.read_text(encoding="utf-8"), re.M) if table.startswith(head)]
     rows = [[line.strip("|\n ").split(" | ") for line in table.splitlines()[2:]] for table in tables]
     return [{row[0]: [float(cell) / 100 for cell in row[1:]] for row in table} for table in rows]
 
@@ -36,7 +36,7 @@ def near(rates, expected):
 @pytest.mark.slow
 def test_tables_hold(script):
     """False alarms at 95 %, no conclusions, and levels found without an effect, for skewed times of 10, 30 and 50 runs."""
-    alarms, unknown, searched, high, tools, _ = printed()
+    alarms, unknown, searched, high, tools = printed(PAPER, "| protocol, runs")
     columns = [script.SIZES.index(n) for n in (10, 30, 50)]
     level = script.risks(["skewed"], (10, 30, 50), experiments=EXPERIMENTS, rng=20).squeeze("distribution")
     search, tool = (
@@ -58,7 +58,7 @@ def test_tables_hold(script):
 @pytest.mark.slow
 def test_pooled_iterations_raise_false_alarms(script):
     """Executions keep the level, pooled iterations do not, as printed."""
-    *_, nested = printed()
+    (nested,) = printed(HOW_TO, "| executions x iterations")
     rates = script.nested_risks([(10, 10)], experiments=EXPERIMENTS, rng=22)["false_alarms"].sel(design="10 x 10")
     near(rates.transpose("statistic", "unit").values.ravel(), nested["10 x 10"])
     assert (rates.sel(unit="iteration") > 3 * rates.sel(unit="execution")).all()

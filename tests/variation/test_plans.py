@@ -648,6 +648,7 @@ class TestSelected:
             plan.isel({dim: 0})
 
 
+@pytest.mark.filterwarnings("ignore:.*executions that depend on those before them")
 @pytest.mark.parametrize("asked", [{"half_width": 0.01}, {"budget": 2000}])
 def test_no_plan_is_worse_than_one_of_everything(asked):
     """However sure it is to be: a pilot of few units leaves it open that more lies between units than it has seen."""

@@ -131,7 +131,7 @@ def _label(text: str, label: str, labels: list[str]) -> str:
     from fnmatch import fnmatchcase
 
     dim = text.partition("=")[0]
-    found = [own for own in labels if own == label] or [own for own in labels if re.search(rf"(?<!\w){re.escape(label)}$", _bare(own))]
+    found = [own for own in labels if own == label] or [own for own in labels if _ends_with(_bare(own), label)]
     found = found or [own for own in labels if fnmatchcase(own, label)]
     if len(found) == 1:
         return found[0]
@@ -139,6 +139,12 @@ def _label(text: str, label: str, labels: list[str]) -> str:
         raise ValueError(f"--select {text!r}: {len(found)} labels of {dim} are like that: {quoted(found, 9)}; name one")
     near = [own for own in labels if label.lower() in own.lower()] or get_close_matches(label, labels, n=9)
     raise ValueError(f"--select {text!r}: no such {dim}; {f'near it: {quoted(near, 9)}' if near else f'there is {quoted(labels, 9)}'}")
+
+
+def _ends_with(name: str, end: str) -> bool:
+    """Return whether a name ends so, with whole words: `org.example.copy` with `copy`, and `recopy` not."""
+    before = name.removesuffix(end)[-1:]
+    return name.endswith(end) and not (before.isalnum() or before == "_")
 
 
 def _bare(label: str) -> str:
