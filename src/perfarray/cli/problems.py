@@ -100,7 +100,7 @@ def in_line(text: object, options: Mapping[str, str] = MappingProxyType({})) -> 
 
 def _selecting(found: re.Match[str]) -> str:
     """Write `.sel(benchmark='fft', version='old')` as options have it."""
-    return re.sub(r"(\w+)='([^']*)'(, )?", lambda pair: f"--select '{pair[1]}={pair[2]}'{' ' if pair[3] else ''}", found[1])
+    return re.sub(r"\b(\w+)='([^']*)'(, )?", lambda pair: f"--select '{pair[1]}={pair[2]}'{' ' if pair[3] else ''}", found[1])
 
 
 def _with_options(text: str, options: Mapping[str, str], quoted: bool) -> str:
