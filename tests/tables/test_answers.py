@@ -37,7 +37,7 @@ CALLS = {
     "hierarchical_performance_test": OLD, "required_runs": OLD | {"width": 0.2}, "required_units": OLD, "speedup": OLD,
     "overall_speedup": OLD | {"statistic": "mean"}, "speedup_test": OLD, "agreement": OLD | {"rng": 1, "n_resamples": 50},
     "variability_level": {}, "goodness_of_fit": {"rng": 1, "n_resamples": 10}, "normality": {}, "estimator_stability": {},
-    "fit_mixture": {}, "principal_components": {}, "calibrate": {"rng": 1, "n_splits": 5},
+    "fit_mixture": {}, "autocorrelation": {"dim": "session"}, "steady_state": {}, "principal_components": {}, "calibrate": {"rng": 1, "n_splits": 5},
 }  # fmt: skip
 NEST = {"sizes": {"execution": [3, 4]}, "variances": {"execution": 1e-4}, "n_experiments": 9, "rng": 1}
 SIMULATED = {
@@ -93,6 +93,21 @@ def test_a_printed_table_is_whole(times):
     assert "..." not in lines[0]
     assert lines[-1 - len(table.attrs["notes"])] == table.attrs["about"]
     assert type(table.iloc[:1]) is pd.DataFrame
+
+
+def test_answers_about_the_order():
+    """A row a cell, not one a lag or a series: what repetitions are worth, and how many series there are of each kind."""
+    nest = {"sizes": {"execution": 12, "iteration": 40}, "variances": {"execution": 1e-4, "iteration": 1e-4}}
+    made = perfarray.simulate(**nest, dims={"benchmark": ["fft", "sort"]}, rng=1)["time"]
+    made = (made * (1 + 0.2 * ((made["iteration"] < 9) & (made["benchmark"] == "sort")))).assign_attrs(made.attrs)
+    found = made.perf.autocorrelation(dim="execution")
+    table = found.perf.table()
+    assert table.index.tolist() == ["fft", "sort"]
+    assert table["worth, executions"].tolist() == [f"{value:.3g} of 12" for value in found["pooled_effective_n"].values]
+    steady = made.perf.steady_state()
+    shown = steady.perf.table()
+    assert shown["warm-up"].tolist() == [str(int((steady["kind"].sel(benchmark=name) == "warmup").sum())) for name in ("fft", "sort")]
+    assert shown.loc["sort", "steady from (median)"] == "9"
 
 
 def test_pairs_of_labels_stand_once(times):

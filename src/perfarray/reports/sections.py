@@ -82,6 +82,9 @@ UNDRAWN = "Pictures are left out: matplotlib, which draws them, is not installed
 ONE_SIDED = "nothing was measured on both sides."
 FEW_OR_ALIKE = "too little was measured, or nothing varies."
 
+ENOUGH = 10
+"""Repetitions whose order says something."""
+
 MOST = 300
 """Rows of a table."""
 
@@ -140,6 +143,7 @@ def gathered(
         Question(
             "Is there more than one mode", "Clusters of runs, where a mean describes none of them.", "variability_level", given | SEED
         ),
+        *_in_order(times, given),
         Question(
             "Can such answers be trusted",
             "Halves of the same timings compared, where nothing differs: how often rules see a difference.",
@@ -162,6 +166,22 @@ def gathered(
     return Content(
         "Timings report", (*_counts(times, sections[0].result), *verdicts, *missing), _described(times, dim), sections, "\n".join(code)
     )
+
+
+def _in_order(times: xr.DataArray | xr.Dataset, given: Mapping[str, Any]) -> list[Question]:
+    """Return what is asked of the order of repetitions, as far as there are enough of them."""
+    nest = given.get("levels") or [dim for dim in LEVELS if dim in times.dims]
+    outer, inner = (nest if isinstance(nest, str) else nest[place] for place in (0, -1)) if nest else ("", "")
+    asked = []
+    if times.sizes.get(outer, 0) >= ENOUGH:
+        about = (
+            f"{plural(outer).capitalize()} in the order measured: how alike neighbours are, and how many independent ones they are worth."
+        )
+        asked.append(Question("Do they depend on those before them", about, "autocorrelation", {**given, "dim": outer}))
+    if inner != outer and times.sizes.get(inner, 0) >= ENOUGH:
+        about = f"How many series of {plural(inner)} are steady, and from where on."
+        asked.append(Question("Is there a warm-up left", about, "steady_state", {**given, "dim": inner}))
+    return asked
 
 
 def _answered(times: xr.DataArray | xr.Dataset, question: Question, pair: tuple[object, ...], drawn: bool) -> Section:

@@ -11,7 +11,8 @@ import xarray as xr
 
 from perfarray.conventions import BENCHMARK, plural
 from perfarray.tables.combine import as_dataset, parts_of
-from perfarray.tables.layouts import LAYOUTS, OF_SUITE, PLAIN, Cell, Columns, Layout
+from perfarray.tables.layouts import LAYOUTS, OF_SUITE, PLAIN, Layout
+from perfarray.tables.words import Cell, Columns
 from perfarray.timings.apply import LEVEL
 from perfarray.timings.notes import notes
 from perfarray.timings.results import Result

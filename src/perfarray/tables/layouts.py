@@ -2,20 +2,15 @@
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import CENSORED, LOWER, SECONDS, plural
-from perfarray.tables import words
-from perfarray.tables.words import NOTHING, change, number, percent, probability, quantity
+from perfarray.conventions import CENSORED, LEVELS, LOWER, SECONDS, plural
+from perfarray.tables import diagnoses, words
+from perfarray.tables.words import NOTHING, Cell, Columns, change, number, percent, probability, quantity
 from perfarray.timings.apply import LEVEL
-
-Cell = Mapping[str, Any]
-"""The values of one cell by the name of their variable, and under `coords` its labels."""
-
-Columns = dict[str, Callable[[Cell], str]]
 
 CHANGE, N = "change", "n"
 OF_SUITE = (CHANGE, N, "verdict")
@@ -374,6 +369,8 @@ LAYOUTS = {
     "speedup": Layout(_speedups, ratio=True),
     "overall_speedup": Layout(_speedups, "speedup", ratio=True),
     "speedup_test": Layout(_tested, "speedup", ratio=True),
+    "autocorrelation": Layout(diagnoses.dependence, "pooled_effective_n", ("lag",)),
+    "steady_state": Layout(diagnoses.steadiness, "kind_of_all", LEVELS),
     "agreement": Layout(_agreement, "verdict", ("method",), whole_suites=True),
     "variability_level": Layout(_modes),
     "goodness_of_fit": Layout(_tests, "statistic"),

@@ -1,9 +1,16 @@
 """Numbers as people write them: times with a prefix, as many digits as the interval deserves, ratios and changes in words."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from perfarray.conventions import HIGHER, SECONDS
+
+Cell = Mapping[str, Any]
+"""The values of one cell of a result by the name of their variable, and under `coords` its labels."""
+
+Columns = dict[str, Callable[[Cell], str]]
+"""By the title of a column, what writes its cells."""
 
 PREFIXES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 

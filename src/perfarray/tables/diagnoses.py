@@ -1,0 +1,43 @@
+"""How answers about the order of repetitions are shown: whether they depend on each other, and when they become steady."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import xarray as xr
+
+from perfarray.conventions import plural
+from perfarray.tables.words import NOTHING, Cell, Columns, number, percent, probability
+
+
+def dependence(data: xr.Dataset) -> Columns:
+    """Show how alike neighbours are, what the repetitions are worth, and whether they drift."""
+    repetitions = plural(str(data.attrs["dim"]))
+
+    def worth(cell: Cell) -> str:
+        share = cell["pooled_effective_n"]
+        return NOTHING if math.isnan(share) else f"{number(share)} of {cell['pooled_n']:.0f}"
+
+    return {
+        "neighbours": lambda cell: number(cell["pooled_autocorrelation"][1]) if len(cell["pooled_autocorrelation"]) > 1 else NOTHING,
+        f"worth, {repetitions}": worth,
+        f"drift per {data.attrs['dim']}": lambda cell: percent(cell["pooled_drift"]),
+        "p": lambda cell: probability(cell["dependence_pvalue"]),
+    }
+
+
+STEADY = {"flat": "flat", "warmup": "warm-up", "slowdown": "slowdown", "no_steady_state": "never steady", "unknown": "too short"}
+"""What the kinds of series are called."""
+
+
+def steadiness(_: xr.Dataset) -> Columns:
+    """Show how many series there are of each kind, and from where on they are steady."""
+
+    def many(kind: str) -> Callable[[Cell], str]:
+        return lambda cell: str(int(np.sum(np.asarray(cell["kind"]) == kind)))
+
+    def start(cell: Cell) -> str:
+        known = np.asarray(cell["start"], dtype=float)
+        return NOTHING if np.isnan(known).all() else f"{np.nanmedian(known):g}"
+
+    return {title: many(kind) for kind, title in STEADY.items()} | {"steady from (median)": start}
