@@ -37,7 +37,8 @@ CALLS = {
     "hierarchical_performance_test": OLD, "required_runs": OLD | {"width": 0.2}, "required_units": OLD, "speedup": OLD,
     "overall_speedup": OLD | {"statistic": "mean"}, "speedup_test": OLD, "agreement": OLD | {"rng": 1, "n_resamples": 50},
     "variability_level": {}, "goodness_of_fit": {"rng": 1, "n_resamples": 10}, "normality": {}, "estimator_stability": {},
-    "fit_mixture": {}, "autocorrelation": {"dim": "session"}, "steady_state": {}, "principal_components": {}, "calibrate": {"rng": 1, "n_splits": 5},
+    "fit_mixture": {}, "autocorrelation": {"dim": "session"}, "steady_state": {}, "principal_components": {},
+    "calibrate": {"rng": 1, "n_splits": 5},
 }  # fmt: skip
 NEST = {"sizes": {"execution": [3, 4]}, "variances": {"execution": 1e-4}, "n_experiments": 9, "rng": 1}
 SIMULATED = {
