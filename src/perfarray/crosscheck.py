@@ -43,8 +43,7 @@ ANSWERS = dict.fromkeys(("estimate", "lower", "upper", "pvalue"), np.nan) | {"ve
 OF_UNITS = ("single_unit", "two_units", "few_noisy_units", "move_together")
 """Codes of notes on the units that all methods rest on."""
 
-TOO_FEW = "too few units for an interval"
-NOT_MEASURED = "not measured on both sides"
+TOO_FEW, NOT_MEASURED = "too few units for an interval", "not measured on both sides"
 UNPAIRED = "does not use that units are paired"
 STOPPED = "what stopped runs would have taken decides"
 
@@ -254,8 +253,9 @@ def _by_exchange(request: Request) -> tuple[xr.Dataset, xr.Dataset]:
     for across in (OWN_SUITE, request.across):
         ways = _exchanges(request, paired=request.paired is not None)
         if across in ways.dims:
-            # Shared units change hands for all benchmarks at once, and no more of them than the benchmark with the fewest has.
-            ways = ways.where(ways > 1).min(across).fillna(1) if request.joint else ways.prod(across)
+            # Shared units change hands for all benchmarks at once, as many as the benchmark with the fewest has.
+            product = np.exp2(np.log2(ways).sum(across).clip(max=1000)).round()
+            ways = ways.where(ways > 1).min(across).fillna(1) if request.joint else product
         drawing = {"method": "exact"} if bool((ways <= request.n_resamples).all()) else request.drawing
         sides = [side.expand_dims(OWN_SUITE) if across == OWN_SUITE else side for side in (request.times, request.baseline)]
         found = randomization_test(sides[0], sides[1], across=across, **request.units, **drawing)

@@ -144,11 +144,14 @@ class TestFewUnits:
             drawn(benchmarks=3, executions=6, shared={"execution": 0.5}).perf.calibrate(rng=1)
 
     def test_constant(self):
-        """No alarm, and no answer of a test."""
+        """No alarm; of a test, which gives no answer, no rate either, and the sentence and the table say so."""
         times = xr.full_like(drawn(benchmarks=2, executions=8), 2.0)
         found = times.perf.calibrate(rng=1)
-        assert (found["false_alarm_rate"] == 0).all()
-        assert found["unanswered"].sel(rule="pooled_t") == 1
+        silent = found["unanswered"] == 1
+        assert (found["false_alarm_rate"].where(~silent, 0.0) == 0).all()
+        assert found["false_alarm_rate"].isnull().equals(silent.drop_attrs().rename("false_alarm_rate"))
+        assert silent.sel(rule="pooled_t")
+        assert found.perf.table().loc["pooled_t", "false alarms"] == "-"
         assert (found["noise_floor"] == 0).all()
 
 

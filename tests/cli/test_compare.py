@@ -664,3 +664,15 @@ def test_rows_without_an_answer_are_not_all_shown(tmp_path, monkeypatch):
     assert "and 6 more benchmarks without an answer" in result.stdout
     assert ("b2 " in result.stdout, "b3 " in result.stdout, "all 9" in result.stdout) == (True, False, True)
     assert run("compare", path, path, "--output", "csv").stdout.count("\nb") == 9
+
+
+def test_units_of_a_label_that_only_one_row_has(tmp_path):
+    """Where one tuning has an answer and the other none, the table leaves the tuning out, and keeps the units of what was measured."""
+    lines = ["benchmark,tuning,execution,time_s", *(f"fft,base,{run},{9 + run / 10}" for run in range(3))]
+    old = tmp_path / "old.csv"
+    old.write_text("\n".join([*lines, "sort,base,0,8.0", "sort,base,1,8.1"]))
+    new = tmp_path / "new.csv"
+    new.write_text("\n".join([*lines, "sort,base,0,8.0", "sort,base,1,8.1", "sort,base,2,8.2", "fft,peak,0,1.0", "fft,peak,1,1.1"]))
+    shown = run("compare", old, new).stdout
+    assert [line.split()[-1] for line in shown.splitlines() if line.startswith(("fft  ", "sort  "))] == ["3", "3"]
+    assert "2 | 3" in shown

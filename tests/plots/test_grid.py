@@ -129,3 +129,21 @@ def test_what_has_no_facets():
     many = xr.concat([OLD.isel(machine=0)] * 20, "machine").assign_coords(machine=range(20))
     with pytest.raises(ValueError, match=r"20 pictures of .* in 20 columns do not fit .* give col_wrap=4, or select fewer"):
         many.perf.mean_interval().perf.plot(col="machine")
+
+
+def test_a_label_without_anything_has_an_empty_facet():
+    """The others keep their row labels, on the left of the first that is drawn; where nothing can be drawn the picture says why."""
+    times = perfarray.simulate(
+        sizes={"execution": 3},
+        variances={"execution": 1e-4},
+        dims={"benchmark": 2, "machine": ["a", "b"], "version": ["old", "new"]},
+        rng=1,
+    )["time"]
+    one = times.where(times["machine"] == "b").assign_attrs(times.attrs)
+    with pytest.warns(perfarray.PerfarrayWarning, match="no measured value"):
+        result = one.perf.compare("old", dim="version")
+    first = result.perf.plot(col="machine")
+    empty, drawn = first.figure.axes
+    assert [text.get_text() for text in empty.texts] == ["nothing to draw"]
+    assert [label.get_text() for label in drawn.get_yticklabels()][:2] == ["benchmark0", "benchmark1"]
+    first.figure.clear()

@@ -23,6 +23,9 @@ from perfarray.timings.validation import check_confidence_level, check_count, ch
 MOST_VALUES = 1 << 21
 """Values of both halves that are compared at once, unless a single cell has more."""
 
+MANY = 1_000_000
+"""Splits beyond which nobody reads their number."""
+
 POWER = 0.8
 """Of the smallest change that is seen."""
 
@@ -209,6 +212,8 @@ def _result(found: Found, asked: list[Asked], cells: list[str], shape: tuple[int
     rate, number = found.rate[:, measured], int(measured.sum())
     mean = rate.mean(axis=1) if number else np.full(len(asked), np.nan)
     error = rate.std(axis=1, ddof=1) / np.sqrt(number) if number > 1 else np.full(len(asked), np.nan)
+    silent = (found.unanswered[:, measured] == 1).all(axis=1)  # who never answers raises no alarm, and tells nothing
+    mean, error = (np.where(silent, np.nan, part) for part in (mean, error))
     unanswered = found.unanswered[:, measured].mean(axis=1) if number else np.full(len(asked), np.nan)
     unit = {"units": "1"}
     variables = {
@@ -241,7 +246,8 @@ def _notes(result: xr.Dataset, data: Timings) -> list[Note]:
         notes.append(Note("few_units", text, {"cells": few, "of": cells}))
     if cells - without == 1:
         splits, distinct = int(result["n_splits"].max()), number_of_splits(int(n.max()))
-        text = f"one cell, {splits} of {distinct} distinct splits, which are not independent: no standard error; more benchmarks give one"
+        shown = f"{distinct:,}" if distinct <= MANY else "more than a million"
+        text = f"one cell, {splits} of {shown} distinct splits, which are not independent: no standard error; more benchmarks give one"
         notes.append(Note("one_cell", text, {"splits": splits, "distinct": distinct}))
     return notes
 
@@ -251,7 +257,8 @@ def _summary(result: xr.Dataset) -> Note:
     rates = dict(zip(result["rule"].values.tolist(), result["false_alarm_rate"].values.tolist(), strict=True))
     change, risk = float(result["smallest_change"].median()), round(1 - float(result.attrs["confidence_level"]), 12)
     (first, rate), *others = rates.items()
-    parts = [f"{first} calls {percent(rate)} different", *(f"{name} {percent(rate)}" for name, rate in others)]
+    parts = [f"{first} gives no answer" if rate != rate else f"{first} calls {percent(rate)} different"]
+    parts += [f"{name} {percent(rate)}" for name, rate in others]
     text = f"of comparisons between halves of the same timings, {', '.join(parts)}, where {percent(risk)} were meant"
     text += f"; changes below {percent(change)} (median of the cells) are not seen with {percent(POWER)} power" if change == change else ""
     return Note("calibration", text, rates | {"smallest_change": change})

@@ -25,7 +25,7 @@ from perfarray.cli.speedup_test import speedup_test
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
-PLACE = re.compile(r"^[^-].*[*?/.\\]")
+PLACE = re.compile(r"^(?!-).*[*?/.\\]")
 """What may be a place, and is no misspelt command."""
 
 COMMANDS = (compare, report, components, plan, counts, plot, files, formats, convert, speedup_test, about, demo)

@@ -98,7 +98,8 @@ def measured(frame: "pd.DataFrame", found: Comparison) -> "pd.DataFrame":
         frame = frame if named else frame.droplevel(1)
         frame.attrs = said
     attrs, dims, keys = frame.attrs, *_keys(frame)
-    rows = {tuple(row[dim] for dim in dims): row for row in found.rows}
+    # A label that all measured rows share is not in the table: rows without an answer, which have others, come first and are replaced.
+    rows = {tuple(row[dim] for dim in dims): row for row in sorted(found.rows, key=lambda row: bool(row["n"] > 0))}
     ends = len(frame) - int(attrs["suites"])
     n = [_n(rows[key], found) for key in keys[:ends]] + frame["n"].tolist()[ends:]
     kept = [text != "0" for text in frame["n"]]

@@ -74,20 +74,31 @@ def facets(
     dims = _checked(data, ax, row, col, col_wrap)
     places = list(product(*(range(data.sizes[dim]) for dim in dims)))
     parts = [data.isel({dim: [place] for dim, place in zip(dims, own, strict=True)}) for own in places]
-    alone = [_drawn_alone(draw, part) for part in parts]
+    every = [_drawn_alone(draw, part) for part in parts]
+    alone = [facet for facet in every if facet is not None]
+    if not alone:
+        draw(data, ax=None)  # which says what is missing
+        raise ValueError("nothing to draw: no label has anything that can be drawn by itself")
     shared = [part for part in alone[0].title if all(part in other.title for other in alone)]
     columns = col_wrap if col_wrap is not None else data.sizes[col] if col is not None else 1
-    figure, grid = _grid(alone, -(-len(parts) // columns), columns)
+    figure, grid = _grid(alone, len(parts), columns)
     entries: set[str] = set()
+    drawn = [facet is not None for facet in every]
     limits = [_shared_limits(alone, which) for which in (0, 1)]
-    for number, (part, facet, own) in enumerate(zip(parts, alone, grid, strict=False)):
+    for number, (part, facet, own) in enumerate(zip(parts, every, grid, strict=False)):
+        labels = [label_text(dim, part[dim].values.tolist()[0]) for dim in dims]
+        if facet is None:
+            own.text(0.5, 0.5, "nothing to draw", ha="center", va="center", transform=own.transAxes)
+            own.set_axis_off()
+            describe(own, ", ".join(labels))
+            continue
         _fix(own, limits)
         draw(part, ax=own)
         _fix(own, limits)
-        labels = [label_text(dim, part[dim].values.tolist()[0]) for dim in dims]
         title = [text for text in facet.title if text not in shared]
         describe(own, ", ".join([label for label in labels if label not in ", ".join(title)] + title))
-        _leave_out(own, alone, beside=number % columns > 0, above=number + columns < len(parts), entries=entries)
+        first = number - number % columns
+        _leave_out(own, alone, beside=any(drawn[first:number]), above=any(drawn[number + columns :: columns]), entries=entries)
     for empty in grid[len(parts) :]:
         empty.remove()
     if shared:
@@ -114,9 +125,14 @@ def _checked(data: Any, ax: Axes | None, row: str | None, col: str | None, col_w
     return dims
 
 
-def _drawn_alone(draw: Callable[..., Axes], part: Any) -> Facet:
-    """Draw a facet by itself, to know how large it is and what it shows, and throw it away."""
-    ax = draw(part, ax=None)
+def _drawn_alone(draw: Callable[..., Axes], part: Any) -> Facet | None:
+    """Draw a facet by itself, to know how large it is and what it shows, and throw it away; None where there is nothing to draw."""
+    try:
+        ax = draw(part, ax=None)
+    except ValueError as error:
+        if "nothing to draw" not in str(error):
+            raise
+        return None
     figure = ax.get_figure(root=True)
     assert figure is not None
     width, height = figure.get_size_inches().tolist()
@@ -129,14 +145,15 @@ def _drawn_alone(draw: Callable[..., Axes], part: Any) -> Facet:
     return found
 
 
-def _grid(alone: Sequence[Facet], rows: int, columns: int) -> tuple[Figure, list[Axes]]:
+def _grid(alone: Sequence[Facet], number: int, columns: int) -> tuple[Figure, list[Axes]]:
     """Return a figure with room for all facets, and its Axes in the order of reading."""
     wide, high = (max(facet.size[axis] for facet in alone) for axis in (0, 1))
     less = text_width(list(alone[0].rows)) / 72 if _same_rows(alone) else 0.0
+    rows = -(-number // columns)
     size = wide + (columns - 1) * (wide - less), rows * high + 0.3
     if max(size) > LARGEST:
         raise ValueError(
-            f"{len(alone)} pictures of {wide:.0f} x {high:.0f} inches in {columns} columns do not fit on a figure, which is {LARGEST:g}"
+            f"{number} pictures of {wide:.0f} x {high:.0f} inches in {columns} columns do not fit on a figure, which is {LARGEST:g}"
             f" inches wide and high at most: {'give col_wrap=4, or ' if rows == 1 else ''}select fewer labels"
         )
     figure, grid = plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)

@@ -323,7 +323,12 @@ def _rates(data: xr.Dataset) -> Columns:
 
 def _calibrated(_: xr.Dataset) -> Columns:
     """Show the false alarms of rules between halves of the same timings."""
-    columns: Columns = {"false alarms": lambda cell: f"{percent(cell['false_alarm_rate'])} ± {percent(cell['error'])}"}
+
+    def alarms(cell: Cell) -> str:
+        error = "" if math.isnan(cell["error"]) else f" ± {percent(cell['error'])}"
+        return f"{percent(cell['false_alarm_rate'])}{error}"
+
+    columns: Columns = {"false alarms": alarms}
     return columns | {"no answer": _share("unanswered"), "used by": lambda cell: str(cell["used_by"])}
 
 
