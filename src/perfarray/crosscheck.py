@@ -254,8 +254,8 @@ def _by_exchange(request: Request) -> tuple[xr.Dataset, xr.Dataset]:
         ways = _exchanges(request, paired=request.paired is not None)
         if across in ways.dims:
             # Shared units change hands for all benchmarks at once, as many as the benchmark with the fewest has.
-            product = np.exp2(np.log2(ways).sum(across).clip(max=1000)).round()
-            ways = ways.where(ways > 1).min(across).fillna(1) if request.joint else product
+            product = ways.copy(data=np.log2(ways.values)).sum(across).clip(max=1000)
+            ways = ways.where(ways > 1).min(across).fillna(1) if request.joint else (2.0**product).round()
         drawing = {"method": "exact"} if bool((ways <= request.n_resamples).all()) else request.drawing
         sides = [side.expand_dims(OWN_SUITE) if across == OWN_SUITE else side for side in (request.times, request.baseline)]
         found = randomization_test(sides[0], sides[1], across=across, **request.units, **drawing)
