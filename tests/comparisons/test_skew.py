@@ -80,3 +80,20 @@ def test_skewed_units_are_named():
         call(**SKEWED)
     alike = perfarray.from_samples({"old": tail + 1, "new": tail})
     assert alike.perf.compare("old").perf.notes() == ()
+
+
+def test_a_baseline_below_zero_mirrors_the_set():
+    """The sign of the baseline turns the ratio round, and with it the longer side."""
+    new, old = two_sides(200)
+    found, turned = (new.perf.ratio_interval(sign * old, **SKEWED) for sign in (1, -1))
+    np.testing.assert_allclose(turned["lower"], -found["upper"], rtol=1e-12)
+    np.testing.assert_allclose(turned["upper"], -found["lower"], rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
+def test_sets_that_end_on_one_side_agree_with_their_test():
+    """A baseline that may be near zero leaves a set from a lower limit on: that is then the one that decides."""
+    sides = {"old": [0.03, 1.56, 1.59, 0.71], "new": [4.18, 2.36, 4.67, 9.5]}
+    found = perfarray.from_samples(sides).perf.compare("old", **SKEWED)
+    assert found["kind"].item() == "at_least"
+    assert (found["lower"].item() > 1) == (found["pvalue"].item() <= 0.05) == (found["verdict"].item() == "slower")

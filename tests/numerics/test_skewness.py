@@ -9,32 +9,41 @@ from scipy import stats
 from perfarray.numerics.skewness import chance_variance, counted_skewness, shrunken, skewness_test, stretched, third_cumulant
 
 SKEWNESS = st.floats(-0.25, 0.25)
-QUANTILE = st.floats(0.5, 4.0)
+QUANTILE = st.floats(0.5, 8.0)
+USUAL = np.array(2.0)
 
 
 @given(SKEWNESS, QUANTILE)
 def test_the_statistic_and_the_limits_agree(skewness, quantile):
     """At a limit the shrunken statistic is the quantile, whichever side is the longer; nearer it is smaller, farther larger."""
     s, q = np.array(skewness), np.array(quantile)
-    below, above = stretched(q, s)
-    np.testing.assert_allclose(shrunken(np.array([below, -above]), s), [q, -q], rtol=1e-6)
-    assert min(below, above) == q
+    below, above = stretched(q, s, USUAL)
+    np.testing.assert_allclose(shrunken(np.array([below, -above]), s, USUAL), [q, -q], rtol=1e-6)
+    assert min(below, above) == pytest.approx(quantile, rel=1e-12)
     assert (below if skewness < 0 else above) >= q
-    nearer, farther = shrunken(np.array([below * 0.99, below * 1.01]), s)
+    nearer, farther = shrunken(np.array([below * 0.99, below * 1.01]), s, USUAL)
     assert nearer < q < farther
+
+
+def test_far_out_the_longer_side_grows_no_more():
+    """Beyond the usual quantile it is as many times as long as there: a small p is no less reachable than by t."""
+    s, usual = np.array(0.22), np.array(2.26)
+    at_usual, far = stretched(usual, s, usual)[1] / usual, stretched(np.array(9.0), s, usual)[1] / 9.0
+    assert far == pytest.approx(float(at_usual), rel=1e-12)
+    assert shrunken(np.array(-9.0 * float(far)), s, usual) == pytest.approx(-9.0)
 
 
 def test_without_skewness_it_is_t():
     """Zero, and unknown, change nothing; a certain difference stays certain."""
     for s in (0.0, np.nan, 1e-12):
-        assert stretched(np.array(2.0), np.array(s)) == (2.0, 2.0)
-        assert shrunken(np.array([-3.0, 0.5, np.inf]), np.array(s)) == pytest.approx([-3.0, 0.5, np.inf])
+        assert stretched(np.array(2.0), np.array(s), USUAL) == (2.0, 2.0)
+        assert shrunken(np.array([-3.0, 0.5, np.inf]), np.array(s), USUAL) == pytest.approx([-3.0, 0.5, np.inf])
 
 
 def test_the_transformation_is_halls():
     """g(T) = T + s T^2 / 3 + s^2 T^3 / 27 + s / 6, Hall (1992), at both limits of the longer side."""
     s = 0.2
-    above = float(stretched(np.array(2.0), np.array(s))[1])
+    above = float(stretched(np.array(2.0), np.array(s), USUAL)[1])
     assert -above + s * above**2 / 3 - s**2 * above**3 / 27 + s / 6 == pytest.approx(-2.0, abs=1e-12)
 
 

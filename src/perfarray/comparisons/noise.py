@@ -63,7 +63,7 @@ def _skewed(result: xr.Dataset, whose: str) -> tuple[Note | None, ...]:
     units, n = plural(str(result.attrs["unit"])), result.variables["n"].values
     if result.attrs["method"] == ADJUSTED:
         text = (
-            f"{{cells}} rest on 3 or 4 {units}: whether so few are skewed cannot be seen, and the limits are little more than those of t; "
+            f"{{cells}} have 3 or 4 {units} on a side: whether so few are skewed cannot be seen, and limits are little but those of t; "
             f"the adjustment works from 5 on, and well from {FEW}"
         )
         return (count_note("unseen_skewness", text, (n >= 3) & (n <= 4)),)

@@ -42,7 +42,8 @@ class Decision(NamedTuple):
         """How far, on the log scale, the truth that is planned for lies from what has to be ruled out."""
         above, below = np.log1p(self.threshold), -np.log1p(-self.threshold)
         if self.goal == "difference":
-            return (float(np.log1p(self.change) - above),)
+            worse, band = (self.change, above) if self.better == "lower" else (-self.change, -below)
+            return (float(abs(np.log1p(worse) - band)),)
         if self.goal == "equivalent":
             return (float(above), float(below))
         return (float(above if self.better == "lower" else below),)
@@ -85,7 +86,8 @@ def required_units(
     confidence_level, equivalence_risk
         Of the comparison, as for `compare`.
     correction : {None, "holm"}
-        With "holm", as many verdicts as there are cells are corrected together; each is planned for the first step (Bonferroni).
+        With "holm", as many verdicts as there are cells (of one metric) are corrected together; each is planned for the first step
+        (Bonferroni).
     assurance : float
         The chance that the number is enough, given what the pilot knows of the spread: 0.5 is as likely too few as too many.
     paired : str, optional
@@ -107,7 +109,8 @@ def required_units(
     -----
     Log ratios of means with Welch and Satterthwaite's df; power by the noncentral t. Carried out from the true spread of normal units it
     keeps its word: planned for 80 %, `compare` sees 2 % in 86, 81 and 80.5 % of experiments at 6, 18 and 102 units a side (numbers are
-    rounded up), and shows equivalence in 85, 82 and 81 % at 7, 24 and 133.
+    rounded up), and shows equivalence in 85, 82 and 81 % at 7, 24 and 133. With an
+    `assurance` of 0.8, 77 to 85 % of pilots of 3 to 10 units give a number that suffices.
 
     Examples
     --------
@@ -125,6 +128,8 @@ def required_units(
     threshold, change = check_threshold(threshold), check_number(change, "change")
     if goal == "difference" and not change > threshold:
         raise ValueError(f"change={change!r} does not lie beyond threshold={threshold!r}: no number of units shows it")
+    if equivalence_risk is not None and not 0 < equivalence_risk < 0.5:
+        raise ValueError(f"equivalence_risk={equivalence_risk!r} is not between 0 and 0.5: it is that of a one-sided test")
     if goal != "difference" and not threshold > 0:
         raise ValueError(f"goal={goal!r} needs a threshold: the change that does not matter, such as threshold=0.02")
     pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive="the log of a ratio")
@@ -140,6 +145,8 @@ def required_units(
         assurance=check_share(assurance, "assurance", "0.8"),
         better=pair.candidate.better,
     )
+    if goal == "difference" and change >= 1 and decision.better != "lower":
+        raise ValueError(f"change={change!r} of a rate leaves nothing of it: give a fraction below 1")
     depth, joint = len(nest), paired is not None
     attrs = {**pair.attrs, "result": "required_units", "goal": goal, "change": change, "threshold": threshold, "confidence_level": level}
     attrs |= {"planned_power": power, "assurance": assurance, "correction": correction or "none"} | ({"paired": paired} if paired else {})

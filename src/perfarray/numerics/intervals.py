@@ -4,8 +4,8 @@ Fieller's theorem is equation 12 of Kalibera and Jones (2012), where the whole n
 rests on the residuals new - ratio * old, with the estimated ratio: their mean is zero, so that no difference of large numbers is taken.
 """
 
-from collections.abc import Sequence
-from functools import reduce
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -150,7 +150,9 @@ def mean_limits(units: UnitSummary, confidence_level: float, method: str, skewne
     """Return the limits of a mean and their df: t with units - 1 df, stretched where its skewness counts, or normal."""
     df = np.where(units.n > 1, np.inf if method == "normal" else units.n - 1, np.nan)
     quantile, error = t_quantile((1 + confidence_level) / 2, df), np.sqrt(units.variance)
-    below, above = stretched(quantile, np.asarray(skewness)) if method == "skew_adjusted" else (quantile, quantile)
+    below = above = quantile
+    if method == "skew_adjusted":
+        below, above = stretched(quantile, np.asarray(skewness), t_quantile(0.975, df))
     return Interval(units.mean - below * error, units.mean + above * error), df
 
 
@@ -189,13 +191,14 @@ def with_skewness(ratio: Ratio, new: Floats, old: Floats, df: Floats) -> Ratio:
     """Add how much of the skewness of what is left of new counts, from the unit means that the ratio is of."""
     numbers = ratio.numerator.n, ratio.denominator.n
     estimate, quantile = np.nan_to_num(ratio.estimate), t_quantile(0.975, df)
+    side = np.sign(ratio.denominator.mean)  # the ratio is what is left, over the old mean
     with np.errstate(divide="ignore", invalid="ignore"):
         if ratio.paired:
             left = third_cumulant(new - estimate[..., None] * old, numbers[0]) / numbers[0] ** 2
-            return ratio._replace(skewness=counted_skewness(left, (ratio.residual,), numbers[:1], quantile))
-        own, other = (third_cumulant(side, n) / n**2 for side, n in zip((new, old), numbers, strict=True))
+            return ratio._replace(skewness=side * counted_skewness(left, (ratio.residual,), numbers[:1], quantile))
+        own, other = (third_cumulant(values, n) / n**2 for values, n in zip((new, old), numbers, strict=True))
         parts = ratio.numerator.variance, estimate**2 * ratio.denominator.variance
-    return ratio._replace(skewness=counted_skewness(own - estimate**3 * other, parts, numbers, quantile))
+    return ratio._replace(skewness=side * counted_skewness(own - estimate**3 * other, parts, numbers, quantile))
 
 
 def ratio_df(ratio: Ratio, rule: str) -> Floats:
@@ -230,8 +233,10 @@ def ratio_limits(ratio: Ratio, df: Floats, confidence_level: float | Floats, met
     """
     quantile = t_quantile((1 + np.asarray(confidence_level)) / 2, df)
     if method in FIELLER:
-        ends = stretched(quantile, np.asarray(ratio.skewness)) if method == "skew_adjusted" else (quantile,)
-        return cut_to_positive(fieller(ratio, *ends), np.asarray(positive))
+        cut = partial(_cut_fieller, ratio, np.asarray(positive))
+        if method != "skew_adjusted":
+            return cut(quantile)
+        return one_end_each(cut, *stretched(quantile, np.asarray(ratio.skewness), t_quantile(0.975, df)))
     estimate = ratio.estimate
     half = quantile * standard_error(ratio, method)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -246,17 +251,7 @@ def known_limits(found: RatioSet, df: Floats) -> RatioSet:
     return RatioSet(np.where(known, found.lower, np.nan), np.where(known, found.upper, np.nan), np.where(known, found.kind, BOUNDED))
 
 
-def fieller(ratio: Ratio, below: Floats, above: Floats | None = None) -> RatioSet:
-    """Return Fieller's set with so many standard errors below and above the ratio; with the larger number where it is no interval."""
-    if above is None:
-        return _fieller(ratio, below)
-    found = _fieller(ratio, np.maximum(below, above))
-    bounded = found.kind == BOUNDED
-    lower, upper = _fieller(ratio, below).lower, _fieller(ratio, above).upper
-    return RatioSet(np.where(bounded, lower, found.lower), np.where(bounded, upper, found.upper), found.kind)
-
-
-def _fieller(ratio: Ratio, quantile: Floats) -> RatioSet:
+def fieller(ratio: Ratio, quantile: Floats) -> RatioSet:
     """Solve Fieller's quadratic for the distance x of a ratio from the estimated one: a x^2 + 2 b x + c <= 0.
 
     With W the squared standard error of the residuals and K their covariance with the old mean o, whose squared standard error is v,
@@ -281,6 +276,24 @@ def _fieller(ratio: Ratio, quantile: Floats) -> RatioSet:
     return RatioSet(np.where(whole, -np.inf, lower), np.where(whole, np.inf, upper), kind)
 
 
+def _cut_fieller(ratio: Ratio, positive: Mask, quantile: Floats) -> RatioSet:
+    """Return Fieller's set, cut to the positive numbers where both means are known to be."""
+    return cut_to_positive(fieller(ratio, quantile), positive)
+
+
+def one_end_each(cut: Callable[[Floats], RatioSet], below: Floats, above: Floats) -> RatioSet:
+    """Return the set whose lower end is that of one quantile and whose upper end is that of another.
+
+    Where either set is no interval it is the set of the larger quantile.
+    """
+    lower, upper, whole = cut(below), cut(above), cut(np.maximum(below, above))
+    down, up = lower.kind == AT_MOST, upper.kind == AT_LEAST
+    intervals = np.isin(lower.kind.astype(str), ONE_PIECE) & np.isin(upper.kind.astype(str), ONE_PIECE) & ~(down & up)
+    kind = np.select([down, up], [AT_MOST, AT_LEAST], BOUNDED).astype(object)
+    parts = ((lower.lower, whole.lower), (upper.upper, whole.upper), (kind, whole.kind))
+    return RatioSet(*(np.where(intervals, own, instead) for own, instead in parts))
+
+
 def cut_to_positive(found: RatioSet, positive: Mask) -> RatioSet:
     """Leave out the numbers that are not positive, where the ratio is known to be: a part of an exclusive set may be all that is left."""
     lower, upper, kind = found.lower.copy(), found.upper.copy(), found.kind.copy()
@@ -302,7 +315,7 @@ def standard_error(ratio: Ratio, method: str) -> Floats:
         return np.sqrt(ratio.residual) / np.abs(scale)
 
 
-def ratio_statistic(ratio: Ratio, value: float, method: str) -> Floats:
+def ratio_statistic(ratio: Ratio, value: float, method: str, df: Floats | float = np.inf) -> Floats:
     """Return the t statistic of "the ratio is `value`": large where the ratio is larger. Its test agrees with the method's interval."""
     old, difference = ratio.denominator, ratio.estimate - value
     if method in FIELLER:
@@ -313,5 +326,6 @@ def ratio_statistic(ratio: Ratio, value: float, method: str) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = difference / error
     certain = (error == 0) & ~np.isnan(difference)
-    statistic = shrunken(statistic, np.asarray(ratio.skewness)) if method == "skew_adjusted" else statistic
+    if method == "skew_adjusted":
+        statistic = shrunken(statistic, np.asarray(ratio.skewness), t_quantile(0.975, np.asarray(df)))
     return np.where(certain, np.where(difference == 0, 0.0, np.copysign(np.inf, difference)), statistic)

@@ -7,6 +7,9 @@ import numpy as np
 from perfarray.numerics.intervals import t_quantile, welch_df
 from perfarray.numerics.types import Floats, Mask
 
+FAR = 37.0
+"""Noncentrality beyond which the noncentral t is not computed any more."""
+
 MOST = 1e7
 """Units a side beyond which the answer is infinite."""
 
@@ -23,17 +26,21 @@ class Spread(NamedTuple):
 
     def df(self, units: Floats) -> Floats:
         """Return its degrees of freedom (Welch and Satterthwaite); those of the only side that varies, or of pairs, units - 1."""
-        return np.asarray(welch_df(self.new, self.old, units - 1, units - 1))
+        # What is known of the df of two or three units is so little that a comparison may have as few as those of one side.
+        return np.where(np.asarray(units) <= 3, units - 1.0, welch_df(self.new, self.old, units - 1, units - 1))
 
 
 def beyond(distance: Floats, error: Floats, df: Floats, risk: float) -> Floats:
     """Return the power of a one-sided t test at `risk` against a true distance from the hypothesis: noncentral t."""
-    from scipy.special import nctdtr
+    from scipy.special import gammainc, nctdtr
 
+    quantile = t_quantile(1 - risk, df)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        noncentral = np.minimum(distance / error, 1e3)
-        power = 1 - nctdtr(df, noncentral, t_quantile(1 - risk, df))
-    return np.where(error == 0, np.where(distance > 0, 1.0, 0.0), np.where(noncentral > 37, 1.0, power))
+        noncentral = distance / error
+        # Far away only the error that the sample shows is left to chance: it must be small enough.
+        far = gammainc(df / 2, df * (noncentral / quantile) ** 2 / 2)
+        power = np.where(noncentral > FAR, far, 1 - nctdtr(df, np.minimum(noncentral, FAR), quantile))
+    return np.where(error == 0, np.where(distance > 0, 1.0, 0.0), power)
 
 
 def smallest_distance(spread: Spread, units: Floats, risk: float, power: float) -> Floats:
@@ -52,7 +59,7 @@ def fewest_units(spread: Spread, distances: tuple[Floats, ...], risk: float, pow
     def short(units: Floats) -> Mask:
         error, df = spread.error(units), spread.df(units)
         missed = sum((1 - beyond(np.asarray(distance), error, df, risk) for distance in distances), np.zeros(units.shape))
-        return np.asarray(missed > 1 - power)
+        return ~np.asarray(missed <= 1 - power)
 
     known: Mask = ~np.isnan(spread.new + spread.old)
     high = np.full(known.shape, 2.0)

@@ -85,7 +85,7 @@ def limits_of_units(level: Floats, evidence: Evidence, material: Floats, *, rule
 
 def band_tests(ratio: Ratio, df: Floats, method: str, limits: tuple[float, float]) -> Tests:
     """Test the ratio against both limits of the band, from both sides."""
-    low, high = (ratio_statistic(ratio, value, method) for value in limits)
+    low, high = (ratio_statistic(ratio, value, method, df) for value in limits)
     return surely(ratio, limits, *(t_probability(part, df) for part in (low, -low, high, -high)))
 
 

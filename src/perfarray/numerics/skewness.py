@@ -13,7 +13,7 @@ HELD_BACK = 0.5
 """How much of the skewness that normal units would show by chance (its standard deviation) is taken off before it counts."""
 
 MOST_SKEWED = 0.5
-"""The largest skewness of an estimate that counts, times the 97.5 % quantile of its t: beyond, the transformation diverges."""
+"""The largest skewness of an estimate that counts, times the 97.5 % quantile of its t: beyond, the transformation soon diverges."""
 
 LEAST = 3
 """Units that have a skewness."""
@@ -60,25 +60,31 @@ def counted_skewness(cumulants: Floats, variances: tuple[Floats, ...], numbers: 
         return np.asarray(np.copysign(np.minimum(held, MOST_SKEWED / quantile), skewness))
 
 
-def stretched(quantile: Floats, skewness: Floats) -> tuple[Floats, Floats]:
+def stretched(quantile: Floats, skewness: Floats, usual: Floats) -> tuple[Floats, Floats]:
     """Return by how many standard errors the lower and the upper limit lie from the estimate: one as by t, the other farther.
 
-    Hall's g(T) = T + s T² / 3 + s² T³ / 27 + s / 6 of the t statistic T is inverted at both quantiles.
+    Hall's g(T) = T + s T² / 3 + s² T³ / 27 + s / 6 of the t statistic T is inverted at both quantiles. Beyond the `usual` quantile, that
+    of 97.5 %, where it would soon diverge, the longer side stays as many times as long as it is there.
     """
-    flat = np.abs(skewness) < 1e-9  # the limit is the quantile, and the quotient is lost in rounding
-    s = np.where(flat | np.isnan(skewness), 1.0, skewness)
-    ends = [3 / s * (np.cbrt(1 + s * (end - s / 6)) - 1) for end in (quantile, -quantile)]
-    below, above = (np.where(flat | np.isnan(skewness), quantile, np.fmax(quantile, end)) for end in (ends[0], -ends[1]))
+    flat = (np.abs(skewness) < 1e-9) | np.isnan(skewness)  # the limit is the quantile, and the quotient is lost in rounding
+    s, near = np.where(flat, 1.0, skewness), np.minimum(quantile, usual)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ends = (np.abs(3 / s * (np.cbrt(1 + s * (sign * near - s / 6)) - 1)) for sign in (1, -1))
+        sides = (np.where(quantile > usual, np.fmax(near, end) * (quantile / near), np.fmax(quantile, end)) for end in ends)
+        below, above = (np.where(flat, quantile, side) for side in sides)
     return below, above
 
 
-def shrunken(statistic: Floats, skewness: Floats) -> Floats:
+def shrunken(statistic: Floats, skewness: Floats, usual: Floats) -> Floats:
     """Return the t statistic whose t test agrees with the limits by `stretched`: never farther from 0 than the one given."""
-    s = np.nan_to_num(skewness)
-    with np.errstate(over="ignore", invalid="ignore"):
+    s, away = np.nan_to_num(skewness), np.sign(statistic)
+    below, above = stretched(usual, np.asarray(s), usual)
+    last = np.where(away > 0, below, above)  # a statistic above 0 is one of a value below the estimate
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         cubic = statistic + s * statistic**2 / 3 + s**2 * statistic**3 / 27 + s / 6
-        away = np.sign(statistic)
-        return np.asarray(np.where(np.isfinite(statistic), away * np.maximum(np.minimum(np.abs(statistic), away * cubic), 0.0), statistic))
+        near = away * np.maximum(np.minimum(np.abs(statistic), away * cubic), 0.0)
+        found = np.where(np.abs(statistic) > last, statistic * (usual / last), near)
+    return np.asarray(np.where(np.isfinite(statistic), found, statistic))
 
 
 def skewness_test(means: Floats, n: Floats) -> Floats:

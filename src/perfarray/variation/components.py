@@ -6,7 +6,7 @@ from functools import lru_cache
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import square_units
+from perfarray.conventions import plural, square_units
 from perfarray.numerics.nested_anova import Components, nested_anova
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import LEVEL, Output, apply, outputs
@@ -107,7 +107,8 @@ def variance_components(
 
     Timings are seldom normal: of a nominal 95 % those limits cover 70 to 76 of 30 binaries of 10 executions of 5 iterations if all effects
     are exponential, 31 to 49 if lognormal (sigma 1), 73 to 80 (sigma 0.5), and fewer the more there are. `limits="jackknife"` covers 88 to
-    93, 74 to 88 and 90 to 94 there; of normal ones 96 at 1.02 to 1.06 times the width (5 binaries: 1.05 to 1.22).
+    93, 74 to 88 and 90 to 94 there; of normal ones 96, at 1.02 to 1.06 times the width on the scale of a
+    standard deviation (of 5 binaries 1.05 to 1.22 at the median, many times that in one cell of ten).
 
     Standard errors of components are those of the expected information, NaN for a component set to zero and, by analysis of variance of
     ragged data, above the lowest level; an interval made from them would be far too short: do not.
@@ -195,7 +196,8 @@ def _by_anova(values: Floats, levels: int, negative: str, limits: str, confidenc
     found = nested_anova(values, levels, negative)
     ends = normal = anova_limits(values, found, confidence_level)
     if limits == "jackknife":
-        ends = jackknife_limits(values, found, confidence_level)
+        own = jackknife_limits(values, found, confidence_level)
+        ends = normal._replace(lower=np.fmin(own.lower, normal.lower), upper=np.fmax(own.upper, normal.upper))
     error = np.where(found.variance == 0, np.nan, normal.standard_error) if negative == "zero" else normal.standard_error
     along, whole = _relative(found, found.variance, found.mean)
     uneven = unevenness(values, found, LOOKED_AT if limits == "normal" else None)
@@ -236,7 +238,9 @@ def component_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         count_note("no_value", "{cells} have no measured value; their answers are NaN", empty),
     ]
     if result.attrs["method"] == "anova":
-        return *found, _uneven(result)
+        two = f"{{cells}} rest on two {plural(outermost)}: leaving out one leaves no variance, and limits are those of normal effects"
+        jackknifed = result.attrs["interval_method"] == JACKKNIFE
+        return *found, _uneven(result), count_note("two_units", two, counts[..., 0] == 2) if jackknifed else None
     lost = np.isnan(variance) & ~np.isnan(squares)
     open_ended = (np.isnan(result.variables["lower"].values) | np.isnan(result.variables["upper"].values)) & ~np.isnan(variance)
     nothing = "{cells}: no maximum of the likelihood was found; their components are NaN (method='anova' has an answer)"
@@ -250,12 +254,13 @@ def _uneven(result: xr.Dataset) -> Note | None:
     Nearly all timings are, and few who ask for components ask for their limits: it is said with the result, without a warning.
     """
     found = result.variables["unevenness"].values
-    seen, asked = (found >= UNEVEN).any(axis=-1), int((~np.isnan(found)).any(axis=-1).sum())
+    seen, looked = np.asarray((found >= UNEVEN).any(axis=-1)), np.asarray((~np.isnan(found)).any(axis=-1))
+    asked = int(looked.sum())
     if result.attrs["interval_method"] == JACKKNIFE or seen.sum() <= SELDOM * asked + 2 * np.sqrt(SELDOM * (1 - SELDOM) * asked):
         return None
     text = (
         "{cells} vary so unevenly that their mean squares tell less than a third of what normal values would: limits of components may "
         "cover 30 to 80 of 95 %; limits='jackknife' counts with it"
     )
-    note = count_note("uneven", text, seen)
+    note = count_note("uneven", text, seen[looked])
     return replace(note, aside=True) if note else None

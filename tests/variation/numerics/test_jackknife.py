@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 from scipy.special import polygamma
 
 import perfarray
@@ -83,7 +84,23 @@ def test_labelled_limits():
     assert (wide["lower"] <= plain["lower"]).all()
     assert wide["variance"].equals(plain["variance"])
     assert "jackknife" in wide.attrs["interval_method"]
-    two = uneven.isel(execution=[0, 1])
-    np.testing.assert_allclose(*(two.perf.variance_components(limits=limits)["upper"] for limits in ("normal", "jackknife")), rtol=1e-9)
     with pytest.raises(ValueError, match="limits='jackknife' are those of method='anova'"):
         uneven.perf.variance_components(method="reml", limits="jackknife")
+
+
+def test_what_varies_inside_one_unit_alone_is_known_least():
+    """One hiccup on a coarse clock: without its unit nothing varies, and the limits say that next to nothing is known."""
+    values = np.full((12, 3, 4), 10.0) + np.random.default_rng(1).normal(0, 0.5, (12, 1, 1)).round(1)
+    values[4, 1, 2] += 5
+    times = xr.DataArray(values, dims=("binary", "execution", "iteration"), name="time")
+    plain, found = (times.perf.variance_components(limits=limits).sel(level="iteration") for limits in ("normal", "jackknife"))
+    assert found["upper"].item() > 1000 * plain["upper"].item()
+    assert np.isinf(plain["unevenness"].item())
+    assert [note.code for note in times.perf.variance_components().perf.notes()] == ["uneven"]
+
+
+def test_of_two_units_the_normal_limits_are_given_and_said():
+    """Leaving out one leaves no variance."""
+    times = perfarray.from_samples({"fft": [[1.0, 1.1, 1.3], [1.2, 1.0, 1.5]]}, dim="benchmark", level=("execution", "iteration"))
+    with pytest.warns(perfarray.PerfarrayWarning, match="limits are those of normal effects"):
+        times.perf.variance_components(limits="jackknife")
