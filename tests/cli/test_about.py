@@ -87,3 +87,15 @@ def test_what_cannot_be_read_is_an_error(tmp_path):
     done = CliRunner().invoke(app, ["about", str(tmp_path / "a.json")])
     assert done.exit_code == 2
     assert "a.json" in done.output
+
+
+def test_a_folder_with_a_broken_file_is_described(tmp_path):
+    """What can be read is, and what cannot is named; one broken file alone is an error."""
+    good = "benchmark,execution,time_s\nfft,0,1.0\nfft,1,1.1\n"
+    (tmp_path / "good.csv").write_text(good)
+    (tmp_path / "bad.csv").write_text(good + "fft,2,none of it\n")
+    result = CliRunner().invoke(app, ["about", str(tmp_path)])
+    assert result.exit_code == 0
+    assert "bad.csv" in result.output
+    assert "1 benchmark: 'fft'" in result.output
+    assert CliRunner().invoke(app, ["about", str(tmp_path / "bad.csv")]).exit_code == 2

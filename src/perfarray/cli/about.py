@@ -2,6 +2,7 @@
 
 import shlex
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perfarray.cli import options
@@ -46,7 +47,7 @@ def about(
     """
     said = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
     with reporting(options=options.SPOKEN):
-        times = read_one(archive, said)
+        times = read_one(archive, said | ({"on_error": "warn"} if Path(archive).is_dir() else {}))  # what can be read is what is asked for
     show([*_content(archive, times), "", "What can be asked:", *_questions(archive, times, said)])
 
 

@@ -158,7 +158,11 @@ def legend(found: Comparison) -> list[str]:
         + ("" if attrs["method"] == "fieller" else f" (method {attrs['method']})")
         + f"; {n} {side}{inside}.",
         f"faster, slower: {judged}"
-        + (f"; equivalent: wholly within {percent(threshold)}" if threshold else " (--threshold 2% lets smaller changes pass)")
+        + (
+            f"; equivalent: wholly within {percent(threshold)}, ratios from {1 - threshold:g} to {1 + threshold:g}"
+            if threshold
+            else " (--threshold 2% lets smaller changes pass)"
+        )
         + "; inconclusive: neither.",
     ]
     lines += _legend_of_correction(found)

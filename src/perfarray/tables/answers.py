@@ -201,7 +201,13 @@ def _about(data: xr.Dataset, constant: Mapping[str, Any]) -> str:
     parts = [str(label) if str(label).startswith(f"{dim} ") else f"{dim.replace('_', ' ')} {label}" for dim, label in constant.items()]
     if data.attrs["result"] == "variance_components":
         parts.append("what each level adds, as standard deviation in percent of the mean")
-        parts += ["in brackets its share of the variance"] if bool(data["share"].notnull().all("level").any()) else []
+        if data.attrs.get("limits") == "jackknife":
+            parts.append(f"in brackets its {100 * float(data.attrs['confidence_level']):.4g} % interval")
+        elif bool(data["share"].notnull().all("level").any()):
+            parts.append("in brackets its share of the variance")
+    elif data.attrs["result"] == "agreement":
+        parts.append(f"{100 * float(data.attrs['confidence_level']):.4g} % intervals")
+        parts.append("n/a: these data cannot give the method a verdict (the variable remark says why)")
     elif "confidence_level" in data.attrs:
         parts.append(f"{100 * float(data.attrs['confidence_level']):.4g} % intervals")
     if "cost_units" in data.attrs:

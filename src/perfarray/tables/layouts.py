@@ -112,14 +112,20 @@ def _levels(data: xr.Dataset) -> list[str]:
 
 
 def _components(data: xr.Dataset) -> Columns:
-    """Show the relative standard deviation that each level adds, and in brackets its share of the variance, where that of all is known."""
-    unit = _units(data, "mean")
+    """Show the relative standard deviation that each level adds; in brackets its share of the variance, where that of all is known.
+
+    Limits that were asked for by name stand there instead.
+    """
+    unit, limits = _units(data, "mean"), data.attrs.get("limits") == "jackknife"
 
     def part(place: int) -> Callable[[Cell], str]:
         def text(cell: Cell) -> str:
             added = cell["coefficient_of_variation"]
             if math.isnan(added[place]):
                 return NOTHING
+            if limits:
+                ends = (percent(math.sqrt(cell[name][place]) / cell["mean"]) for name in ("lower", "upper"))
+                return f"{percent(added[place])} ({words.between(*ends)})"
             return percent(added[place]) + ("" if np.isnan(added).any() else f" ({percent(cell['share'][place])})")
 
         return text

@@ -160,7 +160,7 @@ def variance_components(
         outputs=_outputs(data.units, method),
         coords={LEVEL: list(data.levels)},
         attrs=data.describe()
-        | {"result": "variance_components", "method": method, "negative": negative}
+        | {"result": "variance_components", "method": method, "negative": negative, "limits": limits}
         | {"confidence_level": confidence, "interval_method": JACKKNIFE if limits == "jackknife" else INTERVALS[method]},
     )
     return noted(result, *data.notes, checks=("components",))

@@ -84,6 +84,8 @@ def test_labelled_limits():
     assert (wide["lower"] <= plain["lower"]).all()
     assert wide["variance"].equals(plain["variance"])
     assert "jackknife" in wide.attrs["interval_method"]
+    upper = (wide["upper"].sel(level="iteration") ** 0.5 / wide["mean"]).item()
+    assert wide.perf.table()["between iterations"].item().endswith(f" to {100 * upper:.0f} %)")
     with pytest.raises(ValueError, match="limits='jackknife' are those of method='anova'"):
         uneven.perf.variance_components(method="reml", limits="jackknife")
 

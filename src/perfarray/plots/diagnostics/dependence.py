@@ -50,7 +50,7 @@ def correlogram(result: xr.Dataset, ax: Axes | None = None) -> Axes:
             ax.plot(lag, pool.isel(place), color=GREY, alpha=0.5, linewidth=0.7, zorder=1, gid="cell")
         said = [f"in colour {np.count_nonzero(coloured)} of {pvalue.size}: lowest p of dependence"]
     for (place, name), colour in zip(named_cells(pvalue, coloured), COLOURS, strict=False):
-        label = f"{name or 'all series'} (p {float(pvalue.isel(place)):.2g})"
+        label = f"{name or 'all series'} (p of the order, drift included: {float(pvalue.isel(place)):.2g})"
         ax.plot(lag, pool.isel(place), color=colour, linewidth=1.3, marker="o", markersize=3.5, zorder=3, label=label, gid="cell")
     ax.axhline(0, color=DARK, linewidth=0.8)
     if not known.any():
