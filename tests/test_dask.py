@@ -265,6 +265,7 @@ class TestSchedulers:
             return os.kill(os.getpid(), signal.SIGKILL)
 
         with (
+            dask.config.set({"distributed.comm.timeouts.connect": "5s"}),  # the dead do not answer
             distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
             distributed.Client(cluster),
         ):
