@@ -11,6 +11,6 @@ def svg(ax: Axes) -> str:
     figure, text = ax.get_figure(root=True), StringIO()
     assert figure is not None
     with plt.rc_context({"svg.hashsalt": "perfarray"}):
-        figure.savefig(text, format="svg", metadata={"Date": None})
+        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     plt.close(figure)
     return text.getvalue()
