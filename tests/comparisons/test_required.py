@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import perfarray
-from perfarray.numerics.power import Spread, beyond, fewest_units, smallest_distance
+from perfarray.numerics.power import Spread, beyond, fewest_units
 
 NEST = {"sizes": {"execution": 10}, "variances": {"execution": 4e-4}}
 
@@ -84,7 +84,6 @@ def test_the_smallest_change_is_that_of_a_comparison():
     doubt = np.sqrt(df / stats.chi2.median(df))
     expected = np.expm1(np.log1p(half) * doubt)
     assert found["smallest_change"].sel(units=10).item() == pytest.approx(expected, rel=0.02)  # Welch's df of two estimates
-    assert float(smallest_distance(Spread(np.array(4e-4), np.array(4e-4)), np.array(10.0), 0.025, 0.8)) > 0
 
 
 def test_pairs_and_rates():

@@ -141,3 +141,13 @@ def test_the_krun_file(shared):
         found = times.perf.steady_state()
     kinds, number = np.unique(found["kind"], return_counts=True)
     assert dict(zip(kinds, number.tolist(), strict=True)) == {"flat": 14, "no_steady_state": 3, "slowdown": 9, "warmup": 4}
+
+
+def test_what_was_not_measured_is_not_short():
+    """A benchmark that one machine lacks has no kind there, counts as nothing, and has no row in the table."""
+    times = xr.concat([timings([LEVELS["flat"]])] * 2, xr.IndexVariable("benchmark", ["fft", "sort"]))
+    found = times.where(times["benchmark"] == "fft").assign_attrs(times.attrs).perf.steady_state()
+    assert found["kind"].squeeze("execution").values.tolist() == ["flat", ""]
+    assert found["kind_of_all"].values.tolist() == ["flat", ""]
+    assert found.perf.notes() == ()
+    assert len(found.perf.table()) == 1

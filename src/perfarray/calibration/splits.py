@@ -13,6 +13,7 @@ from perfarray.comparisons.compare import compare
 from perfarray.conventions import LEVELS, MACHINE, plural
 from perfarray.numerics.random import SPLITS, Key, Streams
 from perfarray.numerics.types import Floats, Integers, Mask
+from perfarray.numerics.verdicts import POWER
 from perfarray.tables.words import percent
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, collecting, noted
@@ -25,9 +26,6 @@ MOST_VALUES = 1 << 21
 
 MANY = 1_000_000
 """Splits beyond which nobody reads their number."""
-
-POWER = 0.8
-"""Of the smallest change that is seen."""
 
 
 @over_metrics

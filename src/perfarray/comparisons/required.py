@@ -8,7 +8,7 @@ import xarray as xr
 from perfarray.conventions import plural
 from perfarray.numerics.intervals import ratio_of, welch_df
 from perfarray.numerics.levels import unit_means
-from perfarray.numerics.power import Spread, beyond, fewest_units, smallest_distance
+from perfarray.numerics.power import Spread, beyond, distance_seen, fewest_units
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.metrics import over_metrics
@@ -188,9 +188,9 @@ def _plan(new: Floats, old: Floats, paired: bool, decision: Decision) -> tuple[F
         fewest = np.where(ratio.n > 1, ratio.n, np.nan)
         error, df = spread.error(fewest), spread.df(fewest)
         missed = sum((1 - beyond(distance, error, df, decision.risk) for distance in distances), np.zeros(n.shape))
-        grid = Spread(spread.new[..., None], spread.old[..., None])
-        seen = smallest_distance(grid, np.array(GRID, dtype=float), decision.risk, decision.power)
-        own = smallest_distance(spread, fewest, decision.risk, decision.power)
+        grid, sizes = Spread(spread.new[..., None], spread.old[..., None]), np.array(GRID, dtype=float)
+        seen = distance_seen(grid.error(sizes), grid.df(sizes), 1 - decision.risk, decision.power)
+        own = distance_seen(error, df, 1 - decision.risk, decision.power)
         changes = ((1 + decision.threshold) * np.exp(distance) - 1 for distance in (own, seen))
     return required, ratio.n, np.maximum(1 - missed, 0.0), *changes
 

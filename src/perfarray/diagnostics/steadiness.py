@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import HIGHER, ITERATION, plural
-from perfarray.diagnostics.numerics.steady import LEAST, SHORT, UNSTEADY, Rules, steady
+from perfarray.diagnostics.numerics.steady import ABSENT, LEAST, SHORT, UNSTEADY, Rules, steady
 from perfarray.diagnostics.ordering import in_order
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.types import Floats
@@ -52,10 +52,11 @@ def steady_state(
     Returns
     -------
     Dataset
-        For every series: `kind`, `flat`, `warmup` (slower before), `slowdown` (faster at some time before), `no_steady_state`, or `unknown`
-        of fewer than 10 values; `start`, the label of the first steady repetition (its place where labels are no numbers; NaN where there
-        is none), `steady_mean`, and `n_segments`. Along `dim`: the mark `warmup`, of all repetitions before `start` and of those that were
-        marked already, and `segment`, `segment_mean`. For every cell: `kind_of_all`, that of all series that have one, or `inconsistent`.
+        For every series: `kind`, `flat`, `warmup` (slower before), `slowdown` (faster at some time before), `no_steady_state`, `unknown`
+        of fewer than 10 values, or "" of none; `start`, the label of the first steady repetition (its place where labels are no numbers;
+        NaN where there is none), `steady_mean`, and `n_segments`. Along `dim`: the mark `warmup`, of all repetitions before `start` and of
+        those that were marked already, and `segment`, `segment_mean`. For every cell: `kind_of_all`, that of all series that have one, or
+        `inconsistent`.
 
     Raises
     ------
@@ -134,7 +135,8 @@ def _describe(values: Floats, *, inner: int, outer: int, rules: Rules, labels: A
     kinds = found.kind.reshape(*found.kind.shape[: found.kind.ndim - outer], -1)
     common = np.empty(kinds.shape[:-1], dtype=object)
     for cell in np.ndindex(common.shape):  # words
-        seen = sorted(set(kinds[cell]) - {SHORT}) or [SHORT]
+        there = set(kinds[cell]) - {ABSENT} or {ABSENT}
+        seen = sorted(there - {SHORT}) or [SHORT]
         common[cell] = seen[0] if len(seen) == 1 else INCONSISTENT
     return (found.kind, start, found.mean, found.segments.astype(float), before, found.segment, found.segment_mean, common)
 
@@ -143,6 +145,7 @@ def _describe(values: Floats, *, inner: int, outer: int, rules: Rules, labels: A
 def steady_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the series without a steady state, and those too short to tell."""
     dim, kind = str(result.attrs["dim"]), result["kind"].values
+    kind = kind[kind != ABSENT]
     unsteady = (
         "{cells} reach no steady state: nothing of them is marked, and their mean is not what a longer run would give; leave them out with "
         "times.where(found['kind'] != 'no_steady_state'), or measure longer"

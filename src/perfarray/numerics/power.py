@@ -43,10 +43,9 @@ def beyond(distance: Floats, error: Floats, df: Floats, risk: float) -> Floats:
     return np.where(error == 0, np.where(distance > 0, 1.0, 0.0), power)
 
 
-def smallest_distance(spread: Spread, units: Floats, risk: float, power: float) -> Floats:
-    """Return the distance that a one-sided t test of so many units a side sees with some power: t + t, as `compare` says it."""
-    df = spread.df(units)
-    return (t_quantile(1 - risk, df) + t_quantile(power, df)) * spread.error(units)
+def distance_seen(error: Floats, df: Floats, probability: Floats | float, power: float) -> Floats:
+    """Return the distance from a hypothesis that a one-sided t test sees with some power, which rejects from that quantile on: t + t."""
+    return (t_quantile(probability, df) + t_quantile(power, df)) * error
 
 
 def fewest_units(spread: Spread, distances: tuple[Floats, ...], risk: float, power: float) -> Floats:

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perfarray.numerics.intervals import AT_LEAST, AT_MOST, BOUNDED, ONE_PIECE, UNBOUNDED, RatioSet, t_quantile
+from perfarray.numerics.intervals import AT_LEAST, AT_MOST, BOUNDED, ONE_PIECE, UNBOUNDED, RatioSet
+from perfarray.numerics.power import distance_seen
 from perfarray.numerics.types import Floats, Mask, Texts, same_text
 
 FASTER, SLOWER, EQUIVALENT, INCONCLUSIVE = "faster", "slower", "equivalent", "inconclusive"
@@ -203,9 +204,9 @@ def judge(*arrays: npt.NDArray[Any], limits: Limits, rules: Rules) -> Comparison
         suite, kind = _of_one_benchmark(evidence, uncorrected, suite, kind)
     nothing, bounded = known.at_least & known.at_most, known.at_least | known.at_most
     decided = one_piece(found.kind)
-    quantiles = t_quantile((1 + adjusted.level) / 2, evidence.error_df) + t_quantile(POWER, evidence.error_df)
+    distance = distance_seen(evidence.error, evidence.error_df, (1 + adjusted.level) / 2, POWER)
     with np.errstate(over="ignore"):
-        change = (1 + rules.threshold) * np.exp(quantiles * evidence.error) - 1
+        change = (1 + rules.threshold) * np.exp(distance) - 1
     return Comparison(
         estimate=np.where(nothing, np.nan, evidence.estimate),
         lower=found.lower,

@@ -159,7 +159,9 @@ def _is_shown(cell: Cell, data: xr.Dataset) -> bool:
 def _is_measured(cell: Cell, main: str, zero: bool) -> bool:
     """Return whether a cell has an answer (of which 0 may be one), or units that have none."""
     answer = np.atleast_1d(cell[main])
-    known = answer.dtype.kind not in "fc" or bool(np.any(~np.isnan(answer) if zero else np.nan_to_num(answer)))
+    if answer.dtype.kind not in "fc":
+        return bool((answer != "").any())
+    known = bool(np.any(~np.isnan(answer) if zero else np.nan_to_num(answer)))
     known = known or bool(cell.get("unanswered", 0) == 1)  # to have been asked, and to say nothing, is an answer
     return known or bool(np.nan_to_num(cell.get("n", 0)))
 

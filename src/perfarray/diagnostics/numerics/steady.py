@@ -10,6 +10,9 @@ from perfarray.numerics.types import Floats, Integers, Texts
 
 KINDS = FLAT, WARMUP, SLOWDOWN, UNSTEADY, SHORT = "flat", "warmup", "slowdown", "no_steady_state", "unknown"
 
+ABSENT = ""
+"""The kind of a series that was not measured."""
+
 LEAST = 10
 """Repetitions below which nothing is said."""
 
@@ -47,6 +50,7 @@ def steady(values: Floats, rules: Rules) -> Steady:
     places = np.argsort(np.isnan(rows), axis=-1, kind="stable")
     for row, (series, size) in enumerate(zip(*measured_first(rows), strict=True)):  # each has changes of its own
         if size < LEAST:
+            kind[row] = SHORT if size else ABSENT
             continue
         own = without_outliers(series[:size])
         starts = change_points(own, rules.penalty * np.log(size), _noise(own, rules.tolerance))
