@@ -136,20 +136,24 @@ def _first_free(
     """Return the first spot inside the frame that no name, point or line covers; else the first that lines alone cross."""
     left, bottom, right, top = frame
     inside = [spot for spot in spots if left <= spot.box[0] and spot.box[2] <= right and bottom <= spot.box[1] and spot.box[3] <= top]
-    for obstacles in ([*solid, *lines], solid):
-        taken = np.array(obstacles).reshape(-1, 4)
+    stands = np.array(solid).reshape(-1, 4)
+    for taken in (np.array([*solid, *lines]).reshape(-1, 4), stands):
         for spot in inside:
-            own = _covers(taken, spot.box)
-            crossed = spot.up and any(_covers(np.array(solid).reshape(-1, 4), _around(step, 0.5)) for step in _leader(spot, place))
-            if not own and not crossed:
+            if not _covered(taken, np.array(spot.box)) and not (spot.up and _covered(stands, _boxes(_leader(spot, place)))):
                 return spot
     return None
 
 
-def _covers(taken: Floats, box: tuple[float, ...]) -> bool:
-    """Return whether any of some boxes overlaps another."""
+def _boxes(places: Floats) -> Floats:
+    """Return the boxes around points of a thin line."""
+    return np.concatenate([places - 0.5, places + 0.5], axis=-1)
+
+
+def _covered(taken: Floats, boxes: Floats) -> bool:
+    """Return whether any of some boxes overlaps any that is taken."""
     left, bottom, right, top = taken.T
-    return bool(((left < box[2]) & (box[0] < right) & (bottom < box[3]) & (box[1] < top)).any())
+    of_left, of_bottom, of_right, of_top = boxes.T[..., None]
+    return bool(((left < of_right) & (of_left < right) & (bottom < of_top) & (of_bottom < top)).any())
 
 
 def _write(ax: Axes, mark: Mark, spot: Spot) -> None:
