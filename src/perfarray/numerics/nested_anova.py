@@ -16,6 +16,9 @@ from perfarray.numerics.types import Floats, Integers, Mask
 BLOCK = 1 << 18
 """Values worked on at once: memory is bounded, and a block with its deviations stays in a processor's cache."""
 
+RAGGED_BLOCK = 1 << 15
+"""The same where there are gaps: every value is copied three times on the way."""
+
 SMALL_RANGE = 0.02
 """Relative range of the first group below which values are shifted before they are squared: above it squaring loses five digits at most."""
 
@@ -225,17 +228,19 @@ def _ragged(cells: Floats) -> _Nest:
     the sum of N_u^2 / N_p over the nodes u of level j inside p (and q_kk = N, all values).
     """
     count, levels = len(cells), cells.ndim - 1
-    sizes, sums, nodes = _nodes(cells)
+    counts, means, within = _lowest(cells)
+    sizes, sums, nodes = _nodes(counts, means)
     total = sizes[-1].reshape(count)
     variance, level_variance, repetitions, level_df = np.full((4, count, levels), np.nan)
     pooled = [np.divide(s, n, out=np.zeros_like(s), where=n > 0) for s, n in zip(sums, sizes, strict=True)]
     solved: list[Floats] = []
     for k in range(levels):
-        deviations = (pooled[k] - pooled[k + 1][..., None]) ** 2 * sizes[k]
-        explained = deviations.reshape(count, -1).sum(axis=1)
+        explained = within
+        if k:
+            explained = ((pooled[k - 1] - pooled[k][..., None]) ** 2 * sizes[k - 1]).reshape(count, -1).sum(axis=1)
         for j in range(k):
-            explained = explained - solved[j] * (_inner(sizes, j, k) - _inner(sizes, j, k + 1))
-        own = total - _inner(sizes, k, k + 1)
+            explained = explained - solved[j] * (_inner(sizes, nodes, j, k) - _inner(sizes, nodes, j, k + 1))
+        own = total - _inner(sizes, nodes, k, k + 1)
         identified = nodes[k] > nodes[k + 1]
         estimate = np.divide(explained, own, out=np.full(count, np.nan), where=identified & (own > 0))
         solved.append(np.where(identified, estimate, 0.0))
@@ -243,19 +248,20 @@ def _ragged(cells: Floats) -> _Nest:
         variance[:, column] = estimate
         with np.errstate(divide="ignore", invalid="ignore"):
             repetitions[:, column] = nodes[k] / nodes[k + 1]
-    means, balanced = cells, np.ones(count, dtype=bool)
-    for column in range(levels - 1, -1, -1):
+    level_df[:, -1], level_variance[:, -1] = total - nodes[1], within
+    units, balanced = cells, _equal_counts(counts.reshape(count, -1))
+    for column in range(levels - 2, -1, -1):
         grouped = mean_of_measured(means)
         measured = ~np.isnan(means)
         balanced &= _equal_counts(measured.sum(axis=-1).reshape(count, -1))
         squares = np.where(measured, means - grouped[..., None], 0.0) ** 2
         df = measured.sum(axis=-1) - ~np.isnan(grouped)
-        freedom = df.reshape(count, -1).sum(axis=1)
-        np.divide(squares.reshape(count, -1).sum(axis=1), freedom, out=level_variance[:, column], where=freedom > 0)
-        level_df[freedom > 0, column] = freedom[freedom > 0]
-        if column == 0:
-            summary = summarise_units(means)
-        means = grouped
+        level_df[:, column] = df.reshape(count, -1).sum(axis=1)
+        level_variance[:, column] = squares.reshape(count, -1).sum(axis=1)
+        units, means = means, grouped
+    summary = summarise_units(units)
+    level_df[level_df == 0] = np.nan
+    level_variance /= level_df
     return _Nest(
         variance=variance,
         level_variance=level_variance,
@@ -268,27 +274,54 @@ def _ragged(cells: Floats) -> _Nest:
     )
 
 
-def _equal_counts(children: Integers) -> Mask:
+def _equal_counts(children: Floats | Integers) -> Mask:
     """Return for every cell whether all parents that have children, of (cells, parents), have as many: padding with NaN is no imbalance."""
     most = children.max(axis=1)
     return np.asarray(((children == 0) | (children == most[:, None])).all(axis=1) & (most > 0))
 
 
-def _nodes(cells: Floats) -> tuple[list[Floats], list[Floats], list[Floats]]:
-    """Return per level, lowest first and the whole cell last: values under each node, their sum, and the number of nodes with data."""
-    measured = ~np.isnan(cells)
-    sizes, sums = [measured.astype(float)], [np.where(measured, cells, 0.0)]
-    for _ in range(cells.ndim - 1):
+def _lowest(cells: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return of every parent of the lowest level how many values it has and their mean (NaN of none), and of every cell the squares within.
+
+    The values are read once, in blocks that stay in a processor's cache; all else is as large as the level above.
+    """
+    groups = cells.reshape(-1, cells.shape[-1])
+    counts, means, squares = np.empty((3, len(groups)))
+    ones, step = np.ones(groups.shape[1]), max(1, RAGGED_BLOCK // groups.shape[1])
+    for first in range(0, len(groups), step):
+        here = slice(first, first + step)
+        measured = ~np.isnan(groups[here])
+        weights = measured.astype(float)
+        block = np.where(measured, groups[here], 0.0)
+        n = np.matmul(weights, ones, out=counts[here])
+        mean = np.divide(block @ ones, n, out=np.zeros(len(n)), where=n > 0)
+        block -= mean[:, None]
+        block *= weights
+        squares[here] = np.vecdot(block, block)
+        means[here] = np.where(n > 0, mean, np.nan)
+    parents = cells.shape[:-1]
+    return counts.reshape(parents), means.reshape(parents), squares.reshape(len(cells), -1).sum(axis=1)
+
+
+def _nodes(counts: Floats, means: Floats) -> tuple[list[Floats], list[Floats], list[Floats]]:
+    """Return per level from the second lowest, the whole cell last, values under each node and their sum; per level nodes with data."""
+    sizes, sums = [counts], [np.where(counts > 0, counts * means, 0.0)]
+    for _ in range(counts.ndim - 1):
         sizes.append(sizes[-1].sum(axis=-1))
         sums.append(sums[-1].sum(axis=-1))
-    nodes = [(size > 0).reshape(len(cells), -1).sum(axis=1).astype(float) for size in sizes]
-    return sizes, sums, nodes
+    nodes = [np.count_nonzero(size.reshape(len(counts), -1), axis=1).astype(float) for size in sizes]
+    return sizes, sums, [sizes[-1].reshape(len(counts)), *nodes]
 
 
-def _inner(sizes: list[Floats], j: int, k: int) -> Floats:
-    """Return q_kj for level j below level k: nodes of level k add the squared sizes of the level-j nodes inside, over their own size."""
-    squared = sizes[j] ** 2
+def _inner(sizes: list[Floats], nodes: list[Floats], j: int, k: int) -> Floats:
+    """Return q_kj for level j below level k: nodes of level k add the squared sizes of the level-j nodes inside, over their own size.
+
+    Values have the size 1: of the lowest level it is the number of nodes of level k.
+    """
+    if j == 0:
+        return nodes[k]
+    squared = sizes[j - 1] ** 2
     for _ in range(k - j):
         squared = squared.sum(axis=-1)
-    shares = np.divide(squared, sizes[k], out=np.zeros_like(squared), where=sizes[k] > 0)
+    shares = np.divide(squared, sizes[k - 1], out=np.zeros_like(squared), where=sizes[k - 1] > 0)
     return np.asarray(shares.reshape(len(shares), -1).sum(axis=1))
