@@ -8,6 +8,9 @@ LEVELS: Final = ("binary", "session", "execution", "iteration")
 COMPARED: Final = ("benchmark", "machine", "version", "compiler", "flags", "tuning", "jvm_args", "file")
 """Dims a table's columns may be named after: what is compared or broadcasts, never a level."""
 
+HISTORY: Final = ("commit", "date", "build")
+"""Dims along which a metric has a history."""
+
 BENCHMARK: Final = "benchmark"
 EXECUTION: Final = "execution"
 ITERATION: Final = "iteration"

@@ -106,7 +106,9 @@ def test_what_files_say_lies_along_the_dims_they_differ_in(tmp_path):
         ("commit",), ("commit",), ("environment",), ("machine",),
     ]  # fmt: skip
     assert found["commit_hash"].sel(commit="bbbbbbbb").item() == "b" * 40
-    assert found.sortby("commit_date")["commit"].values.tolist() == ["cccccccc", "bbbbbbbb", "aaaaaaaa"]
+    assert found["commit"].values.tolist() == ["cccccccc", "bbbbbbbb", "aaaaaaaa"]  # of a folder, by date
+    files = sorted(tmp_path.glob("*/*.json"))
+    assert perfarray.read_archive(files)["commit"].values.tolist() == ["aaaaaaaa", "bbbbbbbb", "cccccccc"]
     assert found["numpy"].sel(environment="numpy2.4").item() == "2.4"
     assert found["cpu"].sel(machine="cloud").item() == "B"
     assert found["os"].item() == "Linux"

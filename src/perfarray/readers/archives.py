@@ -3,13 +3,16 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from os import PathLike
 from os.path import isdir
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import pandas as pd
 import xarray as xr
 
+from perfarray.conventions import HISTORY
 from perfarray.readers.attempts import asked, every_attempt, put_beside
 from perfarray.readers.custom import check
 from perfarray.readers.dims import with_dims
@@ -145,7 +148,8 @@ def read_archive(
         As `read`, with the dims of the layout. Files that would land on one cell get a dim `file`, never a level. Descriptors lie along
         the dims they vary over; what is unknown is `"unknown"`. Files are taken in the order of their paths, so that the result is the
         same wherever and by how many processes they are read. A list and a mapping keep their order: along a dim of which each file
-        has one label, labels come as the caller gave the files. Nothing else depends on that order.
+        has one label, labels come as the caller gave the files. Nothing else depends on that order. Of a folder or a pattern, commits come
+        in the order of their dates (`commit_date` or `date` along `commit`), where all have one.
 
     Raises
     ------
@@ -202,6 +206,7 @@ def read_archive(
     with _naming(paths):
         joined = combine(tables, kept)
         built = build(joined)
+    built = built if not isinstance(paths, str | PathLike) else _by_date(built)
     dataset = keeping(
         built,
         _left_out("broken_files", files, broken if on_error == "warn" else []),
@@ -212,6 +217,18 @@ def read_archive(
     dataset.attrs |= {"n_files": len(tables), "n_files_skipped": len(unknown), "n_files_broken": len(broken)}
     # A token of its own: dask would read every value and text to make one up, at more than the price of reading the files.
     return dataset.chunk(chunks, token=uuid4().hex) if chunks is not None else dataset
+
+
+def _by_date(dataset: xr.Dataset) -> xr.Dataset:
+    """Put a history into the order of the dates that lie along it, where every label has one."""
+    for dim in HISTORY:
+        for stamp in (f"{dim}_date", "date"):
+            if dim == stamp or stamp not in dataset.coords or dataset.coords[stamp].dims != (dim,):
+                continue
+            dates = pd.to_datetime(pd.Series(dataset.coords[stamp].values.astype(str)), errors="coerce", utc=True, format="ISO8601")
+            if not dates.isna().any():
+                return dataset.isel({dim: dates.argsort(kind="stable").to_numpy()})
+    return dataset
 
 
 @contextmanager
