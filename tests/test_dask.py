@@ -64,6 +64,7 @@ TOPICS = {
     "speedup": lambda times: times.perf.speedup("old"),
     "speedup_test": lambda times: times.perf.speedup_test("old"),
     "steady_state": lambda times: times.perf.steady_state(dim="execution"),
+    "modes_by": lambda times: times.perf.modes_by(n_resamples=19, rng=1),
     "variability_level": lambda times: times.perf.variability_level(rng=1),
 }
 """What topics other than Kalibera and Jones's answer lazily."""

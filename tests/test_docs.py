@@ -146,7 +146,18 @@ def test_glossary_names_levels_outermost_first():
     assert all(first < second for first, second in pairwise(places))
 
 
-SENTENCES = {"differences", "protocol", "question", "remark", "suite_differences", "suite_remark", "title", "used_by", "warnings"}
+SENTENCES = {
+    "differences",
+    "finding",
+    "protocol",
+    "question",
+    "remark",
+    "suite_differences",
+    "suite_remark",
+    "title",
+    "used_by",
+    "warnings",
+}
 """Variables of free text."""
 
 
@@ -187,6 +198,7 @@ def test_glossary_names_what_results_hold():
         times.perf.run_estimate(),
         times.perf.estimator_stability(group_sizes=(1, 2)),
         times.perf.normality(),
+        times.perf.modes_by(n_resamples=1, rng=1),
         times.perf.calibrate(n_splits=2, rng=1),
         perfarray.coverage("ratio_interval", sizes={"binary": 3}, variances={}, n_experiments=2),
         perfarray.power("compare", ratio=[0.9], sizes={"binary": 2, "execution": 2}, variances={}, ignored="binary", n_experiments=2),

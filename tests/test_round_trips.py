@@ -46,6 +46,7 @@ COMPARED = {
     "speedup_test": lambda times: perfarray.speedup_test(times, "old", statistic="mean", confidence_level=0.95),
     "steady_state": lambda times: perfarray.steady_state(times),
     "suite_score": lambda times: perfarray.suite_score(times),
+    "modes_by": lambda times: perfarray.modes_by(times, n_resamples=19, rng=1),
     "variability_level": lambda times: perfarray.variability_level(times),
     "variance_components": lambda times: perfarray.variance_components(times, method="reml"),
 }

@@ -32,6 +32,7 @@ from .mixtures.metrics import prob_faster as prob_faster
 from .mixtures.metrics import prob_fastest as prob_fastest
 from .mixtures.model import GaussianMixture as GaussianMixture
 from .mixtures.modes import variability_level as variability_level
+from .mixtures.origins import modes_by as modes_by
 from .readers.archives import read as read
 from .readers.archives import read_archive as read_archive
 from .readers.overview import formats as formats

@@ -160,6 +160,7 @@ class TimingsAccessor(Accessor):
     mean_difference = Method(lambda: perfarray.mean_difference)
     mean_interval = Method(lambda: perfarray.mean_interval)
     merge_level = Method(lambda: perfarray.merge_level)
+    modes_by = Method(lambda: perfarray.modes_by)
     normality = Method(lambda: perfarray.normality)
     notes = Method(lambda: perfarray.notes)
     overall_speedup = Method(lambda: perfarray.overall_speedup)

@@ -61,6 +61,7 @@ RESULTS = {
     "lag": lambda: lagged(TIMES[0, 0]),
     "mean_interval": TIMES.perf.mean_interval,
     "mixture": lambda: perfarray.GaussianMixture.from_parameters([0.5, 0.5], [1.0, 2.0], [0.1, 0.1]).to_dataset(),
+    "modes_by": lambda: (RUNS[:2, 0] + (np.arange(RUNS.sizes["execution"]) > 3)).perf.modes_by(rng=1),
     "normality": RUNS.perf.normality,
     "steady_state": lambda: RUNS.perf.steady_state(dim="execution"),
     "null_distribution": lambda: TIMES.perf.randomization_test("old", method="exact", distribution=True),

@@ -133,6 +133,9 @@ SHOWN = {
     "How often rules are wrong": lambda here, ax: [(points(ax, marker="rate"), 100 * flat(here["result"]["false_alarm_rate"]))],
     "Speedups": lambda here, ax: [(points(ax), flat(here["result"]["estimate"]))],
     "How much scores vary": lambda here, ax: [(points(ax), flat(here["result"]["relative_variation"]))],
+    "What the modes are made of": lambda here, ax: [
+        (np.add.reduce([[bar.get_width() for bar in own] for own in ax.containers]), np.ones(12)),
+        ([bar.get_width() for bar in ax.containers[1]][:8], flat(here["result"]["share"].sel(factor="binary", mode=2)[:, 4:]))],
     "Which run is faster": lambda here, ax: [(points(ax), flat(here["result"]["estimate"]))],
     "How far apart two runs are": lambda here, ax: [
         (points(ax), flat(here["result"]["estimate"])),

@@ -36,7 +36,8 @@ CALLS = {
     "five_number_summary": {"rng": 1}, "relative_variation": {}, "randomization_test": OLD | {"rng": 1, "n_resamples": 20},
     "hierarchical_performance_test": OLD, "required_runs": OLD | {"width": 0.2}, "required_units": OLD, "speedup": OLD,
     "overall_speedup": OLD | {"statistic": "mean"}, "speedup_test": OLD, "agreement": OLD | {"rng": 1, "n_resamples": 50},
-    "variability_level": {}, "goodness_of_fit": {"rng": 1, "n_resamples": 10}, "normality": {}, "estimator_stability": {},
+    "variability_level": {}, "modes_by": {"rng": 1, "n_resamples": 19},
+    "goodness_of_fit": {"rng": 1, "n_resamples": 10}, "normality": {}, "estimator_stability": {},
     "fit_mixture": {}, "autocorrelation": {"dim": "session"}, "steady_state": {}, "principal_components": {},
     "calibrate": {"rng": 1, "n_splits": 5},
 }  # fmt: skip

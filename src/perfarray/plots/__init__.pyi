@@ -16,6 +16,7 @@ from .machines.explained import explained as explained
 from .machines.principal_components import principal_components as principal_components
 from .mixtures.fits import mixture as mixture
 from .mixtures.modes import modes as modes
+from .mixtures.origins import mode_origins as mode_origins
 from .mixtures.overlay import overlay as overlay
 from .mixtures.violin import violin as violin
 from .pictures import PICTURES as PICTURES

@@ -31,6 +31,7 @@ PICTURES: Final[Mapping[str, str]] = MappingProxyType(
         "lag": "lag",
         "mean_interval": "mean_intervals",
         "mixture": "mixture",
+        "modes_by": "mode_origins",
         "normality": "pvalues",
         "null_distribution": "ratio_distributions",
         "pairwise": "ratio_intervals",

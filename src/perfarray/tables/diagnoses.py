@@ -1,4 +1,4 @@
-"""How answers about the order of repetitions are shown: whether they depend on each other, and when they become steady."""
+"""How answers about repetitions are shown: whether they depend on each other, when they become steady, what their modes go with."""
 
 import math
 from collections.abc import Callable
@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import plural
-from perfarray.tables.words import NOTHING, Cell, Columns, number, percent, probability
+from perfarray.tables.words import NOTHING, Cell, Columns, count, number, percent, probability
 
 
 def dependence(data: xr.Dataset) -> Columns:
@@ -41,3 +41,18 @@ def steadiness(_: xr.Dataset) -> Columns:
         return NOTHING if np.isnan(known).all() else f"{np.nanmedian(known):g}"
 
     return {title: many(kind) for kind, title in STEADY.items()} | {"steady from (median)": start}
+
+
+def origins(_: xr.Dataset) -> Columns:
+    """Show how much of the modes' variation a factor explains, and what follows."""
+
+    def exchanged(cell: Cell) -> str:
+        return f"{cell['n_exchanged']:.0f} {plural(str(cell['exchanged']))}" if cell["n_exchanged"] else NOTHING
+
+    return {
+        "modes": lambda cell: count(cell["n_modes"]),
+        "explains": lambda cell: percent(cell["statistic"]),
+        "p": lambda cell: probability(cell["pvalue_adjusted"]),
+        "exchanged": exchanged,
+        "finding": lambda cell: str(cell["finding"]),
+    }

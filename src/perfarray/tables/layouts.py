@@ -384,6 +384,7 @@ LAYOUTS = {
     "steady_state": Layout(diagnoses.steadiness, "kind_of_all", LEVELS),
     "agreement": Layout(_agreement, "verdict", ("method",), whole_suites=True),
     "variability_level": Layout(_modes),
+    "modes_by": Layout(diagnoses.origins, "statistic", zero=True),
     "goodness_of_fit": Layout(_tests, "statistic"),
     "normality": Layout(_tests, "statistic"),
     "estimator_stability": Layout(_stability, "adjusted_standard_deviation", ("group_size",)),
