@@ -9,6 +9,7 @@ import xarray as xr
 
 import perfarray
 from perfarray.plots import PICTURES
+from strategies import MANY
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -182,11 +183,11 @@ def test_timings(times, tmp_path, store):
 
 @each_store
 def test_results(asked, tmp_path, store):
-    """Every result survives, and what came back is drawn if the result is."""
+    """Every result survives, and what came back is drawn if the result is (in CI from every store, which all give the same)."""
     name, result = asked
     back = store(result, tmp_path / "file")
     assert_came_back(back, result)
-    if result.attrs.get("result") in PICTURES:
+    if result.attrs.get("result") in PICTURES and (MANY or store is zarr):
         matplotlib.use("Agg")
         apart = ("machine", "version", "baseline") if name in COMPARED else ()
         apart = ("machine", "benchmark") if name == "fit_mixture" else apart

@@ -8,6 +8,7 @@ from scipy import integrate, stats
 import perfarray
 from perfarray.mixtures.numerics.normal import Mixture
 from perfarray.mixtures.numerics.parametric import difference_of_logs
+from strategies import experiments
 
 WEIGHTS, MEANS, DEVIATIONS = [0.6, 0.4], [0.0, 1.0], [0.5, 0.2]
 
@@ -171,9 +172,9 @@ def test_a_constant_stays_a_point():
 
 def test_goodness_of_fit_is_that_of_the_logarithms(skewed):
     """The distance and the refits are those of plain mixtures of logarithms; "auto" chooses the scale of each draw anew."""
-    one = skewed.perf.goodness_of_fit(fitted(skewed, log=True, tolerance=1e-5), n_resamples=20, rng=1)
+    one = skewed.perf.goodness_of_fit(fitted(skewed, log=True, tolerance=1e-5), n_resamples=experiments(20), rng=1)
     logs = np.log(skewed["time"])
-    other = logs.perf.goodness_of_fit(fitted(logs, tolerance=1e-5), n_resamples=20, rng=1)
+    other = logs.perf.goodness_of_fit(fitted(logs, tolerance=1e-5), n_resamples=experiments(20), rng=1)
     np.testing.assert_allclose(one["statistic"], other["statistic"], rtol=1e-9)
     np.testing.assert_array_equal(one["pvalue"], other["pvalue"])
     auto = skewed.perf.goodness_of_fit(fitted(skewed, log="auto"), n_resamples=10, rng=1, resolution=0.01)
