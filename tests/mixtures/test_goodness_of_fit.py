@@ -9,6 +9,7 @@ import perfarray
 from perfarray.mixtures.numerics.fit import FitRequest, fit_mixtures
 from perfarray.mixtures.numerics.goodness_of_fit import critical_place, ks_distance
 from perfarray.mixtures.numerics.normal import Mixture
+from perfarray.mixtures.numerics.scale import Scaled
 
 
 def two_modes(n=60, seed=1):
@@ -21,7 +22,7 @@ def two_modes(n=60, seed=1):
 def distances(values):
     """Fit samples as mclust does, and return their distances."""
     fits = fit_mixtures(values, None, FitRequest(tolerance=1e-5))
-    return ks_distance(values, None, Mixture(fits.weights, fits.means, fits.deviations)), fits
+    return ks_distance(values, None, Scaled(Mixture(*fits[:3]), np.zeros(len(values), int))), fits
 
 
 def test_given_samples_give_mclusts_distances(golden):
@@ -50,7 +51,7 @@ def test_the_p_value_is_that_of_many_draws(golden):
 
 def test_distance_looks_at_both_sides_of_a_step():
     """One value at the median of a mixture is half away; weights move the steps."""
-    own = Mixture(np.array([[1.0]]), np.array([[0.0]]), np.array([[1.0]]))
+    own = Scaled(Mixture(np.array([[1.0]]), np.array([[0.0]]), np.array([[1.0]])), np.array([0]))
     assert ks_distance(np.array([[0.0, np.nan]]), None, own)[0] == pytest.approx(0.5)
     assert ks_distance(np.array([[0.0, 40.0]]), np.array([[1.5, 0.5]]), own)[0] == pytest.approx(0.5)
     assert np.isnan(ks_distance(np.array([[np.nan]]), None, own)[0])
@@ -166,10 +167,10 @@ def test_wrong_arguments_are_refused(options, message):
 
 
 def test_what_has_no_test_is_said_apart():
-    """Runs without logarithms have no mixture; constant ones have one, and no distance to be tested."""
+    """Runs that are not positive have no lognormal mixture; constant ones have one, and no distance to be tested."""
     times = perfarray.from_samples({"zero": [0.0, 1.0, 2.0, 4.0], "constant": [2.0] * 4, "some": [1.0, 2.0, 3.0, 5.0]}, dim="benchmark")
-    with pytest.warns(UserWarning, match="no logarithms"):
-        fit = times.perf.fit_mixture(log=True, n_components=1)
+    with pytest.warns(UserWarning, match="not positive: they have no fit"):
+        fit = times.perf.fit_mixture(distribution="lognormal", n_components=1)
     with pytest.warns(UserWarning, match="1 of 3 cells .* have no mixture, and no test") as said:
         found = times.perf.goodness_of_fit(fit, n_resamples=5, rng=1)
     assert [note.values["names"] for note in said[0].message.notes] == [["zero"], ["constant"]]

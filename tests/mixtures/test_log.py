@@ -10,12 +10,21 @@ from perfarray.mixtures.numerics.normal import Mixture
 from perfarray.mixtures.numerics.parametric import difference_of_logs
 from strategies import experiments
 
+EITHER = ("normal", "lognormal")
+
 WEIGHTS, MEANS, DEVIATIONS = [0.6, 0.4], [0.0, 1.0], [0.5, 0.2]
 
 
 def two_lognormals() -> perfarray.GaussianMixture:
     """Return a skewed mode and a narrow one."""
-    return perfarray.GaussianMixture.from_parameters(WEIGHTS, MEANS, DEVIATIONS, units="s", log=True)
+    return lognormal(WEIGHTS, MEANS, DEVIATIONS)
+
+
+def lognormal(weights: list, means: list, deviations: list) -> perfarray.GaussianMixture:
+    """Return a mixture of values whose logarithms have these means and standard deviations."""
+    parts = [stats.lognorm(deviation, scale=np.exp(mean)) for mean, deviation in zip(means, deviations, strict=True)]
+    moments = [part.mean() for part in parts], [part.std() for part in parts]
+    return perfarray.GaussianMixture.from_parameters(weights, *moments, units="s", distribution="lognormal")
 
 
 def laws() -> list:
@@ -49,7 +58,7 @@ def test_density_and_distribution_are_those_of_lognormals():
 
 def test_mean_and_deviation_are_closed_forms_and_integrals():
     """For one component they are the lognormal's; for two, integrals of the density."""
-    one = perfarray.GaussianMixture.from_parameters([1.0], [0.3], [0.5], log=True)
+    one = lognormal([1.0], [0.3], [0.5])
     assert one.mean().item() == pytest.approx(laws()[0].mean() * np.exp(0.3), rel=1e-12)
     assert one.std().item() == pytest.approx(laws()[0].std() * np.exp(0.3), rel=1e-12)
     own = two_lognormals()
@@ -74,7 +83,7 @@ def test_quantiles_turn_the_distribution_round():
 
 def test_modes_are_those_of_the_density_of_the_times():
     """A lognormal's is exp(mu - sigma^2), not exp(mu); those of a mixture are the peaks seen on a fine grid."""
-    one = perfarray.GaussianMixture.from_parameters([1.0], [0.3], [0.5], log=True)
+    one = lognormal([1.0], [0.3], [0.5])
     assert one.modes().values == pytest.approx([np.exp(0.3 - 0.25)])
     own, x = two_lognormals(), np.linspace(0.01, 6, 60_000)
     density = own.pdf(x).values
@@ -94,8 +103,8 @@ def test_draws_and_classes_are_in_the_units_of_the_data():
 
 def test_likelihoods_are_those_of_the_times(skewed):
     """The log-likelihood is the sum of log densities of the runs on either scale, so that BICs compare."""
-    for log in (False, True):
-        fit = fitted(skewed, log=log)
+    for distribution in ("normal", "lognormal"):
+        fit = fitted(skewed, distribution=distribution)
         times = skewed["time"]
         total = np.log(fit.pdf(times)).sum("execution")
         xr.testing.assert_allclose(fit.to_dataset()["loglik"].drop_attrs(), total.drop_attrs())
@@ -104,19 +113,20 @@ def test_likelihoods_are_those_of_the_times(skewed):
 
 def test_fits_of_logs_are_plain_fits_of_logs(skewed):
     """Parameters are those of the logarithms; the BIC is lower by twice the sum of the logarithms."""
-    one = fitted(skewed, log=True).to_dataset()
+    one = fitted(skewed, distribution="lognormal").to_dataset()
     logs = np.log(skewed["time"])
     other = fitted(logs).to_dataset()
-    np.testing.assert_allclose(one["mean"], other["mean"])
+    np.testing.assert_allclose(np.log(one["scale"]), other["mean"], rtol=1e-12)
+    np.testing.assert_allclose(one["shape_parameter"], other["standard_deviation"], rtol=1e-12)
     np.testing.assert_allclose(one["bic"], other["bic"] - 2 * logs.sum("execution"))
-    assert one["mean"].attrs["units"] == "log(s)"
+    assert one["mean"].attrs["units"] == one["scale"].attrs["units"] == "s"
 
 
 def test_auto_takes_the_clearly_better_bic(skewed):
     """Skewed runs are fitted by their logarithms, two normal modes as they are; both cells keep what they have on their own."""
-    auto = fitted(skewed, log="auto").to_dataset()
-    plain, log = (fitted(skewed, log=scale).to_dataset() for scale in (False, True))
-    assert auto["log"].sel(benchmark=["skewed", "modes"]).values.tolist() == [True, False]
+    auto = fitted(skewed, distribution=EITHER).to_dataset()
+    plain, log = (fitted(skewed, distribution=name).to_dataset() for name in ("normal", "lognormal"))
+    assert auto["family"].sel(benchmark=["skewed", "modes"]).values.tolist() == ["lognormal", "normal"]
     np.testing.assert_array_equal(auto["bic"], np.maximum(plain["bic"], log["bic"]))
     assert auto["n_components"].sel(benchmark="skewed") == log["n_components"].sel(benchmark="skewed")
 
@@ -124,9 +134,9 @@ def test_auto_takes_the_clearly_better_bic(skewed):
 def test_auto_keeps_the_times_where_logs_are_hardly_better():
     """Far from 0 a narrow mode is as good on either scale: a BIC that is larger by less than 2 does not turn it into logarithms."""
     times = perfarray.from_samples({"narrow": np.exp(np.random.default_rng(8).normal(6.0, 0.01, 60))}, dim="benchmark")
-    auto, plain, log = (fitted(times, log=scale).to_dataset() for scale in ("auto", False, True))
+    auto, plain, log = (fitted(times, distribution=name).to_dataset() for name in (EITHER, "normal", "lognormal"))
     assert 0 < (log["bic"] - plain["bic"]).item() < 2
-    assert not auto["log"].item()
+    assert auto["family"].item() == "normal"
     assert auto["bic"].item() == plain["bic"].item()
 
 
@@ -135,7 +145,7 @@ def test_likelihoods_weight_units_alike():
     values = np.exp(np.random.default_rng(3).normal(0, 0.5, (30, 5)))
     values[::2, 1:] = np.nan
     times = xr.DataArray(values, dims=("execution", "iteration"), name="time")
-    fit = fitted(times, log=True, value="iteration", covariance="equal", n_components=1)
+    fit = fitted(times, distribution="lognormal", value="iteration", covariance="equal", n_components=1)
     measured = ~np.isnan(values)
     shares = np.where(measured, 1 / measured.sum(axis=1, keepdims=True), 0)
     shares *= measured.sum() / shares.sum()
@@ -146,25 +156,25 @@ def test_likelihoods_weight_units_alike():
 def test_runs_that_are_not_positive_have_no_logarithms(skewed):
     """Such a cell is NaN with a warning; with "auto" it is fitted as it is."""
     shifted = skewed - xr.DataArray([0.0, 5.0], dims="benchmark", coords={"benchmark": ["skewed", "modes"]})
-    with pytest.warns(UserWarning, match="1 of 2 cells .* have runs that are not positive, and no logarithms"):
-        fit = fitted(shifted, log=True)
+    with pytest.warns(UserWarning, match="1 of 2 cells .* have runs that are not positive: they have no fit"):
+        fit = fitted(shifted, distribution="lognormal")
     assert np.isnan(fit.mean().sel(benchmark="modes"))
     assert fit.to_dataset()["covariance"].sel(benchmark="modes") == "unknown"
-    assert fitted(shifted, log="auto").to_dataset()["log"].sel(benchmark="modes").item() is False
+    assert fitted(shifted, distribution=EITHER).to_dataset()["family"].sel(benchmark="modes") == "normal"
 
 
 def test_units_do_not_matter(skewed):
     """Times in milliseconds have means a thousand times as large and the same choice of scale."""
-    one, other = (fitted(times, log="auto") for times in (skewed, 1000 * skewed))
+    one, other = (fitted(times, distribution=EITHER) for times in (skewed, 1000 * skewed))
     np.testing.assert_allclose(1000 * one.mean(), other.mean(), rtol=1e-6)
-    np.testing.assert_array_equal(one.to_dataset()["log"], other.to_dataset()["log"])
+    np.testing.assert_array_equal(one.to_dataset()["family"], other.to_dataset()["family"])
 
 
 def test_a_constant_stays_a_point():
     """One value, whichever the scale."""
     times = perfarray.from_samples({"constant": [2.0, 2.0, 2.0]}, dim="benchmark")
     with pytest.warns(UserWarning, match="1 of 1 cells are constant"):
-        fit = fitted(times, log=True)
+        fit = fitted(times, distribution="lognormal")
     assert fit.mean().item() == pytest.approx(2.0)
     assert fit.std().item() == 0.0
     assert fit.pdf([-1.0, 1.0, 2.0]).squeeze().values.tolist() == [0.0, 0.0, np.inf]
@@ -172,18 +182,18 @@ def test_a_constant_stays_a_point():
 
 def test_goodness_of_fit_is_that_of_the_logarithms(skewed):
     """The distance and the refits are those of plain mixtures of logarithms; "auto" chooses the scale of each draw anew."""
-    one = skewed.perf.goodness_of_fit(fitted(skewed, log=True, tolerance=1e-5), n_resamples=experiments(20), rng=1)
+    one = skewed.perf.goodness_of_fit(fitted(skewed, distribution="lognormal", tolerance=1e-5), n_resamples=experiments(20), rng=1)
     logs = np.log(skewed["time"])
     other = logs.perf.goodness_of_fit(fitted(logs, tolerance=1e-5), n_resamples=experiments(20), rng=1)
     np.testing.assert_allclose(one["statistic"], other["statistic"], rtol=1e-9)
     np.testing.assert_array_equal(one["pvalue"], other["pvalue"])
-    auto = skewed.perf.goodness_of_fit(fitted(skewed, log="auto"), n_resamples=10, rng=1, resolution=0.01)
+    auto = skewed.perf.goodness_of_fit(fitted(skewed, distribution=EITHER), n_resamples=10, rng=1, resolution=0.01)
     assert (auto["pvalue"] > 0.05).all()
 
 
 def test_orders_do_not_depend_on_the_scale(skewed):
     """P[X < Y] and P[fastest] of log fits are those of plain fits of the logarithms; more may be better."""
-    fit = fitted(skewed, log=True)
+    fit = fitted(skewed, distribution="lognormal")
     other = fitted(np.log(skewed["time"]))
     for method in ("prob_faster", "prob_fastest"):
         options = {"baseline": "modes"} if method == "prob_faster" else {"dim": "benchmark"}
@@ -213,7 +223,7 @@ def test_mean_difference_of_lognormals_is_the_integral():
 
 def test_mean_difference_has_limits_in_the_units_of_the_data(skewed):
     """Limits surround the estimate, and refits of logarithms take place on their scale."""
-    fit = fitted(skewed, log=True)
+    fit = fitted(skewed, distribution="lognormal")
     found = perfarray.mean_difference(fit, "modes", n_resamples=40, rng=1)
     assert (found["lower"] < found["estimate"]).all()
     assert (found["estimate"] < found["upper"]).all()
@@ -224,13 +234,13 @@ def test_mean_difference_has_limits_in_the_units_of_the_data(skewed):
 
 def test_modes_of_logs_are_counted_in_the_times(skewed):
     """The variability level is the number of modes of the density of the times."""
-    fit = fitted(skewed, log="auto")
+    fit = fitted(skewed, distribution=EITHER)
     np.testing.assert_array_equal(perfarray.variability_level(fit)["estimate"], fit.n_modes())
 
 
 def test_what_is_not_available_is_refused(skewed):
-    """Mixtures of both scales are not compared, times of logarithms are not shifted, and log= takes three values."""
-    auto, log = (fitted(skewed, log=scale) for scale in ("auto", True))
+    """Mixtures of both scales are not compared, times of logarithms are not shifted, and distribution= takes names of families."""
+    auto, log = (fitted(skewed, distribution=name) for name in (EITHER, "lognormal"))
     for method in (perfarray.mean_difference, perfarray.prob_faster):
         with pytest.raises(ValueError, match="in 1 cells a mixture of times meets one of log times"):
             method(auto, "modes", n_resamples=0)
@@ -238,14 +248,14 @@ def test_what_is_not_available_is_refused(skewed):
         perfarray.prob_fastest(auto, dim="benchmark", n_resamples=0)
     with pytest.raises(ValueError, match=r"shift=0.1 is not available for mixtures of log times"):
         perfarray.prob_faster(log, "modes", shift=0.1, n_resamples=0)
-    with pytest.raises(ValueError, match="log='maybe' is unknown; give False, True or 'auto'"):
-        fitted(skewed, log="maybe")
+    with pytest.raises(ValueError, match=r"distribution='maybe' is not known; choose one of 'normal', .* 'extreme', 'best'"):
+        fitted(skewed, distribution="maybe")
 
 
 def test_pictures_are_in_the_units_of_the_data(skewed):
     """The curve is the density of the times, and the largest distance that of Kolmogorov and Smirnov."""
     cell = skewed.sel(benchmark="skewed")
-    fit = fitted(cell, log=True)
+    fit = fitted(cell, distribution="lognormal")
     ax = fit.plot(times=cell)
     whole = next(line for line in ax.lines if line.get_label() == "mixture")
     np.testing.assert_allclose(whole.get_ydata(), fit.pdf(whole.get_xdata()))
@@ -258,7 +268,7 @@ def test_pictures_are_in_the_units_of_the_data(skewed):
 def test_lazy_fits_are_the_same(skewed):
     """Chunks change nothing, nor does a file."""
     pytest.importorskip("dask")
-    lazy = fitted(skewed.chunk({"benchmark": 1}), log="auto")
-    eager = fitted(skewed, log="auto")
+    lazy = fitted(skewed.chunk({"benchmark": 1}), distribution=EITHER)
+    eager = fitted(skewed, distribution=EITHER)
     xr.testing.assert_allclose(lazy.mean().compute(), eager.mean())
     xr.testing.assert_allclose(lazy.modes().compute().dropna("mode", how="all"), eager.modes().dropna("mode", how="all"))

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from perfarray.mixtures.model import COMPONENT, PARAMETERS
+from perfarray.mixtures.model import COMPONENT, mixture_of
 from perfarray.mixtures.numerics.curves import component_densities, largest_gap, places
 from perfarray.mixtures.numerics.normal import Mixture
-from perfarray.mixtures.numerics.scale import Scaled, distribution, off_scale
+from perfarray.mixtures.numerics.scale import NAMES, Scaled, distribution
 from perfarray.numerics.curves import kernel_density, weighted_quantiles
 from perfarray.numerics.levels import unit_weights, values_by_unit
 from perfarray.numerics.types import Floats
@@ -68,26 +68,25 @@ def mixture_curves(result: xr.Dataset, *, kind: str = "density", times: Data | N
     present = (cell["weight"] > 0).values
     if not present.any():
         raise ValueError("the cell has no mixture: it has no measured value")
-    log = np.asarray(cell["log"].item() if "log" in cell else False)
-    own = Scaled(Mixture(*(cell[name].values[present] for name in PARAMETERS)), log)
+    own = mixture_of(cell.isel({COMPONENT: present}))
     runs = Runs(np.empty(0), np.empty(0)) if times is None else _runs_of(times, cell)
     if kind == "cdf" and not runs.values.size:
         raise ValueError("kind='cdf' compares a mixture with its runs; give the timings with times=")
     wide = own.mixture.deviations > 0
     x = places(own, runs.values)
-    parts = component_densities(Scaled(Mixture(*(part[wide] for part in own.mixture)), log), x)
+    parts = component_densities(Scaled(Mixture(*(part[wide] for part in own.mixture)), own.family), x)
     curves: dict[str, Any] = {
         "x": ("place", x),
         "density": ("place", parts.sum(axis=0)),
         "distribution": ("place", distribution(own, x)),
         "component_density": ((COMPONENT, "place"), parts),
-        "constant": ("point", off_scale(own.mixture.means[~wide], log)),
+        "constant": ("point", cell["mean"].values[present][~wide]),
     }
     curves |= _of_runs(runs, own, bins) if runs.values.size else {}
     said = {name: result[name].variable for name in ("n_components", "n") if name in result}
     units = str(cell.attrs.get("units", cell["mean"].attrs.get("units", "1")))
     labels = {name: coordinate for name, coordinate in result.coords.items() if COMPONENT not in coordinate.dims}
-    return xr.Dataset(curves | said, labels, cell.attrs | {"units": units, "kind": kind, "log": int(log)})
+    return xr.Dataset(curves | said, labels, cell.attrs | {"units": units, "kind": kind, "family": NAMES[int(own.family)]})
 
 
 def _of_runs(runs: Runs, own: Scaled, bins: int | str) -> dict[str, Any]:

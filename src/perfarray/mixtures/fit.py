@@ -1,4 +1,4 @@
-"""Mixtures of normal distributions fitted to run times: the modes of a program, how often each is taken, and how wide it is."""
+"""Mixtures fitted to run times: the modes of a program, how often each is taken, and how wide it is."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -8,9 +8,10 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import UNKNOWN
-from perfarray.mixtures.model import COMPONENT, GaussianMixture, parameter_outputs
-from perfarray.mixtures.numerics.fit import AUTO, EQUAL, LOG, MOST_COMPONENTS, PLAIN, UNEQUAL, FitRequest, weighted_samples
-from perfarray.mixtures.numerics.scale import fit_on_scale
+from perfarray.mixtures.model import COMPONENT, NORMAL, GaussianMixture, parameter_outputs, parameter_values
+from perfarray.mixtures.numerics.fit import EQUAL, MOST_COMPONENTS, UNEQUAL, FitRequest, weighted_samples
+from perfarray.mixtures.numerics.normal import Mixture
+from perfarray.mixtures.numerics.scale import NAMES, Scaled, fit_on_scale
 from perfarray.mixtures.numerics.stops import FLOOR
 from perfarray.numerics.levels import values_by_unit
 from perfarray.numerics.types import Floats
@@ -24,6 +25,9 @@ from perfarray.timings.validation import check_choice, check_count, check_number
 
 MODELS = (EQUAL, UNEQUAL)
 
+BEST = "best"
+"""All families."""
+
 FEW_RUNS = 50
 """Runs from which on samples of one normal mode show several modes in at most 5 %."""
 
@@ -35,12 +39,12 @@ def fit_mixture(
     n_components: int | None = None,
     covariance: str | Sequence[str] = MODELS,
     tolerance: float | None = None,
-    log: bool | str = False,
+    distribution: str | Sequence[str] = NORMAL,
     value: str | None = None,
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
 ) -> GaussianMixture:
-    """Describe the runs of every cell as a mixture of normal distributions.
+    """Describe the runs of every cell as a mixture of normal distributions, or of another family.
 
     Mixtures of 1 to `max_components` components are fitted by maximum likelihood (EM), with one common variance and with a variance for
     each component, and the one with the largest BIC is kept.
@@ -58,9 +62,10 @@ def fit_mixture(
     tolerance : float, optional
         The relative change of the log-likelihood at which EM stops; 1e-5 is what mclust does and the paper's examples were made with.
         Default: EM goes on, accelerated, to the maximum.
-    log : {False, True, "auto"}
-        Whether the logarithms of the runs are fitted, for skewed runs: the components are then lognormal. "auto" takes, cell by cell, the
-        logarithms where their BIC is larger by more than 2, else the runs.
+    distribution : {"normal", "lognormal", "gamma", "weibull", "exponential", "pareto", "extreme", "best"}, or several of them
+        The family of the components: positive ones with location 0, and Gumbel's law of the largest of many ("extreme", skewed to the
+        right as run times are). Of several, "best" being all of them, BIC chooses cell by cell: the largest, but the normal family
+        unless another's is larger by more than 2.
     value : str, optional
         The level whose repetitions are runs; lower levels are averaged first. Default: `execution`, else the lowest level.
     levels, metric : str or sequence of str, optional
@@ -72,14 +77,15 @@ def fit_mixture(
         One object for all cells, with `pdf`, `cdf`, `quantile`, `modes`, `n_modes`, `assign`, `sample`, `sel` and `isel`.
         `.to_dataset()` has along `component`, from 1 to `max_components`, `weight`, `mean` and `standard_deviation` (units of the data;
         means ascending; weight 0 and NaN where a cell has fewer: `.dropna("component")` for one cell), and for each cell `n_components`,
-        `covariance` ("equal" or "unequal"; one component counts as equal), `log` (the logarithms were fitted: `mean` and
-        `standard_deviation` are theirs), `loglik`, `bic` (the larger the better; of the runs themselves on either scale), `n` (runs),
-        `n_iterations`, `converged`, `floored` (a component lies at the variance floor) and `n_floored` (fits that did).
+        `family`, `covariance` ("equal" or "unequal"; one component counts as equal), `loglik`, `bic` (the larger the better), `n`
+        (runs), `n_iterations`, `converged`, `floored` (a component lies at the variance floor) and `n_floored` (fits that did); where not
+        only normal components were asked for, along `component` also SciPy's `shape_parameter`, `location` and `scale`.
 
     Raises
     ------
     ValueError
-        Unknown levels, value, covariance or log; a number of components that is not a whole number; a tolerance that is not positive.
+        Unknown levels, value, covariance or distribution; a number of components that is not a whole number; a tolerance that is not
+        positive.
 
     See Also
     --------
@@ -97,9 +103,13 @@ def fit_mixture(
     components. So it does with few runs: of samples of one normal mode it keeps one component in 20 % at 5 runs, 38 % at 10, 80 % at 20
     and 89 % at 30 (4,000 samples each); from 50 on (attr `few_runs`) in 95 %. `variability_level` tests what the runs support.
 
-    With `log`, sum(log x) comes off the log-likelihood, which makes it that of the runs: BICs of both scales compare. Modes that are narrow
-    beside their distance from 0 look alike on both, and a smaller difference than 2 is chance (Kass and Raftery 1995). Cells with runs
-    that are not positive have no logarithms: NaN and a warning, or the runs themselves with "auto".
+    Log-likelihoods are those of the runs whatever the family, so that BICs compare. Modes that are narrow beside their distance from 0
+    look alike to several families, and a smaller difference than 2 is chance (Kass and Raftery 1995). SciPy's names of the families are
+    norm, lognorm, gamma, weibull_min, expon, pareto and gumbel_r. Components of equal "covariance" share their spread: that of the runs
+    where location is a parameter, else that of their logarithms, which is one shape. Exponential ones have no spread of their own. EM does
+    not move the edge below which a Pareto component has no runs: they are those of the most likely classes of neighbouring runs. A
+    component whose spread, on the scale it is of, lies at the floor does not compete. Cells with runs that are not positive have no fit of
+    positive families: NaN and a warning, or another family's. Families other than the first two are fitted by NumPy, whatever the engine.
 
     EM starts from the classes between quantiles that mclust starts from. Likelihoods of mixtures have several maxima; this is the one
     reached from there. Where BIC chooses, all fits run until mclust would stop, and those within 20 of the best BIC go on to their maximum
@@ -108,9 +118,9 @@ def fit_mixture(
 
     References
     ----------
-    J. Worms, S. Touati, "Parametric and non-parametric statistics for program performance analysis and comparison", 2016, section 4;
-    L. Scrucca et al., "mclust 5", The R Journal 2016; R. Kass, A. Raftery, "Bayes factors", 1995, section 3.2; R. Varadhan, C. Roland,
-    "Simple and globally convergent methods for accelerating the convergence of any EM algorithm", 2008.
+    J. Worms, S. Touati, "Parametric and non-parametric statistics for program performance analysis and comparison", 2016, sections 4
+    and 8.2; L. Scrucca et al., "mclust 5", The R Journal 2016; R. Kass, A. Raftery, "Bayes factors", 1995, section 3.2; R. Varadhan, C.
+    Roland, "Simple and globally convergent methods for accelerating the convergence of any EM algorithm", 2008.
 
     Examples
     --------
@@ -129,7 +139,7 @@ def fit_mixture(
         models=_models(covariance),
         tolerance=None if tolerance is None else check_positive(tolerance, "tolerance", "a positive number such as 1e-5, or None"),
         forced=forced is not None,
-        scale=_scale(log),
+        families=_families(distribution),
         engine=engine(),
     )
     return GaussianMixture(dataset=_fitted(times, request, value, levels, metric=metric))
@@ -145,10 +155,11 @@ def _fitted(
 
     kernel = partial(_fit_cells, levels=len(data.levels), place=place, request=request)
     attrs = describe_value(data, place) | {"result": "fit_mixture", "units": data.units, "variance_floor": FLOOR, "few_runs": FEW_RUNS}
-    attrs |= {"models": " ".join(request.models), "max_components": most, "engine": request.engine, "scale": request.scale}
+    attrs |= {"models": " ".join(request.models), "max_components": most, "engine": request.engine}
+    attrs |= {"distribution": " ".join(request.families)}
     attrs |= {"tolerance": request.tolerance} if request.tolerance is not None else {}
     attrs |= {"n_components": most} if request.forced else {}
-    outputs, coords = _outputs(data.units, request.scale), {COMPONENT: range(1, most + 1)}
+    outputs, coords = _outputs(data.units, request.families), {COMPONENT: range(1, most + 1)}
     result = apply(kernel, data.array, core=[data.levels], outputs=outputs, coords=coords, attrs=attrs)
     return noted(result, *data.notes, checks=("fit_mixture",))
 
@@ -164,9 +175,14 @@ def request_of(mixture: xr.Dataset) -> FitRequest | None:
         models=tuple(str(attrs["models"]).split()),
         tolerance=None if tolerance is None else float(tolerance),
         forced=forced > 0,
-        scale=str(attrs["scale"]),
+        families=families_of(mixture),
         engine=engine(),
     )
+
+
+def families_of(mixture: xr.Dataset) -> tuple[str, ...]:
+    """Return the families that the components of a mixture could be of."""
+    return tuple(str(mixture.attrs.get("distribution", NORMAL)).split())
 
 
 def check_positive(value: float, name: str, example: str = "a positive number") -> float:
@@ -185,27 +201,27 @@ def _models(covariance: str | Sequence[str]) -> tuple[str, ...]:
     return tuple(model for model in MODELS if model in names)
 
 
-def _scale(log: bool | str) -> str:
-    """Return what is fitted."""
-    if log is True or log is False:
-        return LOG if log else PLAIN
-    if log != AUTO:
-        raise ValueError(f"log={log!r} is unknown; give False, True or {AUTO!r}")
-    return AUTO
+def _families(distribution: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the families to choose from, the normal one first."""
+    names = NAMES if distribution == BEST else check_names(distribution, "distribution")
+    for name in names:
+        check_choice(name, "distribution", (*NAMES, BEST))
+    return tuple(name for name in NAMES if name in names)
 
 
 def _fit_cells(values: Floats, *, levels: int, place: int, request: FitRequest) -> tuple[Any, ...]:
     """Return the parts of the fits of every cell in the order of the outputs."""
     runs = values_by_unit(values, levels, place)
-    found, log = fit_on_scale(*weighted_samples(runs), request)
+    found, family = fit_on_scale(*weighted_samples(runs), request)
     model = np.where(np.isnan(found.n_components), UNKNOWN, np.where(found.equal, EQUAL, UNEQUAL)).astype(object)
-    parts = (*found[:3], log, found.n_components, model, *found[5:])
+    parameters = parameter_values(Scaled(Mixture(*found[:3]), family), request.families)
+    parts = (*parameters, found.n_components, model, *found[5:])
     return tuple(part.reshape((*runs.shape[:-2], *part.shape[1:])) for part in parts)
 
 
-def _outputs(units: str, scale: str) -> dict[str, Output]:
+def _outputs(units: str, families: Sequence[str]) -> dict[str, Output]:
     """Return the variables of the result."""
-    return parameter_outputs(units, scale) | {
+    return parameter_outputs(units, families) | {
         **outputs(n_components=""),
         "covariance": Output((), "", object, "variances of the components"),
         **outputs(loglik="log-likelihood", bic="2 log-likelihood - parameters log n", n="runs", n_iterations="steps of EM"),
@@ -217,15 +233,15 @@ def _outputs(units: str, scale: str) -> dict[str, Output]:
 
 @check("fit_mixture")
 def fit_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Name the cells that are constant, floored, not converged, or without logarithms."""
+    """Name the cells that are constant, floored, not converged, or without a fit since they are not positive."""
     n, unknown = result["n"], result["n_components"].isnull()
     at_floor = "{cells} have a component at the variance floor (ties, or too few values for n_components)"
     constant = "{cells} are constant: one component with standard deviation 0, nothing fitted"
-    without = "{cells} have runs that are not positive, and no logarithms"
+    without = "{cells} have runs that are not positive: they have no fit, which distribution='normal' and 'extreme' have"
     return (
         cells_note("no_value", "{cells} have no measured value, and no mixture", n, (n == 0).values),
         cells_note("constant", constant, n, np.isposinf(result["loglik"].values)),
         cells_note("floored", at_floor, n, result["floored"].values),
         cells_note("not_converged", "{cells} have not converged", n, (~result["converged"] & ~unknown).values),
-        cells_note("no_logarithms", without, n, (unknown & (n > 0)).values),
+        cells_note("not_positive", without, n, (unknown & (n > 0)).values),
     )

@@ -1,4 +1,4 @@
-"""Whether a mixture of normal distributions describes the runs of a program."""
+"""Whether a mixture describes the runs of a program."""
 
 from collections.abc import Callable, Hashable
 from dataclasses import replace
@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from perfarray.mixtures.fit import check_positive, request_of
-from perfarray.mixtures.model import COMPONENT, PARAMETERS, parameters
-from perfarray.mixtures.numerics.fit import AUTO, STOPPED, FitRequest, weighted_samples
-from perfarray.mixtures.numerics.goodness_of_fit import Calibration, calibrated_fit, fitted
+from perfarray.mixtures.fit import check_positive, families_of, request_of
+from perfarray.mixtures.model import COMPONENT, PARAMETERS, coded, parameters
+from perfarray.mixtures.numerics.fit import STOPPED, FitRequest, weighted_samples
+from perfarray.mixtures.numerics.goodness_of_fit import AUTO, Calibration, calibrated_fit, fitted
 from perfarray.mixtures.numerics.normal import Mixture
 from perfarray.mixtures.numerics.scale import Scaled
 from perfarray.numerics.levels import values_by_unit
@@ -43,7 +43,7 @@ def goodness_of_fit(
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Test whether a mixture of normal distributions describes the runs of every cell.
+    """Test whether a mixture describes the runs of every cell.
 
     The statistic is the Kolmogorov-Smirnov distance between the runs and their mixture. Samples of as many runs are drawn from the
     mixture, a mixture is fitted to each, number of components and model chosen anew, and p is the share of them that lie further from
@@ -53,7 +53,7 @@ def goodness_of_fit(
     ----------
     mixture : GaussianMixture, optional
         What to test, with the labels of the data: the samples drawn are fitted as it was (models, tolerance, and a number of components
-        given as `n_components`, logarithms). Default: the mixture that `fit_mixture` finds at `tolerance`.
+        given as `n_components`, families). Default: the mixture that `fit_mixture` finds at `tolerance`.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
         Samples drawn for each cell, and their seed or the `rng_key` of an earlier result.
     undersample : float
@@ -133,7 +133,7 @@ def goodness_of_fit(
 
     after_each = bar.update if bar is not None else None
     kernel = partial(_test_cells, levels=len(data.levels), place=place, request=request, calibration=calibration, after_each=after_each)
-    core = [data.levels, (), *([*[(COMPONENT,)] * 3, ()] if given else [])]
+    core = [data.levels, (), *[(COMPONENT,) if COMPONENT in part.dims else () for part in given]]
     attrs = describe_value(data, place) | {"result": "goodness_of_fit"} | _describe(request, calibration)
     result = apply(kernel, *arrays, core=core, outputs=_outputs(calibration.alpha, data.units), attrs=attrs)
     if bar is not None:
@@ -194,9 +194,9 @@ def _progress_bar(cells: int) -> Any:
 
 def _rows(batch: tuple[int, ...], *given: Any) -> Scaled:
     """Return given mixtures, one for each sample."""
-    *parameters, log = given
-    parts = [np.broadcast_to(part, (*batch, part.shape[-1])).reshape(-1, part.shape[-1]) for part in parameters]
-    return Scaled(Mixture(*parts), np.broadcast_to(log, batch).ravel())
+    own = coded(*given)
+    parts = [np.broadcast_to(part, (*batch, part.shape[-1])).reshape(-1, part.shape[-1]) for part in own.mixture]
+    return Scaled(Mixture(*parts), np.broadcast_to(own.family, batch).ravel())
 
 
 def _given(mixture: object, default: FitRequest) -> tuple[list[xr.DataArray], FitRequest]:
@@ -205,7 +205,7 @@ def _given(mixture: object, default: FitRequest) -> tuple[list[xr.DataArray], Fi
     if not set(PARAMETERS) <= set(dataset.data_vars):
         raise ValueError(f"mixture is a {type(mixture).__name__}; give what fit_mixture or GaussianMixture.from_parameters returns")
     arrays = [part.reset_coords(drop=True) for part in parameters(dataset)]
-    return arrays, request_of(dataset) or replace(default, scale=str(dataset.attrs["scale"]))
+    return arrays, request_of(dataset) or replace(default, families=families_of(dataset))
 
 
 @check("goodness_of_fit")

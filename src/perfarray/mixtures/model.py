@@ -1,6 +1,6 @@
-"""Mixtures of normal distributions as labelled objects: what the runs of every cell look like, and what can be asked of that."""
+"""Mixtures as labelled objects: what the runs of every cell look like, and what can be asked of that."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -8,24 +8,24 @@ from typing import Any, ClassVar
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import EXECUTION
+from perfarray.conventions import EXECUTION, UNKNOWN
 from perfarray.mixtures.numerics import scale as scaled
-from perfarray.mixtures.numerics.fit import AUTO, PLAIN
-from perfarray.mixtures.numerics.fit import LOG as LOG_SCALE
 from perfarray.mixtures.numerics.normal import Mixture, in_order
-from perfarray.mixtures.numerics.scale import Scaled
+from perfarray.mixtures.numerics.scale import NAMES, Scaled
 from perfarray.numerics.random import Streams
 from perfarray.numerics.types import Floats
-from perfarray.timings.apply import Output, apply
+from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.resolve import resolve
 from perfarray.timings.results import CellResult
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of
-from perfarray.timings.validation import check_count
+from perfarray.timings.validation import check_choice, check_count
 
 COMPONENT = "component"
 MODE = "mode"
-LOG = "log"
+FAMILY = "family"
+NORMAL, LOGNORMAL = NAMES[:2]
 PARAMETERS = ("weight", "mean", "standard_deviation")
+SCIPY_PARAMETERS = ("shape_parameter", "location", "scale")
 
 SUM = 1e-6
 """How far given weights may be from a sum of 1; they are scaled to it."""
@@ -33,14 +33,14 @@ SUM = 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class GaussianMixture(CellResult):
-    """Mixtures of normal distributions, one for every cell of a Dataset: what `fit_mixture` answers.
+    """Mixtures of normal distributions, or of another family, one for every cell of a Dataset: what `fit_mixture` answers.
 
     Parameters
     ----------
     dataset : Dataset
-        What `to_dataset` gives: `weight`, `mean` and `standard_deviation` along `component`, `log` (whether means and standard deviations
-        are those of the logarithms: components are then lognormal), and what `fit_mixture` says of the fits. Whatever is asked of the
-        object is asked and answered in the units of the data.
+        What `to_dataset` gives: `weight`, `mean` and `standard_deviation` along `component`, `family`, of families other than the normal
+        SciPy's parameters (`shape_parameter`, `location` and `scale`), and what `fit_mixture` says of the fits. Everything is in the
+        units of the data.
 
     References
     ----------
@@ -64,7 +64,7 @@ class GaussianMixture(CellResult):
 
     @classmethod
     def from_parameters(
-        cls, weights: Any, means: Any, standard_deviations: Any, *, units: str | None = None, log: bool = False
+        cls, weights: Any, means: Any, standard_deviations: Any, *, units: str | None = None, distribution: str = NORMAL
     ) -> "GaussianMixture":
         """Make mixtures from their parameters.
 
@@ -75,8 +75,8 @@ class GaussianMixture(CellResult):
             absent; the weights of a cell sum to 1, standard deviations are positive.
         units : str, optional
             The unit of the data; default: that of `means`, else "s".
-        log : bool
-            Whether means and standard deviations are those of the logarithms of the data.
+        distribution : {"normal", "lognormal"}
+            Of the components, which have these means and standard deviations.
 
         Returns
         -------
@@ -86,7 +86,7 @@ class GaussianMixture(CellResult):
         Raises
         ------
         ValueError
-            Parameters of different length, without a dim `component`, or that are no mixture.
+            Parameters of different length, without a dim `component`, or that are no mixture; lognormal components without a positive mean.
 
         Examples
         --------
@@ -101,15 +101,14 @@ class GaussianMixture(CellResult):
             raise ValueError(f"weights, means and standard_deviations have {', '.join(str(a.sizes[COMPONENT]) for a in arrays)} components")
         if units is None:
             units = str(arrays[1].attrs.get("units", "s"))
-        scale = LOG_SCALE if log else PLAIN
-        outputs = parameter_outputs(units, scale)
+        check_choice(distribution, "distribution", (NORMAL, LOGNORMAL))
         dataset = apply(
-            partial(_checked_parameters, bool(log)),
+            partial(_checked_parameters, distribution == LOGNORMAL),
             *arrays,
             core=[(COMPONENT,)] * 3,
-            outputs=outputs | {"n_components": Output((), "1")},
+            outputs=parameter_outputs(units, (distribution,)) | {"n_components": Output((), "1")},
             coords={COMPONENT: range(1, number.pop() + 1)},
-            attrs={"result": "mixture", "units": units, "scale": scale},
+            attrs={"result": "mixture", "units": units, "distribution": distribution},
         )
         return cls(dataset=dataset)
 
@@ -269,34 +268,59 @@ class GaussianMixture(CellResult):
     ) -> xr.DataArray:
         """Apply a function of the mixtures, and of other arrays that broadcast against them."""
 
-        def kernel(weights: Floats, means: Floats, deviations: Floats, log: Any, *more: Any) -> tuple[Floats, ...]:
-            return (function(Scaled(Mixture(weights, means, deviations), np.asarray(log, bool)), *more),)
+        def kernel(*values: Any) -> tuple[Floats, ...]:
+            return (function(coded(*values[: len(own)]), *values[len(own) :]),)
 
         # A cell that was selected may be asked about points that lie along the dim it was selected from.
         selected = [dim for other in others for dim in other.dims if dim in self.dataset.coords and dim not in self.dataset.dims]
         own = [part.drop_vars(selected, errors="ignore") for part in parameters(self.dataset)]
-        core = [(COMPONENT,)] * 3 + [()] * (1 + len(others))
+        core = [(COMPONENT,) if COMPONENT in part.dims else () for part in own] + [()] * len(others)
         found = apply(kernel, *own, *others, core=core, outputs={"value": output}, coords=coords)["value"]
         found.name = name
         return found
 
 
 def parameters(dataset: xr.Dataset) -> list[xr.DataArray]:
-    """Return weights, means and standard deviations of mixtures, and whether they are those of logarithms (False where nothing says so)."""
+    """Return what mixtures are made of: weights, means, standard deviations, the family, and SciPy's parameters where it needs them."""
     parts = [dataset[name] for name in PARAMETERS]
-    blank = xr.zeros_like(parts[0].isel({COMPONENT: 0}, drop=True), dtype=bool)
-    return [*parts, dataset[LOG].astype(bool) if LOG in dataset else blank]
+    if FAMILY not in dataset:
+        return [*parts, xr.full_like(parts[0].isel({COMPONENT: 0}, drop=True), NORMAL, dtype=object)]
+    return [*parts, dataset[FAMILY], *(dataset[name] for name in SCIPY_PARAMETERS if name in dataset)]
 
 
-def parameter_outputs(units: str, scale: str) -> dict[str, Output]:
-    """Return the variables that describe a mixture: of the values ("plain"), of their logarithms ("log"), or of either ("auto")."""
-    own = {PLAIN: units, LOG_SCALE: f"log({units})", AUTO: f"{units} or log({units})"}[scale]
-    return {
-        "weight": Output((COMPONENT,), "1", long_name="share of the runs"),
-        "mean": Output((COMPONENT,), own),
-        "standard_deviation": Output((COMPONENT,), own),
-        LOG: Output((), "", bool, "parameters are those of logarithms"),
-    }
+def coded(weights: Floats, means: Floats, deviations: Floats, family: Any, *scipy: Floats) -> Scaled:
+    """Return mixtures from the values of their parameters."""
+    codes = np.zeros(np.shape(family), int)
+    for code, name in enumerate(NAMES):
+        codes[np.asarray(family) == name] = code
+    return scaled.from_scipy(weights, means, deviations, codes, *scipy)
+
+
+def mixture_of(cell: xr.Dataset) -> Scaled:
+    """Return the mixture of one cell."""
+    return coded(*(part.values for part in parameters(cell)))
+
+
+def parameter_outputs(units: str, families: Sequence[str]) -> dict[str, Output]:
+    """Return the variables that describe a mixture of one of some families."""
+    along = (COMPONENT,)
+    found = outputs("1", along, weight="share of the runs") | outputs(units, along, mean="", standard_deviation="")
+    found[FAMILY] = Output((), "", object, "distribution of a component")
+    if tuple(families) != (NORMAL,):
+        found |= outputs("1", along, shape_parameter="SciPy's first parameter") | outputs(units, along, location="", scale="")
+    return found
+
+
+def parameter_values(own: Scaled, families: Sequence[str]) -> tuple[Any, ...]:
+    """Return the values of the variables that describe mixtures, components in ascending order of their means; unknown without any."""
+    weights, means, variances = scaled.moments(own)
+    known = (weights > 0).any(axis=-1)
+    order = np.argsort(np.where(weights > 0, means, np.nan), axis=-1, kind="stable")  # NaN goes last, behind means that are infinite
+    parts = [own.mixture.weights, *(np.where(weights > 0, part, np.nan) for part in (means, np.sqrt(variances)))]
+    parts += scaled.scipy_parameters(own) if tuple(families) != (NORMAL,) else ()
+    weight, mean, deviation, *scipy = (np.take_along_axis(part, order, axis=-1) for part in parts)
+    family = np.where(known, np.array(NAMES, dtype=object)[np.asarray(own.family, int)], UNKNOWN).astype(object)
+    return weight, mean, deviation, family, *scipy
 
 
 def _number_of_modes(own: Scaled) -> Floats:
@@ -332,8 +356,15 @@ def _checked_parameters(log: bool, weights: Floats, means: Floats, deviations: F
         raise ValueError("means must be finite where the weight is positive")
     if not ((deviations[present] > 0) & np.isfinite(deviations[present])).all():
         raise ValueError("standard_deviations must be positive where the weight is")
+    if log and (means[present] <= 0).any():
+        raise ValueError(f"means of lognormal components must be positive; the least is {means[present].min():g}")
     known = ~np.isnan(weights).all(axis=-1)
-    return (*in_order(weights, means, deviations), np.full(known.shape, log), np.where(known, present.sum(axis=-1), np.nan))
+    own = in_order(weights, means, deviations)
+    if log:
+        spreads = np.sqrt(np.log1p((own.deviations / own.means) ** 2))
+        own = Mixture(own.weights, np.log(own.means) - 0.5 * spreads**2, spreads)
+    values = parameter_values(Scaled(own, np.full(known.shape, int(log))), (NAMES[log],))
+    return (*values, np.where(known, present.sum(axis=-1), np.nan))
 
 
 def _points(values: Any, dim: str) -> xr.DataArray:

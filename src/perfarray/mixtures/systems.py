@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import HIGHER
-from perfarray.mixtures.model import COMPONENT, PARAMETERS, parameters
+from perfarray.mixtures.model import COMPONENT, LOGNORMAL, NORMAL, PARAMETERS, parameters
 from perfarray.mixtures.numerics.empirical import Drawing
 from perfarray.mixtures.numerics.metrics import EMPIRICAL, METHODS, MIXTURE, Comparison
 from perfarray.timings.apply import Output, apply
@@ -141,12 +141,28 @@ def _parameters(fit: Result) -> xr.DataArray:
     if not set(PARAMETERS) <= set(dataset.data_vars):
         raise ValueError(f"expected timings or a GaussianMixture, got {type(fit).__name__}")
     n = dataset["n"] if "n" in dataset else xr.full_like(dataset["weight"], np.nan)
-    *parts, log = parameters(dataset)
-    parts += [n, log.astype(float)]
+    parts = [*_on_scale(dataset), n]
+    parts.append((parameters(dataset)[3] == LOGNORMAL).astype(float))
     array = xr.concat([part.broadcast_like(dataset["weight"]) for part in parts], dim=PARAMETER, coords="minimal", compat="override")
     units = str(dataset.attrs.get("units", dataset["mean"].attrs.get("units", "s")))
     kept = {key: dataset.attrs[key] for key in ("better",) if key in dataset.attrs}
     return array.rename(str(dataset.attrs.get("metric", "time"))).assign_attrs(units=units, **kept)
+
+
+def _on_scale(dataset: xr.Dataset) -> list[xr.DataArray]:
+    """Return weights, means and standard deviations; of lognormal components those of the logarithms."""
+    weight, mean, deviation, family, *scipy = parameters(dataset)
+    if not scipy:
+        return [weight, mean, deviation]
+    others = set(str(dataset.attrs["distribution"]).split()) - {NORMAL, LOGNORMAL}
+    here = sorted(others & set(family.values.ravel().tolist())) if others else []
+    if here:
+        raise ValueError(
+            f"mixtures of the family {', '.join(here)} are not compared: give the timings, or fit normal or lognormal components"
+        )
+    shape, _, scale = scipy
+    log = family == LOGNORMAL
+    return [weight, mean.where(~log, np.log(scale.where(log))), deviation.where(~log, shape)]
 
 
 @check("run_units")

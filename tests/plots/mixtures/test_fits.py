@@ -71,8 +71,8 @@ def test_largest_distance_is_that_of_the_test_of_fit():
     rng = np.random.default_rng(1)
     ragged = xr.DataArray(rng.lognormal(0.0, 0.5, (8, 5)).round(1) + 0.1, dims=("execution", "iteration"), name="time")
     ragged = ragged.where((ragged["execution"] > 2) | (ragged["iteration"] < 2))
-    for log in (False, True):
-        fit = ragged.perf.fit_mixture(n_components=2, value="iteration", log=log)
+    for distribution in ("normal", "lognormal"):
+        fit = ragged.perf.fit_mixture(n_components=2, value="iteration", distribution=distribution)
         tested = ragged.perf.goodness_of_fit(fit, n_resamples=2, value="iteration", rng=1)
         curves = mixture_curves(fit.to_dataset(), times=ragged)
         assert abs(curves["gap_fitted"] - curves["gap_step"]).item() == pytest.approx(tested["statistic"].item())

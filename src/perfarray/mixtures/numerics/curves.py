@@ -3,16 +3,20 @@
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtr
 
 from perfarray.mixtures.numerics.normal import Mixture
-from perfarray.mixtures.numerics.scale import Scaled, density, distribution, off_scale
+from perfarray.mixtures.numerics.scale import Scaled, density, distribution, quantiles
 from perfarray.numerics.types import Floats
 
 PLACES = 200
 """Places along the whole stretch, and within the reach of every component as many."""
 
 REACH = 4.0
-"""Standard deviations of a component that are shown; of logarithms three quarters of that."""
+"""Standard deviations of a normal component within which places are dense; of others as large a share."""
+
+SHOWN = (4.0, 3.0, 2.5)
+"""How many of these are shown at least: of a normal component, of a lognormal one, of others."""
 
 
 class Gap(NamedTuple):
@@ -25,19 +29,19 @@ class Gap(NamedTuple):
 
 def places(own: Scaled, runs: Floats) -> Floats:
     """Return where the curves of a mixture are drawn: evenly, and densely where a component is narrow."""
-    _, means, deviations = own.mixture
-    reach = REACH * (0.75 if own.log else 1.0)
-    ends = np.r_[off_scale(means - reach * deviations, own.log), off_scale(means + reach * deviations, own.log), runs]
+    blank = np.ones((len(own.mixture.weights), 1, 1))
+    each = Scaled(Mixture(blank, own.mixture.means[:, None, None], own.mixture.deviations[:, None, None]), own.family)
+    shown = SHOWN[min(int(own.family), 2)]
+    ends = np.r_[quantiles(each, ndtr([-shown, shown])).ravel(), runs]
     margin = 0.05 * (ends.max() - ends.min()) or 0.01 * abs(ends.max()) or 1.0
     even = np.linspace(ends.min() - margin, ends.max() + margin, PLACES)
-    near = off_scale((means[:, None] + deviations[:, None] * np.linspace(-REACH, REACH, PLACES)).ravel(), own.log)
+    near = quantiles(each, ndtr(np.linspace(-REACH, REACH, PLACES))).ravel()
     return np.sort(np.r_[even, near[(near >= even[0]) & (near <= even[-1])]])
 
 
 def component_densities(own: Scaled, x: Floats) -> Floats:
     """Return the density of every component at x, shape (component, place), each times its weight."""
-    each = Mixture(*(part[:, None, None] for part in own.mixture))
-    return density(Scaled(each, own.log), x)
+    return density(Scaled(Mixture(*(part[:, None, None] for part in own.mixture)), own.family), x)
 
 
 def largest_gap(own: Scaled, runs: Floats, reached: Floats) -> Gap:

@@ -1,23 +1,23 @@
-"""EM for mixtures of normal distributions, many samples at once: plain as mclust runs and stops it, and accelerated to the maximum."""
+"""EM for mixtures, many samples at once: plain as mclust runs and stops it, and accelerated to the maximum."""
 
 from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
 
-from perfarray.mixtures.numerics.pool import Candidate, Pool, Run, Samples, Theta, run_pooled
-from perfarray.mixtures.numerics.start import parameters_of_classes, quantile_classes
-from perfarray.mixtures.numerics.stops import CALM, FLOOR, GAIN, LOG_2PI, MOST_STEPS, MOVED, SETTLED, TINY, Task
+from perfarray.mixtures.numerics.pool import Candidate, Pool, Run, Samples, Steps, Theta, run_pooled
+from perfarray.mixtures.numerics.start import parameters_of_classes
+from perfarray.mixtures.numerics.stops import CALM, FLOOR, GAIN, MOST_STEPS, MOVED, SETTLED, TINY, Task
 from perfarray.numerics.types import Floats, Integers, Mask
 
 
-def em(samples: Samples, points: Samples, candidates: Sequence[Candidate], task: Task, engine: str) -> list[Run]:
+def em(samples: Samples, points: Samples, candidates: Sequence[Candidate], task: Task, engine: str, steps: Steps) -> list[Run]:
     """Run EM for every number of components and model asked for, on all samples: it starts from their values, and goes on with points."""
     size = len(samples.values)
     runs, starts = [], []
     for number, _ in candidates:
         runs.append(_unfinished(Theta(*(np.full((size, number), np.nan) for _ in range(3))), size))
-        starts.append(quantile_classes(samples.raw, samples.n, number))
+        starts.append(steps.classes(samples, number))
     fitted = [np.flatnonzero((np.diff(own, axis=-1) > 0).all(axis=-1)) for own in starts]
     for run in runs:
         run.floored[:] = True
@@ -28,17 +28,24 @@ def em(samples: Samples, points: Samples, candidates: Sequence[Candidate], task:
             run.put(rows, em_compiled(samples.take(rows), points.take(rows), own[rows], equal, task))
         return runs
     for run, own, rows, (_, equal) in zip(runs, starts, fitted, candidates, strict=True):
-        run.theta.put(rows, Theta(*parameters_of_classes(samples.values[rows], samples.weights[rows], own[rows], equal)))
-    run_pooled(points, runs, fitted, candidates, lambda pool, run: _em_pool(pool, run, task))
+        classes = Theta(*parameters_of_classes(samples.values[rows], samples.weights[rows], own[rows], equal))
+        run.theta.put(rows, steps.start(samples.take(rows), own[rows], classes, equal))
+    run_pooled(points, runs, fitted, candidates, steps, lambda pool, run: _em_pool(pool, run, task))
     return runs
 
 
 def finish(
-    samples: Samples, runs: Sequence[Run], fitted: Sequence[Integers], candidates: Sequence[Candidate], forced: bool, engine: str
+    samples: Samples,
+    runs: Sequence[Run],
+    fitted: Sequence[Integers],
+    candidates: Sequence[Candidate],
+    forced: bool,
+    engine: str,
+    steps: Steps,
 ) -> None:
     """Bring some of the fits of every candidate, the rows `fitted`, to their maximum."""
     if engine == "numpy":
-        run_pooled(samples, runs, fitted, candidates, lambda pool, run: _finished(pool, run, forced))
+        run_pooled(samples, runs, fitted, candidates, steps, lambda pool, run: _finished(pool, run, forced))
         return
     from perfarray.mixtures.numerics.compiled import finish_compiled
 
@@ -47,15 +54,18 @@ def finish(
 
 
 def _em_pool(pool: Pool, run: Run, task: Task) -> Run:
-    """Plain EM from the classes; one component needs none."""
+    """Plain EM from the classes; one component needs none, or goes on to its maximum."""
     alone = np.flatnonzero(pool.numbers == 1)
     several = np.flatnonzero(pool.numbers > 1)
     if len(several):
         _put(run, pool, several, _plain(pool.take(several), run.theta.take(pool.places(several)), task))
     if len(alone):
         theta = run.theta.take(pool.places(alone))
-        run.loglik[alone] = _step(pool.take(alone), theta)[1]
-        run.converged[alone], run.floored[alone] = True, False
+        if pool.steps.closed:
+            run.loglik[alone] = _step(pool.take(alone), theta)[1]
+            run.converged[alone], run.floored[alone] = True, False
+        else:
+            _put(run, pool, alone, _finished(pool.take(alone), _unfinished(theta, len(alone)), task.forced))
     return run
 
 
@@ -67,22 +77,15 @@ def _put(run: Run, pool: Pool, fits: Integers, other: Run) -> None:
 
 
 def _step(pool: Pool, theta: Theta) -> tuple[Theta, Floats]:
-    """One step of EM: the next parameters, and the log-likelihood of those that were given.
-
-    Sums are about the present means, so that no digits cancel however narrow a component is.
-    """
-    values, weights, total = pool.values, pool.weights, pool.total
-    length = values.shape[-1]
-    deviations, squares, joint, density = pool.room
+    """One step of EM: the next parameters, and the log-likelihood of those that were given."""
+    weights, total, steps = pool.weights, pool.total, pool.steps
+    deviations, _, joint, density = pool.room
+    length = joint.shape[-1]
     for fits, rows, number in pool.blocks:
-        np.subtract(values[fits, None], theta.means[rows].reshape(-1, number, 1), out=deviations[rows].reshape(-1, number, length))
-    np.multiply(deviations, deviations, out=squares)
-    if pool.grouped:
-        for fits, rows, number in pool.blocks:
-            own = squares[rows].reshape(-1, number, length)
-            np.add(own, pool.inside[fits, None], out=own)
-    slope, offset = (-0.5 / theta.variances)[:, None], (np.log(theta.weights) - 0.5 * np.log(theta.variances))[:, None]
-    np.multiply(squares, slope, out=joint)
+        np.subtract(pool.values[fits, None], theta.means[rows].reshape(-1, number, 1), out=deviations[rows].reshape(-1, number, length))
+    steps.prepared(pool, theta)
+    offset = (np.log(theta.weights) + steps.offset(pool, theta))[:, None]
+    steps.exponents(pool, theta, slice(None), joint)
     joint += offset
     np.exp(joint, out=joint)
     for fits, rows, number in pool.blocks:
@@ -92,23 +95,19 @@ def _step(pool: Pool, theta: Theta) -> tuple[Theta, Floats]:
         log_density = np.log(density)
     for fit in far:
         rows = slice(pool.firsts[fit], pool.firsts[fit] + pool.numbers[fit])
-        terms = squares[rows] * slope[rows] + offset[rows]
+        terms = steps.exponents(pool, theta, rows) + offset[rows]
         largest = terms.max(axis=0)
         joint[rows] = np.exp(terms - largest)
         density[fit] = joint[rows].sum(axis=0)
         log_density[fit] = np.log(density[fit]) + largest
-    loglik = np.einsum("fn,fn->f", weights, log_density) - 0.5 * LOG_2PI * total
+    loglik = np.einsum("fn,fn->f", weights, log_density) + steps.constant * total
     np.divide(weights, density, out=density)
     for fits, rows, number in pool.blocks:
         own = joint[rows].reshape(-1, number, length)
         np.multiply(own, density[fits, None], out=own)
     shares = joint.sum(axis=-1)
-    safe = np.where(shares > 0, shares, 1.0)
-    shift = np.einsum("cn,cn->c", joint, deviations) / safe
-    spread = np.einsum("cn,cn->c", joint, squares) - safe * shift**2
-    pooled = (pool.sums(spread) / total)[pool.owner]
-    variances = np.where(pool.equal[pool.owner], pooled, spread / safe)
-    return Theta(shares / total[pool.owner], theta.means + shift, variances), loglik
+    means, variances = steps.maximised(pool, theta, shares)
+    return Theta(shares / total[pool.owner], means, variances), loglik
 
 
 def _held(pool: Pool, theta: Theta) -> tuple[Theta, Mask]:

@@ -1,4 +1,4 @@
-"""Mixtures of normal distributions fitted to many samples at once: EM for every number of components and both models, BIC."""
+"""Mixtures fitted to many samples at once: EM for every number of components and both models, BIC."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,15 +8,13 @@ import numpy as np
 
 from perfarray.mixtures.numerics.em import em, finish
 from perfarray.mixtures.numerics.groups import grouped
-from perfarray.mixtures.numerics.pool import Candidate, Run, Samples
+from perfarray.mixtures.numerics.pool import Candidate, Run, Samples, Steps
+from perfarray.mixtures.numerics.steps import NORMAL_STEPS
 from perfarray.mixtures.numerics.stops import Task
 from perfarray.numerics.levels import unit_weights
 from perfarray.numerics.types import Floats, Integers, Mask
 
 EQUAL, UNEQUAL = "equal", "unequal"
-
-PLAIN, LOG, AUTO = "plain", "log", "auto"
-"""What is fitted: the values, their logarithms, or whichever BIC prefers."""
 
 MOST_COMPONENTS = 9
 """The most components tried unless more are asked for, as in mclust."""
@@ -52,8 +50,8 @@ class FitRequest:
         The relative change of the log-likelihood at which EM stops; default: at the maximum.
     forced : bool
         Whether fits with a component at the variance floor count where there are no others.
-    scale : {"plain", "log", "auto"}
-        What is fitted (`scale.fit_on_scale`).
+    families : sequence of str
+        What the components may be (`families.FAMILIES`).
     engine : {"numpy", "numba"}
         What runs EM.
     grouped : bool
@@ -64,14 +62,14 @@ class FitRequest:
     models: Sequence[str] = (EQUAL, UNEQUAL)
     tolerance: float | None = None
     forced: bool = False
-    scale: str = PLAIN
+    families: Sequence[str] = ("normal",)
     engine: str = "numpy"
     grouped: bool = False
 
-    @property
-    def candidates(self) -> list[Candidate]:
-        """Every number of components with every model; one component has one variance."""
-        every = [(number, model) for number in self.numbers for model in (self.models[:1] if number == 1 else self.models)]
+    def candidates(self, steps: Steps) -> list[Candidate]:
+        """Every number of components with every model; one component has one spread, and there is one where spreads are no parameters."""
+        models = self.models if steps.spreads else (EQUAL,)
+        every = [(number, model) for number in self.numbers for model in (models[:1] if number == 1 else models)]
         return [(number, model == EQUAL or number == 1) for number, model in every]
 
 
@@ -104,7 +102,7 @@ def weighted_samples(runs: Floats) -> tuple[Floats, Floats | None]:
     return sample, None if (weights[measured] == 1.0).all() else weights
 
 
-def fit_mixtures(values: Floats, weights: Floats | None, request: FitRequest) -> Fits:
+def fit_mixtures(values: Floats, weights: Floats | None, request: FitRequest, steps: Steps = NORMAL_STEPS) -> Fits:
     """Fit mixtures of every number of components and every model, and keep the one with the largest BIC.
 
     Parameters
@@ -114,7 +112,9 @@ def fit_mixtures(values: Floats, weights: Floats | None, request: FitRequest) ->
     weights : array, shape (sample, value), optional
         What each value counts; they sum to the number of values. Default: 1.
     request : FitRequest
-        What is tried; values are fitted as they are, whatever its scale.
+        What is tried, but for its families.
+    steps : Steps
+        What EM does: the law of the components.
 
     Returns
     -------
@@ -132,19 +132,19 @@ def fit_mixtures(values: Floats, weights: Floats | None, request: FitRequest) ->
     for block in _alike(rows, count):
         length = int(count[block].max())
         samples = _standardised(ordered[block, :length], shares[block, :length], count[block])
-        _fit_block(found, block, samples, request)
+        _fit_block(found, block, samples, request, steps)
     if request.forced:
-        _fit_fewer(found, rows[np.isnan(found.n_components[rows])], values, weights, request)
+        _fit_fewer(found, rows[np.isnan(found.n_components[rows])], values, weights, request, steps)
     return found
 
 
-def _fit_fewer(found: Fits, rows: Integers, values: Floats, weights: Floats | None, request: FitRequest) -> None:
+def _fit_fewer(found: Fits, rows: Integers, values: Floats, weights: Floats | None, request: FitRequest, steps: Steps) -> None:
     """Fit samples with fewer distinct values than components: as many components as there are distinct values."""
     distinct = np.array([len(np.unique(row[~np.isnan(row)])) for row in values[rows]], int)
     for number in np.unique(distinct):
         some = rows[distinct == number]
         own = None if weights is None else weights[some]
-        fewer = fit_mixtures(values[some], own, replace(request, numbers=[int(number)]))
+        fewer = fit_mixtures(values[some], own, replace(request, numbers=[int(number)]), steps)
         found.weights[some] = 0.0
         for part, new in zip(found, fewer, strict=True):
             if part.ndim == 2:
@@ -207,16 +207,18 @@ def _standardised(raw: Floats, weights: Floats, n: Integers) -> Samples:
     return Samples(deviations / scale[:, None], weights, n, total, center, scale, raw=filled, inside=np.zeros_like(filled))
 
 
-def _fit_block(found: Fits, block: Integers, samples: Samples, request: FitRequest) -> None:
+def _fit_block(found: Fits, block: Integers, samples: Samples, request: FitRequest, steps: Steps) -> None:
     """Fit a block of samples, and keep the best fits; where two are equal, the first."""
-    candidates, tolerance = request.candidates, request.tolerance
+    candidates, tolerance = request.candidates(steps), request.tolerance
     limit, last = STOPPED if tolerance is None else tolerance, tolerance is not None and len(candidates) > 1
-    points = grouped(samples) if request.grouped else samples
-    runs = em(samples, points, candidates, Task(limit, request.forced, last), request.engine)
-    bics = _bics(samples, runs, candidates, request.forced)
+    normal = steps is NORMAL_STEPS
+    points = grouped(samples) if request.grouped and normal else samples
+    engine = request.engine if normal else "numpy"
+    runs = em(samples, points, candidates, Task(limit, request.forced, last), engine, steps)
+    bics = _bics(samples, runs, candidates, request.forced, steps)
     if tolerance is None:
-        _finish(points, runs, bics, request)
-        bics = _bics(samples, runs, candidates, request.forced)
+        finish(points, runs, _near(bics, candidates), candidates, request.forced, engine, steps)
+        bics = _bics(samples, runs, candidates, request.forced, steps)
     floored = np.stack([run.floored for run in runs])
     found.n[block], found.n_floored[block] = samples.n, floored.sum(axis=0)
     # A fit at the floor is kept only where there is no other.
@@ -228,22 +230,21 @@ def _fit_block(found: Fits, block: Integers, samples: Samples, request: FitReque
         _keep(found, block[better], samples.take(better), run.take(better))
 
 
-def _bics(samples: Samples, runs: Sequence[Run], candidates: Sequence[Candidate], forced: bool) -> Floats:
+def _bics(samples: Samples, runs: Sequence[Run], candidates: Sequence[Candidate], forced: bool, steps: Steps) -> Floats:
     """Return the BIC of every fit, shape (candidate, sample); minus infinity for those that do not compete."""
     log_n, jacobian = np.log(samples.total), samples.jacobian
     found = []
     for run, (number, equal) in zip(runs, candidates, strict=True):
-        bic = 2 * (run.loglik - jacobian) - (2 * number if equal else 3 * number - 1) * log_n
+        parameters = 2 * number - 1 + steps.spreads * (1 if equal else number)
+        bic = 2 * (run.loglik - jacobian) - parameters * log_n
         found.append(np.where(np.isfinite(bic) & (forced | ~run.floored), bic, -np.inf))
     return np.stack(found)
 
 
-def _finish(samples: Samples, runs: list[Run], bics: Floats, request: FitRequest) -> None:
-    """Bring the fits to their maximum whose BIC may still become the largest."""
-    candidates = request.candidates
+def _near(bics: Floats, candidates: Sequence[Candidate]) -> list[Integers]:
+    """Return which samples have fits whose BIC may still become the largest, of those that are not at their maximum."""
     near = (bics >= bics.max(axis=0) - MARGIN) & np.isfinite(bics)
-    fitted = [np.flatnonzero(own) if number > 1 else np.empty(0, np.intp) for own, (number, _) in zip(near, candidates, strict=True)]
-    finish(samples, runs, fitted, candidates, request.forced, request.engine)
+    return [np.flatnonzero(own) if number > 1 else np.empty(0, np.intp) for own, (number, _) in zip(near, candidates, strict=True)]
 
 
 def _keep(found: Fits, rows: Integers, samples: Samples, run: Run) -> None:

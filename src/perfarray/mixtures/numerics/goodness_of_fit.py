@@ -6,12 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perfarray.mixtures.numerics.fit import AUTO, FitRequest
+from perfarray.mixtures.numerics.fit import FitRequest
 from perfarray.mixtures.numerics.grid import steps_of
-from perfarray.mixtures.numerics.normal import Mixture, distribution, draw
-from perfarray.mixtures.numerics.scale import Scaled, fit_on_scale, off_scale, on_scale
+from perfarray.mixtures.numerics.normal import Mixture
+from perfarray.mixtures.numerics.scale import Scaled, distribution, draw_from, fit_on_scale
 from perfarray.numerics.random import SAMPLES, Streams
 from perfarray.numerics.types import Floats, Integers
+
+AUTO = "auto"
+"""That a step is to be found."""
 
 VALUES = 1 << 20
 """Values drawn at a time."""
@@ -58,7 +61,7 @@ class Grid(NamedTuple):
     first: float
 
 
-def ks_distance(values: Floats, weights: Floats | None, mixture: Mixture) -> Floats:
+def ks_distance(values: Floats, weights: Floats | None, own: Scaled) -> Floats:
     """Return the largest distance between the empirical distribution and a mixture's, on both sides of every step.
 
     Parameters
@@ -67,7 +70,7 @@ def ks_distance(values: Floats, weights: Floats | None, mixture: Mixture) -> Flo
         NaN where not measured.
     weights : array, shape (sample, value), optional
         What each value counts; default: 1.
-    mixture : Mixture
+    own : Scaled
         Parameters of shape (sample, component).
 
     Returns
@@ -80,19 +83,19 @@ def ks_distance(values: Floats, weights: Floats | None, mixture: Mixture) -> Flo
     shares = measured.astype(float) if weights is None else np.where(measured, np.take_along_axis(weights, order, axis=-1), 0.0)
     steps = np.cumsum(shares, axis=-1)
     total = steps[:, -1:]
-    fitted = distribution(Mixture(*(part[:, None, :] for part in mixture)), ordered)
+    fitted = distribution(Scaled(Mixture(*(part[:, None, :] for part in own.mixture)), np.asarray(own.family)[:, None]), ordered)
     with np.errstate(invalid="ignore"):
         below, above = fitted - (steps - shares) / total, steps / total - fitted
     found = np.where(measured, np.maximum(below, above), -np.inf).max(axis=-1, initial=-np.inf)
     # A constant sample is its own distribution: the step on both sides is at the same place.
-    point = (mixture.deviations == 0).any(axis=-1)
+    point = (own.mixture.deviations == 0).any(axis=-1)
     return np.where(np.isfinite(found), np.where(point, 0.0, found), np.nan)
 
 
 def fitted(values: Floats, weights: Floats | None, request: FitRequest) -> Scaled:
     """Fit samples, shape (sample, value)."""
-    fits, log = fit_on_scale(values, weights, request)
-    return Scaled(Mixture(fits.weights, fits.means, fits.deviations), log)
+    fits, family = fit_on_scale(values, weights, request)
+    return Scaled(Mixture(fits.weights, fits.means, fits.deviations), family)
 
 
 def calibrated_fit(
@@ -111,7 +114,7 @@ def calibrated_fit(
     values, weights
         As for `ks_distance`.
     own : Scaled
-        Parameters of shape (sample, component). Logarithms keep the order of values: distances from a mixture of them are theirs.
+        Parameters of shape (sample, component).
     cells : int array, shape (sample,)
         Keys of the cells, which name the streams of random numbers.
     request : FitRequest
@@ -121,7 +124,7 @@ def calibrated_fit(
     after_each : callable, optional
         Called when a sample is done.
     """
-    observed, mixture = _distances(values, weights, own), own.mixture
+    observed, mixture = ks_distance(values, weights, own), own.mixture
     n = (~np.isnan(values)).sum(axis=-1)
     critical_value, pvalue, pvalue_error = (np.full(len(values), np.nan) for _ in range(3))
     found = Fitness(observed, critical_value, pvalue, pvalue_error, _steps(values, calibration.resolution))
@@ -130,10 +133,10 @@ def calibrated_fit(
     streams, number, refit = Streams(calibration.key), calibration.n_resamples, replace(request, grouped=True)
     for row in range(len(values)):
         if testable[row]:
-            drawn_from = Scaled(Mixture(*(part[row] for part in mixture)), own.log[row])
+            drawn_from = Scaled(Mixture(*(part[row] for part in mixture)), np.asarray(own.family)[row])
             generator = streams.generator(int(cells[row]), SAMPLES)
             blocks = _samples(drawn_from, int(n[row]), calibration, Grid(found.resolution[row], first[row]), generator)
-            drawn = np.concatenate([_distances(block, None, fitted(block, None, refit)) for block in blocks])
+            drawn = np.concatenate([ks_distance(block, None, fitted(block, None, refit)) for block in blocks])
             found.critical_value[row] = np.sort(drawn)[critical_place(number, calibration.alpha)]
             exceed = float((drawn > observed[row]).sum())
             found.pvalue[row] = exceed / number
@@ -151,22 +154,17 @@ def critical_place(number: int, alpha: float) -> int:
 
 
 def _samples(own: Scaled, n: int, calibration: Calibration, grid: Grid, generator: np.random.Generator) -> Iterator[Floats]:
-    """Draw samples, a block at a time, and round them to the grid of the data; what needs a logarithm does not become 0."""
+    """Draw samples, a block at a time, and round them to the grid of the data; what is positive does not become 0."""
     size = max(1, int(np.floor(calibration.undersample * n + 0.5)))
     step = max(1, VALUES // size)
     for start in range(0, calibration.n_resamples, step):
-        values = off_scale(draw(own.mixture, (min(step, calibration.n_resamples - start), size), generator), own.log)
+        values = draw_from(own, (min(step, calibration.n_resamples - start), size), generator)
         if grid.step > 0:
             values = grid.first + np.round((values - grid.first) / grid.step) * grid.step
-            values = np.where(own.log, np.maximum(values, grid.step), values)
+            values = np.where(own.positive, np.maximum(values, grid.step), values)
         yield values
 
 
 def _steps(values: Floats, resolution: float | str | None) -> Floats:
     """Return what samples were rounded to, 0 where that is nothing."""
     return np.nan_to_num(steps_of(values)) if resolution == AUTO else np.full(len(values), float(resolution or 0.0))
-
-
-def _distances(values: Floats, weights: Floats | None, own: Scaled) -> Floats:
-    """Return the distances of samples from their mixtures, each on its mixture's scale."""
-    return ks_distance(on_scale(values, own.log[:, None]), weights, own.mixture)

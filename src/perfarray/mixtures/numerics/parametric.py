@@ -90,11 +90,9 @@ def check_scales(systems: Sequence[System], shift: float = 0.0) -> None:
         for flag in (False, True)
     )
     if (plain & log).any():
-        raise ValueError(
-            f"in {int((plain & log).sum())} cells a mixture of times meets one of log times; fit both with log=True, or both with log=False"
-        )
+        raise ValueError(f"in {int((plain & log).sum())} cells a mixture of times meets one of log times; give both the same distribution")
     if shift and log.any():
-        raise ValueError(f"shift={shift:g} is not available for mixtures of log times; give the timings, or fit with log=False")
+        raise ValueError(f"shift={shift:g} is not available for mixtures of log times; give the timings, or fit normal components")
 
 
 def less(x: Mixture, y: Mixture, shift: float = 0.0, ties: float = 0.0) -> Floats:

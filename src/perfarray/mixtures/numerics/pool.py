@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from perfarray.mixtures.numerics.start import quantile_classes
 from perfarray.numerics.types import Floats, Integers, Mask
 
 Rows = Integers | Mask
@@ -80,21 +81,55 @@ class Run(NamedTuple):
             cast(Any, part)[rows] = new
 
 
+class Steps(NamedTuple):
+    """What EM does that depends on the law of the components (`steps`).
+
+    Parameters
+    ----------
+    prepared : callable
+        (pool, theta): writes to the room of the pool what densities are made of, beside deviations.
+    exponents, offset : callable
+        (pool, theta, rows, out) and (pool, theta): what log densities are the sum of, beside a constant.
+    maximised : callable
+        (pool, theta, shares): the next places and squared spreads, of what each component takes of the values, which lies in the room.
+    start : callable
+        (samples, starts, theta, equal): the parameters EM starts from, of weights, means and variances of classes.
+    classes : callable
+        (samples, number): where these classes begin.
+    constant : float
+        What belongs to every log density.
+    spreads : {1, 0}
+        Whether spreads are parameters.
+    closed : bool
+        Whether the start of one component is its maximum.
+    """
+
+    prepared: Callable[["Pool", Theta], None]
+    exponents: Callable[..., Floats]
+    offset: Callable[["Pool", Theta], Floats]
+    maximised: Callable[["Pool", Theta, Floats], tuple[Floats, Floats]]
+    start: Callable[[Samples, Integers, Theta, bool], Theta]
+    classes: Callable[[Samples, int], Integers] = lambda samples, number: quantile_classes(samples.raw, samples.n, number)
+    constant: float = 0.0
+    spreads: int = 1
+    closed: bool = False
+
+
 class Pool:
     """Fits of samples of like size that EM runs together: one call of NumPy serves them all, whatever their number of components.
 
     Components of all fits stand one after the other, and fits by their number of components, ascending: those of one number are a block.
     """
 
-    def __init__(self, samples: Samples, rows: Integers, numbers: Integers, equal: Mask) -> None:
-        self.samples, self.rows, self.numbers, self.equal = samples, rows, numbers, equal
+    def __init__(self, samples: Samples, rows: Integers, numbers: Integers, equal: Mask, steps: Steps) -> None:
+        self.samples, self.rows, self.numbers, self.equal, self.steps = samples, rows, numbers, equal, steps
         self.n, self.total, self.jacobian = samples.n[rows], samples.total[rows], samples.jacobian[rows]
         self.firsts = np.cumsum(numbers) - numbers
         self.owner = np.repeat(np.arange(len(numbers)), numbers)
 
     def take(self, fits: Integers) -> "Pool":
         """Return some of the fits."""
-        return Pool(self.samples, self.rows[fits], self.numbers[fits], self.equal[fits])
+        return Pool(self.samples, self.rows[fits], self.numbers[fits], self.equal[fits], self.steps)
 
     @cached_property
     def values(self) -> Floats:
@@ -115,6 +150,11 @@ class Pool:
     def inside(self) -> Floats:
         """Variance inside what each value stands for."""
         return self.samples.inside[self.rows, : self.n.max()]
+
+    @cached_property
+    def scale(self) -> Floats:
+        """What the sample of every component was divided by."""
+        return self.samples.scale[self.rows][self.owner]
 
     def places(self, fits: Integers) -> Integers:
         """Return where the components of some of the fits stand."""
@@ -154,13 +194,27 @@ class Pool:
         """Add up over the components of every fit."""
         return np.asarray(np.add.reduceat(part, self.firsts))
 
+    def pooled(self, part: Floats) -> Floats:
+        """Return a part of every component, or of all components of its fit together where these have one spread."""
+        return np.where(self.equal[self.owner], self.sums(part)[self.owner], part)
+
+    def shared(self, part: Floats, shares: Floats) -> Floats:
+        """Return a part of every component over its share of the values, or of its fit over their number where it has one spread."""
+        pooled = (self.sums(part) / self.total)[self.owner]
+        return np.where(self.equal[self.owner], pooled, part / shares)
+
     def some(self, part: Mask) -> Mask:
         """Return for every fit whether something holds for one of its components."""
         return np.asarray(np.logical_or.reduceat(part, self.firsts))
 
 
 def run_pooled(
-    samples: Samples, runs: Sequence[Run], fitted: Sequence[Integers], candidates: Sequence[Candidate], work: Callable[[Pool, Run], Run]
+    samples: Samples,
+    runs: Sequence[Run],
+    fitted: Sequence[Integers],
+    candidates: Sequence[Candidate],
+    steps: Steps,
+    work: Callable[[Pool, Run], Run],
 ) -> None:
     """Make a pool of some rows of every candidate, do some work with it, and write down what it finds."""
     order = sorted(range(len(candidates)), key=lambda place: candidates[place][0])
@@ -173,7 +227,7 @@ def run_pooled(
     given = [runs[place].take(fitted[place]) for place in order]
     theta = Theta(*(np.concatenate([run.theta[part].ravel() for run in given]) for part in range(3)))
     rest = (np.concatenate([cast(Any, run)[part] for run in given]) for part in range(1, 5))
-    found = work(Pool(samples, rows, numbers, equal), Run(theta, *rest))
+    found = work(Pool(samples, rows, numbers, equal, steps), Run(theta, *rest))
     fit = component = 0
     for place in order:
         some, number = fitted[place], candidates[place][0]

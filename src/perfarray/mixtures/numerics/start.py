@@ -4,6 +4,9 @@ import numpy as np
 
 from perfarray.numerics.types import Floats, Integers
 
+EDGES = 200
+"""Places of a sample, about, that are looked at together as edges of classes."""
+
 FINEST = 1000
 """Most points of the grid of quantiles, as a multiple of the number of values; ties need finer grids."""
 
@@ -91,3 +94,66 @@ def _of_distinct_values(sample: Floats, number: int) -> Integers:
         return np.concatenate([firsts, np.full(number + 1 - len(firsts), len(sample))])
     chosen = firsts[(np.arange(number) * len(firsts)) // number]
     return np.append(chosen, len(sample))
+
+
+def edged_classes(ordered: Floats, weights: Floats, n: Integers, number: int) -> Integers:
+    """Return where classes begin of which each falls exponentially from its least value on.
+
+    EM does not move the edges of such components: they are those with the largest likelihood of values that belong to one class each, among
+    classes of contiguous values that are a quarter as heavy as the average or more. Of many values some hundred are looked at first, and
+    then those between them.
+
+    Parameters
+    ----------
+    ordered, weights : array, shape (sample, value)
+        Values in ascending order, and what each counts.
+    n : int array, shape (sample,)
+        Values of each sample.
+    number : int
+        Classes.
+
+    Returns
+    -------
+    int array, shape (sample, number + 1)
+        As `quantile_classes` returns, whose classes those are that have no others.
+    """
+    starts = quantile_classes(ordered, n, number)
+    for row, last in enumerate(n.tolist()) if number > 1 else ():  # sample by sample: each has edges of its own
+        found = _edges(ordered[row, :last], weights[row, :last], number)
+        starts[row] = starts[row] if found is None else found
+    return starts
+
+
+def _edges(sample: Floats, weights: Floats, number: int) -> Integers | None:
+    """Return the edges of the classes of one sample, None where there are none."""
+    heavy, sums = np.r_[0.0, np.cumsum(weights)], np.r_[0.0, np.cumsum(weights * (sample - sample[0]))]
+    least = heavy[-1] / (4 * number)
+    firsts = np.append(np.flatnonzero(np.diff(sample, prepend=-np.inf) > 0), len(sample))
+
+    def likelihood(first: Integers, last: Integers) -> Floats:
+        """Return the log-likelihood of a class of the values from one place up to another."""
+        share = heavy[last] - heavy[first]
+        beyond = sums[last] - sums[first] - share * (sample[np.minimum(first, len(sample) - 1)] - sample[0])
+        there = (share >= least) & (beyond > 1e-9 * sums[-1])
+        share, beyond = np.where(there, share, 1.0), np.where(there, beyond, 1.0)
+        return np.where(there, share * (2 * np.log(share) - np.log(beyond)), -np.inf)
+
+    looked_at = np.unique(np.r_[firsts[:: 1 + len(firsts) // EDGES], len(sample)])
+    each = likelihood(looked_at[:, None], looked_at[None, :])
+    best, before = each[0], []
+    for _ in range(number - 1):
+        longer = best[:, None] + each
+        before.append(longer.argmax(axis=0))
+        best = longer.max(axis=0)
+    if not np.isfinite(best[-1]):
+        return None
+    places = [len(looked_at) - 1]
+    for own in reversed(before):
+        places.append(int(own[places[-1]]))
+    edges = np.array([0, *looked_at[places[::-1]]])
+    for place in range(1, number) if len(looked_at) < len(firsts) else ():
+        near = firsts[np.abs(np.searchsorted(firsts, edges[place]) - np.arange(len(firsts))) <= len(firsts) // EDGES]
+        near = near[(near > edges[place - 1]) & (near < edges[place + 1])]
+        gain = likelihood(np.full_like(near, edges[place - 1]), near) + likelihood(near, np.full_like(near, edges[place + 1]))
+        edges[place] = near[gain.argmax()]
+    return edges

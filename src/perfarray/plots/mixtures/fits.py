@@ -12,6 +12,8 @@ from perfarray.plots.mixtures.places import write_density, write_places
 TALLEST: Final = 3.0
 """Height at which a narrow peak is cut, where there are runs, in heights of the tallest bar."""
 
+WORDS: Final = {"weibull": "Weibull", "pareto": "Pareto", "extreme": "extreme-value"}
+"""What families are called that are not called by their names."""
 
 LINE: Final = 11.0
 """Height in points of a line of text."""
@@ -50,7 +52,8 @@ def mixture(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     density = curves.attrs["kind"] == "density"
     (_draw_densities if density else _draw_distributions)(ax, curves)
     write_places(ax, "x", str(curves.attrs.get("metric", "time")), str(curves.attrs["units"]))
-    fitted = f"Mixture of {number} {'lognormal ' * bool(curves.attrs['log'])}component{'s' * (number > 1)}"
+    family = str(curves.attrs["family"])
+    fitted = f"Mixture of {number} {'' if family == 'normal' else WORDS.get(family, family) + ' '}component{'s' * (number > 1)}"
     described = fitted if density else "Distribution of the runs and of the mixture"
     describe(ax, ", ".join([described, *selection(curves["n_components"]), *_doubt(curves, number)]))
     return ax

@@ -1,0 +1,263 @@
+"""Mixtures of other families than the normal: SciPy's distributions, fitted and chosen by BIC."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import integrate, stats
+
+import perfarray
+
+LAWS = {
+    "lognormal": stats.lognorm,
+    "gamma": stats.gamma,
+    "weibull": stats.weibull_min,
+    "exponential": stats.expon,
+    "pareto": stats.pareto,
+    "extreme": stats.gumbel_r,
+}
+
+SHAPES = {"lognormal": (0.4,), "gamma": (3.0,), "weibull": (1.7,), "exponential": (), "pareto": (3.0,), "extreme": ()}
+
+TWO = {"lognormal": (0.2,), "gamma": (30.0,), "weibull": (6.0,), "exponential": (), "pareto": (20.0,), "extreme": ()}
+"""Shapes of components that lie apart."""
+
+
+def timings(*samples) -> xr.Dataset:
+    """Return samples as benchmarks."""
+    return perfarray.from_samples({f"b{place}": list(sample) for place, sample in enumerate(samples)}, dim="benchmark")
+
+
+def drawn(family: str, n: int = 120, seed: int = 1) -> np.ndarray:
+    """Return values of one component."""
+    return LAWS[family].rvs(*SHAPES[family], scale=2.0, size=n, random_state=seed) + 10.0 * (family == "extreme")
+
+
+def two(family: str, n: int = 400) -> np.ndarray:
+    """Return values of two components, the second with two fifths of them."""
+    rng = np.random.default_rng(5)
+    first = rng.random(n) < 0.6
+    if family == "extreme":
+        return rng.gumbel(np.where(first, 10.0, 30.0), 1.0)
+    return LAWS[family].rvs(*TWO[family], size=n, random_state=rng) * np.where(first, 1.0, 50.0 if family == "exponential" else 4.0)
+
+
+def law_of(cell: xr.Dataset, component: int = 0):
+    """Return a component as SciPy has it."""
+    family = cell["family"].item()
+    own = [cell[name].values[component] for name in ("shape_parameter", "location", "scale")]
+    return LAWS[family](*(own if SHAPES[family] else own[1:]))
+
+
+@pytest.mark.parametrize("family", LAWS)
+def test_one_component_is_scipys_fit(family):
+    """Parameters are the most likely ones: the likelihood is SciPy's at its own fit, or larger where that stops short."""
+    x = drawn(family)
+    fit = timings(x).perf.fit_mixture(n_components=1, distribution=family).to_dataset().isel(benchmark=0)
+    theirs = LAWS[family].fit(x, **({} if family == "extreme" else {"floc": 0}))
+    gap = fit["loglik"].item() - LAWS[family].logpdf(x, *theirs).sum()
+    assert -1e-9 < gap < 1e-6
+    ours = fit[["shape_parameter", "location", "scale"]].to_array().values[:, 0]
+    assert_allclose(ours[~np.isnan(ours)], theirs, rtol=2e-5 if family == "weibull" else 1e-6)  # SciPy stops where its likelihood is lower
+    parameters = {"exponential": 1}.get(family, 2)
+    assert fit["bic"].item() == pytest.approx(2 * fit["loglik"].item() - parameters * np.log(len(x)))
+    law = law_of(fit)
+    assert_allclose([fit["mean"].values[0], fit["standard_deviation"].values[0]], [law.mean(), law.std()], rtol=1e-12)
+
+
+def test_weibull_is_at_its_maximum():
+    """The slopes of the likelihood vanish at the fit, which SciPy's search only comes near."""
+    x = drawn("weibull")
+    fit = timings(x).perf.fit_mixture(n_components=1, distribution="weibull").to_dataset().isel(benchmark=0, component=0)
+    c, powers = fit["shape_parameter"].item(), x ** fit["shape_parameter"].item()
+    assert (powers @ np.log(x)) / powers.sum() - 1 / c == pytest.approx(np.log(x).mean(), rel=1e-9)
+    assert fit["scale"].item() == pytest.approx(powers.mean() ** (1 / c), rel=1e-9)
+
+
+@pytest.mark.parametrize("family", LAWS)
+def test_two_components_are_found_and_described(family):
+    """What is said is what SciPy's components say, weighted; the fit is near the truth."""
+    x = two(family)
+    fit = timings(x).perf.fit_mixture(n_components=2, distribution=family, tolerance=1e-6)
+    cell = fit.to_dataset().isel(benchmark=0)
+    assert_allclose(cell["weight"], [0.6, 0.4], atol=0.06)
+    assert (np.diff(cell["mean"]) > 0).all()
+    laws, own, places = [law_of(cell, k) for k in (0, 1)], fit.isel(benchmark=0), np.quantile(x, [0.01, 0.3, 0.7, 0.99])
+    for ours, name in ((own.pdf, "pdf"), (own.cdf, "cdf")):
+        wanted = sum(w * getattr(law, name)(places) for w, law in zip(cell["weight"].values, laws, strict=True))
+        assert_allclose(ours(places), wanted, rtol=1e-9)
+    assert_allclose(own.quantile(own.cdf(places).values), places, rtol=1e-9)
+    assert cell["loglik"].item() == pytest.approx(np.log(own.pdf(x).values).sum(), rel=1e-9)
+    draws = own.sample(4000, rng=1)
+    assert draws.mean().item() == pytest.approx(own.mean().item(), abs=4 * own.std().item() / np.sqrt(4000))
+    assert_array_equal(own.assign([x.min(), x.max()]), [1, 2])
+
+
+@pytest.mark.parametrize("family", LAWS)
+def test_modes_are_the_peaks_of_the_density(family):
+    """As many as are seen on a fine grid; an exponential's is at 0, a Pareto's at its edge."""
+    fit = timings(two(family, 200)).perf.fit_mixture(n_components=2, distribution=family, tolerance=1e-5).isel(benchmark=0)
+    found = fit.modes().dropna("mode").values
+    if family == "exponential":
+        assert found.tolist() == [0.0]
+        return
+    if family == "pareto":
+        assert_allclose(found, np.sort(fit.to_dataset()["scale"].values))
+        return
+    x = np.linspace(0.3, 160, 200_001)
+    density = fit.pdf(x).values
+    assert_allclose(found, x[1:-1][(density[1:-1] > density[:-2]) & (density[1:-1] > density[2:])], atol=8e-4)
+
+
+def test_a_density_that_falls_from_the_start_has_its_mode_at_0():
+    """Gamma and Weibull values of shapes below 1 are densest at 0; another component adds a mode of its own."""
+    rng = np.random.default_rng(2)
+    x = np.r_[rng.gamma(0.5, 1.0, 150), rng.gamma(400, 0.05, 100)]
+    fit = timings(x).perf.fit_mixture(n_components=2, distribution="gamma", tolerance=1e-6)
+    assert fit.modes().values[0] == pytest.approx([0.0, 20.0], abs=0.3)
+    one = timings(rng.weibull(0.6, 100)).perf.fit_mixture(n_components=1, distribution="weibull")
+    assert one.modes().values.tolist() == [[0.0]]
+
+
+def test_heavy_tails_have_no_moments():
+    """A Pareto mean is infinite up to shape 1, its deviation up to shape 2; quantiles are not."""
+    x = 1 + np.random.default_rng(1).pareto(0.6, 300)
+    fit = timings(x).perf.fit_mixture(n_components=1, distribution="pareto")
+    assert fit.to_dataset()["shape_parameter"].item() < 1
+    assert np.isposinf([fit.mean().item(), fit.std().item()]).all()
+    assert np.isfinite(fit.quantile(0.999).item())
+    middle = timings(1 + np.random.default_rng(1).pareto(1.5, 300)).perf.fit_mixture(n_components=1, distribution="pareto")
+    assert np.isfinite(middle.mean().item())
+    assert np.isposinf(middle.std().item())
+
+
+def test_best_chooses_family_and_number():
+    """Families compete by BICs of the runs themselves; the answer is that of the family asked for alone."""
+    samples = {
+        "extreme": two("extreme", 200),
+        "exponential": drawn("exponential", 300, 3),
+        "pareto": drawn("pareto", 200),
+        "weibull": 9 - 2 * drawn("extreme", 300) / 10,
+    }
+    times = timings(*samples.values())
+    options = {"max_components": 2, "tolerance": 1e-6}
+    best = times.perf.fit_mixture(distribution="best", **options).to_dataset()
+    assert best["family"].values[:3].tolist() == ["extreme", "exponential", "pareto"]
+    assert best["n_components"].values[:3].tolist() == [2, 1, 1]
+    for place, family in enumerate(best["family"].values):
+        alone = times.isel(benchmark=[place]).perf.fit_mixture(distribution=family, **options).to_dataset()
+        assert alone["bic"].item() == best["bic"].values[place]
+    assert best.attrs["distribution"] == "normal lognormal gamma weibull exponential pareto extreme"
+
+
+def test_normal_runs_stay_normal_unless_another_family_is_clearly_better():
+    """Narrow modes far from 0 look alike to several families: less than 2 of BIC changes nothing."""
+    times = timings(np.random.default_rng(8).normal(1.0, 0.01, 60))
+    some = [times.perf.fit_mixture(n_components=1, distribution=name).to_dataset() for name in ("normal", "lognormal", "gamma")]
+    assert some[0]["bic"].item() < max(fit["bic"].item() for fit in some[1:])
+    assert times.perf.fit_mixture(n_components=1, distribution="best").to_dataset()["family"].item() == "normal"
+
+
+def test_components_at_the_floor_do_not_compete():
+    """Ties draw a component of any family onto one value; with the number forced, another family without such a component is taken."""
+    x = np.r_[np.full(20, 1.5), drawn("gamma", 60)]
+    fit = timings(x).perf.fit_mixture(distribution=["gamma", "weibull", "extreme"], max_components=4, tolerance=1e-5).to_dataset()
+    assert not fit["floored"].item()
+    assert fit["n_floored"].item() > 0
+
+
+def test_what_cannot_be_fitted():
+    """Zeros have no positive family, a constant is a point in all of them, few runs are one component."""
+    times = perfarray.from_samples({"zero": [0.0, 1.0, 2.0, 4.0], "constant": [2.0] * 4, "few": [1.0, 2.0, 3.0, np.nan]}, dim="benchmark")
+    for family in LAWS:
+        with pytest.warns(UserWarning, match="constant"):
+            fit = times.perf.fit_mixture(distribution=family, max_components=1)
+        point = fit.sel(benchmark="constant")
+        assert (point.mean().item(), point.std().item()) == (pytest.approx(2.0), 0.0)
+        assert point.cdf([1.9, 2.0, 2.1]).values.tolist() == [0.0, 1.0, 1.0]
+        assert point.sample(2).values == pytest.approx([2.0, 2.0])
+        assert np.isnan(fit.sel(benchmark="zero").mean().item()) == (family != "extreme")
+        assert fit.to_dataset()["n"].values.tolist() == [4, 4, 3]
+    with pytest.warns(UserWarning, match="not positive"):
+        codes = [note.code for note in times.perf.fit_mixture(distribution="gamma", max_components=1).to_dataset().perf.notes()]
+    assert codes == ["constant", "not_positive"]
+
+
+@pytest.mark.filterwarnings("ignore:.*cells:UserWarning")
+def test_units_signs_and_types_do_not_matter():
+    """Milliseconds have means a thousand times as large; float32 and more being better change nothing but digits."""
+    x = np.round(np.r_[drawn("gamma", 40), drawn("gamma", 20, 2) + 20], 2)
+    times = timings(x, x[:7])
+    options = {"distribution": ["gamma", "weibull", "pareto"], "max_components": 2, "tolerance": 1e-6}
+    one, other = times.perf.fit_mixture(**options), (1000 * times).perf.fit_mixture(**options)
+    assert_allclose(1000 * one.to_dataset()["mean"], other.to_dataset()["mean"], rtol=1e-6)
+    single = times.astype(np.float32).perf.fit_mixture(**options)
+    assert_allclose(single.to_dataset()["bic"], one.to_dataset()["bic"], rtol=1e-4)
+    rate = times.assign(time=times["time"].assign_attrs(better="higher", units="1/s")).perf.fit_mixture(**options)
+    assert_array_equal(rate.to_dataset()["mean"], one.to_dataset()["mean"])
+
+
+def test_units_of_unequal_size_count_alike():
+    """The likelihood is that of weighted runs."""
+    values = np.random.default_rng(3).gamma(4, 1.0, (30, 5))
+    values[::2, 1:] = np.nan
+    times = xr.DataArray(values, dims=("execution", "iteration"), name="time")
+    fit = times.perf.fit_mixture(distribution="gamma", value="iteration", n_components=1)
+    measured = ~np.isnan(values)
+    shares = np.where(measured, 1 / measured.sum(axis=1, keepdims=True), 0)
+    shares *= measured.sum() / shares.sum()
+    assert fit.mean().item() == pytest.approx(np.nansum(shares * values) / measured.sum(), rel=1e-10)
+    assert fit.to_dataset()["loglik"].item() == pytest.approx(np.nansum(shares * np.log(fit.pdf(times).values)), rel=1e-10)
+
+
+def test_the_test_of_fit_refits_the_family():
+    """Gamma runs are described by gamma components and not by exponential ones; families are chosen anew where they were chosen."""
+    times = timings(drawn("gamma", 80))
+    options = {"n_resamples": 20, "rng": 1}
+    found = [
+        times.perf.goodness_of_fit(times.perf.fit_mixture(distribution=name, n_components=1), **options)
+        for name in ("gamma", "exponential")
+    ]
+    assert found[0]["pvalue"].item() > 0.05 >= found[1]["pvalue"].item()
+    law = law_of(times.perf.fit_mixture(distribution="exponential", n_components=1).to_dataset().isel(benchmark=0))
+    assert found[1]["statistic"].item() == pytest.approx(stats.kstest(times["time"].values[0], law.cdf).statistic)
+    chosen = times.perf.fit_mixture(distribution=["normal", "weibull"], n_components=1, tolerance=1e-5)
+    assert 0 <= times.perf.goodness_of_fit(chosen, **options | {"n_resamples": 3})["pvalue"].item() <= 1
+
+
+def test_lazy_fits_are_the_same():
+    """Chunks change nothing, and the family is text as it is in memory."""
+    pytest.importorskip("dask")
+    times = timings(drawn("gamma", 40), drawn("extreme", 40))
+    options = {"distribution": ["gamma", "extreme"], "max_components": 1}
+    lazy, eager = times.chunk({"benchmark": 1}).perf.fit_mixture(**options), times.perf.fit_mixture(**options)
+    assert lazy.to_dataset()["family"].chunks
+    xr.testing.assert_allclose(lazy.quantile(0.3).compute(), eager.quantile(0.3))
+    assert_array_equal(lazy.to_dataset()["family"].compute(), eager.to_dataset()["family"])
+
+
+def test_mixtures_of_other_families_are_not_compared():
+    """The message says what to give instead."""
+    fit = timings(drawn("gamma"), drawn("gamma", 50, 2)).perf.fit_mixture(distribution="gamma", n_components=1)
+    with pytest.raises(ValueError, match=r"mixtures of the family gamma are not compared: give the timings, or fit normal or lognormal"):
+        perfarray.prob_faster(fit, "b0")
+
+
+def test_pictures_name_the_family():
+    """The curve is the density, heavy tails do not squeeze it."""
+    times = timings(drawn("pareto"))
+    fit = times.perf.fit_mixture(distribution="pareto", n_components=1)
+    ax = fit.plot(times=times)
+    assert ax.get_title(loc="left").startswith("Mixture of 1 Pareto component")
+    whole = next(line for line in ax.lines if line.get_label() == "mixture")
+    assert_allclose(whole.get_ydata(), fit.pdf(whole.get_xdata()).squeeze())
+
+
+def test_moments_are_integrals():
+    """Mean and deviation of a mixture are those of its density."""
+    fit = timings(two("weibull", 100)).perf.fit_mixture(n_components=2, distribution="weibull", tolerance=1e-4).isel(benchmark=0)
+    first, second = (
+        integrate.quad(lambda x, power=power: x**power * fit.pdf(x).item(), 0, 12, points=[1, 4], epsabs=1e-6)[0] for power in (1, 2)
+    )
+    assert fit.mean().item() == pytest.approx(first, rel=1e-4)
+    assert fit.std().item() == pytest.approx(np.sqrt(second - first**2), rel=1e-4)
