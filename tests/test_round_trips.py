@@ -22,6 +22,7 @@ COMPARED = {
     "bootstrap_distribution": lambda times: perfarray.bootstrap_distribution(times, **DRAWN),
     "bootstrap_interval": lambda times: perfarray.bootstrap_interval(times, **DRAWN),
     "calibrate": lambda times: perfarray.calibrate(times, n_splits=5, rng=1),
+    "change_points": lambda times: perfarray.change_points(times, dim="version"),
     "compare": lambda times: perfarray.compare(times, "old", correction="holm", threshold=0.01),
     "counts": lambda times: perfarray.counts(times),
     "estimator_stability": lambda times: perfarray.estimator_stability(times, group_sizes=(1, 3)),

@@ -18,6 +18,7 @@ from .datasets import load_dataset as load_dataset
 from .diagnostics.autocorrelation import autocorrelation as autocorrelation
 from .diagnostics.normality import normality as normality
 from .diagnostics.steadiness import steady_state as steady_state
+from .history.changes import change_points as change_points
 from .machines.biplots import biplot as biplot
 from .machines.clusters import cluster_machines as cluster_machines
 from .machines.explain import VariabilityModel as VariabilityModel

@@ -145,6 +145,7 @@ class TimingsAccessor(Accessor):
     bootstrap_distribution = Method(lambda: perfarray.bootstrap_distribution)
     bootstrap_interval = Method(lambda: perfarray.bootstrap_interval)
     calibrate = Method(lambda: perfarray.calibrate)
+    change_points = Method(lambda: perfarray.change_points)
     cluster_machines = Method(lambda: perfarray.cluster_machines)
     compare = Method(lambda: perfarray.compare)
     counts = Method(lambda: perfarray.counts)

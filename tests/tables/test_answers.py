@@ -42,7 +42,9 @@ CALLS = {
     "calibrate": {"rng": 1, "n_splits": 5},
 }  # fmt: skip
 NEST = {"sizes": {"execution": [3, 4]}, "variances": {"execution": 1e-4}, "n_experiments": 9, "rng": 1}
+STEP = xr.DataArray(np.tile([10.0, 10.1, 9.9], (2, 10, 1)), dims=("benchmark", "commit", "execution"), name="time")
 SIMULATED = {
+    "change_points": lambda: perfarray.change_points(STEP * xr.where(STEP["commit"] < 5, 1, 1.2) * (1 + STEP["commit"] % 2 / 999)),
     "coverage": lambda: perfarray.coverage("ratio_interval", **NEST),
     "false_alarm_rate": lambda: perfarray.false_alarm_rate("compare", threshold=0.5, **NEST),
     "power": lambda: perfarray.power("compare", ratio=0.9, **NEST),

@@ -184,18 +184,25 @@ def _cells(data: xr.Dataset, dims: list[str], inner: tuple[str, ...]) -> Iterato
                 variable.transpose(*own, *(dim for dim in inner if dim in variable.dims)).values,
                 [dims.index(dim) for dim in own],
             )
-    labels = {dim: data[dim].values.tolist() if dim in data.coords else list(range(data.sizes[dim])) for dim in dims}
+    labels = {dim: list(map(_plain, data[dim].values)) if dim in data.coords else list(range(data.sizes[dim])) for dim in dims}
     own_coords = {str(name): coord.values.tolist() for name, coord in data.coords.items() if coord.ndim == 1 and coord.dims[0] in dims}
     for index in np.ndindex(*(data.sizes[dim] for dim in dims)):
         cell: dict[str, Any] = {}
         for name, (values, places) in arrays.items():
             value = values[tuple(index[place] for place in places)]
-            cell[name] = value.item() if isinstance(value, np.generic) else value
+            cell[name] = _plain(value)
         cell["coords"] = {dim: labels[dim][place] for dim, place in zip(dims, index, strict=True)}
         for name in ("units", "better"):
             if name in own_coords:
                 cell["coords"][name] = own_coords[name][index[dims.index(str(data[name].dims[0]))]]
         yield cell
+
+
+def _plain(value: Any) -> Any:
+    """Return a number or a text as Python's own; a date as it is written."""
+    if isinstance(value, np.datetime64):
+        return str(np.datetime_as_string(value, unit="auto"))
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _about(data: xr.Dataset, constant: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import plural
-from perfarray.tables.words import NOTHING, Cell, Columns, count, number, percent, probability
+from perfarray.tables.words import NOTHING, Cell, Columns, change, count, number, percent, probability
 
 
 def dependence(data: xr.Dataset) -> Columns:
@@ -23,6 +23,24 @@ def dependence(data: xr.Dataset) -> Columns:
         f"worth, {repetitions}": worth,
         f"drift per {data.attrs['dim']}": lambda cell: percent(cell["pooled_drift"]),
         "p": lambda cell: probability(cell["dependence_pvalue"]),
+    }
+
+
+def changes(data: xr.Dataset) -> Columns:
+    """Show every change: its size, how sure it is, the commits that may have made it, whether a host did, or something common."""
+    better, threshold = str(data.attrs["better"]), float(data.attrs["threshold"])
+
+    def commits(cell: Cell) -> str:
+        first, last = str(cell["earliest"]), str(cell["latest"])
+        return first if first == last else f"{first} to {last}"
+
+    return {
+        "change": lambda cell: change(cell["estimate"], cell["lower"], cell["upper"], "bounded", better, threshold),
+        "verdict": lambda cell: str(cell["verdict"]),
+        "p": lambda cell: probability(cell["pvalue"]),
+        "made by": commits,
+        "cause": lambda cell: str(cell["cause"]),
+        "common": lambda cell: "yes" if cell["common"] else "no",
     }
 
 

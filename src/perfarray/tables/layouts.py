@@ -381,6 +381,7 @@ LAYOUTS = {
     "overall_speedup": Layout(_speedups, "speedup", ratio=True),
     "speedup_test": Layout(_tested, "speedup", ratio=True),
     "autocorrelation": Layout(diagnoses.dependence, "pooled_effective_n", ("lag",)),
+    "change_points": Layout(diagnoses.changes, "verdict"),
     "steady_state": Layout(diagnoses.steadiness, "kind_of_all", LEVELS),
     "agreement": Layout(_agreement, "verdict", ("method",), whole_suites=True),
     "variability_level": Layout(_modes),

@@ -1,0 +1,1 @@
+"""Formulas of series of commits: arrays in, arrays out."""

@@ -1,0 +1,78 @@
+"""What stands behind changes: a host that was changed, something that changed many benchmarks at once, a drift that is no step."""
+
+from itertools import pairwise
+
+import numpy as np
+from scipy.special import pdtrc
+
+from perfarray.numerics.types import Floats, Integers, Mask
+
+FEWEST = 3
+"""The fewest benchmarks that change together."""
+
+CHANCE = 0.01
+"""The chance, at any commit of a history, that so many sets of commits overlap though each lies anywhere."""
+
+
+def hosts_changed(hosts: Integers, places: Integers, first: Integers, last: Integers) -> Mask:
+    """Return which changes are the host's: another one measured most of the segment, and it came within the set of commits.
+
+    Parameters
+    ----------
+    hosts : array of int, shape (n,)
+        The host of every commit.
+    places, first, last : array of int, shape (changes,)
+        Where segments begin, and the ends of the sets.
+    """
+    ends = [0, *places, len(hosts)]
+    usual = [np.bincount(hosts[low:high], minlength=1).argmax() for low, high in pairwise(ends)]
+    came = np.flatnonzero(np.diff(hosts)) + 1
+    within = [bool(np.any((came >= low) & (came <= high))) for low, high in zip(first, last, strict=True)]
+    return np.asarray(np.asarray(within, dtype=bool) & (np.diff(usual) != 0))
+
+
+def common_changes(change: Mask, first: Integers, last: Integers) -> tuple[Mask, Integers]:
+    """Return which changes of many series are one, and how many they are at each commit: their sets share it, as chance hardly makes it.
+
+    Parameters
+    ----------
+    change, first, last : array, shape (series, n)
+        Where segments begin and, there, the ends of the set of commits.
+
+    Returns
+    -------
+    array of bool, shape (series, n)
+    array of int, shape (n,)
+    """
+    n = change.shape[-1]
+    rows, places = np.nonzero(change)
+    low, high = first[rows, places], last[rows, places]
+    common, numbers = np.zeros(change.shape, dtype=bool), np.zeros(n, dtype=int)
+    left = np.ones(len(rows), dtype=bool)
+    while left.any():
+        ends = np.zeros(n + 1)
+        np.add.at(ends, low[left], 1)
+        np.add.at(ends, high[left] + 1, -1)
+        counts = np.cumsum(ends[:-1])
+        most = round(counts.max())
+        shared = np.flatnonzero(counts == counts.max())
+        expected = float(np.sum(high[left] - low[left] + 1)) / n
+        if most < FEWEST or n * pdtrc(most - 1, expected) > CHANCE:
+            break
+        best = shared[np.argmax([np.sum(left & (places == place)) for place in shared])]
+        together = left & (low <= best) & (high >= best)
+        common[rows[together], places[together]] = True
+        numbers[best] = most
+        left &= ~together
+    return common, numbers
+
+
+def is_drift(values: Floats, levels: Floats, errors: Floats, steps: int) -> bool:
+    """Return whether a straight line describes a series better than its steps: by BIC, residuals drawn in to three standard errors."""
+    if not errors.min() > 0:
+        return False
+    weights = 1.0 / errors**2
+    places = np.arange(len(values)) - np.average(np.arange(len(values)), weights=weights)
+    line = np.average(values, weights=weights) + places * np.sum(weights * places * values) / np.sum(weights * places**2)
+    stairs, straight = (float(np.sum(np.minimum(np.abs(values - fitted) / errors, 3.0) ** 2)) for fitted in (levels, line))
+    return bool(straight + 2 * np.log(len(values)) < stairs + (2 * steps + 1) * np.log(len(values)))

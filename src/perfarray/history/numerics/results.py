@@ -1,0 +1,134 @@
+"""Everything that is said of many series, one after the other: arrays in, arrays out."""
+
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perfarray.history.numerics.causes import hosts_changed, is_drift
+from perfarray.history.numerics.commits import Commits, commits_of, whitened
+from perfarray.history.numerics.law import LENGTHS
+from perfarray.history.numerics.search import find_changes, whole_chance
+from perfarray.history.numerics.steps import Steps, describe_steps
+from perfarray.numerics.levels import unit_means
+from perfarray.numerics.types import Floats, Integers, Mask
+from perfarray.numerics.verdicts import Known, decide
+
+
+class Question(NamedTuple):
+    """What is asked of every series."""
+
+    levels: int
+    least: int
+    threshold: float
+    confidence_level: float
+    better: str
+    labels: npt.NDArray[Any]
+
+
+class Prepared(NamedTuple):
+    """One series: its commits, whether their values are logs, and the values without what neighbours share."""
+
+    commits: Commits
+    logs: bool
+    clean: Floats
+
+
+def prepare(units: Floats) -> Prepared:
+    """Return the commits of a series of units (commits, units): of their logs where all are positive."""
+    logs = not bool(np.any(units <= 0))
+    commits = commits_of(np.log(units) if logs else units)
+    return Prepared(commits, logs, whitened(commits.values, commits.correlation))
+
+
+def chances(values: Floats, *, question: Question) -> tuple[Floats]:
+    """Return the p-value of "nothing changed" of every series (..., n, n_L, ..., n_1); NaN of those too short to show anything."""
+    units = unit_means(values, question.levels)
+    pvalues = np.full(units.shape[:-2], np.nan)
+    for cell in np.ndindex(pvalues.shape):  # each has its own commits
+        commits, _, clean = prepare(units[cell])
+        if len(clean) >= max(LENGTHS[0], 2 * question.least):
+            pvalues[cell] = whole_chance(clean, commits.errors, question.least)
+    return (pvalues,)
+
+
+def describe(
+    values: Floats, level: Floats, hosts: Integers, at_least: Mask, at_most: Mask, *, question: Question
+) -> tuple[npt.NDArray[Any], ...]:
+    """Return what is known of every series (..., n, n_L, ..., n_1), searched at its own level: the variables of the result, in order."""
+    units = unit_means(values, question.levels)
+    shape = units.shape[:-2]
+    levels = np.broadcast_to(level, shape)
+    own: list[Any] = [np.broadcast_to(part, units.shape[:-1]) for part in (hosts, at_least, at_most)]
+    rows = [
+        _one(units[cell], float(levels[cell]), own[0][cell], Known(own[1][cell], own[2][cell]), question)
+        for cell in np.ndindex(shape)  # each has its own commits
+    ]
+    return tuple(_stack(column, shape) for column in zip(*rows, strict=True))
+
+
+def _stack(column: Any, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    """Put the answers of all series into one array."""
+    stacked = np.stack(column)
+    return stacked.reshape((*shape, *stacked.shape[1:]))
+
+
+def _one(units: Floats, level: float, hosts: Integers, known: Known, question: Question) -> tuple[Any, ...]:
+    """Return the answers of one series."""
+    size, labels = len(units), question.labels
+    commits, logs, clean = prepare(units)
+    found = find_changes(clean, commits.errors, question.least, level) if level > 0 else {}
+    places = sorted(found)
+    band = (1 - question.threshold, 1 + question.threshold)
+    steps = describe_steps(commits, places, question.least, logs=logs, band=band, level=question.confidence_level)
+    at = commits.places[steps.places]
+    change = np.zeros(size, dtype=bool)
+    change[at] = True
+    before = np.concatenate([[-1], commits.places])[steps.first] + 1
+    first, last = (np.zeros(size, dtype=int) for _ in range(2))
+    first[at], last[at] = before, commits.places[steps.last]
+    lower, upper, verdict = _judge(steps, known, at, question)
+    cause = np.where(hosts_changed(hosts[commits.places], steps.places, steps.first, steps.last), "host", "code").astype(object)
+    pvalue = np.array([found[place] for place in places])
+    scale = 1.0 if logs else abs(float(np.mean(commits.values))) if len(commits.values) else np.nan
+    within = np.sqrt(commits.within * np.mean(1 / commits.counts)) if len(commits.values) else np.nan
+    give = np.exp if logs else np.asarray
+    return (
+        change,
+        np.cumsum(change),
+        *(_along(size, at, part) for part in (steps.estimate, lower, upper, pvalue)),
+        *(_along(size, at, part) for part in (verdict, cause)),
+        *(_along(size, at, labels[part].astype(float) if labels.dtype.kind in "iufb" else labels[part]) for part in (before, last[at])),
+        _along(size, commits.places, steps.probability),
+        *(_along(size, commits.places, give(part)) for part in (commits.values, steps.levels)),
+        first,
+        last,
+        float(len(commits.values)),
+        steps.noise / scale,
+        within / scale,
+        commits.correlation,
+        bool(places)
+        and is_drift(commits.values, steps.levels, commits.errors * steps.noise / np.sqrt(np.mean(commits.errors**2)), len(places)),
+    )
+
+
+def _along(size: int, places: Integers, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return values at their places along a history, and nothing elsewhere: NaN, NaT or ""."""
+    kind = values.dtype.kind
+    blank: Any = "" if kind == "O" else np.array("NaT", dtype=values.dtype) if kind in "mM" else np.nan
+    full = np.full(size, blank, dtype=values.dtype if kind in "OmM" else float)
+    full[places] = values
+    return full
+
+
+def _judge(steps: Steps, known: Known, at: Integers, question: Question) -> tuple[Floats, Floats, npt.NDArray[Any]]:
+    """Return limits and verdicts of changes, open towards what stopped runs leave unknown."""
+    ends = [0, *at, len(known.at_least)]
+    sides = [[bool(mask[low:high].any()) for low, high in pairwise(ends)] for mask in known]
+    more, less = (np.array(side, dtype=bool) for side in sides)
+    ratio = Known(more[1:] | less[:-1], less[1:] | more[:-1])
+    tests = steps.tests.known(ratio)
+    alpha = 1 - question.confidence_level
+    verdict = decide(tests, tests.two_sided <= alpha, tests.inside <= alpha / 2, question.better)
+    return np.where(ratio.at_most, 0.0, steps.lower), np.where(ratio.at_least, np.inf, steps.upper), verdict

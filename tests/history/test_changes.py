@@ -1,0 +1,214 @@
+"""`change_points`: since when a metric is another one, how surely, and at how many false alarms."""
+
+import warnings
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import perfarray
+from perfarray import PerfarrayWarning
+
+COMMITS = [f"c{place:02}" for place in range(60)]
+
+
+@pytest.fixture(scope="module")
+def history():
+    """Five executions of four benchmarks at 60 commits: three are 5 % slower from c20 on, one is faster from c40 on, another host's."""
+    rng = np.random.default_rng(1)
+    values = np.exp(0.01 * rng.normal(size=(4, 60, 5)) + 0.01 * rng.normal(size=(4, 60, 1)))
+    values[:3, 20:] *= 1.05
+    values[2, 40:] *= 0.9
+    coords = {"benchmark": list("abcd"), "commit": COMMITS, "host": ("commit", ["h1"] * 40 + ["h2"] * 20)}
+    return xr.DataArray(values, dims=("benchmark", "commit", "execution"), coords=coords, name="time", attrs={"units": "s"})
+
+
+@pytest.fixture(scope="module")
+def found(history):
+    return history.perf.change_points()
+
+
+def changed(result, **labels):
+    """Return the labels of the commits at which one series changed."""
+    own = result.sel(labels)
+    return own["commit"].values[own["change"].values].tolist()
+
+
+def test_changes_are_found_where_they_are(found):
+    """With their size, direction and cause; a stable benchmark has none, and segments are numbered along the history."""
+    assert [changed(found, benchmark=name) for name in "abcd"] == [["c20"], ["c20"], ["c20", "c40"], []]
+    first = found.sel(benchmark="a", commit="c20")
+    assert first["lower"] < 1.05 < first["upper"]
+    assert (first["verdict"], first["cause"], bool(first["common"])) == ("slower", "code", True)
+    second = found.sel(benchmark="c", commit="c40")
+    assert (second["verdict"], second["cause"], bool(second["common"])) == ("faster", "host", False)
+    assert found["n_common"].sel(commit="c20") == found["n_common"].sum() == 3
+    assert found["segment"].sel(benchmark="c").values.tolist() == [0] * 20 + [1] * 20 + [2] * 20
+    elsewhere = found.where(~found["change"])
+    assert elsewhere["estimate"].isnull().all()
+    assert (found["verdict"].values[~found["change"].values] == "").all()
+
+
+def test_the_table_has_one_row_a_change(found):
+    assert found.perf.table().index.tolist() == [("a", "c20"), ("b", "c20"), ("c", "c20"), ("c", "c40")]
+
+
+def test_a_rate_that_rises_is_faster(history):
+    rate = (1 / history).assign_attrs(units="1/s", better="higher")
+    assert rate.perf.change_points()["verdict"].sel(benchmark="a", commit="c20") == "slower"
+
+
+def test_a_change_within_the_threshold_is_equivalent(history):
+    """It is found all the same: the verdict says that it does not matter."""
+    verdict = history.perf.change_points(threshold=0.2)["verdict"]
+    assert verdict.sel(benchmark="a", commit="c20") == "equivalent"
+
+
+def test_orders_of_dims_chunks_and_scales_change_nothing(history, found):
+    turned = history.transpose().perf.change_points().transpose(*found.dims)
+    xr.testing.assert_allclose(turned, found)
+    pytest.importorskip("dask")
+    xr.testing.assert_equal(history.chunk(benchmark=1).perf.change_points().compute(), found)
+    scaled = (1000 * history).perf.change_points()
+    np.testing.assert_allclose(scaled["estimate"], found["estimate"])
+    assert history.astype("float32").perf.change_points()["change"].equals(found["change"])
+
+
+def test_more_executions_inside_a_day_are_no_more_days():
+    """A day's noise is no change however surely each day is known: without change, 200 executions alarm as seldom as one."""
+    rng = np.random.default_rng(3)
+    day = rng.normal(size=(200, 40, 1))
+    many = xr.DataArray(np.exp(0.02 * day + 0.001 * rng.normal(size=(200, 40, 5))), dims=("benchmark", "commit", "execution"))
+    with warnings.catch_warnings(action="ignore"):
+        stable = many.perf.change_points(correction=None)
+    assert stable["change"].any("commit").mean() <= 0.1  # 0.05 and three standard errors
+    np.testing.assert_allclose(stable["noise"].median(), 0.02, rtol=0.1)
+    np.testing.assert_allclose(stable["within"].median(), 0.001 / np.sqrt(5), rtol=0.1)
+
+
+def test_false_alarms_do_not_depend_on_the_noise():
+    """Long tails and outlying days: as many false alarms as alpha says, within three standard errors of 300 histories."""
+    rng = np.random.default_rng(4)
+    values = rng.standard_t(2, size=(300, 20, 1)) + 10 * (rng.random((300, 20, 1)) < 0.05)
+    times = xr.DataArray(np.exp(0.01 * values), dims=("benchmark", "commit", "execution"))
+    with warnings.catch_warnings(action="ignore"):
+        alarms = times.perf.change_points(correction=None, alpha=0.1)["change"].any("commit")
+    assert 0.04 < alarms.mean() < 0.155
+
+
+def test_one_outlying_commit_is_no_change(history):
+    spiked = history.copy()
+    spiked[3, 30] *= 3
+    assert changed(spiked.perf.change_points(), benchmark="d") == []
+
+
+def test_gaps_widen_the_set_of_commits(history):
+    """The commit that made a change may be one that was not measured."""
+    gaps = history.copy()
+    gaps[0, 17:20] = np.nan
+    found = gaps.perf.change_points().sel(benchmark="a", commit="c20")
+    assert (found["earliest"].item(), found["latest"].item()) == ("c17", "c20")
+
+
+def test_commits_with_few_runs_count_less():
+    """A commit of one run between commits of many moves no level: weights are those of its own standard error."""
+    rng = np.random.default_rng(5)
+    values = np.exp(0.05 * rng.normal(size=(60, 100)))
+    values[::2, 1:] = np.nan
+    values[30:] *= 1.03
+    found = xr.DataArray(values, dims=("commit", "execution")).perf.change_points()
+    assert found["commit"].values[found["change"]].tolist() == [30]
+    assert found["upper"].sel(commit=30) - found["lower"].sel(commit=30) < 0.02
+
+
+def test_stopped_runs_are_never_called_faster(history):
+    """After a change to a time-out only "at least as slow" is known, and before one only "at most"."""
+    stopped = xr.zeros_like(history, dtype=bool)
+    stopped.loc[{"benchmark": "c", "commit": "c50"}] = True
+    marked = history.assign_coords(censored=stopped)
+    with pytest.warns(PerfarrayWarning, match="stopped"):
+        result = marked.perf.change_points()
+    change = result.sel(benchmark="c", commit="c40")
+    assert (change["verdict"].item(), change["upper"].item()) == ("inconclusive", np.inf)
+
+
+def test_dates_are_labels_too(history):
+    dates = history.drop_vars("host").assign_coords(commit=np.datetime64("2024-01-01", "ns") + np.arange(60) * np.timedelta64(1, "D"))
+    found = dates.rename(commit="date").perf.change_points(dim="date")
+    assert found["earliest"].sel(benchmark="a", date="2024-01-21").values == np.datetime64("2024-01-21")
+    assert found.perf.table().loc["a", "made by"].item() == "2024-01-21"
+
+
+def test_dependence_is_told():
+    """Noise that resembles that of the commit before is taken out and named: few of such series are said to change."""
+    rng = np.random.default_rng(6)
+    noise = rng.normal(size=(100, 400))
+    for place in range(1, 400):
+        noise[:, place] += 0.5 * noise[:, place - 1]
+    times = xr.DataArray(np.exp(0.01 * noise[:, 200:, None]), dims=("benchmark", "commit", "execution"))
+    with pytest.warns(PerfarrayWarning, match="like that of the one before"):
+        found = times.perf.change_points(correction=None)
+    assert found["change"].any("commit").mean() < 0.2
+    np.testing.assert_allclose(found["correlation"].median(), 0.5, atol=0.12)
+
+
+def test_a_drift_is_told():
+    rng = np.random.default_rng(7)
+    times = xr.DataArray(np.exp(0.001 * np.arange(100) + 0.005 * rng.normal(size=100))[:, None], dims=("commit", "execution"))
+    with pytest.warns(PerfarrayWarning, match="straight line"):
+        assert times.perf.change_points()["drifting"]
+
+
+def test_short_histories_say_what_they_need(history):
+    """Few commits, one, or none measured: no change, and how many it takes."""
+    for number in (1, 2, 7):
+        with pytest.warns(PerfarrayWarning, match="4 of 4 series have fewer than 8 commits"):
+            assert not history[:, :number].perf.change_points()["change"].any()
+    with pytest.warns(PerfarrayWarning, match="1 of 1 series"):
+        assert history[0].where(False).perf.change_points()["n"] == 0
+
+
+def test_equal_values_do_not_change():
+    assert not xr.DataArray(np.ones((30, 2)), dims=("commit", "execution")).perf.change_points()["change"].any()
+
+
+def test_values_that_are_not_positive_have_no_logs():
+    rng = np.random.default_rng(8)
+    values = rng.normal(size=(60, 3)) + np.where(np.arange(60) < 30, 2.0, 6.0)[:, None]
+    found = xr.DataArray(values, dims=("commit", "execution"), attrs={"units": "s"}).perf.change_points()
+    change = found.sel(commit=found["commit"][found["change"]].item())
+    assert change["lower"] < 3 < change["upper"]
+
+
+def test_corrections_leave_less(history):
+    """Of 100 stable benchmarks, five or so alarm; corrected, hardly any call has one."""
+    times = xr.DataArray(np.random.default_rng(9).normal(10, 1, size=(100, 20, 1)), dims=("benchmark", "commit", "execution"))
+    with warnings.catch_warnings(action="ignore"):
+        alarms = {rule: int(times.perf.change_points(correction=rule)["change"].any("commit").sum()) for rule in (None, "bh", "holm")}
+    assert alarms[None] > 0 == alarms["bh"] == alarms["holm"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dim": "version"}, "dim 'version' not found"),
+        ({"dim": "execution"}, "is one of the levels"),
+        ({"alpha": 0}, "alpha=0 is out of range"),
+        ({"min_size": 1}, "min_size=1"),
+        ({"threshold": -1}, "threshold=-1 is out of range"),
+        ({"host": "day"}, "host='day' is no coordinate along 'commit'; there is 'host'"),
+        ({"correction": "bonferroni"}, "correction='bonferroni' is not known"),
+    ],
+)
+def test_bad_arguments(history, options, message):
+    with pytest.raises(ValueError, match=message):
+        history.perf.change_points(**options)
+
+
+def test_repeated_commits_are_refused_with_the_remedy(history):
+    with pytest.raises(ValueError, match=r"'commit' holds 'c00', 'c01' more than once; .* level"):
+        xr.concat([history, history[:, :2]], "commit").perf.change_points()
+
+
+def test_function_is_method(history, found):
+    xr.testing.assert_identical(perfarray.change_points(history), found)
