@@ -6,6 +6,7 @@ import numpy as np
 
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.intervals import t_quantile
+from perfarray.numerics.searching import first_true
 from perfarray.numerics.suite import Sides, smallest_number
 from perfarray.numerics.types import Floats, Integers
 from perfarray.suites.numerics.ratios import Score, ScoreRatio, bootstrap_interval, draw_scores, t_interval
@@ -105,11 +106,6 @@ def extrapolate(lower: Floats, upper: Floats, df: Floats, runs: Floats, score: S
             reached = half * np.sqrt(runs / number) * quantiles[0] / quantiles[1]
             return np.asarray(2 * centre * np.sinh(reached) > width)
 
-    low, high = np.where(known, runs, 1.0), np.full(runs.shape, float(FURTHEST))
-    beyond = wide(high)
-    # Bisection over whole numbers: the width falls with the runs.
-    while (high - low > 1).any():
-        middle = np.floor((low + high) / 2)
-        still = wide(middle)
-        low, high = np.where(still, middle, low), np.where(still, high, middle)
-    return np.where(known & ~beyond, high, np.nan)
+    far = np.full(runs.shape, float(FURTHEST))
+    found = first_true(lambda number: ~wide(number), np.where(known, runs + 1, far), far)  # the width falls with the runs
+    return np.where(known & ~wide(far), found, np.nan)

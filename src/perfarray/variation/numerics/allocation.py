@@ -14,14 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from perfarray.numerics.intervals import t_quantile
+from perfarray.numerics.searching import first_true
 from perfarray.numerics.types import Floats, Mask
 
 ROUNDING = 1e-9
 """What a quotient may lack of a whole number that it is meant to be."""
-
-
-MOST = 1e15
-"""Units nobody measures: a search ends there."""
 
 
 class Task(NamedTuple):
@@ -101,24 +98,6 @@ def lowest(value: Callable[[Floats], Floats], low: npt.ArrayLike, high: npt.Arra
         return np.isfinite(here) & (here <= value(n + 1))
 
     return first_true(rising, low, high)
-
-
-def first_true(holds: Callable[[Floats], Any], low: npt.ArrayLike, high: npt.ArrayLike) -> Floats:
-    """Return the smallest whole numbers from low to high at which a condition holds that goes on holding; high where it never does."""
-    lo, hi = (np.array(end, dtype=float) for end in np.broadcast_arrays(low, high))
-    while (lo < hi).any():
-        middle = np.floor((lo + hi) / 2)
-        there = holds(middle)
-        lo, hi = np.where(there, lo, np.minimum(middle + 1, hi)), np.where(there, middle, hi)
-    return hi
-
-
-def first_reached(holds: Callable[[Floats], Any], low: Floats) -> Floats:
-    """Return the smallest whole numbers from low on at which a condition holds that goes on holding; NaN where low is."""
-    high = low.copy()
-    while (short := ~holds(high) & ~np.isnan(high) & (high < MOST)).any():
-        low, high = np.where(short, high + 1, low), np.where(short, 2 * high + 1, high)
-    return first_true(holds, low, high)
 
 
 def top_range(task: Task) -> tuple[Floats, Floats]:

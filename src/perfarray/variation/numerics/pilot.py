@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from perfarray.numerics.intervals import t_quantile
+from perfarray.numerics.searching import first_reached
 from perfarray.numerics.types import Floats, Mask
-from perfarray.variation.numerics.allocation import first_reached
 from perfarray.variation.numerics.assurance import Evidence, future_variance, share_within
 
 

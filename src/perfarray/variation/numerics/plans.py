@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perfarray.numerics.intervals import t_quantile
+from perfarray.numerics.searching import first_reached
 from perfarray.numerics.types import Floats, Mask
 from perfarray.variation.numerics.allocation import (
     ROUNDING,
     Task,
     affordable,
     best_top,
-    first_reached,
     half_width_of,
     least_top,
     one_level_half_width,

@@ -1,0 +1,30 @@
+"""The smallest whole numbers at which a condition holds that goes on holding."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perfarray.numerics.types import Floats
+
+MOST = 1e15
+"""Units nobody measures: a search ends there."""
+
+
+def first_true(holds: Callable[[Floats], Any], low: npt.ArrayLike, high: npt.ArrayLike) -> Floats:
+    """Return the smallest whole numbers from low to high at which a condition holds that goes on holding; high where it never does."""
+    lo, hi = (np.array(end, dtype=float) for end in np.broadcast_arrays(low, high))
+    while (lo < hi).any():
+        middle = np.floor((lo + hi) / 2)
+        there = holds(middle)
+        lo, hi = np.where(there, lo, np.minimum(middle + 1, hi)), np.where(there, middle, hi)
+    return hi
+
+
+def first_reached(holds: Callable[[Floats], Any], low: Floats) -> Floats:
+    """Return the smallest whole numbers from low on at which a condition holds that goes on holding; NaN where low is."""
+    high = low.copy()
+    while (short := ~holds(high) & ~np.isnan(high) & (high < MOST)).any():
+        low, high = np.where(short, high + 1, low), np.where(short, 2 * high + 1, high)
+    return first_true(holds, low, high)
