@@ -187,6 +187,7 @@ def test_glossary_names_what_results_hold():
         times.perf.randomization_test(**baseline, distribution=True, rng=1),
         times.perf.hierarchical_performance_test(**baseline),
         times.perf.required_runs(**baseline, width=0.5, start=2),
+        times.perf.stopping(**baseline, half_width=0.5, start=2),
         times.perf.five_number_summary(method="exact"),
         times.perf.relative_variation(),
         times.perf.principal_components(samples="version").to_dataset(),

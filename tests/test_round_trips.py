@@ -47,6 +47,7 @@ COMPARED = {
     "speedup": lambda times: perfarray.speedup(times, "old"),
     "speedup_test": lambda times: perfarray.speedup_test(times, "old", statistic="mean", confidence_level=0.95),
     "steady_state": lambda times: perfarray.steady_state(times),
+    "stopping": lambda times: perfarray.stopping(times, "old", half_width=0.1),
     "suite_score": lambda times: perfarray.suite_score(times),
     "modes_by": lambda times: perfarray.modes_by(times, n_resamples=19, rng=1),
     "variability_level": lambda times: perfarray.variability_level(times),

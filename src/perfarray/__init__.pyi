@@ -12,6 +12,7 @@ from .comparisons.intervals import mean_interval as mean_interval
 from .comparisons.intervals import ratio_interval as ratio_interval
 from .comparisons.pairwise import pairwise as pairwise
 from .comparisons.required import required_units as required_units
+from .comparisons.stopping import stopping as stopping
 from .crosscheck import agreement as agreement
 from .datasets import dataset_path as dataset_path
 from .datasets import load_dataset as load_dataset

@@ -183,6 +183,7 @@ class TimingsAccessor(Accessor):
     speedup = Method(lambda: perfarray.speedup)
     speedup_test = Method(lambda: perfarray.speedup_test)
     steady_state = Method(lambda: perfarray.steady_state)
+    stopping = Method(lambda: perfarray.stopping)
     suite_score = Method(lambda: perfarray.suite_score)
     table = Method(lambda: perfarray.table)
     to_frame = Method(lambda: perfarray.to_frame)

@@ -77,6 +77,7 @@ RESULTS = {
     "required_units": lambda: TIMES.perf.required_units("old", assurance=0.8),
     "score_ratio_interval": lambda: TIMES.perf.score_ratio_interval("old", sensitivity=True),
     "score_distribution": lambda: TIMES.perf.score_distribution(rng=1),
+    "stopping": lambda: TIMES.perf.stopping("old", half_width=0.3, start=2),
     "speedup_test": lambda: TIMES.perf.speedup_test("old", confidence_level=0.9),
     "suite_score": TIMES.perf.suite_score,
     "variability_level": lambda: RUNS[:2, 0].perf.variability_level(n_resamples=0, rng=1),

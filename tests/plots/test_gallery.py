@@ -174,6 +174,7 @@ SHOWN = {
         (next(own.get_xdata() for own in ax.lines if own.get_marker() == "|"), np.sort(flat(here["runs"]["time"])))],
     "Distribution of runs and mixture": checks_of_distributions,
     "Units for a decision": lambda here, ax: [(ax.lines[0].get_ydata(), 100 * flat(here["result"]["smallest_change"]))],
+    "When to stop": lambda here, ax: [(ax.lines[0].get_ydata(), 100 * flat(here["result"]["half_width"]))],
     "Modes that the runs support": lambda here, ax: [(points(ax, "supported by the runs"), flat(here["result"]["n_supported"]))],
     "Biplot": lambda here, ax: [
         (next(part.get_offsets() for part in ax.collections if "score" in part.get_label()), here["result"].to_dataset()["score"][:, :2])],

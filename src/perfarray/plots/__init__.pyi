@@ -6,6 +6,7 @@ from .comparisons.distribution import distribution as distribution
 from .comparisons.intervals import mean_intervals as mean_intervals
 from .comparisons.intervals import ratio_intervals as ratio_intervals
 from .comparisons.intervals import score_ratios as score_ratios
+from .comparisons.stopping import half_widths as half_widths
 from .crosscheck import agreement as agreement
 from .diagnostics.dependence import correlogram as correlogram
 from .diagnostics.dependence import lag as lag

@@ -51,6 +51,7 @@ PICTURES: Final[Mapping[str, str]] = MappingProxyType(
         "speedup": "estimates",
         "speedup_test": "protocol",
         "steady_state": "steady_kinds",
+        "stopping": "half_widths",
         "suite_score": "suite_scores",
         "variability_level": "modes",
         "variance_components": "variance_components",

@@ -82,8 +82,9 @@ def required_runs(
 
     Notes
     -----
-    Stopping at the first interval that is narrow enough favours intervals that are narrow by chance: with a start of 3 to 10 runs they
-    cover 90 to 94 % where 95 were asked for (normal runs). Start at 10 or more where that matters, and report the interval of all runs.
+    Stopping at the first interval that is narrow enough favours intervals that are narrow by chance: of one benchmark, with a start of 3 to
+    10 runs, they cover 93 to 95 % where 95 were asked for (normal runs), of four or more benchmarks, whose df are many, 94 to 96. Of single
+    benchmarks `stopping` has rules that keep their level.
     The extrapolation shrinks the interval of all runs by the square root of the runs, with the t of their degrees of freedom.
 
     References

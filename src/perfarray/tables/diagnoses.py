@@ -1,4 +1,4 @@
-"""How answers about repetitions are shown: whether they depend on each other, when they become steady, what their modes go with."""
+"""How answers about repetitions are shown: whether they depend on each other, become steady or are enough, what their modes go with."""
 
 import math
 from collections.abc import Callable
@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import plural
-from perfarray.tables.words import NOTHING, Cell, Columns, change, count, number, percent, probability
+from perfarray.tables.words import NOTHING, Cell, Columns, change, count, number, percent, probability, quantity_between
 
 
 def dependence(data: xr.Dataset) -> Columns:
@@ -74,3 +74,18 @@ def origins(_: xr.Dataset) -> Columns:
         "exchanged": exchanged,
         "finding": lambda cell: str(cell["finding"]),
     }
+
+
+def stops(data: xr.Dataset) -> Columns:
+    """Show how many units are enough, with a question mark where there are fewer, and the interval at the stop."""
+    unit = str(data["estimate_at_stop"].attrs["units"])
+
+    def enough(cell: Cell) -> str:
+        more = "more than ten million" if math.isinf(cell["extrapolated"]) else f"{count(cell['extrapolated'])}?"
+        return more if math.isnan(cell["required"]) else count(cell["required"])
+
+    def interval(cell: Cell) -> str:
+        return quantity_between(cell["estimate_at_stop"], cell["lower_at_stop"], cell["upper_at_stop"], unit)
+
+    wanted = 100 * float(data.attrs["half_width_wanted"])
+    return {f"{plural(str(data.attrs['unit']))} for ±{wanted:g} %": enough, "there are": lambda cell: count(cell["n"]), "then": interval}

@@ -377,6 +377,7 @@ LAYOUTS = {
     "hierarchical_performance_test": Layout(_hierarchical, "speedup", ratio=True),
     "required_runs": Layout(_required, "required"),
     "required_units": Layout(_required_units, "required"),
+    "stopping": Layout(diagnoses.stops, "required", ("runs",)),
     "speedup": Layout(_speedups, ratio=True),
     "overall_speedup": Layout(_speedups, "speedup", ratio=True),
     "speedup_test": Layout(_tested, "speedup", ratio=True),

@@ -5,10 +5,10 @@ from typing import Final
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import MaxNLocator
 
+from perfarray.plots.enough import draw_enough, further
 from perfarray.plots.figure import COLOURS, DARK, axes_for, compared, describe
-from perfarray.plots.rows import beside_rows, label_rows, note_unmeasured, shown_rows, size_for
 
 DODGE: Final = 0.2
 """Distance of cells at one number of runs, as a share of the least step."""
@@ -40,7 +40,9 @@ def required_runs(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     result = result.compute()
     required = result["required"]
     if required.size > len(COLOURS):
-        return _draw_rows(ax, result)
+        width = f" for an interval {result.attrs['width']:g} wide" if "width" in result.attrs else ""
+        label = f"runs of every {result.attrs.get('across', 'benchmark')}{width}"
+        return draw_enough(ax, result, what="runs", label=label, title="Required runs")
     if not required.size:
         raise ValueError(f"the result has no cell to draw: its dims are {dict(required.sizes)}")
     ax = axes_for(ax, (7.5, 4.5))
@@ -51,7 +53,7 @@ def required_runs(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         cell, colour = result.isel(place), COLOURS[number]
         shift = step * (number - (required.size - 1) / 2)
         name = ", ".join(str(required[dim].values[place[dim]]) for dim in required.dims if required.sizes[dim] > 1)
-        label = (name or "interval") + _further(cell)
+        label = (name or "interval") + further(cell, "runs")
         ax.vlines(runs + shift, cell["lower"].values, cell["upper"].values, color=colour, linewidth=2, label=label)
         if "estimate" in cell:
             ax.plot(runs + shift, cell["estimate"], "o", color=colour, markersize=4, gid="estimates")
@@ -70,40 +72,8 @@ def required_runs(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _draw_rows(ax: Axes | None, result: xr.Dataset) -> Axes:
-    """Draw a row a cell: the runs that are required, or expected to suffice."""
-    enough = result["extrapolated"] if "extrapolated" in result else result["required"]
-    rows, left_out = shown_rows(enough, "number of runs")
-    ax = axes_for(ax, size_for(rows))
-    heights = np.array([row.y for row in rows])
-    found, further = (np.array([float(number.isel(row.cell)) for row in rows]) for number in (result["required"], enough))
-    short = np.isnan(found) & np.isfinite(further)
-    ax.plot(found, heights, "o", color=COLOURS[0], markersize=6, label="required")
-    if short.any():
-        ax.plot(further[short], heights[short], "o", color=COLOURS[0], markerfacecolor="white", markersize=6, label="would do")
-    note_unmeasured(ax, heights[np.isnan(further)], "not known")
-    ax.set_xscale("log")
-    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    ax.xaxis.set_minor_locator(NullLocator())
-    ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    label_rows(ax, rows)
-    beside_rows(ax, rows, ["–" if np.isnan(runs) else f"{runs:,.0f}" for runs in further], "runs")
-    width = f" for an interval {result.attrs['width']:g} wide" if "width" in result.attrs else ""
-    ax.set_xlabel(f"runs of every {result.attrs.get('across', 'benchmark')}{width}")
-    describe(ax, ", ".join(["Required runs", *compared(result, enough), *left_out]))
-    return ax
-
-
 def _draw_no_change(ax: Axes) -> None:
     """Draw the line of no change, unless the view would have to be more than twice as high for it."""
     low, high = ax.get_ylim()
     if low - (high - low) < 1.0 < high + (high - low):
         ax.axhline(1.0, color=DARK, linewidth=0.8, zorder=0)
-
-
-def _further(cell: xr.Dataset) -> str:
-    """Write how many runs would suffice for a cell whose runs do not, as far as that is known."""
-    if np.isfinite(float(cell["required"])) or "extrapolated" not in cell:
-        return ""
-    enough = float(cell["extrapolated"])
-    return " (too few runs)" if np.isnan(enough) else f" (too few runs; {enough:.0f} would do)"

@@ -1,0 +1,225 @@
+"""Whether a mean, or a ratio of means, is known well enough after each further unit, and the interval where that is so.
+
+A mean is the ratio to pairs that are exactly 1: Fieller's set is then the mean and as many standard errors either side.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from perfarray.numerics.intervals import ONE_PIECE, Ratio, cut_to_positive, fieller, quotient, ratio_df, ratio_of, t_quantile, welch_df
+from perfarray.numerics.levels import UnitSummary, mean_of_measured
+from perfarray.numerics.searching import first_reached
+from perfarray.numerics.types import Floats, Mask
+
+STEIN, EACH, ALWAYS, STEADY = "stein", "t", "always_valid", "cv"
+RULES = (STEIN, EACH, ALWAYS, STEADY)
+
+EXPECTED = 3
+"""A confidence sequence is narrowest after so many times the units at which one begins to look."""
+
+FURTHEST = 1e7
+"""Units beyond which nobody looks."""
+
+
+class Rule(NamedTuple):
+    """When to stop: by which rule, from how many units on, at which relative half-width, of intervals of which level."""
+
+    name: str
+    start: int
+    half_width: float
+    level: float
+
+    def quantile(self, units: Floats, df: Floats) -> Floats:
+        """Return how many standard errors an interval extends to either side after so many units."""
+        if self.name == ALWAYS:
+            return sequence_quantile(units, self.level, EXPECTED * self.start)
+        return t_quantile((1 + self.level) / 2, df)
+
+
+class Path(NamedTuple):
+    """Along the units taken: estimate, limits, relative half-width. Per cell: units enough, or to be; that interval; units there are."""
+
+    estimate: Floats
+    lower: Floats
+    upper: Floats
+    half_width: Floats
+    required: Floats
+    extrapolated: Floats
+    stopped_estimate: Floats
+    stopped_lower: Floats
+    stopped_upper: Floats
+    n: Floats
+
+
+class Growing(NamedTuple):
+    """A ratio after each further unit (..., units) and the degrees of freedom of its error; NaN where there is none."""
+
+    ratio: Ratio
+    df: Floats
+
+    def spread(self) -> Floats:
+        """Return the relative standard error that one unit would have: that of n is this over the square root of n."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.sqrt(self.ratio.residual * self.ratio.n) / np.abs(self.ratio.numerator.mean))
+
+
+def sequence_quantile(units: Floats, confidence_level: float, expected: float) -> Floats:
+    """Return how many standard errors a confidence sequence of a mean extends to either side.
+
+    The t statistics of normal units have, against an effect (in standard deviations) of variance g, a likelihood ratio that is a
+    martingale: it ever reaches 1 / risk with no more than that risk (Ville). With n units, m = 1 + n g and
+    K = (m / risk^2)^(1 / n), it is below where t^2 < (n - 1) (K - 1) / (1 - K / m). For many units this is the asymptotic sequence
+    of Waudby-Smith et al., whose g for the narrowest at `expected` units is taken.
+    """
+    log_risk = np.log1p(-confidence_level)
+    g = (np.log1p(-2 * log_risk) - 2 * log_risk) / expected
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_k = (np.log1p(units * g) - 2 * log_risk) / units
+        left = -np.expm1(log_k - np.log1p(units * g))
+        quantile = np.where(left > 0, np.sqrt((units - 1) * np.expm1(log_k) / np.where(left > 0, left, 1.0)), np.inf)
+    return np.where(units > 1, quantile, np.nan)
+
+
+def path(new: Floats, old: Floats | None, paired: bool, rule: Rule) -> Path:
+    """Return what a rule sees of unit means (..., units) in their order, and where it stops.
+
+    Parameters
+    ----------
+    new, old : array, shape (..., units)
+        Unit means, NaN where not measured; of a mean there is no old.
+    paired : bool
+        Whether the units of both match.
+    rule : Rule
+        When to stop.
+
+    Returns
+    -------
+    Path
+        Along as many units as the smaller side has room for. `extrapolated` is `required`, or what would do if further units vary as
+        these: NaN where nothing says so, infinite beyond ten million.
+    """
+    positive: Mask | bool = False
+    if old is None:
+        old, paired = np.ones_like(new), True
+    else:
+        positive = np.asarray((np.fmin.reduce(new, axis=-1) > 0) & (np.fmin.reduce(old, axis=-1) > 0))[..., None]
+    new, old = in_turn(new, old, paired)
+    growing = last_units(new, old, paired, rule.start) if rule.name == STEADY else grown(new, old, paired or rule.name == ALWAYS, rule)
+    units, n = np.arange(1.0, new.shape[-1] + 1), (~np.isnan(new + old)).sum(axis=-1).astype(float)
+    estimate = np.where(np.isnan(growing.df), np.nan, growing.ratio.estimate)
+    lower, upper = _limits(growing.ratio, rule.quantile(growing.ratio.n, growing.df), positive)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        half = (upper - lower) / 2 / np.abs(estimate)
+    if rule.name == STEIN:
+        extrapolated = _planned(growing, rule)
+        required = np.where(extrapolated <= n, extrapolated, np.nan)
+    else:
+        enough = (units >= rule.start) & ((unsteadiness(growing.ratio) if rule.name == STEADY else half) <= rule.half_width)
+        required = np.where(enough.any(axis=-1), units[np.argmax(enough, axis=-1)], np.nan)
+        extrapolated = np.where(np.isnan(required) & (rule.name != STEADY), _extrapolated(growing, n, rule), required)
+    place = np.where(np.isnan(required), 1, required).astype(int)[..., None] - 1
+    stopped = [np.where(np.isnan(required), np.nan, np.take_along_axis(part, place, axis=-1)[..., 0]) for part in (estimate, lower, upper)]
+    return Path(
+        estimate=estimate, lower=lower, upper=upper, half_width=half, required=required, extrapolated=extrapolated,
+        stopped_estimate=stopped[0], stopped_lower=stopped[1], stopped_upper=stopped[2], n=n,
+    )  # fmt: skip
+
+
+def in_turn(new: Floats, old: Floats, paired: bool) -> tuple[Floats, Floats]:
+    """Return the measured units of both sides one after the other, as far as both go; of pairs, those that both have."""
+    if paired:
+        both = ~(np.isnan(new) | np.isnan(old))
+        new, old = np.where(both, new, np.nan), np.where(both, old, np.nan)
+    most = min(new.shape[-1], old.shape[-1])
+    one, two = (np.take_along_axis(side, np.argsort(np.isnan(side), axis=-1, kind="stable"), axis=-1) for side in (new, old))
+    return one[..., :most], two[..., :most]
+
+
+def grown(new: Floats, old: Floats, paired: bool, rule: Rule) -> Growing:
+    """Return the ratio of the first unit, of the first two, and so on; with Stein's rule with the spread of its pilot throughout."""
+    counts = np.arange(1.0, new.shape[-1] + 1)
+    means = _running_mean(new, counts), _running_mean(old, counts)
+    estimate = quotient(*means)
+    own, other = new, np.zeros(new.shape[:-1])
+    if paired:  # what pairs have in common is taken off, so that no difference of large numbers is left
+        other = np.nan_to_num(quotient(mean_of_measured(new), mean_of_measured(old)))
+        own = new - other[..., None] * old
+    beyond = estimate - other[..., None]
+    pilot = rule.start if rule.name == STEIN else None
+    freedom = np.where(counts < rule.start, np.nan, rule.start - 1) if pilot else np.where(counts > 1, counts - 1, np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        squares, beside = (_running_products(side, side, pilot) / freedom / counts for side in (own, old))
+        common = _running_products(own, old, pilot) / freedom / counts if paired else np.zeros_like(beside)
+        residual = np.maximum(squares - beyond * (2 * common - beyond * beside), 0.0)
+        df = freedom + 0 * residual if paired else welch_df(squares, estimate**2 * beside, freedom, freedom)
+    n = np.where(np.isnan(residual), np.nan, counts)
+    numerator, denominator = UnitSummary(means[0], squares, n), UnitSummary(means[1], beside, n)
+    ratio = Ratio(numerator, denominator, residual, common - beyond * beside, paired)
+    return Growing(ratio, np.where(np.isnan(residual), np.nan, df))
+
+
+def last_units(new: Floats, old: Floats, paired: bool, window: int) -> Growing:
+    """Return after each unit the ratio of the last few; NaN where there are not as many."""
+    gap = np.full((*new.shape[:-1], window - 1), np.nan)
+    one, two = (sliding_window_view(np.concatenate([gap, side], axis=-1), window, axis=-1) for side in (new, old))
+    ratio = ratio_of(one, two, paired)
+    return Growing(ratio, np.where(ratio.n == window, ratio_df(ratio, "satterthwaite"), np.nan))
+
+
+def unsteadiness(ratio: Ratio) -> Floats:
+    """Return the larger coefficient of variation of the units of the two sides."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        new, old = (np.sqrt(side.variance * side.n) / np.abs(side.mean) for side in (ratio.numerator, ratio.denominator))
+    return np.maximum(new, old)
+
+
+def _running_mean(values: Floats, counts: Floats) -> Floats:
+    """Return the means of the first values."""
+    first = values[..., :1]
+    return np.asarray(first + np.cumsum(values - first, axis=-1) / counts)
+
+
+def _running_products(one: Floats, other: Floats, pilot: int | None) -> Floats:
+    """Return the sums of products of distances from the means of the first values (Welford's), or those of a pilot throughout."""
+    counts = np.arange(1.0, one.shape[-1] + 1)
+    away = [side[..., 1:] - _running_mean(side, counts)[..., :-1] for side in (one, other)]
+    steps = np.concatenate([0 * one[..., :1], away[0] * away[1] * (1 - 1 / counts[1:])], axis=-1)
+    sums = np.cumsum(steps, axis=-1)
+    if pilot is None:
+        return np.asarray(sums)
+    return np.asarray(0 * sums + (sums[..., pilot - 1 : pilot] if pilot <= sums.shape[-1] else np.nan))
+
+
+def _limits(ratio: Ratio, quantile: Floats, positive: Mask | bool) -> tuple[Floats, Floats]:
+    """Return the limits of Fieller's sets; those that are no interval are the whole line."""
+    bounded = np.isfinite(quantile)
+    found = cut_to_positive(fieller(ratio, np.where(bounded, quantile, 0.0)), np.broadcast_to(positive, quantile.shape))
+    known, whole = ~np.isnan(quantile) & ~np.isnan(ratio.residual), bounded & np.isin(found.kind.astype(str), ONE_PIECE)
+    ends = ((found.lower, -np.inf), (found.upper, np.inf))
+    lower, upper = (np.where(known, np.where(whole, end, nothing), np.nan) for end, nothing in ends)
+    return lower, upper
+
+
+def _planned(growing: Growing, rule: Rule) -> Floats:
+    """Return Stein's number of units, from the first `start` of them; NaN where there are fewer."""
+    if growing.df.shape[-1] < rule.start:
+        return np.full(growing.df.shape[:-1], np.nan)
+    spread, df = (part[..., rule.start - 1] for part in (growing.spread(), growing.df))
+    with np.errstate(invalid="ignore"):
+        units = np.maximum(np.ceil((rule.quantile(df, df) * spread / rule.half_width) ** 2 * (1 - 1e-12)), rule.start)
+        return np.where(units <= FURTHEST, units, np.where(np.isnan(units), np.nan, np.inf))
+
+
+def _extrapolated(growing: Growing, n: Floats, rule: Rule) -> Floats:
+    """Return how many units would be enough, if further ones vary as those at hand."""
+    last = np.maximum(n.astype(int) - 1, 0)[..., None]
+    spread, df = (np.take_along_axis(part, last, axis=-1)[..., 0] for part in (growing.spread(), growing.df))
+
+    def reached(units: Floats) -> Mask:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(rule.quantile(units, df * (units - 1) / (n - 1)) * spread <= rule.half_width * np.sqrt(units))
+
+    units = first_reached(reached, np.where(np.isnan(spread), np.nan, np.maximum(n, rule.start)))
+    return np.where(units > FURTHEST, np.inf, units)
