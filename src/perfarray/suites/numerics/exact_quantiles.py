@@ -1,11 +1,14 @@
 """The five numbers of a suite's score without drawing: quantiles inf{x: F(x) >= p} of a sum of one run of every benchmark.
 
-All sums are listed where they are few enough. Else values are rounded to a lattice, on which the law of a sum is a convolution; what
-rounding can move is half a step per benchmark, and the bounds that follow are returned.
+F meets in the middle: the sums of one part of the suite are listed, and for each of them it is known how much of the other part lies
+below a place less that sum. Where all sums are few enough the other part is listed too, and the quantile is one of them. Else values are
+rounded to a lattice, on which the law of a sum is a convolution; what rounding can move is half a step per benchmark, and the bounds that
+follow are returned.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from math import lcm, prod
 from typing import Any, NamedTuple
 
@@ -18,13 +21,25 @@ from perfarray.suites.numerics.distributions import Suite, from_scale, to_scale,
 QUARTERS = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
 
 LISTED = 1 << 22
-"""Most sums that are listed: 32 MB. 3^13 are fewer."""
+"""Most sums of which the quantile is found: 3^13 are fewer. A lattice is as fast where there are more."""
+
+SORTED = 1 << 13
+"""Sums that are sorted rather than searched."""
+
+SHORT = 1 << 13
+"""Most sums of the benchmarks that are left out of a law on the lattice."""
 
 POINTS = 1 << 20
 """Steps of the lattice between the least and the largest sum."""
 
 WHOLE = 1 << 53
 """Weights below this are whole numbers and add up without rounding."""
+
+NARROW = 1e-14
+"""Sums that differ by less, relative to the largest, are equal but for rounding."""
+
+BESIDE = 1 / 32
+"""How far from where a quantile is guessed a bracket goes on, as a share of its width."""
 
 ROUNDING = 1e-9
 """What rounding can change in the sums of larger weights, all positive, relative: 1e6 additions of 1.1e-16 each are less."""
@@ -122,20 +137,120 @@ def quantiles_of_sum(parts: Sequence[Sequence[Points]], shares: Sequence[Fractio
 def _listed(parts: Sequence[Sequence[Points]], weights: Sequence[int], targets: Sequence[int], whole: int) -> Floats:
     """Return the least of all sums at which the weights reach each target."""
     kind: Any = np.int64 if whole < WHOLE else object
-    laws = []
-    for part, weight in zip(parts, weights, strict=True):
-        sums, multiplicities = np.zeros(1), np.array([weight], dtype=kind)
-        for values, counts in part:
-            sums = np.add.outer(sums, values).ravel()
-            multiplicities = np.multiply.outer(multiplicities, counts.astype(kind)).ravel()
-        laws.append((sums, multiplicities))
-    sums, multiplicities = (np.concatenate(pieces) for pieces in zip(*laws, strict=True))
-    if multiplicities.min() == multiplicities.max():
-        ranks = [-(-target // int(multiplicities[0])) - 1 for target in targets]
-        return np.asarray(np.partition(sums, ranks)[ranks])
+    number = sum(prod(len(values) for values, _ in part) for part in parts)
+    if number <= SORTED:
+        laws = [_sums(part, weight, kind) for part, weight in zip(parts, weights, strict=True)]
+        return _reached(*(np.concatenate(pieces) for pieces in zip(*laws, strict=True)), targets)
+    halves = [_halves(part, weight, kind) for part, weight in zip(parts, weights, strict=True)]
+    ends = [[float(own.short[place] + own.long[place]) for own in halves] for place in (0, -1)]
+    extent = max(map(abs, (*ends[0], *ends[1])))
+    start = Bracket(min(ends[0]) - extent, max(ends[1]) + extent, 0, whole)
+    found = []
+    for target in targets:
+        bracket = _narrowed(partial(_weights_below, halves), target, start, least=NARROW * extent, few=whole * SORTED // number)
+        found.append(_within(halves, bracket, target, tied=bracket.width <= NARROW * extent))
+    return np.array(found)
+
+
+def _sums(part: Sequence[Points], weight: int, kind: Any) -> tuple[Floats, np.ndarray]:
+    """Return all sums of one value of every benchmark, in ascending order, and how much each weighs."""
+    sums, multiplicities = np.zeros(1), np.array([weight], dtype=kind)
+    for values, counts in part:
+        sums = np.add.outer(sums, values).ravel()
+        multiplicities = np.multiply.outer(multiplicities, counts.astype(kind)).ravel()
     order = np.argsort(sums)
-    reached = np.cumsum(multiplicities[order])
+    return sums[order], multiplicities[order]
+
+
+def _reached(sums: Floats, weights: np.ndarray, targets: Sequence[int]) -> Floats:
+    """Return the least of some sums at which their weights reach each target."""
+    order = np.argsort(sums)
+    reached = np.cumsum(weights[order])
     return np.asarray(sums[order[[int(np.argmax(reached >= target)) for target in targets]]])
+
+
+class Halves(NamedTuple):
+    """All sums of one half of the benchmarks and of the other, ascending; the weights of the ones, those up to each of the others."""
+
+    short: Floats
+    weights: np.ndarray
+    long: Floats
+    upto: np.ndarray
+
+
+def _halves(part: Sequence[Points], weight: int, kind: Any) -> Halves:
+    """Split the benchmarks into two halves with about as many sums."""
+    halves: tuple[list[Points], list[Points]] = [], []
+    sizes = [1, 1]
+    for points in sorted(part, key=lambda points: -len(points[0])):
+        smaller = int(sizes[1] < sizes[0])
+        halves[smaller].append(points)
+        sizes[smaller] *= len(points[0])
+    (short, weights), (long, others) = _sums(halves[0], 1, kind), _sums(halves[1], weight, kind)
+    return Halves(short, weights, long, np.concatenate([np.zeros(1, kind), np.cumsum(others)]))
+
+
+def _places(own: Halves, sums: Floats) -> Integers:
+    """Return for every sum (n,) and every sum of the short half how many of the long half do not exceed what is left: (n, short)."""
+    return np.searchsorted(own.long, sums[:, None] - own.short, side="right")
+
+
+def _weights_below(halves: Sequence[Halves], sums: Floats) -> np.ndarray:
+    """Return the weight of all that does not exceed each sum."""
+    return np.sum([(own.upto[_places(own, sums)] * own.weights).sum(axis=-1) for own in halves], axis=0)
+
+
+def _within(halves: Sequence[Halves], bracket: "Bracket", target: int, *, tied: bool) -> float:
+    """Return the least sum inside a bracket at which the weights reach a target; of sums that differ by rounding, the largest."""
+    found, multiplicities = [], []
+    for own in halves:
+        first, last = _places(own, np.array([bracket.low, bracket.high]))
+        if tied:
+            inside = last > first
+            found.append(own.short[inside] + own.long[last[inside] - 1])
+            continue
+        short = np.repeat(np.arange(len(first)), last - first)
+        long = np.arange(len(short)) + np.repeat(first - np.cumsum(last - first) + (last - first), last - first)
+        found.append(own.short[short] + own.long[long])
+        multiplicities.append(own.weights[short] * (own.upto[long + 1] - own.upto[long]))
+    if tied:
+        return float(max(sums.max(initial=-np.inf) for sums in found))
+    return float(_reached(np.concatenate(found), np.concatenate(multiplicities), [target - bracket.below])[0])
+
+
+class Bracket(NamedTuple):
+    """Two places with a quantile between them: less than the target does not exceed the lower one, and as much the upper."""
+
+    low: float
+    high: float
+    below: Any
+    above: Any
+
+    @property
+    def width(self) -> float:
+        """How far the places are apart."""
+        return self.high - self.low
+
+
+def _narrowed(
+    weights: Callable[[Floats], np.ndarray], target: Any, bracket: Bracket, *, least: float, few: Any = 0, lattice: bool = False
+) -> Bracket:
+    """Narrow a bracket until it is no wider than the least, or holds little weight; on a lattice its ends are whole numbers.
+
+    F is nearly straight inside a narrow bracket: its ends move to both sides of the place where a line from end to end reaches the
+    target. Where it is not, the bracket is halved.
+    """
+    while bracket.width > least and bracket.above - bracket.below > few:
+        guess = bracket.low + bracket.width * float((target - bracket.below) / (bracket.above - bracket.below))
+        places = np.array([guess - BESIDE * bracket.width, guess + BESIDE * bracket.width, bracket.low + bracket.width / 2])
+        inside = min(least, bracket.width / 2)
+        places = np.sort(np.clip(np.rint(places) if lattice else places, bracket.low + inside, bracket.high - inside))
+        for place, reached in zip(places.tolist(), weights(places).tolist(), strict=True):
+            if reached >= target:
+                bracket = bracket._replace(high=place, above=reached)
+                break
+            bracket = bracket._replace(low=place, below=reached)
+    return bracket
 
 
 def _on_lattice(parts: Sequence[Sequence[Points]], weights: Sequence[int], targets: Sequence[int], whole: int) -> Quantiles:
@@ -145,33 +260,74 @@ def _on_lattice(parts: Sequence[Sequence[Points]], weights: Sequence[int], targe
     step = (largest - least) / POINTS
     scale = 1 if whole < WHOLE else whole
     laws = [_lattice_law(part, weight, step, scale) for part, weight in zip(parts, weights, strict=True)]
-    first = min(start for start, _ in laws)
-    law = np.zeros(max(start + len(own) for start, own in laws) - first)
-    for start, own in laws:
-        law[start - first : start - first + len(own)] += own
-    reached = np.cumsum(law)
-    wanted = np.array([target / scale for target in targets])
+    moved = max(len(part) for part in parts)
+    ends = [round(least / step) - moved, round(largest / step) + moved]
+    start = Bracket(float(ends[0]), float(ends[1]), 0.0, whole / scale)
     slack = 0.0 if scale == 1 else ROUNDING
-    places = [np.minimum(np.searchsorted(reached, wanted * (1 + side * slack)), len(law) - 1) for side in (0, -1, 1)]
-    values, lower, upper = ((first + place) * step for place in places)
-    moved = step * max(len(part) for part in parts) / 2
-    return Quantiles(values, lower - moved, upper + moved)
+    places = [
+        [
+            _narrowed(partial(_lattice_weights, laws), target / scale * (1 + side * slack), start, least=1, lattice=True).high
+            for target in targets
+        ]
+        for side in ((0, -1, 1) if slack else (0,))
+    ]
+    values, lower, upper = step * np.array(places if slack else places * 3)
+    return Quantiles(values, lower - step * moved / 2, upper + step * moved / 2)
 
 
-def _lattice_law(part: Sequence[Points], weight: int, step: float, scale: int) -> tuple[int, Floats]:
-    """Return the first place and the weights, over `scale`, of the sums of values rounded to steps: added up, not transformed.
+class LatticeLaw(NamedTuple):
+    """The weights of the law of some benchmarks up to each place from the first on; the sums of the others, as places, with weights."""
+
+    first: int
+    upto: Floats
+    short: Integers
+    weights: Floats
+
+
+def _lattice_weights(laws: Sequence[LatticeLaw], places: Floats) -> Floats:
+    """Return the weight of all that does not exceed each place."""
+    found = np.zeros(len(places))
+    for own in laws:
+        # Before the first place nothing is reached, after the last all is.
+        left = places.astype(np.int64)[:, None] - own.short - (own.first - 1)
+        found += (own.upto.take(left, mode="clip") * own.weights).sum(axis=-1)
+    return found
+
+
+def _lattice_law(part: Sequence[Points], weight: int, step: float, scale: int) -> LatticeLaw:
+    """Return the law of the sums of values rounded to steps, with weights over `scale`: added up, not transformed.
 
     Rounding of a Fourier transform would decide where F is a quarter exactly; whole numbers below 2^53 add up exactly, as do their shares
-    but for a relative error.
+    but for a relative error. The benchmarks with the widest ranges are listed: what they would add to is longest.
     """
-    least, law = 0, np.ones(1)
-    for values, counts in sorted(part, key=lambda points: float(np.ptp(points[0]))):
-        places = np.rint(values / step).astype(np.int64)
-        least += int(places[0])
-        offsets = (places - places[0]).tolist()
-        wider = np.zeros(len(law) + offsets[-1])
-        for offset, count in zip(offsets, counts.tolist(), strict=True):
-            wider[offset : offset + len(law)] += (count if scale == 1 else count / int(counts.sum())) * law
-        law = wider
-    total = prod(int(counts.sum()) for _, counts in part)
-    return least, law * (weight if scale == 1 else weight * total / scale)
+    points = sorted(part, key=lambda points: float(np.ptp(points[0])))
+    places = [np.rint(values / step).astype(np.int64) for values, _ in points]
+    shares = [counts.astype(float) if scale == 1 else counts / int(counts.sum()) for _, counts in points]
+    number, kept = 1, len(points)
+    while kept > 1 and number * len(places[kept - 1]) <= SHORT:
+        kept -= 1
+        number *= len(places[kept])
+    short, multiplicities = np.zeros(1, dtype=np.int64), np.ones(1)
+    for own, counts in zip(places[kept:], shares[kept:], strict=True):
+        short, multiplicities = np.add.outer(short, own).ravel(), np.multiply.outer(multiplicities, counts).ravel()
+    total = weight if scale == 1 else weight * prod(int(counts.sum()) for _, counts in part) / scale
+    upto = _upto([own - own[0] for own in places[:kept]], shares[:kept])
+    return LatticeLaw(sum(int(own[0]) for own in places[:kept]), upto, short, multiplicities * total)
+
+
+def _upto(places: Sequence[Integers], shares: Sequence[Floats]) -> Floats:
+    """Return how much of the law of a sum of places that begin with 0 does not exceed -1, 0, 1, ..."""
+    lengths = np.cumsum([1, *(int(own[-1]) for own in places)]).tolist()
+    # Two arrays serve in turn: new ones of megabytes would be zeroed by the system each time.
+    law, wider = np.zeros((2, lengths[-1] + 1))
+    law[0] = 1.0
+    for own, counts, length, longer in zip(places, shares, lengths[:-1], lengths[1:], strict=True):
+        np.multiply(law[:length], counts[0], out=wider[:length])
+        wider[length:longer] = 0.0
+        for offset, count in zip(own[1:].tolist(), counts[1:].tolist(), strict=True):
+            part = wider[offset : offset + length]
+            part += law[:length] if count == 1 else count * law[:length]
+        law, wider = wider, law
+    wider[0] = 0.0
+    np.cumsum(law[: lengths[-1]], out=wider[1:])
+    return wider
