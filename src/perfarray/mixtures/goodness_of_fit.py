@@ -16,10 +16,11 @@ from perfarray.mixtures.numerics.normal import Mixture
 from perfarray.mixtures.numerics.scale import Scaled
 from perfarray.numerics.levels import values_by_unit
 from perfarray.numerics.types import Floats, Integers
-from perfarray.timings.apply import Output, apply, is_chunked, outputs
+from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, noted
 from perfarray.timings.options import engine
+from perfarray.timings.progress import cells_bar
 from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.results import Result
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of
@@ -129,7 +130,7 @@ def goodness_of_fit(
     data = resolve(times, metric, levels)
     place = value_place(data, value)
     arrays = [data.array, cell_keys([data.array], data.levels), *given]
-    bar = _progress_bar(arrays[1].size) if progress and not is_chunked(data.array) else None
+    bar = cells_bar(arrays[1], "testing fits", wanted=progress)
 
     after_each = bar.update if bar is not None else None
     kernel = partial(_test_cells, levels=len(data.levels), place=place, request=request, calibration=calibration, after_each=after_each)
@@ -183,13 +184,6 @@ def _describe(request: FitRequest, calibration: Calibration) -> dict[str, Hashab
 def _check_step(resolution: Any) -> float:
     """Return what values are rounded to."""
     return check_positive(resolution, "resolution", f"a positive number, {AUTO!r} or None")
-
-
-def _progress_bar(cells: int) -> Any:
-    """Return a bar that counts cells."""
-    from tqdm.auto import tqdm
-
-    return tqdm(total=cells, desc="testing fits", unit="cell")
 
 
 def _rows(batch: tuple[int, ...], *given: Any) -> Scaled:

@@ -1,6 +1,6 @@
 """Observed speedups, of one benchmark and of a whole suite: Touati, Worms and Briais (2010), section 3."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,7 @@ from perfarray.conventions import BENCHMARK, LOWER
 from perfarray.numerics.levels import mean_of_measured, one_value_per_unit
 from perfarray.numerics.types import Floats
 from perfarray.speedups.numerics.tests import median, overall
-from perfarray.timings.across import check_across, each_suite
+from perfarray.timings.across import Weights, as_weights, check_across, check_weights, each_suite
 from perfarray.timings.apply import apply, is_chunked, outputs
 from perfarray.timings.best import BEST, named_end, slow_end_note
 from perfarray.timings.censored import Bounds, bound_interval
@@ -145,7 +145,7 @@ def overall_speedup(
     *,
     dim: str | None = None,
     statistic: str = "mean",
-    weights: str | xr.DataArray | Sequence[float] | Mapping[Any, float] = "equal",
+    weights: str | Weights = "equal",
     across: str = BENCHMARK,
     by: str | None = None,
     significant: xr.DataArray | None = None,
@@ -254,20 +254,7 @@ def _weights(weights: Any, before: xr.DataArray, pair: Pair, across: str) -> xr.
         if WEIGHT not in pair.candidate.array.coords:
             raise ValueError(f"weights='custom' takes the coordinate {WEIGHT!r}, which the data do not have; give numbers, or 'equal'")
         weights = pair.candidate.array.coords[WEIGHT]
-    labels = before[across].values.tolist()
-    if isinstance(weights, Mapping):
-        weights = [weights.get(label, np.nan) for label in labels]
-    if not isinstance(weights, xr.DataArray):
-        if len(weights) != len(labels):
-            raise ValueError(f"weights has {len(weights)} numbers for {len(labels)} labels of {across!r}")
-        weights = xr.DataArray(np.asarray(weights, dtype=float), dims=across, coords={across: before[across]})
-    check_dim(weights, across, "dim of weights")
-    weights = along_cells(weights, before, (), "weights").astype(float)
-    bad = [label for label, one in zip(labels, weights.transpose(across, ...).values, strict=True) if not np.all(one >= 0)]
-    if bad or not weights.sum() > 0:
-        what = f"missing or negative for {listed(bad, 5)}" if bad else "all zero"
-        raise ValueError(f"weights are {what}; give every label of {across!r} a number that is not negative, and one above zero")
-    return xr.DataArray(weights)
+    return check_weights(along_cells(as_weights(weights, before[across]), before, (), "weights"), across)
 
 
 def along_cells(values: xr.DataArray, array: xr.DataArray, levels: tuple[str, ...], what: str) -> xr.DataArray:

@@ -1,11 +1,12 @@
 """What crosses benchmarks: the dim of a suite, and the suites that one mean is taken over."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK, UNKNOWN, plural
@@ -40,6 +41,33 @@ def check_across(across: str, array: xr.DataArray, nest: tuple[str, ...], compar
         )
     if across != BENCHMARK and across not in array.coords:
         check_dim(array, across, "across")
+
+
+Weights = xr.DataArray | pd.Series | Mapping[Any, float] | Sequence[float]
+"""How much each benchmark counts: by label, or in the order of the labels; only ratios matter."""
+
+
+def as_weights(weights: Weights, labels: xr.DataArray) -> xr.DataArray:
+    """Return weights as an array along the dim of some labels, NaN for those without one."""
+    across = str(labels.dims[0])
+    if isinstance(weights, Mapping | pd.Series):
+        weights = [weights.get(label, np.nan) for label in labels.values.tolist()]
+    if isinstance(weights, xr.DataArray):
+        check_dim(weights, across, "dim of weights")
+        return weights
+    if len(weights) != labels.size:
+        raise ValueError(f"weights has {len(weights)} numbers for {labels.size} labels of {across!r}")
+    return xr.DataArray(np.asarray(weights, dtype=float), dims=across, coords={across: labels})
+
+
+def check_weights(weights: xr.DataArray, across: str) -> xr.DataArray:
+    """Return weights of which none is missing or negative, and one is above zero."""
+    rows = weights.transpose(across, ...).values.astype(float)
+    bad = [label for label, one in zip(weights[across].values.tolist(), rows, strict=True) if not np.all(one >= 0)]
+    if bad or not 0 < rows.sum() < np.inf:
+        what = f"missing or negative for {listed(bad, 5)}" if bad else "infinite" if rows.any() else "all zero"
+        raise ValueError(f"weights are {what}; give every label of {across!r} a number that is not negative, and one above zero")
+    return weights.astype(float)
 
 
 def each_suite(function: Callable[P, R]) -> Callable[P, R]:
