@@ -59,18 +59,30 @@ def restore(average: Floats, mean: str) -> Floats:
     return np.exp(average) if mean == "geometric" else transform(average, mean)
 
 
-def suite_mean(scores: Floats, mean: str, matched: Mask | None = None) -> Floats:
-    """Return the mean over the benchmarks along the last axis, or over those that are `matched`; none gives NaN."""
-    if matched is None:
+def suite_mean(scores: Floats, mean: str, matched: Mask | None = None, weights: Floats | None = None) -> Floats:
+    """Return the mean over the benchmarks along the last axis, or over those that are `matched`, weighted; none gives NaN."""
+    if matched is None and weights is None:
         return restore(transform(scores, mean).mean(axis=-1), mean)
+    counts = np.ones(scores.shape[-1], dtype=bool) if matched is None else matched
     with np.errstate(divide="ignore", invalid="ignore"):
-        average = np.where(matched, transform(scores, mean), 0.0).sum(axis=-1) / matched.sum(axis=-1)
+        average = np.where(counts, weighed(scores, mean, weights), 0.0).sum(axis=-1) / counting(counts, weights).sum(axis=-1)
     return restore(average, mean)
 
 
-def suite_weights(scores: Floats, mean: str, matched: Mask) -> Floats:
+def weighed(scores: Floats, mean: str, weights: Floats | None) -> Floats:
+    """Return what each benchmark adds to the sum that a mean is made of: its transformed score, times its weight."""
+    return transform(scores, mean) if weights is None else weights * transform(scores, mean)
+
+
+def counting(matched: Mask, weights: Floats | None) -> Floats | Mask:
+    """Return how much each benchmark counts: 1, or its weight, where it is matched."""
+    return matched if weights is None else np.where(matched, weights, 0.0)
+
+
+def suite_weights(scores: Floats, mean: str, matched: Mask, weights: Floats | None = None) -> Floats:
     """Return by how much the log of the mean moves with the log of each benchmark's score; 0 for those that do not count."""
-    parts = np.where(matched, 1.0 if mean == "geometric" else transform(scores, mean), 0.0)
+    own = 1.0 if weights is None else weights
+    parts = np.where(matched, own if mean == "geometric" else weighed(scores, mean, weights), 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(parts / parts.sum(axis=-1, keepdims=True))
 

@@ -1,6 +1,7 @@
 """A whole suite's score as a distribution: one run drawn per benchmark; its five numbers; how much the score varies."""
 
 from collections.abc import Hashable, Sequence
+from contextlib import nullcontext
 
 import numpy as np
 import xarray as xr
@@ -12,11 +13,12 @@ from perfarray.suites.numerics.distributions import Suite, central_score, draw_s
 from perfarray.suites.numerics.exact_quantiles import exact_numbers
 from perfarray.suites.numerics.relative_variation import AIM, FEW, drawn_spread, exact_spread, filled_spread
 from perfarray.suites.runs import Request, over_cells, resolve_runs
-from perfarray.timings.across import each_suite, movement_notes
+from perfarray.timings.across import Weights, each_suite, movement_notes
 from perfarray.timings.apply import Output, is_chunked, outputs
 from perfarray.timings.best import SUMMARIES, named_end
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note
+from perfarray.timings.progress import cells_bar
 from perfarray.timings.resolve import Data, check_positive_values
 from perfarray.timings.streams import Rng
 from perfarray.timings.units import single_unit_note
@@ -35,6 +37,7 @@ def score_distribution(
     *,
     n_resamples: int = 500,
     mean: str = "geometric",
+    weights: Weights | None = None,
     across: str = "benchmark",
     by: str | None = None,
     value: str | None = None,
@@ -53,6 +56,9 @@ def score_distribution(
         Scores to draw, and their seed or the `rng_key` of an earlier result.
     mean : {"geometric", "harmonic", "arithmetic"}
         The mean over benchmarks.
+    weights : DataArray, Series, mapping or sequence, optional
+        How much each benchmark counts, a number that is not negative: by label of `across`, or in their order. Only ratios matter; 0
+        leaves a benchmark out. Default: all alike.
     across : str
         The dim of the suite.
     by : str, optional
@@ -104,7 +110,17 @@ def score_distribution(
     [1.0, 2.0, 3.0, 6.0]
     """
     del by  # the wrapper reads it
-    request = Request(metric=metric, levels=levels, across=across, mean=mean, value=value, shared=shared, n_resamples=n_resamples, rng=rng)
+    request = Request(
+        metric=metric,
+        levels=levels,
+        across=across,
+        mean=mean,
+        weights=weights,
+        value=value,
+        shared=shared,
+        n_resamples=n_resamples,
+        rng=rng,
+    )
     runs = resolve_runs(times, request)
     units, drawing = runs.system.data.units, runs.drawing
 
@@ -128,19 +144,21 @@ def five_number_summary(
     method: str = "monte_carlo",
     n_resamples: int = 500,
     mean: str = "geometric",
+    weights: Weights | None = None,
     across: str = "benchmark",
     by: str | None = None,
     value: str | None = None,
     shared: str | Sequence[str] | None = None,
     levels: str | Sequence[str] | None = None,
     rng: Rng = None,
+    progress: bool = False,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
     """Describe the performance of a machine by five numbers of its score: minimum, quartiles and maximum.
 
     Parameters
     ----------
-    times, mean, across, value, shared, levels, rng, metric
+    times, mean, weights, across, value, shared, levels, rng, metric
         As for `score_distribution`.
     method : {"monte_carlo", "exact"}
         Five numbers of `n_resamples` scores drawn at random, as in the paper; or of the distribution itself, without random numbers.
@@ -148,6 +166,8 @@ def five_number_summary(
         Scores to draw.
     by : str, optional
         A coordinate along `across`, such as `suite`: a result for each of its values, along a dim of that name. Default: one for all.
+    progress : bool
+        Show a progress bar that counts cells, with "exact"; a lazy result has none.
 
     Returns
     -------
@@ -190,13 +210,24 @@ def five_number_summary(
     """
     del by  # the wrapper reads it
     check_choice(method, "method", METHODS)
-    request = Request(metric=metric, levels=levels, across=across, mean=mean, value=value, shared=shared, n_resamples=n_resamples, rng=rng)
+    request = Request(
+        metric=metric,
+        levels=levels,
+        across=across,
+        mean=mean,
+        weights=weights,
+        value=value,
+        shared=shared,
+        n_resamples=n_resamples,
+        rng=rng,
+    )
     runs = resolve_runs(times, request)
     drawing = runs.drawing
+    bar = cells_bar(runs.cells, "five numbers", wanted=progress and method == "exact")
 
     def kernel(suite: Suite, cells: Integers) -> tuple[np.ndarray, ...]:
         if method == "exact":
-            *five, lower, upper = exact_numbers(suite, mean)
+            *five, lower, upper = exact_numbers(suite, mean, after_each=None if bar is None else bar.update)
             others = [part for bounds in zip(lower, upper, strict=True) for part in bounds]
         else:
             *five, deviation = summarise_scores(suite, cells, drawing)
@@ -207,7 +238,8 @@ def five_number_summary(
     names = ["minimum", *QUARTILES, "maximum", "range", "interquartile_range"]
     names += bounds if method == "exact" else ["standard_deviation"]
     named = outputs(runs.system.data.units, **dict.fromkeys(names, "")) | outputs(n="independent units")
-    found = over_cells(kernel, runs, named, drawn=method == "monte_carlo")
+    with nullcontext() if bar is None else bar:
+        found = over_cells(kernel, runs, named, drawn=method == "monte_carlo")
     attrs = runs.describe(drawn=method == "monte_carlo") | {"result": "five_number_summary", "method": method}
     return describe_one(found, runs.system, attrs, checks=("suite_single_runs", *runs.moving))
 
@@ -292,16 +324,9 @@ def relative_variation(
     del by  # the wrapper reads it
     check_choice(method, "method", METHODS)
     check_choice(statistic, "statistic", SUMMARIES)
+    number = PAPER if n_resamples is None else n_resamples
     request = Request(
-        metric=metric,
-        levels=levels,
-        across=across,
-        mean=mean,
-        value=value,
-        unit=unit,
-        shared=shared,
-        n_resamples=PAPER if n_resamples is None else n_resamples,
-        rng=rng,
+        metric=metric, levels=levels, across=across, mean=mean, value=value, unit=unit, shared=shared, n_resamples=number, rng=rng
     )
     runs = resolve_runs(times, request)
     if statistic == "geometric" and mean == "arithmetic":

@@ -71,6 +71,11 @@ class TwoSystems(NamedTuple):
         """Whether a unit is the same for every benchmark."""
         return set(self.pair.candidate.levels[: self.place + 1]) <= set(self.pair.shared)
 
+    def labels(self, *, drawn: bool) -> np.ndarray:
+        """Return the benchmarks in the order in which a formula of `over_suites` gets them."""
+        labels = along(self.pair.candidate, self.across)[self.across].values
+        return np.asarray(labels[order_of_labels(labels)] if drawn else labels)
+
     @property
     def benchmarks(self) -> str:
         """What the attrs say of the benchmarks."""

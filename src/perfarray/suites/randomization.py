@@ -28,7 +28,8 @@ from perfarray.suites.matching import (
 )
 from perfarray.suites.numerics.randomization import Exchange, most_outcomes, randomization
 from perfarray.suites.scores import ALTERNATIVES
-from perfarray.timings.across import each_suite
+from perfarray.suites.weights import weigh
+from perfarray.timings.across import Weights, each_suite
 from perfarray.timings.apply import is_chunked, outputs
 from perfarray.timings.best import SUMMARIES, named_end
 from perfarray.timings.metrics import over_metrics
@@ -53,6 +54,7 @@ def randomization_test(
     *,
     dim: str | None = None,
     mean: str = "geometric",
+    weights: Weights | None = None,
     statistic: str = "geometric",
     alternative: str = "two-sided",
     n_resamples: int = 500,
@@ -77,7 +79,7 @@ def randomization_test(
 
     Parameters
     ----------
-    times, baseline, dim, mean, across, unit, levels, metric
+    times, baseline, dim, mean, weights, across, unit, levels, metric
         As for `score_ratio_interval`; repetitions of `unit` are exchanged.
     statistic : {"geometric", "mean", "median", "min", "best"}
         Of the runs of one benchmark: one value per unit.
@@ -145,9 +147,11 @@ def randomization_test(
     check_choice(method, "method", METHODS)
     draws = Draws((True,), check_count(n_resamples, "n_resamples"), key_of(rng)) if method == "monte_carlo" else None
     request = Request(dim=dim, metric=metric, levels=levels, across=across, unit=unit, shared=shared, paired=paired, censored=censored)
-    systems = resolve_systems(times, baseline, request)
+    weighing = weigh(times, across, weights)
+    systems = resolve_systems(weighing.kept(times), weighing.kept(baseline), request)
     joint = systems.shared or (paired is not None and shared is None)  # what a session did to a pair, it may have done to all benchmarks
-    how = Exchange(mean, named_end(statistic, systems.better), joint, paired is not None)
+    shares = weighing.of(systems.labels(drawn=draws is not None))
+    how = Exchange(mean, named_end(statistic, systems.better), joint, paired is not None, shares)
 
     length = (draws.n_resamples if draws is not None else _most_exchanges(systems, how)) if distribution else None
 
@@ -165,7 +169,7 @@ def randomization_test(
         found = found.isel({REPLICATE: slice(int(found["n_exchanges"].max().fillna(0)))}).copy(deep=True)  # room that nothing needed
     names = {"statistic": "estimate"}
     found = bounded_result(found.rename(names), systems, alternative=alternative).rename({"estimate": "statistic"})
-    attrs: dict[str, Hashable] = {"result": "randomization_test", "method": method, "question": QUESTION}
+    attrs: dict[str, Hashable] = {"result": "randomization_test", "method": method, "question": QUESTION} | weighing.attrs
     attrs |= {"mean": mean, "statistic": statistic, "alternative": alternative} | ({} if joint else {"benchmarks": INDEPENDENT})
     attrs |= {"n_resamples": draws.n_resamples, "plus_one": int(plus_one)} | describe_key(draws.key) if draws is not None else {}
     return describe_two(found, systems, attrs, checks=("suite_benchmarks", "suite_exchanges", *moving(request, joint)))

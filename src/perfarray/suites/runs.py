@@ -11,8 +11,9 @@ from perfarray.numerics.levels import unit_means
 from perfarray.numerics.suite import common_movement
 from perfarray.numerics.types import Floats, Integers
 from perfarray.suites.matching import INDEPENDENT, OneSystem, match_cells, moved
-from perfarray.suites.numerics.distributions import Drawing, Suite, arrange
-from perfarray.timings.across import MOVEMENT
+from perfarray.suites.numerics.distributions import Drawing, Suite, arrange, weighted_suite
+from perfarray.suites.weights import Weighing, weigh
+from perfarray.timings.across import MOVEMENT, Weights
 from perfarray.timings.apply import Output, apply, is_chunked
 from perfarray.timings.options import engine
 from perfarray.timings.resolve import Data, check_dim, check_positive_values, resolve
@@ -36,6 +37,7 @@ class Request:
     n_resamples: int
     rng: Rng
     unit: str | None = None
+    weights: Weights | None = None
 
 
 class Runs(NamedTuple):
@@ -45,11 +47,18 @@ class Runs(NamedTuple):
     place: int
     drawing: Drawing
     said: bool
+    weighing: Weighing
 
     @property
     def shared(self) -> bool:
         """Whether the outermost units are the same for every benchmark."""
         return self.system.data.levels[0] in self.system.data.shared
+
+    @property
+    def cells(self) -> xr.DataArray:
+        """The keys of the cells."""
+        data = self.system.data
+        return cell_keys([data.array], (*data.levels, self.system.across))
 
     @property
     def moving(self) -> tuple[str, ...]:
@@ -60,7 +69,7 @@ class Runs(NamedTuple):
         """Return the attrs of the result."""
         data = self.system.data
         benchmarks = f"shared: {' '.join(data.shared)}" if data.shared else INDEPENDENT
-        attrs = describe_value(data, self.place) | {"mean": self.drawing.mean, "benchmarks": benchmarks}
+        attrs = describe_value(data, self.place) | {"mean": self.drawing.mean, "benchmarks": benchmarks} | self.weighing.attrs
         return attrs | (
             {"n_resamples": self.drawing.n_resamples, "engine": self.drawing.engine} | describe_key(self.drawing.key) if drawn else {}
         )
@@ -70,13 +79,14 @@ def resolve_runs(times: Data, request: Request) -> Runs:
     """Check what was given, and match the suites of all cells."""
     check_choice(request.mean, "mean", MEANS)
     positive = "" if request.mean == "arithmetic" else f"mean={request.mean!r}"
-    data = pooled(resolve(times, request.metric, request.levels, shared=request.shared, censored="bound"), request.unit)
+    weighing = weigh(times, request.across, request.weights)
+    data = pooled(resolve(weighing.kept(times), request.metric, request.levels, shared=request.shared, censored="bound"), request.unit)
     place = value_place(data, request.value)
     data = check_positive_values(data, positive, place) if positive else data
     system = match_cells(data, request.across)
     check_dim(data.array, request.across, "across")
     drawing = Drawing(check_count(request.n_resamples, "n_resamples", 2), request.mean, key_of(request.rng), engine())
-    return Runs(system, place, drawing, request.shared is not None)
+    return Runs(system, place, drawing, request.shared is not None, weighing)
 
 
 def over_cells(
@@ -100,9 +110,11 @@ def over_cells(
 
     labels = data.array[across].values
     order = order_of_labels(labels) if drawn else np.arange(len(labels))
+    shares = runs.weighing.of(labels)
 
     def arranged(values: Floats, cells: Any, kept: Any) -> tuple[np.ndarray, ...]:
-        chosen = values.take(order[kept.reshape(-1)[order]], axis=values.ndim - depth - 1)
+        places = order[kept.reshape(-1)[order]]
+        chosen = values.take(places, axis=values.ndim - depth - 1)
         if mean != "arithmetic":
             # Data in memory were refused; a lazy cell with such a value has no score.
             means = unit_means(chosen, depth - place)
@@ -112,11 +124,12 @@ def over_cells(
         units = unit_means(chosen, depth)
         units = units.reshape(-1, *units.shape[-2:])
         together = [np.full(len(units), np.nan)] * 2 if runs.shared else common_movement(units)
-        found = (*kernel(arrange(chosen, depth, place, joint), cells.ravel()), *together)
+        suite = arrange(chosen, depth, place, joint)
+        suite = suite if shares is None else weighted_suite(suite, mean, shares[places])
+        found = (*kernel(suite, cells.ravel()), *together)
         return tuple(part.reshape((*values.shape[: -depth - 1], *part.shape[1:])) for part in found)
 
-    numbers = cell_keys([data.array], (*data.levels, across))
-    numbers = _held_back(numbers, data.array) if is_chunked(data.array) else numbers
+    numbers = _held_back(runs.cells, data.array) if is_chunked(data.array) else runs.cells
     core = [(across, *data.levels), (), (across,)]
     return apply(arranged, data.array, numbers, runs.system.kept, core=core, outputs=outputs | moved(), coords=coords)
 

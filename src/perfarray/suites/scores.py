@@ -41,7 +41,8 @@ from perfarray.suites.numerics.ratios import (
     t_places,
     two_sided_level,
 )
-from perfarray.timings.across import each_suite
+from perfarray.suites.weights import weigh
+from perfarray.timings.across import Weights, each_suite
 from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.best import BEST, SUMMARIES, named_end
 from perfarray.timings.censored import Bounds, bound_interval
@@ -69,6 +70,7 @@ def suite_score(
     across: str = BENCHMARK,
     by: str | None = None,
     mean: str = "geometric",
+    weights: Weights | None = None,
     statistic: str = "mean",
     unit: str | None = None,
     levels: str | tuple[str, ...] | None = None,
@@ -86,6 +88,9 @@ def suite_score(
         A coordinate along `across`, such as `suite`: a result for each of its values, along a dim of that name. Default: one for all.
     mean : {"geometric", "harmonic", "arithmetic"}
         Over the benchmarks.
+    weights : DataArray, Series, mapping or sequence, optional
+        How much each benchmark counts, a number that is not negative: by label of `across`, or in their order. Only ratios matter; 0
+        leaves a benchmark out. Default: all alike.
     statistic : {"mean", "median", "min", "best", "geometric"}
         Of the runs of one benchmark, one value per unit; `best` is the minimum of times and the maximum of rates.
     unit : str, optional
@@ -102,12 +107,13 @@ def suite_score(
     ------
     ValueError
         Unknown dims, levels or choices; values that are zero or negative where logs or reciprocals are taken; no benchmark that every
-        cell has.
+        cell has; weights that are missing, negative or all zero.
 
     Notes
     -----
     A mean is never taken over different suites: benchmarks that some cell lacks are left out of every cell, and named in one warning and
-    in the attr `unmatched`. A cell without any value is NaN.
+    in the attr `unmatched`; the weights of the others keep their ratios. A cell without any value is NaN. A weighted score says so in the
+    attr `weights`: the shares of the benchmarks as JSON.
 
     References
     ----------
@@ -124,18 +130,22 @@ def suite_score(
     check_choice(mean, "mean", MEANS)
     check_choice(statistic, "statistic", SUMMARIES)
     positive = f"a {mean} mean" if mean != "arithmetic" else "a geometric mean" if statistic == "geometric" else ""
-    data = resolve(times, metric, levels, positive=positive, positive_at=unit or 0, censored="bound")
+    weighing = weigh(times, across, weights)
+    data = resolve(weighing.kept(times), metric, levels, positive=positive, positive_at=unit or 0, censored="bound")
     place = unit_place(data, unit)
     system, depth, of_runs = match_cells(data, across), len(data.levels), named_end(statistic, data.better)
+
+    shares = weighing.of(along(data, across)[across].values)
 
     def kernel(values: Floats, kept: Mask) -> tuple[Floats]:
         own = values.compress(kept.reshape(-1), axis=-depth - 1)
         units = suite_units(own, own.shape[: -depth - 1], depth, place)
-        return (suite_mean(run_statistic(units, of_runs).reshape(own.shape[:-depth]), mean),)
+        scores = run_statistic(units, of_runs).reshape(own.shape[:-depth])
+        return (suite_mean(scores, mean, weights=None if shares is None else shares[kept.reshape(-1)]),)
 
-    named = outputs(data.units, estimate=f"{mean} mean over {across}")
+    named = outputs(data.units, estimate=f"{weighing.name(mean)} mean over {across}")
     found = apply(kernel, along(system.data, across), system.kept, core=[[across, *data.levels], [across]], outputs=named)
-    attrs = describe_unit(data, place) | {"result": "suite_score", "mean": mean, "statistic": statistic}
+    attrs = describe_unit(data, place) | {"result": "suite_score", "mean": mean, "statistic": statistic} | weighing.attrs
     return describe_one(found, system, attrs, checks=("suite_score",))
 
 
@@ -153,6 +163,7 @@ def score_ratio_interval(
     *,
     dim: str | None = None,
     mean: str = "geometric",
+    weights: Weights | None = None,
     statistic: str = "mean",
     confidence_level: float = 0.95,
     alternative: str = "two-sided",
@@ -179,7 +190,7 @@ def score_ratio_interval(
         Timings; dims that are neither levels nor `across` broadcast.
     baseline, dim : label, DataArray or Dataset; str, optional
         A label of `dim` (default: the one dim that holds it), or other timings, matched by label, but for repetitions.
-    mean, statistic, across, unit, levels, metric : as for `suite_score`
+    mean, weights, statistic, across, unit, levels, metric : as for `suite_score`
         What a score is; repetitions of `unit` are independent. Medians, minima and `best` have bootstrap limits only.
     confidence_level : float
         Between 0 and 1.
@@ -222,7 +233,7 @@ def score_ratio_interval(
     ------
     ValueError
         Unknown dims, levels, labels or choices; units that differ; values that are zero or negative; `method="t"` with a median,
-        a minimum or `best` of fixed benchmarks.
+        a minimum or `best` of fixed benchmarks; weights that are missing, negative or all zero.
 
     Notes
     -----
@@ -261,16 +272,18 @@ def score_ratio_interval(
     kept = check_count(n_resamples, "n_resamples", 2) if distribution else 0
     draws = None if method == "t" else Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng))
     request = Request(dim=dim, metric=metric, levels=levels, across=across, unit=unit, shared=shared, paired=paired, censored=censored)
-    systems = resolve_systems(times, baseline, request)
+    weighing = weigh(times, across, weights)
+    systems = resolve_systems(weighing.kept(times), weighing.kept(baseline), request)
     joint = systems.shared or paired is not None  # averaged over the benchmarks inside each unit, pairs may move together or not
     score = Score(mean, named_end(statistic, systems.better), joint, paired is not None, bool(random_benchmarks), level, alternative)
+    score = score._replace(weights=weighing.of(systems.labels(drawn=draws is not None)))
     found = over_suites(
         _ratio_kernel(score, draws, method, sensitivity, kept), systems, _ratio_outputs(across, sensitivity, kept > 0),
         {REPLICATE: range(kept)} if kept else {}, drawn=draws is not None,
     )  # fmt: skip
     found = _without_bounds(bounded_result(found, systems, alternative=alternative), systems) if systems.pair.bounded else found
     attrs = {"result": "score_ratio_interval", "method": method, "confidence_level": level, "mean": mean, "statistic": statistic}
-    attrs |= {"alternative": alternative, "question": SAMPLED if random_benchmarks else FIXED}
+    attrs |= {"alternative": alternative, "question": SAMPLED if random_benchmarks else FIXED} | weighing.attrs
     attrs |= {"benchmarks": SAMPLE} if random_benchmarks else {}
     attrs |= {"n_resamples": draws.n_resamples, "engine": "numpy"} | describe_key(draws.key) if draws is not None else {}
     checks = ("suite_limits", "suite_benchmarks", *(("suite_replicates",) if draws else ()), *moving(request, joint))

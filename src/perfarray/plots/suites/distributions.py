@@ -91,7 +91,8 @@ def _draw_density(ax: Axes, cell: xr.Dataset, colour: str, label: str, *, foot: 
 
 def _score_label(attrs: dict[Hashable, object]) -> str:
     """Write what the score is; its unit stands on the ticks."""
-    return f"{attrs.get('mean', 'geometric')} mean of {attrs.get('metric', 'time')} over {attrs.get('across', 'benchmark')}"
+    weighted = "weighted " if "weights" in attrs else ""
+    return f"{weighted}{attrs.get('mean', 'geometric')} mean of {attrs.get('metric', 'time')} over {attrs.get('across', 'benchmark')}"
 
 
 def five_numbers(result: xr.Dataset, ax: Axes | None = None) -> Axes:

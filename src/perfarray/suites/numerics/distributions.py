@@ -103,6 +103,14 @@ def arrange(values: Floats, levels: int, value: int, joint: int) -> Suite:
     return Suite(np.where(whole[:, None, :, None], runs, np.nan), shares, dropped)
 
 
+def weighted_suite(suite: Suite, mean: str, weights: Floats) -> Suite:
+    """Return runs whose plain mean over the benchmarks is the mean of the given ones, weighted (benchmarks,)."""
+    counts = (weights * len(weights) / weights.sum())[:, None, None]
+    return suite._replace(
+        runs=suite.runs**counts if mean == "geometric" else suite.runs / counts if mean == "harmonic" else suite.runs * counts
+    )
+
+
 def parts_of(values: Floats, mean: str, benchmarks: int) -> Floats:
     """Return what one benchmark's value contributes to the mean of so many: factors of a geometric mean, else summands."""
     if mean == "geometric":

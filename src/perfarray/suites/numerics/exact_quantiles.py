@@ -68,13 +68,16 @@ class ExactNumbers(NamedTuple):
     upper: Floats
 
 
-def exact_numbers(suite: Suite, mean: str) -> ExactNumbers:
-    """Return the five numbers of every cell; the bounds have shape (3, cells)."""
+def exact_numbers(suite: Suite, mean: str, after_each: Callable[[], object] | None = None) -> ExactNumbers:
+    """Return the five numbers of every cell; the bounds have shape (3, cells). Something may be called after each cell."""
     extremes, quartiles = np.full((2, len(suite.runs)), np.nan), np.full((3, 3, len(suite.runs)), np.nan)
     # Cells differ in their values, and with them in the sums there are.
-    for cell in np.flatnonzero(units_of(suite) > 0):
-        shares = None if suite.shares is None else suite.shares[cell]
-        extremes[:, cell], quartiles[:, :, cell] = _exact_cell(to_scale(suite.runs[cell], mean), shares)
+    for cell, units in enumerate(units_of(suite)):
+        if units > 0:
+            shares = None if suite.shares is None else suite.shares[cell]
+            extremes[:, cell], quartiles[:, :, cell] = _exact_cell(to_scale(suite.runs[cell], mean), shares)
+        if after_each is not None:
+            after_each()
     minimum, maximum = from_scale(extremes, mean)
     (q1, median, q3), lower, upper = from_scale(quartiles, mean)
     return ExactNumbers(minimum, q1, median, q3, maximum, lower, upper)
@@ -140,7 +143,8 @@ def _listed(parts: Sequence[Sequence[Points]], weights: Sequence[int], targets: 
     number = sum(prod(len(values) for values, _ in part) for part in parts)
     if number <= SORTED:
         laws = [_sums(part, weight, kind) for part, weight in zip(parts, weights, strict=True)]
-        return _reached(*(np.concatenate(pieces) for pieces in zip(*laws, strict=True)), targets)
+        sums, multiplicities = (np.concatenate(pieces) for pieces in zip(*laws, strict=True))
+        return _reached(sums, multiplicities, targets)
     halves = [_halves(part, weight, kind) for part, weight in zip(parts, weights, strict=True)]
     ends = [[float(own.short[place] + own.long[place]) for own in halves] for place in (0, -1)]
     extent = max(map(abs, (*ends[0], *ends[1])))
@@ -190,14 +194,14 @@ def _halves(part: Sequence[Points], weight: int, kind: Any) -> Halves:
     return Halves(short, weights, long, np.concatenate([np.zeros(1, kind), np.cumsum(others)]))
 
 
-def _places(own: Halves, sums: Floats) -> Integers:
+def _places(own: Halves, sums: Floats) -> npt.NDArray[np.int64]:
     """Return for every sum (n,) and every sum of the short half how many of the long half do not exceed what is left: (n, short)."""
     return np.searchsorted(own.long, sums[:, None] - own.short, side="right")
 
 
 def _weights_below(halves: Sequence[Halves], sums: Floats) -> np.ndarray:
     """Return the weight of all that does not exceed each sum."""
-    return np.sum([(own.upto[_places(own, sums)] * own.weights).sum(axis=-1) for own in halves], axis=0)
+    return np.asarray(sum((own.upto[_places(own, sums)] * own.weights).sum(axis=-1) for own in halves))
 
 
 def _within(halves: Sequence[Halves], bracket: "Bracket", target: int, *, tied: bool) -> float:
@@ -319,7 +323,7 @@ def _upto(places: Sequence[Integers], shares: Sequence[Floats]) -> Floats:
     """Return how much of the law of a sum of places that begin with 0 does not exceed -1, 0, 1, ..."""
     lengths = np.cumsum([1, *(int(own[-1]) for own in places)]).tolist()
     # Two arrays serve in turn: new ones of megabytes would be zeroed by the system each time.
-    law, wider = np.zeros((2, lengths[-1] + 1))
+    law, wider = np.zeros((2, lengths[-1]))
     law[0] = 1.0
     for own, counts, length, longer in zip(places, shares, lengths[:-1], lengths[1:], strict=True):
         np.multiply(law[:length], counts[0], out=wider[:length])
@@ -328,6 +332,4 @@ def _upto(places: Sequence[Integers], shares: Sequence[Floats]) -> Floats:
             part = wider[offset : offset + length]
             part += law[:length] if count == 1 else count * law[:length]
         law, wider = wider, law
-    wider[0] = 0.0
-    np.cumsum(law[: lengths[-1]], out=wider[1:])
-    return wider
+    return np.concatenate([[0.0], np.cumsum(law)])

@@ -37,6 +37,7 @@ class Exchange(NamedTuple):
     statistic: str
     shared: bool
     paired: bool
+    weights: Floats | None = None  # (benchmarks,), none zero; None is one each
 
 
 class Block(NamedTuple):
@@ -45,6 +46,7 @@ class Block(NamedTuple):
     new: Floats
     old: Floats
     together: bool  # whether the benchmarks' units change hands together
+    weights: Floats  # (benchmarks, 1)
 
     def outcomes(self, paired: bool) -> int:
         """Return in how many ways the units of one benchmark, or of all together, can be exchanged."""
@@ -66,17 +68,18 @@ def blocks_of(new: Floats, old: Floats, matched: Mask, how: Exchange) -> list[Bl
     """Return the matched benchmarks, those with as many units side by side."""
     if how.statistic == "geometric":
         new, old = np.log(new), np.log(old)
+    weights = (np.ones(len(matched)) if how.weights is None else how.weights)[:, None]
     has = [~np.isnan(side) for side in (new, old)]
     if how.shared:
         rows = np.flatnonzero(matched)
         sides = [side[np.ix_(rows, own[rows].all(axis=0))] for side, own in zip((new, old), has, strict=True)]
-        return [Block(sides[0], sides[1], True)] if rows.size else []
+        return [Block(sides[0], sides[1], True, weights[rows])] if rows.size else []
     counts = np.stack([own.sum(axis=-1) for own in has], axis=-1)
     found = []
     for kind in sorted(set(map(tuple, counts[matched].tolist()))):
         rows = np.flatnonzero(matched & (counts == kind).all(axis=-1))
         sides = [side[rows][own[rows]].reshape(len(rows), -1) for side, own in zip((new, old), has, strict=True)]
-        found.append(Block(sides[0], sides[1], False))
+        found.append(Block(sides[0], sides[1], False, weights[rows]))
     return found
 
 
@@ -128,7 +131,10 @@ def randomize(sides: Sides, cells: Integers, how: Exchange, draws: Draws | None,
         if not blocks:
             found.append(None)
             continue
-        sums = [np.asarray(sum(_scores(side, how).sum() for side in part)) for part in zip(*(block[:2] for block in blocks), strict=True)]
+        sums = [
+            np.asarray(sum((block.weights[:, 0] * _scores(side, how)).sum() for block, side in zip(blocks, part, strict=True)))
+            for part in zip(*(block[:2] for block in blocks), strict=True)
+        ]
         observed = _log_ratio(sums[0], sums[1], blocks, how)
         logs = draw(blocks, how, cell=cell) if draw else _every_exchange(blocks, how)
         found.append(_tally(float(observed), logs, number_of_outcomes(blocks, how.paired), row))
@@ -150,7 +156,7 @@ def _of_logs(average: Floats, how: Exchange) -> Floats:
 def _log_ratio(new: Floats, old: Floats, blocks: list[Block], how: Exchange) -> Floats:
     """Return the log of the ratio of the two means from sums over the benchmarks."""
     if how.mean == "geometric":
-        return np.asarray((new - old) / sum(len(block.new) for block in blocks))
+        return np.asarray((new - old) / sum(block.weights.sum() for block in blocks))
     sign = 1.0 if how.mean == "arithmetic" else -1.0
     return np.asarray(sign * np.log(new / old))
 
@@ -193,7 +199,7 @@ def _table(block: Block, how: Exchange) -> Floats:
     for start in range(0, len(chosen), step):
         part = slice(start, start + step)
         for side, own in zip(found, (chosen[part], ~chosen[part]), strict=True):
-            scores = _exchanged(pool, own, how)
+            scores = block.weights * _exchanged(pool, own, how)
             side[:, part] = scores.sum(axis=0) if block.together else scores
     return found
 
@@ -273,7 +279,7 @@ def _permuted(block: Block, how: Exchange, streams: Streams, cell: int, stream: 
     rows = len(places[0])
     wanted = [_scores(np.take_along_axis(pool[None], np.broadcast_to(side, (rows, benchmarks, side.shape[-1])), axis=-1), how)
               for side in places]  # fmt: skip
-    return _difference(np.stack([side.sum(axis=-1) for side in wanted]), how)
+    return _difference(np.stack([(block.weights[:, 0] * side).sum(axis=-1) for side in wanted]), how)
 
 
 def pvalue(tally: Tally, alternative: str, plus_one: bool) -> float:

@@ -14,7 +14,7 @@ from perfarray.numerics.bootstrap_limits import Bootstrap, influence_of, limits_
 from perfarray.numerics.intervals import t_probability, t_quantile
 from perfarray.numerics.levels import UnitSummary, summarise_units
 from perfarray.numerics.random import BENCHMARKS, UNITS, Streams
-from perfarray.numerics.suite import Sides, run_statistic, smallest_number, suite_mean, suite_weights, transform
+from perfarray.numerics.suite import Sides, counting, run_statistic, smallest_number, suite_mean, suite_weights, transform, weighed
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.numerics.with_replacement import drawn_entries, drawn_places, grouping, sum_tables, summed
 
@@ -35,6 +35,7 @@ class Score(NamedTuple):
     random_benchmarks: bool
     confidence_level: float
     alternative: str
+    weights: Floats | None = None  # (benchmarks,), none zero; None is one each
 
     @property
     def tails(self) -> float:
@@ -61,7 +62,7 @@ def two_sided_level(confidence_level: float, alternative: str) -> float:
 
 def log_ratio(sides: Sides, matched: Mask, score: Score) -> Floats:
     """Return the log of candidate over baseline, each the mean over the matched benchmarks of a statistic of its runs."""
-    scores = [suite_mean(run_statistic(side, score.statistic), score.mean, matched) for side in (sides.new, sides.old)]
+    scores = [suite_mean(run_statistic(side, score.statistic), score.mean, matched, score.weights) for side in (sides.new, sides.old)]
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.log(scores[0]) - np.log(scores[1]))
 
@@ -81,8 +82,9 @@ def t_interval(sides: Sides, matched: Mask, score: Score) -> ScoreRatio:
     Returns
     -------
     ScoreRatio
-        Benchmarks fixed: SE^2 = sum of w^2 s^2 / (m ybar^2) over systems and benchmarks (w = 1/B for the geometric mean), df after
-        Welch and Satterthwaite. Benchmarks random: the paired t over benchmarks, B - 1 df.
+        Benchmarks fixed: SE^2 = sum of w^2 s^2 / (m ybar^2) over systems and benchmarks (for the geometric mean w is 1/B, or the share
+        of the weights), df after Welch and Satterthwaite. Benchmarks random: the paired t over benchmarks, B - 1 df; with weights,
+        SE^2 = sum of w^2 (d - dbar)^2 / (1 - w) and 1 / sum of w^2 - 1 df, which is the same where all w are 1/B.
     """
     log = log_ratio(sides, matched, score)
     parts = _over_benchmarks(sides, matched, score) if score.random_benchmarks else _over_units(sides, matched, score)
@@ -141,23 +143,38 @@ def _counting(matched: Mask, score: Score) -> Mask:
 def _influence(units: Floats, matched: Mask, score: Score) -> Floats:
     """Return what every unit contributes to the log score of its system."""
     scores = run_statistic(units, score.statistic)
-    weights = suite_weights(scores, score.mean, matched)[..., None]
+    weights = suite_weights(scores, score.mean, matched, score.weights)[..., None]
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(weights * (np.log(units) if score.statistic == "geometric" else units / scores[..., None]))
 
 
 def _over_benchmarks(sides: Sides, matched: Mask, score: Score) -> UnitSummary:
     """Return the one part of the paired t over benchmarks: log ratios, or their counterparts for the other means."""
-    parts = []
-    for side in (sides.new, sides.old):
-        scores = run_statistic(side, score.statistic)
-        if score.mean == "geometric":
-            parts.append(transform(scores, "geometric"))
-        else:
-            sign = 1.0 if score.mean == "arithmetic" else -1.0
-            parts.append(sign * suite_weights(scores, score.mean, matched) * matched.sum(axis=-1, keepdims=True))
-    found = summarise_units(np.where(matched, parts[0] - parts[1], np.nan))
+    scores = [run_statistic(side, score.statistic) for side in (sides.new, sides.old)]
+    if score.mean == "geometric":
+        parts = [transform(side, "geometric") for side in scores]
+    else:
+        sign = matched.sum(axis=-1, keepdims=True) * (1.0 if score.mean == "arithmetic" else -1.0)
+        parts = [sign * suite_weights(side, score.mean, matched, score.weights) for side in scores]
+    ratios = np.where(matched, parts[0] - parts[1], np.nan)
+    found = summarise_units(ratios) if score.weights is None else _weighted_sample(ratios, matched, score)
     return UnitSummary(*(np.asarray(part)[..., None] for part in found))
+
+
+def _weighted_sample(ratios: Floats, matched: Mask, score: Score) -> UnitSummary:
+    """Return the same of a sample whose members count unequally: the squared standard error, and how many equals would tell as much.
+
+    What a benchmark moves the mean by is its share times its distance from the mean; of the other means, the ratios say it themselves.
+    """
+    counts = counting(matched, score.weights)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = counts / counts.sum(axis=-1, keepdims=True)
+        mean = np.where(matched, shares * ratios, 0.0).sum(axis=-1)
+        geometric, number = score.mean == "geometric", matched.sum(axis=-1, keepdims=True)
+        moved = shares * (ratios - mean[..., None]) if geometric else ratios / number
+        squares = np.where(matched, moved**2 / (1 - shares), 0.0).sum(axis=-1)
+        n = 1 / (shares**2).sum(axis=-1)
+    return UnitSummary(mean, squares, np.where(matched.any(axis=-1), n, 0.0))
 
 
 def _limits(lower: Floats, upper: Floats, score: Score) -> tuple[Floats, Floats]:
@@ -305,28 +322,31 @@ def _read_off(found: Bootstrap, known: Floats, n: Floats, score: Score) -> Score
 
 def _redrawn_score(scores: Floats, drawn: Drawn, matched: Mask, score: Score, draws: Draws) -> Floats:
     """Return the mean over the matched benchmarks in every replicate, shape (suites, R); the benchmarks are redrawn if they are random."""
+    weights = score.weights
     if score.random_benchmarks:
-        streams = Streams(draws.key)
-        scores = np.stack(
-            [_redraw_benchmarks(*one, draws, streams, score.shared) for one in zip(scores, drawn.cells.tolist(), matched, strict=True)]
-        )
+        streams, rows = Streams(draws.key), zip(scores, drawn.cells.tolist(), matched, strict=True)
+        redrawn = [_redraw_benchmarks(*one, draws, streams, score) for one in rows]
+        scores, drawn_weights = (np.stack(part) for part in zip(*redrawn, strict=True))
+        weights = None if weights is None else np.swapaxes(drawn_weights, -1, -2)
         matched = np.broadcast_to(np.arange(matched.shape[-1]) < matched.sum(axis=-1, keepdims=True), matched.shape)
-    return suite_mean(np.swapaxes(scores, -1, -2), score.mean, matched[..., None, :])
+    return suite_mean(np.swapaxes(scores, -1, -2), score.mean, matched[..., None, :], weights)
 
 
-def _redraw_benchmarks(scores: Floats, cell: int, matched: Mask, draws: Draws, streams: Streams, shared: bool) -> Floats:
-    """Draw benchmarks with replacement, the same for both systems; the first rows of what is returned are those drawn.
+def _redraw_benchmarks(scores: Floats, cell: int, matched: Mask, draws: Draws, streams: Streams, score: Score) -> tuple[Floats, Floats]:
+    """Draw benchmarks with replacement, the same for both systems; the first rows of scores and weights returned are those drawn.
 
     A benchmark drawn twice has its units redrawn twice: it takes them from another replicate. Shared units stay together.
     """
     number = int(matched.sum())
+    found, weights = np.full(scores.shape, np.nan), np.ones(scores.shape if score.weights is not None else ())
     if number == 0:
-        return scores
-    found = np.full(scores.shape, np.nan)
-    picks = streams.below(number, [cell], BENCHMARKS, number * draws.n_resamples).reshape(-1, number).T
-    columns = np.arange(draws.n_resamples) + (0 if shared else np.arange(number)[:, None])
-    found[:number] = scores[np.flatnonzero(matched)[picks], columns % draws.n_resamples]
-    return found
+        return found, weights
+    picks = np.flatnonzero(matched)[streams.below(number, [cell], BENCHMARKS, number * draws.n_resamples).reshape(-1, number).T]
+    columns = np.arange(draws.n_resamples) + (0 if score.shared else np.arange(number)[:, None])
+    found[:number] = scores[picks, columns % draws.n_resamples]
+    if score.weights is not None:
+        weights[:number] = score.weights[picks]
+    return found, weights
 
 
 def _left_out(sides: Sides, matched: Mask, score: Score, estimate: Floats) -> tuple[Floats, ...]:
@@ -334,8 +354,7 @@ def _left_out(sides: Sides, matched: Mask, score: Score, estimate: Floats) -> tu
 
     Where the benchmarks are random they are left out instead.
     """
-    logs = [transform(run_statistic(side, score.statistic), score.mean) for side in (sides.new, sides.old)]
-    count = matched.sum(axis=-1)
+    logs = [weighed(run_statistic(side, score.statistic), score.mean, score.weights) for side in (sides.new, sides.old)]
     if score.random_benchmarks:
         changed = [_mean_log(part, matched, score, without=True) for part in logs]
         return (influence_of(estimate, np.where(matched, np.exp(changed[0] - changed[1]), np.nan)),)
@@ -343,8 +362,8 @@ def _left_out(sides: Sides, matched: Mask, score: Score, estimate: Floats) -> tu
     less = [_without_each(side, score) - part[..., None] for side, part in zip((sides.new, sides.old), logs, strict=True)]
     if score.shared:
         less = [np.where(matched[..., None], part, 0.0).sum(axis=-2, keepdims=True) for part in less]
-    rows = [(np.where(matched, part, 0.0).sum(axis=-1)[..., None, None] + change) / count[..., None, None]
-            for part, change in zip(logs, less, strict=True)]  # fmt: skip
+    count = counting(matched, score.weights).sum(axis=-1)[..., None, None]
+    rows = [(np.where(matched, part, 0.0).sum(axis=-1)[..., None, None] + change) / count for part, change in zip(logs, less, strict=True)]
     moved = [_log_of(row, score) for row in rows]
     if score.paired:
         ratios = [np.exp(moved[0] - moved[1])]
@@ -355,10 +374,11 @@ def _left_out(sides: Sides, matched: Mask, score: Score, estimate: Floats) -> tu
 
 
 def _mean_log(parts: Floats, matched: Mask, score: Score, *, without: bool = False) -> Floats:
-    """Return the log of the mean over benchmarks of transformed scores, or that without each benchmark in turn."""
-    total, count = np.where(matched, parts, 0.0).sum(axis=-1), matched.sum(axis=-1)
+    """Return the log of the mean that weighed scores add up to, or that without each benchmark in turn."""
+    counts = counting(matched, score.weights)
+    total, count = np.where(matched, parts, 0.0).sum(axis=-1), counts.sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        average = (total[..., None] - parts) / (count[..., None] - 1) if without else total / count
+        average = (total[..., None] - parts) / (count[..., None] - counts) if without else total / count
     return _log_of(average, score)
 
 
@@ -372,7 +392,8 @@ def _log_of(average: Floats, score: Score) -> Floats:
 
 
 def _without_each(units: Floats, score: Score) -> Floats:
-    """Return the transformed statistic of a benchmark's runs without each in turn, shape of `units`; NaN where there is none."""
+    """Return what a benchmark adds to the sum without each of its runs in turn, shape of `units`; NaN where there is none."""
     number = units.shape[-1]
     others = np.where(np.eye(number, dtype=bool), np.nan, units[..., None, :])
-    return np.where(np.isnan(units), np.nan, transform(run_statistic(others, score.statistic), score.mean))
+    weights = None if score.weights is None else score.weights[:, None]
+    return np.where(np.isnan(units), np.nan, weighed(run_statistic(others, score.statistic), score.mean, weights))

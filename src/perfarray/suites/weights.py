@@ -1,0 +1,74 @@
+"""How much each benchmark counts in a score: what the caller gave, checked and normalised."""
+
+import json
+from collections.abc import Hashable
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from perfarray.numerics.types import Floats
+from perfarray.timings.across import Weights, as_weights, check_weights
+from perfarray.timings.resolve import Data, check_dim
+
+WEIGHTS = "weights"
+"""The attr that says how much each benchmark counts: its share of the whole by label, as JSON."""
+
+
+class Weighing(NamedTuple):
+    """The dim of the suite, the share of each benchmark that counts, and which do not; nothing where all count alike."""
+
+    across: str
+    shares: dict[Hashable, float]
+    without: tuple[Hashable, ...] = ()
+
+    def kept(self, data: Any) -> Any:
+        """Return timings without the benchmarks that do not count; a label as it is."""
+        if not self.without or not isinstance(data, xr.DataArray | xr.Dataset) or self.across not in data.dims:
+            return data
+        return data.isel({self.across: [label not in self.without for label in data[self.across].values.tolist()]})
+
+    def of(self, labels: Any) -> Floats | None:
+        """Return the shares of some benchmarks, in their order; a benchmark that only the other system has counts nowhere."""
+        return np.array([self.shares.get(label, 1.0) for label in labels.tolist()]) if self.shares else None
+
+    @property
+    def attrs(self) -> dict[str, Hashable]:
+        """What the attrs of a weighted result say."""
+        return {WEIGHTS: json.dumps({str(label): share for label, share in self.shares.items()})} if self.shares else {}
+
+    def name(self, mean: str) -> str:
+        """Return what a mean is called."""
+        return f"weighted {mean}" if self.shares else mean
+
+
+def weigh(times: Data, across: str, weights: Weights | None) -> Weighing:
+    """Return how much each benchmark counts.
+
+    Parameters
+    ----------
+    times : DataArray or Dataset
+        Timings.
+    across : str
+        The dim of the suite.
+    weights : DataArray, Series, mapping or sequence, optional
+        A number that is not negative for each label of `across`; by label, or in their order.
+
+    Raises
+    ------
+    ValueError
+        Weights that are missing, negative, infinite or all zero, or lie along other dims.
+    """
+    if weights is None:
+        return Weighing(across, {})
+    check_dim(times, across, "across")
+    labels = times[across].reset_coords(drop=True)
+    given = as_weights(weights, labels).reset_coords(drop=True)
+    if given.dims != (across,):
+        raise ValueError(f"weights lie along {given.dims}; a score takes one number for each label of {across!r}")
+    if across not in given.coords:
+        given = as_weights(given.values.tolist(), labels)
+    numbers = check_weights(given.reindex({across: labels}), across).values
+    shares = dict(zip(labels.values.tolist(), (numbers / numbers.sum()).tolist(), strict=True))
+    counts = {label: share for label, share in shares.items() if share > 0}
+    return Weighing(across, counts, tuple(label for label in shares if label not in counts))

@@ -1,0 +1,163 @@
+"""Weights of benchmarks in scores, their ratios, distributions and tests."""
+
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import perfarray
+
+MEANS = ("geometric", "harmonic", "arithmetic")
+WEIGHTS = {"a": 3.0, "b": 1.0, "c": 0.0}
+
+
+@pytest.fixture
+def times():
+    """Three benchmarks of two versions, five runs each, a few percent apart."""
+    rng = np.random.default_rng(5)
+    mean = np.array([[2.0, 2.2], [8.0, 7.6], [1.0, 9.0]])
+    values = mean[..., None] * np.exp(0.02 * rng.standard_normal((3, 2, 5)))
+    return xr.DataArray(
+        values, dims=("benchmark", "version", "execution"), coords={"benchmark": list("abc"), "version": ["old", "new"]}, name="time"
+    )
+
+
+def test_three_means_by_hand():
+    """Weights 3 and 1 of scores 2 and 8; 0 leaves out the third."""
+    one = xr.DataArray([[2.0], [8.0], [5.0]], dims=("benchmark", "execution"), coords={"benchmark": list("abc")})
+    found = [one.perf.suite_score(mean=mean, weights=WEIGHTS) for mean in MEANS]
+    np.testing.assert_allclose([score["estimate"].item() for score in found], [2**1.5, 4 / (3 / 2 + 1 / 8), 3.5])
+    assert json.loads(found[0].attrs["weights"]) == {"a": 0.75, "b": 0.25}
+    assert found[0].attrs["n_benchmarks"] == 2
+    assert found[0]["estimate"].attrs["long_name"] == "weighted geometric mean over benchmark"
+    assert "weights" not in one.perf.suite_score().attrs
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [[3, 1, 0], np.array([6.0, 2, 0]), pd.Series({"c": 0, "b": 1, "a": 3}), xr.DataArray([0.0, 1, 3], {"benchmark": list("cba")}), WEIGHTS],
+    ids=["list", "array", "series", "labelled", "mapping"],
+)
+def test_every_form_says_the_same(times, weights):
+    """By label or in order, with or without a label that the data lack."""
+    expected = times.perf.score_ratio_interval("old", weights=WEIGHTS | {"gone": 5.0})
+    xr.testing.assert_identical(times.perf.score_ratio_interval("old", weights=weights), expected)
+    xr.testing.assert_identical(
+        times.isel(benchmark=[2, 1, 0]).perf.score_ratio_interval("old", weights=WEIGHTS)["upper"], expected["upper"]
+    )
+    sides = [times.sel(version=version, drop=True) for version in ("new", "old")]
+    apart = sides[0].perf.score_ratio_interval(sides[1], weights=weights)
+    np.testing.assert_allclose(apart["lower"], expected["lower"].squeeze(), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ({"a": 1}, "weights are missing or negative for 'b', 'c'"),
+        ([1, -1, 2], "weights are missing or negative for 'b'"),
+        ([0, 0, 0], "weights are all zero"),
+        ([1, np.inf, 1], "weights are infinite"),
+        ([1, 2], "weights has 2 numbers for 3 labels of 'benchmark'"),
+        (xr.DataArray(np.ones((3, 2)), dims=("benchmark", "version")), r"weights lie along \('benchmark', 'version'\)"),
+        (xr.DataArray(np.ones(3), dims="program"), "dim of weights 'benchmark' not found"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("name", "keywords"),
+    [
+        ("suite_score", {}),
+        ("score_ratio_interval", {"baseline": "old"}),
+        ("five_number_summary", {}),
+        ("randomization_test", {"baseline": "old"}),
+    ],
+)
+def test_wrong_weights(times, name, keywords, weights, message):
+    """Every function that takes weights says what is wrong with them."""
+    with pytest.raises(ValueError, match=message):
+        getattr(perfarray, name)(times, weights=weights, **keywords)
+
+
+@pytest.mark.parametrize("mean", MEANS)
+@pytest.mark.parametrize("keywords", [{}, {"method": "percentile", "rng": 1}, {"method": "bca", "rng": 1}], ids=["t", "percentile", "bca"])
+def test_a_weight_of_two_is_a_benchmark_twice(times, mean, keywords):
+    """Of shared units, where a second benchmark with the same runs adds no chance of its own: every number of the answer."""
+    twice = times.isel(benchmark=[0, 0, 1, 2]).assign_coords(benchmark=["a", "a2", "b", "c"])
+    options = {"baseline": "old", "mean": mean, "shared": "execution", **keywords}
+    with warnings.catch_warnings(action="ignore"):
+        expected = twice.perf.score_ratio_interval(**options)
+        found = times.perf.score_ratio_interval(weights={"a": 2, "b": 1, "c": 1}, **options)
+    for name in ("estimate", "lower", "upper", "standard_error", "pvalue"):
+        np.testing.assert_allclose(found[name], expected[name], rtol=1e-10)
+    exchanged = [
+        one.perf.randomization_test("old", mean=mean, shared="execution", method="exact", **weights)
+        for one, weights in ((twice, {}), (times, {"weights": [2, 1, 1]}))
+    ]
+    np.testing.assert_allclose(exchanged[1]["pvalue"], exchanged[0]["pvalue"])
+    np.testing.assert_allclose(exchanged[1]["statistic"], exchanged[0]["statistic"])
+
+
+@pytest.mark.parametrize(
+    "keywords", [{}, {"random_benchmarks": True}, {"method": "bca", "rng": 1, "random_benchmarks": True}, {"sensitivity": True}]
+)
+@pytest.mark.parametrize("mean", MEANS)
+def test_equal_weights_change_nothing(times, mean, keywords):
+    """All 7 each: the answer without weights."""
+    with warnings.catch_warnings(action="ignore"):
+        expected = times.perf.score_ratio_interval("old", mean=mean, **keywords)
+        found = times.perf.score_ratio_interval("old", mean=mean, weights=[7, 7, 7], **keywords)
+    xr.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+def test_standard_error_by_hand(times):
+    """Fixed benchmarks: the squares of w s / (m ybar) add up; df after Welch and Satterthwaite."""
+    found = times.perf.score_ratio_interval("old", weights=WEIGHTS).squeeze()
+    shares = xr.DataArray([0.75, 0.25], {"benchmark": ["a", "b"]})
+    own = times.sel(benchmark=["a", "b"])
+    parts = shares**2 * own.var("execution", ddof=1) / 5 / own.mean("execution") ** 2
+    np.testing.assert_allclose(found["standard_error"], np.sqrt(parts.sum()))
+    np.testing.assert_allclose(found["df"], parts.sum() ** 2 / (parts**2 / 4).sum())
+
+
+def test_distributions_are_of_weighted_scores():
+    """Two runs of two benchmarks: the four weighted scores; and lazily, and in single precision."""
+    times = perfarray.from_samples({"fft": [1.0, 16.0], "sort": [1.0, 81.0], "idle": [3.0, 4.0]}, dim="benchmark")
+    weights = {"fft": 3, "sort": 1, "idle": 0}
+    for mean, scores in (("geometric", [1.0, 3.0, 8.0, 24.0]), ("arithmetic", [1.0, 12.25, 21.0, 32.25])):
+        for one in (times, times.chunk(), times.astype(np.float32)):
+            five = one.perf.five_number_summary(method="exact", mean=mean, weights=weights)
+            found = [float(five[name]) for name in ("minimum", "q1", "median", "maximum")]
+            np.testing.assert_allclose(found, np.array(scores)[[0, 0, 1, 3]], rtol=1e-6)
+        drawn = times.perf.score_distribution(mean=mean, weights=weights, rng=1)
+        np.testing.assert_allclose(np.unique(drawn.values.round(9)), np.sort(scores))
+        assert json.loads(drawn.attrs["weights"]) == {"fft": 0.75, "sort": 0.25}
+
+
+def test_a_benchmark_that_one_cell_lacks_leaves_the_ratio_of_the_others(times):
+    """Weights 3, 1 and 2: without b, 3 to 2."""
+    holes = times.where((times["benchmark"] != "b") | (times["version"] != "new"))
+    with pytest.warns(UserWarning, match="not measured in every cell"):
+        found = holes.perf.suite_score(weights=[3, 1, 2])
+    expected = times.sel(benchmark=["a", "c"]).perf.suite_score(weights=[3, 2])
+    np.testing.assert_allclose(found["estimate"], expected["estimate"])
+
+
+def test_the_weighted_t_over_benchmarks_keeps_its_level():
+    """40 benchmarks of unequal weight as a sample: false alarms at 5 %, within three standard errors."""
+    rng = np.random.default_rng(1)
+    weights, experiments = np.repeat([1.0, 4.0], 20), 2000
+    ratios = np.exp(0.1 * rng.standard_normal((experiments, 40)))
+    both = xr.DataArray(np.stack([np.ones_like(ratios), ratios]), dims=("version", "experiment", "benchmark"))
+    times = both.expand_dims("execution", -1).assign_coords(version=["old", "new"])
+    found = times.perf.score_ratio_interval("old", random_benchmarks=True, weights=weights)
+    assert abs((found["pvalue"] < 0.05).mean() - 0.05) < 3 * np.sqrt(0.05 * 0.95 / experiments)
+
+
+def test_a_bar_counts_the_cells_of_exact_numbers(times, capsys):
+    """Exact quartiles of many machines take time; a bar shows it and changes no number."""
+    shown = times.perf.five_number_summary(method="exact", progress=True)
+    assert "2/2" in capsys.readouterr().err
+    xr.testing.assert_identical(shown, times.perf.five_number_summary(method="exact"))
+    assert capsys.readouterr().err == ""
