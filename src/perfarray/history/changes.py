@@ -79,7 +79,8 @@ def change_points(
     Returns
     -------
     Dataset
-        Along `dim`: `value`, that of the commit, and `segment_mean`, that of its segment, in the units of the data; `segment`, its number
+        Along `dim`: `value`, that of the commit, with `value_lower` and `value_upper` (what its noise makes of it, at the confidence
+        level), and `segment_mean`, that of its segment, in the units of the data; `n_units` behind it; `segment`, its number
         from 0; `change`, the first commit of a new segment; `probability`, that of a change at this commit. Where `change`: `estimate`
         (after / before), `lower`, `upper`; `pvalue`, the chance that a stable history shows such a step anywhere; `verdict`, `faster`,
         `slower`, `equivalent` or `inconclusive` in the sense of `better` and `threshold`; `earliest` and `latest`, the labels of the first
@@ -130,7 +131,7 @@ def change_points(
     margin, least = check_threshold(threshold), check_count(min_size, "min_size", 2)
     check_choice(correction, "correction", ("bh", "holm", None))
     data = resolve(times, metric, levels, censored=censored)
-    labels = _labels(data.array, dim, data.levels)
+    labels = history_labels(data.array, dim, data.levels)
     hosts = _hosts(data.array, dim, host, data.levels)
     question = Question(len(data.levels), least, margin, sure, data.better, labels)
     rules = {"result": "change_points", "unit": dim, "dim": dim, "better": data.better, "alpha": level, "threshold": margin}
@@ -158,7 +159,7 @@ def change_points(
     return noted(found, *data.notes, stopped, checks=("changes",))
 
 
-def _labels(array: xr.DataArray, dim: str, levels: tuple[str, ...]) -> npt.NDArray[Any]:
+def history_labels(array: xr.DataArray, dim: str, levels: tuple[str, ...]) -> npt.NDArray[Any]:
     """Return the labels of a history; those that repeat are refused."""
     check_dim(array, dim)
     if dim in levels:
@@ -219,7 +220,8 @@ def _outputs(dim: str, units: str, labels: npt.NDArray[Any]) -> dict[str, Output
         | {name: Output(along, "", object, text) for name, text in texts.items()}
         | {name: Output(along, "", label, f"{name} {dim} that may have made the change") for name in ("earliest", "latest")}
         | outputs("1", along, probability="probability of a change here")
-        | outputs(units, along, value=f"mean of the {dim}", segment_mean="mean of the segment")
+        | outputs(units, along, value=f"mean of the {dim}", value_lower="", value_upper="", segment_mean="mean of the segment")
+        | outputs("1", along, n_units=f"independent units of the {dim}")
         | {"_first": Output(along, "", int), "_last": Output(along, "", int)}
         | outputs("1", n=f"{plural(dim)} measured", noise=f"standard deviation of a {dim} / mean")
         | outputs("1", within=f"of it, from repetitions inside a {dim}", correlation="of neighbours' noise")

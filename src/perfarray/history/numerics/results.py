@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import stdtrit
 
 from perfarray.history.numerics.causes import hosts_changed, is_drift
 from perfarray.history.numerics.commits import Commits, commits_of, whitened
@@ -101,7 +102,8 @@ def _one(units: Floats, level: float, hosts: Integers, known: Known, question: Q
         *(_along(size, at, part) for part in (verdict, cause)),
         *(_along(size, at, labels[part].astype(float) if labels.dtype.kind in "iufb" else labels[part]) for part in (before, last[at])),
         _along(size, commits.places, steps.probability),
-        *(_along(size, commits.places, give(part)) for part in (commits.values, steps.levels)),
+        *(_along(size, commits.places, give(part)) for part in (commits.values, *_limits(commits, steps, question), steps.levels)),
+        _along(size, commits.places, commits.counts),
         first,
         last,
         float(len(commits.values)),
@@ -111,6 +113,14 @@ def _one(units: Floats, level: float, hosts: Integers, known: Known, question: Q
         bool(places)
         and is_drift(commits.values, steps.levels, commits.errors * steps.noise / np.sqrt(np.mean(commits.errors**2)), len(places)),
     )
+
+
+def _limits(commits: Commits, steps: Steps, question: Question) -> tuple[Floats, Floats]:
+    """Return the values of commits less and more what their noise makes of them."""
+    df = max(len(commits.values) - len(steps.places) - 1, 1)
+    errors = commits.errors / np.sqrt(np.mean(commits.errors**2)) if len(commits.errors) else commits.errors
+    reach = stdtrit(df, (1 + question.confidence_level) / 2) * steps.noise * errors
+    return commits.values - reach, commits.values + reach
 
 
 def _along(size: int, places: Integers, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
