@@ -215,6 +215,7 @@ class PlotAccessor(Accessor):
     counts = Picture(lambda: perfarray.counts, "Count the repetitions of every level and draw them")
     distribution = Picture(lambda: perfarray.bootstrap_distribution, "Redraw the experiment and draw the replicates' distribution")
     five_numbers = Picture(lambda: perfarray.five_number_summary, "Draw box plots of the suite's score")
+    history = Picture(lambda: perfarray.change_points, "Find the commits at which a metric changed; draw it over them")
     influence = Picture(lambda: perfarray.explain_variation, "Explain the variation and draw what each predictor contributes")
     intervals = Picture(lambda: perfarray.compare, "Compare with a baseline and draw the forest plot of ratios")
     lag = Picture(

@@ -29,6 +29,11 @@ RUNS = perfarray.simulate(sizes={"execution": 50}, variances={"execution": 1e-4}
     "time"
 ]
 
+HISTORY = xr.DataArray(
+    np.exp(0.01 * np.random.default_rng(1).normal(size=(2, 20, 2)) + 0.2 * (np.arange(20)[:, None] > 9)),
+    dims=("benchmark", "commit", "execution"),
+)
+
 NEST = {"sizes": {"execution": 3}, "variances": {"execution": 1e-4}, "dims": {"benchmark": 2}, "n_experiments": 9, "rng": 1}
 
 RESULTS = {
@@ -37,6 +42,7 @@ RESULTS = {
     "bootstrap_distribution": lambda: TIMES.perf.bootstrap_distribution(n_resamples=20, rng=1),
     "bootstrap_interval": lambda: TIMES.perf.bootstrap_interval(method="basic", rng=1),
     "calibrate": lambda: RUNS.isel(execution=slice(8)).perf.calibrate(n_splits=9, rng=1),
+    "change_points": lambda: HISTORY.perf.change_points(),
     "compare": lambda: TIMES.perf.compare("old"),
     "counts": TIMES.perf.counts,
     "coverage": lambda: perfarray.coverage("ratio_interval", **NEST),
@@ -152,6 +158,7 @@ COMPUTED = {
     "counts": lambda ax: TIMES.perf.plot.counts(ax=ax),
     "distribution": lambda ax: TIMES.perf.plot.distribution(n_resamples=20, rng=1, ax=ax),
     "five_numbers": lambda ax: TIMES.perf.plot.five_numbers(method="exact", ax=ax),
+    "history": lambda ax: HISTORY.perf.plot.history(ax=ax),
     "influence": lambda ax: (
         perfarray.simulate(sizes={"execution": 5}, variances={"execution": 1e-4}, dims={"machine": 20, "benchmark": 2}, rng=1)
         .assign_coords(cores=("machine", np.arange(20.0)))

@@ -153,6 +153,9 @@ SHOWN = {
     "The Speedup-Test": lambda here, ax: [(
         [float(text.get_text().partition(",")[0]) for text in ax.texts if text.get_gid() == "beside"],
         flat(here["result"]["speedup"]).round(3))],
+    "Since when": lambda here, ax: [(
+        [float(text.get_text()[:-1]) for text in ax.texts if text.get_gid() == "change"],
+        here["result"]["estimate"].values[here["result"]["change"].values].round(2))],
     "Scores": lambda here, ax: [(ax.lines[0].get_xdata(), flat(here["result"]["estimate"]))],
     "Scores of single runs": lambda here, ax: [
         ([own.get_xdata()[0] for own in ax.lines if own.get_label() == "suite score"], here["result"]["suite_score"])],

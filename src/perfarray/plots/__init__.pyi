@@ -13,6 +13,7 @@ from .diagnostics.dependence import lag as lag
 from .diagnostics.sequences import run_sequence as run_sequence
 from .diagnostics.steadiness import steady_kinds as steady_kinds
 from .grid import facets as facets
+from .histories import history as history
 from .machines.explained import explained as explained
 from .machines.principal_components import principal_components as principal_components
 from .mixtures.fits import mixture as mixture

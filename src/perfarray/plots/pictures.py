@@ -16,6 +16,7 @@ PICTURES: Final[Mapping[str, str]] = MappingProxyType(
         "bootstrap_distribution": "distribution",
         "bootstrap_interval": "mean_intervals",
         "calibrate": "rates",
+        "change_points": "history",
         "compare": "ratio_intervals",
         "counts": "counts",
         "coverage": "rates",

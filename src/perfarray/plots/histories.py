@@ -1,0 +1,146 @@
+"""A metric over commits: every value with its limits, the segments, and the changes by name."""
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+from matplotlib.axes import Axes
+
+from perfarray.conventions import plural
+from perfarray.plots.figure import DARK, GREY, NOTE_SIZE, Floats, axes_for, describe, elided, number_format, plain, selection
+from perfarray.plots.rows import TALLEST, Row, label_rows, rows_of, size_for
+
+VERDICTS: Final = {"slower": "#D55E00", "faster": "#009E73"}
+"""Colours of changes; the others are grey."""
+
+LANE: Final = 0.5
+"""Height of a series in inches, where several stand under each other."""
+
+FILLED: Final = 0.36
+"""Share of its lane that a series fills on either side of the middle."""
+
+NAMED: Final = 9
+"""Commits that are named below."""
+
+
+def history(result: xr.Dataset, ax: Axes | None = None, *, only_changes: bool = False) -> Axes:
+    """Draw the values of every series along its commits, the mean of each segment, and its changes.
+
+    Parameters
+    ----------
+    result : Dataset
+        What `change_points` returned.
+    ax : Axes, optional
+        Where to draw; default: a new figure, as high as its series need.
+    only_changes : bool
+        Whether series without a change are left out.
+
+    Returns
+    -------
+    Axes
+        Horizontal axis: commits, in their order. Of one series the vertical axis has units; several stand under each other, each as high
+        as its own values are apart. Lines through values are their limits. A change is a dashed line with its size, orange where it is
+        slower, green where faster; dotted where another host made it. Of more series than there is room for, those with the smallest
+        `pvalue_any` are drawn.
+
+    Raises
+    ------
+    ValueError
+        Where there is nothing to draw.
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> import matplotlib.pyplot as plt
+    >>> import numpy as np, xarray as xr, perfarray
+    >>> noise = np.random.default_rng(1).normal(0, 0.01, size=(40, 3))
+    >>> slower = np.where(np.arange(40) < 25, 10.0, 10.6)[:, None]
+    >>> times = xr.DataArray(slower * (1 + noise), dims=("commit", "execution"), coords={"commit": [f"c{i}" for i in range(40)]})
+    >>> ax = times.perf.plot.history()
+    >>> [text.get_text() for text in ax.texts if text.get_gid() == "change"]
+    ['c25: 1.06x']
+    >>> plt.close(ax.figure)
+    """
+    result = result.compute()
+    dim = str(result.attrs["dim"])
+    rows, left_out = _rows(result, dim, only_changes)
+    alone = len(rows) == 1
+    ax = axes_for(ax, (9.0, 4.0) if alone else (9.0 + size_for(rows)[0] - 5.5, size_for(rows, LANE)[1]))
+    labels = elided(
+        [_text(label) for label in result[dim].values] if dim in result.coords else list(map(str, range(result.sizes[dim]))), 12
+    )
+    for row in rows:
+        _draw(ax, result.isel(row.cell), row.y, labels, alone)
+    if alone:
+        ax.yaxis.set_major_formatter(number_format(str(result["value"].attrs.get("units", ""))))
+        ax.set_ylabel(str(result.attrs["metric"]))
+    else:
+        label_rows(ax, rows)
+    ticks = np.unique(np.linspace(0, len(labels) - 1, min(NAMED, len(labels))).round().astype(int))
+    ax.set_xticks(ticks, [plain(labels[place]) for place in ticks.tolist()], fontsize=NOTE_SIZE)
+    ax.set_xlim(-0.5, len(labels) - 0.5)
+    ax.set_xlabel(dim)
+    cell = result["pvalue_any"].isel(rows[0].cell) if alone else result["pvalue_any"]
+    describe(ax, ", ".join([f"{str(result.attrs['metric']).capitalize()} over {plural(dim)}", *selection(cell), *left_out]))
+    return ax
+
+
+def _rows(result: xr.Dataset, dim: str, only_changes: bool) -> tuple[list[Row], list[str]]:
+    """Return the series that are drawn, from the top down, and what the title says of the others."""
+    pvalue = result["pvalue_any"]
+    shown = (result["n"] > 0) & (result["change"].any(dim) | (not only_changes))
+    every = [row for row in rows_of(pvalue) if bool(shown.isel(row.cell))]
+    if not every:
+        raise ValueError(f"history has nothing to draw: {'no series changed' if only_changes else 'nothing was measured'}")
+    most = int(TALLEST / LANE)
+    likely = sorted(every, key=lambda row: float(np.nan_to_num(pvalue.isel(row.cell), nan=2.0)))[:most]
+    kept = [row for row in every if row in likely]
+    rows = [row._replace(y=float(place), label=", ".join(filter(None, (row.group, row.label))), group="") for place, row in enumerate(kept)]
+    why = "the most likely to have changed" if len(kept) < len(every) else "those that changed"
+    return rows, [f"{len(kept)} of {pvalue.size}: {why}"] if len(kept) < pvalue.size else []
+
+
+def _text(label: object) -> str:
+    """Write a label; of a date the day."""
+    return str(np.datetime_as_string(label, unit="D")) if isinstance(label, np.datetime64) else str(label)
+
+
+def _draw(ax: Axes, series: xr.Dataset, y: float, labels: list[str], alone: bool) -> None:
+    """Draw one series: in its units where it is alone, else into its lane."""
+    names = ("value", "value_lower", "value_upper", "segment_mean")
+    value, lower, upper, mean = (series[name].values for name in names)
+    measured = np.flatnonzero(~np.isnan(value))
+    middle, half = _lane([value, mean], measured)
+
+    def place(values: Floats) -> Floats:
+        return values if alone else y - FILLED * np.clip((values - middle) / half, -1.25, 1.25)
+
+    ax.vlines(measured, place(lower[measured]), place(upper[measured]), color=GREY, linewidth=0.8, alpha=0.6, gid="limits")
+    ax.plot(measured, place(value[measured]), ".", color=GREY, markersize=4, gid="values")
+    segment = series["segment"].values[measured]
+    for number in np.unique(segment).tolist():
+        own = measured[segment == number]
+        ax.plot([own[0] - 0.4, own[-1] + 0.4], [place(mean[own[:1]])[0]] * 2, color=DARK, linewidth=1.6, gid="segment")
+    changed, sizes = np.flatnonzero(series["change"].values), series["estimate"].values
+    verdicts, causes = series["verdict"].values, series["cause"].values
+    for number, at in enumerate(changed.tolist()):
+        colour = VERDICTS.get(str(verdicts[at]), GREY)
+        style = ":" if causes[at] == "host" else "--"
+        size = f"{sizes[at]:.2f}x"
+        low, high = ax.get_ylim() if alone else (y + 0.45, y - 0.45)
+        said = "another host" if causes[at] == "host" else str(verdicts[at])
+        ax.plot([at - 0.5] * 2, [low, high], style, color=colour, linewidth=1.0, zorder=0, gid="mark", scaley=False, label=said)
+        rises = sizes[at] > 1  # the room is then below the values that follow
+        away = 10 * (number % 3) + 2 if alone else 0
+        ax.annotate(
+            plain(f"{labels[at]}: {size}" if alone else size), (at - 0.5, low if rises else high), (3, away if rises else -away),
+            textcoords="offset points", ha="left", va="bottom" if rises else "top", color=colour, fontsize=NOTE_SIZE, gid="change",
+        )  # fmt: skip
+
+
+def _lane(parts: list[Floats], measured: npt.NDArray[np.intp]) -> tuple[float, float]:
+    """Return the middle of what a lane shows, and half its height."""
+    every = np.concatenate([part[measured] for part in parts])
+    low, high = float(every.min()), float(every.max())
+    return (low + high) / 2, (high - low) / 2 or 1.0
