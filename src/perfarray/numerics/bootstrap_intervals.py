@@ -4,8 +4,9 @@ import numpy as np
 
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.bootstrap_limits import least_units, limits_of
-from perfarray.numerics.bootstrap_samples import Pairing, flattened, ratio_bootstrap, sample_bootstrap, spread
+from perfarray.numerics.bootstrap_samples import Pairing, flattened, ratio_bootstrap, sample_bootstrap, spread, statistic_ratio_bootstrap
 from perfarray.numerics.intervals import BOUNDED, Interval
+from perfarray.numerics.medians import kind_of
 from perfarray.numerics.types import Floats, Integers, same_text
 
 
@@ -25,6 +26,16 @@ def ratio_by_draws(
     n = drawn.ratio.n
     limits = _known(limits_of(found, level), n, method)
     return drawn.ratio.estimate, *limits, np.full(n.shape, np.nan), n, same_text(BOUNDED, n.shape)
+
+
+def median_ratio_by_draws(
+    new: Floats, old: Floats, cells: Integers, *, levels: int, draws: Draws, flat: bool, paired: bool, method: str, level: float
+) -> tuple[np.ndarray, ...]:
+    """Return the same of the ratio of the medians of positive timings (..., n_L, ..., n_1)."""
+    sides = [spread(flattened(side, levels, flat), cells.shape, len(draws.drawn)) for side in (new, old)]
+    found, n = statistic_ratio_bootstrap(Pairing(sides[0], sides[1], cells, paired), draws, "median", method)
+    limits = _known(limits_of(found, level), n, method)
+    return found.estimate, *limits, np.full(n.shape, np.nan), n, kind_of(*limits)
 
 
 def _known(limits: Interval, n: Floats, method: str) -> tuple[Floats, Floats]:

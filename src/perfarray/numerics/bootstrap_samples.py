@@ -217,6 +217,27 @@ def ratio_bootstrap(pair: Pairing, draws: Draws, method: str) -> tuple[Bootstrap
     return percentile_family(method, estimate, drawn.ratios, influence), drawn
 
 
+def statistic_ratio_bootstrap(pair: Pairing, draws: Draws, statistic: Statistic, method: str) -> tuple[Bootstrap, Floats]:
+    """Return what percentile, basic and BCa limits of the ratio of another statistic than the mean are made from; and its n."""
+    levels, streams, cells = len(draws.drawn), Streams(draws.key), pair.cells.ravel()
+    flat = [_by_cell(side, pair.cells) for side in (_matched(pair, levels) if pair.paired else (pair.new, pair.old))]
+    found = [cells_of(side, draws, Place(cells, (), number, pair.paired), "values") for number, side in enumerate(flat)]
+    ratios = np.full((cells.size, draws.n_resamples), np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for which, part, drawn in redrawn(draws.n_resamples, streams, *found):
+            ratios[which, part] = np.divide(*(evaluate(own.reshape(-1, *own.shape[2:]), statistic).reshape(own.shape[:2]) for own in drawn))
+        new, old = (evaluate(side, statistic) for side in flat)
+        influence: tuple[Floats, ...] = ()
+        if method == "bca":
+            less = [_left_out(side, levels, statistic) for side in flat]
+            without = (less[0] / less[1],) if pair.paired else (less[0] / old[:, None], new[:, None] / less[1])
+            influence = tuple(influence_of(new / old, part).reshape(*pair.cells.shape, -1) for part in without)
+        estimate = (new / old).reshape(pair.cells.shape)
+    units = [(~np.isnan(unit_means(side, levels))).sum(axis=-1) for side in flat]
+    limits_from = percentile_family(method, estimate, ratios.reshape(*estimate.shape, -1), influence)
+    return limits_from, np.minimum(*units).astype(float).reshape(estimate.shape)
+
+
 def suite_bootstrap(drawn: Drawn, matched: Mask, method: str) -> tuple[Bootstrap, Floats]:
     """Return what the limits of the geometric mean over the last axis are made from, benchmarks being independent; and its n."""
     count = np.maximum(matched.sum(axis=-1), 1)

@@ -25,7 +25,7 @@ def evaluate(values: Floats, statistic: Statistic) -> Floats:
     if statistic == "max":
         return np.asarray(np.fmax.reduce(flat, axis=-1))
     if statistic == "median":
-        return weighted_median(flat, _weights(values).reshape(flat.shape)) if ragged else np.asarray(np.median(flat, axis=-1))
+        return weighted_median(flat, nest_weights(values).reshape(flat.shape)) if ragged else np.asarray(np.median(flat, axis=-1))
     if not callable(statistic):
         raise ValueError(
             f"statistic={statistic!r} is not known; choose one of 'mean', 'median', 'min', 'max', or give a function f(x, axis=-1)"
@@ -52,7 +52,7 @@ def _called(statistic: Callable[..., object], values: Floats) -> Floats:
     return found.astype(float)
 
 
-def _weights(values: Floats) -> Floats:
+def nest_weights(values: Floats) -> Floats:
     """Return the weight of every value: each unit the same, inside a unit each child the same, and so on down; NaN has none."""
     measured = ~np.isnan(values)
     weights = np.ones((len(values),) + (1,) * (values.ndim - 1))

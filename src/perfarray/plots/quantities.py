@@ -93,8 +93,11 @@ def _draw(ax: Axes, result: xr.Dataset, quantity: Quantity, rows: list[Row]) -> 
     low, high = float(number.min()), float(number.max())
     log = low > 0 and not quantity.percent and (quantity.neutral == 1 or high > RANGE * low)
     names = ("lower", "upper") if "lower" in result else (quantity.name, quantity.name)
-    taken = [[float(result[name].isel(row.cell)) for name in (quantity.name, *names)] for row in rows]
-    intervals = [Interval(row.y, value, lower, upper, "bounded", "", False) for row, (value, lower, upper) in zip(rows, taken, strict=True)]
+    intervals = []
+    for row in rows:
+        value, lower, upper = (float(result[name].isel(row.cell)) for name in (quantity.name, *names))
+        kind = str(result["kind"].isel(row.cell).item()) if "kind" in result else "bounded"
+        intervals.append(Interval(row.y, value, lower, upper, kind, "", False))
     also = [0.0, 1.0] if str(result.attrs["result"]).startswith("prob") else [] if quantity.neutral is None else [quantity.neutral]
     also += _ends(result)
     draw_intervals(ax, intervals, view_of(intervals, also, log), log)

@@ -1,26 +1,29 @@
 """Observed speedups, of one benchmark and of a whole suite: Touati, Worms and Briais (2010), section 3."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import BENCHMARK, LOWER
+from perfarray.conventions import BENCHMARK, CENSORED, LOWER, plural
+from perfarray.numerics.intervals import ratio_by_units
 from perfarray.numerics.levels import mean_of_measured, one_value_per_unit
+from perfarray.numerics.medians import ratio_of_medians, units_with_limits
 from perfarray.numerics.types import Floats
 from perfarray.speedups.numerics.tests import median, overall
 from perfarray.timings.across import Weights, as_weights, check_across, check_weights, each_suite
-from perfarray.timings.apply import apply, is_chunked, outputs
+from perfarray.timings.apply import Output, apply, is_chunked, outputs
 from perfarray.timings.best import BEST, named_end, slow_end_note
-from perfarray.timings.censored import Bounds, bound_interval
+from perfarray.timings.censored import Bounds, bound_interval, ratio_bounds
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note, noted
 from perfarray.timings.pairs import Pair, at_worst, resolve_pair
 from perfarray.timings.resolve import Data, cell_names, check_dim
 from perfarray.timings.units import unit_place
-from perfarray.timings.validation import check_choice, listed
+from perfarray.timings.validation import check_choice, check_confidence_level, listed
+from perfarray.timings.values import check_positive
 
 STATISTICS = ("mean", "median", "min", BEST)
 WEIGHT = "weight"
@@ -34,11 +37,12 @@ def speedup(
     *,
     dim: str | None = None,
     statistic: str = "mean",
+    confidence_level: float | None = None,
     levels: str | tuple[str, ...] | None = None,
     unit: str | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Return the observed speedup: how many times as fast as the baseline each candidate was.
+    """Return the observed speedup: how many times as fast as the baseline each candidate was, with limits where they are asked for.
 
     Parameters
     ----------
@@ -48,6 +52,8 @@ def speedup(
         A label of `dim` (default: the one dim that holds it), or other timings, matched by label, but for repetitions.
     statistic : {"mean", "median", "min", "best"}
         What is taken of one benchmark's values; `best` is the minimum of times and the maximum of rates.
+    confidence_level : float, optional
+        Between 0 and 1: add limits of the mean's or the median's speedup. Default: none.
     levels, metric : str or sequence of str, optional
         The nest, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its `time`).
     unit : str, optional
@@ -57,12 +63,13 @@ def speedup(
     -------
     Dataset
         `estimate` = baseline / candidate (candidate / baseline where higher is better), `n` (values on the smaller side); both of unit 1,
-        along all dims that are not levels.
+        along all dims that are not levels. With a confidence level also `lower`, `upper` and `kind`: of means Fieller's set, of medians
+        that of order statistics (which takes six values a side for 95 %), both as `ratio_interval` has them of the inverse ratio.
 
     Raises
     ------
     ValueError
-        Unknown dims, levels, labels or statistics; units that differ.
+        Unknown dims, levels, labels or statistics; units that differ; limits of a minimum; limits of medians that are not positive.
 
     Notes
     -----
@@ -79,8 +86,14 @@ def speedup(
     >>> times = perfarray.from_samples({"old": [6.0, 8.0, 10.0], "new": [2.0, 4.0, 6.0]})
     >>> times.perf.speedup("old")["estimate"].item(), times.perf.speedup("old", statistic="min")["estimate"].item()
     (2.0, 3.0)
+    >>> limits = times.perf.speedup("old", confidence_level=0.9)
+    >>> limits["lower"].round(2).item(), limits["upper"].round(2).item()
+    (1.02, 6.51)
     """
     check_choice(statistic, "statistic", STATISTICS)
+    level = None if confidence_level is None else check_confidence_level(confidence_level)
+    if level is not None and statistic not in LIMITS:
+        raise ValueError(f"statistic={statistic!r} has no limits: a minimum depends on the number of runs; choose 'mean' or 'median'")
     pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, censored="bound")
     result = _summaries(pair, statistic, unit)
     sides = (result["baseline"], result["candidate"])
@@ -91,7 +104,53 @@ def speedup(
     if pair.bounded:
         bounds = _open(result, pair, statistic, unit)
         observed = bound_interval(observed, bounds).assign(bound=bounds.words)
-    return noted(observed, *pair.notes, slow_end_note([statistic], pair.candidate.better), pair.stopped_note(BOUND), checks=("one_side",))
+    said = [*pair.notes, slow_end_note([statistic], pair.candidate.better), pair.stopped_note(BOUND)]
+    if level is None:
+        return noted(observed, *said, checks=("one_side",))
+    place = unit_place(pair.candidate, unit)
+    if statistic == "median":
+        nest = pair.candidate.levels
+        said += [note for side in (pair.candidate, pair.baseline) for note in check_positive(side.array, nest, "a ratio of medians", place)]
+    limits = _limits(pair, place, statistic, level)
+    observed = observed.assign({name: limits[name] for name in ("lower", "upper", "kind")}).assign_attrs(confidence_level=level)
+    return noted(observed, *said, checks=("one_side", "speedup_limits"))
+
+
+LIMITS: Mapping[str, Callable[..., Any]] = {
+    "mean": partial(ratio_by_units, method="fieller", df_rule="satterthwaite"),
+    "median": ratio_of_medians,
+}
+"""What gives estimate, limits, df, n and kind of the ratio of one statistic of two samples."""
+
+
+def _limits(pair: Pair, place: int, statistic: str, level: float) -> xr.Dataset:
+    """Return the limits of speedups; where runs were stopped they are open towards what those would have taken."""
+    nest = pair.candidate.levels
+    sides, bounds = [pair.baseline.array, pair.candidate.array], (pair.baseline.bounds, pair.candidate.bounds)
+    if pair.candidate.better != LOWER:
+        sides, bounds = sides[::-1], bounds[::-1]
+
+    def kernel(one: Floats, two: Floats) -> Sequence[Any]:
+        values = [one_value_per_unit(side, len(nest), place) for side in (one, two)]
+        estimate, lower, upper, _, _, kind = LIMITS[statistic](*values, levels=1, paired=False, level=level)
+        return estimate, lower, upper, kind
+
+    named = outputs(estimate="", lower="", upper="") | {"kind": Output((), "", object, "kind of confidence set")}
+    found = apply(kernel, *sides, core=[nest, nest], outputs=named)
+    return bound_interval(found, ratio_bounds(*bounds)) if pair.bounded else found
+
+
+@check("speedup_limits")
+def speedup_limits_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
+    """Count the cells without limits, or with one alone."""
+    n, lower, upper = (result[name].values for name in ("n", "lower", "upper"))
+    level, unit = 100 * float(result.attrs["confidence_level"]), str(result.attrs["unit"])
+    one = f"{{cells}} rest on one {unit}: their limits are NaN, since one unit shows no spread; measure more of them"
+    median = result.attrs["statistic"] == "median"
+    needed = f"{units_with_limits(level / 100)} {plural(unit)} a side have them" if median else f"measure more {plural(unit)}"
+    open_ended = f"{{cells}} have a limit at {level:.4g} % that is 0 or infinite: {needed}"
+    ends = (n > 1) & (result.attrs.get(CENSORED) != "bound") & (np.isinf(upper) | (lower <= 0))
+    return count_note("single_unit", one, n == 1), count_note("no_limit", open_ended, ends)
 
 
 BOUND = "a speedup that hangs on what they would have taken is a bound (a slower candidate: at most), or NaN where it is none"

@@ -316,7 +316,7 @@ def too_few(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Return where there are too few units for the bootstrap, or too few replicates for the confidence level."""
     attrs = result.attrs
     level = two_sided_level(float(attrs["confidence_level"]), str(attrs["alternative"]))
-    few = few_units(result.variables["n"], str(attrs["method"]), f"units ({_unit(result)})", studentize=False)
+    few = few_units(result.variables["n"], str(attrs["method"]), f"units ({_unit(result)})")
     return few, few_replicates(int(attrs["n_resamples"]), str(attrs["method"]), level)
 
 

@@ -24,6 +24,10 @@ SUITE = "suite_"
 """How the variables of suite rows begin."""
 
 
+MEDIANS = ("ratio_interval", "speedup")
+"""Results that may be of medians, which their tables then say."""
+
+
 class Table(pd.DataFrame):
     """A table for people, which is printed whole, and what is to be said of it below; whatever is made of it is an ordinary table."""
 
@@ -219,6 +223,7 @@ def _about(data: xr.Dataset, constant: Mapping[str, Any]) -> str:
         parts.append("n/a: these data cannot give the method a verdict (the variable remark says why)")
     elif "confidence_level" in data.attrs:
         parts.append(f"{100 * float(data.attrs['confidence_level']):.4g} % intervals")
+    parts += ["medians"] if data.attrs["result"] in MEDIANS and data.attrs.get("statistic") == "median" else []
     if "cost_units" in data.attrs:
         share = data.attrs.get("assurance")
         parts += [] if share is None else [f"{100 * float(share):.4g} % of such experiments reach the half-width"]

@@ -89,3 +89,13 @@ def stops(data: xr.Dataset) -> Columns:
 
     wanted = 100 * float(data.attrs["half_width_wanted"])
     return {f"{plural(str(data.attrs['unit']))} for ±{wanted:g} %": enough, "there are": lambda cell: count(cell["n"]), "then": interval}
+
+
+def units(data: xr.Dataset) -> Columns:
+    """Show how many units a side a decision needs, and what those of the pilot are good for."""
+    counted = plural(str(data.attrs["unit"]))
+    return {
+        f"{counted} a side": lambda cell: "more than ten million" if math.isinf(cell["required"]) else count(cell["required"]),
+        "of the pilot": lambda cell: count(cell["n"]),
+        "power with those": lambda cell: percent(cell["power"]),
+    }

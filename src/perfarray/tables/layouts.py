@@ -217,20 +217,11 @@ def _required(data: xr.Dataset) -> Columns:
     return {f"runs for a width of {float(data.attrs['width']):g}": runs, "remark": lambda cell: str(cell["remark"])}
 
 
-def _required_units(data: xr.Dataset) -> Columns:
-    """Show how many units a side a decision needs, and what those of the pilot are good for."""
-    units = plural(str(data.attrs["unit"]))
-    return {
-        f"{units} a side": lambda cell: "more than ten million" if math.isinf(cell["required"]) else words.count(cell["required"]),
-        "of the pilot": lambda cell: words.count(cell["n"]),
-        "power with those": lambda cell: percent(cell["power"]),
-    }
-
-
 def _speedups(data: xr.Dataset) -> Columns:
     """Show observed speedups."""
     name = "estimate" if "estimate" in data else "speedup"
-    columns: Columns = {"speedup": lambda cell: words.ratio(cell[name])}
+    limits = "lower" in data
+    columns: Columns = {"speedup": lambda cell: words.ratio(cell[name]) + (f" ({words.between(*_open(cell))})" if limits else "")}
     return columns | ({"gain": lambda cell: percent(cell["gain"])} if "gain" in data else {}) | {N: _count}
 
 
@@ -376,7 +367,7 @@ LAYOUTS = {
     "randomization_test": Layout(_randomization, "statistic", ratio=True),
     "hierarchical_performance_test": Layout(_hierarchical, "speedup", ratio=True),
     "required_runs": Layout(_required, "required"),
-    "required_units": Layout(_required_units, "required"),
+    "required_units": Layout(diagnoses.units, "required"),
     "stopping": Layout(diagnoses.stops, "required", ("runs",)),
     "speedup": Layout(_speedups, ratio=True),
     "overall_speedup": Layout(_speedups, "speedup", ratio=True),

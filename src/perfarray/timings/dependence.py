@@ -43,7 +43,8 @@ def dependence_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         n = result["n"].values
         text = f"{{cells}} have fewer than {LEAST} {plural(unit)}: method='{BATCH_MEANS}' gives no limits, since it would not cover"
         return (count_note("few_units_for_batches", text, (n > 1) & (n < LEAST), least=LEAST),)
-    remedy = f"method='{BATCH_MEANS}' allows for that, from {LEAST} {plural(unit)} on"
+    means = "of means, " if result.attrs.get("statistic") == "median" else ""
+    remedy = f"{means}method='{BATCH_MEANS}' allows for that, from {LEAST} {plural(unit)} on"
     return (_dependent(result.variables[PVALUE].values, unit, remedy) if PVALUE in result else None,)
 
 

@@ -75,7 +75,10 @@ def resampling_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     method, unit = str(attrs["method"]), "values" if attrs.get("resample") == "flat" else f"units ({attrs.get('unit', EXECUTION)})"
     level = float(result["interval_level"].max()) if "interval_level" in result else float(attrs["confidence_level"])
     mean = attrs.get("statistic", "mean") == "mean"
-    return few_units(result.variables["n"], method, unit, studentize=mean), few_replicates(int(attrs["n_resamples"]), method, level)
+    more = {"remedy": "studentized"} if mean else {}
+    if not mean and attrs.get("result") == "ratio_interval":
+        more = {"remedy": "order_statistics", "covered": "82 to 93, of several runs each"}
+    return few_units(result.variables["n"], method, unit, **more), few_replicates(int(attrs["n_resamples"]), method, level)
 
 
 def few_replicates(number: int, method: str, level: float) -> Note | None:
@@ -89,11 +92,11 @@ def few_replicates(number: int, method: str, level: float) -> Note | None:
     return Note("few_replicates", text, {"n_resamples": number, "needed": needed})
 
 
-def few_units(n: xr.Variable, method: str, units: str, *, studentize: bool) -> Note | None:
-    """Count the cells with too few units for a method; `studentize` says whether that method is a remedy."""
+def few_units(n: xr.Variable, method: str, units: str, *, remedy: str = "", covered: str = "66 to 85") -> Note | None:
+    """Count the cells with too few units for a method; `remedy` is one that does not need as many."""
     if is_chunked(n):
         return None
     if method == "studentized":
         return count_note("few_units", f"{{cells}} rest on two {units}: method='studentized' needs three, their limits are NaN", n == 2)
-    text = f"{{cells}} rest on fewer than {FEW} {units}: {method} limits are too narrow (of 95 %, 5 units cover 66 to 85)"
-    return count_note("few_units", text + ("; method='studentized' is not" if studentize else ""), (n > 1) & (n < FEW))
+    text = f"{{cells}} rest on fewer than {FEW} {units}: {method} limits are too narrow (of 95 %, 5 units cover {covered})"
+    return count_note("few_units", text + (f"; method={remedy!r} is not" if remedy else ""), (n > 1) & (n < FEW))

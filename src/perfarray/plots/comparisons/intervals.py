@@ -316,7 +316,8 @@ def _quantity(result: xr.Dataset) -> str:
     metric, better = str(result.attrs.get("metric", TIME)), result.attrs.get("better")
     word = "faster" if metric in (TIME, THROUGHPUT) else "better"
     hint = {LOWER: f" (<1 is {word})", HIGHER: f" (>1 is {word})"}.get(str(better), "")
-    return f"{metric}, candidate / baseline{hint}"
+    median = "median " if result.attrs.get("statistic") == "median" else ""
+    return f"{median}{metric}, candidate / baseline{hint}"
 
 
 def _confidence(result: xr.Dataset, intervals: list[Interval]) -> str:

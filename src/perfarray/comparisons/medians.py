@@ -1,0 +1,121 @@
+"""The ratio of medians: how many times the baseline's middle run each candidate's middle run takes."""
+
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from perfarray.conventions import CENSORED, LOWER, plural
+from perfarray.numerics.bootstrap_intervals import median_ratio_by_draws
+from perfarray.numerics.intervals import BOOTSTRAP_METHODS, DF_RULES
+from perfarray.numerics.levels import unit_means
+from perfarray.numerics.medians import kind_of, ratio_of_medians, units_with_limits
+from perfarray.numerics.types import Floats
+from perfarray.timings.apply import Kernel, Output, apply, together
+from perfarray.timings.censored import ratio_bounds
+from perfarray.timings.dependence import DEPENDENCE, dependence
+from perfarray.timings.notes import Note, check, count_note, noted
+from perfarray.timings.pairs import FAR, Pair, at_worst, hanging, unknown_at_best
+from perfarray.timings.resampling import Resample, check_no_resampling, check_resampling
+from perfarray.timings.resolve import Timings
+from perfarray.timings.streams import Rng, cell_keys
+from perfarray.timings.units import UNITS, value_place
+from perfarray.timings.validation import listed
+from perfarray.timings.values import check_positive
+
+ORDER_STATISTICS = "order_statistics"
+"""The default method of medians."""
+
+MEDIAN_METHODS = (ORDER_STATISTICS, *(name for name in BOOTSTRAP_METHODS if name != "studentized"))
+
+BEYOND = "beyond"
+"""The check of limits that lie beyond all runs."""
+
+STOPPED = "limits hold whatever they would have taken, and a ratio that hangs on it is a bound, or NaN where both sides do"
+"""What follows for a ratio of medians."""
+
+
+def check_median_method(method: str | None, df: str) -> str:
+    """Return the method of a ratio of medians; those that rest on standard errors of means are refused."""
+    if method is not None and method not in MEDIAN_METHODS:
+        raise ValueError(f"method={method!r} is not one of a ratio of medians; choose one of {listed(MEDIAN_METHODS)}, or statistic='mean'")
+    if df != DF_RULES[0]:
+        raise ValueError(f"df={df!r} is for formulas of means; a ratio of medians takes none")
+    return method or ORDER_STATISTICS
+
+
+def median_ratio(
+    pair: Pair,
+    outputs: dict[str, Output],
+    *,
+    value: str | None,
+    method: str,
+    level: float,
+    resample: Resample,
+    n_resamples: int,
+    rng: Rng,
+    paired: str | None,
+) -> xr.Dataset:
+    """Return the ratio of medians of every cell, with the variables that every ratio has."""
+    place, nest, sides = value_place(pair.candidate, value), pair.candidate.levels, (pair.candidate, pair.baseline)
+    zeros = [note for side in sides for note in check_positive(side.array, nest, "a ratio of medians", place)]
+    attrs: dict[str, Hashable] = {**pair.attrs, "result": "ratio_interval", "method": method, "confidence_level": level}
+    attrs |= {"statistic": "median", "value": nest[place]} | ({"paired": paired} if paired else {})
+    keys: list[xr.DataArray] = []
+    asked: dict[str, Any] = {"levels": place + 1, "paired": paired is not None, "level": level}
+    limits: Kernel = partial(ratio_of_medians, **asked)
+    if method == ORDER_STATISTICS:
+        check_no_resampling(method, resample)
+    else:
+        runs = pair.candidate._replace(levels=nest[: place + 1])
+        plan = check_resampling(runs, resample, n_resamples, rng, joint=paired is not None)
+        keys, attrs = [cell_keys([side.array for side in sides], nest)], attrs | plan.attrs
+        limits = partial(median_ratio_by_draws, **asked, draws=plan.draws, flat=plan.flat, method=method)
+    ordered, told = dependence(len(nest), paired=paired is not None)
+
+    def of_timings(new: Floats, old: Floats, *others: Any) -> Sequence[Any]:
+        return limits(*(unit_means(side, len(nest) - place) for side in (new, old)), *others)
+
+    kernel = together(of_timings, lambda new, old, *_: ordered(new, old))
+
+    def answer(candidate: Timings, baseline: Timings) -> xr.Dataset:
+        core = [nest, nest, *[()] * len(keys)]
+        return apply(kernel, candidate.array, baseline.array, *keys, core=core, outputs=outputs | told, attrs=attrs)
+
+    result = _bounded(pair, answer) if pair.bounded else answer(*sides)
+    checks = (UNITS, BEYOND if method == ORDER_STATISTICS else "resampling", DEPENDENCE)
+    return noted(result, *pair.notes, *zeros, pair.candidate.selected, pair.stopped_note(STOPPED), checks=checks)
+
+
+def _bounded(pair: Pair, answer: Callable[[Timings, Timings], xr.Dataset]) -> xr.Dataset:
+    """Return the widest limits that stopped runs leave: between the candidate's at best over the baseline's at worst, and the reverse."""
+    best = [unknown_at_best(side) for side in (pair.candidate, pair.baseline)]
+    worst = [at_worst(side) for side in (pair.candidate, pair.baseline)]
+    limits, bad, good = answer(*best), answer(worst[0], best[1]), answer(best[0], worst[1])
+    low, high = (good, bad) if pair.candidate.better == LOWER else (bad, good)
+    lower, upper = low["lower"].where(~(low["lower"] < 1 / FAR), 0.0), high["upper"].where(~(high["upper"] > FAR), np.inf)
+    bounds = ratio_bounds(
+        hanging(pair.candidate, limits["estimate"], bad["estimate"]), hanging(pair.baseline, limits["estimate"], good["estimate"])
+    )
+    kinds = apply(lambda *ends: (kind_of(*ends),), lower, upper, core=[[], []], outputs={"kind": Output((), "", object)})["kind"]
+    estimate = limits["estimate"].where(~(bounds.at_least & bounds.at_most))
+    lower = lower.where(kinds != "unbounded", -np.inf)
+    changed = {"estimate": estimate, "lower": lower, "upper": upper, "kind": kinds}
+    return limits.assign({name: found.assign_attrs(limits[name].attrs) for name, found in changed.items()})
+
+
+@check(BEYOND)
+def beyond_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
+    """Count the cells of which a limit lies beyond all runs."""
+    level, units = float(result.attrs["confidence_level"]), str(result.attrs["levels"]).split()[0]
+    needed = units_with_limits(level)
+    text = (
+        f"{{cells}} have a limit beyond all their runs, so that there is none at {100 * level:.4g} %: {needed} {plural(units)} of one run "
+        "each have both, fewer at a lower confidence_level; or take statistic='mean'"
+    )
+    if result.attrs.get(CENSORED) == "bound":
+        return ()  # what stopped runs leave open is said already
+    open_ended = np.isin(result["kind"].values.astype(str), ("at_least", "at_most", "unbounded"))
+    return (count_note("no_limit", text, open_ended & (result["n"].values > 1), needed=needed),)

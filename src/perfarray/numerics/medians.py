@@ -1,0 +1,172 @@
+"""Limits of medians and of their ratios: order statistics of runs that stand in units, each unit with the same weight.
+
+A limit of a median is the run at the limit of the share of runs below it (Woodruff 1952). Of units of one run each, that share is
+binomial, and its limits are those of the order statistics. Of units of several runs, its standard error is that over units, and it is
+taken as binomial of as many runs as have this error, fewer for the degrees of freedom (Korn and Graubard 1998). The limits of a ratio
+follow from those of both medians on the log scale (Zou and Donner 2008).
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perfarray.numerics.intervals import AT_LEAST, AT_MOST, BOUNDED, UNBOUNDED, t_quantile, welch_df
+from perfarray.numerics.statistics import nest_weights, weighted_median
+from perfarray.numerics.types import Floats, Texts
+
+ROUNDING = 1e-12
+"""Shares that differ by less are equal: they are sums of weights."""
+
+
+class Runs(NamedTuple):
+    """Runs of cells (cells, runs) in ascending order, and the share of all at which each stands.
+
+    `median` is that of the runs, `below` the share of every unit's runs below it (cells, units), ties half; `error` the standard error of
+    that share, `independent` the number of runs that count as independent, and `single` whether units have one run each.
+    """
+
+    ordered: Floats
+    place: Floats
+    median: Floats
+    below: Floats
+    error: Floats
+    independent: Floats
+    single: npt.NDArray[np.bool_]
+
+    @property
+    def n(self) -> Floats:
+        """Measured units."""
+        return np.asarray((~np.isnan(self.below)).sum(axis=-1), dtype=float)
+
+
+def ratio_of_medians(new: Floats, old: Floats, *, levels: int, paired: bool, level: float) -> tuple[npt.NDArray[Any], ...]:
+    """Return estimate, limits, df, n and kind of the ratio of the medians of positive timings (..., n_L, ..., n_1)."""
+    batch = np.broadcast_shapes(new.shape[: new.ndim - levels], old.shape[: old.ndim - levels])
+    cells = [np.broadcast_to(side, (*batch, *side.shape[-levels:])).reshape(-1, *side.shape[-levels:]) for side in (new, old)]
+    if paired:
+        inner = tuple(range(2, levels + 1))
+        gaps = np.any([np.isnan(side).all(axis=inner, keepdims=True) for side in cells], axis=0)
+        cells = [np.where(gaps, np.nan, side) for side in cells]
+    one, two = (runs_of(side) for side in cells)
+    df = _df(one, two, paired)
+    ends = [median_limits(side, df, level) for side in (one, two)]
+    lower, upper = _between(one, two, ends, _correlation(one, two) if paired else np.zeros(len(df)))
+    n = np.minimum(one.n, two.n)
+    lower, upper = (np.where(n >= 2, limit, np.nan) for limit in (lower, upper))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        estimate = one.median / two.median
+    kind = kind_of(lower, upper)
+    lower = np.where(kind == UNBOUNDED, -np.inf, lower)
+    return tuple(part.reshape(batch) for part in (estimate, lower, upper, np.where(np.isfinite(df), df, np.nan), n, kind))
+
+
+def kind_of(lower: Floats, upper: Floats) -> Texts:
+    """Return what a set of positive numbers is, by which of its limits there are."""
+    words = [UNBOUNDED, AT_MOST, AT_LEAST]
+    return np.select([(lower <= 0) & np.isposinf(upper), lower <= 0, np.isposinf(upper)], words, BOUNDED).astype(object)
+
+
+def runs_of(values: Floats) -> Runs:
+    """Return the runs of cells (cells, n_L, ..., n_1) in order, with what they say of their median."""
+    weights = nest_weights(values)
+    flat, share = (part.reshape(*values.shape[:2], -1) for part in (values, weights))
+    measured = ~np.isnan(flat)
+    all_runs, all_shares = (part.reshape(len(values), -1) for part in (flat, share))
+    median = weighted_median(all_runs, all_shares)
+    middle = median[:, None, None]
+    own, units = share.sum(axis=-1), measured.any(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        beside = np.where(measured, share * ((flat < middle) + 0.5 * (flat == middle)), 0.0).sum(axis=-1)
+        below = np.where(units, beside / own, np.nan)
+        n = units.sum(axis=-1)
+        centre = np.where(units, below, 0.0).sum(axis=-1, keepdims=True) / n[:, None]
+        spread = np.sqrt(np.where(units, (below - centre) ** 2, 0.0).sum(axis=-1) / (n - 1) / n)
+        independent = 1 / (all_shares**2).sum(axis=-1)
+    single = (measured.sum(axis=-1) <= 1).all(axis=-1)
+    error = np.where(single, 0.0, spread)
+    error = np.fmax(error, 0.5 / np.sqrt(independent))
+    order = np.argsort(all_runs, axis=-1)
+    ordered, part = (np.take_along_axis(own, order, axis=-1) for own in (all_runs, all_shares))
+    with np.errstate(invalid="ignore"):
+        scale = (independent / (independent + 1))[:, None]
+        place = 0.5 + (np.cumsum(part, axis=-1) - part / 2 - 0.5) * scale
+    return Runs(ordered, np.where(np.isnan(ordered), np.inf, place), median, below, error, independent, single)
+
+
+def median_limits(runs: Runs, df: Floats, level: float) -> tuple[Floats, Floats]:
+    """Return the limits of medians; 0 and infinity where they lie beyond all runs."""
+    from scipy.special import betaincinv
+
+    fewer = np.where(runs.single, 1.0, t_quantile((1 + level) / 2, np.full(df.shape, np.inf)) / t_quantile((1 + level) / 2, df))
+    half = (0.25 / runs.error**2 * fewer**2 + 1) / 2
+    tail = betaincinv(half, half, (1 - level) / 2)
+    return _run_at(runs, tail, beyond=0.0), _run_at(runs, 1 - tail, beyond=np.inf)
+
+
+def _run_at(runs: Runs, share: Floats, beyond: float) -> Floats:
+    """Return the run at a share of all, interpolated between two; `beyond` where it lies outside of all runs."""
+    known = np.isfinite(runs.place)
+    number = np.maximum(known.sum(axis=-1, keepdims=True), 1)
+    above = (runs.place <= share[:, None]).sum(axis=-1, keepdims=True)
+    low, high = np.clip(above - 1, 0, number - 1), np.clip(above, 0, number - 1)
+    start, end, first, last = (np.take_along_axis(part, at, axis=-1)[:, 0] for part in (runs.place, runs.ordered) for at in (low, high))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        between = np.where(end > start, np.clip((share - start) / (end - start), 0.0, 1.0), 0.0)
+    outside = (share < runs.place[:, 0] - ROUNDING) | (share > np.where(known, runs.place, -np.inf).max(axis=-1) + ROUNDING)
+    return np.where(outside, beyond, first + between * (last - first))
+
+
+def _df(one: Runs, two: Runs, paired: bool) -> Floats:
+    """Return Welch and Satterthwaite's degrees of freedom of the log ratio; infinite where units have one run each, NaN of too few."""
+    if paired:
+        df = one.n - 1
+    else:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            squared = [_error_of_log(side) ** 2 for side in (one, two)]
+            own = [np.where(side.single, np.inf, side.n - 1) for side in (one, two)]
+        df = welch_df(*squared, *own)
+    return np.where((one.n > 1) & (two.n > 1), np.where(one.single & two.single, np.inf, df), np.nan)
+
+
+def _error_of_log(runs: Runs) -> Floats:
+    """Return the standard error of the log of a median: half of what lies between the runs one standard error to either side of it."""
+    inside = np.minimum(runs.error, 0.5 - 1 / (runs.independent + 1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        width = np.log(_run_at(runs, 0.5 + inside, np.inf)) - np.log(_run_at(runs, 0.5 - inside, 0.0))
+        return np.where(inside > 0, width / 2 * runs.error / inside, 0.0)
+
+
+def _correlation(one: Runs, two: Runs) -> Floats:
+    """Return how much pairs of units are on the same side of their medians: not below 0, and less the fewer they are."""
+    n = one.n
+    with np.errstate(divide="ignore", invalid="ignore"):
+        apart = [np.nan_to_num(side.below - np.nansum(side.below, axis=-1, keepdims=True) / n[:, None]) for side in (one, two)]
+        product, *squares = ((left * right).sum(axis=-1) for left, right in (apart, apart[:1] * 2, apart[1:] * 2))
+        found = product / np.sqrt(squares[0] * squares[1]) * (n - 1) / (n + 1)
+    return np.asarray(np.clip(np.nan_to_num(found), 0.0, 1.0))
+
+
+def _between(one: Runs, two: Runs, ends: list[tuple[Floats, Floats]], correlation: Floats) -> tuple[Floats, Floats]:
+    """Return the limits of the ratio from those of both medians, by their distances on the log scale."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        medians = np.log(one.median), np.log(two.median)
+        (down_new, up_new), (down_old, up_old) = [
+            (middle - np.log(lower), np.log(upper) - middle) for middle, (lower, upper) in zip(medians, ends, strict=True)
+        ]
+        log = medians[0] - medians[1]
+        lower, upper = (
+            np.where(np.isinf(own) | np.isinf(other), np.inf, np.sqrt(np.maximum(own**2 + other**2 - 2 * correlation * own * other, 0.0)))
+            for own, other in ((down_new, up_old), (up_new, down_old))
+        )
+        return np.exp(log - lower), np.exp(log + upper)
+
+
+def units_with_limits(level: float) -> int:
+    """Return how many units of one run each have limits of their median at a confidence level."""
+    from scipy.special import betainc
+
+    number = 2
+    while betainc((number + 1) / 2, (number + 1) / 2, 1 / (number + 1)) > (1 - level) / 2:
+        number += 1
+    return number
