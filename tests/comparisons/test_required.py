@@ -98,6 +98,25 @@ def test_pairs_and_rates():
     assert rate.perf.required_units("old", goal="not_slower", threshold=0.02)["required"].item() <= apart
 
 
+def test_the_verdicts_of_several_metrics_are_one_family():
+    """Two metrics of three cells are corrected as six cells of one; without a correction a metric more changes nothing."""
+    times = pilot(benchmark=3)
+    both = times.assign(energy=times["time"].assign_attrs(units="J"))
+    six = times.isel(benchmark=[0, 1, 2, 0, 1, 2]).assign_coords(benchmark=list("abcdef"))
+    for correction in (None, "holm"):
+        ask = {"baseline": "old", "dim": "version", "change": 0.03, "correction": correction}
+        of_both = both.perf.required_units(metric=["time", "energy"], **ask)["required"].transpose("metric", "benchmark", ...)
+        np.testing.assert_array_equal(of_both.values.ravel(), six.perf.required_units(**ask)["required"].values.ravel())
+
+
+def test_stopped_runs_are_left_out_and_said():
+    """A pilot with a run that was stopped is planned from the others, and a note says which side that flatters."""
+    times = pilot().assign_coords(censored=("execution", np.arange(10) == 3))
+    with pytest.warns(perfarray.PerfarrayWarning, match="stopped at a limit"):
+        found = times.perf.required_units("old")
+    assert found["n"] == 9
+
+
 def test_small_pilots_and_bad_input():
     """Fewer than two units know nothing, a few know little; a change within the threshold is never seen."""
     one = perfarray.from_samples({"old": [10.0], "new": [9.0]})

@@ -1,5 +1,7 @@
 """How many units it takes to decide, from a pilot: to see a change, or to show that there is none that matters."""
 
+from collections.abc import Callable, Hashable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -13,8 +15,8 @@ from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note, noted
-from perfarray.timings.pairs import resolve_pair
-from perfarray.timings.resolve import Data
+from perfarray.timings.pairs import Pair, resolve_pair
+from perfarray.timings.resolve import Data, check_names
 from perfarray.timings.validation import check_choice, check_confidence_level, check_number, check_share, check_threshold
 
 GOALS = ("difference", "not_slower", "equivalent")
@@ -35,7 +37,7 @@ class Decision(NamedTuple):
     power: float
     risk: float
     assurance: float
-    better: str
+    better: str = "lower"
 
     @property
     def distances(self) -> tuple[float, ...]:
@@ -49,7 +51,6 @@ class Decision(NamedTuple):
         return (float(above if self.better == "lower" else below),)
 
 
-@over_metrics
 def required_units(
     times: Data,
     baseline: object,
@@ -86,7 +87,7 @@ def required_units(
     confidence_level, equivalence_risk
         Of the comparison, as for `compare`.
     correction : {None, "holm"}
-        With "holm", as many verdicts as there are cells (of one metric) are corrected together; each is planned for the first step
+        With "holm", as many verdicts as there are cells of all metrics are corrected together; each is planned for the first step
         (Bonferroni).
     assurance : float
         The chance that the number is enough, given what the pilot knows of the spread: 0.5 is as likely too few as too many.
@@ -132,32 +133,49 @@ def required_units(
         raise ValueError(f"equivalence_risk={equivalence_risk!r} is not between 0 and 0.5: it is that of a one-sided test")
     if goal != "difference" and not threshold > 0:
         raise ValueError(f"goal={goal!r} needs a threshold: the change that does not matter, such as threshold=0.02")
-    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive="the log of a ratio")
-    nest, array = pair.candidate.levels, pair.candidate.array
-    cells = int(np.prod([size for name, size in array.sizes.items() if name not in nest]))
     risk = (1 - level) / 2 if goal != "equivalent" or equivalence_risk is None else equivalence_risk
+    metrics = 1 if metric is None else len(check_names(metric, "metric"))
     decision = Decision(
         goal=goal,
         change=change,
         threshold=threshold,
         power=check_share(power, "power", "0.8"),
-        risk=risk / (cells if correction else 1),
+        risk=risk / (metrics if correction else 1),
         assurance=check_share(assurance, "assurance", "0.8"),
-        better=pair.candidate.better,
     )
-    if goal == "difference" and change >= 1 and decision.better != "lower":
-        raise ValueError(f"change={change!r} of a rate leaves nothing of it: give a fraction below 1")
-    depth, joint = len(nest), paired is not None
-    attrs = {**pair.attrs, "result": "required_units", "goal": goal, "change": change, "threshold": threshold, "confidence_level": level}
-    attrs |= {"planned_power": power, "assurance": assurance, "correction": correction or "none"} | ({"paired": paired} if paired else {})
+    attrs: dict[str, Hashable] = {"result": "required_units", "goal": goal, "change": change, "threshold": threshold}
+    attrs |= {"confidence_level": level, "planned_power": power, "assurance": assurance, "correction": correction or "none"}
+    attrs |= {"paired": paired} if paired else {}
+    choose = partial(resolve_pair, dim=dim, levels=levels, paired=paired, positive="the log of a ratio")
+    return _required(times, baseline, choose=choose, decision=decision, attrs=attrs, metric=metric)
+
+
+@over_metrics
+def _required(
+    times: Data,
+    baseline: object,
+    *,
+    choose: Callable[..., Pair],
+    decision: Decision,
+    attrs: dict[str, Hashable],
+    metric: str | list[str] | None,
+) -> xr.Dataset:
+    """Plan the cells of one metric; the verdicts of all of them are corrected together, if any are."""
+    pair = choose(times, baseline, metric=metric)
+    better, nest, array = pair.candidate.better, pair.candidate.levels, pair.candidate.array
+    if decision.goal == "difference" and decision.change >= 1 and better != "lower":
+        raise ValueError(f"change={decision.change!r} of a rate leaves nothing of it: give a fraction below 1")
+    cells = int(np.prod([size for name, size in array.sizes.items() if name not in nest]))
+    own = decision._replace(better=better, risk=decision.risk / (cells if attrs["correction"] != "none" else 1))
+    depth, joint = len(nest), "paired" in attrs
     result = apply(
-        lambda new, old: _plan(unit_means(new, depth), unit_means(old, depth), joint, decision),
+        lambda new, old: _plan(unit_means(new, depth), unit_means(old, depth), joint, own),
         array,
         pair.baseline.array,
         core=[nest, nest],
         outputs=_outputs(),
         coords={UNITS_DIM: list(GRID)},
-        attrs=attrs,
+        attrs={**pair.attrs, **attrs},
     )
     return noted(result, *pair.notes, pair.candidate.selected, checks=("required_units",))
 
