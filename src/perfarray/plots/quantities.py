@@ -82,7 +82,9 @@ def estimates(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     shown = [f"{100 * value:.1f} %" if quantity.percent and not quantity.beside and value == value else written(value) for value in texts]
     beside_rows(ax, rows, shown, quantity.beside)
     level = f"\n{100 * float(result.attrs['confidence_level']):g} % intervals" if "lower" in result else ""
-    ax.set_xlabel(f"{_words(quantity.label, result)}{level}")
+    runs = int(result.attrs.get("runs", 1))
+    total = f", {runs} runs in total" if runs > 1 else ""
+    ax.set_xlabel(f"{_words(quantity.label, result)}{total}{level}")
     describe(ax, ", ".join([_words(quantity.title, result), *compared(result, number), *left_out]))
     return ax
 

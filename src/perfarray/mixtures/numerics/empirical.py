@@ -156,9 +156,7 @@ def least(ties: bool) -> Metric:
     return metric
 
 
-def resampled(
-    runs: Sequence[Floats], cells: Integers, metric: Metric, drawing: Drawing, *, each: bool = False, score: bool = False
-) -> Limits:
+def resampled(runs: Sequence[Floats], cells: Integers, metric: Metric, drawing: Drawing, *, each: bool = False, score: int = 0) -> Limits:
     """Compute a metric of every cell, and limits by redrawing units.
 
     Parameters
@@ -173,8 +171,8 @@ def resampled(
         How units are redrawn; where paired, only those that all systems measured.
     each : bool
         Whether the metric has a value for each system.
-    score : bool
-        Whether the metric is a probability, and has score limits (`score_limits`); otherwise percentiles of the replicates.
+    score : int
+        Of a probability, which has score limits (`score_limits`), the runs of every system that it takes; 0: percentiles of the replicates.
 
     Returns
     -------
@@ -195,7 +193,7 @@ def resampled(
         own = slice(start, block.stop)
         if score:
             n = np.minimum.reduce([_present(part[own]) for part in rows])
-            found[:, own] = score_limits(replicates, n[:, None] if each else n, drawing)
+            found[:, own] = score_limits(replicates, n[:, None] if each else n, drawing, score)
         else:
             found[:, own] = limits_from(replicates, drawing.confidence_level)
     return Limits(*(part.reshape((*batch, *tail)) for part in found))
@@ -210,19 +208,21 @@ def limits_from(replicates: Floats, confidence_level: float) -> Limits:
     return Limits(estimate, limits.lower, limits.upper)
 
 
-def score_limits(replicates: Floats, n: Floats, drawing: Drawing) -> Limits:
+def score_limits(replicates: Floats, n: Floats, drawing: Drawing, runs: int = 1) -> Limits:
     """Return Wilson's limits of a probability for as many units as the variance of its replicates stands for.
 
     A probability over independent systems varies at most as much as that of `n` units, the smallest system's number (Hoeffding 1948),
-    which it is where all replicates agree; at most 2 n are believed. Paired units may vary more.
+    which it is where all replicates agree; at most 2 n are believed. Paired units may vary more. One of totals of several runs varies at
+    most as that of n / runs, groups of units that have none in common.
     """
     estimate = replicates[..., 0]
     if replicates.shape[-1] < 3:
         return Limits(estimate, np.full_like(estimate, np.nan), np.full_like(estimate, np.nan))
     with np.errstate(divide="ignore", invalid="ignore"):
         number = estimate * (1 - estimate) / replicates[..., 1:].var(axis=-1, ddof=1)
-        number = np.clip(number, n / 2 if drawing.paired else n, 2 * n)
-        number = np.where(np.isnan(replicates[..., 1]), np.nan, np.where(np.isnan(number), n, number))
+        least = n / runs / (2 if drawing.paired else 1)
+        number = np.clip(number, least, 2 * n)
+        number = np.where(np.isnan(replicates[..., 1]), np.nan, np.where(np.isnan(number), n / runs, number))
         z = ndtri(0.5 + 0.5 * drawing.confidence_level)
         middle = (estimate + z**2 / (2 * number)) / (1 + z**2 / number)
         half = z / (1 + z**2 / number) * np.sqrt(estimate * (1 - estimate) / number + (z / (2 * number)) ** 2)

@@ -1,12 +1,14 @@
 """The metrics of single runs for labelled arrays: from the repetitions of every cell to estimate, limits and number of units."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from perfarray.mixtures.numerics import empirical, parametric
+from perfarray.mixtures.numerics import empirical, parametric, totals
 from perfarray.mixtures.numerics.empirical import Drawing, Limits
+from perfarray.mixtures.numerics.scale import Scaled
 from perfarray.mixtures.numerics.valleys import SupportTest, supported_modes
 from perfarray.numerics.levels import mean_of_measured, unit_means, values_by_unit
 from perfarray.numerics.types import Floats, Integers
@@ -69,34 +71,38 @@ def mean_differences(new: Floats, old: Floats, cells: Integers, *, comparison: C
 
 
 def probabilities_faster(
-    new: Floats, old: Floats, cells: Integers, *, comparison: Comparison, shift: float, ties: float
+    new: Floats, old: Floats, cells: Integers, *, comparison: Comparison, shift: float, ties: float, runs: int
 ) -> tuple[Floats, ...]:
-    """Return P[X < Y + shift], ties counting `ties`, with limits, the probability of a tie, and the units on the smaller side."""
+    """Return P[X < Y + shift] of the totals of so many runs, ties counting `ties`, with limits, the probability of a tie, and the units."""
     systems = comparison.systems(new, old, sign=comparison.sign)
 
     def less(share: float, drawing: Drawing) -> Limits:
         if comparison.method == EMPIRICAL:
-            return empirical.resampled(systems, cells, empirical.less(shift, share), drawing, score=True)
-        parametric.check_scales(systems, shift)
-        return parametric.resampled(systems, cells, lambda pair: parametric.less(pair[0].mixture, pair[1].mixture, shift, share), drawing)
+            return empirical.resampled(systems, cells, totals.less_in_total(runs, shift, share), drawing, score=runs)
+        parametric.check_scales(systems, shift, runs)
+        return parametric.resampled(
+            systems, cells, lambda pair: totals.less_of_mixtures(pair[0].mixture, pair[1].mixture, runs, shift, share), drawing
+        )
 
     once = comparison.drawing._replace(n_resamples=0)
     found, strict, loose = less(ties, comparison.drawing), less(0.0, once).estimate, less(1.0, once).estimate
     return *found, loose - strict, np.minimum(*comparison.units(systems, cells))
 
 
-def probabilities_fastest(values: Floats, cells: Integers, *, comparison: Comparison, ties: bool) -> tuple[Floats, ...]:
-    """Return the probability of every system, the axis before the nest, to be the fastest, with limits, that of a tie, and their units."""
+def probabilities_fastest(values: Floats, cells: Integers, *, comparison: Comparison, ties: bool, runs: int) -> tuple[Floats, ...]:
+    """Return how likely every system, the axis before the nest, has the best total of so many runs, with limits, a tie, and their units."""
     along = np.moveaxis(values, values.ndim - comparison.levels - 1, 0)
     systems = comparison.systems(*along, sign=comparison.sign)
 
     def least(shared: bool, drawing: Drawing) -> Limits:
         if comparison.method == EMPIRICAL:
-            return empirical.resampled(systems, cells, empirical.least(shared), drawing, each=True, score=True)
-        parametric.check_scales(systems)
-        return parametric.resampled(
-            systems, cells, lambda fits: parametric.least(parametric.beside([fit.mixture for fit in fits]), shared), drawing, each=True
-        )
+            return empirical.resampled(systems, cells, totals.least_in_total(runs, shared), drawing, each=True, score=runs)
+        parametric.check_scales(systems, runs=runs)
+
+        def metric(fits: Sequence[Scaled]) -> Floats:
+            return totals.least_of_mixtures(parametric.beside([fit.mixture for fit in fits]), runs, shared)
+
+        return parametric.resampled(systems, cells, metric, drawing, each=True)
 
     found, strict = least(ties, comparison.drawing), least(False, comparison.drawing._replace(n_resamples=0)).estimate
     known = ~np.isnan(strict).all(axis=-1)

@@ -82,8 +82,8 @@ def difference_of_logs(x: Mixture, y: Mixture) -> Floats:
     return np.asarray(pairs.known * (pairs.weight * each).sum(axis=(-2, -1)))
 
 
-def check_scales(systems: Sequence[System], shift: float = 0.0) -> None:
-    """Raise ValueError where a mixture of values meets one of logarithms, or where values of logarithms are shifted."""
+def check_scales(systems: Sequence[System], shift: float = 0.0, runs: int = 1) -> None:
+    """Raise ValueError where a mixture of values meets one of logarithms, or where values of logarithms are shifted or summed."""
     known = [(system.own.mixture.weights > 0).any(axis=-1) for system in systems]
     plain, log = (
         np.any(np.broadcast_arrays(*(there & (system.own.log == flag) for there, system in zip(known, systems, strict=True))), axis=0)
@@ -91,8 +91,9 @@ def check_scales(systems: Sequence[System], shift: float = 0.0) -> None:
     )
     if (plain & log).any():
         raise ValueError(f"in {int((plain & log).sum())} cells a mixture of times meets one of log times; give both the same distribution")
-    if shift and log.any():
-        raise ValueError(f"shift={shift:g} is not available for mixtures of log times; give the timings, or fit normal components")
+    if (shift or runs > 1) and log.any():
+        asked = f"shift={shift:g}" if shift else f"runs={runs}"
+        raise ValueError(f"{asked} is not available for mixtures of log times; give the timings, or fit normal components")
 
 
 def less(x: Mixture, y: Mixture, shift: float = 0.0, ties: float = 0.0) -> Floats:

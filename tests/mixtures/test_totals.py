@@ -1,0 +1,123 @@
+"""Totals of several runs: every combination counted, lattices beside lists, sums of mixtures, limits, runs that never ended."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+import xarray as xr
+from numpy.testing import assert_allclose
+from scipy.special import ndtr
+
+import perfarray
+from perfarray.mixtures.numerics import totals
+
+pytestmark = pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
+
+NEW, OLD, THIRD = [1.1, 1.3, 1.2, 1.3], [1.2, 1.4, 1.1], [1.0, 1.6]
+
+
+def sums(values, runs):
+    """Return every total, in tenths."""
+    return np.rint(10 * np.array([sum(part) for part in product(values, repeat=runs)]))
+
+
+def asked(*samples, **choices):
+    """Return the probability that the first is faster than the second."""
+    times = perfarray.from_samples(dict(zip("ab", samples, strict=True)))
+    return times.perf.prob_faster("b", n_resamples=0, **choices).sel(version="a")
+
+
+@pytest.mark.parametrize(("runs", "shift"), [(2, 0.0), (3, 0.2), (3, -0.15)])
+def test_every_combination_is_counted(runs, shift):
+    """The totals of all combinations of runs, with their ties, and a shift of the total."""
+    ahead = sums(OLD, runs)[:, None] + 10 * shift - sums(NEW, runs)
+    found = asked(NEW, OLD, runs=runs, shift=shift)
+    assert_allclose([found["estimate"], found["tied"]], [(ahead > 1e-6).mean(), (abs(ahead) < 1e-6).mean()], atol=1e-12)
+    half = asked(NEW, OLD, runs=runs, shift=shift, ties="half")
+    assert_allclose(half["estimate"], found["estimate"] + found["tied"] / 2)
+    rate = perfarray.from_samples({"a": NEW, "b": OLD})["time"].assign_attrs(units="1/s", better="higher")
+    more = rate.perf.prob_faster("b", runs=runs, shift=shift, n_resamples=0)["estimate"].sel(version="a")
+    assert_allclose(more, (10 * shift + sums(NEW, runs)[:, None] - sums(OLD, runs) > 1e-6).mean())
+
+
+def test_the_fastest_total_of_three():
+    """Ties are nobody's, or shared alike."""
+    every = [sums(values, 2) for values in (NEW, OLD, THIRD)]
+    combined = np.stack([part.ravel() for part in np.meshgrid(*every)])
+    best = combined == combined.min(axis=0)
+    times = perfarray.from_samples({"a": NEW, "b": OLD, "c": THIRD})
+    alone, shared = (times.perf.prob_fastest(dim="version", runs=2, ties=ties, n_resamples=0) for ties in ("strict", "half"))
+    assert_allclose(alone["estimate"], (best & (best.sum(axis=0) == 1)).mean(axis=1))
+    assert_allclose(shared["estimate"], (best / best.sum(axis=0)).mean(axis=1))
+    assert_allclose(alone["tied"], (best.sum(axis=0) > 1).mean())
+
+
+def test_a_lattice_is_close_to_the_list(monkeypatch):
+    """Skewed runs and normal ones, both ways, to a thousandth; a thousand runs are decided by the mean."""
+    rng = np.random.default_rng(1)
+    new, old = rng.normal(1.0, 0.1, 12), rng.lognormal(0.0, 0.2, 12)
+    listed = asked(new, old, runs=3, shift=0.02)["estimate"]
+    monkeypatch.setattr(totals, "LISTED", 0)
+    assert_allclose(asked(new, old, runs=3, shift=0.02)["estimate"], listed, atol=1e-3)
+    both = perfarray.from_samples({"a": new, "b": old}).perf.prob_fastest(dim="version", runs=3, n_resamples=0)
+    assert_allclose(both["estimate"].sum(), 1)
+    assert_allclose(both["estimate"].sel(version="a"), asked(new, old, runs=3)["estimate"], atol=1e-3)
+    assert asked(new, old + 0.3, runs=1000)["estimate"] == pytest.approx(1)
+
+
+def test_totals_of_mixtures(monkeypatch):
+    """Those of normals are normal; those of two components have a component for every number of runs in the first; on a lattice as well."""
+    one = perfarray.GaussianMixture.from_parameters([1.0], [1.0], [0.1])
+    two = perfarray.GaussianMixture.from_parameters([0.3, 0.7], [1.0, 1.5], [0.1, 0.2])
+    wide = perfarray.GaussianMixture.from_parameters([1.0], [1.01], [0.2])
+    assert_allclose(perfarray.prob_faster(one, wide, runs=7, shift=0.03)["estimate"], ndtr(0.1 / np.sqrt(7 * 0.05)))
+    # Two runs: 0.09, 0.42 and 0.49 of means 2, 2.5 and 3.
+    exact = sum(
+        share * ndtr((mean - 2.6) / np.sqrt(variance + 0.02))
+        for share, mean, variance in ((0.09, 2, 0.02), (0.42, 2.5, 0.05), (0.49, 3, 0.08))
+    )
+    found = perfarray.prob_faster(one, two, runs=2, shift=-0.6)["estimate"]
+    assert_allclose(found, exact)
+    weights, means, deviations = (
+        xr.DataArray(part, dims=("version", "component"), coords={"version": ["one", "two"]})
+        for part in ([[1.0, 0.0], [0.3, 0.7]], [[1.0, 1.0], [1.0, 1.5]], [[0.1, 0.1], [0.1, 0.2]])
+    )
+    both = perfarray.GaussianMixture.from_parameters(weights, means, deviations)
+    fastest = perfarray.prob_fastest(both, dim="version", runs=5)
+    assert_allclose(fastest["estimate"][0], perfarray.prob_faster(one, two, runs=5)["estimate"], atol=1e-9)
+    monkeypatch.setattr(totals, "COMPONENTS", 0)
+    assert_allclose(perfarray.prob_faster(one, two, runs=2, shift=-0.6)["estimate"], exact, atol=1e-3)
+
+
+def test_limits_know_how_many_totals_units_are():
+    """They are wider the more runs a total takes; a lazy array has the same; one unit has none."""
+    rng = np.random.default_rng(2)
+    times = xr.DataArray(rng.normal(1, 0.1, (2, 2, 12)), dims=("benchmark", "version", "execution"), coords={"version": ["a", "b"]})
+    found = [times.perf.prob_faster("b", runs=runs, n_resamples=50, rng=1) for runs in (1, 12)]
+    assert (found[1]["upper"] - found[1]["lower"] > found[0]["upper"] - found[0]["lower"]).all()
+    lazy = times.chunk(benchmark=1).perf.prob_faster("b", runs=12, n_resamples=50, rng=1).compute()
+    assert_allclose(lazy["upper"], found[1]["upper"])
+    assert found[1].attrs["runs"] == 12
+    assert times[..., :1].perf.prob_faster("b", runs=3, rng=1)["lower"].isnull().all()
+
+
+def test_a_total_with_a_stopped_run_never_ends():
+    """It is between the total with that run at its limit and one that is lost, listed or not."""
+    times = perfarray.from_samples({"a": [1.0, 1.2, 3.0], "b": [1.1, 1.3, 1.5]})
+    stopped = times.assign_coords(censored=(times["time"] == 3.0))
+    for runs in (2, 7):
+        found = stopped.perf.prob_faster("b", runs=runs, n_resamples=0).sel(version="a")
+        assert_allclose(found["at_most"], times.perf.prob_faster("b", runs=runs, n_resamples=0)["estimate"].sel(version="a"), atol=1e-12)
+        lost = times.where(times["time"] != 3.0, 1e6).perf.prob_faster("b", runs=runs, n_resamples=0)["estimate"].sel(version="a")
+        assert_allclose(found["at_least"], lost)
+
+
+def test_bad_input():
+    """No runs, too many, logarithms."""
+    with pytest.raises(ValueError, match="runs"):
+        asked(NEW, OLD, runs=0)
+    with pytest.raises(ValueError, match="totals are of up to 1000 runs"):
+        asked(NEW, OLD, runs=1001)
+    logs = perfarray.from_samples({"a": NEW, "b": OLD}).perf.fit_mixture(log=True)
+    with pytest.raises(ValueError, match="runs=2 is not available for mixtures of log times"):
+        perfarray.prob_faster(logs, "b", runs=2)
