@@ -118,6 +118,6 @@ def test_bad_input():
         asked(NEW, OLD, runs=0)
     with pytest.raises(ValueError, match="totals are of up to 1000 runs"):
         asked(NEW, OLD, runs=1001)
-    logs = perfarray.from_samples({"a": NEW, "b": OLD}).perf.fit_mixture(log=True)
+    logs = perfarray.from_samples({"a": NEW, "b": OLD}).perf.fit_mixture(distribution="lognormal")
     with pytest.raises(ValueError, match="runs=2 is not available for mixtures of log times"):
         perfarray.prob_faster(logs, "b", runs=2)
