@@ -93,6 +93,7 @@ CURVES: Final[Mapping[str, Callable[[], Callable[..., xr.Dataset]]]] = {
     "distribution": lambda: import_module("perfarray.suites.curves").ratio_histograms,
     "fit_mixture": lambda: import_module("perfarray.mixtures.curves").mixture_curves,
     "mixture": lambda: import_module("perfarray.mixtures.curves").mixture_curves,
+    "null_distance": lambda: import_module("perfarray.mixtures.curves").distance_histograms,
     "null_distribution": lambda: import_module("perfarray.suites.curves").ratio_histograms,
     "score_distribution": lambda: import_module("perfarray.suites.curves").densities,
 }

@@ -176,3 +176,17 @@ def test_what_has_no_test_is_said_apart():
     assert [note.values["names"] for note in said[0].message.notes] == [["zero"], ["constant"]]
     assert [note.code for note in found.perf.notes()] == ["no_mixture", "constant"]
     assert found["pvalue"].isnull().values.tolist() == [True, True, False]
+
+
+@pytest.mark.filterwarnings("ignore:.*are constant:UserWarning")
+def test_distances_drawn_are_returned():
+    """p is the share of them above the data's, the critical value one of them; constant samples have none; nothing else changes."""
+    rng = np.random.default_rng(4)
+    times = xr.DataArray([rng.normal(1, 0.1, 12), np.ones(12)], dims=("benchmark", "execution"))
+    found = times.perf.goodness_of_fit(n_resamples=21, rng=1, distribution=True)
+    drawn = found["null_distance"]
+    assert drawn.dims == ("benchmark", "replicate")
+    assert found["pvalue"][0] == (drawn[0] > found["statistic"][0]).mean()
+    assert found["critical_value"][0].item() in drawn[0].values
+    assert drawn[1].isnull().all()
+    xr.testing.assert_identical(found.drop_vars(["null_distance", "replicate"]), times.perf.goodness_of_fit(n_resamples=21, rng=1))

@@ -70,6 +70,7 @@ RESULTS = {
     "modes_by": lambda: (RUNS[:2, 0] + (np.arange(RUNS.sizes["execution"]) > 3)).perf.modes_by(rng=1),
     "normality": RUNS.perf.normality,
     "steady_state": lambda: RUNS.perf.steady_state(dim="execution"),
+    "null_distance": lambda: TIMES[..., 0].perf.goodness_of_fit(levels="execution", n_resamples=3, distribution=True, rng=1),
     "null_distribution": lambda: TIMES.perf.randomization_test("old", method="exact", distribution=True),
     "pairwise": lambda: TIMES.perf.pairwise(dim="version"),
     "plan_repetitions": lambda: TIMES.perf.plan_repetitions(costs={"execution": 5}, budget=500).to_dataset(),

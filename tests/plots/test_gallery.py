@@ -133,6 +133,9 @@ SHOWN = {
     "How often rules are wrong": lambda here, ax: [(points(ax, marker="rate"), 100 * flat(here["result"]["false_alarm_rate"]))],
     "Speedups": lambda here, ax: [(points(ax), flat(here["result"]["estimate"]))],
     "How much scores vary": lambda here, ax: [(points(ax), flat(here["result"]["relative_variation"]))],
+    "How far samples of a mixture lie from it": lambda here, ax: [
+        (bars(ax), histogram(flat(here["result"]["null_distance"]))),
+        (segments(ax, "data")[0][0], here["result"]["statistic"].item())],
     "What the modes are made of": lambda here, ax: [
         (np.add.reduce([[bar.get_width() for bar in own] for own in ax.containers]), np.ones(12)),
         ([bar.get_width() for bar in ax.containers[1]][:8], flat(here["result"]["share"].sel(factor="binary", mode=2)[:, 4:]))],

@@ -88,6 +88,20 @@ def test_other_tests_have_the_same_picture():
         assert drawn(ax, "0.05") == [0.05, 0.05]
 
 
+def test_all_p_values_together():
+    """A histogram of twenty bars, each a part of 0.05; against uniform ones in ascending order; the title counts the small ones."""
+    p = [0.92, 0.01, 0.31, np.nan, 0.04]
+    ax = result(p).perf.plot(kind="histogram")
+    assert [bar.get_height() for bar in ax.patches] == [2.0 * (place == 0) + 1.0 * (place in (6, 18)) for place in range(20)]
+    assert "4 of 5 cells: 50 % have p up to 0.05" in ax.get_title(loc="left").replace("\n", " ")
+    ax = result(p).perf.plot(kind="qq")
+    (points,) = [line for line in ax.lines if line.get_label() == "p-values"]
+    np.testing.assert_allclose(points.get_ydata(), [0.01, 0.04, 0.31, 0.92])
+    np.testing.assert_allclose(points.get_xdata(), [0.125, 0.375, 0.625, 0.875])
+    with pytest.raises(ValueError, match="kind='pie' is unknown"):
+        result(p).perf.plot(kind="pie")
+
+
 def test_bad_alpha():
     """What came and what is needed."""
     with pytest.raises(ValueError, match=r"alpha=5 is out of range; give a number between 1e-06 and 1"):

@@ -11,15 +11,17 @@ from perfarray.mixtures.model import COMPONENT, mixture_of
 from perfarray.mixtures.numerics.curves import component_densities, largest_gap, places
 from perfarray.mixtures.numerics.normal import Mixture
 from perfarray.mixtures.numerics.scale import NAMES, Scaled, distribution
-from perfarray.numerics.curves import kernel_density, weighted_quantiles
+from perfarray.numerics.curves import histogram, kernel_density, weighted_quantiles
 from perfarray.numerics.levels import unit_weights, values_by_unit
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import apply, outputs
 from perfarray.timings.resolve import Data, Timings, resolve
 from perfarray.timings.units import describe_value, value_place
-from perfarray.timings.validation import check_choice
+from perfarray.timings.validation import check_choice, check_count
 
 KINDS = ("density", "cdf")
+
+DISTANCES, REPLICATE = "null_distance", "replicate"
 
 VIOLIN_PLACES = 200
 """Places at which the density of a violin is estimated."""
@@ -209,3 +211,25 @@ def _violin_of_cells(values: Floats, *, levels: int, place: int) -> tuple[Floats
     flat, shares = _flat_runs(values, levels, place)
     smooth = kernel_density(flat, VIOLIN_PLACES, weights=shares)
     return *smooth, *weighted_quantiles(flat, shares, (0.25, 0.5, 0.75))
+
+
+def distance_histograms(result: xr.Dataset, *, bins: int = 40) -> xr.Dataset:
+    """Count the distances of the samples drawn for every cell in bins.
+
+    Parameters
+    ----------
+    result : Dataset
+        What `goodness_of_fit` returned with `distribution=True`, or a selection of it.
+    bins : int
+        Bins of a histogram.
+
+    Returns
+    -------
+    Dataset
+        `edges` along `edge`, `counts` along `bin` (NaN where nothing was drawn), and what else the result has.
+    """
+    number = check_count(bins, "bins")
+    named = outputs("1", ("edge",), edges="") | outputs("1", ("bin",), counts="")
+    labels = {"edge": range(number + 1), "bin": range(number)}
+    found = apply(lambda drawn: histogram(drawn, number), result[DISTANCES], core=[[REPLICATE]], outputs=named, coords=labels)
+    return result.drop_dims(REPLICATE).assign(found).assign_attrs(result=DISTANCES)

@@ -27,6 +27,8 @@ from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of
 from perfarray.timings.units import cells_note, describe_value, value_place
 from perfarray.timings.validation import check_count, check_number, check_share
 
+REPLICATE = "replicate"
+
 
 @over_metrics
 def goodness_of_fit(
@@ -38,6 +40,7 @@ def goodness_of_fit(
     resolution: float | str | None = AUTO,
     rng: Rng = None,
     alpha: float = 0.05,
+    distribution: bool = False,
     tolerance: float | None = STOPPED,
     progress: bool = False,
     value: str | None = None,
@@ -66,6 +69,8 @@ def goodness_of_fit(
         millionth of the range. None takes the data as continuous.
     alpha : float
         The risk that the critical value belongs to.
+    distribution : bool
+        Keep the distances of the samples drawn.
     tolerance : float, optional
         Where no mixture is given: the relative change of the log-likelihood at which EM stops, for the data and for what is drawn; None
         goes on to the maximum, which takes several times as long.
@@ -79,8 +84,9 @@ def goodness_of_fit(
     Dataset
         For each cell, without a unit: `statistic` (the distance), `critical_value` (of the distances drawn, the one numbered N (1 - alpha),
         cut to a whole number), `pvalue`, `pvalue_error` (its Monte Carlo standard error) and `n` (runs); and in the units of the data
-        `resolution`, what drawn values were rounded to, 0 where they were not. Constant samples and those without a mixture have no
-        test: NaN.
+        `resolution`, what drawn values were rounded to, 0 where they were not. With `distribution`, along `replicate`, `null_distance`, the
+        distances of the samples drawn from their own mixtures, which `.perf.plot()` draws (figure 9). Constant samples and those without a
+        mixture have no test: NaN.
 
     Raises
     ------
@@ -133,10 +139,15 @@ def goodness_of_fit(
     bar = cells_bar(arrays[1], "testing fits", wanted=progress)
 
     after_each = bar.update if bar is not None else None
-    kernel = partial(_test_cells, levels=len(data.levels), place=place, request=request, calibration=calibration, after_each=after_each)
+    kernel = partial(
+        _test_cells, levels=len(data.levels), place=place, request=request, calibration=calibration, after_each=after_each,
+        distribution=distribution,
+    )  # fmt: skip
+    drawn = outputs("1", (REPLICATE,), null_distance="Kolmogorov-Smirnov distance of a sample drawn") if distribution else {}
+    coords = {REPLICATE: range(calibration.n_resamples)} if distribution else {}
     core = [data.levels, (), *[(COMPONENT,) if COMPONENT in part.dims else () for part in given]]
     attrs = describe_value(data, place) | {"result": "goodness_of_fit"} | _describe(request, calibration)
-    result = apply(kernel, *arrays, core=core, outputs=_outputs(calibration.alpha, data.units), attrs=attrs)
+    result = apply(kernel, *arrays, core=core, outputs=_outputs(calibration.alpha, data.units) | drawn, coords=coords, attrs=attrs)
     if bar is not None:
         bar.close()
     return noted(result, *data.notes, checks=("goodness_of_fit",))
@@ -151,14 +162,15 @@ def _test_cells(
     request: FitRequest,
     calibration: Calibration,
     after_each: Callable[[], object] | None,
+    distribution: bool,
 ) -> tuple[Floats, ...]:
-    """Test every cell, against the mixtures of the given parts or those fitted to it."""
+    """Test every cell, against the mixtures of the given parts or those fitted to it; return the distances drawn as well, where asked."""
     runs = values_by_unit(values, levels, place)
     batch, (sample, weights) = runs.shape[:-2], weighted_samples(runs)
     own = _rows(batch, *parts) if parts else fitted(sample, weights, request)
     found = calibrated_fit(sample, weights, own, np.broadcast_to(cells, batch).ravel(), request, calibration, after_each)
     n = (~np.isnan(sample)).sum(axis=-1).astype(float)
-    return tuple(part.reshape(batch) for part in (*found, n))
+    return tuple(part.reshape((*batch, *part.shape[1:])) for part in (*found[:-1], n, *([found.drawn] * distribution)))
 
 
 def _outputs(alpha: float, units: str) -> dict[str, Output]:

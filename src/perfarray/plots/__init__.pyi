@@ -16,6 +16,7 @@ from .grid import facets as facets
 from .histories import history as history
 from .machines.explained import explained as explained
 from .machines.principal_components import principal_components as principal_components
+from .mixtures.distances import distances as distances
 from .mixtures.fits import mixture as mixture
 from .mixtures.modes import modes as modes
 from .mixtures.origins import mode_origins as mode_origins

@@ -34,6 +34,7 @@ PICTURES: Final[Mapping[str, str]] = MappingProxyType(
         "mixture": "mixture",
         "modes_by": "mode_origins",
         "normality": "pvalues",
+        "null_distance": "distances",
         "null_distribution": "ratio_distributions",
         "pairwise": "ratio_intervals",
         "plan_repetitions": "plan",

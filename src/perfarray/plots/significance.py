@@ -12,6 +12,14 @@ from perfarray.plots.rows import beside_rows, label_rows, note_unmeasured, shown
 LEAST: Final = 1e-6
 """The smallest p that is drawn in its place."""
 
+KINDS: Final = ("cells", "histogram", "qq")
+
+BINS: Final = 20
+"""Bars of a histogram: p up to 0.05 is the first."""
+
+KOLMOGOROV: Final = 1.358
+"""The distance of uniform samples, times the root of their size, that 5 % exceed."""
+
 TESTS: Final = {
     "compare": ("p-values of a study", "estimate", "ratio"),
     "goodness_of_fit": ("Goodness of fit of the mixtures", "statistic", "distance"),
@@ -23,8 +31,8 @@ TESTS: Final = {
 """By the function whose result it is: the title, the variable that stands beside p, and its name."""
 
 
-def pvalues(result: xr.Dataset, ax: Axes | None = None, *, alpha: float | None = None) -> Axes:
-    """Draw the p-value of every cell; with a correction both, and the smallest that exchanges can give.
+def pvalues(result: xr.Dataset, ax: Axes | None = None, *, alpha: float | None = None, kind: str = "cells") -> Axes:
+    """Draw the p-value of every cell, with a correction both; or how the p-values of many cells are distributed.
 
     Parameters
     ----------
@@ -35,17 +43,21 @@ def pvalues(result: xr.Dataset, ax: Axes | None = None, *, alpha: float | None =
         Where to draw; default: a new figure, as high as its rows need.
     alpha : float, optional
         Where the dotted line stands; default: the risk of the result, else 0.05.
+    kind : {"cells", "histogram", "qq"}
+        A row for every cell; or all p-values as a histogram, or in ascending order against those of tests that are right by chance alone.
 
     Returns
     -------
     Axes
         Horizontal axis: p, logarithmic. Right of the rows stands what was tested, as the ratio of the scores: p says how surprising it
         is, not how large. The benchmarks of a study stand in the order of their p; hollow points are p before the correction.
+        Of a histogram the dashed line is what uniform p-values have; against these, dotted lines are the distance that 5 % of such samples
+        exceed somewhere (Kolmogorov).
 
     Raises
     ------
     ValueError
-        When `alpha` is not a probability that can be drawn; a result without p-values.
+        When `alpha` is not a probability that can be drawn; a result without p-values; an unknown kind.
 
     Examples
     --------
@@ -64,6 +76,10 @@ def pvalues(result: xr.Dataset, ax: Axes | None = None, *, alpha: float | None =
     result = result.compute()
     if str(result.attrs["result"]) not in TESTS or "pvalue" not in result:
         raise ValueError(f"a result of {result.attrs['result']!r} has no p-values; those of {', '.join(TESTS)} have")
+    if kind not in KINDS:
+        raise ValueError(f"kind={kind!r} is unknown; there is {', '.join(KINDS)}")
+    if kind != "cells":
+        return _together(result, ax, alpha, kind)
     title, beside, header = TESTS[str(result.attrs["result"])]
     corrected = result.attrs.get("correction", "none") != "none"
     shown = result["pvalue_adjusted" if corrected else "pvalue"]
@@ -89,6 +105,35 @@ def pvalues(result: xr.Dataset, ax: Axes | None = None, *, alpha: float | None =
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     ax.set_xlabel(_what(result))
     describe(ax, ", ".join([title, *compared(result, result["pvalue"]), *left_out]))
+    return ax
+
+
+def _together(result: xr.Dataset, ax: Axes | None, alpha: float, kind: str) -> Axes:
+    """Draw the p-values of all cells as a histogram, or against uniform ones."""
+    every = result["pvalue"].values.ravel()
+    p = np.sort(every[~np.isnan(every)])
+    ax = axes_for(ax, (5.5, 4.5))
+    if kind == "histogram":
+        ax.hist(p, bins=BINS, range=(0, 1), color=COLOURS[1], edgecolor="white", label="p-values")
+        ax.axhline(len(p) / BINS, color=DARK, linewidth=0.9, linestyle="--", label="uniform")
+        ax.set_ylabel("cells")
+        ax.set_xlabel(_what(result))
+    else:
+        places = (np.arange(len(p)) + 0.5) / max(1, len(p))
+        ax.plot([0, 1], [0, 1], color=DARK, linewidth=0.9, linestyle="--", label="uniform")
+        reach = KOLMOGOROV / max(1, len(p)) ** 0.5
+        for sign in (-1, 1):
+            ax.plot(
+                [0, 1], [sign * reach, 1 + sign * reach], color=GREY, linewidth=0.8, linestyle=":", label="95 % of uniform samples inside"
+            )
+        ax.plot(places, p, "o", color=COLOURS[0], markersize=3.5, label="p-values")
+        ax.set_xlabel("of uniform p-values")
+        ax.set_ylabel(_what(result))
+        ax.set_ylim(-0.02, 1.02)
+    ax.set_xlim(-0.02, 1.02)
+    low = 100 * np.count_nonzero(p <= alpha) / max(1, len(p))
+    title = TESTS[str(result.attrs["result"])][0]
+    describe(ax, f"{title}, {len(p)} of {every.size} cells: {low:.3g} % have p up to {alpha:g}")
     return ax
 
 

@@ -45,13 +45,14 @@ class Calibration(NamedTuple):
 
 
 class Fitness(NamedTuple):
-    """Distance, critical value, p-value, its Monte Carlo error, and the step drawn values were rounded to (0: none), for every cell."""
+    """Distance, critical value, p-value, its Monte Carlo error, the step drawn values were rounded to (0: none), and distances drawn."""
 
     statistic: Floats
     critical_value: Floats
     pvalue: Floats
     pvalue_error: Floats
     resolution: Floats
+    drawn: Floats
 
 
 class Grid(NamedTuple):
@@ -127,7 +128,8 @@ def calibrated_fit(
     observed, mixture = ks_distance(values, weights, own), own.mixture
     n = (~np.isnan(values)).sum(axis=-1)
     critical_value, pvalue, pvalue_error = (np.full(len(values), np.nan) for _ in range(3))
-    found = Fitness(observed, critical_value, pvalue, pvalue_error, _steps(values, calibration.resolution))
+    blank = np.full((len(values), calibration.n_resamples), np.nan)
+    found = Fitness(observed, critical_value, pvalue, pvalue_error, _steps(values, calibration.resolution), blank)
     first = np.where(n > 0, np.nanmin(values, axis=-1, initial=np.inf), 0.0) if calibration.resolution == AUTO else np.zeros(len(values))
     testable = (mixture.deviations > 0).any(axis=-1) & (n > 0)
     streams, number, refit = Streams(calibration.key), calibration.n_resamples, replace(request, grouped=True)
@@ -137,6 +139,7 @@ def calibrated_fit(
             generator = streams.generator(int(cells[row]), SAMPLES)
             blocks = _samples(drawn_from, int(n[row]), calibration, Grid(found.resolution[row], first[row]), generator)
             drawn = np.concatenate([ks_distance(block, None, fitted(block, None, refit)) for block in blocks])
+            found.drawn[row] = drawn
             found.critical_value[row] = np.sort(drawn)[critical_place(number, calibration.alpha)]
             exceed = float((drawn > observed[row]).sum())
             found.pvalue[row] = exceed / number
