@@ -7,8 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
+from perfarray.conventions import METRIC
+from perfarray.mixtures.correlated import METRIC_2, covariance_parts, is_joint
 from perfarray.mixtures.model import COMPONENT, mixture_of
 from perfarray.mixtures.numerics.curves import component_densities, largest_gap, places
+from perfarray.mixtures.numerics.joint import classes, ellipse
+from perfarray.mixtures.numerics.joint import present as present_parts
 from perfarray.mixtures.numerics.normal import Mixture
 from perfarray.mixtures.numerics.scale import NAMES, Scaled, distribution
 from perfarray.numerics.curves import histogram, kernel_density, weighted_quantiles
@@ -22,6 +26,9 @@ from perfarray.timings.validation import check_choice, check_count
 KINDS = ("density", "cdf")
 
 DISTANCES, REPLICATE = "null_distance", "replicate"
+
+HELD = (0.5, 0.95)
+"""Shares of a component that its contours hold."""
 
 VIOLIN_PLACES = 200
 """Places at which the density of a violin is estimated."""
@@ -51,9 +58,10 @@ def mixture_curves(result: xr.Dataset, *, kind: str = "density", times: Data | N
     Returns
     -------
     Dataset
-        Along `place`: `x`, `density`, `distribution`, and `component_density` (component, place) of components that have one; along
-        `point`: `constant`, the components without spread. With runs, along `run` in ascending order: `run` and `reached`, the share of
-        the runs up to it; along `edge` and `bin` the histogram, `edges` and `height` (area 1); and where the distributions lie farthest
+        Of metrics fitted together what `joint_curves` returns. Else along `place`: `x`, `density`, `distribution`, and `component_density`
+        (component, place) of components that have one; along `point`: `constant`, the components without spread. With runs, along `run` in
+        ascending order: `run` and `reached`, the share of the runs
+        up to it; along `edge` and `bin` the histogram, `edges` and `height` (area 1); and where the distributions lie farthest
         apart, `gap_at`, `gap_step` of the runs and `gap_fitted` of the mixture.
 
     Raises
@@ -62,14 +70,10 @@ def mixture_curves(result: xr.Dataset, *, kind: str = "density", times: Data | N
         An unknown kind; more than one cell, or one without a mixture; no timings for the distribution.
     """
     check_choice(kind, "kind", KINDS)
-    several = [str(dim) for dim in result["n_components"].dims if result.sizes[dim] > 1]
-    if several:
-        example = ", ".join(f"{dim}={str(result[dim].values[0])!r}" for dim in several)
-        raise ValueError(f"one mixture is drawn at a time; select one label along {', '.join(several)}, as in .sel({example})")
-    cell = result.squeeze(list(result["n_components"].dims)).compute()
+    if is_joint(result):
+        return joint_curves(result, times=times)
+    cell = _one_cell(result)
     present = (cell["weight"] > 0).values
-    if not present.any():
-        raise ValueError("the cell has no mixture: it has no measured value")
     own = mixture_of(cell.isel({COMPONENT: present}))
     runs = Runs(np.empty(0), np.empty(0)) if times is None else _runs_of(times, cell)
     if kind == "cdf" and not runs.values.size:
@@ -91,6 +95,66 @@ def mixture_curves(result: xr.Dataset, *, kind: str = "density", times: Data | N
     return xr.Dataset(curves | said, labels, cell.attrs | {"units": units, "kind": kind, "family": NAMES[int(own.family)]})
 
 
+def joint_curves(result: xr.Dataset, *, times: Data | None = None) -> xr.Dataset:
+    """Return the contours of one mixture of several metrics together, of which the first two are drawn, and the runs it was fitted to.
+
+    Parameters
+    ----------
+    result : Dataset
+        What `fit_mixture(..., joint=True).to_dataset()` gives, or a selection of it: one cell.
+    times : Dataset, optional
+        The timings that were fitted; default: the mixture alone.
+
+    Returns
+    -------
+    Dataset
+        Along `component`: `weight`; along `metric` too `center`; and `contour` (component, probability, metric, place), the ellipses that
+        hold such shares of a component. With runs, along `run`: `run` (run, metric), and `assigned`, the component each most probably comes
+        from.
+
+    Raises
+    ------
+    ValueError
+        More than one cell, or one without a mixture.
+    """
+    cell = _one_cell(result)
+    drawn = cell.isel({COMPONENT: (cell["weight"] > 0).values, METRIC: slice(2), METRIC_2: slice(2)})
+    weights, means, covariances = present_parts(*(part.values for part in covariance_parts(drawn)))
+    contours = [[ellipse(*own, share) for share in HELD] for own in zip(means, covariances, strict=True)]
+    curves: dict[str, Any] = {
+        "weight": (COMPONENT, weights),
+        "center": ((COMPONENT, METRIC), means),
+        "contour": ((COMPONENT, "probability", METRIC, "place"), np.array(contours)),
+    }
+    if times is not None:
+        names = [str(name) for name in cell[METRIC].values]
+        every = [_cell_runs(times, cell, name) for name in names]
+        points = np.stack([np.where(np.isnan(every).any(axis=0), np.nan, own).ravel() for own in every], axis=-1)
+        points = points[~np.isnan(points).any(axis=-1)]
+        assigned = classes([part.values for part in covariance_parts(cell)], points)
+        curves |= {"run": (("run", METRIC), points[:, :2]), "assigned": ("run", assigned)}
+    said = {name: result[name].variable for name in ("n_components", "n") if name in result}
+    labels = {name: coordinate for name, coordinate in drawn.coords.items() if coordinate.dims == (METRIC,)}
+    labels |= {name: coordinate for name, coordinate in result.coords.items() if set(coordinate.dims) <= set(result["n_components"].dims)}
+    return xr.Dataset(curves | said, labels | {"probability": list(HELD)}, cell.attrs | {"kind": "contours"})
+
+
+def _one_cell(result: xr.Dataset) -> xr.Dataset:
+    """Return the one mixture of a result."""
+    dims = list(result["n_components"].dims)
+    several = [str(dim) for dim in dims if result.sizes[dim] > 1]
+    if several:
+        example = ", ".join(f"{dim}={str(result[dim].values[0])!r}" for dim in several)
+        raise ValueError(
+            f"one mixture is drawn at a time; select one label along {', '.join(several)}, as in .sel({example}),"
+            f" or draw them beside each other: plot(col={several[0]!r}, col_wrap=4)"
+        )
+    cell = result.squeeze(dims).compute()
+    if not (cell["weight"] > 0).any():
+        raise ValueError("nothing to draw: the cell has no mixture, since it has no measured value or no fit")
+    return cell
+
+
 def _of_runs(runs: Runs, own: Scaled, bins: int | str) -> dict[str, Any]:
     """Return what is drawn of runs."""
     reached = runs.weights.cumsum()
@@ -103,6 +167,15 @@ def _of_runs(runs: Runs, own: Scaled, bins: int | str) -> dict[str, Any]:
 def _runs_of(times: Data, cell: xr.Dataset) -> Runs:
     """Return the runs that a mixture was fitted to."""
     metric = str(cell.attrs["metric"]) if isinstance(times, xr.Dataset) and "metric" in cell.attrs else None
+    runs = _cell_runs(times, cell, metric)
+    measured = ~np.isnan(runs)
+    values, weights = runs[measured], unit_weights(runs)[measured]
+    order = np.argsort(values, kind="stable")
+    return Runs(values[order], weights[order])
+
+
+def _cell_runs(times: Data, cell: xr.Dataset, metric: str | None) -> Floats:
+    """Return the runs of a metric that a mixture was fitted to, shape (unit, run)."""
     asked = [level for level in str(cell.attrs.get("levels", "")).split() if level in times.dims]
     data = resolve(times, metric, tuple(asked) or None)
     array, levels = data.array, data.levels
@@ -114,11 +187,7 @@ def _runs_of(times: Data, cell: xr.Dataset) -> Runs:
         raise ValueError(f"times has dims that the mixture has not: {', '.join(left)}; select one label of each")
     value = cell.attrs.get("value")
     place = levels.index(value) if value in levels else len(levels) - 1
-    runs = values_by_unit(own.transpose(*levels).values, len(levels), place)
-    measured = ~np.isnan(runs)
-    values, weights = runs[measured], unit_weights(runs)[measured]
-    order = np.argsort(values, kind="stable")
-    return Runs(values[order], weights[order])
+    return values_by_unit(own.transpose(*levels).values, len(levels), place)
 
 
 def violins(times: Data, *, value: str | None = None, metric: str | None = None) -> xr.Dataset:

@@ -1,6 +1,6 @@
 """Mixtures fitted to run times: the modes of a program, how often each is taken, and how wide it is."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import Any
 
@@ -40,6 +40,7 @@ def fit_mixture(
     covariance: str | Sequence[str] = MODELS,
     tolerance: float | None = None,
     distribution: str | Sequence[str] = NORMAL,
+    joint: bool = False,
     value: str | None = None,
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
@@ -66,6 +67,9 @@ def fit_mixture(
         The family of the components: positive ones with location 0, and Gumbel's law of the largest of many ("extreme", skewed to the
         right as run times are). Of several, "best" being all of them, BIC chooses cell by cell: the largest, but the normal family
         unless another's is larger by more than 2.
+    joint : bool
+        Whether the metrics of a Dataset that `metric` lists are fitted together, as runs of several numbers: one mixture of normal
+        distributions with correlations. Otherwise each has a mixture of its own.
     value : str, optional
         The level whose repetitions are runs; lower levels are averaged first. Default: `execution`, else the lowest level.
     levels, metric : str or sequence of str, optional
@@ -79,13 +83,15 @@ def fit_mixture(
         means ascending; weight 0 and NaN where a cell has fewer: `.dropna("component")` for one cell), and for each cell `n_components`,
         `family`, `covariance` ("equal" or "unequal"; one component counts as equal), `loglik`, `bic` (the larger the better), `n`
         (runs), `n_iterations`, `converged`, `floored` (a component lies at the variance floor) and `n_floored` (fits that did); where not
-        only normal components were asked for, along `component` also SciPy's `shape_parameter`, `location` and `scale`.
+        only normal components were asked for, along `component` also SciPy's `shape_parameter`, `location` and `scale`. With `joint`,
+        `mean` and `standard_deviation` lie along `component` and `metric`, `correlation` along `component`, `metric` and `metric_2`, and
+        `n_incomplete` counts the runs without one of the metrics, which are left out.
 
     Raises
     ------
     ValueError
         Unknown levels, value, covariance or distribution; a number of components that is not a whole number; a tolerance that is not
-        positive.
+        positive; `joint` without several metrics of a Dataset, or with other components than normal ones.
 
     See Also
     --------
@@ -116,6 +122,10 @@ def fit_mixture(
     (in 2 of 600 samples of 60 runs one further away would have overtaken). With `tolerance`, the fit that BIC chooses gets mclust's last
     step, which moves the parameters and not `loglik`; a single fit asked for (one model, `n_components`) does not.
 
+    Metrics fitted together have full covariances, one for all components ("equal", mclust's EEE) or one for each ("unequal", VVV). EM
+    starts twice, from classes between quantiles of the first principal component and from Ward's clusters of the sphered runs (of more
+    than 1,000 runs as many), and keeps the larger likelihood; mclust starts from clusters of its own, and may arrive elsewhere.
+
     References
     ----------
     J. Worms, S. Touati, "Parametric and non-parametric statistics for program performance analysis and comparison", 2016, sections 4
@@ -142,6 +152,10 @@ def fit_mixture(
         families=_families(distribution),
         engine=engine(),
     )
+    if joint:
+        from perfarray.mixtures.joint import fitted_jointly
+
+        return GaussianMixture(dataset=fitted_jointly(times, request, metric, {"value": value, "levels": levels}, _described(request)))
     return GaussianMixture(dataset=_fitted(times, request, value, levels, metric=metric))
 
 
@@ -154,14 +168,20 @@ def _fitted(
     place, most = value_place(data, value), max(request.numbers)
 
     kernel = partial(_fit_cells, levels=len(data.levels), place=place, request=request)
-    attrs = describe_value(data, place) | {"result": "fit_mixture", "units": data.units, "variance_floor": FLOOR, "few_runs": FEW_RUNS}
-    attrs |= {"models": " ".join(request.models), "max_components": most, "engine": request.engine}
-    attrs |= {"distribution": " ".join(request.families)}
-    attrs |= {"tolerance": request.tolerance} if request.tolerance is not None else {}
-    attrs |= {"n_components": most} if request.forced else {}
+    attrs = describe_value(data, place) | {"units": data.units} | _described(request)
     outputs, coords = _outputs(data.units, request.families), {COMPONENT: range(1, most + 1)}
     result = apply(kernel, data.array, core=[data.levels], outputs=outputs, coords=coords, attrs=attrs)
     return noted(result, *data.notes, checks=("fit_mixture",))
+
+
+def _described(request: FitRequest) -> dict[str, Hashable]:
+    """Return the attrs that say how mixtures were fitted."""
+    most = max(request.numbers)
+    attrs: dict[str, Hashable] = {"result": "fit_mixture", "variance_floor": FLOOR, "few_runs": FEW_RUNS}
+    attrs |= {"models": " ".join(request.models), "max_components": most, "engine": request.engine}
+    attrs |= {"distribution": " ".join(request.families)}
+    attrs |= {"tolerance": request.tolerance} if request.tolerance is not None else {}
+    return attrs | ({"n_components": most} if request.forced else {})
 
 
 def request_of(mixture: xr.Dataset) -> FitRequest | None:
@@ -243,5 +263,5 @@ def fit_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         cells_note("constant", constant, n, np.isposinf(result["loglik"].values)),
         cells_note("floored", at_floor, n, result["floored"].values),
         cells_note("not_converged", "{cells} have not converged", n, (~result["converged"] & ~unknown).values),
-        cells_note("not_positive", without, n, (unknown & (n > 0)).values),
+        cells_note("not_positive", without, n, (unknown & (n > 0)).values & (families_of(result) != (NORMAL,))),
     )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from perfarray.mixtures.correlated import is_joint
 from perfarray.mixtures.fit import check_positive, families_of, request_of
 from perfarray.mixtures.model import COMPONENT, PARAMETERS, coded, parameters
 from perfarray.mixtures.numerics.fit import STOPPED, FitRequest, weighted_samples
@@ -210,6 +211,8 @@ def _given(mixture: object, default: FitRequest) -> tuple[list[xr.DataArray], Fi
     dataset = mixture.to_dataset() if isinstance(mixture, Result) else xr.Dataset()
     if not set(PARAMETERS) <= set(dataset.data_vars):
         raise ValueError(f"mixture is a {type(mixture).__name__}; give what fit_mixture or GaussianMixture.from_parameters returns")
+    if is_joint(dataset):
+        raise ValueError("a mixture of several metrics together has no test of fit; test each metric's own, fitted without joint=True")
     arrays = [part.reset_coords(drop=True) for part in parameters(dataset)]
     return arrays, request_of(dataset) or replace(default, families=families_of(dataset))
 

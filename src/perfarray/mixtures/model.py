@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import EXECUTION, UNKNOWN
+from perfarray.mixtures.correlated import assigned, is_joint, sampled
 from perfarray.mixtures.numerics import scale as scaled
 from perfarray.mixtures.numerics.normal import Mixture, in_order
 from perfarray.mixtures.numerics.scale import NAMES, Scaled
@@ -39,8 +40,9 @@ class GaussianMixture(CellResult):
     ----------
     dataset : Dataset
         What `to_dataset` gives: `weight`, `mean` and `standard_deviation` along `component`, `family`, of families other than the normal
-        SciPy's parameters (`shape_parameter`, `location` and `scale`), and what `fit_mixture` says of the fits. Everything is in the
-        units of the data.
+        SciPy's parameters (`shape_parameter`, `location` and `scale`), of metrics fitted together `correlation`, and what `fit_mixture`
+        says of the fits. Everything is in the units of the data. Of metrics fitted together `assign` and `sample` take and give all; the
+        other methods are about each metric by itself, along `metric`.
 
     References
     ----------
@@ -212,7 +214,7 @@ class GaussianMixture(CellResult):
         Parameters
         ----------
         times : float, array-like, DataArray or Dataset
-            Values; an array-like gets the dim `x`. Of a Dataset the metric that was fitted is taken.
+            Values; an array-like gets the dim `x`. Of a Dataset the metric that was fitted is taken, or the metrics fitted together.
 
         Returns
         -------
@@ -224,6 +226,8 @@ class GaussianMixture(CellResult):
         ValueError
             A Dataset without the metric that was fitted.
         """
+        if is_joint(self.dataset):
+            return assigned(self.dataset, times)
         if isinstance(times, xr.Dataset):
             times = resolve(times, str(self.dataset.attrs["metric"]) if "metric" in self.dataset.attrs else None).array
         return self._apply(scaled.classes, Output((), "1"), "component", _points(times, "x"))
@@ -241,7 +245,7 @@ class GaussianMixture(CellResult):
         Returns
         -------
         DataArray
-            Along `execution`, in the units of the data: timings like any others.
+            Along `execution`, in the units of the data: timings like any others; of metrics fitted together, along `metric` as well.
 
         Raises
         ------
@@ -250,6 +254,8 @@ class GaussianMixture(CellResult):
         """
         number, key = check_count(n, "n"), key_of(rng)
         cells = cell_keys([self.dataset["weight"]], (COMPONENT,))
+        if is_joint(self.dataset):
+            return sampled(self.dataset, number, cells, key).assign_attrs(describe_key(key))
         found = self._apply(
             lambda own, keys: scaled.draw(own, number, keys, Streams(key)),
             Output((EXECUTION,), self._units()),
@@ -283,6 +289,8 @@ class GaussianMixture(CellResult):
 def parameters(dataset: xr.Dataset) -> list[xr.DataArray]:
     """Return what mixtures are made of: weights, means, standard deviations, the family, and SciPy's parameters where it needs them."""
     parts = [dataset[name] for name in PARAMETERS]
+    if is_joint(dataset):  # of each metric by itself
+        parts[0] = parts[0].broadcast_like(parts[1])
     if FAMILY not in dataset:
         return [*parts, xr.full_like(parts[0].isel({COMPONENT: 0}, drop=True), NORMAL, dtype=object)]
     return [*parts, dataset[FAMILY], *(dataset[name] for name in SCIPY_PARAMETERS if name in dataset)]

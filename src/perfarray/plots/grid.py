@@ -15,6 +15,9 @@ from perfarray.plots.figure import describe, label_text, plain, text_width
 LARGEST: Final = 60.0
 """Inches that a figure is wide or high at most."""
 
+LEAST: Final = 0.5
+"""How much smaller than alone facets without rows are drawn where a figure has no room for them."""
+
 ALIKE: Final = 4.0
 """Facets share an axis where all of it is at most this many times as long as what one of them shows."""
 
@@ -151,6 +154,8 @@ def _grid(alone: Sequence[Facet], number: int, columns: int) -> tuple[Figure, li
     less = text_width(list(alone[0].rows)) / 72 if _same_rows(alone) else 0.0
     rows = -(-number // columns)
     size = wide + (columns - 1) * (wide - less), rows * high + 0.3
+    if max(size) > LARGEST and max(size) * LEAST <= LARGEST and not alone[0].rows:
+        size = size[0] * LARGEST / max(size), size[1] * LARGEST / max(size)
     if max(size) > LARGEST:
         raise ValueError(
             f"{number} pictures of {wide:.0f} x {high:.0f} inches in {columns} columns do not fit on a figure, which is {LARGEST:g}"

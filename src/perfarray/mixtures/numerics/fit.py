@@ -235,7 +235,7 @@ def _bics(samples: Samples, runs: Sequence[Run], candidates: Sequence[Candidate]
     log_n, jacobian = np.log(samples.total), samples.jacobian
     found = []
     for run, (number, equal) in zip(runs, candidates, strict=True):
-        parameters = 2 * number - 1 + steps.spreads * (1 if equal else number)
+        parameters = 2 * number - 1 + steps.spreads * (1 if equal else number) + steps.edges * (number - 1)
         bic = 2 * (run.loglik - jacobian) - parameters * log_n
         found.append(np.where(np.isfinite(bic) & (forced | ~run.floored), bic, -np.inf))
     return np.stack(found)

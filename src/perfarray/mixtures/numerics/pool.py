@@ -100,6 +100,9 @@ class Steps(NamedTuple):
         What belongs to every log density.
     spreads : {1, 0}
         Whether spreads are parameters.
+    edges : {0, 1}
+        How often the place of a component counts once more than as one parameter, beyond the first: an edge is known to 1 / n and not to
+        the root of that, which BIC, an integral over what is not known, takes into account.
     closed : bool
         Whether the start of one component is its maximum.
     """
@@ -112,6 +115,7 @@ class Steps(NamedTuple):
     classes: Callable[[Samples, int], Integers] = lambda samples, number: quantile_classes(samples.raw, samples.n, number)
     constant: float = 0.0
     spreads: int = 1
+    edges: int = 0
     closed: bool = False
 
 

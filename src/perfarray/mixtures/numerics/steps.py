@@ -190,5 +190,5 @@ def _edged_start(samples: Samples, starts: Integers, theta: Theta, equal: bool) 
 
 EDGED_STEPS = Steps(
     _edged_prepared, _edged_exponents, _normal_offset, _edged_maximised, _edged_start,
-    classes=lambda samples, number: edged_classes(samples.raw, samples.weights, samples.n, number),
+    classes=lambda samples, number: edged_classes(samples.raw, samples.weights, samples.n, number), edges=1,
 )  # fmt: skip

@@ -35,6 +35,8 @@ def mixture(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
         In the picture of densities a tick stands for every run, and peaks more than three times as high as the tallest bar are cut
         there, with their height beside them.
         In that of distributions the largest distance is Kolmogorov's and Smirnov's, which takes both sides of a step.
+        Of metrics fitted together it is a picture of the first two: ellipses that hold 50 and 95 % of every component, and the runs in the
+        colour of the component they most probably come from.
 
     Examples
     --------
@@ -48,6 +50,8 @@ def mixture(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     >>> plt.close(ax.figure)
     """
     ax = axes_for(ax, (7.5, 4.5))
+    if curves.attrs["kind"] == "contours":
+        return _draw_contours(ax, curves)
     number = int(curves["n_components"].values.item())
     density = curves.attrs["kind"] == "density"
     (_draw_densities if density else _draw_distributions)(ax, curves)
@@ -77,6 +81,26 @@ def _draw_densities(ax: Axes, curves: xr.Dataset) -> None:
         ax.axvline(point, color=COLOURS[0], linewidth=1.8, label="mixture (constant)")
     write_density(ax, str(curves.attrs["units"]))
     _cut_peaks(ax, curves, top)
+
+
+def _draw_contours(ax: Axes, curves: xr.Dataset) -> Axes:
+    """Draw ellipses that hold shares of every component, and runs in the colours of their components."""
+    number = int(curves["n_components"].values.item())
+    held = [float(share) for share in curves["probability"]]
+    for place, own in enumerate(curves["contour"].values):
+        colour = COLOURS[2 + place % (len(COLOURS) - 2)]
+        if "run" in curves:
+            points = curves["run"].values[curves["assigned"].values == place + 1]
+            ax.plot(*points.T, ".", color=colour, markersize=5, alpha=0.6, linewidth=0, label="runs")
+        for share, line, style in zip(held, own, ("-", "--"), strict=True):
+            ax.plot(*line, color=colour, linestyle=style, linewidth=1.3, label=f"{100 * share:.0f} % of a component")
+        ax.plot(*curves["center"].values[place], "+", color=DARK, markersize=8, zorder=4, label="mean of a component")
+    for which, name, units in zip("xy", curves["metric"].values, curves["units"].values, strict=True):
+        write_places(ax, which, str(name), str(units))
+    names = " and ".join(str(name) for name in curves["metric"].values)
+    described = f"Mixture of {number} component{'s' * (number > 1)} of {names}"
+    describe(ax, ", ".join([described, *selection(curves["n_components"]), *_doubt(curves, number)]))
+    return ax
 
 
 def _cut_peaks(ax: Axes, curves: xr.Dataset, top: float) -> None:
