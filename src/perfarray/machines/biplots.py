@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from perfarray.machines.principal_components import principal_components
 from perfarray.timings.resolve import Data
+from perfarray.timings.streams import Rng
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,8 +20,11 @@ def biplot(
     statistic: str = "median",
     scale: bool = False,
     impute: str | None = None,
+    n_resamples: int | None = None,
+    confidence_level: float = 0.95,
     unit: str | None = None,
     levels: str | Sequence[str] | None = None,
+    rng: Rng = None,
     metric: str | None = None,
     kind: str = "biplot",
     components: tuple[int, int] = (1, 2),
@@ -30,8 +34,10 @@ def biplot(
 
     Parameters
     ----------
-    times, samples, features, statistic, scale, impute, unit, levels, metric
+    times, samples, features, statistic, scale, impute, confidence_level, unit, levels, rng, metric
         As for `principal_components`.
+    n_resamples : int, optional
+        Redraw the runs so many times, and draw where each sample may lie by their variation as an ellipse.
     kind : {"biplot", "scree"}
         Scores as points, and as arrows the standard deviation of each feature along the components; or the share of the variance that
         each component explains.
@@ -60,6 +66,17 @@ def biplot(
     'principal component 1 (50 % of the variance)'
     """
     found = principal_components(
-        times, samples=samples, features=features, statistic=statistic, scale=scale, impute=impute, unit=unit, levels=levels, metric=metric
+        times,
+        samples=samples,
+        features=features,
+        statistic=statistic,
+        scale=scale,
+        impute=impute,
+        n_resamples=n_resamples,
+        confidence_level=confidence_level,
+        unit=unit,
+        levels=levels,
+        rng=rng,
+        metric=metric,
     )
-    return found.plot(ax=ax, kind=kind, components=components)
+    return found.plot(ax=ax, kind=kind, components=components, regions=n_resamples is not None)

@@ -6,7 +6,8 @@ import numpy as np
 import xarray as xr
 
 from perfarray.machines.numerics.principal_components import cluster_labels
-from perfarray.machines.principal_components import COMPONENT, coordinates_along, principal_components
+from perfarray.machines.principal_components import coordinates_along, principal_components
+from perfarray.machines.regions import COMPONENT
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply
 from perfarray.timings.resolve import Data

@@ -12,6 +12,7 @@ import xarray as xr
 
 from perfarray.conventions import square_units
 from perfarray.machines.numerics.principal_components import principal_axes
+from perfarray.machines.regions import COMPONENT, Chance, Redrawing, redrawing, with_regions
 from perfarray.machines.sample_table import TooFew, sample_table, without_gaps
 from perfarray.machines.streamed import streamed_axes
 from perfarray.timings.apply import is_chunked
@@ -19,9 +20,9 @@ from perfarray.timings.best import SUMMARIES
 from perfarray.timings.notes import Note, noted
 from perfarray.timings.resolve import Data
 from perfarray.timings.results import Result
-from perfarray.timings.validation import check_choice, check_count, listed
+from perfarray.timings.streams import Rng, describe_key, key_of
+from perfarray.timings.validation import check_choice, check_confidence_level, check_count, listed
 
-COMPONENT = "principal_component"
 IMPUTATIONS = (None, "mean")
 
 
@@ -55,8 +56,11 @@ def principal_components(
     scale: bool = False,
     n_components: int | None = None,
     impute: str | None = None,
+    n_resamples: int | None = None,
+    confidence_level: float = 0.95,
     unit: str | None = None,
     levels: str | Sequence[str] | None = None,
+    rng: Rng = None,
     metric: str | None = None,
 ) -> Biplot:
     """Show machines and benchmarks in few dimensions: the directions in which machines differ most, and which benchmarks make them.
@@ -77,6 +81,11 @@ def principal_components(
     impute : {None, "mean"}
         Gaps: by default the sample or feature with the largest share of them is left out until none is left; "mean" keeps all that have
         data, and fills gaps with the feature's mean over the samples that have it.
+    n_resamples, rng : int; int, str or numpy.random.Generator, optional
+        Redraw the runs so many times: where may each sample lie, how sure are the loadings, and which samples are apart beyond the
+        variation of their runs? And their seed or the `rng_key` of an earlier result. Lazy timings are computed for it.
+    confidence_level : float
+        Of those regions and limits.
     unit : str, optional
         The level whose repetitions are independent: lower levels are averaged. Default: the outermost.
     levels, metric : str or sequence of str; str, optional
@@ -91,6 +100,11 @@ def principal_components(
         biplot, `.plot(kind="scree")` the explained variance. Attrs `dropped_samples`, `dropped_features` and `n_imputed` say what became of
         gaps.
 
+        With `n_resamples`: `score_lower`, `score_upper` (samples, principal_component), `score_covariance` (samples, principal_component,
+        principal_component_2) and `region_radius` (samples), how many standard deviations the region of a sample in two components
+        reaches (`.plot(regions=True)` draws the ellipses); `loading_lower`, `loading_upper`; and for every two samples (samples,
+        <samples>_2) `distance`, over all components, and `apart_pvalue`, of "the runs of both come from the same distributions".
+
     Raises
     ------
     ValueError
@@ -104,6 +118,12 @@ def principal_components(
 
     With `scale=False` a benchmark that runs longer has larger loadings; logs (`np.log(times)`) or `scale=True` make them alike. Values
     filled in by `impute="mean"` draw a machine towards the middle.
+
+    Regions say how far the runs move a sample, not what other benchmarks would: samples and features are fixed. Every redrawn table is
+    analysed, and its axes are turned onto the observed ones by an orthogonal Procrustes rotation of the scores; regions are ellipses
+    with the covariance of the turned scores, as wide as F and t with Satterthwaite's degrees of freedom over the features say. Two regions
+    that overlap may be apart: `apart_pvalue` answers that by exchanging the runs of two samples, benchmark by benchmark
+    (those of `attrs["shared_levels"]` for all at once). It is of one pair: for all pairs at once, correct it.
 
     References
     ----------
@@ -123,23 +143,36 @@ def principal_components(
     check_choice(statistic, "statistic", SUMMARIES)
     check_choice(impute, "impute", IMPUTATIONS)
     check_choice(scale, "scale", (True, False))
+    level = check_confidence_level(confidence_level)
+    chance = None if n_resamples is None else Chance(check_count(n_resamples, "n_resamples", 20), key_of(rng), level)
     table, notes = sample_table(times, samples, features, statistic, unit, levels, metric)
     wanted = None if n_components is None else check_count(n_components, "n_components")
-    analyse = partial(_analysed, samples=samples, features=features, scale=scale, wanted=wanted, impute=impute)
+    redrawn = None if chance is None else redrawing(times, table, (samples, features), chance, unit=unit, levels=levels, metric=metric)
+    analyse = partial(_analysed, samples=samples, features=features, scale=scale, wanted=wanted, impute=impute, redrawn=redrawn)
     others = [dim for dim in table.dims if dim not in (samples, features)]
-    if others or (is_chunked(table) and len(table.chunksizes[samples]) == 1):
+    if others or chance is not None or (is_chunked(table) and len(table.chunksizes[samples]) == 1):
         table = table.compute()
-    result, of_gaps = _each_analysed(table, others, analyse) if others else analyse(table)
+    result, of_gaps = _each_analysed(table, others, analyse) if others else analyse(table, {})
     attrs = {key: value for key, value in table.attrs.items() if key not in ("units", "long_name")} | result.attrs
     attrs |= {"result": "principal_components", "samples": samples, "features": features, "scale": int(scale)}
+    if chance is not None:
+        attrs |= {"n_resamples": chance.n_resamples, "confidence_level": level} | describe_key(chance.key)
     return Biplot(dataset=noted(result.assign_attrs(attrs), *notes, *of_gaps))
 
 
 def _analysed(
-    table: xr.DataArray, samples: str, features: str, scale: bool, wanted: int | None, impute: str | None
+    table: xr.DataArray,
+    cell: dict[Hashable, int],
+    *,
+    samples: str,
+    features: str,
+    scale: bool,
+    wanted: int | None,
+    impute: str | None,
+    redrawn: Redrawing | None,
 ) -> tuple[xr.Dataset, tuple[Note, ...]]:
-    """Analyse one table of samples and features; return the answer and what there is to say of its gaps."""
-    complete, attrs, notes = without_gaps(table, samples, features, impute)
+    """Analyse one table of samples and features, that of a cell; return the answer and what there is to say of its gaps."""
+    complete, places, attrs, notes = without_gaps(table, samples, features, impute)
     number = min(complete.sizes[samples], complete.sizes[features])
     if wanted is not None and wanted > number:
         raise ValueError(
@@ -149,11 +182,15 @@ def _analysed(
     if scale:
         _check_spread(complete, samples, features)
     units = str(table.attrs.get("units", "1"))
-    return _components(complete, samples, features, scale, wanted or number, units).assign_attrs(attrs), notes
+    result = _components(complete, samples, features, scale, wanted or number, units)
+    if redrawn is not None:
+        result, of_runs = with_regions(result, complete, redrawn.at({**cell, **places}), (samples, features), scale=scale)
+        notes = (*notes, *of_runs)
+    return result.assign_attrs(attrs), notes
 
 
 def _each_analysed(
-    table: xr.DataArray, others: list[Hashable], analyse: Callable[[xr.DataArray], tuple[xr.Dataset, tuple[Note, ...]]]
+    table: xr.DataArray, others: list[Hashable], analyse: Callable[[xr.DataArray, dict[Hashable, int]], tuple[xr.Dataset, tuple[Note, ...]]]
 ) -> tuple[xr.Dataset, tuple[Note, ...]]:
     """Analyse every cell of the other dims alone; a cell with too little data is NaN, a label that a cell leaves out is NaN there."""
     cells = list(product(*(range(table.sizes[dim]) for dim in others)))
@@ -161,7 +198,8 @@ def _each_analysed(
     reason, incomplete, number = "", 0, len(cells)
     for places in cells:
         try:
-            found[places], of_gaps = analyse(table.isel(dict(zip(others, places, strict=True)), drop=True))
+            cell = dict(zip(others, places, strict=True))
+            found[places], of_gaps = analyse(table.isel(cell, drop=True), cell)
         except TooFew as error:
             reason = str(error)
         else:
@@ -183,8 +221,8 @@ def _joined(
 ) -> xr.Dataset:
     """Put the answers of the cells beside each other, with all labels that any of them has."""
     labels = {dim: table[dim].values for answer in found.values() for dim in answer.dims if dim in table.dims}
-    labels |= {f"{dim}_2": values for dim, values in labels.items() if f"{dim}_2" in next(iter(found.values())).dims}
     labels[COMPONENT] = np.arange(1, max(answer.sizes[COMPONENT] for answer in found.values()) + 1)
+    labels |= {f"{dim}_2": values for dim, values in labels.items() if f"{dim}_2" in next(iter(found.values())).dims}
     whole = {places: answer.drop_attrs(deep=False).reindex(labels) for places, answer in found.items()}
     blank = xr.full_like(next(iter(whole.values())), np.nan)
     joined: xr.Dataset = xr.concat([whole.get(places, blank) for places in cells], "_cell", coords="minimal", compat="override")

@@ -11,7 +11,7 @@ from perfarray.machines.numerics.principal_components import complete_part
 from perfarray.machines.single_values import single_values
 from perfarray.numerics.levels import one_value_per_unit
 from perfarray.numerics.suite import run_statistic
-from perfarray.numerics.types import Floats
+from perfarray.numerics.types import Floats, Integers
 from perfarray.timings.across import suites_hint
 from perfarray.timings.apply import Output, apply
 from perfarray.timings.best import named_end, slow_end_note
@@ -66,9 +66,10 @@ def _check_dims(array: xr.DataArray, samples: str, features: str) -> None:
 
 
 class Complete(NamedTuple):
-    """A table without gaps, attrs that say what became of them, and what there is to say."""
+    """A table without gaps, the places of what was kept, attrs that say what became of the gaps, and what there is to say."""
 
     table: xr.DataArray
+    places: dict[Hashable, Integers]
     attrs: dict[str, Hashable]
     notes: tuple[Note, ...]
 
@@ -80,7 +81,7 @@ def without_gaps(table: xr.DataArray, samples: str, features: str, impute: str |
         rows, columns = (finite.any(dim).values for dim in (features, samples))
     else:
         rows, columns = complete_part(finite.values)
-    places = {dim: np.flatnonzero(keep) for dim, keep in ((samples, rows), (features, columns)) if not keep.all()}
+    places: dict[Hashable, Integers] = {dim: np.flatnonzero(keep) for dim, keep in ((samples, rows), (features, columns)) if not keep.all()}
     kept, there = table.isel(places), finite.isel(places)
     if kept.sizes[samples] < 2 or kept.sizes[features] < 1:
         raise TooFew(
@@ -102,4 +103,4 @@ def without_gaps(table: xr.DataArray, samples: str, features: str, impute: str |
         text = f"{filled} of {kept.size} values were not measured and are replaced by the mean of their {features}"
         notes.append(Note("imputed", text, {"values": filled, "of": kept.size}))
         kept = kept.where(there, kept.where(there).mean(samples)).assign_attrs(kept.attrs)
-    return Complete(kept, attrs, tuple(notes))
+    return Complete(kept, places, attrs, tuple(notes))

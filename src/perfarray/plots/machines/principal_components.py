@@ -5,9 +5,10 @@ from typing import Final
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
 from matplotlib.ticker import MaxNLocator
 
-from perfarray.plots.figure import COLOURS, DARK, NOTE_SIZE, axes_for, describe, selection, shortened
+from perfarray.plots.figure import COLOURS, DARK, NOTE_SIZE, Floats, axes_for, describe, selection, shortened
 from perfarray.plots.machines.point_names import Mark, write_names
 
 KINDS: Final = ("biplot", "scree")
@@ -36,11 +37,16 @@ CROWD: Final = 20
 THICK: Final = 0.03
 """Inches that the shaft of an arrow is thick."""
 
+OUTLINE: Final = 61
+"""Points of the outline of a region."""
+
 SIDES: Final = (7.0, 11.0)
 """Least and largest height in inches of a biplot; many names need room."""
 
 
-def principal_components(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "biplot", components: tuple[int, int] = (1, 2)) -> Axes:
+def principal_components(
+    result: xr.Dataset, ax: Axes | None = None, *, kind: str = "biplot", components: tuple[int, int] = (1, 2), regions: bool = False
+) -> Axes:
     """Draw a biplot, or a scree plot.
 
     Parameters
@@ -54,6 +60,8 @@ def principal_components(result: xr.Dataset, ax: Axes | None = None, *, kind: st
         Samples as points and features as arrows; or the share of the variance that each component explains.
     components : (int, int)
         The principal components along the two axes of a biplot.
+    regions : bool
+        Draw where each sample may lie, by the variation of its runs, as an ellipse; for results made with `n_resamples=`.
 
     Returns
     -------
@@ -66,7 +74,7 @@ def principal_components(result: xr.Dataset, ax: Axes | None = None, *, kind: st
     Raises
     ------
     ValueError
-        An unknown kind; components that are not there.
+        An unknown kind; components that are not there; regions of a result without them.
 
     Examples
     --------
@@ -84,7 +92,9 @@ def principal_components(result: xr.Dataset, ax: Axes | None = None, *, kind: st
     result = result.compute()
     result, others = _one_analysis(result)
     chosen = [*selection(result), *([f"one of {others + 1} analyses (select another)"] if others else [])]
-    return _scree(result, ax, chosen) if kind == "scree" else _biplot(result, ax, components, chosen)
+    if regions and "region_radius" not in result:
+        raise ValueError("the result has no regions: give principal_components, or biplot, n_resamples=500")
+    return _scree(result, ax, chosen) if kind == "scree" else _biplot(result, ax, components, chosen, regions)
 
 
 def _one_analysis(result: xr.Dataset) -> tuple[xr.Dataset, int]:
@@ -102,7 +112,7 @@ def _one_analysis(result: xr.Dataset) -> tuple[xr.Dataset, int]:
     return chosen, int(np.count_nonzero(sizes > 0)) - 1
 
 
-def _biplot(result: xr.Dataset, ax: Axes | None, components: tuple[int, int], chosen: list[str]) -> Axes:
+def _biplot(result: xr.Dataset, ax: Axes | None, components: tuple[int, int], chosen: list[str], regions: bool) -> Axes:
     """Draw points and arrows."""
     there = result["principal_component"].values.tolist()
     if len(components) != 2 or any(number not in there for number in components):
@@ -129,6 +139,9 @@ def _biplot(result: xr.Dataset, ax: Axes | None, components: tuple[int, int], ch
     )  # fmt: skip
     ax.scatter(scores[:, 0], scores[:, 1], s=26, color=COLOURS[0], label=f"{samples} (score)", zorder=3)
     ax.update_datalim(ends)
+    if regions:
+        _ellipses(ax, shown, kept.values, scores)
+        chosen = [*chosen, f"regions of {100 * float(result.attrs['confidence_level']):.3g} %"]
     ax.margins(0.15)
     for axis, number in zip((ax.xaxis, ax.yaxis), components, strict=True):
         share = 100 * float(result["explained_variance_ratio"].sel(principal_component=number))
@@ -146,6 +159,25 @@ def _biplot(result: xr.Dataset, ax: Axes | None, components: tuple[int, int], ch
     if left_out:
         ax.text(0.99, 0.01, f"no room for {left_out} names", transform=ax.transAxes, ha="right", fontsize=NOTE_SIZE, color=DARK)
     return ax
+
+
+def _ellipses(ax: Axes, shown: xr.Dataset, kept: Floats, scores: Floats) -> None:
+    """Draw the region of every sample that has one."""
+    samples = str(shown.attrs["samples"])
+    own = shown.sel(principal_component_2=shown["principal_component"].values)
+    covariances = own["score_covariance"].transpose(samples, "principal_component", "principal_component_2").values * np.outer(kept, kept)
+    radii = shown["region_radius"].values
+    known = np.isfinite(radii)
+    variances, axes = np.linalg.eigh(covariances[known])
+    around = np.linspace(0, 2 * np.pi, OUTLINE)
+    circle = np.stack([np.cos(around), np.sin(around)], axis=-1)
+    reach = radii[known][:, None] * np.sqrt(variances.clip(0))
+    outlines = scores[known][:, None] + (circle * reach[:, None]) @ np.swapaxes(axes, -1, -2)
+    label = f"{samples} (region, by the variation of its runs)"
+    ax.add_collection(
+        PolyCollection(outlines, facecolors=COLOURS[0], edgecolors=COLOURS[0], alpha=0.15, linewidths=0.8, zorder=1, label=label)
+    )
+    ax.update_datalim(outlines.reshape(-1, 2))
 
 
 def _plain(number: float) -> str:

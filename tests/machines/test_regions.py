@@ -1,0 +1,170 @@
+"""Regions of machines in a biplot, intervals of loadings, and which machines are apart beyond the variation of their runs."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import perfarray
+from perfarray.machines.numerics.regions import apart
+
+LABELS = {"machine": list("uvwxyz"), "benchmark": list("abcde")}
+
+
+def runs(number, seed=0, spread=0.02):
+    """Draw runs of six machines on five benchmarks; u and v are equal."""
+    rng = np.random.default_rng(seed)
+    truth = np.exp(0.3 * np.random.default_rng(7).standard_normal((6, 5)))
+    truth[1] = truth[0]
+    values = truth[..., None] * (1 + spread * rng.standard_normal((6, 5, number)))
+    return xr.DataArray(values, dims=("machine", "benchmark", "execution"), coords=LABELS, name="time", attrs={"units": "s"})
+
+
+def regions(times, **keywords):
+    """Return principal components with regions."""
+    return perfarray.principal_components(times, n_resamples=99, rng=1, **keywords).to_dataset()
+
+
+def test_what_was_there_stays():
+    """Scores, loadings and variances are those without regions; regions lie around the scores, limits around the loadings."""
+    times = runs(4)
+    found, plain = regions(times), times.perf.principal_components().to_dataset()
+    for name in plain.data_vars:
+        xr.testing.assert_identical(found[name], plain[name])
+    np.testing.assert_allclose(found["score_lower"] + found["score_upper"], 2 * found["score"])
+    leading = found.sel(principal_component=1)
+    assert ((leading["loading_lower"] < leading["loading"]) & (leading["loading"] < leading["loading_upper"])).all()
+    assert found["score_lower"].attrs["units"] == "s"
+    assert found["score_covariance"].attrs["units"] == "s2"
+    assert found.attrs["n_resamples"] == 99
+
+
+def test_distances_are_those_of_the_table():
+    """Over all components, however many are kept."""
+    times = runs(3)
+    table = times.median("execution").values
+    expected = np.linalg.norm(table[:, None] - table[None], axis=-1)
+    np.testing.assert_allclose(regions(times, n_components=1)["distance"], expected)
+    scaled = expected = table / table.std(axis=0, ddof=1)
+    expected = np.linalg.norm(scaled[:, None] - scaled[None], axis=-1)
+    np.testing.assert_allclose(regions(times, scale=True)["distance"], expected)
+
+
+def test_machines_that_differ_are_apart_and_equal_ones_are_not():
+    """Runs that vary by 2 % cannot tell u and v apart, and tell them from the others."""
+    found = regions(runs(3))["apart_pvalue"]
+    assert found.sel(machine="u", machine_2="v") > 0.05
+    assert (found.sel(machine=["u", "v"], machine_2=list("wxyz")) <= 0.02).all()
+    assert (np.diag(found) == 1).all()
+    np.testing.assert_array_equal(found, found.values.T)
+
+
+def test_the_pvalue_is_the_share_of_exchanges():
+    """Two machines, two benchmarks, two runs: the 36 exchanges listed, and 4,000 drawn, within four standard errors."""
+    units = np.array([[[1.0, 2.0], [5.0, 5.5]], [[2.5, 3.5], [6.5, 5.2]]])
+    ways = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
+    distances = []
+    for chosen in product(ways, ways):
+        total = 0.0
+        for feature, own in enumerate(chosen):
+            pool = units[:, feature].ravel()
+            total += (pool[list(own)].mean() - np.delete(pool, own).mean()) ** 2
+        distances.append(total)
+    exact = np.mean(np.array(distances) >= distances[0] - 1e-9)
+    keys = np.array([3, 4], dtype=np.uint64)
+    found = apart(units, "mean", np.ones(2), keys, 4000, (1, 2))
+    np.testing.assert_allclose(found[0][0, 1] ** 2, distances[0])
+    assert abs(found[1][0, 1] - exact) < 4 * np.sqrt(exact * (1 - exact) / 4000)
+
+
+def test_false_alarms_and_coverage():
+    """24 experiments of five runs: u and v are apart in 5 %, and 95 % of the intervals hold the true scores, within three errors."""
+    truth = regions(runs(1000, spread=1e-9).isel(execution=slice(2)))["score"]
+    alarms, held = [], []
+    for seed in range(24):
+        found = perfarray.principal_components(runs(5, seed), statistic="mean", n_resamples=40, rng=seed).to_dataset()
+        alarms.append(found["apart_pvalue"].sel(machine="u", machine_2="v").item() <= 0.05)
+        score, own = found["score"].values, truth.values
+        left, _, right = np.linalg.svd(own.T @ score)
+        turned = (own @ left @ right)[:, 0]
+        held.append((found["score_lower"].values[:, 0] <= turned) & (turned <= found["score_upper"].values[:, 0]))
+    assert np.mean(alarms) < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 24)
+    assert abs(np.mean(held) - 0.95) < 3 * np.sqrt(0.05 * 0.95 / 24)
+
+
+def test_one_run_has_no_region():
+    """A machine with one run of a benchmark is named; without repetitions nobody has a region, and the distances remain."""
+    times = runs(3)
+    times[{"machine": 2, "benchmark": 0, "execution": slice(1, None)}] = np.nan
+    with pytest.warns(UserWarning, match="1 of 6 labels of 'machine' have a single run of something, and no region, .*: 'w'"):
+        found = regions(times)
+    assert found["region_radius"].isnull().values.tolist() == [False, False, True, False, False, False]
+    assert found["loading_lower"].isnull().all()
+    assert found["apart_pvalue"].notnull().all()
+    with pytest.warns(UserWarning, match="6 of 6 labels"):
+        bare = regions(runs(1).isel(execution=0, drop=True))
+    assert bare["score_lower"].isnull().all()
+    assert bare["apart_pvalue"].where(bare["machine"] != bare["machine_2"].values).isnull().sum() == 36
+    assert bare["distance"].notnull().all()
+
+
+def test_paths_agree():
+    """Lazily, in single precision, transposed, rearranged; with a further dim each cell alone; gaps leave out what they did."""
+    times = runs(3)
+    expected = regions(times)
+    for other in (times.chunk(machine=2), times.transpose(), times.isel(benchmark=[4, 2, 0, 1, 3], machine=[5, 3, 4, 2, 0, 1])):
+        found = regions(other).sel({name: expected[name] for name in ("machine", "benchmark", "machine_2")})
+        for name in ("region_radius", "apart_pvalue", "score_lower"):
+            np.testing.assert_allclose(found[name].transpose(*expected[name].dims), expected[name], rtol=1e-6)
+    np.testing.assert_allclose(regions(times.astype(np.float32))["region_radius"], expected["region_radius"], rtol=1e-3)
+    both = xr.concat([times, 2 * times], "clock").assign_coords(clock=["slow", "fast"])
+    found = regions(both)
+    np.testing.assert_allclose(found["distance"].sel(clock="fast"), 2 * expected["distance"])
+    holes = times.where(times["machine"] != "x")
+    with pytest.warns(UserWarning, match="1 of 6 labels of 'machine' are left out"):
+        assert regions(holes)["apart_pvalue"].sizes == {"machine": 5, "machine_2": 5}
+
+
+def test_shared_sessions_are_exchanged_together():
+    """Sessions that slow all benchmarks alike: exchanged one by one, they would seem to tell equal machines apart."""
+    times = runs(3, spread=1e-4)
+    session = xr.DataArray(1 + 0.1 * np.random.default_rng(3).standard_normal((6, 3)), dims=("machine", "execution"))
+    together = (times * session).assign_attrs(times.attrs | {"shared_levels": "execution"})
+    found = regions(together)["apart_pvalue"].sel(machine="u", machine_2="v").item()
+    alone = regions(together.drop_attrs())["apart_pvalue"].sel(machine="u", machine_2="v").item()
+    assert found >= 0.1  # 20 exchanges, each with its mirror image
+    assert found > alone
+
+
+def test_too_many_to_compare():
+    """More than a hundred machines have regions, and are not compared two by two."""
+    times = xr.DataArray(np.random.default_rng(1).lognormal(size=(101, 2, 2)), dims=("machine", "benchmark", "execution"))
+    with pytest.warns(UserWarning, match="101 labels of 'machine' are more than 100"):
+        found = perfarray.principal_components(times, n_resamples=20, rng=1).to_dataset()
+    assert "apart_pvalue" not in found
+    assert found["region_radius"].notnull().all()
+
+
+def test_bad_numbers():
+    """Of what is redrawn."""
+    with pytest.raises(ValueError, match="n_resamples=5: give a whole number of at least 20"):
+        runs(3).perf.principal_components(n_resamples=5)
+    with pytest.raises(ValueError, match="confidence_level=95 is out of range"):
+        runs(3).perf.principal_components(confidence_level=95)
+    with pytest.raises(ValueError, match="the result has no regions: give principal_components, or biplot, n_resamples=500"):
+        runs(3).perf.principal_components().plot(regions=True)
+
+
+def test_ellipses_are_drawn():
+    """One for each machine with a region; its outline lies where the covariance and radius say."""
+    times = runs(3)
+    ax = times.perf.biplot(n_resamples=99, rng=1)
+    found = regions(times)
+    outlines = next(part for part in ax.collections if "region" in part.get_label()).get_paths()
+    assert len(outlines) == 6
+    own = found.isel(machine=3, principal_component=[0, 1], principal_component_2=[0, 1])
+    apart_by = outlines[3].vertices[:60] - own["score"].values
+    length = np.einsum("ni,ij,nj->n", apart_by, np.linalg.inv(own["score_covariance"].values), apart_by)
+    np.testing.assert_allclose(length, own["region_radius"].item() ** 2)
+    assert "regions of 95 %" in ax.get_title(loc="left")
