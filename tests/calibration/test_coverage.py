@@ -301,3 +301,37 @@ def test_bad_decisions(method, change, message):
     """What has none, and what it does not know."""
     with pytest.raises(ValueError, match=message):
         perfarray.false_alarm_rate(method, **{"n_experiments": 4, **NEST, **change})
+
+
+def test_pairs_have_something_in_common():
+    """Wholly correlated sessions are the same in both systems; intervals of pairs cover 95 % and are narrower, others cover more."""
+    nest = {"sizes": {"session": 8, "iteration": 2}, "variances": {"session": 4e-4, "iteration": 1e-6}, "rng": 1}
+    given = []
+
+    def method(times, baseline):
+        given.append((times.mean("iteration") / baseline.mean("iteration")).std().item())
+        return {"lower": times.mean(), "upper": times.mean()}
+
+    for correlation in (0.0, 1.0):
+        perfarray.coverage(method, pairs={"session": correlation}, ratio=1.0, n_experiments=2, batch=1, **nest)
+    assert max(given[2:]) < 0.002 < 0.01 < min(given[:2])
+    ask = {"ratio": 1.0, "n_experiments": count(2000), "pairs": {"session": 0.8}}
+    apart, together = (perfarray.coverage("ratio_interval", **nest, **ask, **how) for how in ({}, {"paired": "session"}))
+    assert apart["estimate"] > 0.98
+    assert 0.93 < together["estimate"] < 0.97
+    assert together["width"] / apart["width"] == pytest.approx(np.sqrt(0.2), rel=0.2)  # and a larger t, of fewer degrees of freedom
+    same = [perfarray.coverage("ratio_interval", **nest, n_experiments=9, **how)["width"].item() for how in ({}, {"pairs": {}})]
+    assert same[0] == same[1]
+
+
+def test_pairs_that_cannot_be():
+    """One system has no pairs; nor have systems of different sizes; a correlation is one, of a level that there is."""
+    nest = {"sizes": {"session": 8}, "variances": {"session": 4e-4}}
+    for method, how, message in (
+        ("mean_interval", {"pairs": {"session": 0.5}}, "is about two systems, and the method is of one"),
+        ("compare", {"pairs": {"session": 0.5}, "baseline_sizes": {"session": 9}}, "units of different numbers are no pairs"),
+        ("compare", {"pairs": {"session": 1.5}}, "is not a correlation between 0 and 1"),
+        ("compare", {"pairs": {"binary": 0.5}}, "'binary' is not one of the levels in sizes"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            perfarray.coverage(method, **nest, **how)

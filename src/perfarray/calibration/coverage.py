@@ -29,6 +29,7 @@ def coverage(
     distribution: str | Draw = "normal",
     autocorrelation: Mapping[str, float] | None = None,
     shared: Mapping[str, float] | None = None,
+    pairs: Mapping[str, float] | None = None,
     dims: Mapping[str, int | Sequence[Any]] | None = None,
     ignored: str | Sequence[str] = (),
     confidence_level: float = 0.95,
@@ -59,6 +60,9 @@ def coverage(
         Of the effects of every level, as for `simulate`.
     autocorrelation, shared : mapping, optional
         By level, the correlation of neighbours in order, and of benchmarks (which are then told by `shared_levels`), as for `simulate`.
+    pairs : mapping, optional
+        By level, the correlation between the two systems of what units of the same number have: `pairs={"session": 0.8}`, for methods that
+        are told so with `paired="session"`.
     dims : mapping, optional
         Dims of one experiment, as `{"benchmark": 13}` for methods of a suite.
     ignored : str or tuple of str
@@ -113,7 +117,7 @@ def coverage(
     """
     nest = Nest(
         sizes=sizes, variances=variances, baseline_sizes=baseline_sizes, baseline_variances=baseline_variances, ratio=ratio,
-        distribution=distribution, autocorrelation=autocorrelation, shared=shared, dims=dims, ignored=ignored,
+        distribution=distribution, autocorrelation=autocorrelation, shared=shared, pairs=pairs, dims=dims, ignored=ignored,
     )  # fmt: skip
     asked = check_method(method, options)
     if not asked.truth:
@@ -180,6 +184,7 @@ def false_alarm_rate(
     distribution: str | Draw = "normal",
     autocorrelation: Mapping[str, float] | None = None,
     shared: Mapping[str, float] | None = None,
+    pairs: Mapping[str, float] | None = None,
     dims: Mapping[str, int | Sequence[Any]] | None = None,
     ignored: str | Sequence[str] = (),
     confidence_level: float = 0.95,
@@ -201,8 +206,8 @@ def false_alarm_rate(
     threshold : float or list
         A relative change that does not matter: an interval raises an alarm where it lies wholly outside 1 +- threshold. A list is a map
         along `threshold`, of the same experiments. A test knows none.
-    sizes, variances, baseline_sizes, baseline_variances, distribution, autocorrelation, shared, dims, ignored, n_experiments, batch, rng, \
-progress, **options
+    sizes, variances, baseline_sizes, baseline_variances, distribution, autocorrelation, shared, pairs, dims, ignored, n_experiments, \
+batch, rng, progress, **options
         As for `coverage`.
     confidence_level : float
         Of intervals; 1 less the risk of tests.
@@ -234,7 +239,7 @@ progress, **options
     """
     nest = Nest(
         sizes=sizes, variances=variances, baseline_sizes=baseline_sizes, baseline_variances=baseline_variances, ratio=1.0,
-        distribution=distribution, autocorrelation=autocorrelation, shared=shared, dims=dims, ignored=ignored,
+        distribution=distribution, autocorrelation=autocorrelation, shared=shared, pairs=pairs, dims=dims, ignored=ignored,
     )  # fmt: skip
     study = Study(nest=nest, n_experiments=n_experiments, confidence_level=confidence_level, rng=rng, batch=batch, progress=progress)
     judge = partial(_judge_decision, threshold=_thresholds(threshold), risk=round(1 - confidence_level, 12))
@@ -254,6 +259,7 @@ def power(
     distribution: str | Draw = "normal",
     autocorrelation: Mapping[str, float] | None = None,
     shared: Mapping[str, float] | None = None,
+    pairs: Mapping[str, float] | None = None,
     dims: Mapping[str, int | Sequence[Any]] | None = None,
     ignored: str | Sequence[str] = (),
     confidence_level: float = 0.95,
@@ -272,8 +278,8 @@ def power(
     ratio : float, list or DataArray
         The candidate's mean, of the baseline's: 0.95 is 5 % less. A list is a map along `ratio`. Of no effect on a method of one system,
         whose alternative is the distribution or the autocorrelation.
-    sizes, variances, baseline_sizes, baseline_variances, distribution, autocorrelation, shared, dims, ignored, n_experiments, batch, rng, \
-progress, **options
+    sizes, variances, baseline_sizes, baseline_variances, distribution, autocorrelation, shared, pairs, dims, ignored, n_experiments, \
+batch, rng, progress, **options
         As for `coverage`.
 
     Returns
@@ -298,7 +304,7 @@ progress, **options
     """
     nest = Nest(
         sizes=sizes, variances=variances, baseline_sizes=baseline_sizes, baseline_variances=baseline_variances, ratio=ratio,
-        distribution=distribution, autocorrelation=autocorrelation, shared=shared, dims=dims, ignored=ignored,
+        distribution=distribution, autocorrelation=autocorrelation, shared=shared, pairs=pairs, dims=dims, ignored=ignored,
     )  # fmt: skip
     study = Study(nest=nest, n_experiments=n_experiments, confidence_level=confidence_level, rng=rng, batch=batch, progress=progress)
     judge = partial(_judge_decision, threshold=_thresholds(threshold), risk=round(1 - confidence_level, 12))

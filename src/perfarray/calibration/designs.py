@@ -37,6 +37,7 @@ class Nest:
     distribution: str | Draw
     autocorrelation: Mapping[str, float] | None
     shared: Mapping[str, float] | None
+    pairs: Mapping[str, float] | None
     dims: Mapping[str, int | Sequence[Any]] | None
     ignored: str | Sequence[str]
 
@@ -63,6 +64,7 @@ class Design:
     draw: Draw
     autocorrelation: tuple[float, ...]
     shared: dict[str, float]
+    pairs: tuple[float, ...]
     map: xr.DataArray
 
     @property
@@ -91,6 +93,7 @@ class Design:
             common=list(self.labels).index(BENCHMARK) if self.shared else None,
             shared=tuple(self.shared.get(level, 0.0) for level in self.levels),
             autocorrelation=self.autocorrelation,
+            pairs=self.pairs,
         )
 
     def _over(self, array: xr.DataArray) -> Any:
@@ -112,8 +115,12 @@ def check_design(nest: Nest, *, two: bool) -> Design:
     sizes = _by_level(nest.sizes, "sizes", "")
     levels = tuple(sizes)
     hidden = check_names(nest.ignored, "ignored") if nest.ignored else ()
-    neighbours, shared = dict(nest.autocorrelation or {}), dict(nest.shared or {})
-    check_named((*hidden, *neighbours, *shared), levels)
+    neighbours, shared, pairs = dict(nest.autocorrelation or {}), dict(nest.shared or {}), dict(nest.pairs or {})
+    check_named((*hidden, *neighbours, *shared, *pairs), levels)
+    if pairs and not two:
+        raise ValueError(f"pairs={listed(pairs)} is about two systems, and the method is of one")
+    if pairs and nest.baseline_sizes is not None:
+        raise ValueError(f"pairs={listed(pairs)}: units of different numbers are no pairs; leave baseline_sizes out")
     if levels[-1] in hidden:
         raise ValueError(
             f"ignored={listed(hidden)}: the repetitions of {levels[-1]!r}, the lowest level, cannot become those of a lower one"
@@ -151,6 +158,7 @@ def check_design(nest: Nest, *, two: bool) -> Design:
         draw=check_distribution(nest.distribution),
         autocorrelation=tuple(check_correlation(neighbours.get(level, 0.0), f"autocorrelation[{level!r}]", least=-1.0) for level in levels),
         shared={level: check_correlation(value, f"shared[{level!r}]") for level, value in shared.items()},
+        pairs=tuple(check_correlation(pairs.get(level, 0.0), f"pairs[{level!r}]") for level in levels),
         map=template,
     )
 

@@ -22,7 +22,7 @@ class Side:
     `spans` are the fewest and most repetitions of each level, outermost first; `scales` the standard deviations of the levels' effects,
     and `factor` what everything is multiplied with, each for every cell (or to be broadcast); `outer` the sizes of the cells' axes, and
     `common` the one along which effects are shared, if any. By level, `shared` is the correlation along that axis, `autocorrelation` that
-    of neighbours.
+    of neighbours, `pairs` that with the other system.
     """
 
     spans: tuple[tuple[int, int], ...]
@@ -32,6 +32,7 @@ class Side:
     common: int | None = None
     shared: tuple[float, ...]
     autocorrelation: tuple[float, ...]
+    pairs: tuple[float, ...]
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -56,6 +57,11 @@ class Side:
         """How many effects are drawn for an experiment."""
         levels = range(len(self.spans))
         return sum(prod(self.shape(i)) + (prod(self.joint_shape(i)) if self.shared[i] else 0) for i in levels)
+
+    @property
+    def n_common(self) -> int:
+        """How many effects of an experiment are those of the other system, too."""
+        return sum(prod(self.shape(level)) for level, correlation in enumerate(self.pairs) if correlation)
 
     @property
     def n_counts(self) -> int:
@@ -85,10 +91,11 @@ def draw_experiments(sides: Sequence[Side], draw: Draw, key: Key, first: int, co
     streams = Streams(key)
     found = [np.empty((count, *side.shape(len(side.spans) - 1))) for side in sides]
     n_effects, n_counts = sum(side.n_effects for side in sides), sum(side.n_counts for side in sides)
-    at_once = max(1, CACHED // n_effects)
+    n_common = max(side.n_common for side in sides)
+    at_once = max(1, CACHED // (n_effects + n_common))
     for start in range(0, count, at_once):
         stop = min(start + at_once, count)
-        effects, counts = np.empty((stop - start, n_effects)), np.empty((stop - start, n_counts))
+        effects, counts = np.empty((stop - start, n_effects + n_common)), np.empty((stop - start, n_counts))
         # Each experiment has its own generator; all that is done with the numbers follows for as many as a cache holds.
         for row in range(stop - start):
             generator = streams.generator(first + start + row, EXPERIMENTS)
@@ -98,14 +105,14 @@ def draw_experiments(sides: Sequence[Side], draw: Draw, key: Key, first: int, co
         used = counted = 0
         for side, values in zip(sides, found, strict=True):
             own = effects[:, used : used + side.n_effects], counts[:, counted : counted + side.n_counts]
-            values[start:stop] = _values(side, *own)
+            values[start:stop] = _values(side, *own, effects[:, n_effects:])
             used, counted = used + side.n_effects, counted + side.n_counts
     return found
 
 
-def _values(side: Side, effects: Floats, counts: Floats) -> Floats:
-    """Add up the effects of all levels, and leave out (as NaN) what was not repeated."""
-    depth, used, counted = len(side.spans), 0, 0
+def _values(side: Side, effects: Floats, counts: Floats, common: Floats) -> Floats:
+    """Add up the effects of all levels, with what both systems have in common, and leave out (as NaN) what was not repeated."""
+    depth, used, counted, matched = len(side.spans), 0, 0, 0
     total = np.ones((len(effects), *side.shape(depth - 1)))
     for level, (low, high) in enumerate(side.spans):
         shape = side.shape(level)
@@ -115,6 +122,10 @@ def _values(side: Side, effects: Floats, counts: Floats) -> Floats:
             joint = effects[:, used : used + prod(side.joint_shape(level))].reshape(-1, *side.joint_shape(level))
             used += joint[0].size
             own = np.sqrt(side.shared[level]) * joint + np.sqrt(1 - side.shared[level]) * own
+        if side.pairs[level]:
+            both = common[:, matched : matched + prod(shape)].reshape(-1, *shape)
+            matched += prod(shape)
+            own = np.sqrt(side.pairs[level]) * both + np.sqrt(1 - side.pairs[level]) * own
         own = autocorrelated(own, side.autocorrelation[level])
         below = (...,) + (None,) * (depth - 1 - level)
         total += np.reshape(side.scales[level], np.shape(side.scales[level]) + (1,) * depth) * own[below]
