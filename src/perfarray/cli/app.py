@@ -17,6 +17,7 @@ from perfarray.cli.counts import counts
 from perfarray.cli.demo import demo
 from perfarray.cli.files import files
 from perfarray.cli.formats import formats
+from perfarray.cli.history import history
 from perfarray.cli.plan import plan
 from perfarray.cli.plot import plot
 from perfarray.cli.problems import NO_ANSWER
@@ -28,7 +29,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_
 PLACE = re.compile(r"^(?!-).*[*?/.\\]")
 """What may be a place, and is no misspelt command."""
 
-COMMANDS = (compare, report, components, plan, counts, plot, files, formats, convert, speedup_test, about, demo)
+COMMANDS = (compare, history, report, components, plan, counts, plot, files, formats, convert, speedup_test, about, demo)
 
 for command in COMMANDS:
     app.command()(command)

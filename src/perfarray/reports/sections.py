@@ -9,7 +9,7 @@ import pandas as pd
 import xarray as xr
 
 import perfarray
-from perfarray.conventions import LEVELS, plural
+from perfarray.conventions import HISTORY, LEVELS, plural
 
 
 class Section(NamedTuple):
@@ -85,6 +85,9 @@ FEW_OR_ALIKE = "too little was measured, or nothing varies."
 ENOUGH = 10
 """Repetitions whose order says something."""
 
+FEWEST = 8
+"""Commits of a history: of fewer, no change can be told."""
+
 MOST = 300
 """Rows of a table."""
 
@@ -144,6 +147,7 @@ def gathered(
             "Is there more than one mode", "Clusters of runs, where a mean describes none of them.", "variability_level", given | SEED
         ),
         *_in_order(times, given),
+        *_since_when(times, given),
         Question(
             "Can such answers be trusted",
             "Halves of the same timings compared, where nothing differs: how often rules see a difference.",
@@ -182,6 +186,13 @@ def _in_order(times: xr.DataArray | xr.Dataset, given: Mapping[str, Any]) -> lis
         about = f"How many series of {plural(inner)} are steady, and from where on."
         asked.append(Question("Is there a warm-up left", about, "steady_state", {**given, "dim": inner}))
     return asked
+
+
+def _since_when(times: xr.DataArray | xr.Dataset, given: Mapping[str, Any]) -> list[Question]:
+    """Return what is asked of a history, where there is one that is long enough."""
+    along = [dim for dim in HISTORY if times.sizes.get(dim, 0) >= FEWEST and dim not in given.get("levels", ())]
+    about = "Where a benchmark became slower or faster, with the set of {} that may have made it; what these differ by anyway is no change."
+    return [Question("Since when", about.format(plural(dim)), "change_points", {**given, "dim": dim}) for dim in along]
 
 
 def _answered(times: xr.DataArray | xr.Dataset, question: Question, pair: tuple[object, ...], drawn: bool) -> Section:

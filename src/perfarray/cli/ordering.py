@@ -1,0 +1,81 @@
+"""In which order commits lie: a list of them, as `git log --format=%H` prints it."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perfarray.cli.problems import quoted
+from perfarray.conventions import HISTORY, plural
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+STDIN = "-"
+
+LEAST = 4
+"""Characters of an abbreviated hash."""
+
+
+def history_dim(times: "xr.Dataset", dim: str | None) -> str:
+    """Return the dim along which there is a history: the one named, else the first of the usual ones that is there."""
+    if dim is not None:
+        return dim
+    found = [name for name in HISTORY if name in times.dims]
+    if found:
+        return found[0]
+    beside = [name for name in (*HISTORY, "version") if name in times.coords and times.coords[name].dims]
+    hint = f"; {beside[0]!r} is a descriptor: --dims {beside[0]}={beside[0]} makes it a dim" if beside else ""
+    raise ValueError(
+        f"what is the history along? There is none of {quoted(list(HISTORY), 3)}, but {quoted(list(map(str, times.dims)), 9)}: --dim says "
+        f'which, --layout "{{commit}}/{{machine}}.json" what paths say{hint}'
+    )
+
+
+def in_order(times: "xr.Dataset", dim: str, place: str | None, sentences: list[str]) -> "xr.Dataset":
+    """Put commits into the order of a list, the newest first in it; those that are not in it are left out, and named."""
+    if place is None:
+        return times
+    if dim not in times.coords:
+        raise ValueError(f"--order {place}: {dim!r} has no labels to look for")
+    text = sys.stdin.read() if place == STDIN else Path(place).read_text(encoding="utf-8")
+    known = [line.split()[0] for line in reversed(text.splitlines()) if line.strip()]
+    labels = [str(label) for label in times[dim].values.tolist()]
+    places = {label: _place(label, known, place) for label in labels}
+    missing = [label for label in labels if places[label] is None]
+    if len(missing) == len(labels):
+        raise ValueError(f"--order {place}: none of the {len(labels)} {plural(dim)} ({quoted(labels, 3)}) is in it")
+    if missing:
+        sentences.append(f"{len(missing)} of {len(labels)} {plural(dim)} are not in {place!r} and left out: {quoted(missing, 5)}")
+    kept = sorted((found, number) for number, label in enumerate(labels) if (found := places[label]) is not None)
+    ordered = times.isel({dim: [number for _, number in kept]})
+    for stamp in (f"{dim}_date", "date"):
+        dates = [str(date) for date in ordered[stamp].values] if stamp in ordered.coords and ordered[stamp].dims == (dim,) else []
+        if dates and dates[0] > dates[-1]:
+            sentences.append(
+                f"{place!r} begins with the oldest, by the dates of the {plural(dim)}, and not, as git log does, with the newest: what is "
+                "called slower has become faster"
+            )
+    return ordered
+
+
+def _place(label: str, known: Sequence[str], source: str) -> int | None:
+    """Return where a commit stands in a list; either may be abbreviated."""
+    if label in known:
+        return known.index(label)
+    enough = len(label) >= LEAST
+    found = [
+        place for place, name in enumerate(known) if enough and len(name) >= LEAST and (name.startswith(label) or label.startswith(name))
+    ]
+    if len(found) > 1:
+        raise ValueError(f"--order {source}: {label!r} may be {quoted([known[place] for place in found], 3)}")
+    return found[0] if found else None
+
+
+def since(times: "xr.Dataset", dim: str, label: str) -> int:
+    """Return the place of a commit, which may be abbreviated."""
+    labels = [str(one) for one in times[dim].values.tolist()]
+    place = _place(label, labels, "ARCHIVE")
+    if place is None:
+        raise ValueError(f"--since {label}: not among the {len(labels)} {plural(dim)}, from {labels[0]!r} to {labels[-1]!r}")
+    return place

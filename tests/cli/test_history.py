@@ -1,0 +1,85 @@
+"""`perfarray history`: what changed since when, in an order that is told, and what the exit code says."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from cli.test_compare import run
+from perfarray.cli.app import app
+from readers.files_of_our_own import write
+
+HASHES = [f"{place * 2654435761 % 2**32:08x}{'0' * 32}" for place in range(1, 25)]
+"""Commits in the order they were made, which is not that of their names."""
+
+
+@pytest.fixture(autouse=True)
+def _width(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """Results of asv: time_sort is 20 % slower from the tenth commit on, and 30 % faster from the eighteenth; time_fft stays."""
+    folder, rng = tmp_path_factory.mktemp("asv"), np.random.default_rng(1)
+    for place, commit in enumerate(HASHES):
+        level = (1.2 if place >= 9 else 1.0) * (0.7 if place >= 17 else 1.0)
+        own = {"time_sort": level * float(rng.normal(1, 0.01)), "time_fft": float(rng.normal(1, 0.01))}
+        date = 1700000000000 + 1000 * place
+        write(folder / f"{commit[:8]}.json", {"commit_hash": commit, "date": date, "params": {"machine": "box"}, "results": own})
+    return folder
+
+
+def found(*words):
+    """Return exit code and JSON of an answer."""
+    result = run("history", *words, "--json")
+    return result.exit_code, json.loads(result.stdout)
+
+
+def test_what_changed_and_when(results):
+    """A row for each change, commits in the order of their dates; something was slower: exit code 1."""
+    result = run("history", results)
+    assert result.exit_code == 1
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert [line[0] for line in lines[2:4]] == [HASHES[9][:8], HASHES[17][:8]]
+    assert result.stdout.splitlines()[-1].startswith("2 changes in 2 series of up to 24 commits: 1 slower, 1 faster")
+    code, answer = found(results)
+    assert code == answer["exit_code"] == 1
+    assert [(row["benchmark"], row["commit"], row["verdict"]) for row in answer["changes"]] == [
+        ("time_sort", HASHES[9][:8], "slower"), ("time_sort", HASHES[17][:8], "faster"),
+    ]  # fmt: skip
+    assert answer["changes"][0]["lower"] < 1.2 < answer["changes"][0]["upper"]
+
+
+def test_since_a_commit(results):
+    """All commits are looked at; what is shown and judged came later. A hash may be abbreviated, or longer."""
+    for name in (HASHES[12][:5], HASHES[12]):
+        code, answer = found(results, "--since", name)
+        assert (code, [row["verdict"] for row in answer["changes"]]) == (0, ["faster"])
+    assert "since" in answer["exit_reason"]
+    result = run("history", results, "--since", "ffffffff")
+    assert (result.exit_code, "--since ffffffff: not among the 24 commits" in result.stderr) == (2, True)
+
+
+def test_an_order_that_is_told(results, tmp_path):
+    """A list of commits, the newest first, in a file or on stdin; those that are not in it are named."""
+    order = write(tmp_path / "order.txt", "\n".join(f"{commit} words" for commit in reversed(HASHES)))
+    assert found(results, "--order", order)[1]["changes"] == found(results)[1]["changes"]
+    write(order, "\n".join(HASHES[:22]))  # the oldest first: what was slower first is faster now
+    result = CliRunner().invoke(app, ["history", str(results), "--order", "-", "--json"], input=order.read_text(encoding="utf-8"))
+    answer = json.loads(result.stdout)
+    assert [row["verdict"] for row in answer["changes"]] == ["slower", "faster"]
+    assert [part in " ".join(answer["warnings"]) for part in ("2 of 24 commits are not in '-'", "begins with the oldest")] == [True, True]
+    write(order, "0000000000")
+    assert "none of the 24 commits" in run("history", results, "--order", order).stderr
+    write(order, f"{HASHES[3][:7]}a\n{HASHES[3]}\n{HASHES[3][:8]}ff")
+    assert "may be" in run("history", results, "--order", order).stderr
+
+
+def test_no_answer(results, tmp_path):
+    """No dim of a history; fewer commits than any change needs."""
+    result = run("history", write(tmp_path / "one.json", {"results": [{"command": "sleep", "times": [1.0, 1.1]}]}))
+    assert (result.exit_code, "--dim says which" in result.stderr) == (2, True)
+    code, answer = found(str(results / f"{HASHES[0][:2]}*.json"))
+    assert (code, answer["exit_reason"].split(":")[0]) == (2, "no answer")
