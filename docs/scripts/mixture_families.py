@@ -1,7 +1,7 @@
 """How often `fit_mixture(distribution="best")` finds the family and the number of components that samples were drawn from.
 
 Prints, for samples of 50, 200 and 1,000 runs: the share with the right family, with the right number of components, and with both; and for
-normal samples the share that is not called normal. Arguments: the number of samples of each kind (100), sizes (50 200 1000).
+normal samples the share that is not called normal. Arguments: the number of samples of each kind (60), sizes (50 200 1000).
 """
 
 import sys
@@ -52,7 +52,7 @@ def main(number: int, sizes: tuple[int, ...]) -> None:
         for name, (family, _) in drawn[0].items():
             values = np.stack([one[name][1] for one in drawn])
             times = xr.DataArray(values, dims=("benchmark", "execution"), name="time", attrs={"units": "s"})
-            found = times.perf.fit_mixture(distribution="best", max_components=4).to_dataset()
+            found = times.perf.fit_mixture(distribution="best", max_components=3, tolerance=1e-5).to_dataset()
             right, k = (found["family"] == family).values, (found["n_components"] == int(name[-1])).values
             chosen, counts = np.unique(found["family"].values.astype(str), return_counts=True)
             share = ", ".join(f"{own} {100 * count / number:.0f}" for own, count in zip(chosen, counts, strict=True))
@@ -60,4 +60,4 @@ def main(number: int, sizes: tuple[int, ...]) -> None:
 
 
 if __name__ == "__main__":
-    main(int((sys.argv[1:] or ["100"])[0]), tuple(map(int, sys.argv[2:])) or (50, 200, 1000))
+    main(int((sys.argv[1:] or ["60"])[0]), tuple(map(int, sys.argv[2:])) or (50, 200, 1000))

@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import integrate, stats
 
 import perfarray
+from perfarray.mixtures.numerics.start import edged_classes
 
 LAWS = {
     "lognormal": stats.lognorm,
@@ -129,6 +130,18 @@ def test_heavy_tails_have_no_moments():
     middle = timings(1 + np.random.default_rng(1).pareto(1.5, 300)).perf.fit_mixture(n_components=1, distribution="pareto")
     assert np.isfinite(middle.mean().item())
     assert np.isposinf(middle.std().item())
+
+
+def test_edges_of_classes_are_where_values_begin():
+    """Of 1,200 values in three classes, each falling from its least on, places are exact; an edge beyond the first counts twice in BIC."""
+    rng = np.random.default_rng(6)
+    sample = np.sort(np.r_[rng.exponential(0.1, 500), 2 + rng.exponential(0.05, 400), 5 + rng.exponential(0.2, 300)])
+    starts = edged_classes(sample[None], np.ones((1, 1200)), np.array([1200]), 3)
+    assert starts.tolist() == [[0, 500, 900, 1200]]
+    assert edged_classes(np.array([[1.0, 1.0, 2.0]]), np.ones((1, 3)), np.array([3]), 2).tolist() == [[0, 2, 3]]
+    fit = timings(np.exp(sample)).perf.fit_mixture(n_components=3, distribution="pareto", covariance="unequal").to_dataset()
+    assert_allclose(np.log(fit["scale"].values[0]), sample[[0, 500, 900]])
+    assert fit["bic"].item() == pytest.approx(2 * fit["loglik"].item() - (8 + 2) * np.log(1200))
 
 
 def test_best_chooses_family_and_number():
