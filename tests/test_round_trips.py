@@ -31,6 +31,7 @@ COMPARED = {
     "mean_interval": lambda times: perfarray.mean_interval(times),
     "normality": lambda times: perfarray.normality(times),
     "overall_speedup": lambda times: perfarray.overall_speedup(times, "old", statistic="mean", weights="equal"),
+    "ordering_stability": lambda times: perfarray.ordering_stability(times, "old", group_sizes=(1, 2)),
     "pairwise": lambda times: perfarray.pairwise(times, dim="version"),
     "plan_repetitions": lambda times: perfarray.plan_repetitions(times, "old", costs=COSTS, budget=20_000),
     "prob_faster": lambda times: perfarray.prob_faster(times, "old"),

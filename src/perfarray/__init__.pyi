@@ -70,6 +70,7 @@ from .timings.options import set_options as set_options
 from .variation.components import variance_components as variance_components
 from .variation.estimators import estimator_stability as estimator_stability
 from .variation.estimators import run_estimate as run_estimate
+from .variation.ordering import ordering_stability as ordering_stability
 from .variation.plans import plan_repetitions as plan_repetitions
 from .variation.published import from_components as from_components
 from .variation.repetition_plan import RepetitionPlan as RepetitionPlan

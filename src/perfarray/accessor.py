@@ -152,6 +152,7 @@ class TimingsAccessor(Accessor):
     counts = Method(lambda: perfarray.counts)
     drop_warmup = Method(lambda: perfarray.drop_warmup)
     estimator_stability = Method(lambda: perfarray.estimator_stability)
+    ordering_stability = Method(lambda: perfarray.ordering_stability)
     explain_variation = Method(lambda: perfarray.explain_variation)
     fit_mixture = Method(lambda: perfarray.fit_mixture)
     five_number_summary = Method(lambda: perfarray.five_number_summary)

@@ -24,7 +24,6 @@ def test_the_default_method_is_said():
     median = NESTED.perf.ratio_interval("old", statistic="median")
     assert {median.attrs[name] for name in ("method", "statistic", "value")} == {"order_statistics", "median", "execution"}
     assert median.perf.table().attrs["about"] == "version new; 95 % intervals; medians; n counts binaries"
-    assert median.perf.plot().get_xlabel().startswith("median time, candidate / baseline")
 
 
 @pytest.mark.parametrize("method", ["fieller", "delta", "log_delta", "studentized", "batch_means", "skew_adjusted"])
@@ -147,7 +146,6 @@ def test_speedups_have_the_limits_of_the_inverse_ratio(statistic):
     speedup = rates.perf.speedup("old", statistic=statistic, confidence_level=0.95)
     assert limits(speedup) == pytest.approx(limits(ratio))
     assert " to " in speedup.perf.table()["speedup"].iloc[0]
-    assert "95 % intervals" in speedup.perf.plot().get_xlabel()
 
 
 def test_speedups_without_limits_say_why():

@@ -48,6 +48,7 @@ RESULTS = {
     "coverage": lambda: perfarray.coverage("ratio_interval", **NEST),
     "distribution": lambda: TIMES.perf.score_ratio_interval("old", distribution=True),
     "estimator_stability": lambda: RUNS.perf.estimator_stability(group_sizes=[1, 3]),
+    "ordering_stability": lambda: (RUNS + 0.1 * (RUNS["version"] == "new")).perf.ordering_stability("old", group_sizes=[1, 3]),
     "explain_variation": lambda: (
         perfarray.simulate(sizes={"execution": 5}, variances={"execution": 1e-4}, dims={"machine": 20, "benchmark": 2}, rng=1)
         .assign_coords(cores=("machine", np.arange(20.0)))

@@ -76,3 +76,10 @@ def test_what_is_no_time_is_better_and_not_faster():
     energy = TIMES.rename("energy").assign_attrs(units="J", better="lower", metric="energy")
     ax = energy.to_dataset().perf.prob_faster("old", metric="energy", n_resamples=50, rng=1).perf.plot()
     assert ax.get_xlabel().startswith("how often a run of the candidate is better")
+
+
+def test_speedups_have_bars_where_limits_were_asked_for():
+    """Of medians too; a limit that does not exist is an arrow at the border."""
+    ax = TIMES.isel(execution=slice(5)).perf.speedup("old", statistic="median", confidence_level=0.95).perf.plot()
+    assert ax.get_xlabel().endswith("95 % intervals")
+    assert len([line for line in ax.lines if line.get_gid() == "arrow"]) == 18

@@ -38,7 +38,7 @@ CALLS = {
     "stopping": OLD | {"half_width": 0.05}, "speedup": OLD,
     "overall_speedup": OLD | {"statistic": "mean"}, "speedup_test": OLD, "agreement": OLD | {"rng": 1, "n_resamples": 50},
     "variability_level": {}, "modes_by": {"rng": 1, "n_resamples": 19},
-    "goodness_of_fit": {"rng": 1, "n_resamples": 10}, "normality": {}, "estimator_stability": {},
+    "goodness_of_fit": {"rng": 1, "n_resamples": 10}, "normality": {}, "estimator_stability": {}, "ordering_stability": OLD,
     "fit_mixture": {}, "autocorrelation": {"dim": "session"}, "steady_state": {}, "principal_components": {},
     "calibrate": {"rng": 1, "n_splits": 5},
 }  # fmt: skip

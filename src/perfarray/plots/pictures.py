@@ -36,6 +36,7 @@ PICTURES: Final[Mapping[str, str]] = MappingProxyType(
         "normality": "pvalues",
         "null_distance": "distances",
         "null_distribution": "ratio_distributions",
+        "ordering_stability": "stability",
         "pairwise": "ratio_intervals",
         "plan_repetitions": "plan",
         "plan_suite": "plan",

@@ -91,6 +91,16 @@ def stops(data: xr.Dataset) -> Columns:
     return {f"{plural(str(data.attrs['unit']))} for ±{wanted:g} %": enough, "there are": lambda cell: count(cell["n"]), "then": interval}
 
 
+def orders(data: xr.Dataset) -> Columns:
+    """Show how many runs of each program a statistic needs to order them, and how often groups of each size are right."""
+
+    def right(place: int) -> Callable[[Cell], str]:
+        return lambda cell: percent(cell["right"][place])
+
+    columns: Columns = {f"runs for {percent(float(data.attrs['share']))}": lambda cell: count(cell["required"])}
+    return columns | {f"right, of {size}": right(place) for place, size in enumerate(data["group_size"].values.tolist())}
+
+
 def units(data: xr.Dataset) -> Columns:
     """Show how many units a side a decision needs, and what those of the pilot are good for."""
     counted = plural(str(data.attrs["unit"]))

@@ -381,6 +381,7 @@ LAYOUTS = {
     "goodness_of_fit": Layout(_tests, "statistic"),
     "normality": Layout(_tests, "statistic"),
     "estimator_stability": Layout(_stability, "adjusted_standard_deviation", ("group_size",)),
+    "ordering_stability": Layout(diagnoses.orders, "right", ("group_size",)),
     "fit_mixture": Layout(_mixtures, "mean", ("component",)),
     "principal_components": Layout(_axes, "explained_variance_ratio"),
     "calibrate": Layout(_calibrated, "false_alarm_rate", zero=True),

@@ -182,7 +182,7 @@ def estimator_stability(
     data = resolve(times, metric, levels)
     place = value_place(data, value)
     if load is not None:
-        data = data._replace(array=_by_load(data, load, load_bins))
+        data = data._replace(array=by_load(data, load, load_bins))
 
     def kernel(values: Floats) -> tuple[Floats, ...]:
         by_unit = values_by_unit(values, len(data.levels), place)
@@ -207,7 +207,7 @@ def estimator_stability(
     return noted(result, *data.notes, slow_end_note(names, data.better), checks=("few_runs",))
 
 
-def _by_load(data: Timings, load: xr.DataArray | str, bins: Sequence[float] | None) -> xr.DataArray:
+def by_load(data: Timings, load: xr.DataArray | str, bins: Sequence[float] | None) -> xr.DataArray:
     """Return the runs of each class of load along a new dim, the others as not measured."""
     array = data.array
     if isinstance(load, str) and load not in array.coords:

@@ -26,6 +26,7 @@ def beside(ax):
         ({"metric": "throughput", "better": "higher"}, "throughput, candidate / baseline (>1 is faster)"),
         ({"metric": "energy"}, "energy, candidate / baseline (<1 is better)"),
         ({"better": ""}, "time, candidate / baseline"),
+        ({"statistic": "median"}, "median time, candidate / baseline (<1 is faster)"),
     ],
 )
 def test_axis_says_which_side_is_good(attrs, label):

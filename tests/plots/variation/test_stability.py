@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import perfarray
 
@@ -36,3 +37,17 @@ def test_several_cells_have_a_row_each(result):
         assert abs(line.get_ydata() - [0, 1]).max() < 0.2
     beyond = [line.get_ydata() for line in ax.lines if line.get_gid() == "beyond"]
     np.testing.assert_allclose(np.concatenate(beyond), [0.92, 1.08])
+
+
+def test_orders_are_drawn_in_percent():
+    """A line for each estimator, beside the share that was asked for; of several cells the size that has it."""
+    times = perfarray.simulate(sizes={"execution": 30}, variances={"execution": 1e-4}, dims={"version": ["old", "new"]}, rng=1)["time"]
+    found = (times + 0.02 * (times["version"] == "new")).perf.ordering_stability("old", group_sizes=[1, 3, 5], statistics=["mean", "min"])
+    ax = found.perf.plot()
+    drawn = {line.get_label(): line.get_ydata() for line in ax.lines}
+    np.testing.assert_array_equal(drawn["mean"], 100 * found["right"].sel(statistic="mean").values.ravel())
+    assert drawn["95 % are in the right order"] == [95, 95]
+    rows = (
+        xr.concat([found, found], xr.DataArray(["fft", "sort"], dims="benchmark", name="benchmark")).assign_attrs(found.attrs).perf.plot()
+    )
+    assert rows.get_xlabel() == "runs in a group, so that 95 % are in the right order"

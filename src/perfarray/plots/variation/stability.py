@@ -1,11 +1,11 @@
-"""Which number stands for a run's time: how much estimators vary between groups of runs, and how large groups have to be."""
+"""Which number stands for a run's time: how much estimators vary between groups of runs, how often they order two programs rightly."""
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from perfarray.plots.figure import COLOURS, DARK, axes_for, describe, selection
+from perfarray.plots.figure import COLOURS, DARK, GREY, axes_for, compared, describe, selection
 from perfarray.plots.rows import label_rows, shown_rows, size_for
 
 DODGE = 0.16
@@ -18,7 +18,7 @@ def stability(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     result : Dataset
-        What `perfarray.estimator_stability` returned, or a selection of it.
+        What `perfarray.estimator_stability` or `perfarray.ordering_stability` returned, or a selection of it.
     ax : Axes, optional
         Where to draw; default: a new figure.
 
@@ -27,7 +27,8 @@ def stability(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Axes
         Of one cell: standard deviation in percent of the estimate; full lines are the paper's, dashed ones adjusted for groups that
         overlap, and below the dotted line programs can be told apart that differ as much as was asked. Of several cells, in rows: the
-        smallest size from which on they can; an arrow at the border where no size is large enough.
+        smallest size from which on they can; an arrow at the border where no size is large enough. Of orders: the share of pairs of groups
+        that are right, and the dotted line is the share that was asked for; or, in rows, the smallest size that has it.
 
     Examples
     --------
@@ -41,13 +42,16 @@ def stability(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     >>> plt.close(ax.figure)
     """
     result = result.compute()
-    needed = result["required_group_size"]
+    orders = "right" in result
+    needed = result["required" if orders else "required_group_size"]
     cells = needed.isel(statistic=0, drop=True)
     colours = dict(zip((str(name) for name in result["statistic"].values), COLOURS, strict=False))
     if cells.size > 1:
         return _draw_rows(ax, needed, colours, float(result["group_size"].max()), _asked(result))
     ax = axes_for(ax, (7.5, 4.5))
     cell = result.squeeze(list(cells.dims))
+    if orders:
+        return _draw_shares(ax, cell, colours)
     for statistic, colour in colours.items():
         own = cell.sel(statistic=statistic)
         ax.plot(own["group_size"], 100 * own["relative_standard_deviation"], "o-", color=colour, markersize=3.5, label=statistic)
@@ -60,6 +64,19 @@ def stability(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     ax.set_xlabel("runs in a group")
     ax.set_ylabel("standard deviation, percent of the estimate")
     describe(ax, ", ".join(["Stability of estimators", *selection(cells)]))
+    return ax
+
+
+def _draw_shares(ax: Axes, cell: xr.Dataset, colours: dict[str, str]) -> Axes:
+    """Draw how often groups of each size order two programs as all runs do."""
+    for statistic, colour in colours.items():
+        ax.plot(cell["group_size"], 100 * cell["right"].sel(statistic=statistic), "o-", color=colour, markersize=3.5, label=statistic)
+    ax.axhline(100 * float(cell.attrs["share"]), color=DARK, linewidth=0.8, linestyle=":", label=_asked(cell))
+    ax.axhline(50, color=GREY, linewidth=0.8, label="chance")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set_xlabel("runs of each program")
+    ax.set_ylabel("pairs of groups in the right order, percent")
+    describe(ax, ", ".join(["Stability of the order", *compared(cell, cell["required"].isel(statistic=0))]))
     return ax
 
 
@@ -84,5 +101,7 @@ def _draw_rows(ax: Axes | None, needed: xr.DataArray, colours: dict[str, str], l
 
 
 def _asked(result: xr.Dataset) -> str:
-    """Write what groups have to tell apart."""
+    """Write what groups have to tell apart, or how often they have to be right."""
+    if "right" in result:
+        return f"{100 * float(result.attrs['share']):g} % are in the right order"
     return f"{100 * float(result.attrs['difference']):g} % can be told apart"

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from perfarray.numerics.levels import mean_of_measured, unit_means, unit_weights
-from perfarray.numerics.types import Floats, Integers
+from perfarray.numerics.types import Floats, Integers, Mask
 
 BLOCK: Final = 2_000_000
 """Values of groups held at once."""
@@ -101,9 +101,7 @@ def stability_of_estimators(values: Floats, sizes: Sequence[int], statistics: Se
         k of n independent runs is unbiased; NaN for groups of more than half of the runs.
     """
     batch, runs = values.shape[:-1], values.shape[-1]
-    rows = values.reshape(-1, runs)
-    rows = np.take_along_axis(rows, np.argsort(np.isnan(rows), axis=-1, kind="stable"), axis=-1)
-    counts = (~np.isnan(rows)).sum(axis=-1)
+    rows, counts = _measured_first(values)
     found = np.full((2, len(rows), len(sizes), len(statistics)), np.nan)
     for number, size in enumerate(sizes):
         cells = np.flatnonzero(counts >= max(size, 2))
@@ -118,6 +116,53 @@ def stability_of_estimators(values: Floats, sizes: Sequence[int], statistics: Se
     with np.errstate(divide="ignore", invalid="ignore"):
         apart = np.where(2 * k <= n, (n - k) / (n - 1), np.nan)
         return Stability(estimates, deviations, deviations / np.sqrt(apart))
+
+
+def share_of_right_orders(new: Floats, old: Floats, sizes: Sequence[int], statistics: Sequence[str], order: Floats) -> Floats:
+    """Return how often estimates from groups of both programs stand in a given order, over all pairs of a group of either; ties half.
+
+    Parameters
+    ----------
+    new, old : array, shape (..., runs)
+        Runs in the order they were taken; NaN where nothing was measured.
+    sizes, statistics : sequence
+        As for `stability_of_estimators`.
+    order : array, shape (..., statistics)
+        Above 0 where the estimates of `new` are to be larger, below 0 where they are to be smaller; 0 or NaN gives NaN.
+
+    Returns
+    -------
+    array, shape (..., sizes, statistics)
+        NaN of groups of more than half of the runs of either program.
+    """
+    sides, counts = zip(*(_measured_first(side) for side in (new, old)), strict=True)
+    wanted = order.reshape(-1, len(statistics))
+    found = np.full((len(wanted), len(sizes), len(statistics)), np.nan)
+    # Every cell has runs of its own number, and sorting beats comparing all pairs.
+    for cell in range(len(wanted)):
+        own = [rows[[cell]][:, : counts_of[cell]] for rows, counts_of in zip(sides, counts, strict=True)]
+        for number, size in enumerate(sizes):
+            if 2 * size > min(part.shape[1] for part in own):
+                break
+            groups = [np.sort(_groups(part, np.array([part.shape[1]]), size)[0], axis=-1) for part in own]
+            for place, statistic in enumerate(statistics):
+                above = _share_above(*(ESTIMATORS[statistic](part) for part in groups))
+                found[cell, number, place] = above if wanted[cell, place] > 0 else 1 - above
+    unknown = (np.isnan(order) | (order == 0))[..., None, :]
+    return np.where(unknown, np.nan, found.reshape(*order.shape[:-1], len(sizes), len(statistics)))
+
+
+def _share_above(new: Floats, old: Floats) -> float:
+    """Return in which share of pairs the first is larger than the second, ties half."""
+    ordered = np.sort(old)
+    return float(sum(np.searchsorted(ordered, new, side=side).mean() for side in ("left", "right")) / 2 / len(old))
+
+
+def _measured_first(values: Floats) -> tuple[Floats, Integers]:
+    """Return rows of runs (cells, runs) in their order, the missing ones last, and how many each has."""
+    rows = values.reshape(-1, values.shape[-1])
+    rows = np.take_along_axis(rows, np.argsort(np.isnan(rows), axis=-1, kind="stable"), axis=-1)
+    return rows, (~np.isnan(rows)).sum(axis=-1)
 
 
 def _groups(rows: Floats, counts: Integers, size: int) -> Floats:
@@ -152,7 +197,10 @@ def size_that_separates(deviations: Floats, sizes: Sequence[int], difference: fl
     -------
     array, shape (...)
     """
-    enough = multiple * deviations <= difference
-    known = ~np.isnan(deviations)
+    return size_from_which(multiple * deviations <= difference, ~np.isnan(deviations), sizes)
+
+
+def size_from_which(enough: Mask, known: Mask, sizes: Sequence[int]) -> Floats:
+    """Return the smallest group size (...) that is enough (..., sizes), and so are all larger ones that are known; NaN where none is."""
     lasting = np.logical_and.accumulate((enough | ~known)[..., ::-1], axis=-1)[..., ::-1] & enough
     return np.where(lasting.any(axis=-1), np.asarray(sizes, dtype=float)[lasting.argmax(axis=-1)], np.nan)

@@ -1,0 +1,170 @@
+"""Which estimator puts two programs in the right order, and from how many runs."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+
+from perfarray.numerics.intervals import ratio_df, ratio_of, ratio_statistic, t_probability
+from perfarray.numerics.levels import unit_means, values_by_unit
+from perfarray.numerics.types import Floats
+from perfarray.timings.apply import apply, outputs
+from perfarray.timings.best import named_end, slow_end_note
+from perfarray.timings.metrics import over_metrics
+from perfarray.timings.notes import Note, check, count_note, noted
+from perfarray.timings.pairs import resolve_pair
+from perfarray.timings.resolve import Data, check_names, resolve
+from perfarray.timings.units import describe_value, value_place
+from perfarray.timings.validation import check_choice, check_count, check_share
+from perfarray.variation.estimators import ODD_SIZES, PAPERS, STATISTICS, by_load
+from perfarray.variation.numerics.estimators import estimate_of_runs, share_of_right_orders, size_from_which
+
+ESTABLISHED = 0.05
+"""The p-value of equal means above which all runs do not say which program is the faster one."""
+
+
+@over_metrics
+def ordering_stability(
+    times: Data,
+    baseline: object,
+    *,
+    dim: str | None = None,
+    group_sizes: Sequence[int] = ODD_SIZES,
+    statistics: str | Sequence[str] = PAPERS,
+    share: float = 0.95,
+    load: xr.DataArray | str | None = None,
+    load_bins: Sequence[float] | None = None,
+    value: str | None = None,
+    levels: str | tuple[str, ...] | None = None,
+    metric: str | list[str] | None = None,
+) -> xr.Dataset:
+    """Show how often an estimate from few runs puts two programs in the order that all runs put them in.
+
+    For every group size k, each group of k consecutive runs of the candidate, rotating round the end, is compared with each such group of
+    the baseline.
+
+    Parameters
+    ----------
+    times : DataArray or Dataset
+        Timings; the order along the levels is the order in which they were taken.
+    baseline, dim : label, DataArray or Dataset; str, optional
+        A label of `dim` (default: the one dim that holds it), or other timings, matched by label, but for repetitions.
+    group_sizes : sequence of int
+        Runs in a group.
+    statistics : str or sequence of {"mean", "median", "quartile", "min", "best"}
+        The estimators, as for `run_estimate`.
+    share : float
+        How often groups have to be right to be large enough.
+    load, load_bins : optional
+        Classes of load, as for `estimator_stability`: the answer then has a dim `load`. An array must have the labels of `times`.
+    value, levels, metric
+        As for `run_estimate`.
+
+    Returns
+    -------
+    Dataset
+        Along `group_size` and `statistic`: `right`, the share of pairs of groups whose estimates stand in the order of the estimates from
+        all runs, ties half; NaN for groups of more than half of the runs of either program. Along `statistic`: `required`, the smallest
+        size from which on `right` is at least `share` (NaN where none of the sizes is large enough), and `ratio`, candidate / baseline
+        from all runs. `pvalue` of equal means, from the outermost units (Welch's); `n`: runs on the smaller side.
+
+    Raises
+    ------
+    ValueError
+        Unknown dims, levels, labels, statistics or value; group sizes that are not whole numbers; a load without classes.
+
+    Notes
+    -----
+    A group of a program is independent of any group of the other, so that at any size the share is that of new experiments, if the order
+    is known. It is judged by the same runs: of two programs that do not differ it is above one half, the more the larger the group is
+    (means of 20 runs: 57 % at 1, 67 % at 5, 74 % at 9). A note names the cells where the means do not differ at 5 %: their order
+    is not established, and other estimators' may not be, so that there may be nothing to be right about. Groups overlap, so that a share
+    rests on few separate groups where k is more than a quarter of the runs; a note says so, too.
+
+    References
+    ----------
+    M. Haveraaen, H. Hundvebakke, "Some statistical performance estimation techniques for dynamic machines", 2001, section 3.
+
+    Examples
+    --------
+    The fast runs differ, and one run in three is disturbed: the minimum of three is always right.
+
+    >>> import perfarray
+    >>> times = perfarray.from_samples({"old": [3.0, 3.1, 5.0] * 4, "new": [2.0, 2.1, 4.0] * 4})
+    >>> found = times.perf.ordering_stability("old", group_sizes=(1, 3), statistics=("mean", "min")).squeeze("version")
+    >>> found["right"].round(3).values.tolist()
+    [[0.778, 0.778], [1.0, 1.0]]
+    >>> found["required"].values.tolist()
+    [3.0, 3.0]
+    """
+    sizes = sorted({check_count(size, "group_sizes") for size in group_sizes})
+    names = check_names(statistics, "statistics")
+    for name in names:
+        check_choice(name, "statistics", STATISTICS)
+    check_share(share, "share", example="0.95")
+    if load is not None:
+        times, metric = by_load(resolve(times, metric, levels), load, load_bins), None
+        if isinstance(baseline, xr.DataArray | xr.Dataset):
+            baseline = by_load(resolve(baseline, None, levels), load, load_bins)
+    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels)
+    nest, place, better = pair.candidate.levels, value_place(pair.candidate, value), pair.candidate.better
+    own = [named_end(name, better) for name in names]
+
+    def kernel(new: Floats, old: Floats) -> tuple[Floats, ...]:
+        batch = np.broadcast_shapes(*(side.shape[: side.ndim - len(nest)] for side in (new, old)))
+        sides = [np.broadcast_to(side, (*batch, *side.shape[side.ndim - len(nest) :])) for side in (new, old)]
+        by_unit = [values_by_unit(side, len(nest), place) for side in sides]
+        runs = [side.reshape(*batch, -1) for side in by_unit]
+        one, two = (np.stack([estimate_of_runs(side, name) for name in own], axis=-1) for side in by_unit)
+        right = share_of_right_orders(runs[0], runs[1], sizes, own, one - two)
+        at_size = right.swapaxes(-1, -2)
+        required = size_from_which(at_size >= share, ~np.isnan(at_size), sizes)
+        number = np.minimum(*((~np.isnan(side)).sum(axis=-1) for side in runs)).astype(float)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return right, required, one / two, _pvalue(*(unit_means(side, len(nest)) for side in sides)), number
+
+    along = ("group_size", "statistic")
+    result = apply(
+        kernel,
+        pair.candidate.array,
+        pair.baseline.array,
+        core=[nest, nest],
+        outputs=outputs("1", along, right="share of pairs of groups in the order of all runs")
+        | outputs("1", along[1:], required=f"runs in a group from which on {100 * share:.4g} % are right", ratio="candidate / baseline")
+        | outputs(pvalue="p-value of equal means", n="runs on the smaller side"),
+        coords={"group_size": sizes, "statistic": list(names)},
+        attrs={**describe_value(pair.candidate, place), **pair.attrs, "result": "ordering_stability", "share": float(share)},
+    )
+    return noted(result, *pair.notes, slow_end_note(names, better), checks=("orders",))
+
+
+def _pvalue(new: Floats, old: Floats) -> Floats:
+    """Return the two-sided p-value of equal means of units (..., units)."""
+    ratio = ratio_of(new, old, False)
+    df = ratio_df(ratio, "satterthwaite")
+    return np.asarray(2 * t_probability(-np.abs(ratio_statistic(ratio, 1.0, "fieller")), df))
+
+
+@check("orders")
+def orders_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
+    """Count the cells without an order, those whose order all runs do not establish, and those with few runs for the groups."""
+    n, pvalue, ratio = (result[name].values for name in ("n", "pvalue", "ratio"))
+    most, smallest = int(result["group_size"].max()), int(result["group_size"].min())
+    equal = (ratio == 1).any(axis=result["ratio"].get_axis_num("statistic"))
+    unsure = (pvalue > ESTABLISHED) & ~equal
+    few = (n > 0) & (n < 2 * smallest)
+    overlapping = (n < 4 * most) & ~few & (n > 0) & (most > 1)
+    text = (
+        "{cells} have means that do not differ at 5 %: all runs do not establish the order of these, and shares say how far groups repeat "
+        "the accidents of these runs; measure more"
+    )
+    near = (
+        f"{{cells}} have groups of more than a quarter of their runs (fewest: {n.min():.0f}): shares rest on few separate groups, and "
+        "above a half there are none"
+    )
+    return (
+        count_note("equal", "{cells} have equal estimates of both programs: there is no order to be right about", equal),
+        count_note("no_order", text, unsure),
+        count_note("few_runs", f"{{cells}} have fewer than two groups of {smallest} runs: no share", few),
+        count_note("overlapping_groups", near, overlapping, n=float(n.min())),
+    )
