@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from perfarray.numerics.levels import count_repetitions
+from perfarray.numerics.levels import count_repetitions, unit_means
 from perfarray.numerics.nested_anova import nested_anova
 from perfarray.numerics.types import Floats, Mask, Texts
 from perfarray.timings.apply import LEVEL, Output, apply, is_chunked, outputs
@@ -18,9 +18,11 @@ from perfarray.timings.notes import Note, check, count_note, noted
 from perfarray.timings.resolve import Data
 from perfarray.timings.validation import check_choice
 from perfarray.variation.advice import NO_OUTER, NO_PLAN, advice_on_nest
+from perfarray.variation.components import LIMITS
 from perfarray.variation.costs import ITERATIONS, PRICE
 from perfarray.variation.numerics.allocation import price, variance_of_mean
 from perfarray.variation.numerics.assurance import Evidence, assured_half_width, known
+from perfarray.variation.numerics.jackknife import evenness
 from perfarray.variation.numerics.pilot import component_limits, units_to_add
 from perfarray.variation.numerics.plans import Plan, counts_by_budget, plan_assured
 from perfarray.variation.published import component_arrays, is_published, published
@@ -42,6 +44,7 @@ def plan_repetitions(
     assurance: float | None = 0.5,
     cost_units: str = ITERATIONS,
     variances: str = "unbiased",
+    limits: str = "normal",
     min_units: int = 5,
     confidence_level: float = 0.95,
     negative: str = "merge",
@@ -76,6 +79,9 @@ def plan_repetitions(
         The unit of costs and budget.
     variances : {"unbiased", "biased"}
         Plan with the components :math:`T_i^2`, or with :math:`S_i^2`, which are never negative but ask for more at the outer levels.
+    limits : {"normal", "jackknife"}
+        What the pilot's uncertainty rests on: units that are normal, or what the pilot shows of how much its variance varies, as for
+        `variance_components`. Of no effect on known variances, and without an `assurance` on the plan.
     min_units : int
         The fewest repetitions of the outermost level, at least 2. Lower counts shrink to make room for them.
     confidence_level : float
@@ -107,6 +113,7 @@ def plan_repetitions(
     --------
     plan_suite : benchmarks planned together, one build for all of them
     variance_components : where the variation comes from
+    stopping : what the interval is worth for those who plan again and again, and stop when it is narrow enough
 
     Notes
     -----
@@ -114,6 +121,9 @@ def plan_repetitions(
     counts are solved again on what it leaves of the budget. The plan is as good as the pilot: at 3 units the outermost component is known
     within a factor of 0.3 to 39. Run it, put the data together, and plan again. A cell with one unit, or without variation at any level,
     has no plan (NaN) and is counted in the warning.
+
+    Of plans with `assurance=0.9` from pilots of 5, 10 and 30 exponential units 74, 77 and 80 % keep their word, with `limits="jackknife"`
+    82, 81 and 86 % (of normal units 90, 92 and 92, and 94, 94 and 93), at 1.7, 1.4 and 1.2 times the units (1.3, 1.1 and 1.02).
 
     References
     ----------
@@ -134,9 +144,11 @@ def plan_repetitions(
     ({'binary': 23.0, 'execution': 1.0, 'iteration': 15.0}, 575.0)
     """
     check_choice(variances, "variances", ("unbiased", "biased"))
+    check_choice(limits, "limits", LIMITS)
     request = Request(
         dim=dim, costs=costs, levels=levels, budget=budget, half_width=half_width, assurance=assurance, cost_units=cost_units,
         min_units=min_units, confidence_level=confidence_level, negative=negative, biased=variances == "biased",
+        limits=limits,
     )  # fmt: skip
     return RepetitionPlan(dataset=_planned(times, baseline, request=request.checked(), metric=metric))
 
@@ -177,7 +189,9 @@ def _planned(times: Data, baseline: object, *, request: Request, metric: str | l
         core=[*core, *[[PRICE]] * len(dear)],
         outputs=_outputs(request.cost_units),
         coords={LEVEL: list(nest), BUDGET_FACTOR: FACTORS},
-        attrs=found.attrs | request.describe("plan_repetitions") | {"variances": "biased" if request.biased else "unbiased"},
+        attrs=found.attrs
+        | request.describe("plan_repetitions")
+        | {"variances": "biased" if request.biased else "unbiased", "limits": request.limits},
     )
     if not lazy and request.budget is not None:
         _check_affordable(result["least_budget"], request, nest[0])
@@ -244,7 +258,8 @@ def _pilot(values: Floats, dear: Floats, request: Request) -> _Pilot:
     dear = np.broadcast_to(dear, variance.shape)
     cost = np.concatenate([dear[..., :-1], np.where(np.isnan(dear[..., -1:]), found.mean[..., None], dear[..., -1:])], axis=-1)
     n = total[..., 0]
-    evidence = Evidence(spread, variance[..., 0], np.where(n > 1, n - 1, np.nan), np.ones_like(spread))
+    even = evenness(unit_means(values, levels)) if request.limits == "jackknife" else np.ones_like(spread)
+    evidence = Evidence(spread, variance[..., 0], np.where(n > 1, (n - 1) * even, np.nan), np.ones_like(spread))
     return _Pilot(variance, cost, total, evidence, n)
 
 

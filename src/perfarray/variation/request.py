@@ -34,6 +34,7 @@ class Request:
     negative: str
     biased: bool = False
     paired: str | None = None
+    limits: str = "normal"
 
     def checked(self) -> Self:
         """Return the request with numbers of the right kind.

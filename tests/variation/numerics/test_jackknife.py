@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 import xarray as xr
+from scipy.optimize import brentq
 from scipy.special import polygamma
 
 import perfarray
 from perfarray.numerics.nested_anova import nested_anova
 from perfarray.variation.numerics import jackknife
 from perfarray.variation.numerics.component_intervals import anova_limits
-from perfarray.variation.numerics.jackknife import jackknife_limits, left_out, log_variance, unevenness
+from perfarray.variation.numerics.jackknife import evenness, jackknife_limits, left_out, log_variance, unevenness
 
 
 def nested(seed=1, units=8, ragged=False, kind="normal"):
@@ -106,3 +107,43 @@ def test_of_two_units_the_normal_limits_are_given_and_said():
     times = perfarray.from_samples({"fft": [[1.0, 1.1, 1.3], [1.2, 1.0, 1.5]]}, dim="benchmark", level=("execution", "iteration"))
     with pytest.warns(perfarray.PerfarrayWarning, match="limits are those of normal effects"):
         times.perf.variance_components(limits="jackknife")
+
+
+def test_evenness_is_the_share_of_the_degrees_of_freedom():
+    """Of unit means the df whose trigamma is the jackknife's variance of the log variance, never more than units - 1; of two units all."""
+    rng = np.random.default_rng(8)
+    means = np.stack([np.exp(rng.normal(0, 1, 12)), rng.uniform(1, 2, 12)])
+    means[0, 3] = np.nan
+    kept = means[0][~np.isnan(means[0])]
+    logs = np.log([np.delete(kept, i).var(ddof=1) for i in range(11)])
+    df = 2 * brentq(lambda half: polygamma(1, half) - 10 * logs.var(), 1e-3, 1e3)
+    found = evenness(means)
+    assert found[0] == pytest.approx(df / 10, rel=1e-4)
+    assert found[1] == 1
+    assert evenness(np.array([[1.0, 2.0], [1.0, np.nan]])).tolist() == [1, 1]
+
+
+def test_plans_from_skewed_pilots_ask_for_more():
+    """With what the pilot itself shows of its variance more is planned for nine of ten experiments; of even units as many as before."""
+    skewed, even = [1.0, 1.01, 1.02, 1.03, 1.01, 1.02, 1.03, 1.2], np.linspace(1, 1.1, 8)
+    times = perfarray.from_samples({"skewed": skewed, "even": list(even)}, dim="benchmark")
+    ask = {"costs": {}, "half_width": 0.02, "assurance": 0.9}
+    plain, own = (times.perf.plan_repetitions(**ask, limits=limits).to_dataset() for limits in ("normal", "jackknife"))
+    more = (own["repetitions"] / plain["repetitions"]).squeeze("level")
+    assert more.sel(benchmark="skewed") > 1.5
+    assert more.sel(benchmark="even") == 1
+    assert (own["half_width_upper"] >= plain["half_width_upper"]).all()
+    assert own.attrs["limits"] == "jackknife"
+    with pytest.raises(ValueError, match="limits='bootstrap' is not known; choose one of 'normal', 'jackknife'"):
+        times.perf.plan_repetitions(**ask, limits="bootstrap")
+
+
+def test_a_ratio_is_as_even_as_what_its_error_comes_from():
+    """The skewed side has nearly all of the error: the plan is as careful as for it alone; with a steady skewed side it is not."""
+    rng = np.random.default_rng(9)
+    steady = 1 + 1e-4 * rng.standard_normal(9)
+    skewed = [1.0, 1.01, 1.02, 1.03, 1.01, 1.02, 1.03, 1.2, 1.01]
+    ask = {"costs": {}, "half_width": 0.02, "assurance": 0.9, "limits": "jackknife"}
+    alone = perfarray.from_samples({"new": skewed}, dim="version").perf.plan_repetitions(**ask).to_dataset()
+    pair = perfarray.from_samples({"old": list(steady), "new": skewed}).perf.plan_repetitions("old", **ask).to_dataset()
+    assert pair["repetitions"].item() == pytest.approx(alone["repetitions"].item(), rel=0.05)

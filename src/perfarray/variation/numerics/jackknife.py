@@ -60,6 +60,14 @@ def jackknife_limits(values: Floats, found: Components, confidence_level: float)
     return ComponentLimits(lower, upper, np.full(lower.shape, np.nan))
 
 
+def evenness(means: Floats) -> Floats:
+    """Return what share of its degrees of freedom the variance of units (..., units) has by its own variation; 1 where it is not known."""
+    units = (~np.isnan(means)).sum(axis=-1)
+    nominal = np.maximum(units - 1, 1).astype(float)
+    own = _df_of(log_variance(means.reshape(-1, means.shape[-1]))[:, 0]).reshape(nominal.shape)
+    return np.where(np.isnan(own), 1.0, np.clip(own, LEAST_DF, nominal) / nominal)
+
+
 def unevenness(values: Floats, found: Components, most: int | None = None) -> Floats:
     """Return along the levels how much more the log of a mean square varies than that of normal values would: (..., L).
 
