@@ -2,11 +2,13 @@
 
 The samples are text with one time per line, in seconds; they are looked for in the current folder, as the tool does, then in that of the
 configuration, and are regular files in one of the two unless `set_options(allow_outside=True)`. What the file calls Sample1 and Sample2 are
-the labels of `version`.
+the labels of `version`. Asked for by name, the format is also the plain CSV of section 6: two columns of times without a header, the
+baseline's and the candidate's, a file a benchmark. What two columns of numbers are cannot be seen, so that such a file is never recognised.
 """
 
 import csv
 import io
+import re
 from collections.abc import Mapping, Sequence
 from os import curdir
 from os.path import exists, isfile, realpath, samefile
@@ -30,6 +32,12 @@ COLUMNS = ("name", "sample1", "sample2", "conflevel", "coef")
 
 SAMPLES = ("Sample1", "Sample2")
 """Baseline and candidate."""
+
+PLAIN = ("sample1", "sample2")
+"""The same, of two columns."""
+
+FIELD = re.compile("[,;\t]")
+"""What stands between two columns."""
 
 
 class Entry(NamedTuple):
@@ -56,7 +64,12 @@ def recognise(source: Source) -> bool:
 
 
 def read(source: Source) -> Table:
-    """Read the configuration and its samples; a sample that cannot be read is a note, and the others go on."""
+    """Read the configuration and its samples; a sample that cannot be read is a note, and the others go on.
+
+    A file that begins with a number is one of two columns.
+    """
+    if number(FIELD.split(source.head.lstrip().partition("\n")[0])[0]) is not None:
+        return table_of_entries([Entry(source.path.stem, _two_columns(source), np.nan, np.nan, {})], PLAIN)
     found = entries(source)
     for entry in found:
         for file, reason in entry.unreadable.items():
@@ -65,6 +78,24 @@ def read(source: Source) -> Table:
     if not any(len(sample) for entry in found for sample in entry.samples):
         raise source.error(f"none of its sample files can be read: {listed([file for entry in found for file in entry.unreadable], 4)}")
     return table_of_entries(found)
+
+
+def _two_columns(source: Source) -> tuple[Floats, Floats]:
+    """Return the times of two columns; the shorter one ends in empty fields."""
+    rows = [(place, FIELD.split(line.rstrip())) for place, line in enumerate(source.text.splitlines(), 1) if line.strip()]
+    for place, row in rows:
+        if len(row) != len(PLAIN):
+            raise source.error(f"line {place} has {len(row)} fields, not {len(PLAIN)}: {','.join(row)[:60]!r}")
+    samples = []
+    for column, name in enumerate(PLAIN):
+        texts = [(place, row[column].strip()) for place, row in rows]
+        filled = max((at for at, (_, text) in enumerate(texts, 1) if text), default=0)
+        if not filled:
+            raise source.error(f"column {column + 1} ({name}) is empty")
+        own = texts[:filled]
+        where = [f"line {place}, column {column + 1}" for place, _ in own]
+        samples.append(checked([text for _, text in own], where.__getitem__, source, above_zero=True))
+    return samples[0], samples[1]
 
 
 def entries(source: Source) -> list[Entry]:
@@ -98,21 +129,21 @@ def entries(source: Source) -> list[Entry]:
     return found
 
 
-def table_of_entries(found: Sequence[Entry]) -> Table:
+def table_of_entries(found: Sequence[Entry], versions: tuple[str, str] = SAMPLES) -> Table:
     """Return the values as one table; what a line says of its benchmark is kept along `benchmark`."""
     rows = [
         (entry.name, version, place, value)
         for entry in found
-        for version, sample in zip(SAMPLES, entry.samples, strict=True)
+        for version, sample in zip(versions, entry.samples, strict=True)
         for place, value in enumerate(sample)
     ]
-    benchmarks, versions, places, values = zip(*rows, strict=True)
+    benchmarks, labels, places, values = zip(*rows, strict=True)
     own = {
         "confidence_level": {(entry.name,): entry.level for entry in found if np.isfinite(entry.level)},
         "weight": {(entry.name,): entry.weight for entry in found if np.isfinite(entry.weight)},
     }
     return Table(
-        labels={BENCHMARK: column_of(benchmarks), VERSION: column_of(versions)},
+        labels={BENCHMARK: column_of(benchmarks), VERSION: column_of(labels)},
         levels={EXECUTION: np.array(places, dtype=np.intp)},
         metrics={TIME: Metric(values=np.array(values, dtype=float))},
         descriptors={name: Descriptor(dims=(BENCHMARK,), values=numbers, keep=(BENCHMARK,)) for name, numbers in own.items() if numbers},
