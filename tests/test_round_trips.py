@@ -51,6 +51,7 @@ COMPARED = {
     "stopping": lambda times: perfarray.stopping(times, "old", half_width=0.1),
     "suite_score": lambda times: perfarray.suite_score(times),
     "modes_by": lambda times: perfarray.modes_by(times, n_resamples=19, rng=1),
+    "trend": lambda times: perfarray.trend(times, dim="version"),
     "variability_level": lambda times: perfarray.variability_level(times),
     "variance_components": lambda times: perfarray.variance_components(times, method="reml"),
 }

@@ -20,6 +20,7 @@ from .diagnostics.autocorrelation import autocorrelation as autocorrelation
 from .diagnostics.normality import normality as normality
 from .diagnostics.steadiness import steady_state as steady_state
 from .history.changes import change_points as change_points
+from .history.trends import trend as trend
 from .machines.biplots import biplot as biplot
 from .machines.clusters import cluster_machines as cluster_machines
 from .machines.explain import VariabilityModel as VariabilityModel

@@ -189,6 +189,7 @@ class TimingsAccessor(Accessor):
     suite_score = Method(lambda: perfarray.suite_score)
     table = Method(lambda: perfarray.table)
     to_frame = Method(lambda: perfarray.to_frame)
+    trend = Method(lambda: perfarray.trend)
     variability_level = Method(lambda: perfarray.variability_level)
     variance_components = Method(lambda: perfarray.variance_components)
 

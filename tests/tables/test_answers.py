@@ -48,6 +48,7 @@ SIMULATED = {
     "change_points": lambda: perfarray.change_points(STEP * xr.where(STEP["commit"] < 5, 1, 1.2) * (1 + STEP["commit"] % 2 / 999)),
     "coverage": lambda: perfarray.coverage("ratio_interval", **NEST),
     "false_alarm_rate": lambda: perfarray.false_alarm_rate("compare", threshold=0.5, **NEST),
+    "trend": lambda: perfarray.trend(STEP * (1 + STEP["commit"] % 2 / 999)),
     "power": lambda: perfarray.power("compare", ratio=0.9, **NEST),
 }
 

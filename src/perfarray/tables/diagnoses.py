@@ -44,6 +44,18 @@ def changes(data: xr.Dataset) -> Columns:
     }
 
 
+def slopes(data: xr.Dataset) -> Columns:
+    """Show by what a commit, or a year, multiplies the metric, and what that makes of the whole history."""
+    better, threshold, per = str(data.attrs["better"]), float(data.attrs["threshold"]), str(data.attrs["per"])
+    return {
+        f"a {per}": lambda cell: change(cell["slope"], cell["lower"], cell["upper"], "bounded", better, threshold),
+        "in all": lambda cell: f"{cell['total']:.3g}x",
+        "verdict": lambda cell: str(cell["verdict"]),
+        "p": lambda cell: probability(cell["pvalue"]),
+        "n": lambda cell: number(cell["n"]),
+    }
+
+
 STEADY = {"flat": "flat", "warmup": "warm-up", "slowdown": "slowdown", "no_steady_state": "never steady", "unknown": "too short"}
 """What the kinds of series are called."""
 

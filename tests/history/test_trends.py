@@ -1,0 +1,121 @@
+"""`trend`: how fast a metric drifts, apart from its steps."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import perfarray  # noqa: F401  (registers .perf)
+from perfarray import PerfarrayWarning
+
+PLACE = np.arange(60)
+
+
+def history(logs, executions=2, seed=1, noise=0.01, **coords):
+    """Return timings of series whose logs are given along commits, with noise."""
+    logs = np.atleast_2d(logs)
+    values = np.exp(logs[..., None] + noise * np.random.default_rng(seed).normal(size=(*logs.shape, executions)))
+    return xr.DataArray(values, dims=("benchmark", "commit", "execution"), coords=coords, name="time", attrs={"units": "s"})
+
+
+STEPS = 0.2 * (PLACE >= 20) - 0.1 * (PLACE >= 45)
+
+
+def test_a_slope_beside_steps():
+    """Steps are no slope, a slope is no step, and both together are told apart; changes that are known are taken."""
+    times = history([STEPS, 0.003 * PLACE, STEPS - 0.003 * PLACE, 0 * PLACE])
+    found = times.perf.trend()
+    np.testing.assert_allclose(np.log(found["slope"]), [0.0, 0.003, -0.003, 0.0], atol=5e-4)
+    assert found["verdict"].values.tolist() == ["inconclusive", "slower", "faster", "inconclusive"]
+    assert found["segment"].max("commit").values.tolist() == [2, 0, 2, 0]
+    assert found["total"].values[1] == pytest.approx(found["slope"].values[1] ** 59)
+    known = times.isel(benchmark=[0]).perf.trend(changes=times.isel(benchmark=[0]).perf.change_points())
+    assert known["lower"] < 1 < known["upper"]
+
+
+def test_the_limits_hold():
+    """Of 120 series of 30 commits at least 95 % (but for 3 standard errors), independent or alike beside each other; of a rate as well."""
+    noise = np.random.default_rng(3).normal(size=(120, 30))
+    alike = noise.copy()
+    for place in range(1, 30):
+        alike[:, place] = 0.5 * alike[:, place - 1] + 0.75**0.5 * noise[:, place]
+    for own in (noise, alike):
+        found = history(0.01 * own + 0.001 * np.arange(30), 1, noise=0.0).perf.trend()
+        assert ((found["lower"] < np.exp(0.001)) & (np.exp(0.001) < found["upper"])).mean() > 0.95 - 3 * (0.05 * 0.95 / 120) ** 0.5
+
+
+def test_what_is_measured_less_counts_less():
+    """A commit with one of nine executions counts less; an outlying commit hardly moves the slope; gaps keep their places."""
+    times = history(0.002 * PLACE, 9, noise=0.02)
+    slope = times.perf.trend()["slope"]
+    times[0, 59] *= 3.0
+    np.testing.assert_allclose(times.perf.trend()["slope"], slope, atol=4e-4)
+    gaps = times.where(times["commit"] % 7 != 3)
+    assert gaps.perf.trend()["n"] == 51
+    np.testing.assert_allclose(gaps.perf.trend()["slope"], slope, atol=6e-4)
+
+
+@pytest.mark.parametrize("labels", ["datetime64", "text"])
+def test_dates_give_a_slope_a_year(labels):
+    """1 % a month, whatever the distances of the days."""
+    days = np.datetime64("2026-01-01") + np.cumsum(1 + PLACE % 5)
+    years = (days - days[0]).astype(int) / 365.2425
+    times = history(0.12 * years, noise=1e-4).rename(commit="date")
+    found = times.assign_coords(date=days.astype(str) if labels == "text" else days).perf.trend(dim="date")
+    assert found.attrs["per"] == "year"
+    assert float(np.log(found["slope"].item())) == pytest.approx(0.12, abs=0.002)
+
+
+def test_all_paths_agree():
+    """A rate falls as its time rises; chunks, the order of dims, float32 and a factor change nothing."""
+    times = history([STEPS, 0.003 * PLACE])
+    found = times.perf.trend()
+    turned = times.transpose("execution", "commit", "benchmark").perf.trend()
+    xr.testing.assert_allclose(turned.transpose(*found.dims), found)
+    xr.testing.assert_allclose((1000 * times).perf.trend(), found)
+    xr.testing.assert_allclose(times.astype("float32").perf.trend(), found, rtol=1e-5, atol=1e-4)
+    rate = (1 / times).assign_attrs(units="1/s", better="higher").perf.trend()
+    np.testing.assert_allclose(rate["slope"], 1 / found["slope"])
+    assert rate["verdict"].values.tolist() == found["verdict"].values.tolist()
+    pytest.importorskip("dask")
+    xr.testing.assert_allclose(times.chunk({"benchmark": 1}).perf.trend().compute(), found)
+
+
+def test_few_commits_and_what_does_not_vary():
+    """Three commits have limits, two and one say what is missing, and so does what is the same everywhere."""
+    times = history(0.003 * PLACE)
+    assert times[:, :3].perf.trend()["upper"].notnull().all()
+    for number in (1, 2):
+        with pytest.warns(PerfarrayWarning, match="fewer than 3 commits"):
+            assert times[:, :number].perf.trend()["slope"].isnull().all()
+    with pytest.warns(PerfarrayWarning, match="do not vary"):
+        assert xr.ones_like(times).perf.trend()["verdict"].item() == "inconclusive"
+
+
+def test_stopped_runs_give_no_verdict():
+    """At their limit they hide a part of the slope."""
+    times = history(0.01 * PLACE)
+    stopped = (times > 1.4).assign_attrs({})
+    with pytest.warns(PerfarrayWarning, match="no limits and no verdict"):
+        found = times.where(~stopped, 1.4).assign_coords(censored=stopped).perf.trend()
+    assert (found["verdict"].item(), bool(found["lower"].isnull().all())) == ("inconclusive", True)
+    assert found["slope"] > 1
+
+
+def test_bad_input():
+    """What came and what is needed."""
+    times = history(STEPS)
+    with pytest.raises(ValueError, match="changes= has no segments along 'commit'"):
+        times.perf.trend(changes=times.to_dataset())
+    with pytest.raises(ValueError, match="other labels along 'commit'"):
+        times.perf.trend(changes=times[:, 1:].perf.change_points())
+    with pytest.raises(ValueError, match="a slope of logs needs positive values"):
+        (-times).perf.trend()
+    with pytest.raises(ValueError, match="dim 'day' not found"):
+        times.perf.trend(dim="day")
+
+
+def test_the_table():
+    """Of every series what a commit, and what all of them make."""
+    table = history([0.003 * PLACE]).perf.trend().perf.table()
+    assert list(table) == ["a commit", "in all", "verdict", "p", "n"]
+    assert table["a commit"].item().startswith("1.00")
