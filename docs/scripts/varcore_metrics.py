@@ -1,14 +1,20 @@
 """How well the metrics of single runs are estimated: the study of Worms and Touati (2016), section 6.5, and their metrics on real samples.
 
-    python docs/scripts/varcore_metrics.py [--frameworks 40] [--experiments 50] [--models 300] [--archives ARCHIVES]
+    python docs/scripts/varcore_metrics.py [--frameworks 40] [--experiments 50] [--models 2000] [--engine numba] [--archives ARCHIVES]
 
 The paper has 40 frameworks of 1,000 experiments, 30 for the third metric, and 2,000 models for the fourth. Mixtures are fitted by EM that
-stops where the paper's software stops. The tables printed here are those in `docs/papers/worms_touati.md`.
+stops where the paper's software stops, one framework or some models in each process. The tables printed here are those in
+`docs/papers/worms_touati.md`; `--cases I1:2:30` runs one of the studies.
 """
 
 import argparse
-from collections.abc import Callable
+import os
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,6 +26,12 @@ from perfarray.mixtures.numerics.fit import STOPPED, FitRequest, fit_mixtures
 from perfarray.mixtures.numerics.normal import Mixture, draw, modes
 
 ONCE = Drawing(0, (1, 2), False, 0.95)
+CASES = [("I1", 2, 30), ("I1", 2, 100), ("I2", 2, 30), ("I2", 2, 200), ("I3", 3, 30), ("I3", 4, 30), ("I3", 5, 30), ("I3", 5, 100)]
+"""Metric, systems and runs of each study of figures 15 to 17."""
+
+PART = 100
+"""Models that a process is given at a time."""
+
 MOST = 12
 """Components a random mixture has room for."""
 
@@ -33,41 +45,46 @@ def random_mixture(rng: np.random.Generator) -> Mixture:
     return Mixture(weights, means, deviations)
 
 
-def fit(values: np.ndarray) -> Mixture:
+def fit(values: np.ndarray, engine: str) -> Mixture:
     """Fit samples (experiment, run)."""
-    found = fit_mixtures(values, None, FitRequest(tolerance=STOPPED))
+    found = fit_mixtures(values, None, FitRequest(tolerance=STOPPED, engine=engine))
     return Mixture(*found[:3])
 
 
-def study(metric: str, systems: int, runs: int, frameworks: int, experiments: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return mean squared and mean absolute percentage errors of both estimators, one row per framework."""
+def framework(seed: np.random.SeedSequence, case: tuple[str, int, int], experiments: int, engine: str) -> dict[str, float]:
+    """Return mean squared and mean absolute percentage errors of both estimators for random mixtures."""
+    metric, systems, runs = case
+    rng = np.random.default_rng(seed)
     on_runs: Callable = {"I1": empirical.difference, "I2": empirical.less(0.0, 0.0), "I3": empirical.least(False)}[metric]
     on_mixtures: Callable = {
         "I1": lambda all_: parametric.difference(*all_),
         "I2": lambda all_: parametric.less(*all_),
         "I3": lambda all_: parametric.least(parametric.beside(all_))[..., 0],
     }[metric]
-    rows = []
-    for _ in range(frameworks):
-        truths = [random_mixture(rng) for _ in range(systems)]
-        truth = float(on_mixtures(truths))
-        drawn = [np.stack([draw(own, (runs,), rng) for _ in range(experiments)]) for own in truths]
-        cells = np.arange(experiments)
-        plain = empirical.resampled([own[..., None] for own in drawn], cells, on_runs, ONCE, each=metric == "I3").estimate
-        found = {"empirical": plain[..., 0] if metric == "I3" else plain, "mixture": on_mixtures([fit(own) for own in drawn])}
-        errors = {name: values - truth for name, values in found.items()}
-        rows.append(
-            {f"mse {name}": (error**2).mean() for name, error in errors.items()}
-            | {f"mape {name}": 100 * np.abs(error / truth).mean() if truth > 1e-3 else np.nan for name, error in errors.items()}
-        )
-    return pd.DataFrame(rows)
+    truths = [random_mixture(rng) for _ in range(systems)]
+    truth = float(on_mixtures(truths))
+    drawn = [draw(own, (experiments, runs), rng) for own in truths]
+    plain = empirical.resampled([own[..., None] for own in drawn], np.arange(experiments), on_runs, ONCE, each=metric == "I3").estimate
+    found = {
+        "empirical": plain[..., 0] if metric == "I3" else plain,
+        "mixture": on_mixtures([fit(own, engine) for own in drawn]),
+    }
+    errors = {name: values - truth for name, values in found.items()}
+    return {f"mse {name}": (error**2).mean() for name, error in errors.items()} | {
+        f"mape {name}": 100 * np.abs(error / truth).mean() if truth > 1e-3 else np.nan for name, error in errors.items()
+    }
 
 
-def modes_found(runs: int, models: int, rng: np.random.Generator) -> pd.Series:
-    """Return how often the number of modes is right, off by at most one, and not too large: table 4."""
+def modes_found(seed: np.random.SeedSequence, runs: int, models: int, engine: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the modes of random mixtures, and of those fitted to one sample of each."""
+    rng = np.random.default_rng(seed)
     truths = [random_mixture(rng) for _ in range(models)]
-    true = count(Mixture(*(np.stack(part) for part in zip(*truths, strict=True))))
-    found = count(fit(np.stack([draw(own, (runs,), rng) for own in truths])))
+    found = count(fit(np.stack([draw(own, (runs,), rng) for own in truths]), engine))
+    return count(Mixture(*(np.stack(part) for part in zip(*truths, strict=True)))), found
+
+
+def right_numbers(true: np.ndarray, found: np.ndarray) -> pd.Series:
+    """Return how often the number of modes is right, off by at most one, and not too large: table 4."""
     shares = {"exact": found == true, "off by at most 1": abs(found - true) <= 1, "not too many": found <= true}
     return pd.Series({name: 100 * right.mean() for name, right in shares.items()})
 
@@ -77,15 +94,30 @@ def count(mixture: Mixture) -> np.ndarray:
     return (~np.isnan(modes(mixture))).sum(axis=-1)
 
 
-def summaries(frameworks: int, experiments: int, rng: np.random.Generator) -> None:
+def summaries(pool: ProcessPoolExecutor, cases: Iterable[tuple[str, int, int]], given: Any) -> None:
     """Print quartiles of the ratios of mean squared errors, and of percentage errors: figures 15 to 17, tables 1 to 3."""
-    cases = [("I1", 2, 30), ("I1", 2, 100), ("I2", 2, 30), ("I2", 2, 200), ("I3", 3, 30), ("I3", 4, 30), ("I3", 5, 30), ("I3", 5, 100)]
-    for metric, systems, runs in cases:
-        found = study(metric, systems, runs, frameworks, experiments, rng)
+    for number, case in enumerate(cases):
+        start = time.perf_counter()
+        seeds = np.random.SeedSequence((8875, number)).spawn(given.frameworks)
+        found = pd.DataFrame(pool.map(framework, seeds, repeat(case), repeat(given.experiments), repeat(given.engine)))
         ratio = (found["mse mixture"] / found["mse empirical"]).where(found["mse empirical"] > 0)
         columns = {"mse ratio": ratio, "mape empirical": found["mape empirical"], "mape mixture": found["mape mixture"]}
-        print(f"{metric}, {systems} systems, {runs} runs")
+        print(f"{case[0]}, {case[1]} systems, {case[2]} runs: {time.perf_counter() - start:.0f} s")
         print(pd.DataFrame(columns).quantile([0, 0.25, 0.5, 0.75, 1]).round(2).T.to_string(), flush=True)
+
+
+def numbers_of_modes(pool: ProcessPoolExecutor, given: Any) -> None:
+    """Print tables 4 and 5: the modes of so many models, and those found."""
+    for runs in (30, 200):
+        start = time.perf_counter()
+        parts = -(-given.models // PART)
+        sizes = [len(part) for part in np.array_split(np.arange(given.models), parts)]
+        seeds = np.random.SeedSequence((8875, runs)).spawn(parts)
+        found = list(pool.map(modes_found, seeds, repeat(runs), sizes, repeat(given.engine)))
+        true, estimated = (np.concatenate(part) for part in zip(*found, strict=True))
+        print(f"{runs} runs: {time.perf_counter() - start:.0f} s")
+        print(right_numbers(true, estimated).round(1).to_string())
+        print(pd.crosstab(pd.Series(estimated, name="found"), pd.Series(true, name="modes")).to_string(), flush=True)
 
 
 def real(archives: Path) -> pd.DataFrame:
@@ -93,7 +125,7 @@ def real(archives: Path) -> pd.DataFrame:
     rows = {}
     for name, times in samples(archives).items():
         values = times.transpose("benchmark", "execution").values
-        number = count(fit(values))
+        number = count(fit(values, "numpy"))
         rows[name] = {"samples": len(number)} | {label: 100 * (number == level).mean() for level, label in ((1, "1"), (2, "2"), (3, "3"))}
         rows[name]["4 and more"] = 100 * (number >= 4).mean()
         rows[name]["accepted"] = 100 * float((times.perf.goodness_of_fit(n_resamples=99, rng=1)["pvalue"] >= 0.05).mean())
@@ -104,11 +136,20 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--frameworks", type=int, default=40)
     parser.add_argument("--experiments", type=int, default=50)
-    parser.add_argument("--models", type=int, default=300)
+    parser.add_argument("--models", type=int, default=2000)
+    parser.add_argument("--engine", default="numba", choices=("numpy", "numba"))
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument("--cases", nargs="*")
     parser.add_argument("--archives", type=Path)
     given = parser.parse_args()
-    generator = np.random.default_rng(8875)
     if given.archives:
         print(real(given.archives).round(0).to_string(), flush=True)
-    print(pd.DataFrame({runs: modes_found(runs, given.models, generator) for runs in (30, 200)}).round(1).to_string(), flush=True)
-    summaries(given.frameworks, given.experiments, generator)
+    asked = (
+        CASES
+        if given.cases is None
+        else [(metric, int(systems), int(runs)) for metric, systems, runs in (case.split(":") for case in given.cases)]
+    )
+    with ProcessPoolExecutor(given.processes) as workers:
+        if given.models:
+            numbers_of_modes(workers, given)
+        summaries(workers, asked, given)
