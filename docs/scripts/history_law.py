@@ -1,4 +1,4 @@
-"""Print the constants of `history/numerics/law.py`: the null law of the largest rank statistic of a series, by simulation (ten minutes).
+"""Print the constants of `history/numerics/law.py` (ten minutes) and, with `watch`, of `history/numerics/watch.py`, by simulation.
 
 Of every length, orders of the normal scores are drawn at random; the statistic is that of `strongest`, for many orders at once. A limit
 is the least value that is reached or exceeded with a probability of at most the one given (and 2 % of it, for the error of simulation).
@@ -9,6 +9,7 @@ import sys
 import numpy as np
 from scipy.special import ndtri
 
+from perfarray.history.numerics import watch
 from perfarray.history.numerics.law import BUMPS, CHANCES, LIMITS
 from perfarray.history.numerics.search import GROWTH
 
@@ -42,7 +43,22 @@ def limits(n: int, total: int) -> list[float]:
     return [float(values[reached <= 1.02 * chance][0]) if (reached <= 1.02 * chance).any() else np.inf for chance in CHANCES]
 
 
-if __name__ == "__main__":
+def alarms(number: int = 900, n: int = 1000) -> list[float]:
+    """Return the false alarms per commit of series of n values that are watched, by limit."""
+    rng, counts = np.random.default_rng(2), np.zeros(len(watch.LIMITS))
+    for _ in range(number):
+        values = rng.normal(size=n)
+        for place, rate in enumerate(watch.RATES):
+            seen = len(watch.watch(values, 2, rate))
+            counts[place] += seen
+            if not seen:
+                break  # nor at a higher limit
+    return (counts / number / n).tolist()
+
+
+if __name__ == "__main__" and sys.argv[1:] == ["watch"]:
+    print(dict(zip(watch.LIMITS.tolist(), alarms(), strict=True)))
+elif __name__ == "__main__":
     for length in map(int, sys.argv[1:] or LIMITS):
         found = limits(length, 2_000_000 if length <= 70 else 500_000 if length <= 200 else 200_000)
         print(f"    {length}: ({', '.join('INF' if np.isinf(limit) else f'{limit:.3f}' for limit in found)}),", flush=True)

@@ -12,13 +12,22 @@ from perfarray.conventions import BENCHMARK, plural
 from perfarray.history.numerics.causes import common_changes
 from perfarray.history.numerics.law import fewest
 from perfarray.history.numerics.results import Question, chances, describe
+from perfarray.history.numerics.watch import KNOWN, RATES
 from perfarray.numerics.types import Floats
 from perfarray.numerics.verdicts import adjust
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note, noted
 from perfarray.timings.resolve import Data, check_dim, resolve
-from perfarray.timings.validation import check_choice, check_confidence_level, check_count, check_share, check_threshold, listed
+from perfarray.timings.validation import (
+    check_choice,
+    check_confidence_level,
+    check_count,
+    check_number,
+    check_share,
+    check_threshold,
+    listed,
+)
 
 HOST = "host"
 """The coordinate along the commits that says where they were measured."""
@@ -40,6 +49,8 @@ def change_points(
     host: str | None = None,
     correction: str | None = "bh",
     across: str = BENCHMARK,
+    online: bool = False,
+    false_alarms: float = 1.0,
     confidence_level: float = 0.95,
     levels: str | tuple[str, ...] | None = None,
     censored: str = "bound",
@@ -68,6 +79,12 @@ def change_points(
         the chance of any (Holm); None: `alpha` holds for each.
     across : str
         The dim along which changes at one commit may be one.
+    online : bool
+        Whether every commit is judged by those up to it alone, as by one who looks whenever one was measured: is the last one different,
+        and since when? The last True of `change` says since when, `alarm` where it was seen.
+    false_alarms : float
+        How many alarms per 1,000 commits a stable history of one benchmark may have, with `online`; `alpha` and `correction` are then not
+        used.
     confidence_level : float
         Of the limits of a change, and 1 minus the error rate of its verdict.
     levels, metric : str or sequence of str, optional
@@ -90,6 +107,8 @@ def change_points(
         `within` is what the repetitions inside a commit explain; `correlation` of one commit's noise with the next one's; `drifting`,
         whether a straight line says more than the steps. For every commit: `n_common`, how many benchmarks changed together.
 
+        Online there is along `dim` also `alarm`, the commits at which a change was first seen.
+
     Raises
     ------
     ValueError
@@ -108,6 +127,9 @@ def change_points(
     as long as one commit's noise does not depend on the one before. Where neighbours are alike beyond chance, that is taken out and
     told. Fewer than 8 commits can show no change at 5 %. Sizes are Huber's estimates, which single days hardly move, with Student's t;
     selected as the largest, small changes look larger than they are. A slow drift is cut into steps: `drifting` says so.
+
+    Online, scores are those of ranks among the commits before; their sums over the last commits, of which the largest is watched, have
+    one limit for all noise too. Nothing is strange before 8 commits are known.
 
     References
     ----------
@@ -130,12 +152,14 @@ def change_points(
     level, sure = check_share(alpha, "alpha", "0.05"), check_confidence_level(confidence_level)
     margin, least = check_threshold(threshold), check_count(min_size, "min_size", 2)
     check_choice(correction, "correction", ("bh", "holm", None))
+    rate = _rate(false_alarms) if online else 0.0
     data = resolve(times, metric, levels, censored=censored)
     labels = history_labels(data.array, dim, data.levels)
     hosts = _hosts(data.array, dim, host, data.levels)
-    question = Question(len(data.levels), least, margin, sure, data.better, labels)
-    rules = {"result": "change_points", "unit": dim, "dim": dim, "better": data.better, "alpha": level, "threshold": margin}
-    rules |= {"min_size": least, "correction": correction or "none", "across": across, "confidence_level": sure}
+    question = Question(len(data.levels), least, margin, sure, data.better, labels, rate)
+    rules = {"result": "change_points", "unit": dim, "dim": dim, "better": data.better, "threshold": margin}
+    rules |= {"false_alarms": 1000 * rate} if online else {"alpha": level, "correction": correction or "none"}
+    rules |= {"min_size": least, "across": across, "confidence_level": sure}
     core = [dim, *data.levels]
     first = apply(partial(chances, question=question), data.array, core=[core], outputs={"pvalue_any": Output()})["pvalue_any"]
     bounds = data.bounds
@@ -154,9 +178,17 @@ def change_points(
     if dim not in data.array.coords:
         found = found.drop_vars(dim)
     found["pvalue_any"] = first
-    found = found.assign(_together(found, dim, across)).drop_vars(["_first", "_last"])
+    found = found.assign(_together(found, dim, across)).drop_vars(["_first", "_last"] if online else ["_first", "_last", "alarm"])
     stopped = data.stopped_note(ONLY_WORSE) if data.n_stopped else None
     return noted(found, *data.notes, stopped, checks=("changes",))
+
+
+def _rate(false_alarms: float) -> float:
+    """Return the rate of false alarms per commit, within those that are known."""
+    rate, (low, high) = check_number(false_alarms, "false_alarms") / 1000, (RATES[-1], RATES[0])
+    if not low <= rate <= high:
+        raise ValueError(f"false_alarms={false_alarms!r} per 1,000 commits: give a number from {1000 * low:.2g} to {1000 * high:.2g}")
+    return rate
 
 
 def history_labels(array: xr.DataArray, dim: str, levels: tuple[str, ...]) -> npt.NDArray[Any]:
@@ -225,6 +257,7 @@ def _outputs(dim: str, units: str, labels: npt.NDArray[Any]) -> dict[str, Output
         | {"_first": Output(along, "", int), "_last": Output(along, "", int)}
         | outputs("1", n=f"{plural(dim)} measured", noise=f"standard deviation of a {dim} / mean")
         | outputs("1", within=f"of it, from repetitions inside a {dim}", correlation="of neighbours' noise")
+        | {"alarm": Output(along, "", bool, "a change was first seen here")}
         | {"drifting": Output((), "", bool, "a line says more than the steps")}
     )
 
@@ -259,12 +292,12 @@ def _each_common(change: Any, first: Any, last: Any) -> tuple[Any, Any]:
 @check("changes")
 def change_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count series that are too short for any change, whose noise depends on the commit before, and that drift."""
-    dim, alpha = str(result.attrs["dim"]), float(result.attrs["alpha"])
-    needed, n = fewest(alpha), result["n"].values
+    dim, alpha = str(result.attrs["dim"]), float(result.attrs.get("alpha", 0.0))
+    needed, n = fewest(alpha) if alpha else KNOWN + int(result.attrs["min_size"]), result["n"].values
     many = plural(dim)
+    at = f" at alpha={alpha:g}" if alpha else ""
     short = (
-        f"{{cells}} have fewer than {needed} {many} with data: no change can be found in them at alpha={alpha:g}; measure more {many}, or "
-        "compare two of them"
+        f"{{cells}} have fewer than {needed} {many} with data: no change can be found in them{at}; measure more {many}, or compare two"
         if needed
         else f"at alpha={alpha:g}, below what these series can show, no change can be found in {{cells}}; give a larger alpha"
     )

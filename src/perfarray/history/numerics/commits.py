@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from perfarray.history.numerics.search import best_step
 from perfarray.numerics.levels import mean_of_measured
 from perfarray.numerics.types import Floats, Integers
 
@@ -15,6 +16,9 @@ MEDIAN_SQUARE = 0.4549
 
 SURE = 2.3
 """The least lag-1 correlation that is believed, times the root of the number of values: independent series show more in 5 %."""
+
+CAUTION = 1.0
+"""What is added to a correlation that is believed, times the same root: less than there is costs more than more than there is."""
 
 MOST = 0.9
 """The largest correlation that is taken out."""
@@ -44,7 +48,7 @@ def commits_of(units: Floats) -> Commits:
     squares, spare = np.nansum((units - values[:, None]) ** 2), float(np.sum(counts - 1))
     within = float(squares / spare) if spare > 0 else np.nan
     errors = _errors(values, counts, within)
-    return Commits(places, values, errors, counts, within, correlation(values / errors) if len(values) >= 8 else 0.0)
+    return Commits(places, values, errors, counts, within, _dependence(values / errors) if len(values) >= 8 else 0.0)
 
 
 def _errors(values: Floats, counts: Floats, within: float) -> Floats:
@@ -64,6 +68,16 @@ def _errors(values: Floats, counts: Floats, within: float) -> Floats:
     return np.sqrt((low + high) / 2 + own)
 
 
+def _dependence(values: Floats) -> float:
+    """Return the lag-1 correlation of a series' noise, of which the largest step, if that is what makes it, is no part."""
+    found = correlation(values)
+    if found == 0.0:
+        return found
+    place = best_step(values, np.ones(len(values)), 2).splits[0]
+    levels = np.where(np.arange(len(values)) < place, np.median(values[:place]), np.median(values[place:]))
+    return min(found, correlation(values - levels))
+
+
 def correlation(values: Floats) -> float:
     """Return the lag-1 correlation of the noise of a series that may have steps; 0 where chance makes as much.
 
@@ -75,12 +89,12 @@ def correlation(values: Floats) -> float:
     S. Chakar, E. Lebarbier, C. Lévy-Leduc, S. Robin, "A robust approach for estimating change-points in the mean of an AR(1) process",
     Bernoulli 23, 2017.
     """
-    near, far = np.abs(values[1:] - values[:-1]), np.abs(values[2:] - values[:-2])
-    most = CLIP * 1.4826 * float(np.median(np.concatenate([near, far])))
-    if most == 0.0:
+    near, far = (np.abs(values[lag:] - values[:-lag]) for lag in (1, 2))
+    most, margin = CLIP * 1.4826 * float(np.median(far)), 1.0 / np.sqrt(len(values))
+    if most == 0.0 or not near.any():
         return 0.0
     found = float(np.mean(np.minimum(far, most) ** 2) / np.mean(np.minimum(near, most) ** 2)) - 1.0
-    return min(found, MOST) if found > SURE / np.sqrt(len(values)) else 0.0
+    return min(found + CAUTION * margin, MOST) if found > SURE * margin else 0.0
 
 
 def whitened(values: Floats, rho: float) -> Floats:

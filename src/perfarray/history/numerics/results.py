@@ -12,6 +12,7 @@ from perfarray.history.numerics.commits import Commits, commits_of, whitened
 from perfarray.history.numerics.law import LENGTHS
 from perfarray.history.numerics.search import find_changes, whole_chance
 from perfarray.history.numerics.steps import Steps, describe_steps
+from perfarray.history.numerics.watch import watch
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.numerics.verdicts import Known, decide
@@ -26,6 +27,8 @@ class Question(NamedTuple):
     confidence_level: float
     better: str
     labels: npt.NDArray[Any]
+    rate: float = 0.0
+    """Of false alarms per commit, where series are watched commit by commit."""
 
 
 class Prepared(NamedTuple):
@@ -79,13 +82,15 @@ def _one(units: Floats, level: float, hosts: Integers, known: Known, question: Q
     """Return the answers of one series."""
     size, labels = len(units), question.labels
     commits, logs, clean = prepare(units)
-    found = find_changes(clean, commits.errors, question.least, level) if level > 0 else {}
+    found, seen = _changes(commits, clean, level, question)
     places = sorted(found)
     band = (1 - question.threshold, 1 + question.threshold)
     steps = describe_steps(commits, places, question.least, logs=logs, band=band, level=question.confidence_level)
     at = commits.places[steps.places]
     change = np.zeros(size, dtype=bool)
     change[at] = True
+    alarm = np.zeros(size, dtype=bool)
+    alarm[commits.places[seen]] = True
     before = np.concatenate([[-1], commits.places])[steps.first] + 1
     first, last = (np.zeros(size, dtype=int) for _ in range(2))
     first[at], last[at] = before, commits.places[steps.last]
@@ -110,6 +115,7 @@ def _one(units: Floats, level: float, hosts: Integers, known: Known, question: Q
         steps.noise / scale,
         within / scale,
         commits.correlation,
+        alarm,
         bool(places)
         and is_drift(commits.values, steps.levels, commits.errors * steps.noise / np.sqrt(np.mean(commits.errors**2)), len(places)),
     )
@@ -121,6 +127,14 @@ def _limits(commits: Commits, steps: Steps, question: Question) -> tuple[Floats,
     errors = commits.errors / np.sqrt(np.mean(commits.errors**2)) if len(commits.errors) else commits.errors
     reach = stdtrit(df, (1 + question.confidence_level) / 2) * steps.noise * errors
     return commits.values - reach, commits.values + reach
+
+
+def _changes(commits: Commits, clean: Floats, level: float, question: Question) -> tuple[dict[int, float], list[int]]:
+    """Return where a series changes with the p-values, and where that is seen by one who watches it."""
+    if not question.rate:
+        return (find_changes(clean, commits.errors, question.least, level) if level > 0 else {}), []
+    alarms = watch(clean, question.least, question.rate)
+    return {alarm.place: alarm.pvalue for alarm in alarms}, [alarm.seen for alarm in alarms]
 
 
 def _along(size: int, places: Integers, values: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -13,6 +13,10 @@ GROWTH = 1.15
 """By how much the lengths of bumps that are looked at grow: no bump is far from one of them."""
 
 
+ALONE = 2.0
+"""How many times as likely by chance one end of a bump may be as the whole: what is found together need not be as sure alone."""
+
+
 class Peak(NamedTuple):
     """The largest statistic of a stretch, and where it splits: at one place, or at both ends of a bump."""
 
@@ -39,7 +43,7 @@ def find_changes(values: Floats, errors: Floats, least: int, level: float) -> di
 
     Every stretch is tested as a whole: against one step, and against a bump (a step and one back). Where it is not one segment it is
     split, and its parts are tested. Then each step is put to the best place between its neighbours and tested there; those that do not
-    hold are left out, the weakest first.
+    hold are left out, the weakest first. The p-value is that of the stretch in which a change was found.
 
     Parameters
     ----------
@@ -146,8 +150,8 @@ def _settled(found: dict[int, float], values: Floats, errors: Floats, least: int
             settled[moved], local[moved] = found[place], chance(peak.statistic, high - low)
             low = moved
         worst = max(local, key=local.__getitem__)
-        if local[worst] <= level:
-            return {place: max(pvalue, local[place]) for place, pvalue in settled.items()}
+        if local[worst] <= ALONE * level:
+            return settled
         del settled[worst]
         found = settled
     return found

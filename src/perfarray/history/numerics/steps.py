@@ -36,13 +36,17 @@ class Steps(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """The levels of segments, their squared standard errors, the scale of residuals and the noise, and the degrees of freedom."""
+    """The levels of segments, their squared standard errors, the scale of residuals and the noise, and the degrees of freedom.
+
+    `sharpness` turns Huber's loss into a log likelihood: at most 1, less where tails are long.
+    """
 
     levels: Floats
     variances: Floats
     scale: float
     noise: float
     df: int
+    sharpness: float
 
 
 def describe_steps(commits: Commits, places: list[int], least: int, *, logs: bool, band: tuple[float, float], level: float) -> Steps:
@@ -64,7 +68,7 @@ def describe_steps(commits: Commits, places: list[int], least: int, *, logs: boo
         The confidence level.
     """
     n = len(commits.values)
-    fit = _fit(commits, places) if n else Fit(np.full(1, np.nan), np.full(1, np.nan), np.nan, np.nan, 0)
+    fit = _fit(commits, places) if n else Fit(np.full(1, np.nan), np.full(1, np.nan), np.nan, np.nan, 0, 1.0)
     posterior = _positions(commits, places, fit, least)
     places = [low + int(np.argmax(chances)) for low, chances in posterior]
     fit = _fit(commits, places) if places else fit
@@ -128,7 +132,9 @@ def _fit(commits: Commits, places: list[int]) -> Fit:
     inside = max(float(np.mean(np.abs(residuals) < BEND * scale)), 0.5)
     unit = float(np.sum(bent**2)) / spare * (scale / inside) ** 2
     information = np.add.reduceat(weights, [low for low, _ in bounds])
-    return Fit(levels, unit / information, scale, float(np.sqrt(unit * np.mean(errors**2))) if n > len(bounds) else np.nan, n - len(bounds))
+    noise = float(np.sqrt(unit * np.mean(errors**2))) if n > len(bounds) else np.nan
+    sharpness = min(1.0, inside * spare / max(float(np.sum(bent**2)), 1e-300))
+    return Fit(levels, unit / information, scale, noise, n - len(bounds), sharpness)
 
 
 def _positions(commits: Commits, places: list[int], fit: Fit, least: int) -> list[tuple[int, Floats]]:
@@ -145,7 +151,7 @@ def _positions(commits: Commits, places: list[int], fit: Fit, least: int) -> lis
             _loss((values[low - 1 : high - 1] - level) / (commits.errors[low - 1 : high - 1] * fit.scale))
             for level in fit.levels[number : number + 2]
         ]
-        gains = np.cumsum(losses[1] - losses[0])
+        gains = fit.sharpness * np.cumsum(losses[1] - losses[0])
         chances = np.exp(gains - gains.max())
         found.append((low, chances / chances.sum()))
     return found
