@@ -73,7 +73,8 @@ def draw(result: xr.Dataset, ax: Axes | None = None, **keywords: Any) -> Axes:
     ax : Axes, optional
         Where to draw; default: a new figure, as high as its rows need.
     **keywords
-        What the picture takes.
+        What the picture takes. Every result with an estimate takes `kind="strip"`, with `along=` and `truth=`: intervals of many
+        replications side by side.
 
     Returns
     -------
@@ -104,5 +105,7 @@ def draw(result: xr.Dataset, ax: Axes | None = None, **keywords: Any) -> Axes:
             f"no picture for {came}; there is one for the results of {', '.join(sorted(PICTURES))}"
             " (timings are drawn by plot.run_sequence(), plot.variance_components() and plot.intervals(baseline))"
         )
+    if keywords.get("kind") == "strip":
+        return plots.strip(result, ax, **{key: value for key, value in keywords.items() if key != "kind"})
     picture: Callable[..., Axes] = getattr(plots, PICTURES[name])
     return picture(result, ax=ax, **keywords)

@@ -1,0 +1,109 @@
+"""Intervals of many replications of one experiment, side by side: how they scatter, and how many hold the truth."""
+
+from typing import Final
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from perfarray.plots.figure import COLOURS, DARK, axes_for, describe, selection, write_units
+
+ESTIMATES: Final = ("estimate", "speedup")
+"""Variables that are drawn, the first of them there is."""
+
+WIDTH: Final = 150.0
+"""Points of all intervals' widths together, each from one to twelve."""
+
+
+def strip(result: xr.Dataset, ax: Axes | None = None, *, along: str | None = None, truth: float | None = None) -> Axes:
+    """Draw an interval for each label of a dim, side by side.
+
+    Parameters
+    ----------
+    result : Dataset
+        A result with `estimate`, `lower` and `upper`, or with a `speedup` without limits, of one cell but for one dim.
+    ax : Axes, optional
+        Where to draw; default: a new figure. Several results, such as those of several methods, may be drawn on one.
+    along : str, optional
+        The dim of the replications; default: the only one with several labels.
+    truth : float, optional
+        What is known to be true: drawn as a line, and intervals without it in another colour. The title counts those that hold it.
+
+    Returns
+    -------
+    Axes
+        Horizontal axis: the replications in their order.
+
+    Raises
+    ------
+    ValueError
+        A result without estimates; several dims with several labels, none of which, or not the others, were chosen.
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> import matplotlib.pyplot as plt
+    >>> import perfarray
+    >>> times = perfarray.simulate(
+    ...     sizes={"execution": 5}, variances={"execution": 1e-4}, dims={"version": ["old", "new"], "benchmark": 9, "experiment": 20}, rng=1
+    ... )
+    >>> ax = times.perf.score_ratio_interval("old").perf.plot(kind="strip", along="experiment", truth=1.0)
+    >>> ax.get_title(loc="left")
+    '19 of 20 intervals of 95 % along experiment hold 1, new'
+    >>> plt.close(ax.figure)
+    """
+    name = next((name for name in ESTIMATES if name in result), None)
+    if name is None:
+        raise ValueError(f"a strip draws 'estimate' with its limits, or 'speedup'; the result has {[str(one) for one in result.data_vars]}")
+    long = [str(dim) for dim, size in result[name].sizes.items() if size > 1]
+    along = along if along is not None else long[0] if len(long) == 1 else ""
+    if along not in result[name].dims or set(long) - {along}:
+        raise ValueError(
+            f"a strip lies along one dim, and {long} have several labels: give along= one of them, and select or facet the others"
+        )
+    with_limits = {"lower", "upper"} <= set(result.data_vars)
+    result = (
+        result[[name, *(("lower", "upper") if with_limits else ())]].compute().squeeze([dim for dim in result[name].dims if dim != along])
+    )
+    ax = axes_for(ax, (8.0, 4.0))
+    first = not ax.get_title(loc="left")  # what is drawn over another result leaves it its title
+    places = np.arange(result.sizes[along]) + 1.0
+    title = [f"{name.capitalize()} along {along}"]
+    if with_limits:
+        title = [_intervals(ax, result, places, along, truth)]
+        ax.plot(places, result[name].values, "o", color=DARK, markersize=3, label="estimate", zorder=3)
+    else:
+        ax.plot(places, result[name].values, "--", color=COLOURS[3], marker=".", linewidth=1, label=f"{name}, {_method(result)}", zorder=3)
+    if truth is not None:
+        ax.axhline(truth, color=DARK, linewidth=1, linestyle=":", label="true")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set_xlim(places[0] - 0.7, places[-1] + 0.7)
+    ax.set_xlabel(along)
+    if first:
+        ax.set_ylabel(str(result[name].attrs.get("long_name", name)))
+        write_units(ax.yaxis, str(result[name].attrs.get("units", "1")))
+    describe(ax, ", ".join([*title, *selection(result[name])]) if first else ax.get_title(loc="left"))
+    return ax
+
+
+def _intervals(ax: Axes, result: xr.Dataset, places: np.ndarray, along: str, truth: float | None) -> str:
+    """Draw the intervals, and say how many there are; those with an open or unknown end have no line."""
+    lower, upper = result["lower"].values, result["upper"].values
+    known = np.isfinite(lower) & np.isfinite(upper)
+    held = known if truth is None else known & (lower <= truth) & (truth <= upper)
+    level = f"{100 * float(result.attrs['confidence_level']):.3g} %" if "confidence_level" in result.attrs else "unknown level"
+    width = min(12.0, max(1.0, WIDTH / len(places)))
+    for which, colour, label in ((held, COLOURS[1], "interval"), (known & ~held, COLOURS[5], "interval without it")):
+        if which.any():
+            ax.vlines(places[which], lower[which], upper[which], colors=colour, linewidth=width, label=label, zorder=2)
+    number = int(np.count_nonzero(known))
+    lacking = f" ({len(places) - number} more without limits)" if number < len(places) else ""
+    if truth is None:
+        return f"{number} intervals of {level} along {along}{lacking}"
+    return f"{int(np.count_nonzero(held))} of {number} intervals of {level} along {along} hold {truth:g}{lacking}"
+
+
+def _method(result: xr.Dataset) -> str:
+    """Return which method gave a result."""
+    return str(result.attrs.get("result", "the result")).replace("_", " ")
