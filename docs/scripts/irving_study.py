@@ -1,6 +1,6 @@
 """The Monte Carlo studies of Irving et al. (2018), sections 6.1 to 6.3, 8 and 10, redone on populations of our own.
 
-    python docs/scripts/irving_study.py {power,coverage,machines,runs,bigdata} [--experiments 100] [--seed 1]
+    python docs/scripts/irving_study.py {power,level,coverage,machines,runs,bigdata} [--experiments 100] [--seed 1]
 
 The 1,000 runs of every benchmark that the paper draws from are not public. Ours are those of `suite_power.py` where not said otherwise:
 13 benchmarks of 5 to 60 s, normal runs, standard deviations from 0.012 to 0.91 s. The tables printed here are in
@@ -30,11 +30,11 @@ def timings(values: npt.NDArray[np.float64], labels: list[str], dim: str = "vers
     return xr.DataArray(values, dims=("experiment", dim, "benchmark", "execution"), coords={dim: labels}, name="time", attrs=attrs)
 
 
-def rank_pvalues(times: xr.DataArray) -> npt.NDArray[np.float64]:
+def rank_pvalues(times: xr.DataArray, alpha: float = 0.05) -> npt.NDArray[np.float64]:
     """Return the two-sided p-value of HPT in every experiment; without the search for its speedup, which is what takes long."""
     found = []
     for old, new in zip(times.sel(version="old").values, times.sel(version="new").values, strict=True):
-        differences = kept_differences(list(new), list(old), 0.05)
+        differences = kept_differences(new, old, alpha)
         found.append(min(1.0, 2 * min(signed_rank_pvalue(differences), signed_rank_pvalue(-differences))))
     return np.array(found)
 
@@ -51,6 +51,30 @@ def power(experiments: int, rng: np.random.Generator) -> None:
             rank_pvalues(times),
         ]
         row(slower, *(f"{100 * np.mean(pvalue <= 0.05):.1f}" for pvalue in pvalues))
+
+
+def level(experiments: int, rng: np.random.Generator) -> None:
+    """Give every test the p-value that rejects in at most 5 % of the experiments without a difference, and count what it then rejects."""
+    tests: dict[str, Callable[[xr.DataArray], npt.NDArray[np.float64]]] = {
+        "randomization": lambda times: perfarray.randomization_test(times, "old", rng=rng)["pvalue"].values.ravel(),
+        "t, this suite": lambda times: perfarray.score_ratio_interval(times, "old")["pvalue"].values.ravel(),
+        "t, benchmarks a sample": lambda times: perfarray.score_ratio_interval(times, "old", random_benchmarks=True)[
+            "pvalue"
+        ].values.ravel(),
+        "HPT": rank_pvalues,
+        "HPT, every median": lambda times: rank_pvalues(times, 1.0),
+    }
+    heading("L", *tests)
+    critical = {}
+    for slower in (0, 1, 2, 3, 4, 6, 8, 10):
+        times = draw(slower, experiments, rng)
+        pvalues = {name: test(times) for name, test in tests.items()}
+        if not slower:
+            for name, found in pvalues.items():
+                usable = [p for p in np.unique(found) if np.mean(found <= p) <= 0.05]
+                critical[name] = max(usable, default=0.0)
+            row("p below", *(f"{critical[name]:.3f}" for name in tests))
+        row(slower, *(f"{100 * np.mean(found <= critical[name]):.1f}" for name, found in pvalues.items()))
 
 
 def coverage(experiments: int, rng: np.random.Generator) -> None:
@@ -176,7 +200,7 @@ def row(*cells: object) -> None:
 
 
 STUDIES: dict[str, Callable[[int, np.random.Generator], None]] = {
-    study.__name__: study for study in (power, coverage, machines, runs, bigdata)
+    study.__name__: study for study in (power, level, coverage, machines, runs, bigdata)
 }
 
 
