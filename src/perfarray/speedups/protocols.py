@@ -7,11 +7,12 @@ import xarray as xr
 
 from perfarray.conventions import LOWER
 from perfarray.numerics.levels import mean_of_measured, one_value_per_unit
-from perfarray.numerics.types import Floats
+from perfarray.numerics.types import Floats, Mask
+from perfarray.numerics.verdicts import adjust
 from perfarray.speedups.numerics.protocols import NO_ANSWER, STEPS, WARNINGS, describe_mean, describe_median
 from perfarray.speedups.numerics.tests import YES, conclude, mean_steps, mean_verdict, median, median_steps, median_verdict
 from perfarray.speedups.observed import along_cells
-from perfarray.timings.apply import Output, apply, outputs
+from perfarray.timings.apply import Output, apply, is_chunked, outputs
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, noted
 from perfarray.timings.pairs import FAR, Pair, resolve_pair, worst_case
@@ -21,6 +22,7 @@ from perfarray.timings.validation import check_choice, check_confidence_level, l
 
 TESTED = ("mean", "median")
 SEARCHES = ("exhaustive", "tool")
+CORRECTIONS = (None, "holm", "bh")
 TIES = ("limit", "exact")
 LEVEL = "confidence_level"
 """The coordinate along the benchmarks that holds a level of their own."""
@@ -36,6 +38,7 @@ def speedup_test(
     confidence_level: float | xr.DataArray | None = None,
     search: str = SEARCHES[0],
     ties: str = TIES[0],
+    correction: str | None = None,
     levels: str | tuple[str, ...] | None = None,
     unit: str | None = None,
     censored: str = "bound",
@@ -66,6 +69,9 @@ def speedup_test(
         The p-value of Kolmogorov and Smirnov's test where values are equal (which those of odd samples less their medians always are): of
         the limit law, as the original tool has it, too large where it is small; or exact, given the ties. Differences that only rounding
         tells apart are equal, whatever the unit of time, but for "tool" with "limit": the original tool lets rounding decide.
+    correction : {None, "holm", "bh"}
+        For many benchmarks at once, at given levels: Holm keeps the chance of any false speedup at the risk, Benjamini and Hochberg the
+        share of false ones. The family is every cell of the call that was tested.
     censored : {"bound", "drop"}
         With "bound", only speedups that are significant whatever stopped runs would have taken: means of candidates with stopped runs
         cannot conclude, ranks take their runs as the slowest; stopped runs of the baseline count as their limit.
@@ -78,12 +84,12 @@ def speedup_test(
         sentences, joined by "; ", Sample1 is the baseline; "" where there are none); `prob_faster` = P[X > Y] (statistic="median" only);
         `n_baseline`, `n_candidate`, `n`; `searched` (bool); `judged_level`, at which all steps were judged: the one reported, or where the
         search found none 0.99 (the tool's: 0.5); `protocol`, the way through the protocol as text; and along `step`, `step_pvalue` and
-        `step_outcome`.
+        `step_outcome`. With a correction `pvalue_adjusted`, by which `significant` is then decided; the steps are as without it.
 
     Raises
     ------
     ValueError
-        Unknown dims, levels, labels or statistics; levels outside 0 to 1.
+        Unknown dims, levels, labels or statistics; levels outside 0 to 1; a correction without a level.
 
     Notes
     -----
@@ -108,12 +114,32 @@ def speedup_test(
     >>> times.perf.speedup_test("old")["confidence_level"].item()
     0.98
     """
+    check_choice(correction, "correction", CORRECTIONS)
     pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, censored=censored)
+    if correction is not None and confidence_level is None and LEVEL not in pair.candidate.array.coords:
+        raise ValueError(f"correction={correction!r} adjusts p-values at a level, and levels are searched for; give confidence_level=0.95")
     # Ranks can take the candidate's stopped runs at their worst; a mean of those is not a number.
     sides = worst_case(pair) if statistic == "median" else pair
     result = tested(sides, unit, statistic, confidence_level, search, ties=ties).drop_dims("warning")
     result = _without_claims(result, pair, statistic) if pair.bounded else result
+    result = _corrected(result, correction) if correction is not None else result
     return noted(result, *pair.notes, pair.stopped_note(SURELY), checks=("one_side", "single_units"))
+
+
+def _corrected(result: xr.Dataset, correction: str) -> xr.Dataset:
+    """Decide by adjusted p-values what is significant; a cell whose level was searched for is no member of the family."""
+    dims = tuple(str(dim) for dim in result["pvalue"].dims)
+
+    def kernel(pvalue: Floats, significant: Mask, level: Floats, searched: Mask) -> tuple[np.ndarray, ...]:
+        adjusted = adjust(np.where(searched, np.nan, pvalue).reshape(-1), correction).reshape(pvalue.shape)
+        return adjusted, significant & (searched | (adjusted <= np.round(1 - level, 12)))
+
+    names = ("pvalue", "significant", "confidence_level", "searched")
+    whole = [result[name].chunk(-1) if is_chunked(result[name]) else result[name] for name in names]
+    adjusted = Output(dims, "1", long_name=f"p-value, adjusted for many tests ({correction})")
+    found = apply(kernel, *whole, core=[dims] * len(names), outputs={"pvalue_adjusted": adjusted, "significant": Output(dims, "", bool)})
+    changed = {str(name): variable.variable for name, variable in found.data_vars.items()}
+    return result.assign(changed).assign_attrs(correction=correction)
 
 
 SURELY = (
