@@ -15,6 +15,9 @@ from perfarray.timings.validation import check_choice, check_count, check_number
 
 TIES = ("strict", "half")
 
+OF_TOTALS = 200
+"""Experiments redrawn for limits of totals unless another number is asked for."""
+
 MOST_RUNS = 1000
 """The most runs of a total: the lattice of more would be too coarse."""
 
@@ -127,7 +130,8 @@ def prob_faster(
     ties : {"strict", "half"}
         Whether runs that tie count not at all, or one half.
     runs : int
-        How many independent runs of each are compared in total, up to 1,000.
+        How many independent runs of each are compared in total, up to 1,000. Limits then take 200 redrawn experiments by default: they need
+        their variance alone.
     censored : {"bound", "drop"}
         Runs stopped at a limit count as far as they determine the order of pairs (a mixture fitted here has no place for them: NaN); or
         they are left out.
@@ -178,7 +182,7 @@ def prob_faster(
     check_choice(ties, "ties", TIES)
     amount, half, number = check_number(shift, "shift"), 0.5 * (ties == "half"), _check_runs(runs)
     request = Request(
-        method=method, paired=paired, confidence_level=confidence_level, n_resamples=n_resamples,
+        method=method, paired=paired, confidence_level=confidence_level, n_resamples=_redrawn(n_resamples, number),
         rng=rng, value=value, levels=levels, metric=metric, censored=censored,
     )  # fmt: skip
     systems = resolve_two_systems(times, baseline, dim, request)
@@ -253,7 +257,7 @@ def prob_fastest(
     check_choice(ties, "ties", TIES)
     number = _check_runs(runs)
     request = Request(
-        method=method, paired=paired, confidence_level=confidence_level, n_resamples=n_resamples,
+        method=method, paired=paired, confidence_level=confidence_level, n_resamples=_redrawn(n_resamples, number),
         rng=rng, value=value, levels=levels, metric=metric, censored=censored,
     )  # fmt: skip
     systems = resolve_systems(times, request)
@@ -277,6 +281,11 @@ def _check_runs(runs: int) -> int:
             f"runs={number}: totals are of up to {MOST_RUNS} runs; of more, the smaller mean wins: compare means (ratio_interval)"
         )
     return number
+
+
+def _redrawn(n_resamples: int | None, runs: int) -> int | None:
+    """Return how many experiments are redrawn: of totals, each of which is dear, fewer unless a number is given."""
+    return OF_TOTALS if n_resamples is None and runs > 1 else n_resamples
 
 
 def _checks(systems: Systems) -> tuple[str, ...]:
