@@ -7,6 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import integrate, stats
 
 import perfarray
+from perfarray.mixtures.numerics.normal import Mixture
+from perfarray.mixtures.numerics.scale import NAMES, Scaled, moments
 from perfarray.mixtures.numerics.start import edged_classes
 
 LAWS = {
@@ -118,6 +120,27 @@ def test_a_density_that_falls_from_the_start_has_its_mode_at_0():
     assert fit.modes().values[0] == pytest.approx([0.0, 20.0], abs=0.3)
     one = timings(rng.weibull(0.6, 100)).perf.fit_mixture(n_components=1, distribution="weibull")
     assert one.modes().values.tolist() == [[0.0]]
+
+
+@pytest.mark.parametrize("family", ["normal", *LAWS])
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_sizes_that_square_to_nothing_or_infinity_are_fitted(family, size):
+    """Moments, modes and the test of deviations never square values of the data."""
+    x = drawn("gamma", 40)
+    one, other = (timings(values).perf.fit_mixture(distribution=family, n_components=1) for values in (x, size * x))
+    for name in ("mean", "std", "modes"):
+        assert_allclose(getattr(other, name)() / size, getattr(one, name)(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("relative", [1e-9, 1e-4, 5e-3, 0.05])
+def test_narrow_weibull_values_have_a_deviation(relative):
+    """That of logarithms, whose relative spread is pi / sqrt(6) over the shape, to first order."""
+    shape = np.pi / np.sqrt(6) / relative
+    own = Scaled(Mixture(np.ones(1), np.zeros(1), np.array([1 / shape])), np.array(NAMES.index("weibull")))
+    _, means, deviations = moments(own)
+    assert deviations[0] / means[0] == pytest.approx(relative, rel=1e-9 + 2 * relative)
+    if relative > 1e-3:
+        assert deviations[0] == pytest.approx(stats.weibull_min(shape).std(), rel=1e-8)
 
 
 def test_heavy_tails_have_no_moments():

@@ -321,10 +321,10 @@ def parameter_outputs(units: str, families: Sequence[str]) -> dict[str, Output]:
 
 def parameter_values(own: Scaled, families: Sequence[str]) -> tuple[Any, ...]:
     """Return the values of the variables that describe mixtures, components in ascending order of their means; unknown without any."""
-    weights, means, variances = scaled.moments(own)
+    weights, means, deviations = scaled.moments(own)
     known = (weights > 0).any(axis=-1)
     order = np.argsort(np.where(weights > 0, means, np.nan), axis=-1, kind="stable")  # NaN goes last, behind means that are infinite
-    parts = [own.mixture.weights, *(np.where(weights > 0, part, np.nan) for part in (means, np.sqrt(variances)))]
+    parts = [own.mixture.weights, *(np.where(weights > 0, part, np.nan) for part in (means, deviations))]
     parts += scaled.scipy_parameters(own) if tuple(families) != (NORMAL,) else ()
     weight, mean, deviation, *scipy = (np.take_along_axis(part, order, axis=-1) for part in parts)
     family = np.where(known, np.array(NAMES, dtype=object)[np.asarray(own.family, int)], UNKNOWN).astype(object)

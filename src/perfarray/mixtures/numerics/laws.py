@@ -49,8 +49,8 @@ NORMAL = Law(
     log_density=lambda d, s: -0.5 * (d / s) ** 2 - np.log(s) - LOG_ROOT_2PI,
     reached=lambda d, s: ndtr(d / s),
     quantile=lambda p, s: s * ndtri(p),
-    score=lambda d, s: -d / s**2,
-    mode=lambda s, tilt: tilt * s**2,
+    score=lambda d, s: -(d / s) / s,
+    mode=lambda s, tilt: tilt * s**2 if tilt else 0.0 * s,
     draw=lambda generator, s: s * generator.standard_normal(np.shape(s)),
 )
 
@@ -83,7 +83,7 @@ GUMBEL = Law(
     log_density=_gumbel_density,
     reached=_gumbel_reached,
     quantile=_gumbel_quantile,
-    score=lambda d, s: np.expm1(np.minimum(-d / s, 700)) / s,
+    score=lambda d, s: np.expm1(np.minimum(-d / s, 300)) / s,
     mode=_gumbel_mode,
     draw=lambda generator, s: -s * np.log(generator.standard_exponential(np.shape(s))),
 )
@@ -146,7 +146,7 @@ LOG_GAMMA = Law(
     log_density=_log_gamma_density,
     reached=_log_gamma_reached,
     quantile=_log_gamma_quantile,
-    score=lambda d, s: -np.expm1(np.minimum(d, 700)) / s**2,
+    score=lambda d, s: -np.expm1(np.minimum(d, 300)) / s**2,
     mode=_log_gamma_mode,
     draw=_log_gamma_draw,
 )

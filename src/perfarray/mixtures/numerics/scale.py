@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import gammaln, zeta
 
 from perfarray.mixtures.numerics import normal
 from perfarray.mixtures.numerics.fit import FitRequest, Fits, fit_mixtures
@@ -29,6 +29,10 @@ from perfarray.numerics.types import Floats, Integers, Mask
 
 CLEAR = 2.0
 """How much larger another family's BIC than the normal's must be: less is "not worth more than a bare mention" (Kass and Raftery 1995)."""
+
+
+NARROW = 1e-3
+"""Spread of logarithms of Weibull values below which a series of their variance is more exact than a difference."""
 
 
 class Family(NamedTuple):
@@ -167,40 +171,46 @@ def mean(own: Scaled) -> Floats:
 
 def deviation(own: Scaled) -> Floats:
     """Return the standard deviation of the values, shape (...); infinite where a component's is."""
-    weights, means, variances = moments(own)
-    endless = ~np.isfinite(variances)
-    with np.errstate(invalid="ignore"):
-        between = np.where(endless, np.inf, (means - mean(own)[..., None]) ** 2)
-    total = np.where(weights > 0, weights * (np.where(endless, np.inf, variances) + between), 0.0).sum(axis=-1)
-    return np.where((weights > 0).any(axis=-1), np.sqrt(total), np.nan)
+    weights, means, deviations = moments(own)
+    known, endless = (weights > 0).any(axis=-1), np.asarray(np.isinf(deviations).any(axis=-1))
+    own_means, inside = (np.where(endless[..., None], 0.0, part) for part in (means, deviations))
+    between = np.where(weights > 0, own_means - (weights * own_means).sum(axis=-1, keepdims=True), 0.0)
+    # Values near the largest doubles would overflow when squared.
+    largest = np.maximum(np.abs(between), inside).max(axis=-1, keepdims=True)
+    unit = np.where(largest > 0, largest, 1.0)
+    found = unit[..., 0] * np.sqrt((weights * ((inside / unit) ** 2 + (between / unit) ** 2)).sum(axis=-1))
+    return np.where(known, np.where(endless, np.inf, found), np.nan)
 
 
 def moments(own: Scaled) -> tuple[Floats, Floats, Floats]:
-    """Return weight, mean and variance of every component in the units of the values, absent ones with weight 0."""
+    """Return weight, mean and standard deviation of every component in the units of the values, absent ones with weight 0."""
     present = own.mixture.weights > 0
     weights, places, spreads = (np.where(present, part, 0.0) for part in own.mixture)
     filled = Scaled(Mixture(weights, places, spreads), own.family)
     means = filled.each(lambda family, one: _moments(family, one.means, one.deviations)[0], 1)
-    variances = filled.each(lambda family, one: _moments(family, one.means, one.deviations)[1], 1)
-    return weights, np.where(present, means, 0.0), np.where(present, variances, 0.0)
+    deviations = filled.each(lambda family, one: _moments(family, one.means, one.deviations)[1], 1)
+    return weights, np.where(present, means, 0.0), np.where(present, deviations, 0.0)
 
 
 def _moments(family: Family, m: Floats, s: Floats) -> tuple[Floats, Floats]:
-    """Return means and variances of components."""
+    """Return means and standard deviations of components."""
     center, law = off_scale(m, family.logs), family.law
     if law is NORMAL:
         first = off_scale(m + 0.5 * s**2, family.logs) if family.logs else center
-        return first, first**2 * np.expm1(s**2) if family.logs else s**2
+        return first, first * np.sqrt(np.expm1(s**2)) if family.logs else s
     if law is LOG_GAMMA:
-        return center, (center * s) ** 2
+        return center, center * s
     if law is EDGED:
-        within, wide = np.minimum(s, 0.5), s < 1
-        variances = center**2 * np.where(s < 0.5, (within / (1 - within)) ** 2 / (1 - 2 * np.where(s < 0.5, within, 0.0)), np.inf)
-        return center * np.where(wide, 1 / np.where(wide, 1 - s, 1.0), np.inf), variances
+        within, half = np.where(s < 1, 1 - s, 1.0), np.where(s < 0.5, 1 - 2 * s, 1.0)
+        first = np.where(s < 1, center / within, np.inf)
+        return first, np.where(s < 0.5, center * s / (within * np.sqrt(half)), np.inf)
     if family.logs:
+        near = np.minimum(s, NARROW)
+        series = near**2 * (zeta(2, 1) - near * (2 * zeta(3, 1) - 3.5 * zeta(4, 1) * near))
+        relative = np.where(s < NARROW, series, gammaln(1 + 2 * s) - 2 * gammaln(1 + s))
         first = center * np.exp(gammaln(1 + s))
-        return first, first**2 * np.expm1(gammaln(1 + 2 * s) - 2 * gammaln(1 + s))
-    return m + EULER * s, GUMBEL_VARIANCE * s**2
+        return first, first * np.sqrt(np.expm1(relative))
+    return m + EULER * s, np.sqrt(GUMBEL_VARIANCE) * s
 
 
 def scipy_parameters(own: Scaled) -> tuple[Floats, Floats, Floats]:
