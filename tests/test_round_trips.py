@@ -29,6 +29,7 @@ COMPARED = {
     "hierarchical_performance_test": lambda times: perfarray.hierarchical_performance_test(times, "old"),
     "mean_difference": lambda times: perfarray.mean_difference(times, "old"),
     "mean_interval": lambda times: perfarray.mean_interval(times),
+    "next_measurement": lambda times: perfarray.next_measurement(perfarray.change_points(times, dim="version")),
     "normality": lambda times: perfarray.normality(times),
     "overall_speedup": lambda times: perfarray.overall_speedup(times, "old", statistic="mean", weights="equal"),
     "ordering_stability": lambda times: perfarray.ordering_stability(times, "old", group_sizes=(1, 2)),

@@ -19,6 +19,7 @@ from .datasets import load_dataset as load_dataset
 from .diagnostics.autocorrelation import autocorrelation as autocorrelation
 from .diagnostics.normality import normality as normality
 from .diagnostics.steadiness import steady_state as steady_state
+from .history.bisecting import next_measurement as next_measurement
 from .history.changes import change_points as change_points
 from .history.trends import trend as trend
 from .machines.biplots import biplot as biplot

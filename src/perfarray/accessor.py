@@ -164,6 +164,7 @@ class TimingsAccessor(Accessor):
     mean_interval = Method(lambda: perfarray.mean_interval)
     merge_level = Method(lambda: perfarray.merge_level)
     modes_by = Method(lambda: perfarray.modes_by)
+    next_measurement = Method(lambda: perfarray.next_measurement)
     normality = Method(lambda: perfarray.normality)
     notes = Method(lambda: perfarray.notes)
     overall_speedup = Method(lambda: perfarray.overall_speedup)

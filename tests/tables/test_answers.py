@@ -49,6 +49,7 @@ SIMULATED = {
     "coverage": lambda: perfarray.coverage("ratio_interval", **NEST),
     "false_alarm_rate": lambda: perfarray.false_alarm_rate("compare", threshold=0.5, **NEST),
     "trend": lambda: perfarray.trend(STEP * (1 + STEP["commit"] % 2 / 999)),
+    "next_measurement": lambda: SIMULATED["change_points"]().perf.next_measurement(),
     "power": lambda: perfarray.power("compare", ratio=0.9, **NEST),
 }
 

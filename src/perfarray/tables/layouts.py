@@ -374,6 +374,7 @@ LAYOUTS = {
     "speedup_test": Layout(_tested, "speedup", ratio=True),
     "autocorrelation": Layout(diagnoses.dependence, "pooled_effective_n", ("lag",)),
     "change_points": Layout(diagnoses.changes, "verdict"),
+    "next_measurement": Layout(_plain, "culprit_probability"),
     "trend": Layout(diagnoses.slopes, "slope", ratio=True),
     "steady_state": Layout(diagnoses.steadiness, "kind_of_all", LEVELS),
     "agreement": Layout(_agreement, "verdict", ("method",), whole_suites=True),

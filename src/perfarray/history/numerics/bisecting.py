@@ -11,6 +11,9 @@ from perfarray.numerics.types import Floats, Integers, Mask
 MOST = 64
 """Runs of one measurement beyond which none is looked at."""
 
+BEND = 2.0
+"""From how many standard deviations on a value counts less."""
+
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
 
@@ -26,25 +29,35 @@ class Search(NamedTuple):
     labels: npt.NDArray[Any]
 
 
+class Noise(NamedTuple):
+    """The relative standard deviation between commits, which runs of one commit do not average away, and that of one run."""
+
+    between: float
+    run: float
+
+    def of(self, runs: Floats) -> Floats:
+        """Return the standard deviation of the value of a commit with so many runs."""
+        return np.sqrt(self.between**2 + self.run**2 / runs)
+
+
 def next_commits(
-    change: Mask, probability: Floats, level: Floats, units: Floats, noise: Floats, within: Floats, *, search: Search
+    change: Mask, value: Floats, level: Floats, units: Floats, noise: Floats, within: Floats, *, search: Search
 ) -> tuple[npt.NDArray[Any], ...]:
-    """Return what is best measured next of series: along all commits the posterior of the change; label, runs, culprit, its probability.
+    """Return what is best measured next of series: label, runs, culprit and its probability, and along all commits the posterior.
 
     Parameters
     ----------
-    change, probability, level, units : array, shape (..., n)
-        Along the commits of the history: the first of new segments, the probability of a change there, the mean of the segment (NaN where
-        nothing was measured), and the units behind a commit's value.
+    change, value, level, units : array, shape (..., n)
+        Along the commits of the history: the first of new segments, what was measured, the mean of the segment (NaN where nothing was
+        measured), and the units behind a commit's value.
     noise, within : array, shape (...)
         The relative standard deviation of a commit's value, and what of it lies between the units of one commit.
     search : Search
         What is asked.
     """
-    shape = noise.shape
+    shape, blank = noise.shape, _blank(search.labels)
     posterior = np.full((*shape, search.size), np.nan)
     runs, sure = np.full(shape, np.nan), np.full(shape, np.nan)
-    blank = _blank(search.labels)
     following, culprit = (np.full(shape, blank, dtype=search.labels.dtype) for _ in range(2))
     for cell in np.ndindex(shape):  # each has a change of its own
         starts = np.flatnonzero(change[cell])
@@ -52,17 +65,20 @@ def next_commits(
         if at is None:
             continue
         measured = np.flatnonzero(~np.isnan(level[cell]))
-        own = _positions(probability[cell], measured, starts, at, search)
-        posterior[cell] = own
-        best = int(np.argmax(own))
-        culprit[cell], sure[cell] = search.labels[best], own[best]
-        if own[best] < search.sure:
-            before = measured[np.searchsorted(measured, starts[at]) - 1]
-            step = abs(float(np.log(level[cell][starts[at]] / level[cell][before])))
-            following[cell] = search.labels[int(np.argmin(np.abs(np.cumsum(own) - 0.5)))]
-            own_units = 1 / np.mean(1 / units[cell][measured])
-            runs[cell] = _runs(step, float(noise[cell]), float(within[cell]), float(own_units), search.commit_cost)
-    return posterior, following, runs, culprit, sure
+        own = min(float(within[cell]), float(noise[cell])) if within[cell] > 0 else 0.0
+        spread = Noise((float(noise[cell]) ** 2 - own**2) ** 0.5, own * float(np.mean(1 / units[cell][measured])) ** -0.5)
+        ends = [measured[0], *starts.tolist(), measured[-1] + 1]
+        inside = measured[(measured > (ends[at] + ends[at + 1]) / 2 - 1) & (measured < (ends[at + 1] + ends[at + 2]) / 2)]
+        before = measured[np.searchsorted(measured, starts[at]) - 1]
+        levels = np.log(level[cell][[before, starts[at]]])
+        chances = _chances(np.log(value[cell][inside]), levels, spread.of(units[cell][inside]))
+        posterior[cell] = _shared(chances, search.places[inside], search.size)
+        best = int(np.argmax(posterior[cell]))
+        culprit[cell], sure[cell] = search.labels[best], posterior[cell][best]
+        if sure[cell] < search.sure:
+            following[cell] = search.labels[int(np.argmin(np.abs(np.cumsum(posterior[cell]) - 0.5)))]
+            runs[cell] = _runs(abs(float(levels[1] - levels[0])), spread, search.commit_cost)
+    return following, runs, culprit, sure, posterior
 
 
 def _which(starts: Integers, number: int | None) -> int | None:
@@ -78,32 +94,35 @@ def _blank(labels: npt.NDArray[Any]) -> Any:
     return "" if labels.dtype.kind == "O" else np.array("NaT", dtype=labels.dtype) if labels.dtype.kind in "mM" else np.nan
 
 
-def _positions(probability: Floats, measured: Integers, starts: Integers, at: int, search: Search) -> Floats:
-    """Return the posterior of one change over all commits, from the middle of the segment before it to the middle of the one after.
+def _chances(values: Floats, levels: Floats, spread: Floats) -> Floats:
+    """Return the probability that a change lies between each value and the one before, all as likely beforehand, but for the first.
 
-    That of a commit is shared alike by those since the one measured before it, of which each may have made the change.
+    The likelihood is that of Huber's loss: an outlying commit says no more than one at `BEND` standard deviations.
     """
-    ends = [measured[0], *starts.tolist(), measured[-1] + 1]
-    low, high = (ends[at] + ends[at + 1]) / 2, (ends[at + 1] + ends[at + 2]) / 2
-    spread = np.zeros(search.size)
-    for before, place in pairwise(measured.tolist()):
-        if low < place <= max(high, starts[at]):
-            first, last = search.places[before] + 1, search.places[place] + 1
-            spread[first:last] += probability[place] / (last - first)
-    return spread / spread.sum() if spread.sum() > 0 else np.where(np.arange(search.size) == search.places[starts[at]], 1.0, 0.0)
+    size = np.abs(values[:, None] - levels) / spread[:, None]
+    losses = np.where(size <= BEND, size**2 / 2, BEND * size - BEND**2 / 2)
+    gains = np.cumsum(losses[:, 1] - losses[:, 0])[:-1]
+    chances = np.exp(gains - gains.max())
+    return np.asarray(chances / chances.sum())
 
 
-def _runs(step: float, noise: float, within: float, units: float, commit_cost: float) -> float:
+def _shared(chances: Floats, places: Integers, size: int) -> Floats:
+    """Return the posterior over all commits: each of those after one measured and up to the next may as well have made the change."""
+    spread = np.zeros(size)
+    for chance, (before, place) in zip(chances, pairwise(places.tolist()), strict=True):
+        spread[before + 1 : place + 1] += chance
+    return np.asarray(spread / spread.sum())
+
+
+def _runs(step: float, noise: Noise, commit_cost: float) -> float:
     """Return the number of runs that tells most for its price, of which a part is that of the commit itself.
 
     Where one commit has one run only, nothing tells what more of them average away: it is one.
     """
-    if not (step > 0 and noise > 0 and within > 0):
+    if not (step > 0 and noise.run > 0):
         return 1.0
-    own = min(within, noise) ** 2
-    number = np.arange(1, MOST + 1)
-    spread = np.sqrt(noise**2 - own + own * units / number)
-    told = information(step / spread) / (commit_cost + number)
+    number = np.arange(1.0, MOST + 1)
+    told = information(step / noise.of(number)) / (commit_cost + number)
     return float(number[np.argmax(told)])
 
 
