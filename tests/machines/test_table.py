@@ -227,3 +227,21 @@ def test_bad_input(times):
     several = xr.Dataset({"a": ("machine", [1.0]), "b": ("machine", [2.0])})
     with pytest.raises(ValueError, match="which variable"):
         perfarray.machine_table(several)
+
+
+def test_flags_of_single_benchmarks_are_columns():
+    """SPEC lists flags benchmark by benchmark: a machine has those of any of them; what has none, or is not said, has no flag."""
+    values = np.array([[[1.0, 1.1], [2.0, 2.1]], [[1.0, 1.2], [2.0, 2.2]]])
+    labels = {"machine": ["a", "b"], "benchmark": ["fft", "sort"]}
+    times = xr.DataArray(values, dims=("machine", "benchmark", "execution"), coords=labels)
+    optimised = np.array([["-O3 -ipo", "-O2"], ["-O3", "unknown"]], dtype=object)
+    described = times.assign_coords(
+        optimization_flags=(("machine", "benchmark"), optimised),
+        portability_flags=("benchmark", np.array(["none", "-DLINUX"], dtype=object)),
+    )
+    table = described.perf.machine_table()
+    columns = {name: table[name].tolist() for name in table if name.startswith("flag ")}
+    assert columns == {"flag -DLINUX": [True, True], "flag -O3": [True, True], "flag -O2": [True, False], "flag -ipo": [True, False]}
+    assert json.loads(table.attrs["roles"])["flag -ipo"] == "flag"
+    whole = described.assign_coords(flags=("machine", np.array(["-O0", "-O0"], dtype=object))).perf.machine_table()
+    assert [name for name in whole if name.startswith("flag ")] == ["flag -O0"]

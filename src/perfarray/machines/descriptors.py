@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import xarray as xr
 
 from perfarray.conventions import UNKNOWN
 from perfarray.numerics.types import Mask
@@ -21,6 +22,9 @@ UNPARSED: Final = "_unparsed"
 
 FLAGS: Final = ("flags", "base_flags", "peak_flags", "compiler_flags", "jvm_args")
 """Coordinates and dims that hold flags."""
+
+OF_BENCHMARKS: Final = ("optimization_flags", "portability_flags", "other_flags")
+"""Coordinates that hold the flags of each benchmark."""
 
 
 class Described(NamedTuple):
@@ -72,6 +76,17 @@ def _typed(values: npt.NDArray[Any]) -> Any:
     if stated and all(isinstance(value, int | float) for value in stated):
         return np.array([float(value) if isinstance(value, int | float) else np.nan for value in values.tolist()])
     return pd.Categorical([UNKNOWN if value is None or value != value else str(value) for value in values.tolist()])
+
+
+def with_flags(rows: xr.DataArray, row: str, across: str) -> xr.DataArray:
+    """Return rows with the flags that any of their benchmarks was compiled with, where flags are known benchmark by benchmark."""
+    lists = [rows.coords[name] for name in OF_BENCHMARKS if name in rows.coords and across in rows.coords[name].dims]
+    lists = [texts for texts in lists if set(texts.dims) <= {row, across}]
+    if not lists or FLAGS[0] in rows.coords or FLAGS[0] in rows.dims:
+        return rows
+    whole = [texts.variable.set_dims({row: rows.sizes[row], across: rows.sizes[across]}).values for texts in lists]
+    joined = [" ".join(str(text) for text in own if str(text).startswith(("-", "/"))) for own in np.concatenate(whole, axis=1)]
+    return rows.assign_coords({FLAGS[0]: (row, np.array([text or UNKNOWN for text in joined], dtype=object))})
 
 
 def _flag_columns(values: npt.NDArray[Any], n_flags: int) -> dict[str, Mask]:

@@ -12,7 +12,7 @@ import pandas as pd
 import xarray as xr
 
 from perfarray.conventions import BETTER, CENSORED, LOWER, MACHINE, METRIC, UNKNOWN
-from perfarray.machines.descriptors import UNPARSED, Described, described
+from perfarray.machines.descriptors import UNPARSED, Described, described, with_flags
 from perfarray.machines.numerics.noise_ceiling import concentration, log_spread_noise, spread_of_redrawn
 from perfarray.machines.numerics.principal_components import complete_part
 from perfarray.machines.roles import (
@@ -96,7 +96,8 @@ def machine_table(
         True or False, or categories; NaN and `unknown` are what nobody wrote down. Caches become `l1_kb` (instructions and data, as
         stated), `l1_instruction_kb`, `l1_data_kb` and `l1_per` (core, chip); memory `memory_gb`, `memory_sticks`, `memory_stick_gb`,
         `memory_speed`; dates are years (May 2012 is 2012.333); `os` and `compiler` are families, with `os_version`, `compiler_version`;
-        flags are columns `flag -O3` of True and False. Runs stopped at a limit count as that: performance is a bound, variation NaN.
+        flags are columns `flag -O3` of True and False, those of single benchmarks included.
+        Runs stopped at a limit count as that: performance is a bound, variation NaN.
 
         A text from which nothing could be read stays in a column `<name>_unparsed`. Attrs: `n_unparsed`, all of them, and `unparsed`, how
         many by name; `n_zero_variation`, rows whose runs are all alike (by rounding); `unmatched`, benchmarks that were left out; `roles`,
@@ -150,6 +151,7 @@ def machine_table(
     parts, gathered = [], []
     for suite, part in _suites(array, by, across).items():
         rows, labels = _rows(part, nest, across)
+        rows = with_flags(rows, ROW, across)
         with collecting() as inner:
             responses = _responses(rows, nest, across, wanted, options) if nest else _scores(rows, across, mean, wanted)
         if by is not None:
