@@ -62,6 +62,13 @@ def test_since_a_commit(results):
     assert (result.exit_code, "--since ffffffff: not among the 24 commits" in result.stderr) == (2, True)
 
 
+def test_after_each_commit(results):
+    """Every commit is judged by those up to it alone."""
+    code, answer = found(results, "--online")
+    assert (answer["attrs"]["false_alarms"], code) == (1, any(row["verdict"] == "slower" for row in answer["changes"]))
+    assert "at 1 per 1,000 commits of a stable history" in " ".join(run("history", results, "--online").stdout.split())
+
+
 def test_an_order_that_is_told(results, tmp_path):
     """A list of commits, the newest first, in a file or on stdin; those that are not in it are named."""
     order = write(tmp_path / "order.txt", "\n".join(f"{commit} words" for commit in reversed(HASHES)))

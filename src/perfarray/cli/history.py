@@ -39,6 +39,9 @@ def history(
     from_commit: Annotated[
         str | None, typer.Option("--since", metavar="COMMIT", help="Show, and judge by, changes from this commit on; all are looked at.")
     ] = None,
+    online: Annotated[
+        bool, typer.Option("--online", help="Judge commits by those up to them alone, as a job after each does: 1 false alarm in 1,000.")
+    ] = False,
     alpha: Annotated[
         float | None,
         typer.Option(parser=options.fraction, metavar="SHARE", help="The chance of any change in a stable history: 5% (default)."),
@@ -71,6 +74,7 @@ def history(
     choices = options.given(
         alpha=alpha, threshold=threshold, confidence_level=confidence, correction=correction, levels=options.names(levels), metric=metric
     )
+    choices |= {"online": True} if online else {}
     failing = partial(give_failure, {"archive": archive, "changes": [], "attrs": {}, "notes": []}, wanted)
     with reporting(failing, options=OPTIONS) as sentences:
         times = read_one(archive, said)
@@ -114,11 +118,16 @@ def _legend(found: "xr.Dataset", dim: str) -> list[str]:
     """Write what the columns mean and what changes rest on."""
     attrs: dict[Any, Any] = dict(found.attrs)
     many, good = plural(dim), "more" if attrs["better"] == HIGHER else "less"
-    threshold, name = float(attrs["threshold"]), {"bh": "Benjamini and Hochberg", "holm": "Holm"}.get(str(attrs["correction"]))
+    threshold, name = float(attrs["threshold"]), {"bh": "Benjamini and Hochberg", "holm": "Holm"}.get(str(attrs.get("correction")))
+    stable = (
+        f"alpha = {percent(attrs['alpha'])} for a stable history"
+        if "alpha" in attrs
+        else f"{attrs['false_alarms']:g} per 1,000 {many} of a stable history"
+    )
     over = f", corrected for the number of series ({name})" if name and BENCHMARK in found.dims else ""
     return [
         f"change: of the mean {attrs['metric']} after / before, of which {good} is faster, with its {percent(attrs['confidence_level'])} "
-        f"interval; found at alpha = {percent(attrs['alpha'])} for a stable history{over}.",
+        f"interval; found at {stable}{over}.",
         f"The {dim} named is the most likely; the range holds it at 95 %. What {many} differ by though nothing changed is taken from the "
         "history itself.",
         *([f"equivalent: wholly within {percent(threshold)}."] if threshold else []),
