@@ -128,3 +128,13 @@ def test_limits_of_totals_take_fewer_experiments():
     times = perfarray.from_samples({"a": NEW, "b": OLD})
     assert [times.perf.prob_faster("b", runs=runs, rng=1).attrs["n_resamples"] for runs in (1, 2)] == [1000, 200]
     assert times.perf.prob_fastest(dim="version", runs=2, n_resamples=20, rng=1).attrs["n_resamples"] == 20
+
+
+def test_totals_of_more_runs_than_units_are_noted():
+    """Limits of a total that was hardly seen cover too little, and a note says so; without limits, or of few runs, there is none."""
+    times = perfarray.from_samples({"a": NEW, "b": OLD})
+    codes = [
+        [note.code for note in perfarray.notes(times.perf.prob_faster("b", runs=runs, n_resamples=number, rng=1))]
+        for runs, number in ((4, 99), (3, 99), (4, 0))
+    ]
+    assert codes == [["few_units_for_total"], [], []]

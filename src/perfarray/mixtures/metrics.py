@@ -164,7 +164,7 @@ def prob_faster(
     system with the smaller mean goes to 1, and limits become wide where units are fewer than some times `runs`: a total of 30 runs is
     seen once in 30 units. Then compare means (`ratio_interval`). A nominal 95 % covered 91 to 99 % of normal runs for totals of 2 and 5
     runs at 5 to 30 units a side, and for those of 20 runs, of which one version has the larger in 94 %, 78, 81 and 91 % at 5, 10 and 30
-    (`docs/scripts/totals.py`, 300 experiments each).
+    (`docs/scripts/totals.py`, 300 experiments each): a note says where units are fewer than `runs`.
 
     References
     ----------
@@ -290,7 +290,7 @@ def _redrawn(n_resamples: int | None, runs: int) -> int | None:
 
 def _checks(systems: Systems) -> tuple[str, ...]:
     """Return what is to be checked of a probability: limits of runs are score limits, which few units do not make too narrow."""
-    return ("run_units",) if systems.comparison.method == EMPIRICAL else ("run_units", "run_percentiles")
+    return ("run_units", "run_totals") if systems.comparison.method == EMPIRICAL else ("run_units", "run_totals", "run_percentiles")
 
 
 def _limits(units: str, dims: tuple[str, ...] = ()) -> dict[str, Output]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import HIGHER
+from perfarray.conventions import HIGHER, plural
 from perfarray.mixtures.model import COMPONENT, LOGNORMAL, NORMAL, PARAMETERS, parameters
 from perfarray.mixtures.numerics.empirical import Drawing
 from perfarray.mixtures.numerics.metrics import EMPIRICAL, METHODS, MIXTURE, Comparison
@@ -184,3 +184,14 @@ def percentile_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     n = result["n"].values
     text = f"{{cells}} rest on fewer than {FEW} units ({result.attrs.get('unit', 'run')}): their limits are too narrow"
     return (cells_note("few_units", text, result["n"], (n > 1) & (n < FEW)) if int(result.attrs["n_resamples"]) else None,)
+
+
+@check("run_totals")
+def totals_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
+    """Name the cells that were asked about totals of more runs than they have units."""
+    n, runs, unit = result["n"].values, int(result.attrs["runs"]), str(result.attrs.get("unit", "run"))
+    text = (
+        f"{{cells}} have fewer {plural(unit)} than the {runs} runs of a total: of 95 %, limits then cover about 80; measure more, or ask about "
+        "fewer runs, or compare means (ratio_interval)"
+    )
+    return (cells_note("few_units_for_total", text, result["n"], (n > 1) & (n < runs)) if int(result.attrs["n_resamples"]) else None,)
