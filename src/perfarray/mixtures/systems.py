@@ -191,7 +191,7 @@ def totals_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Name the cells that were asked about totals of more runs than they have units."""
     n, runs, unit = result["n"].values, int(result.attrs["runs"]), str(result.attrs.get("unit", "run"))
     text = (
-        f"{{cells}} have fewer {plural(unit)} than the {runs} runs of a total: of 95 %, limits then cover about 80; measure more, or ask about "
-        "fewer runs, or compare means (ratio_interval)"
+        f"{{cells}} have fewer {plural(unit)} than the {runs} runs of a total: of 95 %, limits then cover about 80; measure more, or ask "
+        "about fewer runs, or compare means (ratio_interval)"
     )
     return (cells_note("few_units_for_total", text, result["n"], (n > 1) & (n < runs)) if int(result.attrs["n_resamples"]) else None,)
