@@ -1,9 +1,9 @@
 """Change points of simulated histories: false alarms, steps found, and where, beside other tools.
 
-`python history_study.py stable [HISTORIES [OTHERS]]`, `... steps`, `... trends`, `... positions`: some minutes each. The other tools are
-those that are installed: apache-otava 0.8 (its command's defaults), asv 0.6 (`detect_steps`), ruptures 1.1 (PELT of means, penalty
-2 sigma^2 log n, sigma from the differences of neighbours), and a z-score over the last 100 commits (5 standard deviations, as conbench's
-default; and 3).
+`python history_study.py stable [HISTORIES [OTHERS]]`, `... steps`, `... trends`, `... positions`, `... watching`: minutes each. The other
+tools are those that are installed: apache-otava 0.8 (its command's defaults), asv 0.6 (`detect_steps`), ruptures 1.1 (PELT of means,
+penalty 2 sigma^2 log n, sigma from the differences of neighbours), and a z-score over the last 100 commits (5 standard deviations, as
+conbench's default; and 3).
 
 What counts: a step is found where a tool reports a change at most two commits away; what it reports more than five commits from every step
 is a false alarm, and so is, in a history without a step, every change. A trend without a step is scored as stable, but what is called a
@@ -13,6 +13,7 @@ drift by the tool itself is no alarm.
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 import xarray as xr
@@ -120,7 +121,7 @@ def found_by_all(histories: list[np.ndarray], few: int, alphas: tuple[float, ...
     for alpha in alphas:
         blocks = [ours(histories[start : start + 250], alpha) for start in range(0, len(histories), 250)]
         yield f"perfarray {alpha:g}", [places for block in blocks for places in block]
-    for name, tool in others().items():
+    for name, tool in others().items() if few else ():
         with warnings.catch_warnings(action="ignore"):
             yield name, [tool(np.exp(np.nanmean(history, axis=1))) for history in histories[:few]]
 
@@ -206,6 +207,37 @@ def positions(number: int = 1000) -> None:
                 f"{np.median(width):.0f} commits)  ratio in its interval {np.mean(covered):.3f}",
                 flush=True,
             )
+
+
+def watching(number: int = 200) -> None:
+    """Print the alarms per 1,000 commits of stable histories that are watched, and after how many commits a step at commit 100 is seen."""
+
+    def alarms(histories: list[np.ndarray]) -> list[list[int]]:
+        times = xr.DataArray(np.exp(np.stack(histories)), dims=("benchmark", "commit", "execution"))
+        with warnings.catch_warnings(action="ignore"):
+            found = perfarray.change_points(times, online=True)
+        return [np.flatnonzero(own).tolist() for own in found["alarm"].values]
+
+    def scores(limit: float, histories: list[np.ndarray]) -> list[list[int]]:
+        return [z_score(limit)(np.exp(np.nanmean(own, axis=1))) for own in histories]
+
+    tools = {"perfarray online": alarms, "z-score 3": partial(scores, 3.0), "z-score 5": partial(scores, 5.0)}
+    for model in (*MODELS, *DEPENDENT):
+        rng = np.random.default_rng(1)
+        histories = [noise(model, 500, rng) for _ in range(number)]
+        rates = {name: 2 * np.mean([len(own) for own in tool(histories)]) for name, tool in tools.items()}
+        print(f"{model:20} alarms per 1,000: " + "  ".join(f"{name} {rate:.2f}" for name, rate in rates.items()), flush=True)
+    for model in ("nested", "outlying days"):
+        for size in (0.02, 0.03, 0.05, 0.1):
+            rng = np.random.default_rng(2)
+            histories = [noise(model, 150, rng) + np.log1p(size) * (np.arange(150) >= 100)[:, None] for _ in range(number)]
+            for name, tool in tools.items():
+                after = [next((place - 99 for place in own if place >= 100), 999) for own in tool(histories)]
+                within = [np.mean(np.array(after) <= limit) for limit in (5, 10, 50)]
+                print(
+                    f"{model:14} {size:4.0%} {name:16} seen within 5, 10, 50: {within}, median after {np.median(after):.0f} commits",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":
