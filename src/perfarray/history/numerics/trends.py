@@ -20,6 +20,9 @@ NORMAL = 0.6745
 OUTLYING = 2.5
 """Robust standard deviations from which on a value counts less, so that its pull on the slope stays what it is there."""
 
+FAR = 4.0
+"""Robust standard deviations from those around it, from which on a value is no part of the history."""
+
 ROUNDS = 4
 """How often values are weighed anew."""
 
@@ -113,7 +116,8 @@ def _steps(y: Floats, x: Floats, spread: Floats) -> Integers:
     starts = np.array([0])
     if len(y) <= LEAST_WITH_STEPS:
         return starts
-    values = _without_outliers(y / spread) * spread
+    around, outlying = _outlying(y / spread)
+    values = np.where(outlying > 1, around * spread, y)
     penalty, most = 4 * (1 + np.log(len(y))) * _long_run(values / spread) ** 2, len(y) // LEAST_WITH_STEPS
     while len(starts) <= most:
         gains = _gains(values, x, spread, starts)
@@ -152,11 +156,11 @@ def _gains(y: Floats, x: Floats, spread: Floats, starts: Integers) -> Floats:
         return np.asarray(np.where(size > 1e-9 * whole, after(weight * residuals) ** 2 / size, 0.0))
 
 
-def _without_outliers(values: Floats) -> Floats:
-    """Return values, each that lies far from those around it replaced by their median."""
+def _outlying(values: Floats) -> tuple[Floats, Floats]:
+    """Return the medians of values and of those around them, and how many times farther from these than noise each lies; 1 for most."""
     around = np.median(np.lib.stride_tricks.sliding_window_view(np.pad(values, 2, mode="reflect"), 5), axis=-1)
     near = float(np.median(np.abs(np.diff(values)))) / NORMAL / 2**0.5
-    return np.where(np.abs(values - around) > 4 * near, around, values) if near > 0 else values
+    return around, np.maximum(1.0, np.abs(values - around) / (FAR * near)) if near > 0 else np.ones_like(values)
 
 
 def _long_run(values: Floats) -> float:
@@ -178,6 +182,8 @@ def _robust(y: Floats, x: Floats, spread: Floats, starts: Integers) -> Mixture |
     """Return the slope with outlying values given the variance that bounds their pull; None where nothing is left to tell the noise."""
     if len(y) < len(starts) + 2:
         return None
+    if len(y) > LEAST_WITH_STEPS:  # one far value at an end would draw the line to itself
+        spread = spread * _outlying(y / spread)[1]
     own = spread
     for _ in range(ROUNDS):
         _, residuals = _line(y, x, own, starts)
