@@ -15,7 +15,8 @@ from scipy import stats
 
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.suite import match_sides
-from perfarray.suites.numerics.ratios import Score, bootstrap_interval, draw_scores
+from perfarray.suites.numerics.ratios import bootstrap_interval
+from perfarray.suites.numerics.redrawn_scores import Score, draw_scores
 
 BENCHMARKS, RUNS, REPLICATES = 12, 3, 500
 SCORE = Score("geometric", "mean", False, False, False, 0.95, "two-sided")

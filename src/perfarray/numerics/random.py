@@ -108,8 +108,9 @@ class Streams:
         """Replace the products whose lower half is refused, each by the first accepted of a stream of its own position."""
         lower = found.view(np.uint32)[:, LOWER_HALF::2]
         counter, philox, state = self._counter, self._philox, self._state
-        # Less than one in 2^32 / size may have to be drawn again: these are looked at one by one.
-        for row, column in np.argwhere(lower < sizes.max()).tolist():
+        # Less than one in 2^32 / size may have to be drawn again, mostly none: these are looked at one by one.
+        suspect = lower < np.uint32(min(int(sizes.max()), (1 << 32) - 1))
+        for row, column in np.argwhere(suspect).tolist() if suspect.any() else ():
             size = int(sizes if sizes.ndim == 0 else sizes[column % len(sizes)] if sizes.ndim == 1 else sizes[row % len(sizes), column])
             product = int(lower[row, column])
             if product >= (1 << 32) % size:

@@ -61,11 +61,17 @@ def restore(average: Floats, mean: str) -> Floats:
 
 def suite_mean(scores: Floats, mean: str, matched: Mask | None = None, weights: Floats | None = None) -> Floats:
     """Return the mean over the benchmarks along the last axis, or over those that are `matched`, weighted; none gives NaN."""
+    return mean_of_transformed(transform(scores, mean), mean, matched, weights)
+
+
+def mean_of_transformed(parts: Floats, mean: str, matched: Mask | None = None, weights: Floats | None = None) -> Floats:
+    """Return the same of scores that were transformed already."""
     if matched is None and weights is None:
-        return restore(transform(scores, mean).mean(axis=-1), mean)
-    counts = np.ones(scores.shape[-1], dtype=bool) if matched is None else matched
+        return restore(parts.mean(axis=-1), mean)
+    counts = np.ones(parts.shape[-1], dtype=bool) if matched is None else matched
     with np.errstate(divide="ignore", invalid="ignore"):
-        average = np.where(counts, weighed(scores, mean, weights), 0.0).sum(axis=-1) / counting(counts, weights).sum(axis=-1)
+        own = parts if weights is None else weights * parts
+        average = (own if counts.all() else np.where(counts, own, 0.0)).sum(axis=-1) / counting(counts, weights).sum(axis=-1)
     return restore(average, mean)
 
 

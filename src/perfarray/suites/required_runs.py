@@ -12,7 +12,7 @@ from perfarray.numerics.suite import MEANS, Sides, match_sides, smallest_number,
 from perfarray.numerics.types import Floats, same_text
 from perfarray.suites.matching import Request, TwoSystems, count_empty, describe_two, moved, movement, moving, over_suites, resolve_systems
 from perfarray.suites.numerics import required_runs as numerics
-from perfarray.suites.numerics.ratios import Score
+from perfarray.suites.numerics.redrawn_scores import Score
 from perfarray.suites.scores import METHODS, check_standard_error
 from perfarray.timings.across import each_suite
 from perfarray.timings.apply import Output, is_chunked, outputs

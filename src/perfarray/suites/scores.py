@@ -31,16 +31,8 @@ from perfarray.suites.matching import (
     over_suites,
     resolve_systems,
 )
-from perfarray.suites.numerics.ratios import (
-    Score,
-    ScoreRatio,
-    bootstrap_interval,
-    draw_scores,
-    redrawn_ratios,
-    t_interval,
-    t_places,
-    two_sided_level,
-)
+from perfarray.suites.numerics.ratios import ScoreRatio, bootstrap_interval, redrawn_ratios, t_interval, t_places
+from perfarray.suites.numerics.redrawn_scores import Score, draw_scores, two_sided_level
 from perfarray.suites.weights import weigh
 from perfarray.timings.across import Weights, each_suite
 from perfarray.timings.apply import Output, apply, outputs

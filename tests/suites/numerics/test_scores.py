@@ -11,7 +11,8 @@ from perfarray.numerics.bootstrap_limits import acceleration_of
 from perfarray.numerics.ratio_tests import evidence_of_units
 from perfarray.numerics.suite import MEANS, match_sides, run_statistic, suite_mean, suite_weights
 from perfarray.numerics.verdicts import Evidence, Rules, Suite
-from perfarray.suites.numerics.ratios import Score, _left_out, bootstrap_interval, draw_scores, t_interval
+from perfarray.suites.numerics.ratios import _left_out, bootstrap_interval, t_interval
+from perfarray.suites.numerics.redrawn_scores import Score, draw_scores
 
 STATISTICS = ("mean", "median", "min", "max", "geometric")
 PLAIN = Score("geometric", "mean", False, False, False, 0.95, "two-sided")
@@ -105,7 +106,7 @@ def test_bootstrap_moments_are_r_s(golden):
     score, draws = PLAIN._replace(statistic="geometric"), Draws((True,), 40_000, (1, 2))
     sides = match_sides(new, old, shared=False, paired=False)
     ((_, drawn),) = draw_scores(sides, np.array([0]), draws, score)
-    logs = np.log(drawn.new / drawn.old).mean(axis=1)[0]
+    logs = (drawn.new - drawn.old).mean(axis=1)[0]
     expected = case["output"]["within"]
     assert logs.mean() == pytest.approx(expected["mean_log"], abs=4 * np.sqrt(expected["var_log"] / 40_000))
     assert logs.var() == pytest.approx(expected["var_log"], rel=4 * np.sqrt(2 / 40_000))
@@ -163,7 +164,7 @@ def test_joint_draws_keep_units_together():
         ((_, drawn),) = draw_scores(sides, np.arange(2), Draws((True,), 100, (1, 2)), score)
         assert np.allclose(drawn.new[:, 0], drawn.new[:, 1]) == shared
         assert not np.allclose(drawn.new[0], drawn.new[1])
-        assert not np.allclose(drawn.new / new.mean(axis=-1)[..., None], drawn.old / old.mean(axis=-1)[..., None])
+        assert not np.allclose(np.exp(drawn.new) / new.mean(axis=-1)[..., None], np.exp(drawn.old) / old.mean(axis=-1)[..., None])
 
 
 def test_paired_draws_are_the_same_for_both_systems():
@@ -171,7 +172,7 @@ def test_paired_draws_are_the_same_for_both_systems():
     new, _ = units(6)
     sides = match_sides(2 * new, new, shared=False, paired=True)
     ((_, drawn),) = draw_scores(sides, np.arange(3), Draws((True,), 100, (1, 2)), PLAIN._replace(paired=True))
-    np.testing.assert_allclose(drawn.new / drawn.old, 2.0)
+    np.testing.assert_allclose(np.exp(drawn.new - drawn.old), 2.0)
 
 
 @pytest.mark.parametrize("within", ["mean", "median", "min"])
@@ -182,7 +183,7 @@ def test_redraws_follow_the_law_of_all(within, runs, number):
     sides = match_sides(new, old, shared=False, paired=False)
     ((_, drawn),) = draw_scores(sides, np.arange(4), Draws((True,), number, (1, 2)), PLAIN._replace(statistic=within))
     ways = np.array(list(product(range(runs), repeat=runs)))
-    for row, replicates in zip(new.reshape(-1, runs), drawn.new.reshape(-1, number), strict=True):
+    for row, replicates in zip(new.reshape(-1, runs), np.exp(drawn.new).reshape(-1, number), strict=True):
         every = np.sort(getattr(np, within)(row[ways], axis=1))
         # Sums in another order differ in the last bits: bounds stand between the values that all ways give.
         bounds = every[np.flatnonzero(np.diff(every) > 1e-9 * every[0])] * (1 + 5e-10)
@@ -217,7 +218,7 @@ def test_suites_have_random_numbers_of_their_own(score):
 def test_every_block_of_replicates_has_random_numbers_of_its_own(monkeypatch):
     """Where 40 replicates are drawn in two blocks, the second is not the first again."""
     new, old = units(13, suites=2)
-    monkeypatch.setattr("perfarray.suites.numerics.ratios.BLOCK", 20 * new[0].size)
+    monkeypatch.setattr("perfarray.suites.numerics.redrawn_scores.BLOCK", 20 * new[0].size)
     sides = match_sides(new, old, shared=False, paired=False)
     found = np.concatenate([drawn.new for _, drawn in draw_scores(sides, np.arange(2), Draws((True,), 40, (1, 2)), PLAIN)])
     assert np.isfinite(found).all()
@@ -231,7 +232,7 @@ def test_benchmarks_with_other_numbers_of_runs_are_redrawn_by_their_own():
         new[:, place, number:] = np.nan
     sides = match_sides(new, old, shared=False, paired=False)
     blocks = [drawn for _, drawn in draw_scores(sides, np.arange(2), Draws((True,), 20_000, (1, 2)), PLAIN)]
-    redrawn = [np.concatenate([getattr(drawn, side) for drawn in blocks]) for side in ("new", "old")]
+    redrawn = [np.exp(np.concatenate([getattr(drawn, side) for drawn in blocks])) for side in ("new", "old")]
     for place, number in enumerate((2, 3, 4, 1)):
         runs = new[:, place, :number]
         np.testing.assert_allclose(redrawn[0][:, place].mean(axis=-1), runs.mean(axis=-1), rtol=1e-3)
@@ -333,3 +334,15 @@ def test_coverage_where_builds_are_shared():
         rates.append(((found.lower <= 1) & (found.upper >= 1)).mean())
     assert rates[0] == pytest.approx(0.95, abs=0.012)
     assert rates[1] < 0.75
+
+
+@pytest.mark.parametrize("runs", [3, 9])
+def test_pieces_of_a_block_change_no_number(monkeypatch, runs):
+    """Suites drawn one by one have the replicates of suites drawn at once."""
+    new, old = units(15, suites=4, runs=runs)
+    sides, draws = match_sides(new, old, shared=False, paired=False), Draws((True,), 30, (1, 2))
+    whole = [drawn.new for _, drawn in draw_scores(sides, np.arange(4), draws, PLAIN)]
+    monkeypatch.setattr("perfarray.suites.numerics.redrawn_scores.PIECE", 1)
+    np.testing.assert_array_equal(
+        np.concatenate(whole), np.concatenate([own.new for _, own in draw_scores(sides, np.arange(4), draws, PLAIN)])
+    )

@@ -3,8 +3,6 @@
 Irving et al. (2018), sections 4 and 8. Units are (..., benchmarks, units), NaN where not measured.
 """
 
-from collections.abc import Iterator
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -13,34 +11,23 @@ from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.bootstrap_limits import Bootstrap, influence_of, limits_of, one_sided, percentile_family
 from perfarray.numerics.intervals import t_probability, t_quantile
 from perfarray.numerics.levels import UnitSummary, summarise_units
-from perfarray.numerics.random import BENCHMARKS, UNITS, Streams
-from perfarray.numerics.suite import Sides, counting, run_statistic, smallest_number, suite_mean, suite_weights, transform, weighed
-from perfarray.numerics.types import Floats, Integers, Mask
-from perfarray.numerics.with_replacement import drawn_entries, drawn_places, grouping, sum_tables, summed
-
-BLOCK = 1 << 17
-"""Redrawn units that are looked at together: what bounds the memory. It changes no number."""
+from perfarray.numerics.random import BENCHMARKS, Streams
+from perfarray.numerics.suite import (
+    Sides,
+    counting,
+    mean_of_transformed,
+    run_statistic,
+    smallest_number,
+    suite_mean,
+    suite_weights,
+    transform,
+    weighed,
+)
+from perfarray.numerics.types import Floats, Mask
+from perfarray.suites.numerics.redrawn_scores import Drawn, Score
 
 CERTAIN = 1e-13
 """A standard error of a log below this is rounding: the values do not differ."""
-
-
-class Score(NamedTuple):
-    """What is compared and what is taken as random: what the caller of `score_ratio_interval` chose."""
-
-    mean: str
-    statistic: str
-    shared: bool
-    paired: bool
-    random_benchmarks: bool
-    confidence_level: float
-    alternative: str
-    weights: Floats | None = None  # (benchmarks,), none zero; None is one each
-
-    @property
-    def tails(self) -> float:
-        """The level of the two-sided interval whose limits are asked for: both of them, or one."""
-        return two_sided_level(self.confidence_level, self.alternative)
 
 
 class ScoreRatio(NamedTuple):
@@ -53,11 +40,6 @@ class ScoreRatio(NamedTuple):
     df: Floats
     pvalue: Floats
     n: Floats
-
-
-def two_sided_level(confidence_level: float, alternative: str) -> float:
-    """Return the level of the two-sided interval that has the limits of the one asked for."""
-    return confidence_level if alternative == "two-sided" else 2 * confidence_level - 1
 
 
 def log_ratio(sides: Sides, matched: Mask, score: Score) -> Floats:
@@ -195,103 +177,6 @@ def _pvalue(below: Floats, above: Floats, score: Score) -> Floats:
     return np.asarray(np.minimum(1.0, 2 * np.minimum(below, above)))
 
 
-class Drawn(NamedTuple):
-    """Redrawn scores of a block of suites: of every benchmark (suites, benchmarks, R), for the candidate and the baseline."""
-
-    sides: Sides
-    cells: Integers
-    new: Floats
-    old: Floats
-
-
-def draw_scores(sides: Sides, cells: Integers, draws: Draws, score: Score) -> Iterator[tuple[slice, Drawn]]:
-    """Redraw the units within every benchmark and system, block by block of suites.
-
-    Parameters
-    ----------
-    sides : Sides
-        Units (suites, benchmarks, units).
-    cells : array of uint64, shape (suites,)
-        The key of every suite: what its random numbers hang on.
-    draws : Draws
-        How often, from which key.
-    score : Score
-        Shared units are drawn for all benchmarks together, paired ones for both systems.
-
-    Yields
-    ------
-    slice, Drawn
-    """
-    benchmarks = sides.matched.shape[-1]
-    size = max(1, BLOCK // max(1, benchmarks * draws.n_resamples))
-    # A block of suites at a time bounds the memory.
-    for start in range(0, len(cells), size):
-        part = slice(start, start + size)
-        block = Sides(sides.new[part], sides.old[part], sides.matched[part], sides.incomplete[part])
-        new, old = (_redrawn(side, cells[part], number, draws, score) for number, side in enumerate((block.new, block.old)))
-        yield part, Drawn(block, cells[part], new, old)
-
-
-def _redrawn(units: Floats, cells: Integers, system: int, draws: Draws, score: Score) -> Floats:
-    """Return the statistic of redrawn units of every benchmark, (suites, benchmarks, R); NaN where nothing was measured."""
-    measured = ~np.isnan(units)
-    counts = measured.sum(axis=-1)
-    ordered = units if measured.all() else np.take_along_axis(units, np.argsort(~measured, axis=-1, kind="stable"), axis=-1)
-    log = score.statistic == "geometric"
-    with np.errstate(divide="ignore", invalid="ignore"):
-        values = np.log(ordered) if log else ordered
-    found = np.full((*counts.shape, draws.n_resamples), np.nan)
-    streams, side = Streams(draws.key), 0 if score.paired else system
-    # Suites whose benchmarks have the same numbers of units are drawn at once, benchmarks with as many side by side: mostly all of them.
-    for kind in np.unique(counts, axis=0):
-        suites = np.flatnonzero((counts == kind).all(axis=-1))
-        for count in sorted(set(kind.tolist()) - {0}):
-            rows = np.flatnonzero(kind == count)
-            own = values[suites[:, None], rows, :count]
-            found[suites[:, None], rows] = _redraw_units(own, cells[suites], UNITS | side << 32 | count, streams, draws.n_resamples, score)
-    return np.exp(found, out=found) if log else found
-
-
-def _redraw_units(values: Floats, cells: Integers, stream: int, streams: Streams, number: int, score: Score) -> Floats:
-    """Draw units within every benchmark (suites, benchmarks, units), shared ones for all at once; return their statistic (..., R)."""
-    suites, benchmarks, count = values.shape
-    own = 1 if score.shared else benchmarks
-    found = np.empty((suites, benchmarks, number))
-    few = grouping(count).picks == 1  # so few units can be redrawn in few ways: each is computed once, and a replicate is one of them
-    sums = not few and score.statistic in ("mean", "geometric")
-    table = _statistic(values[..., _ways(count)], score) if few else sum_tables(values) if sums else values
-    first = np.arange(suites * benchmarks).reshape(suites, 1, benchmarks)
-    size = max(1, BLOCK // (suites * benchmarks * (1 if few else count)))
-    for start in range(0, number, size):
-        part = slice(start, min(start + size, number))
-        rows, shape = (part.stop - start) * own, (suites, part.stop - start, own, -1)
-        if sums:
-            entries = drawn_entries(count, np.zeros((1, rows), np.int64), cells, stream, streams, rows, start * own).reshape(shape)
-            drawn = summed(table, entries + (first * table.shape[-1])[..., None]) / count
-            found[..., part] = drawn.swapaxes(1, 2)
-            continue
-        draw = (streams.below(len(table[0, 0]), cells, stream, rows, start * own) if few
-                else drawn_places(count, cells, stream, streams, rows, start * own))  # fmt: skip
-        drawn = table.ravel().take(draw.reshape(shape) + (first * table.shape[-1])[..., None], mode="clip")
-        found[..., part] = (drawn[..., 0] if few else _statistic(drawn.swapaxes(-1, -2), score)).swapaxes(1, 2)
-    return found
-
-
-@lru_cache(maxsize=8)
-def _ways(count: int) -> Integers:
-    """Return every way to draw as many units as there are, with replacement: (units, ways)."""
-    return np.indices((count,) * count).reshape(count, -1)
-
-
-def _statistic(drawn: Floats, score: Score) -> Floats:
-    """Return the statistic of redrawn units (..., units, R), none missing; logs are averaged."""
-    if score.statistic == "median":
-        return np.asarray(np.median(drawn, axis=-2))
-    if score.statistic in ("min", "max"):
-        return np.asarray(drawn.min(axis=-2) if score.statistic == "min" else drawn.max(axis=-2))
-    return np.asarray(drawn.mean(axis=-2))
-
-
 def bootstrap_interval(drawn: Drawn, matched: Mask, score: Score, draws: Draws, method: str) -> ScoreRatio:
     """Return the percentile, basic or BCa interval of the ratio of two scores over the matched benchmarks."""
     estimate = np.exp(log_ratio(drawn.sides, matched, score))
@@ -329,7 +214,7 @@ def _redrawn_score(scores: Floats, drawn: Drawn, matched: Mask, score: Score, dr
         scores, drawn_weights = (np.stack(part) for part in zip(*redrawn, strict=True))
         weights = None if weights is None else np.swapaxes(drawn_weights, -1, -2)
         matched = np.broadcast_to(np.arange(matched.shape[-1]) < matched.sum(axis=-1, keepdims=True), matched.shape)
-    return suite_mean(np.swapaxes(scores, -1, -2), score.mean, matched[..., None, :], weights)
+    return mean_of_transformed(np.swapaxes(scores, -1, -2), score.mean, matched[..., None, :], weights)
 
 
 def _redraw_benchmarks(scores: Floats, cell: int, matched: Mask, draws: Draws, streams: Streams, score: Score) -> tuple[Floats, Floats]:

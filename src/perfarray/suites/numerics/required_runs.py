@@ -9,7 +9,8 @@ from perfarray.numerics.intervals import t_quantile
 from perfarray.numerics.searching import first_true
 from perfarray.numerics.suite import Sides, smallest_number
 from perfarray.numerics.types import Floats, Integers
-from perfarray.suites.numerics.ratios import Score, ScoreRatio, bootstrap_interval, draw_scores, t_interval
+from perfarray.suites.numerics.ratios import ScoreRatio, bootstrap_interval, t_interval
+from perfarray.suites.numerics.redrawn_scores import Score, draw_scores
 
 FURTHEST = 10_000_000
 """Runs beyond which nobody looks."""
