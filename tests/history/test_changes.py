@@ -242,3 +242,17 @@ def test_the_rate_of_false_alarms_is_the_one_asked_for():
 def test_rates_that_are_not_known(history, rate):
     with pytest.raises(ValueError, match="false_alarms="):
         history.perf.change_points(online=True, false_alarms=rate)
+
+
+def test_long_segments_are_kept_when_watched():
+    """Segments are no shorter than asked for, and the alarm comes when the last so many are strange as a whole."""
+    values = np.where(np.arange(90) < 30, 1.0, 2.0)[:, None] * (1 + 0.01 * np.random.default_rng(11).random((90, 2)))
+    found = xr.DataArray(values, dims=("commit", "execution")).perf.change_points(online=True, min_size=25)
+    assert np.flatnonzero(found["change"]).tolist() == [30]
+    assert 45 <= np.flatnonzero(found["alarm"]).item() <= 54
+
+
+def test_values_around_zero_have_no_relative_noise():
+    with pytest.warns(PerfarrayWarning, match="fewer than 8"):
+        found = xr.DataArray(np.array([[-1.0], [0.0], [1.0]]), dims=("commit", "execution")).perf.change_points()
+    assert np.isnan(found["noise"])

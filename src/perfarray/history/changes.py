@@ -293,7 +293,7 @@ def _each_common(change: Any, first: Any, last: Any) -> tuple[Any, Any]:
 def change_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count series that are too short for any change, whose noise depends on the commit before, and that drift."""
     dim, alpha = str(result.attrs["dim"]), float(result.attrs.get("alpha", 0.0))
-    needed, n = fewest(alpha) if alpha else KNOWN + int(result.attrs["min_size"]), result["n"].values
+    needed, n = fewest(alpha) if alpha else max(KNOWN, int(result.attrs["min_size"])) + int(result.attrs["min_size"]), result["n"].values
     many = plural(dim)
     at = f" at alpha={alpha:g}" if alpha else ""
     short = (

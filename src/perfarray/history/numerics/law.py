@@ -3,6 +3,8 @@
 The numbers are those of docs/scripts/history_law.py.
 """
 
+from math import comb
+
 import numpy as np
 
 BUMPS = 1.7
@@ -89,6 +91,9 @@ def chance(statistic: float, n: int) -> float:
 
 
 def fewest(level: float) -> int:
-    """Return the length of the shortest series in which a change can be found at a level; 0 where none of the known lengths suffices."""
-    enough = [n for n in range(LENGTHS[0], DISCRETE + 1) if chance(1e3, n) <= level]
+    """Return the length of the shortest series in which a change can be found at a level; 0 where 60 values do not suffice.
+
+    No series shows more than two halves that are apart, which 2 of all its orders are.
+    """
+    enough = [n for n in range(LENGTHS[0], 61) if max(chance(1e3, n), 2 / comb(n, n // 2)) <= level]
     return enough[0] if enough else 0

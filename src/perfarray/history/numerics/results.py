@@ -97,7 +97,7 @@ def _one(units: Floats, level: float, hosts: Integers, known: Known, question: Q
     lower, upper, verdict = _judge(steps, known, at, question)
     cause = np.where(hosts_changed(hosts[commits.places], steps.places, steps.first, steps.last), "host", "code").astype(object)
     pvalue = np.array([found[place] for place in places])
-    scale = 1.0 if logs else abs(float(np.mean(commits.values))) if len(commits.values) else np.nan
+    scale = 1.0 if logs else abs(float(np.mean(commits.values))) or np.nan if len(commits.values) else np.nan
     within = np.sqrt(commits.within * np.mean(1 / commits.counts)) if len(commits.values) else np.nan
     give = np.exp if logs else np.asarray
     return (

@@ -126,7 +126,7 @@ def _fit(commits: Commits, places: list[int]) -> Fit:
     for _ in range(15):
         residuals = whitened(values - levels[segments], commits.correlation) / errors
         scale = 1.4826 * float(np.median(np.abs(residuals))) * np.sqrt(n / spare) or float(np.sqrt(np.mean(residuals**2))) or 1e-12
-        shares = weights * np.minimum(1.0, BEND * scale / np.maximum(np.abs(values - levels[segments]) / errors, 1e-300))
+        shares = weights * BEND * scale / np.maximum(np.abs(values - levels[segments]) / errors, BEND * scale)
         levels = np.add.reduceat(shares * values, [low for low, _ in bounds]) / np.add.reduceat(shares, [low for low, _ in bounds])
     bent = np.clip(residuals / scale, -BEND, BEND)
     inside = max(float(np.mean(np.abs(residuals) < BEND * scale)), 0.5)

@@ -49,9 +49,10 @@ def watch(values: Floats, least: int, rate: float) -> list[Alarm]:
     detection in quality control and dynamical systems", JRSS B 57, 1995: windows.
     """
     found: list[Alarm] = []
+    known = max(KNOWN, least)
     first, limit = 0, float(np.interp(-np.log(rate), -np.log(RATES), LIMITS))
-    while len(values) - first > KNOWN:
-        statistics, lengths = strangeness(sequential_scores(values[first:]), least)
+    while len(values) - first > known:
+        statistics, lengths = strangeness(sequential_scores(values[first:], known), least, known)
         alarms = np.flatnonzero(statistics >= limit)
         if not alarms.size:
             break
@@ -64,25 +65,25 @@ def watch(values: Floats, least: int, rate: float) -> list[Alarm]:
     return found
 
 
-def sequential_scores(values: Floats) -> Floats:
-    """Return the normal score of every value's rank among those up to it; 0 of the first, of which nothing is known."""
+def sequential_scores(values: Floats, known: int) -> Floats:
+    """Return the normal score of every value's rank among those up to it; 0 of the first, which have to be `known`."""
     n = len(values)
     before: Mask = np.tri(n, k=-1, dtype=bool)
     smaller = np.sum((values[None, :] < values[:, None]) & before, axis=1)
     ties = np.sum((values[None, :] == values[:, None]) & before, axis=1)
     scores = ndtri((smaller + ties / 2 + 0.5) / np.arange(1, n + 1))
-    scores[:KNOWN] = 0.0
+    scores[:known] = 0.0
     return np.asarray(scores)
 
 
-def strangeness(scores: Floats, least: int) -> tuple[Floats, Floats]:
+def strangeness(scores: Floats, least: int, known: int) -> tuple[Floats, Floats]:
     """Return at every place the largest sum of the last scores over the root of their number, and this number."""
     sums = np.concatenate([[0.0], np.cumsum(scores)])
     largest, lengths = np.zeros(len(scores)), np.full(len(scores), least)
     length = least
-    while length <= min(WINDOW, len(scores) - KNOWN):
+    while length <= min(WINDOW, len(scores) - known):
         here = np.zeros(len(scores))
-        here[KNOWN + length - 1 :] = np.abs(sums[KNOWN + length :] - sums[KNOWN:-length]) / np.sqrt(length)
+        here[known + length - 1 :] = np.abs(sums[known + length :] - sums[known:-length]) / np.sqrt(length)
         better = here > largest
         largest[better], lengths[better] = here[better], length
         length = max(length + 1, round(length * GROWTH))
