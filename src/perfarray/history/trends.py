@@ -77,10 +77,10 @@ def trend(
     Notes
     -----
     Commits count by how well each is known, outlying ones less. What neighbours have in common is not known and averaged over. A nominal
-    95 % covers the slope of a history without steps in 99, 98 and 96 % of 10, 30 and 100 commits (independent noise), in 92 and 94 % of 30
-    and 100 with a correlation of 0.6, 83 and 86 % with days of five commits that share half the variance; beside one step of five standard
-    deviations in 90, 92 and 96 % (correlated 95 and 94 % of 30 and 100). Among three steps of both directions some are not told from
-    slope: 55 % of 100 commits (`docs/scripts/trend.py`). Fewer than nine commits are taken to have no step.
+    95 % covers the slope of a history without steps in 99, 98 and 96 % of 10, 30 and 100 commits (independent noise), in 95 and 91 % of 30
+    and 100 with a correlation of 0.6, 82 and 86 % with days of five commits that share half the variance; beside one step of five standard
+    deviations in 89, 94 and 97 % (correlated 94 and 97 % of 30 and 100). Among three steps of both directions some are not told from
+    slope: 60 % of 30 and 100 commits (`docs/scripts/trend.py`). Fewer than nine commits are taken to have no step.
 
     References
     ----------
