@@ -69,6 +69,9 @@ TABLE = np.array(list(LIMITS.values()))
 DISCRETE = 20
 """Below this length few values are possible: what is taken are the limits of the next longer series, without a line between two."""
 
+ROUNDED = 6e-4
+"""By how much the limits above may be larger than the value that is meant."""
+
 
 def chance(statistic: float, n: int) -> float:
     """Return the probability that the largest statistic of a series of n values without a change is at least this.
@@ -80,7 +83,7 @@ def chance(statistic: float, n: int) -> float:
     after = min(int(np.searchsorted(LENGTHS, n)), len(LENGTHS) - 1)
     limits = TABLE[after]
     if n < DISCRETE or np.isinf(limits[-1]):
-        reached = np.flatnonzero(statistic >= limits - 1e-9)
+        reached = np.flatnonzero(statistic >= limits - ROUNDED)
         return CHANCES[reached[-1]] if reached.size else 1.0
     if n < LENGTHS[after]:
         share = np.log(n / LENGTHS[after - 1]) / np.log(LENGTHS[after] / LENGTHS[after - 1])
