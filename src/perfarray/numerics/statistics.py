@@ -28,7 +28,7 @@ def evaluate(values: Floats, statistic: Statistic) -> Floats:
     if statistic == "max":
         return np.asarray(np.fmax.reduce(flat, axis=-1))
     if statistic == "median":
-        return weighted_median(flat, nest_weights(values).reshape(flat.shape)) if ragged else _median(flat)
+        return weighted_median(flat, nest_weights(values).reshape(flat.shape)) if ragged else median(flat)
     if not callable(statistic):
         raise ValueError(
             f"statistic={statistic!r} is not known; choose one of 'mean', 'median', 'min', 'max', or give a function f(x, axis=-1)"
@@ -38,7 +38,7 @@ def evaluate(values: Floats, statistic: Statistic) -> Floats:
     return np.concatenate([_called(statistic, part) if part.size else np.full(len(part), np.nan) for part in parts])
 
 
-def _median(values: Floats) -> Floats:
+def median(values: Floats) -> Floats:
     """Return the median of rows without gaps: what `numpy.median` gives, in a quarter of its time for short rows."""
     number = values.shape[-1]
     middle = (number - 1) // 2, number // 2

@@ -35,8 +35,8 @@ class Grouping(NamedTuple):
     @property
     def sizes(self) -> Integers | int:
         """How many ways each number of a row stands for."""
-        ways = int(self.values**self.together)
-        return np.array([ways] * self.full + [self.values**self.rest]) if self.rest else ways
+        size = int(self.values**self.together)
+        return np.array([size] * self.full + [self.values**self.rest]) if self.rest else size
 
 
 @lru_cache(maxsize=128)
@@ -51,7 +51,7 @@ def grouping(count: int) -> Grouping:
 
 
 @lru_cache(maxsize=32)
-def _digits(count: int, together: int) -> Integers:
+def ways(count: int, together: int) -> Integers:
     """Return what every number stands for, (ways, draws), the first draw varying slowest."""
     return np.ascontiguousarray(np.indices((count,) * together).reshape(together, -1).T)
 
@@ -81,9 +81,9 @@ def drawn_places(count: int, cells: Integers, stream: int, streams: Streams, row
     picks = picks.reshape(len(cells), rows, group.picks)
     if group.together == 1:
         return picks
-    parts = [_digits(count, group.together).take(picks[..., : group.full], axis=0).reshape(len(cells), rows, -1)]
+    parts = [ways(count, group.together).take(picks[..., : group.full], axis=0).reshape(len(cells), rows, -1)]
     if group.rest:
-        parts.append(_digits(count, group.rest).take(picks[..., -1], axis=0))
+        parts.append(ways(count, group.rest).take(picks[..., -1], axis=0))
     return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from perfarray.suites.numerics.distributions import Drawing, arrange
-from perfarray.suites.numerics.relative_variation import drawn_spread, exact_spread, order_law, redraws
+from perfarray.suites.numerics.relative_variation import _of_scores, _redraw, drawn_spread, exact_spread, order_law, redraws
 
 FUNCTIONS = {"median": np.median, "min": np.min, "max": np.max, "mean": np.mean, "geometric": lambda x: np.exp(np.mean(np.log(x)))}
 MEANS = {"geometric": lambda x: np.exp(np.mean(np.log(x))), "arithmetic": np.mean, "harmonic": lambda x: 1 / np.mean(1 / x)}
@@ -114,3 +114,16 @@ def test_equal_runs_do_not_vary(statistic, mean, joint):
     assert (drawn.standard_deviation == 0).all()
     if mean != "harmonic":
         assert (exact_spread(suite, statistic, mean).standard_deviation == 0).all()
+
+
+@pytest.mark.parametrize("statistic", ["mean", "geometric"])
+@pytest.mark.parametrize("mean", MEANS)
+def test_few_runs_have_the_numbers_of_runs_drawn_one_by_one(monkeypatch, statistic, mean):
+    """What is looked up in a table, for some cells at once, is what each cell has alone, with gaps and without."""
+    values = np.random.default_rng(5).lognormal(0, 0.1, (5, 4, 4))
+    values[1, :, 2] = values[3, 0, 0] = values[4] = np.nan
+    suite, drawing, cells = arrange(values, 1, 0, 0), Drawing(40, mean, (1, 2)), np.arange(5)
+    alone = [_of_scores(_redraw(suite, place, cells[[place]], statistic, drawing)) for place in range(4)]
+    monkeypatch.setattr("perfarray.suites.numerics.relative_variation.PIECE", 80)
+    found = drawn_spread(suite, cells, statistic, drawing)
+    np.testing.assert_array_equal(np.transpose([found.standard_deviation, found.error]), [*alone, (np.nan, np.nan)])

@@ -5,16 +5,16 @@ table, and a replicate is one of its entries.
 """
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.random import UNITS, Streams
+from perfarray.numerics.statistics import median
 from perfarray.numerics.suite import Sides, transform
 from perfarray.numerics.types import Floats, Integers
-from perfarray.numerics.with_replacement import drawn_entries, drawn_places, grouping, sum_tables, summed
+from perfarray.numerics.with_replacement import drawn_entries, drawn_places, grouping, sum_tables, summed, ways
 
 BLOCK = 1 << 17
 """Redrawn units that are looked at together: what bounds the memory. It changes no number."""
@@ -114,7 +114,7 @@ def _redraw_units(values: Floats, cells: Integers, stream: int, streams: Streams
     found = np.empty((suites, benchmarks, number))
     few = grouping(count).picks == 1  # so few units can be redrawn in few ways: each is computed once, and a replicate is one of them
     sums = not few and score.statistic in ("mean", "geometric")
-    table = _scores(_statistic(values[..., _ways(count)], score), score) if few else sum_tables(values) if sums else values
+    table = _scores(_statistic(values[..., ways(count, count)], score), score) if few else sum_tables(values) if sums else values
     first = np.arange(0, table.size, table.shape[-1]).reshape(suites, benchmarks, 1)
     size = max(1, BLOCK // (suites * benchmarks * (1 if few else count)))
     for start in range(0, number, size):
@@ -130,7 +130,7 @@ def _redraw_units(values: Floats, cells: Integers, stream: int, streams: Streams
         else:
             draw = drawn_places(count, cells, stream, streams, rows, start * own).reshape(shape)
             drawn = table.ravel().take(draw + first.swapaxes(1, 2)[..., None], mode="clip")
-            found[..., part] = _statistic(drawn.swapaxes(-1, -2), score).swapaxes(1, 2)
+            found[..., part] = _statistic(drawn, score).swapaxes(1, 2)
     return found if few else _scores(found, score)
 
 
@@ -140,16 +140,10 @@ def _scores(found: Floats, score: Score) -> Floats:
         return transform(np.exp(found) if score.statistic == "geometric" else found, score.mean)
 
 
-@lru_cache(maxsize=8)
-def _ways(count: int) -> Integers:
-    """Return every way to draw as many units as there are, with replacement: (units, ways)."""
-    return np.indices((count,) * count).reshape(count, -1)
-
-
 def _statistic(drawn: Floats, score: Score) -> Floats:
-    """Return the statistic of redrawn units (..., units, R), none missing; logs are averaged."""
+    """Return the statistic of redrawn units along the last axis, none missing; logs are averaged."""
     if score.statistic == "median":
-        return np.asarray(np.median(drawn, axis=-2))
+        return median(drawn)
     if score.statistic in ("min", "max"):
-        return np.asarray(drawn.min(axis=-2) if score.statistic == "min" else drawn.max(axis=-2))
-    return np.asarray(drawn.mean(axis=-2))
+        return np.asarray(drawn.min(axis=-1) if score.statistic == "min" else drawn.max(axis=-1))
+    return np.asarray(drawn.mean(axis=-1))

@@ -15,7 +15,7 @@ from perfarray.numerics.order_statistics import ORDER_STATISTICS, order_law
 from perfarray.numerics.random import UNITS, Streams
 from perfarray.numerics.statistics import evaluate
 from perfarray.numerics.types import Floats, Integers, Mask
-from perfarray.numerics.with_replacement import drawn_places
+from perfarray.numerics.with_replacement import drawn_places, grouping, ways
 from perfarray.suites.numerics.distributions import TABLE, Drawing, Suite, draw_scores, equal_counts, from_scale, parts_of, to_scale
 
 FEW = 8
@@ -24,6 +24,8 @@ FEW = 8
 BLOCK = 1 << 20
 """Values looked at together: what bounds the memory. It changes no number."""
 
+PIECE = 1 << 15
+"""Scores that are drawn at once from tables: they stay in the cache. It changes no number."""
 
 AIM, MOST = 0.02, 10_000
 """The Monte Carlo error of a standard deviation, as a share of it, that is drawn for where nothing else is asked; and the most draws."""
@@ -190,14 +192,21 @@ def drawn_spread(suite: Suite, cells: Integers, statistic: str, drawing: Drawing
         places = np.flatnonzero(tabled & (counts == number))
         law = order_law(number, statistic)
         # Every way to redraw the runs is as likely as any other: a value counts as often as ways lead to it.
-        ways = np.rint(law.probability * number**number).astype(int)
+        often = np.rint(law.probability * number**number).astype(int)
         size = max(1, BLOCK // drawing.n_resamples)
         for block in np.split(places, range(size, len(places), size)):
             values = np.sort(suite.runs[block, :, :, 0], axis=-1)
             support = (values[..., law.low] + values[..., law.high]) / 2
-            likely = Suite(np.repeat(support, ways, axis=-1)[:, :, None], None)
+            likely = Suite(np.repeat(support, often, axis=-1)[:, :, None], None)
             found[block], errors[block] = _of_scores(draw_scores(likely, cells[block], drawing))
-    for place in _measured(suite, ~tabled):
+    listed = [number for number in np.unique(counts).tolist() if number and grouping(number).picks == 1]
+    few = (suite.runs.shape[-1] == 1) & ~tabled & np.isin(counts, listed)
+    for number in np.unique(counts[few]).tolist():
+        places = np.flatnonzero(few & (counts == number))
+        size = max(1, PIECE // drawing.n_resamples)
+        for block in np.split(places, range(size, len(places), size)):
+            found[block], errors[block] = _of_scores(_redraw_few(suite.runs[block, ..., 0], cells[block], statistic, drawing))
+    for place in _measured(suite, ~tabled & ~few):
         found[place], errors[place] = _of_scores(_redraw(suite, int(place), cells[[place]], statistic, drawing))
     draws = np.full(len(cells), float(drawing.n_resamples))
     return Spread(performance_of(suite, statistic, drawing.mean), found, errors, draws)
@@ -275,6 +284,22 @@ def _redraw(suite: Suite, place: int, cell: Integers, statistic: str, drawing: D
         drawn = drawn_places(units.shape[1], cell, UNITS, streams, number, start)[0]
         parts.append(_scores_of_draws(units, np.broadcast_to(drawn, (len(runs), *drawn.shape)), statistic, drawing.mean))
     return np.concatenate(parts)
+
+
+def _redraw_few(runs: Floats, cells: Integers, statistic: str, drawing: Drawing) -> Floats:
+    """Return the same (cells, draws) of benchmarks with as few runs (cells, benchmarks, runs): what each way gives is computed once."""
+    measured, benchmarks = ~np.isnan(runs), runs.shape[1]
+    count, streams = int(measured[0, 0].sum()), Streams(drawing.key)
+    every = runs[measured].reshape(len(cells), benchmarks, count)[..., ways(count, count)]
+    tables = to_scale(statistic_of(every.reshape(-1, count, 1), statistic), drawing.mean).reshape(len(cells), benchmarks, -1)
+    first = np.arange(len(cells))[:, None] * tables.shape[-1]
+    total = np.zeros((len(cells), drawing.n_resamples))
+    # Each benchmark has a stream of its own.
+    for benchmark in range(benchmarks):
+        picks = streams.below(tables.shape[-1], cells, UNITS | benchmark, drawing.n_resamples)
+        picks += first
+        total += tables[:, benchmark].ravel().take(picks, mode="clip")
+    return from_scale(total / benchmarks, drawing.mean)
 
 
 def _redraw_each(suite: Suite, place: int, cell: Integers, statistic: str, drawing: Drawing) -> Floats:
