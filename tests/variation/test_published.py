@@ -98,6 +98,74 @@ def test_lazy_components():
     )
 
 
+def pilot(rng, *outer, units=6, **dims):
+    """A pilot of executions and iterations, or of what is outside them as well."""
+    nest = (*outer, "execution", "iteration")
+    sizes = dict(zip(nest, (units, 4, 5)[-len(nest) :], strict=True))
+    return perfarray.simulate(sizes=sizes, variances=dict.fromkeys(nest, 4e-4), rng=rng, **dims)
+
+
+def test_pilots_of_several_days():
+    """What two days have in common inside them is what a nest with sessions finds; a slower day counts relative to its mean."""
+    first, second = pilot(1), pilot(2)
+    pooled = from_components([first.perf.variance_components(), (second * 3).perf.variance_components()])
+    joined = perfarray.join(first / first["time"].mean(), second / second["time"].mean(), along="session").perf.variance_components()
+    relative = pooled["variance"] / pooled["mean"] ** 2
+    np.testing.assert_allclose(relative, joined["variance"].sel(level=["execution", "iteration"]), rtol=1e-9)
+    np.testing.assert_allclose(pooled["level_variance"] / pooled["mean"] ** 2, joined["level_variance"][1:], rtol=1e-9)
+    assert pooled["df"].item() == 2 * (first.sizes["execution"] - 1)
+    assert pooled["mean"].item() == pytest.approx((first["time"].mean() + 3 * second["time"].mean()).item() / 2)
+
+
+def test_pooled_pilots_promise_more():
+    """Both know the same variance: the plan from two is surer, and none of their runs count towards it."""
+    one = pilot(1).perf.variance_components()
+    keywords = {"costs": {"execution": 5}, "half_width": 0.01, "assurance": 0.9}
+    alone, both = (plan_repetitions(given, **keywords).to_dataset() for given in (one, from_components([one, one])))
+    np.testing.assert_allclose(from_components([one, one])["variance"], one["variance"], rtol=1e-12)
+    assert both["repetitions"][0] < 0.8 * alone["repetitions"][0]
+    assert both["n"].isnull()
+    assert both["more"].isnull().all()
+
+
+def test_a_benchmark_of_one_pilot_rests_on_it():
+    """It is not dropped; a pilot of one unit knows nothing of the level, and does not count."""
+    whole = pilot(1, dims={"benchmark": ["fft", "lu"]}).perf.variance_components()
+    part = pilot(2).expand_dims(benchmark=["lu"]).perf.variance_components()
+    pooled = from_components([whole, part])
+    assert pooled["df"].sel(benchmark=["fft", "lu"]).values.tolist() == [3.0, 6.0]
+    np.testing.assert_allclose(pooled["variance"].sel(benchmark="fft"), whole["variance"].sel(benchmark="fft"), rtol=1e-12)
+    with pytest.warns(perfarray.PerfarrayWarning, match="one execution"):
+        single = pilot(3).isel(execution=[0]).perf.variance_components()
+    again = from_components([part, single])
+    assert again["df"].item() == 3.0
+    relative = [(one["variance"].sel(level="execution") / one["mean"] ** 2).item() for one in (again, part)]
+    assert relative[0] == pytest.approx(relative[1])
+
+
+def test_components_of_both_systems():
+    """The plan of the timings themselves."""
+    new, old = pilot(1, "binary", units=12), pilot(2, "binary", units=12)
+    keywords = {"costs": {"binary": 50.0, "execution": 5.0}, "half_width": 0.01}
+    found = plan_repetitions(new.perf.variance_components(), old.perf.variance_components(), **keywords).to_dataset()
+    expected = plan_repetitions(new, old, **keywords).to_dataset()
+    for name in ("repetitions", "cost", "half_width", "half_width_upper", "n", "more"):
+        np.testing.assert_allclose(found[name], expected[name], rtol=1e-9)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_system_without_builds(turned):
+    """An interpreter's binary neither varies nor costs anything: its share of the variance is that of its executions."""
+    compiled, interpreted = components(), from_components({"execution": 0.03**2, "iteration": 0.01**2})
+    systems = (interpreted, compiled) if turned else (compiled, interpreted)
+    keywords = {"costs": {"binary": 50, "execution": 5}, "half_width": 0.01, "assurance": None}
+    plan = plan_repetitions(*systems, **keywords).to_dataset()
+    n, executions, iterations = plan["repetitions"].values
+    variance = 0.02**2 + 2 * (0.03**2 / executions + 0.01**2 / (executions * iterations))
+    assert plan["half_width"].item() == pytest.approx(scipy.stats.t.ppf(0.975, n - 1) * math.sqrt(variance / n))
+    assert plan["cost"].item() == n * (50 + 2 * executions * (5 + iterations))
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -105,7 +173,17 @@ def test_lazy_components():
         (lambda: from_components({"binary": -1.0}), r"components\['binary'\] holds -1 to -1"),
         (lambda: from_components({"binary": np.inf}), "zero or more, and finite"),
         (lambda: from_components({"binary": 1.0}, mean=0), "give the mean of the timings, not zero"),
-        (lambda: plan_repetitions(components(), "old", costs={}), "have no baseline"),
+        (lambda: from_components([]), "or a list of what variance_components"),
+        (lambda: from_components([pilot(1).perf.variance_components()], units="s"), "pilots have their own"),
+        (lambda: from_components([components()]), "have negative 'unknown'; pooling needs the estimates themselves"),
+        (lambda: from_components([one.perf.variance_components() for one in (pilot(1), pilot(2, "binary"))]), "needs the same nest"),
+        (lambda: plan_repetitions(components(), "old", costs={}), "planned with those of a baseline, not str"),
+        (lambda: plan_repetitions(components(), from_components({"session": 1.0}), costs={}), "one nest is no part of the other"),
+        (
+            lambda: plan_repetitions(*(components().expand_dims(benchmark=[name]) for name in ("fft", "lu")), costs={}),
+            "different labels along 'benchmark': 'fft' and 'lu'",
+        ),
+        (lambda: plan_repetitions(pilot(1, "binary"), pilot(2), costs={}), "plan from the components of both"),
         (lambda: plan_repetitions(components(), costs={"binary": 1}, budget=100), "costs= has no price for 'execution'"),
         (lambda: plan_repetitions(components(), costs={"binary": 1, "execution": 1}, budget=100, variances="biased"), "do not tell"),
         (lambda: plan_repetitions(components(), costs={"binary": 1, "execution": 1}, budget=3), "the least budget is 15"),

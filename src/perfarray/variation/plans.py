@@ -57,9 +57,10 @@ def plan_repetitions(
     times : DataArray or Dataset
         Timings of a pilot experiment, repeated at every level (30 of each is plenty, 5 will do). Ragged ones are padded with NaN. Every
         cell of the dims that are not levels gets a plan of its own, with the whole budget: `plan_suite` plans benchmarks together. Or
-        what `variance_components` returned, or `from_components`: published variances, taken as known.
+        what `variance_components` returned, or `from_components`: published variances, taken as known, or several pilots pooled.
     baseline : label, DataArray or Dataset, optional
         With one, the plan is for the ratio to it: both systems with the same counts, as in section 6.2, and the price is that of both.
+        Components are planned with the baseline's; a level that one of the two lacks neither varies nor costs anything there.
     dim : str, optional
         The dim compared; default: the one dim, not a level, that holds the baseline's label.
     costs : mapping of str to float, array or DataArray
@@ -166,20 +167,23 @@ class _Pilot(NamedTuple):
 @over_metrics
 def _planned(times: Data, baseline: object, *, request: Request, metric: str | list[str] | None) -> xr.Dataset:
     """Plan every cell, and note what is amiss."""
-    given = is_published(times)
-    found = published(times, baseline) if is_published(times) else systems(times, baseline, request, metric)
+    found, given = published(times, baseline) if is_published(times) else (systems(times, baseline, request, metric), ())
     sides, nest = found.sides, found.sides[0].levels
     dear, stated = found.prices(request)
     lazy = any(is_chunked(side.array) for side in sides)
     if lazy and request.budget is not None and not any(map(is_chunked, dear)):
         _check_affordable(request.min_units * reduce(add, [part.sum(PRICE, skipna=False) for part in dear]), request, nest[0])
-    arrays, core = ([side.array for side in sides], [nest] * len(sides)) if not given else component_arrays(times, request.biased)
+    parts = [component_arrays(one, request.biased) for one in given] or [([side.array], [nest]) for side in sides]
+    arrays, core = [array for own, _ in parts for array in own], [dims for _, own in parts for dims in own]
+    first = len(parts[0][0])
 
-    def kernel(*parts: Floats) -> tuple[np.ndarray, ...]:
-        values, costs = parts[: len(arrays)], parts[len(arrays) :]
-        if given:
-            return _plan_cells(_known_pilot(values, costs[0], request.biased), request, nest)
-        pilots = [_pilot(own, cost, request) for own, cost in zip(values, costs, strict=True)]
+    def kernel(*whole: Floats) -> tuple[np.ndarray, ...]:
+        values, costs = whole[: len(arrays)], whole[len(arrays) :]
+        by_side = (values[:first], values[first:])
+        pilots = [
+            _known_pilot(own, cost, request.biased) if given else _pilot(own[0], cost, request)
+            for own, cost in zip(by_side, costs, strict=False)
+        ]
         return _plan_cells(pilots[0] if len(pilots) == 1 else _of_ratio(*pilots), request, nest)
 
     result = apply(
@@ -264,18 +268,20 @@ def _pilot(values: Floats, dear: Floats, request: Request) -> _Pilot:
 
 
 def _known_pilot(parts: Sequence[Floats], dear: Floats, biased: bool) -> _Pilot:
-    """Return what given components say: mean, components and, of estimates, variances of the levels' means and repetitions."""
+    """Return what given components say: mean, components and, of estimates, variances of the levels' means, df and repetitions."""
     mean, variance, *estimated = parts
     with np.errstate(divide="ignore", invalid="ignore"):
         squared = np.where(mean == 0, np.nan, mean**2)[..., None]
         relative = (estimated[0] if biased else variance) / squared
         spread, total = relative[..., 0], np.full(relative.shape, np.nan)
         if estimated:
-            spread, total = estimated[0][..., 0] / squared[..., 0], np.cumprod(estimated[1], axis=-1)
+            spread = estimated[0][..., 0] / squared[..., 0]
+        if len(estimated) > 2:  # those of one pilot
+            total = np.cumprod(estimated[2], axis=-1)
     dear = np.broadcast_to(dear, relative.shape)
     cost = np.concatenate([dear[..., :-1], np.where(np.isnan(dear[..., -1:]), mean[..., None], dear[..., -1:])], axis=-1)
     n = total[..., 0]
-    df = np.where(n > 1, n - 1, np.nan) if estimated else np.full(spread.shape, np.inf)
+    df = np.where(estimated[1] > 0, estimated[1], np.nan) if estimated else np.full(spread.shape, np.inf)
     return _Pilot(relative, cost, total, Evidence(spread, relative[..., 0], df, np.ones_like(spread)), n)
 
 

@@ -9,35 +9,52 @@ import xarray as xr
 from perfarray.conventions import square_units
 from perfarray.timings.apply import LEVEL
 from perfarray.timings.resolve import Data, Timings
+from perfarray.timings.validation import listed
 from perfarray.variation.request import Systems
 
 COMPONENTS = "variance_components"
 GIVEN = "given"
+POOLED = "pooled"
+
+ABSENT = "_absent"
+"""The attr that names the levels a system does not have, on the way to a plan."""
+
+PILOT = "_pilot"
+"""The dim along which pilots are pooled."""
 
 
-def from_components(components: Mapping[str, Any], *, mean: Any = 1.0, units: str = "1") -> xr.Dataset:
-    """Return given variance components, such as published ones, as something to plan from.
+def from_components(components: Mapping[str, Any] | Sequence[xr.Dataset], *, mean: Any = None, units: str | None = None) -> xr.Dataset:
+    """Return given variance components, such as published ones or those of several pilots, as something to plan from.
 
     Parameters
     ----------
-    components : mapping of str to float or DataArray
+    components : mapping of str to float or DataArray, or sequence of Dataset
         The variance that each level adds, outermost first, in squared units of the mean; NaN where a level is not seen. Arrays may lie
-        along other dims, such as `benchmark`.
-    mean : float or DataArray
-        Of the timings. With relative components, the squares of coefficients of variation, it is 1.
-    units : str
-        Of the mean; `s` lets an iteration cost its mean time.
+        along other dims, such as `benchmark`. Or what `variance_components` returned of several pilots of one nest, on other days or
+        machines: relative to each pilot's mean, they are averaged by their degrees of freedom.
+    mean : float or DataArray, optional
+        Of the timings; default: 1, which suits relative components, the squares of coefficients of variation. Pilots have their own.
+    units : str, optional
+        Of the mean; `s` lets an iteration cost its mean time. Default: 1; pilots have their own.
 
     Returns
     -------
     Dataset
         `variance`, `share` and `coefficient_of_variation` along `level`, `total_coefficient_of_variation` and `mean`: for
-        `plan_repetitions`, which takes them as exactly known.
+        `plan_repetitions`, which takes them as exactly known. Of pilots `level_variance` and `df`, too, those of the outermost level:
+        a plan counts with them. Its `already` and `more` are NaN, since runs of several days or machines are not of one experiment.
 
     Raises
     ------
     ValueError
-        No component, a component that is negative or infinite, a mean that is zero or no number.
+        No component, a component that is negative or infinite, a mean that is zero or no number; pilots whose levels or units differ, or
+        whose negative components were set to zero or merged.
+
+    Notes
+    -----
+    What differs between pilots is no part of pooled components: they are about repetitions within one day on one machine. Where the next
+    experiment is to run on several days, put the timings together with `join(first, second, along="session")` and plan from those: the
+    session is then a level of its own.
 
     Examples
     --------
@@ -48,29 +65,85 @@ def from_components(components: Mapping[str, Any], *, mean: Any = 1.0, units: st
     >>> plan = perfarray.plan_repetitions(given, costs={"binary": 50}, budget=1000).to_dataset()
     >>> plan["unrounded"].sel(level="iteration").round(2).item(), plan["repetitions"].to_series().to_dict()
     (3.54, {'binary': 18.0, 'iteration': 5.0})
+
+    Two pilots, of three and of five executions: 2 and 4 degrees of freedom.
+
+    >>> pilots = [perfarray.from_samples({"fft": runs}, dim="benchmark") for runs in ([9, 10, 11], [18, 19, 20, 21, 22])]
+    >>> pooled = perfarray.from_components([pilot.perf.variance_components() for pilot in pilots])
+    >>> pooled["df"].item(), pooled["coefficient_of_variation"].round(3).item()  # of the pilots: 0.1 and 0.079
+    (6.0, 0.087)
     """
-    if not isinstance(components, Mapping) or not components:
-        raise ValueError(f"components={components!r}: give a mapping of levels to variances, outermost first")
+    if isinstance(components, Sequence) and components and all(map(is_published, components)):
+        if mean is not None or units is not None:
+            raise ValueError(f"mean={mean!r} and units={units!r}: pilots have their own; leave both out")
+        return _pooled(components)
+    if not isinstance(components, Mapping) or isinstance(components, xr.Dataset) or not components:
+        raise ValueError(
+            f"components={_shown(components)}: give a mapping of levels to variances, outermost first, or a list of what "
+            "variance_components() returned of several pilots"
+        )
+    units = "1" if units is None else units
     parts = [xr.DataArray(part).astype(float) for part in components.values()]
     for name, part in zip(components, parts, strict=True):
         if bool(((part < 0) | (part == np.inf)).any()):
             raise ValueError(
                 f"components[{name!r}] holds {float(part.min()):g} to {float(part.max()):g}; a variance is zero or more, and finite"
             )
-    middle = xr.DataArray(mean).astype(float)
+    middle = xr.DataArray(1.0 if mean is None else mean).astype(float)
     if bool(((middle == 0) | ~np.isfinite(middle)).any()):
         raise ValueError(f"mean={mean!r}: give the mean of the timings, not zero")
     level = xr.IndexVariable(LEVEL, np.array(list(components), dtype=object))
     variance = xr.concat(xr.broadcast(*parts), level).transpose(..., LEVEL)
+    return _described(variance, middle, units, GIVEN)
+
+
+def _shown(components: object) -> str:
+    """Write what came: of arrays only that they are."""
+    return f"a {type(components).__name__}" if isinstance(components, xr.Dataset | Sequence) and components else repr(components)
+
+
+def _described(variance: xr.DataArray, mean: xr.DataArray, units: str, method: str) -> xr.Dataset:
+    """Return components as a result, with what follows from them."""
     total = variance.sum(LEVEL, min_count=1)
-    parts_of_mean = {"share": variance / total.where(total > 0), "coefficient_of_variation": np.sqrt(variance) / abs(middle)}
-    parts_of_mean |= {"total_coefficient_of_variation": np.sqrt(total) / abs(middle)}
-    result = xr.Dataset({"variance": variance, **parts_of_mean, "mean": middle})
+    parts_of_mean = {"share": variance / total.where(total > 0), "coefficient_of_variation": np.sqrt(variance.clip(min=0)) / abs(mean)}
+    parts_of_mean |= {"total_coefficient_of_variation": np.sqrt(total.clip(min=0)) / abs(mean)}
+    result = xr.Dataset({"variance": variance, **parts_of_mean, "mean": mean})
     result["variance"].attrs = {"units": square_units(units), "long_name": "variance component"}
     result["mean"].attrs = {"units": units}
     for name in parts_of_mean:
         result[name].attrs = {"units": "1"}
-    return result.assign_attrs(result=COMPONENTS, method=GIVEN, metric="time", levels=" ".join(components))
+    levels = " ".join(map(str, variance[LEVEL].values))
+    return result.assign_attrs(result=COMPONENTS, method=method, metric="time", levels=levels)
+
+
+def _pooled(pilots: Sequence[xr.Dataset]) -> xr.Dataset:
+    """Average relative components by their degrees of freedom; a benchmark that a pilot lacks rests on the others."""
+    for name in ("levels", "negative"):
+        said = list(dict.fromkeys(str(pilot.attrs.get(name, "unknown")) for pilot in pilots))
+        if len(said) > 1 or (name == "negative" and said != ["keep"]):
+            needed = "the same nest" if name == "levels" else "the estimates themselves, variance_components(negative='keep')"
+            raise ValueError(f"the pilots have {name} {listed(said)}; pooling needs {needed}")
+    units = list(dict.fromkeys(str(pilot["mean"].attrs.get("units", "1")) for pilot in pilots))
+    if len(units) > 1:
+        raise ValueError(f"the pilots are in {listed(units)}; pooling needs one unit")
+    joined = xr.concat(
+        [pilot[["variance", "level_variance", "repetitions", "mean"]].reset_coords(drop=True) for pilot in pilots],
+        PILOT, join="outer", combine_attrs="drop", data_vars="all", coords="minimal", compat="override",
+    )  # fmt: skip
+    total = joined["repetitions"].cumprod(LEVEL)
+    inside = xr.concat([xr.ones_like(total.isel({LEVEL: [0]})), total.isel({LEVEL: slice(None, -1)})], LEVEL)
+    seen = (total - inside.assign_coords({LEVEL: total[LEVEL]})).where(joined["variance"].notnull(), 0.0)
+    weight = seen / seen.sum(PILOT).where(lambda known: known > 0)
+    outermost = {LEVEL: 0}
+    mean = joined["mean"].weighted(total.isel(outermost, drop=True).fillna(0.0)).mean(PILOT)
+    square, each = mean**2, (joined["mean"] ** 2).where(joined["mean"] != 0)
+    parts = {name: (joined[name] / each * weight).sum(PILOT, min_count=1) * square for name in ("variance", "level_variance")}
+    result = _described(parts["variance"].transpose(..., LEVEL), mean, units[0], POOLED)
+    result = result.assign(level_variance=parts["level_variance"].transpose(..., LEVEL), df=seen.isel(outermost, drop=True).sum(PILOT))
+    result["level_variance"].attrs = {"units": square_units(units[0]), "long_name": "variance of the level's means"}
+    result["df"].attrs = {"units": "1"}
+    own = {name: pilots[0].attrs[name] for name in ("metric", "better") if name in pilots[0].attrs}
+    return result.assign_attrs(own)
 
 
 def is_published(times: object) -> TypeGuard[xr.Dataset]:
@@ -78,24 +151,56 @@ def is_published(times: object) -> TypeGuard[xr.Dataset]:
     return isinstance(times, xr.Dataset) and times.attrs.get("result") == COMPONENTS
 
 
-def published(components: xr.Dataset, baseline: object) -> Systems:
-    """Return components as what a plan is made for: one system whose timings are its mean."""
+def published(components: xr.Dataset, baseline: object) -> tuple[Systems, tuple[xr.Dataset, ...]]:
+    """Return components as what a plan is made for, a system whose timings are its mean, and those of all systems with one nest."""
+    parts: tuple[xr.Dataset, ...] = (components,)
     if baseline is not None:
-        raise ValueError("components of variance have no baseline to plan a ratio to; give the timings of both systems")
-    levels = tuple(map(str, components[LEVEL].values))
-    mean = components["mean"].broadcast_like(components["variance"].isel({LEVEL: 0}, drop=True))
-    array = (
-        mean.expand_dims(dict.fromkeys(levels, 1))
-        .rename(str(components.attrs.get("metric", "time")))
-        .assign_attrs(components["mean"].attrs)
-    )
-    attrs: dict[str, Hashable] = {"metric": str(array.name), "levels": " ".join(levels), "unit": levels[0]}
-    return Systems((Timings(array, levels, {}),), attrs, (), {})
+        if not is_published(baseline):
+            raise ValueError(f"components of variance are planned with those of a baseline, not {type(baseline).__name__}: give both alike")
+        parts = _of_one_nest(components, baseline)
+    levels = tuple(map(str, parts[0][LEVEL].values))
+    sides = []
+    for part in parts:
+        mean = part["mean"].broadcast_like(part["variance"].isel({LEVEL: 0}, drop=True))
+        array = mean.expand_dims(dict.fromkeys(levels, 1)).rename(str(part.attrs.get("metric", "time")))
+        sides.append(Timings(array.assign_attrs(part["mean"].attrs), levels, {}))
+    attrs: dict[str, Hashable] = {"metric": str(sides[0].array.name), "levels": " ".join(levels), "unit": levels[0]}
+    attrs |= {"baseline": "other components"} if baseline is not None else {}
+    return Systems(tuple(sides), attrs, (), {}, tuple(part.attrs.get(ABSENT, ()) for part in parts)), parts
+
+
+def _of_one_nest(*systems: xr.Dataset) -> tuple[xr.Dataset, ...]:
+    """Return the components of two systems along the levels of both: a level that one lacks does not vary there."""
+    nests = [[str(level) for level in one[LEVEL].values] for one in systems]
+    longest = max(nests, key=len)
+    for nest in nests:
+        if nest != [level for level in longest if level in nest]:
+            raise ValueError(f"one nest is no part of the other: the systems have the levels {tuple(nests[0])} and {tuple(nests[1])}")
+    labels = [{str(dim): one[dim].values.tolist() for dim in one.dims if dim != LEVEL and dim in one.coords} for one in systems]
+    for dim in labels[0].keys() & labels[1].keys():
+        if labels[0][dim] != labels[1][dim]:
+            raise ValueError(
+                f"the systems have different labels along {dim!r}: {listed(labels[0][dim], 3)} and {listed(labels[1][dim], 3)}"
+            )
+    whole = []
+    for one, nest in zip(systems, nests, strict=True):
+        absent = tuple(level for level in longest if level not in nest)
+        same = one.reindex({LEVEL: longest}, fill_value={name: 0.0 for name in ("variance", "level_variance") if name in one})
+        if absent and "df" in one and longest[0] in absent:
+            same = same.assign(df=xr.full_like(one["df"], np.inf))  # what does not vary is known
+        whole.append(same.assign_attrs({**one.attrs, ABSENT: absent}))
+    return tuple(whole)
 
 
 def component_arrays(components: Data, biased: bool) -> tuple[list[xr.DataArray], list[Sequence[str]]]:
-    """Return mean, components and, where they are estimates, variances of means and repetitions, with the dims of each that are core."""
-    names = ["mean", "variance", *(["level_variance", "repetitions"] if components.attrs.get("method") != GIVEN else [])]
-    if biased and len(names) == 2:
+    """Return mean, components and, where they are estimates, variances of means, degrees of freedom and, of one pilot, repetitions.
+
+    Behind them stand the dims of each that are core.
+    """
+    method = components.attrs.get("method")
+    if biased and method == GIVEN:
         raise ValueError("variances='biased' plans with the variances of means, which components do not tell; leave it out")
-    return [components[name] for name in names], [[], *[[LEVEL]] * (len(names) - 1)]
+    names = ["mean", "variance", *(["level_variance", "df"] if method != GIVEN else [])]
+    names += ["repetitions"] if method not in (GIVEN, POOLED) else []
+    cores: list[Sequence[str]] = [[] if name in ("mean", "df") else [LEVEL] for name in names]
+    return [components[name] for name in names], cores

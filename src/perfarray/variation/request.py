@@ -61,16 +61,23 @@ class Request:
 
 
 class Systems(NamedTuple):
-    """The timings planned for, the candidate's before the baseline's, with the attrs, the notes and the labels of a baseline."""
+    """The timings planned for, the candidate's before the baseline's, with the attrs, the notes and the labels of a baseline.
+
+    `absent` names for each the levels it does not have: they cost nothing there.
+    """
 
     sides: tuple[Timings, ...]
     attrs: dict[str, Hashable]
     notes: tuple[Note, ...]
     chosen: dict[str, object]
+    absent: tuple[tuple[str, ...], ...] = ((), ())
 
     def prices(self, request: Request) -> tuple[list[xr.DataArray], Note | None]:
         """Return the prices of every system, and a note on those that `costs` does not name."""
-        found = [prices(request.costs, side, request.cost_units, self.chosen if i else None) for i, side in enumerate(self.sides)]
+        found = [
+            prices({**(request.costs or {}), **dict.fromkeys(gone, 0.0)} if gone else request.costs, side, request.cost_units, own)
+            for side, gone, own in zip(self.sides, self.absent, (None, self.chosen), strict=False)
+        ]
         return [side.prices for side in found], price_note(found, request.cost_units)
 
 
@@ -82,6 +89,13 @@ def systems(times: Data, baseline: object, request: Request, metric: str | Seque
         own = resolve(times, metric, request.levels, positive=positive)
         return Systems((own,), own.describe(), own.notes, {})
     dim, levels, paired = request.dim, request.levels, request.paired
+    if levels is None and isinstance(baseline, xr.DataArray | xr.Dataset):
+        nests = [resolve(side, metric, None).levels for side in (times, baseline)]
+        if nests[0] != nests[1]:
+            raise ValueError(
+                f"the timings have the levels {nests[0]}, the baseline {nests[1]}; plan from the components of both, "
+                "times.perf.variance_components() and baseline.perf.variance_components()"
+            )
     stated = (LOOPS, *(price_of(str(name)) for name in times.dims))
     pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive=positive, keep=stated)
     by_label = pair.dim is not None and not isinstance(baseline, xr.DataArray | xr.Dataset)
