@@ -64,6 +64,13 @@ def test_pairs_and_the_last_few_units():
     np.testing.assert_allclose(found["lower"], expected["lower"], rtol=1e-12)
 
 
+def test_gaps_behind_the_last_unit_are_no_steadier_window():
+    """Three steady units after an unsteady one are not four, whatever room the array has behind them."""
+    times = perfarray.from_samples({"fft": [1.0, 1.5, 1.0, 1.0, 1.0], "sort": [1.0] * 8}, dim="benchmark").sel(benchmark="fft")
+    with pytest.warns(perfarray.PerfarrayWarning, match="no 4 executions in a row"):
+        assert np.isnan(times.perf.stopping(half_width=0.01, rule="cv", start=4)["required"])
+
+
 def test_stein_by_hand():
     """Four units of 10 with s = 0.1155, t = 3.182: ±0.1 takes (3.182 * 0.1155 / 0.1)^2 = 13.5 units, whatever the others are."""
     rng = np.random.default_rng(3)

@@ -116,7 +116,8 @@ def path(new: Floats, old: Floats | None, paired: bool, rule: Rule) -> Path:
         extrapolated = _planned(growing, rule)
         required = np.where(extrapolated <= n, extrapolated, np.nan)
     else:
-        enough = (units >= rule.start) & ((unsteadiness(growing.ratio) if rule.name == STEADY else half) <= rule.half_width)
+        reached = (unsteadiness(growing.ratio) if rule.name == STEADY else half) <= rule.half_width
+        enough = (units >= rule.start) & ~np.isnan(growing.df) & reached  # a window that reaches beyond the units is none
         required = np.where(enough.any(axis=-1), units[np.argmax(enough, axis=-1)], np.nan)
         extrapolated = np.where(np.isnan(required) & (rule.name != STEADY), _extrapolated(growing, n, rule), required)
     place = np.where(np.isnan(required), 1, required).astype(int)[..., None] - 1
