@@ -8,7 +8,7 @@ import typer
 import perfarray
 from perfarray.cli import options
 from perfarray.cli.problems import quoted, reporting
-from perfarray.conventions import MACHINE
+from perfarray.conventions import HISTORY, MACHINE, plural
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -27,13 +27,14 @@ def convert(
     encoding: options.Encoding = None,
     on_error: Annotated[Literal["raise", "warn", "skip"], typer.Option(help="What a broken file does.")] = "raise",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
-    add: Annotated[bool, typer.Option("--append", help="Add the machines to the Zarr store that is there.")] = False,
+    add: Annotated[bool, typer.Option("--append", help="Add the machines, or commits, to the Zarr store that is there.")] = False,
     parallel: options.Parallel = 1,
     progress: options.Progress = False,
 ) -> None:
     """Read an archive of result files and write it as one netCDF file or Zarr store, to be opened with xarray.
 
-    With --append, machines are added to a store: all of them, or none where one is there already. A store that is not there yet is begun.
+    With --append, machines are added to a store: all of them, or none where one is there already. Where they are, commits (dates, builds)
+    are, under the same rule. A store that is not there yet is begun.
 
     Exit code 0: it is written.
     Exit code 2: it is not; a file cannot be read, the output exists or cannot be written, a wrong option.
@@ -41,7 +42,8 @@ def convert(
     Example: perfarray convert results/ results.zarr --layout "{machine}/{session}.json"
     """
     from perfarray.tables.stores.appending import append
-    from perfarray.tables.stores.writing import check_installed, write
+    from perfarray.tables.stores.joining import grows_along
+    from perfarray.tables.stores.writing import check_installed, opened, write
     from perfarray.timings.writing import restore
 
     said = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
@@ -50,11 +52,12 @@ def convert(
         check_output(output, overwrite, add)
         check_installed(output)
         times = perfarray.read_archive(archive, on_error=on_error, progress=progress, parallel=options.workers(parallel), **said)
-        if add and MACHINE not in times.coords:
+        if add and not any(dim in times.coords for dim in (MACHINE, *HISTORY)):
             raise ValueError(f'{archive} does not say of which machine it is; the paths of files may, --layout "{{machine}}/..."')
         if add and output.exists():
-            sizes, n = _sizes(append(times, output)), times[MACHINE].size
-            line = f"{output}: Zarr, {n} {'machine' if n == 1 else 'machines'} added, now {sizes}"
+            dim = grows_along(opened(output), times)
+            sizes, n = _sizes(append(times, output)), times[dim].size
+            line = f"{output}: Zarr, {n} {dim if n == 1 else plural(dim)} added, now {sizes}"
         else:
             write(times, output)
             line = summary(times, output)
@@ -78,7 +81,7 @@ def check_output(output: Path, overwrite: bool, add: bool = False) -> None:
     if not output.exists():
         return
     if not (overwrite or add):
-        raise ValueError(f"{output} exists; --overwrite replaces it{', --append adds machines' if output.suffix == '.zarr' else ''}")
+        raise ValueError(f"{output} exists; --overwrite replaces it{', --append adds to it' if output.suffix == '.zarr' else ''}")
     if output.is_dir() and not (output / "zarr.json").is_file():
         raise ValueError(f"{output} is a folder and no Zarr store, and is not replaced; give another name")
     if output.suffix == ".zarr" and output.is_file():

@@ -1,30 +1,48 @@
 """What commands that ask one thing of one archive have in common."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import perfarray
 from perfarray.cli import options
 from perfarray.cli.forms import Answer, Form, give, give_failure, noted
-from perfarray.cli.problems import reporting
+from perfarray.cli.problems import quoted, reporting
 from perfarray.cli.sides import Asked, explained
 
 if TYPE_CHECKING:
     import xarray as xr
+
+STORES = (".nc", ".zarr")
+"""How the names of what `perfarray convert` writes end."""
 
 LEVEL = "level"
 """The dim that tells levels apart; it makes columns, not rows."""
 
 
 def read_one(archive: str, said: dict[str, Any], files_are: str | None = None, sentences: list[str] | None = None) -> "xr.Dataset":
-    """Read an archive; that all of it is in one file is no label, and several files may be repetitions."""
-    times: xr.Dataset = perfarray.read_archive(archive, **said)
+    """Read an archive, or what `perfarray convert` wrote; one file for all is no label, and several files may be repetitions."""
+    times: xr.Dataset = _opened(archive, said) if archive.endswith(STORES) else perfarray.read_archive(archive, **said)
     times = times.isel(file=0, drop=True) if times.sizes.get("file") == 1 else times
     if files_are is None:
         return times
     asked = Asked(old=archive, new=None, said=said, files_are=files_are, dim=None, baseline=None)
     return explained(times, asked, [] if sentences is None else sentences)
+
+
+def _opened(store: str, said: dict[str, Any]) -> "xr.Dataset":
+    """Load what `perfarray convert` wrote, in which nothing is left to be said."""
+    import xarray
+
+    from perfarray.tables.stores.writing import check_installed
+
+    check_installed(Path(store))
+    if said:
+        raise ValueError(f"{store} was written by perfarray convert and says what it holds; leave out {quoted(list(said), 9)}")
+    with warnings.catch_warnings(action="ignore"):  # as xarray and zarr do about formats they agree on
+        return xarray.load_dataset(store, engine="zarr" if store.endswith(".zarr") else "h5netcdf")
 
 
 def answer_one(

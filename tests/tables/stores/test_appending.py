@@ -235,14 +235,14 @@ def test_several_kills_are_left_to_the_user(interrupted):
 def test_two_at_once_lose_nothing(tmp_path, monkeypatch):
     """Who comes second, to a store that has changed meanwhile, is told so."""
     store = stored(made("a"), tmp_path)
-    joined = appending.joined_by_machine
+    joined = appending.joined_along
 
     def other_first(*given):
-        monkeypatch.setattr(appending, "joined_by_machine", joined)
+        monkeypatch.setattr(appending, "joined_along", joined)
         appending.append(made("b"), store)
         return joined(*given)
 
-    monkeypatch.setattr(appending, "joined_by_machine", other_first)
+    monkeypatch.setattr(appending, "joined_along", other_first)
     with pytest.raises(OSError, match="another program has written there meanwhile"):
         appending.append(made("c"), store)
     assert opened(store)["machine"].values.tolist() == ["a", "b"]
@@ -308,3 +308,23 @@ def test_wrong_calls(reports, tmp_path, name, options, message):
     assert result.exit_code == 2
     assert message in result.stderr
     assert files(tmp_path) == before
+
+
+def test_commits_are_added_where_their_machines_are(tmp_path):
+    """A history grows at its end; a commit that is there is refused, and a store of a history is asked again."""
+    for number in range(12):
+        path = tmp_path / "results" / f"c{number:02d}" / "xeon.csv"
+        path.parent.mkdir(parents=True)
+        frame = (made(["xeon"]) * (2.0 if number > 5 else 1.0)).drop_vars(["machine", "warmup"]).isel(machine=0).perf.to_frame()
+        frame.assign(time=frame["time"] + 0.001 * number % 0.003).to_csv(path, index=False)
+    store, layout = tmp_path / "a.zarr", ("--append", "--layout", "{commit}/{machine}.csv")
+    (tmp_path / "later").mkdir()
+    (tmp_path / "results" / "c11").rename(tmp_path / "later" / "c11")
+    said = [run("convert", tmp_path / name, store, *layout) for name in ("results", "later", "later")]
+    assert [one.exit_code for one in said] == [0, 0, 2], [one.output for one in said]
+    assert said[1].stdout.startswith(f"{store}: Zarr, 1 commit added, now ")
+    assert "1 commit is in the store already, and not added again: 'c11'" in said[2].stderr
+    assert opened(store)["commit"].values.tolist() == [f"c{number:02d}" for number in range(12)]
+    assert opened(store)["time"].notnull().all()
+    found = run("history", store)
+    assert (found.exit_code, "c06" in found.stdout) == (1, True), found.output

@@ -1,4 +1,4 @@
-"""More machines for a Zarr store: what was written is linked, not copied, and the whole takes the place of the store in one step."""
+"""More machines, or commits, for a Zarr store: what was written is linked, not copied, and the whole replaces the store in one step."""
 
 import json
 import os
@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import MACHINE
-from perfarray.tables.stores.machines import joined_by_machine
+from perfarray.tables.stores.joining import grows_along, joined_along
 from perfarray.tables.stores.writing import chunk_sizes, opened, writing, zarr_encoding
 from perfarray.timings.writing import replacing
 
@@ -22,7 +21,7 @@ Sizes = Mapping[Hashable, int]
 
 
 def append(times: xr.Dataset, output: Path) -> xr.Dataset:
-    """Add the machines of some timings to a Zarr store.
+    """Add the machines of some timings to a Zarr store, or the commits, where their machines are there already.
 
     A new store is made beside the old: chunks that stay are links to those there (copies, where the file system has no links), what
     changes is written, and then the new takes the place of the old. Whoever reads, and whatever interrupts, finds one or the other.
@@ -42,7 +41,8 @@ def append(times: xr.Dataset, output: Path) -> xr.Dataset:
     Raises
     ------
     ValueError
-        When a machine is there already, when what is measured differs in unit or direction, or when a dim has no label on one side.
+        When a machine and a commit are there already, when what is measured differs in unit or direction, or when a dim has no label on
+        one side.
     ImportError
         When NumPy is older than 2.3.
     OSError
@@ -51,9 +51,10 @@ def append(times: xr.Dataset, output: Path) -> xr.Dataset:
     if np.lib.NumpyVersion(np.__version__) < NUMPY:
         raise ImportError(f"--append needs NumPy {NUMPY} or newer, whose texts of any length can be joined; this is {np.__version__}")
     with replacing(output, unchanged=True) as (fresh,), opened(output) as stored, writing():
-        joined = joined_by_machine(stored, times)
+        along = grows_along(stored, times)
+        joined = joined_along(along, stored, times)
         sizes = {name: chunk_sizes(variable.sizes) for name, variable in joined.variables.items()}
-        going_on = [name for name in joined.variables if _goes_on(name, stored, joined, sizes[name])]
+        going_on = [name for name in joined.variables if _goes_on(along, name, stored, joined, sizes[name])]
         for name, variable in joined.variables.items():
             own = stored.variables[name].encoding if name in going_on else {}
             variable.encoding = {key: value for key, value in own.items() if key not in ("preferred_chunks", "coordinates")}
@@ -64,21 +65,21 @@ def append(times: xr.Dataset, output: Path) -> xr.Dataset:
         linked = [name for name in going_on if _layout(fresh, name) == _layout(output, name)]
         for name in linked:
             shutil.copytree(output / str(name), fresh / str(name), copy_function=_link, ignore=_metadata, dirs_exist_ok=True)
-        start = stored.sizes[MACHINE]
-        _fill(flat[linked].isel({MACHINE: slice(start, None)}, missing_dims="ignore").load(), fresh, start)
-        _fill(xr.Dataset({name: array.chunk(sizes[name]) for name, array in flat.drop_vars(linked).items()}), fresh, 0)
+        new, whole = {along: slice(stored.sizes[along], None)}, {along: slice(0, None)}
+        _fill(flat[linked].isel(new, missing_dims="ignore").load(), fresh, new)
+        _fill(xr.Dataset({name: array.chunk(sizes[name]) for name, array in flat.drop_vars(linked).items()}), fresh, whole)
     return opened(output)
 
 
-def _goes_on(name: Hashable, stored: xr.Dataset, joined: xr.Dataset, sizes: Sizes) -> bool:
+def _goes_on(along: str, name: Hashable, stored: xr.Dataset, joined: xr.Dataset, sizes: Sizes) -> bool:
     """Return whether a variable is as it was, but for its end: chunks that are far too small for what there is now are written anew."""
     if name in joined.indexes or name not in stored.variables:
         return False
     old, new = stored.variables[name], joined.variables[name]
-    if (old.dims, old.dtype) != (new.dims, new.dtype) or MACHINE not in old.dims:
+    if (old.dims, old.dtype) != (new.dims, new.dtype) or along not in old.dims:
         return False
-    same = all(np.array_equal(stored[dim].values, joined[dim].values) for dim in old.dims if dim != MACHINE)
-    return same and bool(2 * old.encoding["chunks"][old.dims.index(MACHINE)] >= sizes[MACHINE])
+    same = all(np.array_equal(stored[dim].values, joined[dim].values) for dim in old.dims if dim != along)
+    return same and bool(2 * old.encoding["chunks"][old.dims.index(along)] >= sizes[along])
 
 
 def _layout(store: Path, name: Hashable) -> dict[str, Any]:
@@ -87,10 +88,10 @@ def _layout(store: Path, name: Hashable) -> dict[str, Any]:
     return {key: value for key, value in found.items() if key not in ("shape", "attributes")}
 
 
-def _fill(part: xr.Dataset, store: Path, start: int) -> None:
-    """Write variables from a machine on."""
+def _fill(part: xr.Dataset, store: Path, region: dict[str, slice]) -> None:
+    """Write variables from a label on."""
     if part.data_vars:
-        part.to_zarr(store, region={MACHINE: slice(start, None)})
+        part.to_zarr(store, region=region)
 
 
 def _metadata(_: str, names: list[str]) -> list[str]:

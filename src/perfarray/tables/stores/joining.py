@@ -1,13 +1,14 @@
-"""What is stored and further machines as one Dataset: labels of both, descriptors along machines where they differ."""
+"""What is stored and further machines, or commits, as one Dataset: labels of both, descriptors along these where they differ."""
 
 from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import LEVELS, MACHINE, MARKS, UNKNOWN
+from perfarray.conventions import HISTORY, LEVELS, MACHINE, MARKS, UNKNOWN, plural
 from perfarray.tables.stores.writing import chunk_sizes
 from perfarray.timings.notes import NOTES, notes, once, to_json
 from perfarray.timings.validation import listed
@@ -21,20 +22,46 @@ MEANING = ("units", "better")
 Sizes = Mapping[Hashable, int]
 
 
-def joined_by_machine(stored: xr.Dataset, times: xr.Dataset) -> xr.Dataset:
-    """Put what is stored and further machines into one Dataset; what is stored stays lazy.
+def grows_along(stored: xr.Dataset, times: xr.Dataset) -> str:
+    """Return the dim that a store grows along: machines; or, where these are there already, what its history runs along.
 
-    Descriptors of a whole that differ lie along `machine` in the result; what one side does not say is `"unknown"`, NaN, or no mark.
+    Raises
+    ------
+    ValueError
+        When nothing of what is to be added is new.
+    """
+    dims = [MACHINE, *(dim for dim in HISTORY if dim in stored.indexes and dim in times.coords)]
+    again: dict[str, list[Any]] = {}
+    for dim in dims:
+        if dim not in times.coords or dim not in stored.indexes:
+            continue
+        own = pd.Index(np.atleast_1d(times[dim].values))
+        again[dim] = own.intersection(stored.indexes[dim], sort=False).tolist()
+        if not again[dim]:
+            return dim
+    if not again:
+        return MACHINE
+    dim, there = list(again.items())[-1]
+    are = f"1 {dim} is" if len(there) == 1 else f"{len(there)} {plural(dim)} are"
+    raise ValueError(f"{are} in the store already, and not added again: {listed(there, 5)}")
+
+
+def joined_along(dim: str, stored: xr.Dataset, times: xr.Dataset) -> xr.Dataset:
+    """Put what is stored and further machines, or commits, into one Dataset; what is stored stays lazy.
+
+    Descriptors of a whole that differ lie along the dim in the result; what one side does not say is `"unknown"`, NaN, or no mark.
 
     Parameters
     ----------
+    dim : str
+        The dim whose labels are all new in `times`.
     stored, times : Dataset
         Timings.
 
     Returns
     -------
     Dataset
-        The machines of `stored` first. Labels of other dims are those of both.
+        The labels of `stored` first. Those of other dims are those of both.
 
     Raises
     ------
@@ -42,16 +69,12 @@ def joined_by_machine(stored: xr.Dataset, times: xr.Dataset) -> xr.Dataset:
         As `append`.
     """
     _check_metrics(stored, times)
-    first, second = (_with_dims(one, other) for one, other in ((stored, times), (times, stored)))
-    again = second.indexes[MACHINE].intersection(first.indexes[MACHINE], sort=False).tolist()
-    if again:
-        are = "1 machine is" if len(again) == 1 else f"{len(again)} machines are"
-        raise ValueError(f"{are} in the store already, and not added again: {listed(again, 5)}")
-    labels = {dim: _labels(str(dim), first, second) for dim in first.sizes}
-    others = {dim: own for dim, own in labels.items() if dim != MACHINE}
+    first, second = (_with_dims(dim, one, other) for one, other in ((stored, times), (times, stored)))
+    labels = {name: _labels(str(name), first, second) for name in first.sizes}
+    others = {name: own for name, own in labels.items() if name != dim}
     first, second = (one.reindex(others, fill_value=_fills(one)) for one in (first, second))
     names = dict.fromkeys(name for one in (first, second) for name in one.variables if name not in labels)
-    variables = {name: _joined(name, first, second) for name in names}
+    variables = {name: _joined(dim, name, first, second) for name in names}
     metrics = {name: variable for name, variable in variables.items() if name in first.data_vars or name in second.data_vars}
     coords = {name: variable for name, variable in variables.items() if name not in metrics}
     return xr.Dataset(metrics, coords | labels, _attrs(stored, times))
@@ -66,13 +89,13 @@ def _check_metrics(stored: xr.Dataset, times: xr.Dataset) -> None:
                 raise ValueError(f"{attr!r} of {name!r} is {said[0]!r} in the store, and {said[1]!r} in what is to be added")
 
 
-def _with_dims(times: xr.Dataset, other: xr.Dataset) -> xr.Dataset:
+def _with_dims(along: str, times: xr.Dataset, other: xr.Dataset) -> xr.Dataset:
     """Return timings with the dims of the other as well, labels for each, and texts of one kind."""
-    for dim in dict.fromkeys((MACHINE, *other.sizes)):
+    for dim in dict.fromkeys((along, *other.sizes)):
         if dim in times.dims:
             continue
         if dim not in LEVELS and dim not in times.coords:
-            where = f'say it, as in --layout "{{{dim}}}/..."' if dim == MACHINE else "what one side compares, the other must name"
+            where = f'say it, as in --layout "{{{dim}}}/..."' if dim == along else "what one side compares, the other must name"
             raise ValueError(f"no dim {dim!r} in what has the dims {listed(list(times.sizes), 9)}; {where}")
         times = times.expand_dims(dim) if dim in times.coords else times.expand_dims({dim: [0]})
     times = times.assign_coords({dim: np.arange(size) for dim, size in times.sizes.items() if dim not in times.coords})
@@ -102,20 +125,20 @@ def _fills(times: xr.Dataset) -> dict[Hashable, Any]:
     return {name: UNKNOWN if kind == "T" else False for name, kind in kinds.items() if kind in "Tb"}
 
 
-def _joined(name: Hashable, first: xr.Dataset, second: xr.Dataset) -> xr.Variable:
-    """Return a variable of both: along machines, unless it says the same of all."""
+def _joined(along: str, name: Hashable, first: xr.Dataset, second: xr.Dataset) -> xr.Variable:
+    """Return a variable of both: along what is added, unless it says the same of all."""
     a, b = (one.variables.get(name) for one in (first, second))
     if a is not None and b is not None:
         a, b = _of_one_kind(a, b)
     dims = dict.fromkeys(dim for one in (a, b) if one is not None for dim in one.dims)
-    if MACHINE not in dims:
+    if along not in dims:
         agreed = _agreed(a, b)
         if agreed is not None:
             return agreed
-        dims = dict.fromkeys((MACHINE, *dims))
+        dims = dict.fromkeys((along, *dims))
     sizes = [{dim: one.sizes[dim] for dim in dims} for one in (first, second)]
     parts = [_spread(a, b, sizes[0]).chunk(), _spread(b, a, sizes[1]).chunk()]
-    joined: xr.Variable = xr.Variable.concat(parts, MACHINE)
+    joined: xr.Variable = xr.Variable.concat(parts, along)
     said = [part.attrs for part in parts]
     alike = {key: value for key, value in said[0].items() if said[1].get(key) == value}
     joined.attrs = {key: value for key, value in (said[1] | said[0]).items() if key in MEANING} | alike
@@ -137,7 +160,7 @@ def _as_text(variable: xr.Variable) -> xr.Variable:
 
 
 def _agreed(a: xr.Variable | None, b: xr.Variable | None) -> xr.Variable | None:
-    """Return what both say where neither contradicts the other; None for what has to lie along machines."""
+    """Return what both say where neither contradicts the other; None for what has to lie along what is added."""
     if a is None or b is None:
         one = b if a is None else a
         return one.load() if one is not None and one.dims else None
