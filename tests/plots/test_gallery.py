@@ -167,6 +167,8 @@ SHOWN = {
         (segments(ax, "minimum to maximum"), np.stack([flat(here["result"][name]) for name in ("minimum", "maximum")], 1))],
     "Ratio of two scores, and without each benchmark": lambda here, ax: [
         (points(ax), flat(here["result"]["estimate"], here["result"]["estimate_without"]))],
+    "Intervals of many replications": lambda here, ax: [
+        (next(own.get_ydata() for own in ax.lines if own.get_label() == "estimate"), flat(here["result"]["estimate"]))],
     "What the limits are read off": lambda here, ax: [
         (bars(ax), histogram(here["result"]["distribution"].isel(machine=0))),
         (segments(ax, "95 % interval"), np.stack([flat(here["result"][name]) for name in ("lower", "upper")], 1))],

@@ -16,6 +16,7 @@ MORE = {
     "plan_repetitions": {"budget": 1000.0, "costs": {"execution": 2.0}},
     "plan_suite": {"budget": 1000.0, "shared": "execution", "costs": {"execution": 2.0, "iteration": 1.0}},
     "change_points": {"dim": "version"},
+    "trend": {"dim": "version"},
     "stopping": {"half_width": 0.01},
     "explain_variation": {"model": "ols"},
     "goodness_of_fit": {"n_resamples": 9},

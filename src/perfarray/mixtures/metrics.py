@@ -190,8 +190,8 @@ def prob_faster(
     attrs = {"result": "prob_faster", "shift": amount, "ties": ties, "runs": number}
     kernel = partial(probabilities_faster, shift=amount, ties=half, runs=number)
     if any(side.bounded for side in systems.sides):
-        return of_stopped(systems, Formula(kernel, named, attrs, _checks(systems)))
-    return systems.compute(kernel, named, attrs, _checks(systems))
+        return of_stopped(systems, Formula(kernel, named, attrs, _checks(systems, number)))
+    return systems.compute(kernel, named, attrs, _checks(systems, number))
 
 
 @over_metrics
@@ -269,8 +269,8 @@ def prob_fastest(
     attrs = {"result": "prob_fastest", "dim": dim, "ties": ties, "runs": number, "better": systems.data.better}
     kernel = partial(probabilities_fastest, ties=ties == "half", runs=number)
     if systems.data.bounded:
-        return of_stopped(systems.along(dim), Formula(kernel, named, attrs, _checks(systems), (dim,)))
-    return systems.along(dim).compute(kernel, named, attrs, _checks(systems), (dim,))
+        return of_stopped(systems.along(dim), Formula(kernel, named, attrs, _checks(systems, number), (dim,)))
+    return systems.along(dim).compute(kernel, named, attrs, _checks(systems, number), (dim,))
 
 
 def _check_runs(runs: int) -> int:
@@ -288,9 +288,10 @@ def _redrawn(n_resamples: int | None, runs: int) -> int | None:
     return OF_TOTALS if n_resamples is None and runs > 1 else n_resamples
 
 
-def _checks(systems: Systems) -> tuple[str, ...]:
+def _checks(systems: Systems, runs: int) -> tuple[str, ...]:
     """Return what is to be checked of a probability: limits of runs are score limits, which few units do not make too narrow."""
-    return ("run_units", "run_totals") if systems.comparison.method == EMPIRICAL else ("run_units", "run_totals", "run_percentiles")
+    totals = ("run_totals",) if runs > 1 else ()
+    return ("run_units", *totals) if systems.comparison.method == EMPIRICAL else ("run_units", *totals, "run_percentiles")
 
 
 def _limits(units: str, dims: tuple[str, ...] = ()) -> dict[str, Output]:
