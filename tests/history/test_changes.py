@@ -43,6 +43,9 @@ def test_changes_are_found_where_they_are(found):
     second = found.sel(benchmark="c", commit="c40")
     assert (second["verdict"], second["cause"], bool(second["common"])) == ("faster", "host", False)
     assert found["n_common"].sel(commit="c20") == found["n_common"].sum() == 3
+    assert [note.message for note in perfarray.notes(found) if note.code == "common"] == [
+        "benchmarks that changed together, by one cause rather than each by itself: 3 at c20"
+    ]
     assert found["segment"].sel(benchmark="c").values.tolist() == [0] * 20 + [1] * 20 + [2] * 20
     elsewhere = found.where(~found["change"])
     assert elsewhere["estimate"].isnull().all()

@@ -35,6 +35,9 @@ HOST = "host"
 FALSE = 0.05
 """The share of series without dependence in which chance makes some."""
 
+FEW = 5
+"""Common changes that are named."""
+
 ONLY_WORSE = "no change in favour of the stopped side is called one, and the limit towards what is not known is open"
 
 
@@ -312,4 +315,21 @@ def change_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         count_note("few_commits", short, (n < needed) if needed else n > 0, "series", needed=needed),
         None if by_chance else count_note("dependent", dependent, alike, "series"),
         count_note("drift", drift, result["drifting"].values.astype(bool), "series"),
+        _common_note(result, dim),
     )
+
+
+def _common_note(result: xr.Dataset, dim: str) -> Note | None:
+    """Say which changes are one: many benchmarks at one commit."""
+    numbers = result["n_common"].transpose(dim, ...)
+    places = np.argwhere(numbers.values)
+    if not len(places) or dim not in numbers.coords:
+        return None
+    said = []
+    for place in places[:FEW]:
+        cell = numbers[tuple(place)]
+        where = "".join(f", {name} {cell[name].item()}" for name in numbers.dims[1:] if name in cell.coords)
+        said.append(f"{cell.item()} at {cell[dim].item()}{where}")
+    more = f", and {len(places) - FEW} more" if len(places) > FEW else ""
+    text = f"benchmarks that changed together, by one cause rather than each by itself: {'; '.join(said)}{more}"
+    return Note("common", text, {"commits": len(places)}, aside=True)
