@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from perfarray.numerics.bootstrap import Draws
-from perfarray.numerics.random import Streams
+from perfarray.numerics.random import EXCHANGES, Streams
 from perfarray.numerics.suite import Sides, match_sides, run_statistic, suite_mean
 from perfarray.suites.numerics.randomization import (
     TABLE,
@@ -127,7 +127,14 @@ def test_every_benchmark_has_picks_of_its_own(runs):
     """The log ratio of many exchanges has mean 0 and the variance of independent exchanges within 20 benchmarks."""
     new, old = np.random.default_rng(runs).lognormal(0, 0.1, (2, 20, runs))
     how = Exchange("geometric", "geometric", False, False)
-    logs = np.concatenate(list(_drawn_exchanges(blocks_of(new, old, np.ones(20, dtype=bool), how), how, 20_000, Streams((1, 2)), 0)))
+    logs = np.concatenate(
+        list(
+            _drawn_exchanges(
+                blocks_of(new[None], old[None], np.ones((1, 20), dtype=bool), how), how, 20_000, Streams((1, 2)), np.array([0])
+            )
+        ),
+        axis=-1,
+    )[0]
     pooled = np.log(np.concatenate([new, old], axis=1))
     variance = (pooled.var(axis=1, ddof=1) * 2 / runs).sum() / 20**2
     assert logs.mean() == pytest.approx(0, abs=4 * np.sqrt(variance / 20_000))
@@ -180,3 +187,36 @@ def test_error_rate():
     how = Exchange("geometric", "geometric", False, False)
     found = randomization(sides, np.arange(1000), how, "two-sided", Draws((True,), 199, (1, 2)), True)[1]
     assert (found <= 0.05).mean() == pytest.approx(0.05, abs=3 * np.sqrt(0.05 * 0.95 / 1000))
+
+
+@pytest.mark.parametrize("runs", [3, 9])
+@pytest.mark.parametrize("statistic", ["geometric", "median"])
+@pytest.mark.parametrize("paired", [False, True])
+def test_suites_exchanged_together_have_the_ratios_of_suites_alone(runs, statistic, paired):
+    """Tabulated or drawn anew, with gaps and without data: to the last bit what one suite at a time gives."""
+    new, old = np.random.default_rng(9).lognormal(0, 0.05, (2, 5, 3, runs))
+    new[1, 0, 0] = old[3, 2, 1] = new[4] = np.nan
+    sides, how = match_sides(new, old, shared=False, paired=paired), Exchange("harmonic", statistic, False, paired)
+    draws = Draws((True,), 40, (1, 2))
+
+    def ratios(which):
+        some = Sides(*(part[which] for part in sides))
+        return randomization(some, np.arange(5)[which], how, "two-sided", draws, True, length=40)
+
+    together, alone = ratios(slice(None)), [ratios([place]) for place in range(5)]
+    for part, own in zip(together, zip(*alone, strict=True), strict=True):
+        np.testing.assert_array_equal(part, np.concatenate(own))
+    assert np.isfinite(together[-1][:4]).all()
+    assert np.isnan(together[-1][4]).all()
+
+
+@pytest.mark.parametrize("statistic", ["geometric", "mean", "median"])
+def test_units_drawn_anew_are_those_of_the_smallest_words(statistic):
+    """Beyond the table, the candidate has the units whose random words are smallest, whatever is computed of them."""
+    new, old = np.random.default_rng(3).lognormal(0, 0.1, (2, 1, 2, 12))
+    sides, how = match_sides(new, old, shared=False, paired=False), Exchange("arithmetic", statistic, False, False)
+    found = randomization(sides, np.array([7]), how, "two-sided", Draws((True,), 6, (1, 2)), True, length=6)[-1][0]
+    order = Streams((1, 2)).words([7], EXCHANGES, 6 * 48).reshape(6, 2, 24).argsort(axis=-1)
+    pool = np.broadcast_to(np.concatenate([new, old], axis=-1), (6, 2, 24))
+    scores = [run_statistic(np.take_along_axis(pool, side, axis=-1), statistic).sum(axis=-1) for side in (order[..., :12], order[..., 12:])]
+    np.testing.assert_allclose(found, scores[0] / scores[1], rtol=1e-13)

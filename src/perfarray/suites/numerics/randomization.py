@@ -23,7 +23,7 @@ TABLE = 1 << 14
 MOST = 1_000_000
 """Most exchanges that `exact` enumerates."""
 
-BLOCK = 1 << 17
+BLOCK = 1 << 16
 """Units or table entries that are looked at together: what bounds the memory. It changes no number."""
 
 TIES = 1e-10
@@ -41,7 +41,7 @@ class Exchange(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Benchmarks with as many units: candidate and baseline (benchmarks, units), nothing missing; logs for a geometric statistic."""
+    """Benchmarks with as many units: candidate and baseline (suites, benchmarks, units), none missing; logs for a geometric statistic."""
 
     new: Floats
     old: Floats
@@ -65,27 +65,23 @@ class Tally(NamedTuple):
 
 
 def blocks_of(new: Floats, old: Floats, matched: Mask, how: Exchange) -> list[Block]:
-    """Return the matched benchmarks, those with as many units side by side."""
+    """Return the matched benchmarks of suites with the same numbers of units (suites, benchmarks, units), alike ones side by side."""
     if how.statistic == "geometric":
         new, old = np.log(new), np.log(old)
-    weights = (np.ones(len(matched)) if how.weights is None else how.weights)[:, None]
+    weights = (np.ones(matched.shape[-1]) if how.weights is None else how.weights)[:, None]
     has = [~np.isnan(side) for side in (new, old)]
-    if how.shared:
-        rows = np.flatnonzero(matched)
-        sides = [side[np.ix_(rows, own[rows].all(axis=0))] for side, own in zip((new, old), has, strict=True)]
-        return [Block(sides[0], sides[1], True, weights[rows])] if rows.size else []
-    counts = np.stack([own.sum(axis=-1) for own in has], axis=-1)
+    counts = np.stack([own[0].sum(axis=-1) for own in has], axis=-1)
     found = []
-    for kind in sorted(set(map(tuple, counts[matched].tolist()))):
-        rows = np.flatnonzero(matched & (counts == kind).all(axis=-1))
-        sides = [side[rows][own[rows]].reshape(len(rows), -1) for side, own in zip((new, old), has, strict=True)]
-        found.append(Block(sides[0], sides[1], False, weights[rows]))
+    for kind in sorted(set(map(tuple, counts[matched[0]].tolist()))):
+        rows = np.flatnonzero(matched[0] & (counts == kind).all(axis=-1))
+        sides = [side[:, rows][own[:, rows]].reshape(len(side), len(rows), -1) for side, own in zip((new, old), has, strict=True)]
+        found.append(Block(sides[0], sides[1], how.shared, weights[rows]))
     return found
 
 
 def number_of_outcomes(blocks: list[Block], paired: bool) -> int:
     """Return in how many ways all units can be exchanged: the product over what is exchanged by itself."""
-    return prod(block.outcomes(paired) ** (1 if block.together else len(block.new)) for block in blocks)
+    return prod(block.outcomes(paired) ** (1 if block.together else block.new.shape[1]) for block in blocks)
 
 
 def most_outcomes(benchmarks: int, units: tuple[int, int], how: Exchange) -> int:
@@ -122,23 +118,44 @@ def randomize(sides: Sides, cells: Integers, how: Exchange, draws: Draws | None,
     ValueError
         When there are more than `MOST` exchanges to enumerate.
     """
-    found: list[Tally | None] = []
+    found: list[Tally | None] = [None] * len(cells)
     draw = None if draws is None else partial(_drawn_exchanges, number=draws.n_resamples, streams=Streams(draws.key))
-    # Every suite has exchanges and random numbers of its own: a loop over suites.
-    rows = [None] * len(cells) if kept is None else kept
-    for new, old, matched, cell, row in zip(sides.new, sides.old, sides.matched, cells.tolist(), rows, strict=True):
-        blocks = blocks_of(new, old, matched, how)
-        if not blocks:
-            found.append(None)
-            continue
-        sums = [
-            np.asarray(sum((block.weights[:, 0] * _scores(side, how)).sum() for block, side in zip(blocks, part, strict=True)))
-            for part in zip(*(block[:2] for block in blocks), strict=True)
-        ]
-        observed = _log_ratio(sums[0], sums[1], blocks, how)
-        logs = draw(blocks, how, cell=cell) if draw else _every_exchange(blocks, how)
-        found.append(_tally(float(observed), logs, number_of_outcomes(blocks, how.paired), row))
+    # Suites whose benchmarks have the same numbers of units are exchanged together, as many at a time as memory is to hold.
+    for alike in _alike(sides):
+        every = blocks_of(sides.new[alike], sides.old[alike], sides.matched[alike], how)
+        some = _at_once(every, how, draws)
+        for first in range(0, len(alike), some):
+            which = alike[first : first + some]
+            blocks = [block._replace(new=block.new[first : first + some], old=block.old[first : first + some]) for block in every]
+            sums = [
+                sum((block.weights[:, 0] * _scores(side, how)).sum(axis=-1) for block, side in zip(blocks, part, strict=True))
+                for part in zip(*(block[:2] for block in blocks), strict=True)
+            ]
+            observed = _log_ratio(np.asarray(sums[0]), np.asarray(sums[1]), blocks, how)
+            logs = draw(blocks, how, cells=cells[which]) if draw else _every_exchange(blocks, how)
+            tallies = _tallies(observed, logs, number_of_outcomes(blocks, how.paired), which, kept)
+            for place, tally in zip(which.tolist(), tallies, strict=True):
+                found[place] = tally
     return found
+
+
+def _alike(sides: Sides) -> list[Integers]:
+    """Return the places of suites with the same numbers of units in every benchmark, together; those without data are left out."""
+    some = np.flatnonzero(sides.matched.any(axis=-1))
+    counts = np.concatenate([(~np.isnan(side[some])).sum(axis=-1) for side in (sides.new, sides.old)], axis=-1)
+    kinds, names = np.unique(counts, axis=0, return_inverse=True)
+    names = names.ravel()
+    groups = np.split(some[np.argsort(names, kind="stable")], np.cumsum(np.bincount(names, minlength=len(kinds)))[:-1])
+    return [group for group in groups if group.size]
+
+
+def _at_once(blocks: list[Block], how: Exchange, draws: Draws | None) -> int:
+    """Return how many suites are exchanged at once."""
+    if draws is None:
+        return max(1, BLOCK // number_of_outcomes(blocks, how.paired))
+    most = [max(draws.n_resamples, min(block.outcomes(how.paired), TABLE)) for block in blocks]
+    kept: int = sum(own * block.new.shape[1] for own, block in zip(most, blocks, strict=True))
+    return max(1, BLOCK // kept)
 
 
 def _scores(units: Floats, how: Exchange) -> Floats:
@@ -161,16 +178,17 @@ def _log_ratio(new: Floats, old: Floats, blocks: list[Block], how: Exchange) -> 
     return np.asarray(sign * np.log(new / old))
 
 
-def _tally(observed: float, logs: Iterator[Floats], possible: int, kept: Floats | None) -> Tally:
+def _tallies(observed: Floats, logs: Iterator[Floats], possible: int, which: Integers, kept: Floats | None) -> list[Tally]:
     """Count the exchanges whose ratio is as large as the observed one, and as small; keep the ratios, where they are wanted."""
-    at_least = at_most = number = 0
+    counts, number = np.zeros((2, len(which)), dtype=np.intp), 0
     for part in logs:
         if kept is not None:
-            np.exp(part, out=kept[number : number + part.size])
-        at_least += int(np.count_nonzero(part >= observed - TIES))
-        at_most += int(np.count_nonzero(part <= observed + TIES))
-        number += part.size
-    return Tally(float(np.exp(observed)), at_least, at_most, number, possible)
+            kept[which, number : number + part.shape[-1]] = np.exp(part)
+        counts[0] += np.count_nonzero(part >= observed[:, None] - TIES, axis=-1)
+        counts[1] += np.count_nonzero(part <= observed[:, None] + TIES, axis=-1)
+        number += part.shape[-1]
+    rows = zip(np.exp(observed).tolist(), *counts.tolist(), strict=True)
+    return [Tally(ratio, at_least, at_most, number, possible) for ratio, at_least, at_most in rows]
 
 
 @lru_cache(maxsize=16)
@@ -190,61 +208,66 @@ def _swaps(n: int) -> Mask:
 
 
 def _table(block: Block, how: Exchange) -> Floats:
-    """Return what the candidate and the baseline score after every exchange, (2, benchmarks, outcomes), summed if they go together."""
+    """Return what both sides score after every exchange, (2, suites, benchmarks, outcomes), summed if benchmarks go together."""
     pool = np.concatenate([block.new, block.old], axis=-1)
+    suites, benchmarks, units = pool.shape
     chosen = _swaps(block.new.shape[-1]) if how.paired else _subsets(block.new.shape[-1], block.old.shape[-1])
-    found = np.empty((2, 1 if block.together else len(pool), len(chosen)))
-    step = max(1, BLOCK // pool.size)
+    found = np.empty((2, suites, 1 if block.together else benchmarks, len(chosen)))
+    step = max(1, BLOCK // (benchmarks * units))
     # A part of the exchanges at a time bounds the memory.
     for start in range(0, len(chosen), step):
         part = slice(start, start + step)
         for side, own in zip(found, (chosen[part], ~chosen[part]), strict=True):
             scores = block.weights * _exchanged(pool, own, how)
-            side[:, part] = scores.sum(axis=0) if block.together else scores
+            side[..., part] = scores.sum(axis=1, keepdims=True) if block.together else scores
     return found
 
 
 def _exchanged(pool: Floats, chosen: Mask, how: Exchange) -> Floats:
-    """Return the scores of chosen units (outcomes, units) of every benchmark: (benchmarks, outcomes)."""
+    """Return the scores of chosen units (outcomes, units) of every benchmark (suites, benchmarks, outcomes)."""
     if how.statistic not in ("mean", "geometric"):
-        return _scores(pool[:, np.nonzero(chosen)[1].reshape(len(chosen), -1)], how)
+        return _scores(pool[..., np.nonzero(chosen)[1].reshape(len(chosen), -1)], how)
     average = pool @ chosen.T / chosen[0].sum()
     return _of_logs(average, how) if how.statistic == "geometric" else transform(average, how.mean)
 
 
 def _every_exchange(blocks: list[Block], how: Exchange) -> Iterator[Floats]:
-    """Yield the log ratios of every exchange of the units of all blocks."""
-    number = number_of_outcomes(blocks, how.paired)
+    """Yield the log ratios of every exchange of the units of all blocks, (suites, exchanges)."""
+    number, suites = number_of_outcomes(blocks, how.paired), len(blocks[0].new)
     if number > MOST:
         raise ValueError(f"method='exact' would enumerate {number:,} exchanges, and at most {MOST:,} are; use method='monte_carlo'")
-    new, old = np.zeros(1), np.zeros(1)
+    sums = np.zeros((2, suites, 1))
     for block in blocks:
-        for more, less in zip(*_table(block, how), strict=True):
-            new, old = np.add.outer(new, more).ravel(), np.add.outer(old, less).ravel()
-    yield _log_ratio(new, old, blocks, how)
+        for more in np.moveaxis(_table(block, how), 2, 0):
+            sums = (sums[..., None] + more[..., None, :]).reshape(2, suites, -1)
+    yield _log_ratio(sums[0], sums[1], blocks, how)
 
 
-def _drawn_exchanges(blocks: list[Block], how: Exchange, number: int, streams: Streams, cell: int) -> Iterator[Floats]:
-    """Yield the log ratios of exchanges drawn at random, some at a time."""
+def _drawn_exchanges(blocks: list[Block], how: Exchange, number: int, streams: Streams, cells: Integers) -> Iterator[Floats]:
+    """Yield the log ratios of exchanges drawn at random (suites, exchanges), some at a time."""
     tables = [_difference(_table(block, how), how) if block.outcomes(how.paired) <= TABLE else None for block in blocks]
     # An experiment keeps one entry of each table at once, or all units that are permuted.
-    kept = [len(block.new) if table is not None else block.new.size + block.old.size for block, table in zip(blocks, tables, strict=True)]
+    kept = [
+        block.new[..., 0].size if table is not None else block.new.size + block.old.size
+        for block, table in zip(blocks, tables, strict=True)
+    ]
     size = max(1, BLOCK // sum(kept))
     for start in range(0, number, size):
         part = slice(start, min(start + size, number))
-        sums = np.zeros((1 if how.mean == "geometric" else 2, part.stop - part.start))
+        sums = np.zeros((1 if how.mean == "geometric" else 2, len(cells), part.stop - part.start))
         for place, (block, table) in enumerate(zip(blocks, tables, strict=True)):
             if table is None:
-                sums += _permuted(block, how, streams, cell, EXCHANGES | place, part)
+                sums += _permuted(block, how, streams, cells, EXCHANGES | place, part)
             else:
-                _add_entries(sums, table, streams, cell, EXCHANGES | place, part)
+                _add_entries(sums, table, streams, cells, EXCHANGES | place, part)
         yield _log_ratio(sums[0], sums[1] if len(sums) > 1 else np.zeros(1), blocks, how)
 
 
-def _picks(size: int, width: int, streams: Streams, cell: int, stream: int, part: slice) -> Integers:
-    """Return so many whole numbers below a size for every experiment of a part: (width, experiments)."""
+def _picks(size: int, width: int, streams: Streams, cells: Integers, stream: int, part: slice) -> Integers:
+    """Return so many whole numbers below a size for every experiment of a part: (width, suites, experiments)."""
     rows = part.stop - part.start
-    return np.ascontiguousarray(streams.below(size, [cell], stream, rows * width, part.start * width).reshape(rows, width).T)
+    drawn = streams.below(size, cells, stream, rows * width, part.start * width).reshape(len(cells), rows, width)
+    return np.ascontiguousarray(drawn.transpose(2, 0, 1))
 
 
 def _difference(scores: Floats, how: Exchange) -> Floats:
@@ -252,34 +275,43 @@ def _difference(scores: Floats, how: Exchange) -> Floats:
     return scores[:1] - scores[1:] if how.mean == "geometric" else scores
 
 
-def _add_entries(sums: Floats, table: Floats, streams: Streams, cell: int, stream: int, part: slice) -> None:
+def _add_entries(sums: Floats, table: Floats, streams: Streams, cells: Integers, stream: int, part: slice) -> None:
     """Add one entry of every benchmark's table to every experiment, the same entry for both sides."""
-    entries = np.empty(sums.shape[1])
+    _, suites, width, outcomes = table.shape
+    entries, first = np.empty(sums.shape[1:]), np.arange(0, suites * outcomes, outcomes)[:, None]
     # A benchmark's table stays in the cache while it serves all experiments.
-    for place, index in enumerate(_picks(table.shape[2], table.shape[1], streams, cell, stream, part)):
+    for place, index in enumerate(_picks(outcomes, width, streams, cells, stream, part)):
+        index += first
         for total, side in zip(sums, table, strict=True):
-            side[place].take(index, out=entries, mode="clip")
+            side[:, place].ravel().take(index, out=entries, mode="clip")
             total += entries
 
 
-def _permuted(block: Block, how: Exchange, streams: Streams, cell: int, stream: int, part: slice) -> Floats:
+def _permuted(block: Block, how: Exchange, streams: Streams, cells: Integers, stream: int, part: slice) -> Floats:
     """Return the same for exchanges that are too many to tabulate: units change hands anew in every experiment."""
-    benchmarks, n = block.new.shape
+    suites, benchmarks, n = block.new.shape
     pool = np.concatenate([block.new, block.old], axis=-1)
-    own, units = 1 if block.together else benchmarks, pool.shape[1]
+    own, units = 1 if block.together else benchmarks, pool.shape[-1]
     if how.paired:
-        swapped = np.moveaxis(_picks(2, own * n, streams, cell, stream, part).reshape(own, n, -1), -1, 0)
-        places = np.arange(n) + n * swapped, np.arange(n) + n * (1 - swapped)
+        swapped = np.moveaxis(_picks(2, own * n, streams, cells, stream, part), 0, -1).reshape(suites, -1, own, n) == 1
+        chosen = np.concatenate([~swapped, swapped], axis=-1)
     else:
-        # The order of random words is a random order; that two of 64 bits are equal does not happen.
+        # The candidate's are the units with the smallest random words; that two of 64 bits are equal does not happen.
         width = own * units
-        words = streams.words([cell], stream, (part.stop - part.start) * width, part.start * width)
-        order = words.reshape(-1, own, units).argsort(axis=-1)
-        places = order[..., :n], order[..., n:]
-    rows = len(places[0])
-    wanted = [_scores(np.take_along_axis(pool[None], np.broadcast_to(side, (rows, benchmarks, side.shape[-1])), axis=-1), how)
-              for side in places]  # fmt: skip
-    return _difference(np.stack([(block.weights[:, 0] * side).sum(axis=-1) for side in wanted]), how)
+        words = streams.words(cells, stream, (part.stop - part.start) * width, part.start * width).reshape(suites, -1, own, units)
+        chosen = words <= np.sort(words, axis=-1)[..., n - 1 : n]
+    wanted = [(block.weights[:, 0] * _chosen_scores(pool, side, how)).sum(axis=-1) for side in (chosen, ~chosen)]
+    return _difference(np.stack(wanted), how)
+
+
+def _chosen_scores(pool: Floats, chosen: Mask, how: Exchange) -> Floats:
+    """Return the scores (suites, experiments, benchmarks) of the units chosen (suites, experiments, benchmarks or 1, units)."""
+    if how.statistic not in ("mean", "geometric"):
+        shape = (*chosen.shape[:2], *pool.shape[1:])
+        units = np.broadcast_to(pool[:, None], shape)[np.broadcast_to(chosen, shape)]
+        return _scores(units.reshape(*shape[:3], -1), how)
+    average = np.einsum("sebu,sbu->seb", chosen.astype(float), pool) / chosen[0, 0, 0].sum()
+    return _of_logs(average, how) if how.statistic == "geometric" else transform(average, how.mean)
 
 
 def pvalue(tally: Tally, alternative: str, plus_one: bool) -> float:
