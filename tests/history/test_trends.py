@@ -23,7 +23,8 @@ STEPS = 0.2 * (PLACE >= 20) - 0.1 * (PLACE >= 45)
 def test_a_slope_beside_steps():
     """Steps are no slope, a slope is no step, and both together are told apart; changes that are known are taken."""
     times = history([STEPS, 0.003 * PLACE, STEPS - 0.003 * PLACE, 0 * PLACE])
-    found = times.perf.trend()
+    with pytest.warns(PerfarrayWarning, match="2 of 4 series have two steps or more, found in the same commits"):
+        found = times.perf.trend()
     np.testing.assert_allclose(np.log(found["slope"]), [0.0, 0.003, -0.003, 0.0], atol=5e-4)
     assert found["verdict"].values.tolist() == ["inconclusive", "slower", "faster", "inconclusive"]
     assert found["segment"].max("commit").values.tolist() == [2, 0, 2, 0]
@@ -32,6 +33,7 @@ def test_a_slope_beside_steps():
     assert known["lower"] < 1 < known["upper"]
 
 
+@pytest.mark.filterwarnings("ignore:1 of 120 series have two steps")
 def test_the_limits_hold():
     """Of 120 series of 30 commits at least 95 % (but for 3 standard errors), independent or alike beside each other; of a rate as well."""
     noise = np.random.default_rng(3).normal(size=(120, 30))
@@ -67,6 +69,7 @@ def test_dates_give_a_slope_a_year(labels):
     assert float(np.log(found["slope"].item())) == pytest.approx(0.12, abs=0.002)
 
 
+@pytest.mark.filterwarnings("ignore:.*have two steps or more")
 def test_all_paths_agree():
     """A rate falls as its time rises; chunks, the order of dims, float32 and a factor change nothing."""
     times = history([STEPS, 0.003 * PLACE])

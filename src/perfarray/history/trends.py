@@ -26,6 +26,9 @@ DAY = r"\d{4}-\d{2}-\d{2}"
 NEEDED = 3
 """Commits without which a line shows no noise."""
 
+STEPS = 2
+"""Steps of a series from which on some of them may be slope."""
+
 
 @over_metrics
 def trend(
@@ -113,7 +116,8 @@ def trend(
         | {"segment": Output((dim,), "", float, "number of the segment")},
         coords={dim: labels},
         attrs=data.describe()
-        | {"result": "trend", "dim": dim, "per": per, "better": data.better, "threshold": margin, "confidence_level": level},
+        | {"result": "trend", "dim": dim, "per": per, "better": data.better, "threshold": margin, "confidence_level": level}
+        | {"steps": "given" if given else "found"},
     )
     found = found if dim in data.array.coords else found.drop_vars(dim)
     if data.bounded:
@@ -154,12 +158,18 @@ def _without_stopped(found: xr.Dataset, stopped: xr.DataArray) -> xr.Dataset:
 
 @check("trend")
 def trend_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Count series that are too short for a slope, or that do not vary."""
+    """Count series that are too short for a slope, that do not vary, or whose slope several steps may hide."""
     dim, n, unknown = str(result.attrs["dim"]), result["n"].values, np.isnan(result["slope"].values)
     many = plural(dim)
     short = f"{{cells}} have fewer than {NEEDED} {many} with data: a line through two shows no noise; measure more {many}, or compare two"
     constant = f"{{cells}} do not vary, or have no two {many} in one segment: they show no slope and no noise"
+    steps = (
+        f"{{cells}} have two steps or more, found in the same {many}, among which some may be slope: of 95 %, limits then hold 40 to 85; ask of "
+        "a stretch without steps, or give changes= if they are known"
+    )
+    stairs = result["segment"].max(dim).values >= STEPS if result.attrs["steps"] == "found" else np.zeros(n.shape, dtype=bool)
     return (
         count_note("few_commits", short, n < NEEDED, "series", needed=NEEDED),
         count_note("no_spread", constant, unknown & (n >= NEEDED), "series"),
+        count_note("steps", steps, stairs, "series"),
     )
