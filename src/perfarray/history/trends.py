@@ -164,8 +164,8 @@ def trend_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     short = f"{{cells}} have fewer than {NEEDED} {many} with data: a line through two shows no noise; measure more {many}, or compare two"
     constant = f"{{cells}} do not vary, or have no two {many} in one segment: they show no slope and no noise"
     steps = (
-        f"{{cells}} have two steps or more, found in the same {many}, among which some may be slope: of 95 %, limits then hold 40 to 85; ask of "
-        "a stretch without steps, or give changes= if they are known"
+        f"{{cells}} have two steps or more, found in the same {many}, among which some may be slope: of 95 %, limits then hold 40 to 85; "
+        "ask of a stretch without steps, or give changes= if they are known"
     )
     stairs = result["segment"].max(dim).values >= STEPS if result.attrs["steps"] == "found" else np.zeros(n.shape, dtype=bool)
     return (
