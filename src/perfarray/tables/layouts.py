@@ -240,7 +240,8 @@ def _tested(data: xr.Dataset) -> Columns:
         "p": lambda cell: probability(cell["pvalue"]),
         "test": lambda cell: str(cell["test"]),
     }
-    return columns | ({N: _count} if "n" in data else {})
+    more = "required" in data and bool(data["required"].notnull().any())
+    return columns | ({N: _count} if "n" in data else {}) | ({"runs needed": lambda cell: words.count(cell["required"])} if more else {})
 
 
 def _agreement(data: xr.Dataset) -> Columns:

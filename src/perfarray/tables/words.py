@@ -66,6 +66,8 @@ def quantities(values: Sequence[float], units: str) -> list[str]:
 
 def count(value: float) -> str:
     """Write a number of things."""
+    if math.isinf(value):
+        return "infinite"
     return NOTHING if math.isnan(value) else f"{value:.0f}" if value == math.floor(value) else f"{value:.1f}"
 
 
