@@ -175,6 +175,16 @@ def test_equal_values_do_not_change():
     assert not xr.DataArray(np.ones((30, 2)), dims=("commit", "execution")).perf.change_points()["change"].any()
 
 
+def test_one_commit_that_differs_from_equal_ones_is_no_change():
+    """Ranks of a few outliers among ties are no larger than a random order of different values makes them."""
+    values = np.ones((31, 31, 1)) + np.eye(31)[..., None]
+    found = xr.DataArray(values, dims=("benchmark", "commit", "execution")).perf.change_points(correction=None)
+    assert not found["change"].any()
+    assert found["pvalue_any"].min() > 0.05
+    step = xr.DataArray(np.repeat([1.0, 2.0], 4)[:, None], dims=("commit", "execution"))
+    assert step.perf.change_points()["change"].values.nonzero()[0].tolist() == [4]
+
+
 def test_values_that_are_not_positive_have_no_logs():
     rng = np.random.default_rng(8)
     values = rng.normal(size=(60, 3)) + np.where(np.arange(60) < 30, 2.0, 6.0)[:, None]

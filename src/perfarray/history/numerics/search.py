@@ -119,13 +119,16 @@ def score_sums(values: Floats, errors: Floats) -> Sums:
 
 
 def normal_scores(values: Floats) -> Floats:
-    """Return the normal quantiles of the ranks of values, with mean 0 and variance 1; ties share theirs."""
+    """Return the normal quantiles of the ranks of values, with mean 0 and variance 1; equal values have the mean of theirs.
+
+    Their variance is then smaller and is left so: made 1 again, one outlier among equal values would be as large as no order of
+    different ones makes it, and the null law, which is of those, would not be theirs.
+    """
+    scores = ndtri(np.arange(1, len(values) + 1) / (len(values) + 1))
+    sums = np.concatenate([[0.0], np.cumsum(scores / np.sqrt(np.mean(scores * scores)))])
     ordered = np.sort(values)
-    ranks = (np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right") + 1) / 2
-    scores = ndtri(ranks / (len(values) + 1))
-    scores = scores - scores.mean()
-    spread = np.sqrt(np.mean(scores * scores))
-    return np.asarray(scores / spread if spread > 1e-9 else np.zeros(len(values)))
+    first, last = np.searchsorted(ordered, values, "left"), np.searchsorted(ordered, values, "right")
+    return np.asarray((sums[last] - sums[first]) / (last - first))
 
 
 def _centre(values: Floats, roots: Floats) -> float:
