@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from perfarray.numerics.bootstrap import Draws, Place, cells_of, redrawn
+from perfarray.numerics.bootstrap_intervals import ratio_by_draws
 from perfarray.numerics.bootstrap_limits import (
     bias_of,
     influence_of,
@@ -297,3 +298,21 @@ def test_blocks_are_bounded(monkeypatch, gaps, depth, drawn, statistic):
     monkeypatch.setattr(module, "BLOCK", 10_000)
     np.testing.assert_array_equal(replicates_of(values, statistic, Draws(drawn, 400, (1, 2))), whole)
     np.testing.assert_array_equal(replicates_of(values, statistic, Draws(drawn, 77, (1, 2))), whole[:77])
+
+
+def test_cells_taken_some_at_a_time_have_the_limits_of_all_at_once(monkeypatch):
+    """How many replicates are kept at once changes no number."""
+    new, old = np.random.default_rng(8).lognormal(0, 0.1, (2, 3, 4, 5, 2))
+    old[1, 2] = np.nan
+    draws = Draws((True, False), 20, (1, 2))
+
+    def limits():
+        return ratio_by_draws(
+            new, old[:1], np.arange(12).reshape(3, 4), levels=2, draws=draws, flat=False, paired=False, method="bca", level=0.9
+        )
+
+    whole = limits()
+    monkeypatch.setattr("perfarray.numerics.bootstrap_intervals.KEPT", 100)
+    for part, own in zip(whole, limits(), strict=True):
+        np.testing.assert_array_equal(part, own)
+        assert part.shape == (3, 4)

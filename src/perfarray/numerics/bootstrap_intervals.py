@@ -1,5 +1,8 @@
 """Intervals of a mean and of a ratio from redrawn timings: cells in, estimates and limits out."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from perfarray.numerics.bootstrap import Draws
@@ -9,33 +12,58 @@ from perfarray.numerics.intervals import BOUNDED, Interval
 from perfarray.numerics.medians import kind_of
 from perfarray.numerics.types import Floats, Integers, same_text
 
+KEPT = 1 << 18
+"""Replicates of cells that are kept at once: what bounds the memory. It changes no number."""
+
 
 def mean_by_draws(values: Floats, cells: Integers, *, draws: Draws, flat: bool, method: str, level: float) -> tuple[Floats, ...]:
     """Return estimate, limits, standard error, df (unknown) and n of means of timings (..., n_L, ..., n_1)."""
-    found, sample = sample_bootstrap(flattened(values, values.ndim - cells.ndim, flat), cells, draws, "mean", method)
-    limits = _known(limits_of(found, level), sample.n, method)
-    return sample.estimate, *limits, sample.standard_error, np.full(sample.n.shape, np.nan), sample.n
+
+    def interval(own: Floats, keys: Integers) -> tuple[Floats, ...]:
+        found, sample = sample_bootstrap(own, keys, draws, "mean", method)
+        limits = _known(limits_of(found, level), sample.n, method)
+        return sample.estimate, *limits, sample.standard_error, np.full(sample.n.shape, np.nan), sample.n
+
+    return _some_at_a_time(interval, draws, cells, flattened(values, values.ndim - cells.ndim, flat))
 
 
 def ratio_by_draws(
     new: Floats, old: Floats, cells: Integers, *, levels: int, draws: Draws, flat: bool, paired: bool, method: str, level: float
 ) -> tuple[np.ndarray, ...]:
     """Return estimate, limits, df (unknown), n and kind of the ratio of the means of timings (..., n_L, ..., n_1)."""
-    sides = [spread(flattened(side, levels, flat), cells.shape, len(draws.drawn)) for side in (new, old)]
-    found, drawn = ratio_bootstrap(Pairing(sides[0], sides[1], cells, paired), draws, method)
-    n = drawn.ratio.n
-    limits = _known(limits_of(found, level), n, method)
-    return drawn.ratio.estimate, *limits, np.full(n.shape, np.nan), n, same_text(BOUNDED, n.shape)
+
+    def interval(one: Floats, two: Floats, keys: Integers) -> tuple[np.ndarray, ...]:
+        found, drawn = ratio_bootstrap(Pairing(one, two, keys, paired), draws, method)
+        n = drawn.ratio.n
+        limits = _known(limits_of(found, level), n, method)
+        return drawn.ratio.estimate, *limits, np.full(n.shape, np.nan), n, same_text(BOUNDED, n.shape)
+
+    return _some_at_a_time(interval, draws, cells, *(flattened(side, levels, flat) for side in (new, old)))
 
 
 def median_ratio_by_draws(
     new: Floats, old: Floats, cells: Integers, *, levels: int, draws: Draws, flat: bool, paired: bool, method: str, level: float
 ) -> tuple[np.ndarray, ...]:
     """Return the same of the ratio of the medians of positive timings (..., n_L, ..., n_1)."""
-    sides = [spread(flattened(side, levels, flat), cells.shape, len(draws.drawn)) for side in (new, old)]
-    found, n = statistic_ratio_bootstrap(Pairing(sides[0], sides[1], cells, paired), draws, "median", method)
-    limits = _known(limits_of(found, level), n, method)
-    return found.estimate, *limits, np.full(n.shape, np.nan), n, kind_of(*limits)
+
+    def interval(one: Floats, two: Floats, keys: Integers) -> tuple[np.ndarray, ...]:
+        found, n = statistic_ratio_bootstrap(Pairing(one, two, keys, paired), draws, "median", method)
+        limits = _known(limits_of(found, level), n, method)
+        return found.estimate, *limits, np.full(n.shape, np.nan), n, kind_of(*limits)
+
+    return _some_at_a_time(interval, draws, cells, *(flattened(side, levels, flat) for side in (new, old)))
+
+
+def _some_at_a_time(
+    interval: Callable[..., tuple[np.ndarray[Any, Any], ...]], draws: Draws, cells: Integers, *sides: Floats
+) -> tuple[np.ndarray, ...]:
+    """Call a formula of the cells of sides (..., drawn levels) and their keys, on as many as memory is to hold; put the parts together."""
+    levels, keys = len(draws.drawn), cells.ravel()
+    rows = [spread(side, cells.shape, levels).reshape(-1, *side.shape[side.ndim - levels :]) for side in sides]
+    some = max(1, KEPT // draws.n_resamples)
+    parts = [slice(first, first + some) for first in range(0, max(len(keys), 1), some)]
+    found = [interval(*(side[part] for side in rows), keys[part]) for part in parts]
+    return tuple(np.concatenate(field).reshape(cells.shape) for field in zip(*found, strict=True))
 
 
 def _known(limits: Interval, n: Floats, method: str) -> tuple[Floats, Floats]:
