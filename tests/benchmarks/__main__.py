@@ -1,8 +1,10 @@
 """Run benchmarks and print what they compare as one table of ratios: `python -m tests.benchmarks [NAME ...]`.
 
 Every `bench_*.py` has a `main` that times ours and its peers in turn in this process and hands each ratio to `interleaved.compared`.
+`--repeat 3 --record FILE` keeps the ratios of three passes; `--repeat 3 --against FILE` says what became slower since.
 """
 
+import argparse
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -10,25 +12,50 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 
 
-def main(names: list[str]) -> None:
+def main(arguments: list[str]) -> None:
     """Run the benchmarks named, or all."""
     sys.path.insert(0, str(FOLDER))
-    table = import_module("interleaved").TABLE
     known = [path.stem.removeprefix("bench_") for path in sorted(FOLDER.glob("bench_*.py"))]
-    if unknown := set(names) - set(known):
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))
+    parser.add_argument("--repeat", type=int, default=1, help="passes through the benchmarks")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="where to keep the ratios")
+    parser.add_argument("--against", type=Path, metavar="FILE", help="an earlier record to compare with")
+    asked = parser.parse_args(arguments)
+    if unknown := set(asked.names) - set(known):
         raise SystemExit(f"no benchmark is called {', '.join(sorted(unknown))}; there are {', '.join(known)}")
     sys.argv = sys.argv[:1]
-    rows: list[tuple[str, str, str]] = []
-    for name in names or known:
+    found: dict[str, list[float]] = {}
+    left_out: dict[str, str] = {}
+    for _ in range(asked.repeat):
+        run(asked.names or known, found, left_out)
+    rows = [(name, " ".join(f"{value:.2f}" for value in values)) for name, values in found.items()]
+    show(rows + [(name, f"left out: {why}") for name, why in left_out.items()])
+    recorded = import_module("recorded")
+    if asked.against is not None:
+        show(recorded.against(asked.against, found))
+    if asked.record is not None:
+        recorded.save(found, asked.record)
+
+
+def run(names: list[str], found: dict[str, list[float]], left_out: dict[str, str]) -> None:
+    """Run benchmarks once; add the ratios of every row to those found, and say what was left out."""
+    table = import_module("interleaved").TABLE
+    for name in names:
         print(f"{name}:", flush=True)
         before = len(table)
         try:
             import_module(f"bench_{name}").main()
         except (ImportError, FileNotFoundError) as error:
-            rows.append((name, f"left out: {error}", ""))
-        rows += [(name, f"{over} / {under}", f"{value:.2f}") for over, under, value in table[before:]]
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    print("\n" + "\n".join(f"{name:<{widths[0]}}  {what:<{widths[1]}}  {value:>{widths[2]}}" for name, what, value in rows))
+            left_out[name] = str(error)
+        for over, under, value in table[before:]:
+            found.setdefault(f"{name}: {over} / {under}", []).append(value)
+
+
+def show(rows: list[tuple[str, ...]]) -> None:
+    """Print a table."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    print("\n" + "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows))
 
 
 if __name__ == "__main__":
