@@ -227,6 +227,7 @@ class PlotAccessor(Accessor):
         "Draw every value against an earlier one of its series: a cloud where they are independent",
     )
     mixture = Picture(lambda: perfarray.fit_mixture, "Fit a mixture to one cell and draw it over its runs", runs=True)
+    ordering = Picture(lambda: perfarray.ordering_stability, "Draw how often estimators order two programs rightly")
     plan = Picture(lambda: perfarray.plan_repetitions, "Plan the repetitions and draw half-width against cost")
     pvalues = Picture(lambda: perfarray.compare, "Compare with a baseline and draw the p-values, the smallest first", kind="pvalues")
     scree = Picture(lambda: perfarray.principal_components, "Draw the variance that each component explains", kind="scree")

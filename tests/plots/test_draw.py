@@ -2,6 +2,8 @@
 
 import re
 import sys
+import tempfile
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -35,6 +37,16 @@ HISTORY = xr.DataArray(
 )
 
 NEST = {"sizes": {"execution": 3}, "variances": {"execution": 1e-4}, "dims": {"benchmark": 2}, "n_experiments": 9, "rng": 1}
+
+
+def report_of_files():
+    """The Speedup-Test's report on two benchmarks in files."""
+    with tempfile.TemporaryDirectory() as folder:
+        lines = ["Name,Sample1,Sample2,ConfLevel,Coef", "fft,old.txt,new.txt,,", "lu,new.txt,old.txt,,"]
+        for name, text in (("bench.cfg", lines), ("old.txt", [2.0, 2.1, 1.9]), ("new.txt", [1.0, 1.1, 0.9])):
+            Path(folder, name).write_text("\n".join(map(str, text)))
+        return perfarray.speedup_report(Path(folder, "bench.cfg"))
+
 
 RESULTS = {
     "agreement": lambda: TIMES.perf.agreement("old", n_resamples=20, rng=1),
@@ -86,6 +98,7 @@ RESULTS = {
     "score_ratio_interval": lambda: TIMES.perf.score_ratio_interval("old", sensitivity=True),
     "score_distribution": lambda: TIMES.perf.score_distribution(rng=1),
     "stopping": lambda: TIMES.perf.stopping("old", half_width=0.3, start=2),
+    "speedup_report": report_of_files,
     "speedup_test": lambda: TIMES.perf.speedup_test("old", confidence_level=0.9),
     "suite_score": TIMES.perf.suite_score,
     "variability_level": lambda: RUNS[:2, 0].perf.variability_level(n_resamples=0, rng=1),
@@ -169,6 +182,7 @@ COMPUTED = {
     "intervals": lambda ax: TIMES.perf.plot.intervals("old", threshold=0.02, ax=ax),
     "lag": lambda ax: ONE.perf.plot.lag(ax=ax),
     "mixture": lambda ax: ONE.perf.plot.mixture(value="iteration", max_components=1, ax=ax),
+    "ordering": lambda ax: (RUNS + 0.1 * (RUNS["version"] == "new")).perf.plot.ordering("old", group_sizes=[1, 3], ax=ax),
     "overlay": lambda ax: TIMES.perf.plot.overlay(ax=ax),
     "plan": lambda ax: TIMES.perf.plot.plan(costs={"execution": 5}, budget=500, ax=ax),
     "pvalues": lambda ax: TIMES.perf.plot.pvalues("old", correction="holm", ax=ax),

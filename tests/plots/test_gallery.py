@@ -181,6 +181,9 @@ SHOWN = {
     "A mixture": lambda here, ax: [
         (next(own.get_xdata() for own in ax.lines if own.get_marker() == "|"), np.sort(flat(here["runs"]["time"])))],
     "Distribution of runs and mixture": checks_of_distributions,
+    "The Speedup-Test's report": lambda here, ax: [
+        (sorted(value for own in ax.lines if own.get_marker() == "D" for value in own.get_xdata()),
+         np.sort([*here["result"].sel(statistic="median")["speedup"], here["result"].sel(statistic="median")["overall_speedup"]]))],
     "Units for a decision": lambda here, ax: [(ax.lines[0].get_ydata(), 100 * flat(here["result"]["smallest_change"]))],
     "When to stop": lambda here, ax: [(ax.lines[0].get_ydata(), 100 * flat(here["result"]["half_width"]))],
     "Modes that the runs support": lambda here, ax: [(points(ax, "supported by the runs"), flat(here["result"]["n_supported"]))],

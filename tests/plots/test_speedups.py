@@ -57,3 +57,25 @@ def test_the_median(times):
     assert [label.get_text() for label in ax.get_xticklabels()] == ["Kolmogorov-Smirnov\nless the medians", "is it faster?"]
     assert any(text.get_text().endswith(", no") for text in ax.texts)
     assert np.isfinite(ax.get_ylim()).all()
+
+
+def test_a_report(tmp_path):
+    """Filled where significant, hollow where not, nothing where a file is missing; the suite below, the proportion in the title."""
+    samples = {"old": OLD, "new": NEW, "even": [value + 0.01 for value in OLD]}
+    for name, runs in samples.items():
+        (tmp_path / name).write_text("\n".join(map(str, runs)))
+    rows = ["Name,Sample1,Sample2,ConfLevel,Coef", "fft,old,new,,", "lu,old,even,,", "gone,old,nowhere,,"]
+    (tmp_path / "bench.cfg").write_text("\n".join(rows))
+    with pytest.warns(perfarray.PerfarrayWarning, match="cannot be read"):
+        result = perfarray.speedup_report(tmp_path / "bench.cfg", confidence_level=0.95)
+    ax = draw(result)
+    means = [line for line in ax.lines if line.get_marker() == "o"]
+    filled, hollow, whole = (line.get_xdata().tolist() for line in means)
+    speedups = result["speedup"].sel(statistic="mean").values
+    assert filled == [speedups[0]]
+    np.testing.assert_array_equal(hollow, speedups[1:])
+    assert [line.get_markerfacecolor() for line in means[:2]] == [means[0].get_color(), "white"]
+    assert whole == [result["overall_speedup"].sel(statistic="mean").item()]
+    assert {"95 %, 95 %", "no, no", "–", "not measured"} <= {text.get_text() for text in ax.texts}
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["fft", "lu", "gone", "all benchmarks"]
+    assert "1 of 3 of the mean" in ax.get_title(loc="left").replace("\n", " ")

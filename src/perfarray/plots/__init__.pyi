@@ -27,6 +27,7 @@ from .pictures import draw as draw
 from .quantities import estimates as estimates
 from .significance import pvalues as pvalues
 from .speedups import protocol as protocol
+from .speedups import reported as reported
 from .strips import strip as strip
 from .suites.distributions import five_numbers as five_numbers
 from .suites.distributions import score_densities as score_densities

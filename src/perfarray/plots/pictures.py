@@ -52,6 +52,7 @@ PICTURES: Final[Mapping[str, str]] = MappingProxyType(
         "score_distribution": "score_densities",
         "score_ratio_interval": "score_ratios",
         "speedup": "estimates",
+        "speedup_report": "reported",
         "speedup_test": "protocol",
         "steady_state": "steady_kinds",
         "stopping": "half_widths",

@@ -1,4 +1,4 @@
-"""Which way each benchmark went through the Speedup-Test: what was tested, at which p, and where it stopped."""
+"""The Speedup-Test: which way each benchmark went through it, and what it found of a whole suite."""
 
 from typing import Final
 
@@ -7,8 +7,9 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from perfarray.plots.figure import GREY, LABEL_SIZE, NOTE_SIZE, axes_for, compared, describe
-from perfarray.plots.rows import Row, beside_rows, label_rows, shown_rows, size_for
+from perfarray.plots.comparisons.interval_marks import draw_intervals, view_of
+from perfarray.plots.figure import COLOURS, DARK, GREY, LABEL_SIZE, NOTE_SIZE, axes_for, compared, describe
+from perfarray.plots.rows import GAP, Row, beside_rows, label_rows, note_unmeasured, shown_rows, size_for
 
 HEADERS: Final = {
     "normal_baseline": "Shapiro-Wilk\nbaseline",
@@ -105,3 +106,84 @@ def _found(cell: xr.Dataset) -> str:
     ratio = float(cell["speedup"])
     level = f"{100 * float(cell['confidence_level']):g} %" if bool(cell["significant"]) else "no (slower)" if ratio < 1 else "no"
     return f"{ratio:.3f}, {level}"
+
+
+MARKS: Final = {"min": ("|", GREY), "mean": ("o", COLOURS[0]), "median": ("D", COLOURS[5])}
+"""How the speedup of each statistic is drawn."""
+
+TESTED: Final = ("mean", "median")
+"""The statistics for which there is a test."""
+
+SUITE: Final = "all benchmarks"
+
+
+def reported(result: xr.Dataset, ax: Axes | None = None) -> Axes:
+    r"""Draw the speedups of a report in a row per benchmark, filled where they are significant; below them those of the whole suite.
+
+    Parameters
+    ----------
+    result : Dataset
+        What `speedup_report` returned.
+    ax : Axes, optional
+        Where to draw; default: a new figure, as high as its rows need.
+
+    Returns
+    -------
+    Axes
+        Horizontal axis: speedups of the minimum, the mean and the median. Right of the rows the levels at which mean and median are
+        significant; the title says in how many benchmarks they are, with the interval of that proportion.
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> import matplotlib.pyplot as plt
+    >>> import perfarray, pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> for name, times in (("old.txt", "2.799 2.046 1.259 1.877 2.244"), ("new.txt", "1.046 0.259 0.877 1.244 1.799")):
+    ...     _ = (folder / name).write_text(times.replace(" ", "\n"))
+    >>> _ = (folder / "bench.cfg").write_text('Name,Sample1,Sample2,ConfLevel,Coef\nfft,"old.txt","new.txt",NA,NA\n')
+    >>> ax = reported(perfarray.speedup_report(folder / "bench.cfg", confidence_level=0.95))
+    >>> ax.get_title(loc="left").replace("\n", " ")
+    'Speedup-Test, significant speedups: 1 of 1 of the mean (5 to 100 %), 1 of 1 of the median (5 to 100 %)'
+    >>> plt.close(ax.figure)
+    """
+    result = result.compute()
+    speedups, whole = result["speedup"], result["overall_speedup"]
+    rows, left_out = shown_rows(speedups.sel(statistic="mean"), "speedup of the mean")
+    suite = Row({}, SUITE, "", rows[-1].y + 1 + GAP)
+    ax = axes_for(ax, size_for([*rows, suite]))
+    ax.axvline(1.0, color=DARK, linewidth=0.8, linestyle=":", zorder=1)
+    ax.axhline(suite.y - (1 + GAP) / 2, color="#dddddd", linewidth=0.6, zorder=0)
+    for statistic, (marker, colour) in MARKS.items():
+        own = result.sel(statistic=statistic)
+        for filled in (True, False):
+            chosen = [row for row in rows if bool(own["significant"].isel(row.cell)) is filled]
+            numbers = [float(own["speedup"].isel(row.cell)) for row in chosen]
+            face = colour if filled else "white"
+            ax.plot(numbers, [row.y for row in chosen], marker, color=colour, markerfacecolor=face, markersize=6, zorder=3)
+        ax.plot(float(own["overall_speedup"]), suite.y, marker, color=colour, markersize=8, label=statistic, zorder=3)
+    label_rows(ax, [*rows, suite])
+    totals = ", ".join(f"{float(whole.sel(statistic=statistic)):.3f}x" for statistic in TESTED)
+    beside_rows(ax, [*rows, suite], [*(_levels(result.isel(row.cell)) for row in rows), totals], "significant at\nmean, median")
+    drawn = [speedups.isel(row.cell).values for row in rows]
+    values = [float(value) for value in np.concatenate([*drawn, whole.values])]
+    draw_intervals(ax, [], view_of([], [1.0, *values], log=True), log=True)
+    note_unmeasured(ax, [row.y for row, own in zip(rows, drawn, strict=True) if np.isnan(own).all()])
+    ax.set_xlabel("times as fast as the baseline\nfilled: significant (all benchmarks: not tested)")
+    counted = [_counted(result.sel(statistic=statistic), statistic) for statistic in TESTED]
+    describe(ax, f"Speedup-Test, significant speedups: {', '.join([*counted, *left_out])}")
+    return ax
+
+
+def _levels(cell: xr.Dataset) -> str:
+    """Write the levels at which mean and median are significant."""
+    own = [cell.sel(statistic=statistic) for statistic in TESTED]
+    if bool(cell["speedup"].isnull().all()):
+        return "–"
+    return ", ".join(f"{100 * float(one['confidence_level']):g} %" if bool(one["significant"]) else "no" for one in own)
+
+
+def _counted(row: xr.Dataset, statistic: str) -> str:
+    """Write how many speedups are significant, and the interval of that proportion."""
+    limits = f"{100 * float(row['lower']):.0f} to {100 * float(row['upper']):.0f} %"
+    return f"{float(row['accelerated']):g} of {row['significant'].size} of the {statistic} ({limits})"
