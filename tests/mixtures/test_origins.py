@@ -35,6 +35,15 @@ def test_modes_that_are_binaries():
     assert found["n_exchanged"].values.tolist() == [48, 8, 48]
 
 
+def test_one_series_alone():
+    """Timings without any other dim have the answer that they have as a cell of many."""
+    slow = np.arange(6)[:, None] % 2
+    runs = xr.DataArray(1 + 0.2 * slow + 0.01 * np.random.default_rng(1).standard_normal((6, 8)), dims=("binary", "execution"))
+    alone, one = runs.perf.modes_by(rng=1), runs.expand_dims("benchmark").perf.modes_by(rng=1).isel(benchmark=0)
+    np.testing.assert_array_equal(alone["statistic"], one["statistic"])
+    assert alone["finding"].sel(factor="binary").item() == "mode 1 is binaries 0, 2, 4"
+
+
 def test_modes_that_come_in_an_order():
     """Late runs, and a stretch in the middle of which ends are alike, are both seen; binaries are not."""
     late, middle = np.arange(8) > 4, abs(np.arange(8) - 3.5) < 2

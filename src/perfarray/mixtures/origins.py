@@ -204,7 +204,7 @@ def _of_cells(values: Floats, cells: Integers, *codes: Floats, question: Questio
     for row, place in np.argwhere(adjusted <= alpha):
         finding[row, place] = _finding(asked, place, shares[row, place, :, : int(n_modes[row])], weight[row])
     parts = n_modes, weight, location, statistic, pvalue, adjusted, smallest, n, shares, finding
-    return tuple(part.reshape(*batch, *part.shape[1:]) for part in parts)
+    return tuple(part.reshape((*batch, *part.shape[1:])) for part in parts)
 
 
 def _finding(asked: Asked, place: int, shares: Floats, weight: Floats) -> str:
