@@ -132,7 +132,8 @@ def change_points(
     selected as the largest, small changes look larger than they are. A slow drift is cut into steps: `drifting` says so.
 
     Online, scores are those of ranks among the commits before; their sums over the last commits, of which the largest is watched, have
-    one limit for all noise too. Nothing is strange before 8 commits are known.
+    one limit for all noise too. Nothing is strange before 8 commits are known. What neighbours have in common is estimated from all
+    commits at hand: where it becomes known later, alarms before may move.
 
     References
     ----------
