@@ -42,7 +42,7 @@ def test_what_changed_and_when(results):
     result = run("history", results)
     assert result.exit_code == 1
     lines = [line.split() for line in result.stdout.splitlines()]
-    assert [line[0] for line in lines[2:4]] == [HASHES[9][:8], HASHES[17][:8]]
+    assert [line[:2] for line in lines[2:4]] == [["time_sort", HASHES[9][:8]], ["time_sort", HASHES[17][:8]]]
     assert result.stdout.splitlines()[-1].startswith("2 changes in 2 series of up to 24 commits: 1 slower, 1 faster")
     code, answer = found(results)
     assert code == answer["exit_code"] == 1
@@ -82,6 +82,18 @@ def test_an_order_that_is_told(results, tmp_path):
     assert "none of the 24 commits" in run("history", results, "--order", order).stderr
     write(order, f"{HASHES[3][:7]}a\n{HASHES[3]}\n{HASHES[3][:8]}ff")
     assert "may be" in run("history", results, "--order", order).stderr
+
+
+def test_hashes_without_dates(tmp_path):
+    """The order of hashes is no order in time: a sentence says so, unless an order is told; the one benchmark that changed is named."""
+    for place, commit in enumerate(HASHES[:12]):
+        shown = [{"command": name, "times": [level, 1.01 * level]} for name, level in (("sort", 1.0 + (place >= 6)), ("fft", 1.0))]
+        write(tmp_path / commit[:8] / "h.json", {"results": shown})
+    layout = ("--layout", "{commit}/h.json")
+    assert "in the order of their hashes" in " ".join(run("history", tmp_path, *layout).stderr.split())
+    order = write(tmp_path / "order.txt", "\n".join(reversed(HASHES)))
+    told = run("history", str(tmp_path / "*" / "h.json"), "--order", order, *layout)
+    assert ("hashes" in told.stderr, told.stdout.splitlines()[2].split()[:2]) == (False, ["sort", HASHES[6][:8]])
 
 
 def test_no_answer(results, tmp_path):

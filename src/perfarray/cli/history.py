@@ -15,6 +15,7 @@ from perfarray.cli.reading import read_one
 from perfarray.conventions import BENCHMARK, HIGHER, plural
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray as xr
 
 CODE = "code"
@@ -84,7 +85,7 @@ def history(
         found = perfarray.change_points(times, dim=along, **choices)
         shown = found.isel({along: slice(start, None)})
     rows = _rows(shown, along)
-    table, (attrs, notes) = perfarray.table(shown, sort=sort), noted(found)
+    table, (attrs, notes) = _labelled(perfarray.table(shown, sort=sort), rows, shown), noted(found)
     code, outcome = _outcome(found, rows, along)
     outcome += "" if from_commit is None or code == NO_ANSWER else f" since {shown[along].values[0]}"
     content = {"archive": archive, "changes": rows, "attrs": attrs, "notes": notes}
@@ -98,6 +99,14 @@ def _rows(found: "xr.Dataset", dim: str) -> list[Row]:
     dims = [*(str(name) for name in found["change"].dims if name != dim), dim]
     rows = rows_of(found[["change", *SAID]], dims)
     return [{name: value for name, value in row.items() if name != "change"} for row in rows if row["change"]]
+
+
+def _labelled(table: "pd.DataFrame", rows: list[Row], shown: "xr.Dataset") -> "pd.DataFrame":
+    """Put back the labels that all rows share, where there were others to be found: a table of one change says of which benchmark."""
+    dims = [str(dim) for dim in shown["change"].dims if rows and shown.sizes[dim] > 1]
+    plain = table.reset_index(drop=table.index.names == [None])
+    absent = {dim: rows[0][dim] for dim in dims if dim not in plain}
+    return plain.assign(**absent).set_index(dims) if absent else table
 
 
 def _outcome(found: "xr.Dataset", rows: list[Row], dim: str) -> tuple[int, str]:

@@ -16,6 +16,8 @@ STDIN = "-"
 LEAST = 4
 """Characters of an abbreviated hash."""
 
+HEXADECIMAL = frozenset("0123456789abcdef")
+
 
 def history_dim(times: "xr.Dataset", dim: str | None) -> str:
     """Return the dim along which there is a history: the one named, else the first of the usual ones that is there."""
@@ -35,6 +37,11 @@ def history_dim(times: "xr.Dataset", dim: str | None) -> str:
 def in_order(times: "xr.Dataset", dim: str, place: str | None, sentences: list[str]) -> "xr.Dataset":
     """Put commits into the order of a list, the newest first in it; those that are not in it are left out, and named."""
     if place is None:
+        if _by_hash(times, dim):
+            sentences.append(
+                f"the {plural(dim)} are in the order of their hashes, not of time, for they have no dates: say it with --order FILE "
+                "(git log --format=%H), or changes mean nothing"
+            )
         return times
     if dim not in times.coords:
         raise ValueError(f"--order {place}: {dim!r} has no labels to look for")
@@ -57,6 +64,15 @@ def in_order(times: "xr.Dataset", dim: str, place: str | None, sentences: list[s
                 "called slower has become faster"
             )
     return ordered
+
+
+def _by_hash(times: "xr.Dataset", dim: str) -> bool:
+    """Return whether hashes lie in the order of their names, and no date says that this is that of time."""
+    if dim not in times.coords or any(stamp in times.coords for stamp in (f"{dim}_date", "date")):
+        return False
+    labels = [str(label) for label in times[dim].values.tolist()]
+    hashes = all(len(label) >= LEAST and HEXADECIMAL.issuperset(label) for label in labels) and not all(map(str.isdigit, labels))
+    return hashes and len(labels) > 2 and labels == sorted(labels)
 
 
 def _place(label: str, known: Sequence[str], source: str) -> int | None:

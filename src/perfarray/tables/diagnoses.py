@@ -49,7 +49,7 @@ def slopes(data: xr.Dataset) -> Columns:
     better, threshold, per = str(data.attrs["better"]), float(data.attrs["threshold"]), str(data.attrs["per"])
     return {
         f"a {per}": lambda cell: change(cell["slope"], cell["lower"], cell["upper"], "bounded", better, threshold),
-        "in all": lambda cell: f"{cell['total']:.3g}x",
+        "in all": lambda cell: NOTHING if math.isnan(cell["total"]) else f"{cell['total']:.3g}x",
         "verdict": lambda cell: str(cell["verdict"]),
         "p": lambda cell: probability(cell["pvalue"]),
         "n": lambda cell: number(cell["n"]),
