@@ -212,6 +212,7 @@ class FrameAccessor(Accessor):
 class PlotAccessor(Accessor):
     """Pictures: called, it draws a result; each method computes with the topic's own keywords, draws, and returns the Axes."""
 
+    against = Picture(lambda: import_module("perfarray.diagnostics.curves").against, "Draw all measurements against a coordinate")
     biplot = Method(lambda: perfarray.biplot)
     cdf_fit = Picture(
         lambda: perfarray.fit_mixture, "Fit a mixture to one cell; draw its distribution and its runs'", runs=True, kind="cdf"

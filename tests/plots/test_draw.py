@@ -13,7 +13,7 @@ import xarray as xr
 import perfarray
 from perfarray import plots
 from perfarray.accessor import PlotAccessor
-from perfarray.diagnostics.curves import lagged
+from perfarray.diagnostics.curves import against, lagged
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:(?s).*cells rest on (fewer than 30 units|two executions):UserWarning", "ignore:of comparisons between halves:UserWarning"
@@ -49,6 +49,7 @@ def report_of_files():
 
 
 RESULTS = {
+    "against": lambda: against(RUNS[0, 0].assign_coords(load=("execution", np.arange(50.0))), "load"),
     "agreement": lambda: TIMES.perf.agreement("old", n_resamples=20, rng=1),
     "autocorrelation": lambda: RUNS.perf.autocorrelation(dim="execution"),
     "bootstrap_distribution": lambda: TIMES.perf.bootstrap_distribution(n_resamples=20, rng=1),
@@ -134,7 +135,7 @@ def test_axes_given_are_used_and_returned(name):
     assert right.has_data()
 
 
-ONE_CELL = ("calibrate", "explain_variation", "fit_mixture", "lag", "mixture", "plan_suite", "principal_components")
+ONE_CELL = ("against", "calibrate", "explain_variation", "fit_mixture", "lag", "mixture", "plan_suite", "principal_components")
 """Results of which one cell is drawn at a time, or that have one for all benchmarks."""
 
 
@@ -168,6 +169,7 @@ def test_lazy_results_are_computed():
 
 ONE = TIMES[0, 0]
 COMPUTED = {
+    "against": lambda ax: RUNS[0, 0].assign_coords(load=("execution", np.arange(50.0))).perf.plot.against("load", ax=ax),
     "biplot": lambda ax: TIMES[..., 0, 0].perf.plot.biplot(samples="version", ax=ax),
     "cdf_fit": lambda ax: ONE.perf.plot.cdf_fit(value="iteration", max_components=1, ax=ax),
     "counts": lambda ax: TIMES.perf.plot.counts(ax=ax),

@@ -1,4 +1,4 @@
-"""What pictures of measurements in their order show: which of them count, the mean of each line, and what came before each."""
+"""What pictures of measurements show: which of them count, the mean of each line, what came before each, and what else was recorded."""
 
 import xarray as xr
 
@@ -8,7 +8,7 @@ from perfarray.diagnostics.ordering import in_order
 from perfarray.diagnostics.steadiness import steady_state
 from perfarray.timings.notes import collecting
 from perfarray.timings.resolve import Data, check_levels, choose_metric, resolve
-from perfarray.timings.validation import check_count
+from perfarray.timings.validation import check_count, listed
 
 
 def sequence(times: Data, *, metric: str | None = None, steady: bool = False) -> xr.Dataset:
@@ -73,3 +73,33 @@ def lagged(times: Data, *, dim: str = ITERATION, lag: int = 1, order: str | None
         "result": "lag",
     }
     return xr.Dataset({name: part.reset_coords(drop=True).variable for name, part in parts.items()}, array.coords, attrs)
+
+
+def against(times: Data, coordinate: str, *, levels: str | tuple[str, ...] | None = None, metric: str | None = None) -> xr.Dataset:
+    """Put every measurement beside what else was recorded at it, such as the load of the machine.
+
+    Parameters
+    ----------
+    times : DataArray or Dataset
+        Timings.
+    coordinate : str
+        A coordinate of numbers along one or more of the repetition dims.
+    levels, metric
+        As for `counts`.
+
+    Returns
+    -------
+    Dataset
+        `value` and `beside`, NaN where either is missing.
+    """
+    data = resolve(times, metric, levels)
+    array = data.array
+    numeric = [str(name) for name, label in array.coords.items() if label.dtype.kind in "iuf" and set(label.dims) & set(data.levels)]
+    if coordinate not in numeric:
+        raise ValueError(f"coordinate {coordinate!r} holds no numbers along {data.levels}; these do: {listed(numeric)}")
+    beside = array.coords[coordinate].astype(float).broadcast_like(array).transpose(*array.dims)
+    value = array.where(beside.notnull())
+    attrs = {"metric": str(array.name or "time"), "units": data.units, "levels": " ".join(data.levels), "result": "against"}
+    attrs |= {"coordinate": coordinate, "coordinate_units": str(array.coords[coordinate].attrs.get("units", "1"))}
+    kept = {name: label for name, label in array.coords.items() if name in array.dims or not label.dims}
+    return xr.Dataset({"value": value.variable, "beside": beside.variable}, {**kept}, attrs)

@@ -8,6 +8,7 @@ from .comparisons.intervals import ratio_intervals as ratio_intervals
 from .comparisons.intervals import score_ratios as score_ratios
 from .comparisons.stopping import half_widths as half_widths
 from .crosscheck import agreement as agreement
+from .diagnostics.dependence import against as against
 from .diagnostics.dependence import correlogram as correlogram
 from .diagnostics.dependence import lag as lag
 from .diagnostics.sequences import run_sequence as run_sequence

@@ -11,6 +11,7 @@ from perfarray import plots
 
 PICTURES: Final[Mapping[str, str]] = MappingProxyType(
     {
+        "against": "against",
         "agreement": "agreement",
         "autocorrelation": "correlogram",
         "bootstrap_distribution": "distribution",

@@ -47,3 +47,21 @@ def test_messages():
         timings(1).perf.plot.lag(lag=40)
     with pytest.raises(ValueError, match="lag has nothing to draw"):
         (timings(1)[0] * np.nan).perf.plot.lag()
+
+
+def test_against_a_coordinate():
+    """Every measurement that counts at what was recorded with it, a colour for each outermost unit; other coordinates are named."""
+    load = np.array([[5.0, 80.0], [95.0, np.nan]])
+    times = xr.DataArray([[1.0, 2.0], [4.0, 8.0]], dims=("execution", "iteration"), name="time", attrs={"units": "s"})
+    times = times.assign_coords(load=(("iteration", "execution"), load.T, {"units": "%"}))
+    ax = times.perf.plot.against("load")
+    assert [points.get_offsets().tolist() for points in ax.collections] == [[[5.0, 1.0], [80.0, 2.0]], [[95.0, 4.0]]]
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title(loc="left")) == ("load", "time", "3 measurements")
+    warm = times.assign_coords(warmup=("iteration", [True, False]))
+    assert [points.get_offsets().tolist() for points in warm.perf.plot.against("load").collections] == [[[80.0, 2.0]]]
+    with pytest.raises(ValueError, match=r"coordinate 'lod' holds no numbers along \('execution', 'iteration'\); these do: 'load'"):
+        times.perf.plot.against("lod")
+    with pytest.raises(ValueError, match="draws one cell at a time"):
+        times.expand_dims(benchmark=["fft", "lu"]).perf.plot.against("load")
+    with pytest.raises(ValueError, match="no measurement has a number in 'load'"):
+        (times * np.nan).perf.plot.against("load")

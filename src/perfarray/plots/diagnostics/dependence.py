@@ -1,4 +1,6 @@
-"""How far repetitions depend on those before them: a correlogram, and every value beside an earlier one."""
+"""What repetitions depend on: a correlogram, every value beside an earlier one, and beside what else was recorded."""
+
+from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
@@ -98,10 +100,7 @@ def lag(pairs: xr.Dataset, ax: Axes | None = None) -> Axes:
     """
     pairs = pairs.compute()
     outer, dim, far = str(pairs.attrs["outer"]).split(), str(pairs.attrs["dim"]), int(pairs.attrs["lag"])
-    cells = [str(name) for name in pairs["value"].dims if name not in (*outer, dim) and pairs.sizes[name] > 1]
-    if cells:
-        example = ", ".join(f"{name}={pairs[name].values.tolist()[0]!r}" for name in cells)
-        raise ValueError(f"lag draws one cell at a time; the array has several along {', '.join(cells)}: select one, as in .sel({example})")
+    _check_one_cell("lag", pairs, (*outer, dim))
     squeezed = pairs.squeeze([name for name in pairs["value"].dims if name not in (*outer, dim)], drop=True)
     before, after = (squeezed[name].transpose(*outer, dim).values.reshape(-1, pairs.sizes[dim]) for name in ("earlier", "value"))
     there = np.isfinite(before) & np.isfinite(after)
@@ -121,3 +120,66 @@ def lag(pairs: xr.Dataset, ax: Axes | None = None) -> Axes:
     known = [] if np.isnan(float(squeezed["correlation"])) else [f"correlation {float(squeezed['correlation']):.2f}"]
     describe(ax, ", ".join([*selection(pairs["value"]), *known]))
     return ax
+
+
+def against(runs: xr.Dataset, ax: Axes | None = None) -> Axes:
+    """Draw every measurement against what was recorded with it, such as the load: how times rise with it, and where they scatter.
+
+    Parameters
+    ----------
+    runs : Dataset
+        What `diagnostics.curves.against` gives of timings of one cell.
+    ax : Axes, optional
+        Where to draw; default: a new figure.
+
+    Returns
+    -------
+    Axes
+        A colour for every unit of the outermost level, in turn, where there are several levels.
+
+    Raises
+    ------
+    ValueError
+        More than one cell; nothing measured.
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> import matplotlib.pyplot as plt
+    >>> import perfarray
+    >>> times = perfarray.from_samples({"fft": [1.0, 2.0, 4.0]}, dim="benchmark").assign_coords(load=("execution", [5.0, 80.0, 95.0]))
+    >>> ax = times.perf.plot.against("load")
+    >>> [points.get_offsets().tolist() for points in ax.collections]
+    [[[5.0, 1.0], [80.0, 2.0], [95.0, 4.0]]]
+    >>> plt.close(ax.figure)
+    """
+    runs = runs.compute()
+    levels, coordinate = str(runs.attrs["levels"]).split(), str(runs.attrs["coordinate"])
+    _check_one_cell("against", runs, levels)
+    units = runs.sizes[levels[0]] if len(levels) > 1 else 1
+    cell = runs.squeeze([name for name in runs["value"].dims if name not in levels], drop=True)
+    across, up = (cell[name].transpose(*levels).values.reshape(units, -1) for name in ("beside", "value"))
+    there = np.isfinite(across) & np.isfinite(up)
+    if not there.any():
+        raise ValueError(f"against has nothing to draw: no measurement has a number in {coordinate!r}")
+    ax = axes_for(ax, (6.5, 4.5))
+    size = 12.0 if np.count_nonzero(there) < 500 else 3.0
+    for number, (x, y, both) in enumerate(zip(across, up, there, strict=True)):
+        if both.any():
+            ax.scatter(x[both], y[both], s=size, color=COLOURS[number % len(COLOURS)], alpha=0.6, linewidths=0)
+    ax.xaxis.set_major_formatter(number_format(str(runs.attrs["coordinate_units"])))
+    ax.yaxis.set_major_formatter(number_format(str(runs.attrs["units"])))
+    ax.xaxis.set_major_locator(MaxNLocator(TICKS))
+    ax.set_xlabel(coordinate)
+    ax.set_ylabel(str(runs.attrs["metric"]))
+    describe(ax, ", ".join([*selection(runs["value"]), f"{np.count_nonzero(there)} measurements"]))
+    return ax
+
+
+def _check_one_cell(picture: str, runs: xr.Dataset, repeated: Sequence[str]) -> None:
+    """Raise when there is more than one cell."""
+    cells = [str(name) for name in runs["value"].dims if name not in repeated and runs.sizes[name] > 1]
+    if cells:
+        example = ", ".join(f"{name}={runs[name].values.tolist()[0]!r}" for name in cells)
+        several = f"the array has several along {', '.join(cells)}"
+        raise ValueError(f"{picture} draws one cell at a time; {several}: select one, as in .sel({example})")
