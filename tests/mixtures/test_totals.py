@@ -138,3 +138,11 @@ def test_totals_of_more_runs_than_units_are_noted():
         for runs, number in ((4, 99), (3, 99), (4, 0))
     ]
     assert codes == [["few_units_for_total"], [], []]
+
+
+def test_limits_of_totals_that_are_apart_do_not_depend_on_rounding():
+    """Of systems that have no run in common, all that matters is how many runs there are, not that the share is 1 - 6e-15."""
+    rng = np.random.default_rng(0)
+    pairs = [perfarray.from_samples({"a": 2 + 0.01 * rng.random(20), "b": 1 + 0.01 * rng.random(20)}) for _ in range(4)]
+    lower = [pair.perf.prob_faster("a", runs=5)["lower"].item() for pair in pairs]
+    assert_allclose(lower, lower[0], rtol=1e-9)

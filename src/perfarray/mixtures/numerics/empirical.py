@@ -208,6 +208,10 @@ def limits_from(replicates: Floats, confidence_level: float) -> Limits:
     return Limits(estimate, limits.lower, limits.upper)
 
 
+AGREEING = 1e-12
+"""Standard deviation of replicates that differ by rounding alone: those of totals are sums of products."""
+
+
 def score_limits(replicates: Floats, n: Floats, drawing: Drawing, runs: int = 1) -> Limits:
     """Return Wilson's limits of a probability for as many units as the variance of its replicates stands for.
 
@@ -219,7 +223,8 @@ def score_limits(replicates: Floats, n: Floats, drawing: Drawing, runs: int = 1)
     if replicates.shape[-1] < 3:
         return Limits(estimate, np.full_like(estimate, np.nan), np.full_like(estimate, np.nan))
     with np.errstate(divide="ignore", invalid="ignore"):
-        number = estimate * (1 - estimate) / replicates[..., 1:].var(axis=-1, ddof=1)
+        variance = replicates[..., 1:].var(axis=-1, ddof=1)
+        number = np.where(variance < AGREEING**2, np.nan, estimate * (1 - estimate) / variance)
         least = n / runs / (2 if drawing.paired else 1)
         number = np.clip(number, least, 2 * n)
         number = np.where(np.isnan(replicates[..., 1]), np.nan, np.where(np.isnan(number), n / runs, number))
