@@ -115,7 +115,8 @@ SHOWN = {
     "Measurements in their order": checks_of_run_sequence,
     "Measurements against earlier ones": checks_of_lag,
     "Measurements against what else was recorded": lambda here, ax: [
-        (np.concatenate([part.get_offsets()[:, 1] for part in ax.collections]), flat(here["runs"]["time"].where(~here["runs"]["warmup"])))],
+        (np.concatenate([part.get_offsets()[:, 1] for part in ax.collections]),
+         here["runs"]["time"].values[(~here["runs"]["warmup"] & here["runs"]["time"].notnull()).values])],
     "Autocorrelation": lambda here, ax: [(ax.lines[0].get_ydata(), here["result"]["pooled_autocorrelation"][1:])],
     "Becoming steady": lambda here, ax: [
         ([[bar.get_width() for bar in own] for own in ax.containers],
