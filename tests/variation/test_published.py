@@ -108,7 +108,8 @@ def pilot(rng, *outer, units=6, **dims):
 def test_pilots_of_several_days():
     """What two days have in common inside them is what a nest with sessions finds; a slower day counts relative to its mean."""
     first, second = pilot(1), pilot(2)
-    pooled = from_components([first.perf.variance_components(), (second * 3).perf.variance_components()])
+    slower = (second * 3).assign(time=lambda own: own["time"].assign_attrs(second["time"].attrs))
+    pooled = from_components([first.perf.variance_components(), slower.perf.variance_components()])
     joined = perfarray.join(first / first["time"].mean(), second / second["time"].mean(), along="session").perf.variance_components()
     relative = pooled["variance"] / pooled["mean"] ** 2
     np.testing.assert_allclose(relative, joined["variance"].sel(level=["execution", "iteration"]), rtol=1e-9)
