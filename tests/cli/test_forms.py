@@ -130,6 +130,7 @@ def test_files_that_cannot_be_written(sides, tmp_path):
     """Are refused before anything is read."""
     for options, said in (
         (("-o", tmp_path), "this is a folder; name a file"),
+        (("-o", "markdown"), "-o markdown names a file; --output markdown says the form"),
         (("-o", tmp_path / "no" / "a.md"), "there is no folder"),
         (("--json", "--output", "csv"), "ask for two forms"),
     ):

@@ -161,3 +161,12 @@ def test_a_bar_counts_the_cells_of_exact_numbers(times, capsys):
     assert "2/2" in capsys.readouterr().err
     xr.testing.assert_identical(shown, times.perf.five_number_summary(method="exact"))
     assert capsys.readouterr().err == ""
+
+
+def test_unknown_labels_are_named():
+    """A misspelt label is named beside what it leaves without a weight; of a part of a suite, weights of the whole will do."""
+    times = perfarray.simulate(sizes={"execution": 3}, variances={"execution": 1e-4}, dims={"benchmark": ["fft", "sort"]}, rng=1)
+    with pytest.raises(ValueError, match="missing for 'sort', and given for what is no label of 'benchmark': 'srot'"):
+        times.perf.suite_score(weights={"fft": 1, "srot": 2})
+    whole = times.perf.suite_score(weights={"fft": 1, "sort": 2, "walk": 3})
+    assert whole.identical(times.perf.suite_score(weights={"fft": 1, "sort": 2}))

@@ -75,6 +75,8 @@ def form(output: str | None, file: Path | None, *reads: str | None, json: bool =
     with reporting():
         if json and output not in (None, "json"):
             raise ValueError(f"--json and --output {output} ask for two forms; give one of them")
+        if file is not None and str(file) in WRITERS:
+            raise ValueError(f"-o {file} names a file; --output {file} says the form")
         if file is not None and file.is_dir():
             raise ValueError(f"-o {file}: this is a folder; name a file")
         if file is not None and not file.parent.is_dir():
