@@ -51,12 +51,10 @@ def as_weights(weights: Weights, labels: xr.DataArray) -> xr.DataArray:
     """Return weights as an array along the dim of some labels, NaN for those without one."""
     across = str(labels.dims[0])
     if isinstance(weights, Mapping | pd.Series):
-        known = labels.values.tolist()
-        unknown, missing = [label for label in weights.keys() if label not in known], [label for label in known if label not in weights]
+        known, given = labels.values.tolist(), list(weights.keys())
+        unknown, missing = listed([one for one in given if one not in known], 5), listed([one for one in known if one not in given], 5)
         if unknown and missing:  # of a part of a suite, weights of the whole will do
-            raise ValueError(
-                f"weights are missing for {listed(missing, 5)}, and given for what is no label of {across!r}: {listed(unknown, 5)}"
-            )
+            raise ValueError(f"weights are missing for {missing}, and given for what is no label of {across!r}: {unknown}")
         weights = [weights.get(label, np.nan) for label in known]
     if isinstance(weights, xr.DataArray):
         check_dim(weights, across, "dim of weights")
