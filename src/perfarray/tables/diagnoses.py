@@ -104,13 +104,15 @@ def stops(data: xr.Dataset) -> Columns:
 
 
 def orders(data: xr.Dataset) -> Columns:
-    """Show how many runs of each program a statistic needs to order them, and how often groups of each size are right."""
+    """Show how many runs of each program a statistic needs to order them, and how often groups of four sizes are right."""
 
     def right(place: int) -> Callable[[Cell], str]:
         return lambda cell: percent(cell["right"][place])
 
     columns: Columns = {f"runs for {percent(float(data.attrs['share']))}": lambda cell: count(cell["required"])}
-    return columns | {f"right, of {size}": right(place) for place, size in enumerate(data["group_size"].values.tolist())}
+    sizes = data["group_size"].values.tolist()
+    places = sorted({round(share * (len(sizes) - 1)) for share in (0, 1 / 3, 2 / 3, 1)})
+    return columns | {f"right, of {sizes[place]}": right(place) for place in places}
 
 
 def units(data: xr.Dataset) -> Columns:
