@@ -1,9 +1,13 @@
 """`perfarray plot`: pictures in files, and what is refused before anything is read."""
 
+import inspect
+
 import pytest
+import xarray as xr
 
 import perfarray
 from cli.test_compare import run
+from perfarray.cli.plot import LEFT_OUT
 
 FOLDER = perfarray.dataset_path("python_malloc")
 
@@ -78,3 +82,14 @@ def test_a_missing_package_is_named(monkeypatch):
     """With the extra that has it."""
     monkeypatch.setattr("perfarray.cli.plot.find_spec", lambda _: None)
     assert "install perfarray[plots]" in run("plot", "violin", "no.json", "-o", "a.svg").stderr
+
+
+def test_every_picture_is_asked_for_by_options():
+    """What a picture needs, the command has an option for."""
+    pictures = xr.Dataset().perf.plot
+    for name in dir(type(pictures)):
+        if name.startswith("_") or name in LEFT_OUT:
+            continue
+        parameters = inspect.signature(getattr(pictures, name)).parameters
+        needed = {key for key, each in parameters.items() if each.default is each.empty and each.kind is not each.VAR_KEYWORD}
+        assert needed <= {"baseline"}, name

@@ -27,8 +27,8 @@ SUFFIXES = (".svg", ".png", ".pdf")
 OPTIONS = options.SPOKEN | {name: f"--{name}" for name in ("threshold", "baseline", "select")}
 """The options that stand for arguments of the pictures."""
 
-LEFT_OUT = ("plan", "svg")
-"""What is no picture of timings alone: a plan has prices."""
+LEFT_OUT = ("against", "plan", "svg")
+"""What is no picture of timings alone: a plan has prices, and what times are drawn against has no option."""
 
 
 def plot(
