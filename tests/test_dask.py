@@ -330,7 +330,7 @@ class TestStores:
             gc.freeze()
             tracemalloc.start()
             # What waits for the collector is collected task by task: how long it waits hangs on what other tests have left behind.
-            with dask.config.set(scheduler="synchronous"), dask.callbacks.Callback(posttask=lambda *_: gc.collect(1)):
+            with dask.config.set(scheduler="synchronous"), dask.callbacks.Callback(posttask=lambda *_: gc.collect()):
                 result = STREAMED[name](times)
                 stored.append(times.nbytes + result.nbytes)
                 result.to_zarr(answers, zarr_format=3, consolidated=False)
