@@ -15,6 +15,9 @@ APART: Final = 2.0
 INCHES: Final = 0.5
 """Height of a row."""
 
+LOWEST: Final = 2.6
+"""Height in inches of a figure with few rows."""
+
 HEIGHT: Final = 0.85
 """Height of the highest bar, in rows."""
 

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from perfarray.conventions import plural
-from perfarray.plots.figure import COLOURS, DARK, GREY, TICKS, axes_for, describe, number_format, selection
+from perfarray.plots.figure import COLOURS, DARK, GREY, TICKS, Floats, Mask, axes_for, describe, number_format, selection
 from perfarray.plots.rows import named_cells, note_unmeasured
 
 
@@ -107,10 +107,7 @@ def lag(pairs: xr.Dataset, ax: Axes | None = None) -> Axes:
     if not there.any():
         raise ValueError(f"lag has nothing to draw: no two values are {far} {plural(dim)} apart")
     ax = axes_for(ax, (5.5, 5.0))
-    size = 12.0 if np.count_nonzero(there) < 500 else 3.0
-    for number, (x, y, both) in enumerate(zip(before, after, there, strict=True)):
-        if both.any():
-            ax.scatter(x[both], y[both], s=size, color=COLOURS[number % len(COLOURS)], alpha=0.6, linewidths=0)
+    _draw_points(ax, before, after, there)
     written = number_format(str(pairs.attrs["units"]))
     ax.xaxis.set_major_formatter(written)
     ax.yaxis.set_major_formatter(written)
@@ -163,10 +160,7 @@ def against(runs: xr.Dataset, ax: Axes | None = None) -> Axes:
     if not there.any():
         raise ValueError(f"against has nothing to draw: no measurement has a number in {coordinate!r}")
     ax = axes_for(ax, (6.5, 4.5))
-    size = 12.0 if np.count_nonzero(there) < 500 else 3.0
-    for number, (x, y, both) in enumerate(zip(across, up, there, strict=True)):
-        if both.any():
-            ax.scatter(x[both], y[both], s=size, color=COLOURS[number % len(COLOURS)], alpha=0.6, linewidths=0)
+    _draw_points(ax, across, up, there)
     ax.xaxis.set_major_formatter(number_format(str(runs.attrs["coordinate_units"])))
     ax.yaxis.set_major_formatter(number_format(str(runs.attrs["units"])))
     ax.xaxis.set_major_locator(MaxNLocator(TICKS))
@@ -174,6 +168,14 @@ def against(runs: xr.Dataset, ax: Axes | None = None) -> Axes:
     ax.set_ylabel(str(runs.attrs["metric"]))
     describe(ax, ", ".join([*selection(runs["value"]), f"{np.count_nonzero(there)} measurements"]))
     return ax
+
+
+def _draw_points(ax: Axes, across: Floats, up: Floats, there: Mask) -> None:
+    """Draw a cloud for every series (series, repetitions), smaller points where there are many."""
+    size = 12.0 if np.count_nonzero(there) < 500 else 3.0
+    for number, (x, y, both) in enumerate(zip(across, up, there, strict=True)):
+        if both.any():
+            ax.scatter(x[both], y[both], s=size, color=COLOURS[number % len(COLOURS)], alpha=0.6, linewidths=0)
 
 
 def _check_one_cell(picture: str, runs: xr.Dataset, repeated: Sequence[str]) -> None:

@@ -1,17 +1,12 @@
 """How far samples of a mixture lie from their own mixtures: histograms, with the distance of the data and the critical value."""
 
-from typing import Final
-
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from perfarray.plots.comparisons.distribution import HEIGHT, INCHES, draw_bars
+from perfarray.plots.comparisons.distribution import HEIGHT, INCHES, LOWEST, draw_bars
 from perfarray.plots.figure import DARK, axes_for, describe, selection
 from perfarray.plots.rows import beside_rows, label_rows, note_unmeasured, shown_rows, size_for
-
-LOWEST: Final = 2.6
-"""Height of a figure in inches, however few rows it has."""
 
 
 def distances(curves: xr.Dataset, ax: Axes | None = None) -> Axes:

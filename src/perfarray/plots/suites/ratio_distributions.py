@@ -1,17 +1,12 @@
 """What the ratio of two suites' scores could have been: histograms of exchanges, or of redrawn scores, with the ratio observed."""
 
-from typing import Final
-
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from perfarray.plots.comparisons.distribution import HEIGHT, INCHES, draw_bars
+from perfarray.plots.comparisons.distribution import HEIGHT, INCHES, LOWEST, draw_bars
 from perfarray.plots.figure import COLOURS, DARK, GREY, axes_for, compared, describe
 from perfarray.plots.rows import beside_rows, label_rows, note_unmeasured, shown_rows, size_for
-
-LOWEST: Final = 2.6
-"""Height of a figure in inches, however few rows it has."""
 
 
 def ratio_distributions(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
