@@ -329,13 +329,12 @@ class TestStores:
             gc.collect()
             gc.freeze()
             tracemalloc.start()
-            # What waits for the collector is collected task by task: how long it waits hangs on what other tests have left behind.
-            with dask.config.set(scheduler="synchronous"), dask.callbacks.Callback(posttask=lambda *_: gc.collect()):
+            with dask.config.set(scheduler="synchronous"), Peak() as callback:
                 result = STREAMED[name](times)
                 stored.append(times.nbytes + result.nbytes)
                 result.to_zarr(answers, zarr_format=3, consolidated=False)
-            peaks.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
+            peaks.append(callback.most)
         assert peaks[1] - peaks[0] < 0.2 * (stored[1] - stored[0])
 
     @pytest.mark.parametrize("name", STREAMED)
@@ -382,6 +381,21 @@ class Held(dask.callbacks.Callback):
         """Add up what is there when a task has ended."""
         arrays = [part for value in task[3]["cache"].values() for part in (value if isinstance(value, tuple) else (value,))]
         self.most = max(self.most, sum(array.nbytes for array in arrays if isinstance(array, np.ndarray)))
+
+
+class Peak(dask.callbacks.Callback):
+    """The most bytes that were in use while a task ran; what waits for the collector, how much hangs on the tests before, is left out."""
+
+    most = 0
+
+    def _pretask(self, *_task):
+        """Forget what was freed, and what can be, before a task."""
+        gc.collect()
+        tracemalloc.reset_peak()
+
+    def _posttask(self, *_task):
+        """Compare the most that this task has used with that of the others."""
+        self.most = max(self.most, tracemalloc.get_traced_memory()[1])
 
 
 def write_by_region(path, machines, size):
