@@ -269,3 +269,19 @@ def test_values_around_zero_have_no_relative_noise():
     with pytest.warns(PerfarrayWarning, match="fewer than 8"):
         found = xr.DataArray(np.array([[-1.0], [0.0], [1.0]]), dims=("commit", "execution")).perf.change_points()
     assert np.isnan(found["noise"])
+
+
+def test_values_that_no_ratio_is_made_of():
+    """A mean that is not positive has no ratio: the change is found and judged, and a note says why its size is not there."""
+    rng = np.random.default_rng(1)
+    values = np.repeat([-1.0, 3.0], 20)[:, None] + rng.normal(0, 0.1, (40, 3))
+    with pytest.warns(UserWarning, match="1 of 1 changes follow a mean that is not positive"):
+        found = xr.DataArray(values, dims=("commit", "execution")).perf.change_points()
+    assert (found["verdict"][20].item(), bool(np.isnan(found["estimate"][20]))) == ("slower", True)
+
+
+def test_labels_are_shown_as_they_are():
+    """Builds that have numbers are named by these, though a variable that is mostly NaN holds them as floats."""
+    values = np.repeat([1.0, 3.0], 20)[:, None] * (1 + np.random.default_rng(1).normal(0, 0.01, (40, 3)))
+    times = xr.DataArray(values, dims=("build", "execution"), coords={"build": np.arange(100, 140)})
+    assert times.perf.change_points(dim="build").perf.table()["made by"].tolist() == ["120"]

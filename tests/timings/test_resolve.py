@@ -273,6 +273,13 @@ class TestPaired:
 class TestTrouble:
     """One cell in trouble is not an exception for the others: NaN, a count, one warning."""
 
+    @pytest.mark.parametrize("name", ["mean_interval", "variance_components", "change_points"])
+    def test_nothing_at_all(self, name):
+        """A selection that leaves no label is an error that names the dim, whatever is asked."""
+        times = xr.DataArray(np.ones((2, 9, 3)), dims=("benchmark", "commit", "execution"), coords={"benchmark": ["a", "b"]})
+        with pytest.raises(ValueError, match="no timings: 'benchmark' has no labels"):
+            getattr(times.isel(benchmark=[]).perf, name)()
+
     def test_single_units_and_empty_cells(self):
         times = simple()
         times[0, 0, 1:] = np.nan

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfarray.cli.problems import quoted
-from perfarray.conventions import HISTORY, plural
+from perfarray.conventions import BENCHMARK, HISTORY, LEVELS, MACHINE, plural
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -16,8 +16,6 @@ STDIN = "-"
 LEAST = 4
 """Characters of an abbreviated hash."""
 
-HEXADECIMAL = frozenset("0123456789abcdef")
-
 
 def history_dim(times: "xr.Dataset", dim: str | None) -> str:
     """Return the dim along which there is a history: the one named, else the first of the usual ones that is there."""
@@ -26,8 +24,14 @@ def history_dim(times: "xr.Dataset", dim: str | None) -> str:
     found = [name for name in HISTORY if name in times.dims]
     if found:
         return found[0]
-    beside = [name for name in (*HISTORY, "version") if name in times.coords and times.coords[name].dims]
-    hint = f"; {beside[0]!r} is a descriptor: --dims {beside[0]}={beside[0]} makes it a dim" if beside else ""
+    hint = ""
+    for name in (*HISTORY, "version"):
+        along = times.coords[name].dims if name in times.coords else ()
+        if along:
+            labels = len(along) == 1 and along[0] not in {BENCHMARK, MACHINE, *LEVELS}
+            way = f"lies along {along[0]!r}: --dim {along[0]}" if labels else f"is a descriptor: --dims {name}={name} makes it a dim"
+            hint = f"; {name!r} {way}"
+            break
     raise ValueError(
         f"what is the history along? There is none of {quoted(list(HISTORY), 3)}, but {quoted(list(map(str, times.dims)), 9)}: --dim says "
         f'which, --layout "{{commit}}/{{machine}}.json" what paths say{hint}'
@@ -37,11 +41,6 @@ def history_dim(times: "xr.Dataset", dim: str | None) -> str:
 def in_order(times: "xr.Dataset", dim: str, place: str | None, sentences: list[str]) -> "xr.Dataset":
     """Put commits into the order of a list, the newest first in it; those that are not in it are left out, and named."""
     if place is None:
-        if _by_hash(times, dim):
-            sentences.append(
-                f"the {plural(dim)} are in the order of their hashes, not of time, for they have no dates: say it with --order FILE "
-                "(git log --format=%H), or changes mean nothing"
-            )
         return times
     if dim not in times.coords:
         raise ValueError(f"--order {place}: {dim!r} has no labels to look for")
@@ -64,15 +63,6 @@ def in_order(times: "xr.Dataset", dim: str, place: str | None, sentences: list[s
                 "called slower has become faster"
             )
     return ordered
-
-
-def _by_hash(times: "xr.Dataset", dim: str) -> bool:
-    """Return whether hashes lie in the order of their names, and no date says that this is that of time."""
-    if dim not in times.coords or any(stamp in times.coords for stamp in (f"{dim}_date", "date")):
-        return False
-    labels = [str(label) for label in times[dim].values.tolist()]
-    hashes = all(len(label) >= LEAST and HEXADECIMAL.issuperset(label) for label in labels) and not all(map(str.isdigit, labels))
-    return hashes and len(labels) > 2 and labels == sorted(labels)
 
 
 def _place(label: str, known: Sequence[str], source: str) -> int | None:

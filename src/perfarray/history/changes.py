@@ -38,6 +38,11 @@ FALSE = 0.05
 FEW = 5
 """Common changes that are named."""
 
+LEAST = 7
+"""Characters of a hash that is abbreviated as git does."""
+
+HEXADECIMAL = frozenset("0123456789abcdef")
+
 ONLY_WORSE = "no change in favour of the stopped side is called one, and the limit towards what is not known is open"
 
 
@@ -184,7 +189,7 @@ def change_points(
     found["pvalue_any"] = first
     found = found.assign(_together(found, dim, across)).drop_vars(["_first", "_last"] if online else ["_first", "_last", "alarm"])
     stopped = data.stopped_note(ONLY_WORSE) if data.n_stopped else None
-    return noted(found, *data.notes, stopped, checks=("changes",))
+    return noted(found, *data.notes, order_note(data.array, dim), stopped, checks=("changes",))
 
 
 def _rate(false_alarms: float) -> float:
@@ -209,6 +214,22 @@ def history_labels(array: xr.DataArray, dim: str, levels: tuple[str, ...]) -> np
             f"such as 'session' (in a table: .perf.to_timings(level='session')), or give each its own label"
         )
     return np.asarray(labels.astype(object) if labels.dtype.kind in "UST" else labels)
+
+
+def order_note(array: xr.DataArray, dim: str) -> Note | None:
+    """Say that hashes lie in the order of their names, where no date says that this is that of time."""
+    if dim not in array.coords or any(stamp in array.coords for stamp in (f"{dim}_date", "date")):
+        return None
+    labels = [str(label) for label in array[dim].values.tolist()]
+    hashes = all(len(label) >= LEAST and HEXADECIMAL.issuperset(label) for label in labels) and not all(map(str.isdigit, labels))
+    if not hashes or len(labels) < 3 or labels != sorted(labels):
+        return None
+    return Note(
+        "order",
+        f"the {plural(dim)} are in the order of their hashes, not of time, for they have no dates: put them in that of git log (isel, or "
+        "--order FILE of the command line), or changes mean nothing",
+        {plural(dim): len(labels)},
+    )
 
 
 def _hosts(array: xr.DataArray, dim: str, host: str | None, levels: tuple[str, ...]) -> xr.DataArray:
@@ -310,12 +331,17 @@ def change_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         "for changes, and slow swings may be called changes all the same; measure a stable program beside, or on several hosts"
     )
     drift = "{cells} are described better by a straight line than by the changes found: a drift, not steps"
+    ratio = (
+        "{cells} follow a mean that is not positive: a ratio says nothing of them, and the verdict is that of the difference; where values "
+        "may be negative, read segment_mean"
+    )
     alike = result["correlation"].values > 0
     by_chance = alike.size > 1 and alike.sum() < FALSE * alike.size + 2 * np.sqrt(FALSE * alike.size)
     return (
         count_note("few_commits", short, (n < needed) if needed else n > 0, "series", needed=needed),
         None if by_chance else count_note("dependent", dependent, alike, "series"),
         count_note("drift", drift, result["drifting"].values.astype(bool), "series"),
+        count_note("no_ratio", ratio, np.isnan(result["estimate"].values[result["change"].values]), "changes"),
         _common_note(result, dim),
     )
 

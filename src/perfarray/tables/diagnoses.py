@@ -31,7 +31,8 @@ def changes(data: xr.Dataset) -> Columns:
     better, threshold = str(data.attrs["better"]), float(data.attrs["threshold"])
 
     def commits(cell: Cell) -> str:
-        first, last = str(cell["earliest"]), str(cell["latest"])
+        ends = (cell["earliest"], cell["latest"])
+        first, last = (f"{end:.15g}" if isinstance(end, float) else str(end) for end in ends)
         return first if first == last else f"{first} to {last}"
 
     return {

@@ -165,6 +165,9 @@ def resolve(
     if array.dtype != np.float64:
         array = array.astype(float)
     nest = check_levels(array, levels)
+    if 0 in array.sizes.values():
+        empty = [str(dim) for dim, size in array.sizes.items() if not size]
+        raise ValueError(f"there are no timings: {listed(empty, 5)} has no labels; was everything left out by a selection?")
     hidden = _hidden_cells(times, array) if isinstance(times, xr.Dataset) else ()
     selected = _selected_unit(array, nest) if levels is None else None
     marked = _without_marks(array, censored)
