@@ -185,6 +185,7 @@ def test_archives_that_cannot_be_read(archive, tmp_path):
     result = run("convert", archive, tmp_path / "out.nc")
     assert result.exit_code == 2
     assert "cut.json: is not valid JSON: the file is cut off" in result.stderr
+    assert result.stderr.endswith("; perfarray convert --on-error warn leaves such files out, and names them\n")
     assert not (tmp_path / "out.nc").exists()
     result = run("convert", archive, tmp_path / "out.nc", "--on-error", "warn")
     assert result.exit_code == 0

@@ -33,10 +33,14 @@ class TestWhatIsLeftOut:
         assert times.attrs["n_files_skipped"] == 4
 
     def test_broken_files_raise(self, mixed):
-        """A file that began as a known format is named, with the place."""
+        """A file that began as a known format is named, with the place; among others, with how these can be read."""
         write(mixed / "cut.json", json.dumps(small_suite(1.0))[:-30])
-        with pytest.raises(ValueError, match=r"cut\.json: is not valid JSON: the file is cut off at line 1, column \d+"):
+        with pytest.raises(ValueError, match=r"cut\.json: is not valid JSON: the file is cut off at line 1, column \d+") as caught:
             perfarray.read_archive(mixed)
+        assert caught.value.__notes__ == ['on_error="warn" leaves such files out, and names them']
+        with pytest.raises(ValueError, match="is not valid JSON") as caught:
+            perfarray.read_archive(mixed / "cut.json")
+        assert not hasattr(caught.value, "__notes__")
 
     def test_broken_files_warn(self, mixed):
         """One warning has the counts and the names of both."""

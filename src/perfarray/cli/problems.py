@@ -63,7 +63,7 @@ def reporting(
             yield sentences
             failed = None
         except PROBLEMS as error:
-            failed = f"error: {in_line(error, options)}"
+            failed = f"error: {in_line('; '.join([str(error), *getattr(error, '__notes__', [])]), options)}"
     warned = [text for warning in caught for text in _texts(warning.message, own_words, options)]
     sentences[:] = dict.fromkeys([*warned, *sentences])
     for text in sentences:
@@ -90,6 +90,7 @@ def in_line(text: object, options: Mapping[str, str] = MappingProxyType({})) -> 
     line = re.sub(by, "--by suite", line) if "by" in options else re.sub(rf"; {by} gives each its own", "", line)
     line = re.sub(r"\bdims=\{([^{}]*)\}", lambda match: f"dims={_as_option(match[1])}", line) if "dims" in options else line
     line = re.sub(r"autocorrelation\(dim='\w+'\)", "perfarray plot run-sequence", line)
+    line = line.replace('on_error="warn"', "perfarray convert --on-error warn")
     line = SELECTED.sub(_selecting, line) if "select" in options else line
     for argument in options:
         line = re.sub(rf"\b{argument}=\([^()]*\)", _with_names, line)

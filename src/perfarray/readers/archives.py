@@ -190,6 +190,8 @@ def read_archive(
         for placed, table, _, error in every:
             if error is not None:
                 if on_error == "raise":
+                    if not (isinstance(paths, str | PathLike) and Path(paths).is_file()):
+                        error.add_note('on_error="warn" leaves such files out, and names them')
                     raise error
                 broken.append(str(error))
             elif table is None:
