@@ -71,7 +71,9 @@ def test_every_form_says_the_same(times, weights):
         ("suite_score", {}),
         ("score_ratio_interval", {"baseline": "old"}),
         ("five_number_summary", {}),
+        ("relative_variation", {}),
         ("randomization_test", {"baseline": "old"}),
+        ("required_runs", {"baseline": "old", "width": 0.02}),
     ],
 )
 def test_wrong_weights(times, name, keywords, weights, message):
@@ -100,15 +102,27 @@ def test_a_weight_of_two_is_a_benchmark_twice(times, mean, keywords):
 
 
 @pytest.mark.parametrize(
-    "keywords", [{}, {"random_benchmarks": True}, {"method": "bca", "rng": 1, "random_benchmarks": True}, {"sensitivity": True}]
+    ("name", "keywords"),
+    [
+        ("suite_score", {}),
+        ("score_ratio_interval", {"baseline": "old", "sensitivity": True}),
+        ("score_ratio_interval", {"baseline": "old", "random_benchmarks": True}),
+        ("score_ratio_interval", {"baseline": "old", "random_benchmarks": True, "method": "bca", "rng": 1, "n_resamples": 50}),
+        ("score_distribution", {"rng": 1, "n_resamples": 20}),
+        ("five_number_summary", {"method": "exact"}),
+        ("relative_variation", {"rng": 1, "statistic": "mean"}),
+        ("randomization_test", {"baseline": "old", "rng": 1, "n_resamples": 20}),
+        ("required_runs", {"baseline": "old", "width": 0.05}),
+    ],
 )
-@pytest.mark.parametrize("mean", MEANS)
-def test_equal_weights_change_nothing(times, mean, keywords):
-    """All 7 each: the answer without weights."""
+def test_equal_weights_change_nothing(times, name, keywords):
+    """All 0.7 each: the answer without weights to the last bit, and the attrs say that there were some."""
     with warnings.catch_warnings(action="ignore"):
-        expected = times.perf.score_ratio_interval("old", mean=mean, **keywords)
-        found = times.perf.score_ratio_interval("old", mean=mean, weights=[7, 7, 7], **keywords)
-    xr.testing.assert_allclose(found, expected, rtol=1e-10)
+        expected = getattr(perfarray, name)(times, mean="harmonic", **keywords)
+        found = getattr(perfarray, name)(times, mean="harmonic", weights=[0.7, 0.7, 0.7], **keywords)
+    assert "weights" not in expected.attrs
+    assert json.loads(found.attrs["weights"]) == dict.fromkeys("abc", pytest.approx(1 / 3))
+    assert found.equals(expected)
 
 
 def test_standard_error_by_hand(times):
@@ -133,6 +147,37 @@ def test_distributions_are_of_weighted_scores():
         drawn = times.perf.score_distribution(mean=mean, weights=weights, rng=1)
         np.testing.assert_allclose(np.unique(drawn.values.round(9)), np.sort(scores))
         assert json.loads(drawn.attrs["weights"]) == {"fft": 0.75, "sort": 0.25}
+
+
+@pytest.mark.parametrize("mean", MEANS)
+@pytest.mark.parametrize("statistic", ["median", "geometric"])
+def test_the_spread_of_a_weighted_score_by_enumeration(mean, statistic):
+    """Two benchmarks of two runs, weights 3 and 1: the 16 experiments that can be redrawn, or the 4 of shared runs."""
+    runs = np.array([[1.0, 4.0], [2.0, 9.0]])
+    times = xr.DataArray(runs, dims=("benchmark", "execution"), coords={"benchmark": ["a", "b"]})
+    of_runs = {"median": np.median, "geometric": lambda x, axis: np.exp(np.log(x).mean(axis))}[statistic]
+    drawn = of_runs(runs[:, np.array([[0, 0], [0, 1], [1, 0], [1, 1]])], axis=-1)
+    scales = {"geometric": (np.log, np.exp), "harmonic": (np.reciprocal, np.reciprocal), "arithmetic": (np.asarray, np.asarray)}
+    there, back = scales[mean]
+    for shared, scores in (((), np.add.outer(3 * there(drawn[0]), there(drawn[1]))), ("execution", 3 * there(drawn[0]) + there(drawn[1]))):
+        options = {"weights": {"b": 1, "a": 3}, "mean": mean, "statistic": statistic, "shared": shared}
+        with warnings.catch_warnings(action="ignore"):
+            found = times.perf.relative_variation(**options, rng=1)
+            random = times.perf.relative_variation(**options, method="monte_carlo", n_resamples=2000, rng=1)
+        np.testing.assert_allclose(random["standard_deviation"], back(scores / 4).std(), rtol=0.05)
+        np.testing.assert_allclose(found["standard_deviation"], back(scores / 4).std(), rtol=0.05 if found["drawn"] else 1e-12)
+        np.testing.assert_allclose(found["performance"], back((there(of_runs(runs, axis=-1)) * [3, 1]).sum() / 4))
+        assert json.loads(found.attrs["weights"]) == {"a": 0.75, "b": 0.25}
+
+
+@pytest.mark.parametrize("keywords", [{}, {"method": "percentile", "rng": 1, "n_resamples": 100}], ids=["t", "percentile"])
+def test_runs_are_required_of_the_weighted_ratio(times, keywords):
+    """The interval of the first four runs is that of `score_ratio_interval`; without the benchmark that does not count."""
+    found = times.perf.required_runs("old", width=0.05, weights=WEIGHTS, **keywords).squeeze()
+    with warnings.catch_warnings(action="ignore"):
+        four = times.isel(execution=slice(4)).perf.score_ratio_interval("old", weights=WEIGHTS, **keywords).squeeze()
+    np.testing.assert_allclose(found.sel(runs=4)[["lower", "upper"]].to_array(), four[["lower", "upper"]].to_array(), rtol=1e-12)
+    assert json.loads(found.attrs["weights"]) == {"a": 0.75, "b": 0.25}
 
 
 def test_a_benchmark_that_one_cell_lacks_leaves_the_ratio_of_the_others(times):

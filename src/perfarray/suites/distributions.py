@@ -253,6 +253,7 @@ def relative_variation(
     n_resamples: int | None = None,
     statistic: str = "median",
     mean: str = "geometric",
+    weights: Weights | None = None,
     across: str = "benchmark",
     by: str | None = None,
     value: str | None = None,
@@ -266,7 +267,7 @@ def relative_variation(
 
     Parameters
     ----------
-    times, mean, across, value, shared, levels, rng, metric
+    times, mean, weights, across, value, shared, levels, rng, metric
         As for `score_distribution`.
     method : {"exact", "monte_carlo"}
         The standard deviation of the bootstrap distribution itself, or of `n_resamples` draws from it, as in the paper. Cells for which
@@ -326,8 +327,9 @@ def relative_variation(
     check_choice(statistic, "statistic", SUMMARIES)
     number = PAPER if n_resamples is None else n_resamples
     request = Request(
-        metric=metric, levels=levels, across=across, mean=mean, value=value, unit=unit, shared=shared, n_resamples=number, rng=rng
-    )
+        metric=metric, levels=levels, across=across, mean=mean, weights=weights, value=value, unit=unit, shared=shared,
+        n_resamples=number, rng=rng,
+    )  # fmt: skip
     runs = resolve_runs(times, request)
     if statistic == "geometric" and mean == "arithmetic":
         positive = check_positive_values(runs.system.data, "statistic='geometric'", runs.place)
@@ -343,7 +345,7 @@ def relative_variation(
             known = exact_spread(suite, of_runs, mean)
             random = (n > 1) & np.isnan(known.standard_deviation)
             if random.any():
-                some = Suite(suite.runs[random], None if suite.shares is None else suite.shares[random])
+                some = suite._replace(runs=suite.runs[random], shares=None if suite.shares is None else suite.shares[random])
                 for whole, part in zip(known[1:], filled_spread(some, cells[random], of_runs, drawing, aim)[1:], strict=True):
                     whole[random] = part
         deviation, error = (np.where(n > 1, part, np.nan) for part in (known.standard_deviation, known.error))

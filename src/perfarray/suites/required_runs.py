@@ -14,7 +14,8 @@ from perfarray.suites.matching import Request, TwoSystems, count_empty, describe
 from perfarray.suites.numerics import required_runs as numerics
 from perfarray.suites.numerics.redrawn_scores import Score
 from perfarray.suites.scores import METHODS, check_standard_error
-from perfarray.timings.across import each_suite
+from perfarray.suites.weights import weigh
+from perfarray.timings.across import Weights, each_suite
 from perfarray.timings.apply import Output, is_chunked, outputs
 from perfarray.timings.best import SUMMARIES, named_end
 from perfarray.timings.metrics import over_metrics
@@ -39,6 +40,7 @@ def required_runs(
     width: float,
     start: int = 3,
     mean: str = "geometric",
+    weights: Weights | None = None,
     statistic: str = "mean",
     confidence_level: float = 0.95,
     method: str = "t",
@@ -62,7 +64,7 @@ def required_runs(
         Upper minus lower limit of the ratio that is wanted: 0.02 for 2 % of the baseline.
     start : int
         Runs to begin with, at least 2.
-    times, baseline, dim, mean, statistic, confidence_level, method, n_resamples, across, unit, levels, shared, rng, metric
+    times, baseline, dim, mean, weights, statistic, confidence_level, method, n_resamples, across, unit, levels, shared, rng, metric
         As for `score_ratio_interval`; the timings are those of a pilot, a run is a unit.
     by : str, optional
         A coordinate along `across`, such as `suite`: a result for each of its values, along a dim of that name. Default: one for all.
@@ -110,8 +112,10 @@ def required_runs(
         raise ValueError(f"width={width!r}: give the width of the interval that is wanted, a positive number such as 0.02")
     draws = None if method == "t" else Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng))
     request = Request(dim=dim, metric=metric, levels=levels, across=across, unit=unit, shared=shared)
-    systems = resolve_systems(times, baseline, request)
-    score = Score(mean, named_end(statistic, systems.better), systems.shared, False, False, level, "two-sided")
+    weighing = weigh(times, across, weights)
+    systems = resolve_systems(weighing.kept(times), weighing.kept(baseline), request)
+    shares = weighing.of(systems.labels(drawn=draws is not None))
+    score = Score(mean, named_end(statistic, systems.better), systems.shared, False, False, level, "two-sided", weights=shares)
     most = _most(systems, first)
 
     def kernel(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:
@@ -124,7 +128,7 @@ def required_runs(
 
     found = over_suites(kernel, systems, _outputs(across), {RUNS: range(first, most + 1)}, drawn=draws is not None)
     attrs: dict[str, Hashable] = {"result": "required_runs", "method": method, "question": QUESTION, "mean": mean, "statistic": statistic}
-    attrs |= {"confidence_level": level, "width": wanted, "start": first}
+    attrs |= {"confidence_level": level, "width": wanted, "start": first} | weighing.attrs
     attrs |= {"n_resamples": draws.n_resamples} | describe_key(draws.key) if draws is not None else {}
     checks = ("suite_start", "suite_pilot", *moving(request, score.shared))
     return describe_two(found.drop_vars("_unused"), systems, attrs, _note_unused(found), checks=checks)

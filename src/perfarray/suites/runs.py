@@ -11,7 +11,7 @@ from perfarray.numerics.levels import unit_means
 from perfarray.numerics.suite import common_movement
 from perfarray.numerics.types import Floats, Integers
 from perfarray.suites.matching import INDEPENDENT, OneSystem, match_cells, moved
-from perfarray.suites.numerics.distributions import Drawing, Suite, arrange, weighted_suite
+from perfarray.suites.numerics.distributions import Drawing, Suite, arrange
 from perfarray.suites.weights import Weighing, weigh
 from perfarray.timings.across import MOVEMENT, Weights
 from perfarray.timings.apply import Output, apply, is_chunked
@@ -125,7 +125,7 @@ def over_cells(
         units = units.reshape(-1, *units.shape[-2:])
         together = [np.full(len(units), np.nan)] * 2 if runs.shared else common_movement(units)
         suite = arrange(chosen, depth, place, joint)
-        suite = suite if shares is None else weighted_suite(suite, mean, shares[places])
+        suite = suite if shares is None else suite._replace(counts=shares[places] / shares[places].mean())
         found = (*kernel(suite, cells.ravel()), *together)
         return tuple(part.reshape((*values.shape[: -depth - 1], *part.shape[1:])) for part in found)
 

@@ -29,8 +29,13 @@ class Weighing(NamedTuple):
         return data.isel({self.across: [label not in self.without for label in data[self.across].values.tolist()]})
 
     def of(self, labels: Any) -> Floats | None:
-        """Return the shares of some benchmarks, in their order; a benchmark that only the other system has counts nowhere."""
-        return np.array([self.shares.get(label, 1.0) for label in labels.tolist()]) if self.shares else None
+        """Return the shares of some benchmarks, in their order, or nothing where all are equal: then no number differs from a plain mean's.
+
+        A benchmark that only the other system has counts nowhere.
+        """
+        shares = [self.shares[label] for label in labels.tolist() if label in self.shares]
+        equal = len(set(shares)) < 2
+        return None if equal else np.array([self.shares.get(label, 1.0) for label in labels.tolist()])
 
     @property
     def attrs(self) -> dict[str, Hashable]:

@@ -26,12 +26,18 @@ The compiled engine keeps the scores of one cell at a time.
 class Suite(NamedTuple):
     """Runs ready to be drawn: shape (cells, benchmarks, units, runs in a unit), NaN where not measured.
 
-    `shares` (cells, units) are the probabilities of units that all benchmarks share; None where each benchmark draws its own.
+    `shares` (cells, units) are the probabilities of units that all benchmarks share; None where each benchmark draws its own. `counts`
+    (benchmarks,) is how often each benchmark counts in the mean, 1 on average; of one element, all count alike.
     """
 
     runs: Floats
     shares: Floats | None
-    dropped: int = 0
+    counts: Floats = np.ones(1)
+
+    @property
+    def parts(self) -> Floats:
+        """How many benchmarks there would be, if all counted as each one does (benchmarks,)."""
+        return np.asarray(np.broadcast_to(self.runs.shape[1] / self.counts, self.runs.shape[1]))
 
 
 class Drawing(NamedTuple):
@@ -88,7 +94,7 @@ def arrange(values: Floats, levels: int, value: int, joint: int) -> Suite:
     Returns
     -------
     Suite
-        Shared units that a benchmark lacks are left out for all, and counted.
+        Shared units that a benchmark lacks are left out for all.
     """
     means = unit_means(values, levels - value)
     sizes = means.shape[means.ndim - value - 1 :]
@@ -98,20 +104,11 @@ def arrange(values: Floats, levels: int, value: int, joint: int) -> Suite:
         return Suite(runs, None)
     present = np.asarray(~np.isnan(runs[..., 0]))
     whole = np.asarray(present.all(axis=1))
-    dropped = int((present.any(axis=1) & ~whole).sum())
     shares = unit_weights(np.where(whole, 1.0, np.nan).reshape(len(runs), sizes[0], -1)).reshape(whole.shape)
-    return Suite(np.where(whole[:, None, :, None], runs, np.nan), shares, dropped)
+    return Suite(np.where(whole[:, None, :, None], runs, np.nan), shares)
 
 
-def weighted_suite(suite: Suite, mean: str, weights: Floats) -> Suite:
-    """Return runs whose plain mean over the benchmarks is the mean of the given ones, weighted (benchmarks,)."""
-    counts = (weights * len(weights) / weights.sum())[:, None, None]
-    return suite._replace(
-        runs=suite.runs**counts if mean == "geometric" else suite.runs / counts if mean == "harmonic" else suite.runs * counts
-    )
-
-
-def parts_of(values: Floats, mean: str, benchmarks: int) -> Floats:
+def parts_of(values: Floats, mean: str, benchmarks: Floats | float) -> Floats:
     """Return what one benchmark's value contributes to the mean of so many: factors of a geometric mean, else summands."""
     if mean == "geometric":
         return np.asarray(values ** (1.0 / benchmarks))
@@ -132,11 +129,16 @@ def from_scale(averages: Floats, mean: str) -> Floats:
     return np.asarray(-1.0 / averages if mean == "harmonic" else averages)
 
 
+def score_of(each: Floats, mean: str, counts: Floats) -> Floats:
+    """Return the mean over benchmarks, the last axis, that count so often."""
+    return from_scale((to_scale(each, mean) * counts).mean(axis=-1), mean)
+
+
 def central_score(suite: Suite, mean: str) -> Floats:
     """Return the suite's score of all runs, each unit with equal weight, averaged on the mean's own scale; shape (cells,)."""
     weights = unit_weights(suite.runs)
     filled = np.where(np.isnan(suite.runs), 1.0, suite.runs)
-    return from_scale((to_scale(filled, mean) * weights).sum(axis=(-1, -2)).mean(axis=-1), mean)
+    return from_scale(((to_scale(filled, mean) * weights).sum(axis=(-1, -2)) * suite.counts).mean(axis=-1), mean)
 
 
 def units_of(suite: Suite) -> Floats:
@@ -212,15 +214,17 @@ def _blocks(suite: Suite, cells: Integers, drawing: Drawing) -> Iterator[Block]:
         every = np.flatnonzero(counts == count)
         for first in range(0, len(every), size):
             places = every[first : first + size]
-            yield Block(places, cells[places], _padded_parts(suite.runs[places], count, together, drawing.mean), together)
+            yield Block(
+                places, cells[places], _padded_parts(suite._replace(runs=suite.runs[places]), count, together, drawing.mean), together
+            )
 
 
-def _padded_parts(runs: Floats, count: int, together: int, mean: str) -> Floats:
+def _padded_parts(suite: Suite, count: int, together: int, mean: str) -> Floats:
     """Return what every run contributes to the score (benchmarks, cells, runs), filled up with benchmarks that contribute nothing."""
-    cells, benchmarks = runs.shape[:2]
-    flat = np.sort(runs.reshape(cells, benchmarks, -1), axis=-1)[..., :count]
+    cells, benchmarks = suite.runs.shape[:2]
+    flat = np.sort(suite.runs.reshape(cells, benchmarks, -1), axis=-1)[..., :count]
     parts = np.full((-(-benchmarks // together) * together, cells, count), 1.0 if mean == "geometric" else 0.0)
-    parts[:benchmarks] = np.moveaxis(parts_of(flat, mean, benchmarks), 1, 0)
+    parts[:benchmarks] = np.moveaxis(parts_of(flat, mean, suite.parts[:, None]), 1, 0)
     return parts
 
 
@@ -264,10 +268,10 @@ def _irregular_scores(suite: Suite, cells: Integers, drawing: Drawing) -> Iterat
     streams = Streams(drawing.key)
     for place in np.flatnonzero(others).tolist():
         shares = None if suite.shares is None else suite.shares[place]
-        yield place, _draw_runs(suite.runs[place], shares, cells[[place]], streams, drawing)
+        yield place, _draw_runs(suite.runs[place], shares, suite.counts, cells[[place]], streams, drawing)
 
 
-def _draw_runs(runs: Floats, shares: Floats | None, cell: Integers, streams: Streams, drawing: Drawing) -> Floats:
+def _draw_runs(runs: Floats, shares: Floats | None, counts: Floats, cell: Integers, streams: Streams, drawing: Drawing) -> Floats:
     """Draw a unit, then a run in it, for every benchmark and replicate; shared units are drawn for all benchmarks at once."""
     inside = (~np.isnan(runs)).sum(axis=-1)
     if shares is None:
@@ -286,5 +290,5 @@ def _draw_runs(runs: Floats, shares: Floats | None, cell: Integers, streams: Str
             bounds = np.cumsum(shares)
             unit = np.searchsorted(bounds, streams.uniform(cell, RUNS, len(part), start)[0][:, None] * bounds[-1], side="right")
         run = streams.below(inside[each, unit].reshape(1, -1), cell, RUNS | 1, *place).reshape(len(part), -1)
-        part[:] = from_scale(to_scale(runs[each, unit, run], drawing.mean).mean(axis=-1), drawing.mean)
+        part[:] = score_of(runs[each, unit, run], drawing.mean, counts)
     return scores

@@ -75,7 +75,7 @@ def exact_numbers(suite: Suite, mean: str, after_each: Callable[[], object] | No
     for cell, units in enumerate(units_of(suite)):
         if units > 0:
             shares = None if suite.shares is None else suite.shares[cell]
-            extremes[:, cell], quartiles[:, :, cell] = _exact_cell(to_scale(suite.runs[cell], mean), shares)
+            extremes[:, cell], quartiles[:, :, cell] = _exact_cell(to_scale(suite.runs[cell], mean) * suite.counts[:, None, None], shares)
         if after_each is not None:
             after_each()
     minimum, maximum = from_scale(extremes, mean)

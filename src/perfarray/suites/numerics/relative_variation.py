@@ -16,7 +16,17 @@ from perfarray.numerics.random import UNITS, Streams
 from perfarray.numerics.statistics import evaluate
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.numerics.with_replacement import drawn_places, grouping, ways
-from perfarray.suites.numerics.distributions import TABLE, Drawing, Suite, draw_scores, equal_counts, from_scale, parts_of, to_scale
+from perfarray.suites.numerics.distributions import (
+    TABLE,
+    Drawing,
+    Suite,
+    draw_scores,
+    equal_counts,
+    from_scale,
+    parts_of,
+    score_of,
+    to_scale,
+)
 
 FEW = 8
 """Units up to which all 6,435 ways to redraw them are listed."""
@@ -67,7 +77,7 @@ def performance_of(suite: Suite, statistic: str, mean: str) -> Floats:
     """Return the score of the data, shape (cells,)."""
     cells, benchmarks = suite.runs.shape[:2]
     rows = statistic_of(suite.runs.reshape(cells * benchmarks, *suite.runs.shape[2:]), statistic)
-    return from_scale(to_scale(rows.reshape(cells, benchmarks), mean).mean(axis=-1), mean)
+    return score_of(rows.reshape(cells, benchmarks), mean, suite.counts)
 
 
 def exact_spread(suite: Suite, statistic: str, mean: str) -> Spread:
@@ -82,7 +92,7 @@ def exact_spread(suite: Suite, statistic: str, mean: str) -> Spread:
         return Spread.without_chance(performance, np.full_like(performance, np.nan))
     cells, benchmarks = suite.runs.shape[:2]
     rows = suite.runs.reshape(cells * benchmarks, *suite.runs.shape[2:])
-    expected, variance = (part.reshape(cells, benchmarks) for part in _moments(rows, statistic, mean, benchmarks))
+    expected, variance = (part.reshape(cells, benchmarks) for part in _moments(rows, statistic, mean, np.tile(suite.parts, cells)))
     return Spread.without_chance(performance, _deviation(expected, variance, mean))
 
 
@@ -95,8 +105,8 @@ def _deviation(expected: Floats, variance: Floats, mean: str) -> Floats:
     return np.asarray(expected.prod(axis=-1) * np.sqrt(relative))
 
 
-def _moments(rows: Floats, statistic: str, mean: str, benchmarks: int) -> tuple[Floats, Floats]:
-    """Return mean and variance of what each row's redrawn statistic contributes to the score."""
+def _moments(rows: Floats, statistic: str, mean: str, benchmarks: Floats) -> tuple[Floats, Floats]:
+    """Return mean and variance of what each row's redrawn statistic contributes to a score of so many benchmarks (rows,)."""
     expected, variance = np.full((2, len(rows)), np.nan)
     inside = (~np.isnan(rows)).sum(axis=-1)
     units = (inside > 0).sum(axis=-1)
@@ -107,11 +117,11 @@ def _moments(rows: Floats, statistic: str, mean: str, benchmarks: int) -> tuple[
         size = max(1, BLOCK // len(law.probability))
         for block in np.split(chosen, range(size, len(chosen), size)):
             values = np.sort(rows[block, :, 0], axis=-1)
-            support = parts_of((values[:, law.low] + values[:, law.high]) / 2, mean, benchmarks)
+            support = parts_of((values[:, law.low] + values[:, law.high]) / 2, mean, benchmarks[block, None])
             expected[block], variance[block] = _weighted(support, law.probability)
     # The other rows have units of their own shapes.
     for row in np.flatnonzero(~by_order & (units > 0)):
-        expected[row], variance[row] = _redrawn_moments(rows[row][inside[row] > 0], statistic, mean, benchmarks)
+        expected[row], variance[row] = _redrawn_moments(rows[row][inside[row] > 0], statistic, mean, benchmarks[row])
     return expected, variance
 
 
@@ -125,7 +135,7 @@ def _weighted(support: Floats, probability: Floats) -> tuple[Floats, Floats]:
     return support[..., 0] + shift, ((apart - shift[..., None]) ** 2 * probability).sum(axis=-1)
 
 
-def _redrawn_moments(units: Floats, statistic: str, mean: str, benchmarks: int) -> tuple[float, float]:
+def _redrawn_moments(units: Floats, statistic: str, mean: str, benchmarks: float) -> tuple[float, float]:
     """Return mean and variance of what one benchmark contributes when its units (units, runs) are redrawn; NaN where not known."""
     if (statistic, mean) in (("geometric", "geometric"), ("mean", "arithmetic")):
         return _averaged_moments(statistic_of(units[:, None], statistic), mean, benchmarks)
@@ -136,7 +146,7 @@ def _redrawn_moments(units: Floats, statistic: str, mean: str, benchmarks: int) 
     return float(expected), float(variance)
 
 
-def _averaged_moments(units: Floats, mean: str, benchmarks: int) -> tuple[float, float]:
+def _averaged_moments(units: Floats, mean: str, benchmarks: float) -> tuple[float, float]:
     """Return the same where the statistic averages units on the scale of the mean over benchmarks: any number of units."""
     number = len(units)
     if mean == "arithmetic":
@@ -167,19 +177,18 @@ def _shared_spread(suite: Suite, statistic: str, mean: str) -> Floats:
         benchmarks, number, _ = units.shape
         if (statistic, mean) in (("geometric", "geometric"), ("mean", "arithmetic")) and number:
             each = statistic_of(units.reshape(benchmarks * number, 1, -1), statistic).reshape(benchmarks, number)
-            scores = from_scale(to_scale(each, mean).mean(axis=0), mean)
+            scores = score_of(each.T, mean, suite.counts)
             found[cell] = np.sqrt(_averaged_moments(scores, mean, 1)[1])
         elif 0 < number <= FEW:
             drawn, probability = redraws(number)
-            scores = _scores_of_draws(units, np.broadcast_to(drawn, (benchmarks, *drawn.shape)), statistic, mean)
+            scores = _scores_of_draws(units, drawn, statistic, mean, suite.counts)
             found[cell] = np.sqrt(_weighted(scores, probability)[1])
     return found
 
 
-def _scores_of_draws(units: Floats, drawn: Integers, statistic: str, mean: str) -> Floats:
-    """Return the scores of redrawn experiments; units (benchmarks, units, runs), draws (benchmarks, draws, units)."""
-    each = np.stack([statistic_of(own[picks], statistic) for own, picks in zip(units, drawn, strict=True)])
-    return from_scale(to_scale(each, mean).mean(axis=0), mean)
+def _scores_of_draws(units: Floats, drawn: Integers, statistic: str, mean: str, counts: Floats) -> Floats:
+    """Return the scores of experiments that redraw units (benchmarks, units, runs) for all benchmarks at once (draws, units)."""
+    return score_of(np.stack([statistic_of(own[drawn], statistic) for own in units], axis=-1), mean, counts)
 
 
 def drawn_spread(suite: Suite, cells: Integers, statistic: str, drawing: Drawing) -> Spread:
@@ -197,7 +206,7 @@ def drawn_spread(suite: Suite, cells: Integers, statistic: str, drawing: Drawing
         for block in np.split(places, range(size, len(places), size)):
             values = np.sort(suite.runs[block, :, :, 0], axis=-1)
             support = (values[..., law.low] + values[..., law.high]) / 2
-            likely = Suite(np.repeat(support, often, axis=-1)[:, :, None], None)
+            likely = suite._replace(runs=np.repeat(support, often, axis=-1)[:, :, None])
             found[block], errors[block] = _of_scores(draw_scores(likely, cells[block], drawing))
     listed = [number for number in np.unique(counts).tolist() if number and grouping(number).picks == 1]
     few = (suite.runs.shape[-1] == 1) & ~tabled & np.isin(counts, listed)
@@ -205,7 +214,8 @@ def drawn_spread(suite: Suite, cells: Integers, statistic: str, drawing: Drawing
         places = np.flatnonzero(few & (counts == number))
         size = max(1, PIECE // drawing.n_resamples)
         for block in np.split(places, range(size, len(places), size)):
-            found[block], errors[block] = _of_scores(_redraw_few(suite.runs[block, ..., 0], cells[block], statistic, drawing))
+            some = suite._replace(runs=suite.runs[block])
+            found[block], errors[block] = _of_scores(_redraw_few(some, cells[block], statistic, drawing))
     for place in _measured(suite, ~tabled & ~few):
         found[place], errors[place] = _of_scores(_redraw(suite, int(place), cells[[place]], statistic, drawing))
     draws = np.full(len(cells), float(drawing.n_resamples))
@@ -225,7 +235,7 @@ def filled_spread(suite: Suite, cells: Integers, statistic: str, drawing: Drawin
         while True:
             if apart:
                 parts = _redraw_each(suite, int(place), cells[[place]], statistic, wanted)
-                found[place], errors[place] = _of_parts(parts_of(parts, drawing.mean, len(parts)), drawing.mean)
+                found[place], errors[place] = _of_parts(parts_of(parts, drawing.mean, suite.parts[:, None]), drawing.mean)
             else:
                 found[place], errors[place] = _of_scores(_redraw(suite, int(place), cells[[place]], statistic, wanted))
             draws[place] = number = wanted.n_resamples
@@ -276,22 +286,24 @@ def _redraw(suite: Suite, place: int, cell: Integers, statistic: str, drawing: D
     """Return the scores of redrawn experiments of one cell, whose units are drawn one by one."""
     if suite.shares is None:
         each = _redraw_each(suite, place, cell, statistic, drawing)
-        return from_scale(to_scale(each, drawing.mean).mean(axis=0), drawing.mean)
+        return score_of(each.T, drawing.mean, suite.counts)
     runs, streams = suite.runs[place], Streams(drawing.key)
     units = runs[:, ~np.isnan(runs[..., 0]).any(axis=0)]
     parts = []
     for start, number in _blocks(drawing.n_resamples, runs.size):
         drawn = drawn_places(units.shape[1], cell, UNITS, streams, number, start)[0]
-        parts.append(_scores_of_draws(units, np.broadcast_to(drawn, (len(runs), *drawn.shape)), statistic, drawing.mean))
+        parts.append(_scores_of_draws(units, drawn, statistic, drawing.mean, suite.counts))
     return np.concatenate(parts)
 
 
-def _redraw_few(runs: Floats, cells: Integers, statistic: str, drawing: Drawing) -> Floats:
-    """Return the same (cells, draws) of benchmarks with as few runs (cells, benchmarks, runs): what each way gives is computed once."""
-    measured, benchmarks = ~np.isnan(runs), runs.shape[1]
+def _redraw_few(suite: Suite, cells: Integers, statistic: str, drawing: Drawing) -> Floats:
+    """Return the same (cells, draws) of benchmarks with as few runs: what each way gives is computed once."""
+    runs, benchmarks = suite.runs[..., 0], suite.runs.shape[1]
+    measured = ~np.isnan(runs)
     count, streams = int(measured[0, 0].sum()), Streams(drawing.key)
     every = runs[measured].reshape(len(cells), benchmarks, count)[..., ways(count, count)]
     tables = to_scale(statistic_of(every.reshape(-1, count, 1), statistic), drawing.mean).reshape(len(cells), benchmarks, -1)
+    tables = tables * suite.counts[:, None]
     first = np.arange(len(cells))[:, None] * tables.shape[-1]
     total = np.zeros((len(cells), drawing.n_resamples))
     # Each benchmark has a stream of its own.
