@@ -233,6 +233,11 @@ def score_ratio_interval(
     percentile bootstrap 87.2, 91.7 and 93.6. Runs that are all equal by rounding, as in reports of three digits, show no variation: where
     they are so in every benchmark the limits coincide, and say nothing of what rounding hides.
 
+    A weighted sample of benchmarks is taken to vary alike, whatever they weigh: it tells as much as (sum w)^2 / sum w^2 equal ones. Of 5 to
+    29 benchmarks whose weights are 1 to B, or of which a quarter counts eightfold, t covers 94.8 to 98.6 % (4,000 simulated comparisons
+    each); where one counts as much as half of the others or more, 97 to 99.9. Percentiles of 13 cover 91 %, weighted or not, BCa 81 to
+    88 % of weighted ones: take t.
+
     Benchmarks that one side lacks are left out of both scores, and named in the attr `unmatched` and in one warning. Sharing and
     pairing change the limits, not the estimate: a unit counts by what it adds to the log ratio to first order, w value / mean, summed over
     the benchmarks that share it and subtracted between paired systems. With `statistic="geometric"` that is exact: the mean over

@@ -55,6 +55,14 @@ def test_weights_are_the_derivatives_of_the_log_mean(mean):
     assert weights.sum() == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("mean", MEANS)
+def test_a_sample_of_equal_weights_is_the_plain_sample(mean):
+    """The weighted variance and its degrees of freedom, with 1/5 each: the paired t over benchmarks."""
+    score = PLAIN._replace(mean=mean, random_benchmarks=True)
+    for found, expected in zip(interval(*units(2), score._replace(weights=np.full(5, 0.2))), interval(*units(2), score), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
 @pytest.mark.parametrize("paired", [False, True])
 @pytest.mark.parametrize("shared", [False, True])
 def test_the_t_interval_is_the_suite_row_of_a_comparison(shared, paired):

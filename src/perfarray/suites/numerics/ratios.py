@@ -66,7 +66,7 @@ def t_interval(sides: Sides, matched: Mask, score: Score) -> ScoreRatio:
     ScoreRatio
         Benchmarks fixed: SE^2 = sum of w^2 s^2 / (m ybar^2) over systems and benchmarks (for the geometric mean w is 1/B, or the share
         of the weights), df after Welch and Satterthwaite. Benchmarks random: the paired t over benchmarks, B - 1 df; with weights,
-        SE^2 = sum of w^2 (d - dbar)^2 / (1 - w) and 1 / sum of w^2 - 1 df, which is the same where all w are 1/B.
+        see `_weighted_sample`, which is the same where all w are 1/B.
     """
     log = log_ratio(sides, matched, score)
     parts = _over_benchmarks(sides, matched, score) if score.random_benchmarks else _over_units(sides, matched, score)
@@ -144,19 +144,22 @@ def _over_benchmarks(sides: Sides, matched: Mask, score: Score) -> UnitSummary:
 
 
 def _weighted_sample(ratios: Floats, matched: Mask, score: Score) -> UnitSummary:
-    """Return the same of a sample whose members count unequally: the squared standard error, and how many equals would tell as much.
+    """Return the same of a sample whose members count unequally: the squared standard error, and one more than its degrees of freedom.
 
-    What a benchmark moves the mean by is its share times its distance from the mean; of the other means, the ratios say it themselves.
+    Of members that vary alike, the mean has the variance s^2 S with S = sum of w^2, and s^2 = sum of w (d - dbar)^2 / (1 - S) has the
+    degrees of freedom (1 - S)^2 / (S + S^2 - 2 sum of w^3) after Satterthwaite: the trace of its quadratic form squared over that of the
+    square. Of the other means d - dbar is what a member moves the log of the mean by, over its share.
     """
     counts = counting(matched, score.weights)
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = counts / counts.sum(axis=-1, keepdims=True)
         mean = np.where(matched, shares * ratios, 0.0).sum(axis=-1)
-        geometric, number = score.mean == "geometric", matched.sum(axis=-1, keepdims=True)
-        moved = shares * (ratios - mean[..., None]) if geometric else ratios / number
-        squares = np.where(matched, moved**2 / (1 - shares), 0.0).sum(axis=-1)
-        n = 1 / (shares**2).sum(axis=-1)
-    return UnitSummary(mean, squares, np.where(matched.any(axis=-1), n, 0.0))
+        number = matched.sum(axis=-1, keepdims=True)
+        apart = ratios - mean[..., None] if score.mean == "geometric" else ratios / (number * shares)
+        squares, cubes = (shares**2).sum(axis=-1), (shares**3).sum(axis=-1)
+        spread = np.where(matched, shares * apart**2, 0.0).sum(axis=-1) / (1 - squares)
+        n = 1 + (1 - squares) ** 2 / (squares + squares**2 - 2 * cubes)
+    return UnitSummary(mean, spread * squares, np.where(matched.any(axis=-1), n, 0.0))
 
 
 def _limits(lower: Floats, upper: Floats, score: Score) -> tuple[Floats, Floats]:
