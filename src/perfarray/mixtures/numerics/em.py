@@ -1,13 +1,16 @@
-"""EM for mixtures, many samples at once: plain as mclust runs and stops it, and accelerated to the maximum."""
+"""EM for mixtures, many samples at once: plain as mclust runs and stops it, and on to the maximum, accelerated."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
 
+from perfarray.mixtures.numerics.newton import Sample, climbed
 from perfarray.mixtures.numerics.pool import Candidate, Pool, Run, Samples, Steps, Theta, run_pooled
 from perfarray.mixtures.numerics.start import parameters_of_classes
-from perfarray.mixtures.numerics.stops import CALM, FLOOR, GAIN, MOST_STEPS, MOVED, SETTLED, TINY, Task
+from perfarray.mixtures.numerics.steps import NORMAL_STEPS
+from perfarray.mixtures.numerics.stops import CALM, FLOOR, GAIN, LONG, MOST_STEPS, MOVED, SETTLED, TINY, Task
 from perfarray.numerics.types import Floats, Integers, Mask
 
 
@@ -168,18 +171,36 @@ def _last_step(pool: Pool, theta: Theta, following: Theta) -> Theta:
 
 
 def _finished(pool: Pool, run: Run, forced: bool) -> Run:
-    """Go on with plain EM until it is calm, then accelerated to the maximum."""
+    """Go on with plain EM until it is calm, then accelerated to the maximum, the longest ways with Newton's method."""
     calm = _plain(pool, run.theta, Task(CALM, forced, False))
     found = Run(calm.theta, calm.loglik, run.n_iterations + calm.n_iterations, calm.converged, run.floored | calm.floored)
     fits = np.flatnonzero(calm.converged & (forced | ~calm.floored))
-    if len(fits):
-        more = _accelerated(pool.take(fits), found.theta.take(pool.places(fits)), forced)
+    # Newton's method knows normal densities only; where it finds no maximum, accelerated EM goes on as if it had not been asked.
+    for further in (partial(_accelerated, most=LONG), _climbed, _accelerated) if pool.steps is NORMAL_STEPS else (_accelerated,):
+        if not len(fits):
+            break
+        more = further(pool.take(fits), found.theta.take(pool.places(fits)), forced)
         steps, floored = found.n_iterations[fits] + more.n_iterations, found.floored[fits] | more.floored
         _put(found, pool, fits, more._replace(n_iterations=steps, floored=floored))
+        fits = fits[~more.converged & (forced | ~more.floored)]
     return found
 
 
-def _accelerated(pool: Pool, theta: Theta, forced: bool) -> Run:
+def _climbed(pool: Pool, theta: Theta, _forced: bool) -> Run:
+    """Go on with Newton's method, fit by fit: each has second derivatives of its own."""
+    found = _unfinished(theta, len(pool.numbers))
+    for fit, (row, first, number) in enumerate(zip(pool.rows, pool.firsts, pool.numbers, strict=True)):
+        own, components = slice(pool.n[fit]), slice(first, first + number)
+        sample = Sample(*(part[row, own] for part in (pool.samples.values, pool.samples.weights, pool.samples.inside)))
+        end = climbed(sample, theta.take(components), bool(pool.equal[fit]))
+        found.n_iterations[fit] = end.n_steps
+        if end.converged:
+            found.theta.put(components, end.theta)
+            found.loglik[fit], found.converged[fit] = end.loglik, True
+    return found
+
+
+def _accelerated(pool: Pool, theta: Theta, forced: bool, most: int = MOST_STEPS) -> Run:
     """Squared extrapolation of EM (Varadhan and Roland 2008), which goes back to plain EM wherever it would lose likelihood."""
     size = len(pool.numbers)
     found = _unfinished(theta, size)
@@ -206,7 +227,7 @@ def _accelerated(pool: Pool, theta: Theta, forced: bool) -> Run:
             found.n_iterations[fits] += 3
             found.floored[fits] |= low
             arrived = (distance[0] <= SETTLED) | (np.abs(loglik_1 - loglik) * distance[1] <= GAIN)
-            goes_on = ~arrived & (forced | ~low) & (found.n_iterations[fits] + 3 <= MOST_STEPS)
+            goes_on = ~arrived & (forced | ~low) & (found.n_iterations[fits] + 3 <= most)
             if not goes_on.all():
                 found.loglik[fits], found.converged[fits] = loglik_1, arrived
                 ends = ~goes_on[own.owner]

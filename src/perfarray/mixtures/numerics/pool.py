@@ -51,11 +51,11 @@ class Theta(NamedTuple):
     means: Floats
     variances: Floats
 
-    def take(self, rows: Rows) -> "Theta":
+    def take(self, rows: Rows | slice) -> "Theta":
         """Return some of the samples, or of the components of a pool."""
         return Theta(*(part[rows] for part in self))
 
-    def put(self, rows: Integers, other: "Theta") -> None:
+    def put(self, rows: Integers | slice, other: "Theta") -> None:
         """Overwrite some of the samples, or of the components of a pool."""
         for part, new in zip(self, other, strict=True):
             part[rows] = new

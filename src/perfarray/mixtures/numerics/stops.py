@@ -19,6 +19,9 @@ GAIN = 1e-12
 MOST_STEPS = 20_000
 """Most steps of EM."""
 
+LONG = 300
+"""Steps of accelerated EM after which Newton's method goes on: one fit in fifty. Of EM's own way, fewer would leave too much to it."""
+
 TINY = 1e-280
 """Densities below this are computed again, relative to the nearest component."""
 
