@@ -56,6 +56,15 @@ def test_what_is_refused_is_drawn_again_in_its_place():
     np.testing.assert_array_equal(streams.below(size, CELLS[:1], SCORES, 10, 77), found[:1, 77:87])
 
 
+@pytest.mark.parametrize(("size", "tables", "start"), [(27, 3, 0), (27, 4, 5), (1, 2, 3), (13 << 25, 3, 7)])
+def test_entries_are_the_same_numbers_side_by_side(size, tables, start):
+    """One number for each table of a cell, counted through all tables: also those that were refused and drawn again."""
+    streams = Streams(KEY)
+    expected = streams.below(size, CELLS, SCORES, 11 * tables, start * tables).reshape(3, 11, tables).transpose(2, 0, 1)
+    found = streams.entries(size, tables, CELLS, SCORES, 11, start)
+    np.testing.assert_array_equal(found, expected + size * np.arange(3 * tables).reshape(tables, 3, 1))
+
+
 def test_every_number_has_a_size_of_its_own():
     """Sizes by position, or by cell and position: each number is below its own."""
     sizes = np.array([1, 2, 3, 1000])

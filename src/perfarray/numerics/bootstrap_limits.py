@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perfarray.numerics.intervals import METHODS, Interval
-from perfarray.numerics.types import Floats
+from perfarray.numerics.types import Floats, Integers
 
 SAME = 1e-13
 """Relative difference below which a replicate is the estimate itself, but for rounding."""
@@ -71,8 +71,18 @@ def studentized(estimate: Floats, error: Floats, replicates: Floats, errors: Flo
 
 
 def _sorted(values: Floats) -> Floats:
-    """Sort replicates; what is not finite becomes NaN, which sorts to the end."""
-    return np.sort(np.where(np.isfinite(values), values, np.nan), axis=-1)
+    """Sort replicates in their place; what is not finite becomes NaN, which sorts to the end."""
+    finite = np.isfinite(values)
+    if not finite.all():
+        values[~finite] = np.nan
+    values.sort(axis=-1)
+    return values
+
+
+def _finite(ordered: Floats) -> Integers:
+    """Return how many of the replicates are finite."""
+    every = not np.isnan(ordered[..., -1:]).any()
+    return np.full(ordered.shape[:-1], ordered.shape[-1]) if every else np.sum(~np.isnan(ordered), axis=-1)
 
 
 def influence_of(estimate: Floats, left_out: Floats) -> Floats:
@@ -99,7 +109,7 @@ def quantile(ordered: Floats, probability: Floats | float) -> Floats:
     """
     from scipy.special import ndtri
 
-    number = np.sum(~np.isnan(ordered), axis=-1)
+    number = _finite(ordered)
     share = np.broadcast_to(np.asarray(probability, dtype=float), number.shape)
     rank = (number + 1) * np.where(np.isnan(share), 0.5, share)
     near = np.abs(rank - np.round(rank)) < 1e-9
@@ -123,7 +133,7 @@ def share_below(ordered: Floats, value: Floats, *, ties: bool) -> Floats:
     """Return the probability whose quantile is `value`, from 1 / (R + 1) to R / (R + 1); with `ties` those equal to it are below."""
     from scipy.special import ndtr, ndtri
 
-    number = np.sum(~np.isnan(ordered), axis=-1)
+    number = _finite(ordered)
     value = np.broadcast_to(value, number.shape)
     with np.errstate(invalid="ignore"):
         found = ordered <= value[..., None] if ties else ordered < value[..., None]
@@ -146,7 +156,7 @@ def bias_of(found: Bootstrap, ties: float = 0.5) -> Floats:
     """
     from scipy.special import ndtri
 
-    number = np.sum(~np.isnan(found.replicates), axis=-1)
+    number = _finite(found.replicates)
     estimate = found.estimate[..., None]
     with np.errstate(divide="ignore", invalid="ignore"):
         equal = (found.replicates == estimate).sum(axis=-1)
@@ -185,7 +195,9 @@ def one_sided(found: Bootstrap, value: float) -> tuple[Floats, Floats]:
     if found.method == "studentized":
         return _studentized_sides(found, value)
     at = 2 * found.estimate - value if found.method == "basic" else np.full(found.estimate.shape, value)
-    with_ties, without = share_below(found.replicates, at, ties=True), share_below(found.replicates, at, ties=False)
+    with_ties = without = share_below(found.replicates, at, ties=False)
+    if (found.replicates == at[..., None]).any():
+        with_ties = share_below(found.replicates, at, ties=True)
     if found.method == "basic":
         return with_ties, 1 - without
     if found.method == "bca":

@@ -38,15 +38,16 @@ class Streams:
         What all streams of the call begin with.
     """
 
-    __slots__ = ("_counter", "_philox", "_state", "key")
+    __slots__ = ("_counter", "_philox", "_room", "_state", "key")
 
     def __init__(self, key: Key) -> None:
         self.key = key
         self._philox = np.random.Philox(key=list(key))
         self._state: Any = self._philox.state
         self._counter: Words = self._state["state"]["counter"]
+        self._room: Words = np.empty(0, np.uint64)
 
-    def words(self, cells: Iterable[int] | Integers, stream: int, count: int, start: int = 0) -> Words:
+    def words(self, cells: Iterable[int] | Integers, stream: int, count: int, start: int = 0, out: Words | None = None) -> Words:
         """Return words `start` to `start + count` of the stream of every cell.
 
         Parameters
@@ -57,6 +58,8 @@ class Streams:
             A purpose, and what tells streams of one purpose apart.
         count, start : int
             How many words, and from which on.
+        out : array of uint64, optional
+            Room for them, and maybe more.
 
         Returns
         -------
@@ -64,7 +67,7 @@ class Streams:
         """
         keys: list[int] = cells.tolist() if isinstance(cells, np.ndarray) else list(cells)
         skipped = start % 4
-        found = np.empty((len(keys), count), np.uint64)
+        found = np.empty((len(keys), count), np.uint64) if out is None else out[: len(keys) * count].reshape(-1, count)
         counter, philox, state = self._counter, self._philox, self._state
         counter[0], counter[1], counter[3] = start // 4, 0, stream
         # The one loop over cells: the counter is set, and the words are taken.
@@ -74,10 +77,12 @@ class Streams:
             row[:] = philox.random_raw(skipped + count)[skipped:] if skipped else philox.random_raw(count)
         return found
 
-    def bits(self, cells: Iterable[int] | Integers, stream: int, count: int, start: int = 0) -> npt.NDArray[np.uint32]:
+    def bits(
+        self, cells: Iterable[int] | Integers, stream: int, count: int, start: int = 0, out: Words | None = None
+    ) -> npt.NDArray[np.uint32]:
         """Return the same counted in numbers of 32 bits, shape (n, count)."""
         first = start // 2
-        words = self.words(cells, stream, (start + count + 1) // 2 - first, first)
+        words = self.words(cells, stream, (start + count + 1) // 2 - first, first, out)
         halves: npt.NDArray[np.uint32] = words.astype("<u8", copy=False).view("<u4")
         return halves[:, start % 2 : start % 2 + count]
 
@@ -99,27 +104,68 @@ class Streams:
         choices: Words = np.asarray(sizes, dtype=np.uint64)
         shape = (len(keys), -1, len(choices)) if choices.ndim == 1 else (len(keys), count)
         found = (self.bits(keys, stream, count, start).reshape(shape if count else -1) * choices).reshape(len(keys), count)
-        if found.size:
-            self._draw_again(found, choices, keys, stream, start)
+        # Less than one in 2^32 / size may have to be drawn again, mostly none: these are looked at one by one.
+        suspect = found.view(np.uint32)[:, LOWER_HALF::2] < np.uint32(min(int(choices.max(initial=0)), (1 << 32) - 1))
+        for row, column in np.argwhere(suspect).tolist() if suspect.any() else ():
+            size = (
+                choices
+                if choices.ndim == 0
+                else choices[column % len(choices)]
+                if choices.ndim == 1
+                else choices[row % len(choices), column]
+            )
+            found[row, column] = self._accepted(int(found[row, column]), int(size), keys[row], stream, start + column)
         found >>= np.uint64(32)
         return found.view(np.int64)
 
-    def _draw_again(self, found: Words, sizes: Words, cells: Any, stream: int, start: int) -> None:
-        """Replace the products whose lower half is refused, each by the first accepted of a stream of its own position."""
-        lower = found.view(np.uint32)[:, LOWER_HALF::2]
-        counter, philox, state = self._counter, self._philox, self._state
-        # Less than one in 2^32 / size may have to be drawn again, mostly none: these are looked at one by one.
-        suspect = lower < np.uint32(min(int(sizes.max()), (1 << 32) - 1))
-        for row, column in np.argwhere(suspect).tolist() if suspect.any() else ():
-            size = int(sizes if sizes.ndim == 0 else sizes[column % len(sizes)] if sizes.ndim == 1 else sizes[row % len(sizes), column])
-            product = int(lower[row, column])
-            if product >= (1 << 32) % size:
-                continue
-            counter[:] = 0, start + column + 1, int(cells[row]), stream
-            philox.state = state
-            while product & 0xFFFFFFFF < (1 << 32) % size:
-                product = (int(philox.random_raw()) >> 32) * size
-            found[row, column] = product
+    def entries(self, size: int, tables: int, cells: Integers, stream: int, rows: int, start: int = 0) -> Integers:
+        """Return which entries of their tables rows take, one of each, where the tables (tables, cells, size) stand one behind the other.
+
+        Parameters
+        ----------
+        size : int
+            How many entries a table has: all tables together at most 2^32.
+        tables : int
+            How many tables a cell has: the numbers of a row follow each other in the stream.
+        cells, stream :
+            As for `words`.
+        rows, start : int
+            How many rows, and from which on.
+
+        Returns
+        -------
+        array of int, shape (tables, cells, rows)
+            The next call writes over it.
+        """
+        number, count = len(cells), rows * tables
+        if len(self._room) < number * (count + count // 2 + 1):
+            self._room = np.empty(number * (count + count // 2 + 1), np.uint64)
+        halves = self._room[: number * count].view("<u4").reshape(tables, number, rows, 2)
+        bits = self.bits(cells, stream, count, start * tables, self._room[number * count :])
+        halves[..., 0] = bits.reshape(number, rows, tables).transpose(2, 0, 1)
+        # Above what is multiplied stands which table it is, so that the product is the place among the entries of all.
+        halves[..., 1] = np.arange(tables * number).reshape(tables, number, 1)
+        found = halves.view("<u8")[..., 0]
+        found *= np.uint64(size)
+        flat = halves.reshape(-1)
+        # Behind the first table, places are never below `size`, and both halves are looked at together, which is faster.
+        if min(flat[: 2 * rows : 2].min(initial=size), flat[2 * rows :].min(initial=size)) < size:
+            for table, cell, row in np.argwhere(halves[..., 0] < np.uint32(size)).tolist():
+                skipped = (table * number + cell) * size << 32
+                product = self._accepted(int(found[table, cell, row]) - skipped, size, cells[cell], stream, (start + row) * tables + table)
+                found[table, cell, row] = product + skipped
+        found >>= np.uint64(32)
+        return found.view("<i8")
+
+    def _accepted(self, product: int, size: int, cell: int, stream: int, position: int) -> int:
+        """Return a product, or where its lower half is refused the first accepted of a stream of its own position."""
+        refused = (1 << 32) % size
+        if product & 0xFFFFFFFF < refused:
+            self._counter[:] = 0, position + 1, int(cell), stream
+            self._philox.state = self._state
+            while product & 0xFFFFFFFF < refused:
+                product = (int(self._philox.random_raw()) >> 32) * size
+        return product
 
     def run_below(self, size: int, cell: int, stream: int, count: int, start: int) -> tuple[Integers, int]:
         """Return the next whole numbers below `size` of one long stream, and where it goes on: faster than `below`, one after the other.

@@ -178,9 +178,10 @@ def common_movement(*sides: Floats) -> tuple[Floats, Floats]:
     """
     from scipy.special import betainc
 
-    varying: Mask = np.logical_and.reduce(np.broadcast_arrays(*(summarise_units(side).variance > 0 for side in sides)))
+    summaries = [summarise_units(side) for side in sides]
+    varying: Mask = np.logical_and.reduce(np.broadcast_arrays(*(summary.variance > 0 for summary in summaries)))
     number = varying.sum(axis=-1)
-    found = [_directions(side, varying) for side in sides]
+    found = [_directions(side, summary.mean, varying) for side, summary in zip(sides, summaries, strict=True)]
     lengths = np.sum([degrees * (units.sum(axis=-2) ** 2).sum(axis=-1) for units, degrees in found], axis=0)
     freedom = np.sum([degrees for _, degrees in found], axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -194,16 +195,20 @@ def common_movement(*sides: Floats) -> tuple[Floats, Floats]:
     return np.where(known, correlation, np.nan), pvalue
 
 
-def _directions(units: Floats, varying: Mask) -> tuple[Floats, Floats]:
+def _directions(units: Floats, means: Floats, varying: Mask) -> tuple[Floats, Floats]:
     """Return where the units of every varying benchmark point, (..., benchmarks, units) of length 1, and their degrees of freedom.
 
     Units that a benchmark lacks are left out; too few have no degrees of freedom.
     """
-    complete = (~np.isnan(units) | ~varying[..., None]).all(axis=-2, keepdims=True)
-    kept = np.where(complete & varying[..., None], units, np.nan)
+    missing = np.isnan(units)
+    complete = ~(missing & varying[..., None]).any(axis=-2, keepdims=True)
     n = complete.sum(axis=-1)[..., 0]
+    if missing.any() or not varying.all():
+        units = np.where(complete & varying[..., None], units, np.nan)
+        means = summarise_units(units).mean
+    units = np.ascontiguousarray(units)  # sums of arrays that lie otherwise are rounded otherwise
     with np.errstate(divide="ignore", invalid="ignore"):
-        distances = np.where(np.isnan(kept), 0.0, kept / summarise_units(kept).mean[..., None] - 1.0)
+        distances = np.where(np.isnan(units), 0.0, units / means[..., None] - 1.0)
         size = np.sqrt((distances**2).sum(axis=-1, keepdims=True))
         return np.where(size > 0, distances / size, 0.0), np.where(n >= LEAST_UNITS, n - 1.0, 0.0)
 

@@ -15,6 +15,9 @@ from perfarray.numerics.types import Floats, Integers
 WAYS, PAIRS = 1 << 9, 1 << 14
 """Most ways that one number stands for: of three draws and more, and of a pair. Their tables stay in the cache."""
 
+LOOKED_UP = 1 << 19
+"""Entries that are looked up at once: what bounds the memory. It changes no number."""
+
 SHORT = 4
 """Numbers of a row up to which they are looked up and summed one after the other."""
 
@@ -115,6 +118,24 @@ def drawn_entries(count: int, tables: Integers, cells: Integers, stream: int, st
     if group.rest:
         picks[..., -1] += count**group.together
     return picks
+
+
+def one_of_each(
+    tables: Floats, cells: Integers, stream: int, streams: Streams, rows: int, start: int = 0, out: Floats | None = None
+) -> Floats:
+    """Return for every row one entry of each table of its cell: of tables (kinds, tables, cells, size), (kinds, tables, cells, rows).
+
+    It stands at the same place in the tables of all kinds.
+    """
+    kinds, number, _, size = tables.shape
+    flat, step = tables.reshape(kinds, -1), max(1, LOOKED_UP // (number * len(cells)))
+    if rows <= step:
+        return flat.take(streams.entries(size, number, cells, stream, rows, start), axis=1, out=out, mode="wrap")
+    found = np.empty((*tables.shape[:-1], rows)) if out is None else out
+    for first in range(0, rows, step):
+        part = found[..., first : first + step]
+        part[:] = flat.take(streams.entries(size, number, cells, stream, part.shape[-1], start + first), axis=1, mode="wrap")
+    return found
 
 
 class LongRow:

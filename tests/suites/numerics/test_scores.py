@@ -223,10 +223,11 @@ def test_suites_have_random_numbers_of_their_own(score):
     np.testing.assert_array_equal(np.concatenate([intervals(np.array([place])) for place in range(6)], axis=1), whole)
 
 
-def test_every_block_of_replicates_has_random_numbers_of_its_own(monkeypatch):
-    """Where 40 replicates are drawn in two blocks, the second is not the first again."""
-    new, old = units(13, suites=2)
-    monkeypatch.setattr("perfarray.suites.numerics.redrawn_scores.BLOCK", 20 * new[0].size)
+@pytest.mark.parametrize(("runs", "limit"), [(4, "numerics.with_replacement.LOOKED_UP"), (6, "suites.numerics.redrawn_scores.BLOCK")])
+def test_every_block_of_replicates_has_random_numbers_of_its_own(monkeypatch, runs, limit):
+    """Where 40 replicates are drawn in several blocks, none is another again."""
+    new, old = units(13, suites=2, runs=runs)
+    monkeypatch.setattr(f"perfarray.{limit}", 20 * new[..., 0].size)
     sides = match_sides(new, old, shared=False, paired=False)
     found = np.concatenate([drawn.new for _, drawn in draw_scores(sides, np.arange(2), Draws((True,), 40, (1, 2)), PLAIN)])
     assert np.isfinite(found).all()
@@ -350,7 +351,7 @@ def test_pieces_of_a_block_change_no_number(monkeypatch, runs):
     new, old = units(15, suites=4, runs=runs)
     sides, draws = match_sides(new, old, shared=False, paired=False), Draws((True,), 30, (1, 2))
     whole = [drawn.new for _, drawn in draw_scores(sides, np.arange(4), draws, PLAIN)]
-    monkeypatch.setattr("perfarray.suites.numerics.redrawn_scores.PIECE", 1)
+    monkeypatch.setattr("perfarray.suites.numerics.redrawn_scores.KEPT", 1)
     np.testing.assert_array_equal(
-        np.concatenate(whole), np.concatenate([own.new for _, own in draw_scores(sides, np.arange(4), draws, PLAIN)])
+        np.concatenate(whole), np.concatenate([own.new.copy() for _, own in draw_scores(sides, np.arange(4), draws, PLAIN)])
     )

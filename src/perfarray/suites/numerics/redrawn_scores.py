@@ -14,13 +14,10 @@ from perfarray.numerics.random import UNITS, Streams
 from perfarray.numerics.statistics import median
 from perfarray.numerics.suite import Sides, transform
 from perfarray.numerics.types import Floats, Integers
-from perfarray.numerics.with_replacement import drawn_entries, drawn_places, grouping, sum_tables, summed, ways
+from perfarray.numerics.with_replacement import drawn_entries, drawn_places, grouping, one_of_each, sum_tables, summed, ways
 
-BLOCK = 1 << 17
-"""Redrawn units that are looked at together: what bounds the memory. It changes no number."""
-
-PIECE = 1 << 15
-"""Replicates of benchmarks that are drawn at once: so few that memory is not asked of the system again and again. It changes no number."""
+BLOCK, KEPT = 1 << 17, 1 << 19
+"""Redrawn units that are looked at together, and scores of benchmarks: what bounds the memory. They change no number."""
 
 
 class Score(NamedTuple):
@@ -75,63 +72,69 @@ def draw_scores(sides: Sides, cells: Integers, draws: Draws, score: Score) -> It
     Yields
     ------
     slice, Drawn
+        The next block may be written over it.
     """
     benchmarks = sides.matched.shape[-1]
-    size = max(1, BLOCK // max(1, benchmarks * draws.n_resamples))
-    # A block of suites at a time bounds the memory.
+    size = max(1, KEPT // max(1, benchmarks * draws.n_resamples))
+    streams = Streams(draws.key)
+    room = np.empty((2, min(size, len(cells)) * benchmarks * draws.n_resamples))
+    # A block of suites at a time bounds the memory, and finds it where the one before was.
     for start in range(0, len(cells), size):
         part = slice(start, start + size)
         block = Sides(sides.new[part], sides.old[part], sides.matched[part], sides.incomplete[part])
-        new, old = (_redrawn(side, cells[part], number, draws, score) for number, side in enumerate((block.new, block.old)))
+        new, old = (
+            _redrawn(side, cells[part], stream, streams, draws.n_resamples, score, own)
+            for side, stream, own in zip(block[:2], (UNITS, UNITS | (not score.paired) << 32), room, strict=True)
+        )
         yield part, Drawn(block, cells[part], new, old)
 
 
-def _redrawn(units: Floats, cells: Integers, system: int, draws: Draws, score: Score) -> Floats:
+def _redrawn(units: Floats, cells: Integers, stream: int, streams: Streams, number: int, score: Score, room: Floats) -> Floats:
     """Return the transformed statistic of redrawn units of every benchmark, (suites, benchmarks, R); NaN where nothing was measured."""
     measured = ~np.isnan(units)
     counts = measured.sum(axis=-1)
     ordered = units if measured.all() else np.take_along_axis(units, np.argsort(~measured, axis=-1, kind="stable"), axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         values = np.log(ordered) if score.statistic == "geometric" else ordered
-    found = np.full((*counts.shape, draws.n_resamples), np.nan)
-    streams, side = Streams(draws.key), 0 if score.paired else system
     # Suites whose benchmarks have the same numbers of units are drawn at once, benchmarks with as many side by side: mostly all of them.
+    if counts.size and counts.min() == (count := int(counts.max())) > 0:
+        return _redraw_units(values[..., :count], cells, stream | count, streams, number, score, room)
+    found = np.full((*counts.shape, number), np.nan)
     for kind in np.unique(counts, axis=0):
         suites = np.flatnonzero((counts == kind).all(axis=-1))
         for count in sorted(set(kind.tolist()) - {0}):
-            rows, stream = np.flatnonzero(kind == count), UNITS | side << 32 | count
-            some = max(1, PIECE // (len(rows) * draws.n_resamples))
-            for own in (suites[first : first + some] for first in range(0, len(suites), some)):
-                drawn = _redraw_units(values[own[:, None], rows, :count], cells[own], stream, streams, draws.n_resamples, score)
-                found[own[:, None], rows] = drawn
+            rows = np.flatnonzero(kind == count)
+            own = values[suites[:, None], rows, :count]
+            found[suites[:, None], rows] = _redraw_units(own, cells[suites], stream | count, streams, number, score)
     return found
 
 
-def _redraw_units(values: Floats, cells: Integers, stream: int, streams: Streams, number: int, score: Score) -> Floats:
+def _redraw_units(
+    values: Floats, cells: Integers, stream: int, streams: Streams, number: int, score: Score, room: Floats | None = None
+) -> Floats:
     """Draw units within every benchmark (suites, benchmarks, units), shared ones for all at once; return their scores (..., R)."""
     suites, benchmarks, count = values.shape
     own = 1 if score.shared else benchmarks
-    found = np.empty((suites, benchmarks, number))
-    few = grouping(count).picks == 1  # so few units can be redrawn in few ways: each is computed once, and a replicate is one of them
-    sums = not few and score.statistic in ("mean", "geometric")
-    table = _scores(_statistic(values[..., ways(count, count)], score), score) if few else sum_tables(values) if sums else values
-    first = np.arange(0, table.size, table.shape[-1]).reshape(suites, benchmarks, 1)
-    size = max(1, BLOCK // (suites * benchmarks * (1 if few else count)))
+    if grouping(count).picks == 1:  # so few units can be redrawn in few ways: each is computed once, and a replicate is one of them
+        table = _scores(_statistic(values[..., ways(count, count)], score), score).swapaxes(0, 1)
+        tables = table.reshape(benchmarks // own, own, suites, -1)
+        out = None if room is None else room[: benchmarks * suites * number].reshape(*tables.shape[:-1], number)
+        drawn = one_of_each(tables, cells, stream, streams, number, out=out)
+        return drawn.reshape(benchmarks, suites, number).swapaxes(0, 1)
+    sums = score.statistic in ("mean", "geometric")
+    found, table = np.empty((suites, benchmarks, number)), sum_tables(values) if sums else values
+    first = np.arange(0, table.size, table.shape[-1]).reshape(suites, 1, benchmarks, 1)
+    size = max(1, BLOCK // (suites * benchmarks * count))
     for start in range(0, number, size):
         part = slice(start, min(start + size, number))
         rows, shape = (part.stop - start) * own, (suites, part.stop - start, own, -1)
-        if few:
-            draw = streams.below(table.shape[-1], cells, stream, rows, start * own)
-            draw = np.add(draw.reshape(shape[:3]).swapaxes(1, 2), first, out=np.empty((suites, benchmarks, shape[1]), np.int64))
-            found[..., part] = table.ravel().take(draw, mode="clip")
-        elif sums:
+        if sums:
             entries = drawn_entries(count, np.zeros((1, rows), np.int64), cells, stream, streams, rows, start * own).reshape(shape)
-            found[..., part] = (summed(table, entries + first.swapaxes(1, 2)[..., None]) / count).swapaxes(1, 2)
+            found[..., part] = (summed(table, entries + first) / count).swapaxes(1, 2)
         else:
             draw = drawn_places(count, cells, stream, streams, rows, start * own).reshape(shape)
-            drawn = table.ravel().take(draw + first.swapaxes(1, 2)[..., None], mode="clip")
-            found[..., part] = _statistic(drawn, score).swapaxes(1, 2)
-    return found if few else _scores(found, score)
+            found[..., part] = _statistic(table.ravel().take(draw + first, mode="clip"), score).swapaxes(1, 2)
+    return _scores(found, score)
 
 
 def _scores(found: Floats, score: Score) -> Floats:
