@@ -26,6 +26,16 @@ def test_values_far_apart():
     np.testing.assert_allclose(design.T @ (measured / np.exp(design @ found) - 1), 0, atol=1e-6)
 
 
+def test_small_variances_beside_their_noise():
+    """Where little is left above the noise the way is long, and its end is found: the score of a row is zero there, to rounding."""
+    chance = np.random.default_rng(679)
+    design = np.column_stack([np.ones(24), chance.standard_normal((24, 2))])
+    measured = (np.exp(design @ [0.0, 1.0, 1.0]) + 1) * chance.exponential(size=24)
+    found = log_linear(design, measured, np.ones(24), np.array([np.log(measured.mean()), 0, 0]))
+    expected = np.exp(design @ found)
+    np.testing.assert_allclose(design.T @ (expected * (measured / (expected + 1) - 1) / (expected + 1)) / 24, 0, atol=1e-5)
+
+
 def test_units_of_columns():
     """A clock in kilohertz has the coefficients of one in gigahertz, divided by a million: rounding is relative to what is added up."""
     for seed in range(40):

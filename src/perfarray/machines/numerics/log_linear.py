@@ -10,6 +10,9 @@ VANISHED = 1e-6
 STEPS, SMALLEST, ROUNDING = 200, 1e-9, 1e-5
 """Steps at most; the gradient per row at which they end; and that, of columns up to 1, below which no further fall is rounding."""
 
+NEAR = 0.1
+"""Gradient per row below which a step takes the curvature that the deviance has there; further away a larger one is safe."""
+
 
 def log_linear(design: Floats, measured: Floats, noise: Floats, start: Floats) -> Floats | None:
     """Minimise the gamma deviance of `measured` from `exp(design @ coefficients) + noise`.
@@ -48,8 +51,9 @@ def log_linear(design: Floats, measured: Floats, noise: Floats, start: Floats) -
         left = np.abs(gradient).max() / len(measured)
         if left < SMALLEST:
             break
-        weighted = design * (share * np.sqrt(np.maximum(measured / mean, 1.0)))[:, None]
-        curvature = weighted.T @ weighted
+        ratio = measured / mean
+        curved = np.maximum(share * (1 - ratio) + share**2 * (2 * ratio - 1), 0.0) if left < NEAR else share**2 * np.maximum(ratio, 1.0)
+        curvature = (design * curved[:, None]).T @ design
         while damping < 1e12:
             step = np.linalg.lstsq(curvature + damping * np.diag(np.diag(curvature)), gradient, rcond=None)[0]
             tried = _deviance(design, measured, noise, found - step)
