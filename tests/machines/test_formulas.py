@@ -49,7 +49,7 @@ WORKING = {
 @pytest.mark.parametrize("formula", WORKING)
 def test_every_variable_of_a_formula_is_known(table, formula):
     """Influence is of the columns that terms are computed from; new rows are predicted as statsmodels predicts them."""
-    model = perfarray.explain_variation(table, model="ols", formula=formula, rng=1)
+    model = perfarray.explain_variation(table, model="ols", formula=formula, splits=2, rng=1)
     assert model.to_dataset()["predictor"].values.tolist() == WORKING[formula]
     assert model.to_dataset().attrs["n_unanswered"] == 0
     assert model.influence.sum() == pytest.approx(100)
