@@ -61,21 +61,46 @@ def test_machines_that_differ_are_apart_and_equal_ones_are_not():
 
 
 def test_the_pvalue_is_the_share_of_exchanges():
-    """Two machines, two benchmarks, two runs: the 36 exchanges listed, and 4,000 drawn, within four standard errors."""
+    """Two machines, two benchmarks, two runs: the 36 exchanges listed, and 4,000 drawn, within four standard errors.
+
+    As far apart is as large a likelihood ratio: the sum over benchmarks of the log of all squares over those inside the machines.
+    """
     units = np.array([[[1.0, 2.0], [5.0, 5.5]], [[2.5, 3.5], [6.5, 5.2]]])
     ways = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
-    distances = []
+    ratios = []
     for chosen in product(ways, ways):
         total = 0.0
         for feature, own in enumerate(chosen):
             pool = units[:, feature].ravel()
-            total += (pool[list(own)].mean() - np.delete(pool, own).mean()) ** 2
-        distances.append(total)
-    exact = np.mean(np.array(distances) >= distances[0] - 1e-9)
+            total += np.log(pool.var() / np.mean([pool[list(own)].var(), np.delete(pool, own).var()]))
+        ratios.append(total)
     keys = np.array([3, 4], dtype=np.uint64)
     found = apart(units, "mean", np.ones(2), keys, 4000, (1, 2))
-    np.testing.assert_allclose(found[0][0, 1] ** 2, distances[0])
+    np.testing.assert_allclose(found[0][0, 1], np.hypot(1.5, 0.6))
+    exact = np.mean(np.array(ratios) >= ratios[0] - 1e-9)
     assert abs(found[1][0, 1] - exact) < 4 * np.sqrt(exact * (1 - exact) / 4000)
+
+
+def test_benchmarks_that_vary_much_do_not_hide_one_that_differs():
+    """Scaled or not: u and v differ by 10 % in one benchmark whose runs vary by 1 %; two others, where machines are alike, vary by 10 %."""
+    rng = np.random.default_rng(3)
+    spread = np.array([0.1, 0.1, 0.01, 0.01, 0.01])[None, :, None]
+    times = runs(5, spread=0.0)
+    times = times.where(~times["benchmark"].isin(["a", "b"]), 50.0) * np.exp(spread * rng.standard_normal(times.shape))
+    times = times.where((times["machine"] != "v") | (times["benchmark"] != "e"), 1.1 * times)
+    found = [regions(times, scale=scale)["apart_pvalue"] for scale in (False, True)]
+    assert found[0].sel(machine="u", machine_2="v") <= 0.02
+    xr.testing.assert_equal(*found)
+
+
+def test_runs_that_are_all_equal_tell_nothing():
+    """Neither a benchmark without any variation, nor its rounding; one that differs for sure does not hide the others."""
+    times = runs(5)
+    constant = times.where(times["benchmark"] != "a", 0.1)
+    expected = regions(times.sel(benchmark=list("bcde")))["apart_pvalue"]
+    xr.testing.assert_equal(regions(constant)["apart_pvalue"], expected)
+    certain = times.where(times["benchmark"] != "a", 0.1 + 0.2 * (times["machine"] == "v"))
+    assert regions(certain)["apart_pvalue"].sel(machine="u", machine_2="v") <= 0.02
 
 
 def test_false_alarms_and_coverage():
@@ -130,11 +155,12 @@ def test_shared_sessions_are_exchanged_together():
     """Sessions that slow all benchmarks alike: exchanged one by one, they would seem to tell equal machines apart."""
     times = runs(3, spread=1e-4)
     session = xr.DataArray(1 + 0.1 * np.random.default_rng(3).standard_normal((6, 3)), dims=("machine", "execution"))
+    session[:2] = [[1.1, 1.0, 1.2], [0.9, 1.05, 0.95]]
     together = (times * session).assign_attrs(times.attrs | {"shared_levels": "execution"})
     found = regions(together)["apart_pvalue"].sel(machine="u", machine_2="v").item()
     alone = regions(together.drop_attrs())["apart_pvalue"].sel(machine="u", machine_2="v").item()
     assert found >= 0.1  # 20 exchanges, each with its mirror image
-    assert found > alone
+    assert alone < 0.05
 
 
 def test_too_many_to_compare():

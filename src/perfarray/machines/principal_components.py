@@ -123,7 +123,8 @@ def principal_components(
     analysed, and its axes are turned onto the observed ones by an orthogonal Procrustes rotation of the scores; regions are ellipses
     with the covariance of the turned scores, as wide as F and t with Satterthwaite's degrees of freedom over the features say. Two regions
     that overlap may be apart: `apart_pvalue` answers that by exchanging the runs of two samples, benchmark by benchmark
-    (those of `attrs["shared_levels"]` for all at once). It is of one pair: for all pairs at once, correct it.
+    (those of `attrs["shared_levels"]` for all at once), and by their likelihood ratio: how much a benchmark's means differ counts in the
+    measure of its own runs' variation, so that `scale` and `statistic` have no say. It is of one pair: for all pairs at once, correct it.
 
     References
     ----------

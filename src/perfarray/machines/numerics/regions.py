@@ -18,8 +18,11 @@ from perfarray.numerics.with_replacement import drawn_places
 BLOCK = 1 << 20
 """Values of redrawn tables that are looked at together: what bounds the memory. It changes no number."""
 
-TIES = 1e-10
-"""Squared distances that differ by less, relatively, are equal."""
+TIES = 1e-8
+"""Sums of logs that differ by less are equal."""
+
+CERTAIN = 1e-12
+"""A variance inside two samples that is less, as a share of the whole, is rounding."""
 
 AVERAGES = ("mean", "geometric")
 """Statistics whose redrawn variance is (n - 1) / n of the true one. That of a median of three runs is 1.2 times the true one."""
@@ -126,17 +129,19 @@ def _radius(df: Floats, level: float) -> Floats:
 def apart(units: Floats, statistic: str, divisors: Floats, features: Integers, draws: int, key: tuple[int, int]) -> tuple[Floats, Floats]:
     """Return the distance between every two samples, and the p-value of "their runs come from the same distributions".
 
-    The units of two samples are exchanged at random, feature by feature: the p-value is the share of exchanges after which they are as far
-    apart. It does not depend on how the axes lie.
+    The units of two samples are exchanged at random, feature by feature: the p-value is the share of exchanges after which their means
+    are as far apart, each feature by the likelihood ratio of two means against one, -log(1 - R^2), its variance being that of the two
+    samples. Distances would let a feature count by its size, or if it is scaled by how little other samples differ in it; neither says how
+    much its units vary.
 
     Parameters
     ----------
     units : array, shape (samples, features, units)
         One value each.
     statistic : str
-        Of the units of a cell.
+        Of the units of a cell, between which the distance lies.
     divisors : array, shape (features,)
-        What each feature is divided by.
+        What each feature of a distance is divided by.
     features : array of uint64, shape (features,)
         Keys of the random numbers of every feature: features with one key are exchanged together.
     draws, key : int, (int, int)
@@ -145,30 +150,41 @@ def apart(units: Floats, statistic: str, divisors: Floats, features: Integers, d
     Returns
     -------
     distances, pvalues : arrays, shape (samples, samples)
-        NaN where a sample lacks a feature, and the p-value where there is one unit a side: their exchange changes no distance.
+        NaN where a sample lacks a feature, and the p-value where there is one unit a side: their exchange changes nothing.
     """
     samples = len(units)
     first, second = np.triu_indices(samples, 1)
-    observed, exchanged, told = np.zeros(len(first)), np.zeros((len(first), draws)), np.zeros(len(first), dtype=bool)
+    squares, ratios, told = np.zeros(len(first)), np.zeros((len(first), 1 + draws)), np.zeros(len(first), dtype=bool)
     streams = Streams(key)
     # Features differ in their exchanges; all pairs of samples with as many units make the same ones.
     for own, name, divisor in zip(np.swapaxes(units, 0, 1), features.tolist(), divisors.tolist(), strict=True):
         counts = np.sum(~np.isnan(own), axis=-1)
         scores = run_statistic(own, statistic)
-        observed += ((scores[first] - scores[second]) / divisor) ** 2
+        squares += ((scores[first] - scores[second]) / divisor) ** 2
         kinds = np.stack([counts[first], counts[second]], axis=-1)
         told |= kinds.sum(axis=-1) > 2
         ordered = np.take_along_axis(own, np.argsort(np.isnan(own), axis=-1, kind="stable"), axis=-1)
         for n, m in np.unique(kinds[kinds.min(axis=-1) > 0], axis=0).tolist():
-            order = streams.words([name], EXCHANGES, draws * (n + m)).reshape(draws, -1).argsort(axis=-1)
+            order = streams.words([name], EXCHANGES, draws * (n + m)).reshape(draws, -1).argsort(axis=-1)[:, :n]
+            order = np.concatenate([np.arange(n)[None], order])  # what was observed comes first
             rows = np.flatnonzero((kinds == (n, m)).all(axis=-1))
             size = max(1, BLOCK // order.size)
             for part in np.split(rows, range(size, len(rows), size)):
                 pool = np.concatenate([ordered[first[part], :n], ordered[second[part], :m]], axis=-1)
-                moved = run_statistic(pool[:, order[:, :n]], statistic) - run_statistic(pool[:, order[:, n:]], statistic)
-                exchanged[part] += (moved / divisor) ** 2
-    pvalues = (1 + (exchanged >= observed[:, None] * (1 - TIES)).sum(axis=-1)) / (draws + 1)
+                ratios[part] += _likelihood_ratios(pool, order)
+    pvalues = (ratios >= ratios[:, :1] - TIES).sum(axis=-1) / (draws + 1)
     found = np.zeros((2, samples, samples)) + np.array([0.0, 1.0])[:, None, None]
-    for whole, part in zip(found, (np.sqrt(observed), np.where(told & ~np.isnan(observed), pvalues, np.nan)), strict=True):
+    for whole, part in zip(found, (np.sqrt(squares), np.where(told & ~np.isnan(squares), pvalues, np.nan)), strict=True):
         whole[first, second] = whole[second, first] = part
     return found[0], found[1]
+
+
+def _likelihood_ratios(pool: Floats, chosen: Integers) -> Floats:
+    """Return -log(1 - R^2) (rows, ways) of giving the chosen units (ways, n) of every row to one sample and the others to another."""
+    number, n = pool.shape[-1], chosen.shape[-1]
+    apart = pool - pool[:, :1]  # equal units differ from their rounded mean
+    apart -= apart.mean(axis=-1, keepdims=True)
+    whole = (apart**2).sum(axis=-1, keepdims=True)
+    between = apart[:, chosen].sum(axis=-1) ** 2 * (number / (n * (number - n)))
+    explained = np.divide(between, whole, out=np.zeros_like(between), where=whole > 0)  # units that are all equal tell nothing
+    return np.asarray(-np.log(np.maximum(1 - explained, CERTAIN)))
