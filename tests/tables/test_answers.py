@@ -209,3 +209,22 @@ class TestNotebooks:
             assert "half-width" in formats["text/html"]
         finally:
             testing.InteractiveShell.clear_instance()
+
+
+def test_machines_with_regions_have_rows():
+    """Where each lies, with limits, and from which others its runs cannot tell it apart; without regions a row for each component."""
+    rng = np.random.default_rng(0)
+    place = np.array([[1.0, 1.0, 1.0], [1.0, 1.0, 1.0], [1.5, 1.0, 2.0], [1.0, 2.0, 1.0]])[..., None]
+    coords = {"machine": list("uvwx"), "benchmark": list("abc")}
+    times = xr.DataArray(place + 0.01 * rng.standard_normal((4, 3, 5)), coords | {"execution": range(5)}, name="time", attrs={"units": "s"})
+    result = times.perf.principal_components(n_resamples=49, rng=1)
+    found = perfarray.table(result)
+    data = result.to_dataset()
+    shares = data["explained_variance_ratio"].values
+    assert found.columns.tolist() == [*(f"component {n + 1} ({100 * shares[n]:.0f} %)" for n in (0, 1)), "not apart from"]
+    assert found["not apart from"].to_dict() == {"u": "v", "v": "u", "w": "none", "x": "none"}
+    shown = [float(part) for part in re.findall(r"-?[\d.]+", found.iloc[2, 0])]
+    score = [data[name].sel(machine="w", principal_component=1).item() for name in ("score", "score_lower", "score_upper")]
+    assert shown == pytest.approx([1000 * value if "ms" in found.iloc[2, 0] else value for value in score], rel=0.01)
+    assert found.attrs["about"] == "95 % intervals"
+    assert perfarray.table(times.perf.principal_components()).columns.tolist() == ["explains", "so far"]

@@ -11,7 +11,7 @@ import xarray as xr
 
 from perfarray.conventions import BENCHMARK, plural
 from perfarray.tables.combine import as_dataset, parts_of
-from perfarray.tables.layouts import LAYOUTS, OF_SUITE, PLAIN, Layout
+from perfarray.tables.layouts import OF_SUITE, Layout, layout_of
 from perfarray.tables.words import Cell, Columns
 from perfarray.timings.apply import LEVEL
 from perfarray.timings.notes import notes
@@ -111,7 +111,7 @@ class Rows(NamedTuple):
 
 def _rows(data: xr.Dataset, sort: str | None, most: int | None, *, whole: bool = False) -> Rows:
     """Return one row for each cell in which something was measured, or for the `whole`, the suite rows last."""
-    layout = LAYOUTS.get(str(data.attrs.get("result")), PLAIN)
+    layout = layout_of(data)
     columns = layout.columns(data)
     main = data[layout.main if layout.main in data else next(iter(data.data_vars))]
     dims = [str(dim) for dim in main.dims if dim not in layout.inner]

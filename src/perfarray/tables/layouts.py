@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import CENSORED, LEVELS, LOWER, SECONDS, plural
-from perfarray.tables import diagnoses, words
+from perfarray.tables import axes, diagnoses, words
 from perfarray.tables.words import NOTHING, Cell, Columns, change, number, percent, probability, quantity
 from perfarray.timings.apply import LEVEL
 
@@ -304,14 +304,6 @@ def _component(cell: Cell, place: int, units: str) -> str:
     return f"{percent(cell['weight'][place])} at {mean} (sd {deviation})"
 
 
-def _axes(_: xr.Dataset) -> Columns:
-    """Show how much of the variance each principal component explains."""
-    return {
-        "explains": lambda cell: percent(cell["explained_variance_ratio"]),
-        "so far": lambda cell: percent(cell["cumulative_variance_ratio"]),
-    }
-
-
 def _rates(data: xr.Dataset) -> Columns:
     """Show shares of simulated experiments, with their Monte Carlo error."""
     title = str(data.attrs["result"]).replace("_", " ")
@@ -386,10 +378,17 @@ LAYOUTS = {
     "estimator_stability": Layout(_stability, "adjusted_standard_deviation", ("group_size",)),
     "ordering_stability": Layout(diagnoses.orders, "right", ("group_size",)),
     "fit_mixture": Layout(_mixtures, "mean", ("component",)),
-    "principal_components": Layout(_axes, "explained_variance_ratio"),
+    "principal_components": Layout(axes.components, "explained_variance_ratio"),
     "calibrate": Layout(_calibrated, "false_alarm_rate", zero=True),
     "coverage": Layout(_rates, zero=True),
     "false_alarm_rate": Layout(_rates, zero=True),
     "power": Layout(_rates, zero=True),
 }
 """By what a result calls itself."""
+
+
+def layout_of(data: xr.Dataset) -> Layout:
+    """Return how a result is shown; principal components with regions have a row for each sample."""
+    if "region_radius" in data:
+        return Layout(axes.places, "score", (axes.COMPONENT, f"{data.attrs['samples']}_2"))
+    return LAYOUTS.get(str(data.attrs.get("result")), PLAIN)

@@ -1,0 +1,53 @@
+"""How principal components are shown: a row for each of them, or for each sample that they place."""
+
+from collections.abc import Callable
+
+import numpy as np
+import xarray as xr
+
+from perfarray.tables.words import NOTHING, Cell, Columns, percent, quantity_between
+
+COMPONENT = "principal_component"
+
+SHOWN = 2
+"""Components along which places are shown, as in a biplot."""
+
+NAMED = 5
+"""Samples that are named in a cell of the table."""
+
+
+def components(_: xr.Dataset) -> Columns:
+    """Show how much of the variance each principal component explains."""
+    return {
+        "explains": lambda cell: percent(cell["explained_variance_ratio"]),
+        "so far": lambda cell: percent(cell["cumulative_variance_ratio"]),
+    }
+
+
+def places(data: xr.Dataset) -> Columns:
+    """Show where each sample lies, with limits, and from which others its runs cannot tell it apart."""
+    unit = str(data["score"].attrs["units"])
+    shares = data["explained_variance_ratio"]
+
+    def place(number: int) -> Callable[[Cell], str]:
+        return lambda cell: quantity_between(cell["score"][number], cell["score_lower"][number], cell["score_upper"][number], unit)
+
+    def title(number: int) -> str:
+        explained = f" ({percent(float(shares[number]))})" if shares.ndim == 1 else ""
+        return f"component {data[COMPONENT].values[number]}{explained}"
+
+    columns: Columns = {title(number): place(number) for number in range(min(SHOWN, data.sizes[COMPONENT]))}
+    return columns | ({"not apart from": lambda cell: _alike(cell, data)} if "apart_pvalue" in data else {})
+
+
+def _alike(cell: Cell, data: xr.Dataset) -> str:
+    """Name the other samples from which one is not apart at the level of the regions; the nearest first."""
+    samples, found = str(data.attrs["samples"]), np.asarray(cell["apart_pvalue"])
+    labels = data[f"{samples}_2"].values
+    others = labels != cell["coords"].get(samples)
+    if np.isnan(found[others]).all():
+        return NOTHING
+    alike = np.flatnonzero(others & (found > 1 - float(data.attrs["confidence_level"])))
+    names = [str(labels[one]) for one in alike[np.argsort(np.asarray(cell["distance"])[alike], kind="stable")]]
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more or "none"
