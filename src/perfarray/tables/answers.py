@@ -24,7 +24,7 @@ SUITE = "suite_"
 """How the variables of suite rows begin."""
 
 
-MEDIANS = ("ratio_interval", "speedup")
+MEDIANS = ("compare", "pairwise", "ratio_interval", "speedup")
 """Results that may be of medians, which their tables then say."""
 
 

@@ -1,7 +1,7 @@
 """How results of each kind are shown: a column is a title and what writes a cell."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -47,13 +47,14 @@ def _count(cell: Cell) -> str:
 
 
 def _changes(data: xr.Dataset) -> Columns:
-    """Show what compares two systems: both means, the change and its interval in words."""
+    """Show what compares two systems: both means or medians, the change and its interval in words."""
     better = _better(data)
     columns: Columns = {}
-    if "candidate_mean" in data:
-        unit = _units(data, "candidate_mean")
+    sides = [f"{side}_{data.attrs.get('statistic', 'mean')}" for side in ("baseline", "candidate")]
+    if sides[-1] in data:
+        unit = _units(data, sides[-1])
         title = f"{data.attrs.get('baseline', 'baseline')} -> {_candidate(data)}"
-        columns[title] = lambda cell: _means(cell, unit(cell))
+        columns[title] = lambda cell: _both(cell, sides, unit(cell))
     bound = {"at_least": "at least ", "at_most": "at most "} if data.attrs.get(CENSORED) == "bound" else {}
     threshold = float(data.attrs.get("threshold", 0.0))
     columns[CHANGE] = lambda cell: _change(cell, better(cell), bound, threshold)
@@ -63,11 +64,11 @@ def _changes(data: xr.Dataset) -> Columns:
     return columns | {N: _count}
 
 
-def _means(cell: Cell, units: str) -> str:
-    """Write both means; nothing where runs were stopped and no ratio is known."""
+def _both(cell: Cell, sides: Sequence[str], units: str) -> str:
+    """Write both means, or medians; nothing where runs were stopped and no ratio is known."""
     if math.isnan(cell["estimate"]):
         return NOTHING
-    return " -> ".join(words.quantities([cell["baseline_mean"], cell["candidate_mean"]], units))
+    return " -> ".join(words.quantities([cell[side] for side in sides], units))
 
 
 def _change(cell: Cell, better: str, bound: Mapping[str, str], threshold: float) -> str:

@@ -76,7 +76,7 @@ def resampling_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     level = float(result["interval_level"].max()) if "interval_level" in result else float(attrs["confidence_level"])
     mean = attrs.get("statistic", "mean") == "mean"
     more = {"remedy": "studentized"} if mean else {}
-    if not mean and attrs.get("result") == "ratio_interval":
+    if not mean and attrs.get("result") in ("ratio_interval", "compare", "pairwise"):
         more = {"remedy": "order_statistics", "covered": "82 to 93, of several runs each"}
     return few_units(result.variables["n"], method, unit, **more), few_replicates(int(attrs["n_resamples"]), method, level)
 
