@@ -1,8 +1,9 @@
-"""Print the table of medians in docs/how-to/skewed_timings.md: coverage of a nominal 95 % by design and distribution.
+"""Print the tables of medians in docs/how-to/skewed_timings.md: coverage of a nominal 95 %, false alarms, and power.
 
     python docs/scripts/median_coverage.py [experiments]
 
-Two minutes for 2,000 experiments on one core (a tenth as many for the bootstrap). Monte Carlo errors are some 0.5 points (1.5).
+Two minutes for 2,000 experiments on one core (a tenth as many for the bootstrap; half as many suites). Monte Carlo errors are some 0.5
+points (1.5; 0.7).
 """
 
 import sys
@@ -12,11 +13,15 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from perfarray import ratio_interval
+from perfarray import compare, ratio_interval
 
 SD = 0.02
 DESIGNS = ((6, 1), (10, 1), (30, 1), (5, 10), (10, 30))
 """Units a side, and runs of each."""
+
+ALARMS = ((3, 1), (5, 1), (10, 1), (30, 1), (3, 10), (5, 10), (10, 10))
+SUITE = 13
+"""The same of the comparison of a program with itself, and benchmarks of a suite."""
 
 SHARE = 0.4
 """Share of the variance between units, where they have several runs."""
@@ -41,10 +46,28 @@ def times(case: str, rng: np.random.Generator, experiments: int, units: int, run
     return xr.DataArray(1 + deviation * inside, dims=("experiment", "binary", "execution"))
 
 
+def alarms(experiments: int, rng: np.random.Generator) -> None:
+    """Print how often programs and suites are called faster or slower than themselves, for each design and law."""
+    print("\n| units x runs | " + " | ".join(CASES) + " |\n| --- |" + " --- |" * len(CASES))
+    for units, runs in ALARMS:
+        cells = []
+        for case in CASES:
+            found = {}
+            for statistic in ("median", "mean"):
+                drawn = (times(case, rng, experiments * SUITE, units, runs, SD) for _ in range(2))
+                new, old = (side.coarsen(experiment=SUITE).construct(experiment=("suite", "benchmark")) for side in drawn)
+                own = compare(new, old, statistic=statistic)
+                found[statistic] = [100 * float(own[name].isin(["faster", "slower"]).mean()) for name in ("verdict", "suite_verdict")]
+            (row, suite), (row_of_means, suite_of_means) = found.values()
+            cells.append(f"{row:.1f} ({row_of_means:.1f}), {suite:.1f} ({suite_of_means:.1f})")
+        print(f"| {units} x {runs} | " + " | ".join(cells) + " |", flush=True)
+
+
 def main(experiments: int) -> None:
     """Print a row for each design, and ratio of standard deviations."""
     warnings.simplefilter("ignore")
     rng = np.random.default_rng(1)
+    alarms(experiments // 2, rng)
     print("| units x runs | SD | " + " | ".join(CASES) + " |\n| --- | --- |" + " --- |" * len(CASES))
     for units, runs in DESIGNS:
         for spread in (1, 4):

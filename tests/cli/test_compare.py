@@ -676,3 +676,15 @@ def test_units_of_a_label_that_only_one_row_has(tmp_path):
     shown = run("compare", old, new).stdout
     assert [line.split()[-1] for line in shown.splitlines() if line.startswith(("fft  ", "sort  "))] == ["3", "3"]
     assert "2 | 3" in shown
+
+
+def test_medians_are_compared(tmp_path):
+    """`--statistic median` compares medians, says so, and speaks of its options where a method has none."""
+    old, new = (write(tmp_path / f"{name}.csv", {"fft": values}) for name, values in (("old", OLD), ("new", times(0.9))))
+    answer = run("compare", old, new, "--statistic", "median")
+    assert answer.exit_code == 0
+    assert "change: of the median time, of which less is faster, with its 95 % interval; n = 6 independent executions" in answer.output
+    assert "1 compared: 0 slower, 1 faster" in answer.output
+    wrong = run("compare", old, new, "--statistic", "median", "--method", "fieller")
+    assert "choose one of 'order_statistics', 'percentile', 'basic', 'bca', or --statistic 'mean'" in in_line(wrong.output)
+    assert wrong.exit_code == 2

@@ -160,3 +160,144 @@ def test_speedups_without_limits_say_why():
         found = PLAIN.assign_coords(censored=marks).perf.speedup("old", statistic="median", confidence_level=0.95)
     assert limits(found)[0] == -np.inf
     assert np.isfinite(limits(found)[1])
+
+
+SUITE = perfarray.from_samples(
+    {
+        "old": RNG.lognormal(0, 0.1, (8, 6, 5, 3)),
+        "new": np.linspace(0.8, 1.1, 8)[:, None, None, None] * RNG.lognormal(0, 0.1, (8, 6, 5, 3)),
+    },
+    level=("benchmark", *NEST),
+)
+RATES = (1 / SUITE).assign({"time": (1 / SUITE["time"]).assign_attrs(better="higher", units="1/s")})
+
+
+@pytest.mark.parametrize(
+    ("threshold", "options"),
+    [
+        (0.0, {}),
+        (0.15, {}),
+        (0.02, {"paired": "binary"}),
+        (0.1, {"value": "iteration"}),
+        (0.05, {"method": "percentile", "rng": 1, "n_resamples": 99}),
+    ],
+)
+def test_a_verdict_is_what_the_limits_say(options, threshold):
+    """Limits of a comparison are those of the ratio of medians, and verdicts and p-values say on which side of the band they lie."""
+    with collecting():
+        found = SUITE.perf.compare("old", statistic="median", threshold=threshold, **options)
+        ratio = SUITE.perf.ratio_interval("old", statistic="median", **options)
+    for name in ("estimate", "lower", "upper", "n", "kind", "df"):
+        xr.testing.assert_identical(found[name].drop_attrs(), ratio[name].drop_attrs())
+    outside = (found["lower"] > 1 + threshold) | (found["upper"] < 1 - threshold)
+    inside = (found["lower"] >= 1 - threshold) & (found["upper"] <= 1 + threshold)
+    xr.testing.assert_equal(outside, found["pvalue"] <= 0.05)
+    xr.testing.assert_equal(outside, found["verdict"].isin(["faster", "slower"]))
+    xr.testing.assert_equal(inside, found["verdict"] == "equivalent")
+    xr.testing.assert_equal(inside, found["pvalue_equivalent"] <= 0.025)
+    xr.testing.assert_equal(found["upper"] <= 1 + threshold, found["not_slower"])
+
+
+def test_a_p_value_of_medians_by_hand():
+    """Six runs above a constant: limits hold 1 out until they leave the smallest run, at twice the chance of six heads."""
+    times = perfarray.from_samples({"old": [1.0] * 20, "new": [1.2, 1.3, 1.4, 1.5, 1.6, 1.7]})
+    found = times.perf.compare("old", statistic="median")
+    assert found["pvalue"].item() == pytest.approx(2 / 2**6, abs=1e-3)
+    assert (found["verdict"].item(), found["candidate_median"].item(), found["baseline_median"].item()) == ("slower", 1.45, 1.0)
+    assert "candidate_mean" not in found
+    table = found.perf.table()
+    assert table.attrs["about"] == "version new; 95 % intervals; medians; n counts executions"
+    assert table.iloc[0, 0] == "1.00 s -> 1.45 s"
+
+
+def test_corrected_verdicts_of_medians():
+    """Holm's p-values are corrected, intervals are Bonferroni's, and every pair of labels is counted once."""
+    found = SUITE.perf.compare("old", statistic="median", correction="holm")
+    wide = SUITE.perf.ratio_interval("old", statistic="median", confidence_level=1 - 0.05 / 8)
+    assert found["lower"].values == pytest.approx(wide["lower"].values, rel=1e-12)
+    least = found["pvalue"].min().item()
+    assert found["pvalue_adjusted"].min().item() == pytest.approx(8 * least)
+    both = SUITE.perf.pairwise(dim="version", statistic="median", correction="holm")
+    there, back = (both.sel(version=new, baseline=old) for new, old in (("new", "old"), ("old", "new")))
+    assert there["pvalue_adjusted"].values == pytest.approx(found["pvalue_adjusted"].values.ravel())
+    assert (1 / back["upper"].values) == pytest.approx(there["lower"].values)
+
+
+def test_medians_of_rates_are_the_mirror_image():
+    """What is said of times is said of their inverse, but for the middle of an even number."""
+    options = {"statistic": "median", "value": "iteration", "threshold": 0.02, "band": "log"}
+    times, rates = (data.perf.compare("old", **options) for data in (SUITE, RATES))
+    xr.testing.assert_equal(times["verdict"], rates["verdict"])
+    xr.testing.assert_allclose(1 / times["upper"], rates["lower"], rtol=1e-3)
+    xr.testing.assert_allclose(times["pvalue_not_slower"], rates["pvalue_not_slower"], rtol=0.02, atol=1e-6)
+
+
+def test_the_suite_row_of_medians():
+    """It is the geometric mean, joint or not; of one benchmark that benchmark's row; the bootstrap has it of independent ones alone."""
+    found = SUITE.perf.compare("old", statistic="median")
+    assert found["suite_estimate"].item() == pytest.approx(np.exp(np.log(found["estimate"]).mean().item()))
+    widths = {}
+    for options in ({}, {"shared": "binary"}, {"paired": "binary"}):
+        for copies in (2, 8):  # of one benchmark, whose units are then as common as can be
+            times = SUITE.isel(benchmark=[0] * copies).assign_coords(benchmark=range(copies))
+            with collecting():
+                own = times.perf.compare("old", statistic="median", **options)
+            widths[(*options, copies)] = np.log(own["suite_upper"] / own["suite_lower"]).item()
+    assert widths["shared", 8] == pytest.approx(widths["shared", 2])
+    assert widths["paired", 8] == pytest.approx(widths["paired", 2])
+    assert 0.4 < widths[8,] / widths[2,] < 0.5
+    assert 1.3 < widths["shared", 2] / widths[2,] < 1.6
+    single = SUITE.isel(benchmark=0).perf.compare("old", statistic="median")
+    assert single["suite_lower"].item() == single["lower"].item()
+    with pytest.raises(ValueError, match="choose method='order_statistics'"):
+        SUITE.perf.compare("old", statistic="median", method="bca", shared="binary")
+
+
+def test_compared_medians_of_lazy_transposed_and_float32_data_agree():
+    """Chunks, the order of dims and single precision change nothing beyond rounding."""
+    expected = SUITE.perf.compare("old", statistic="median")
+    for other in (SUITE.chunk({"benchmark": 4}), SUITE.transpose(*reversed(SUITE["time"].dims))):
+        xr.testing.assert_allclose(other.perf.compare("old", statistic="median").compute().transpose(*expected.dims), expected)
+    single = SUITE.astype("float32").perf.compare("old", statistic="median")
+    xr.testing.assert_allclose(single["suite_upper"], expected["suite_upper"], rtol=1e-5)
+
+
+def test_few_units_of_medians_have_p_values_and_no_verdict():
+    """Five units of one run cannot reach 5 %: their p-value is that of the widest limits; a note says how many units would do."""
+    one = SUITE.isel(execution=slice(1), iteration=slice(1))
+    for units in (3, 5):
+        with pytest.warns(perfarray.PerfarrayWarning, match="6 binaries of one run each have both"):
+            found = one.isel(binary=slice(units)).perf.compare("old", statistic="median")
+        assert (found["verdict"] == "inconclusive").all()
+        assert ((found["pvalue"] > 0.05) & (found["pvalue"] <= 1)).all()
+        assert found["smallest_change"].isnull().all()
+        assert np.isfinite(found["suite_lower"].item())
+    with collecting() as told:
+        found = one.isel(binary=slice(1)).perf.compare("old", statistic="median")
+    assert found["pvalue"].isnull().all()
+    assert [note.code for note in told] == ["single_unit"]
+
+
+@pytest.mark.parametrize(("unlimited", "chunks"), [(False, None), (True, {"benchmark": 4})])
+def test_stopped_runs_leave_verdicts_that_hold(unlimited, chunks):
+    """One stopped run of thirty leaves a verdict of medians, limit known or not, where that of means would go; half of them leave none."""
+    stopped = xr.zeros_like(SUITE["time"], dtype=bool)
+    stopped[{"version": 1, "benchmark": 0, "binary": 0, "execution": 0}] = True
+    stopped[{"version": 1, "benchmark": 1, "binary": slice(4)}] = True
+    times = SUITE.assign(time=SUITE["time"].where(~stopped)) if unlimited else SUITE
+    times = times.assign_coords(censored=stopped)
+    with collecting():
+        found = (times.chunk(chunks) if chunks else times).perf.compare("old", statistic="median").compute()
+        ratio = times.perf.ratio_interval("old", statistic="median")
+    for name in ("estimate", "lower", "upper", "kind"):
+        xr.testing.assert_equal(found[name], ratio[name])
+    assert found["verdict"].values.ravel()[:2].tolist() == ["faster", "inconclusive"]
+    assert found["upper"].values.ravel()[1] == np.inf
+    assert (found["suite_upper"].item(), found["suite_verdict"].item()) == (np.inf, "inconclusive")
+
+
+def test_false_alarms_of_medians():
+    """A program is seldom called faster or slower than itself, in suites of skewed runs, too."""
+    asked = {"variances": {"execution": 1e-3}, "distribution": "lognormal", "n_experiments": 60, "dims": {"benchmark": 6}, "rng": 1}
+    found = perfarray.false_alarm_rate("compare", statistic="median", sizes={"execution": 10}, **asked)
+    assert found["estimate"].mean() < 0.04

@@ -2,7 +2,7 @@
 
 import math
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -21,7 +21,9 @@ MOST = 30
 SEED = 1
 """The same files give the same answer."""
 
-OPTIONS = options.SPOKEN | {name: f"--{name}" for name in ("threshold", "correction", "method", "shared", "paired", "by")}
+OPTIONS = options.SPOKEN | {
+    name: f"--{name}" for name in ("threshold", "correction", "statistic", "value", "method", "shared", "paired", "by")
+}
 """The options that stand for arguments of the comparison."""
 
 
@@ -36,9 +38,16 @@ def compare(
     threshold: options.Threshold = None,
     confidence: options.Confidence = None,
     correction: options.Correction = None,
+    statistic: Annotated[
+        Literal["mean", "median"], typer.Option(help="What is compared: the means of the runs, or their medians.")
+    ] = "mean",
+    value: Annotated[str | None, typer.Option(help="The level whose repetitions are the runs of a median; default: execution.")] = None,
     method: Annotated[
         str | None,
-        typer.Option(help="Of the intervals and p-values: fieller (default), studentized, ...; a bootstrap draws the same each time."),
+        typer.Option(
+            help="Of the intervals and p-values: fieller (default of means), studentized, ..., order_statistics (of medians); a bootstrap "
+            "draws the same each time."
+        ),
     ] = None,
     levels: options.Levels = None,
     metric: options.Metric = None,
@@ -74,6 +83,7 @@ def compare(
     choices = options.given(
         threshold=threshold, confidence_level=confidence, correction=correction, shared=options.names(shared), paired=paired, by=by
     )
+    choices |= {"statistic": statistic} | options.given(value=value)
     choices |= {} if method is None else {"method": method, "rng": SEED}
     failing = partial(give_failure, {**asked.places, "benchmarks": [], "suites": [], "attrs": {}, "notes": []}, wanted)
     with reporting(failing, own_words=SHOWN, options=OPTIONS) as sentences:

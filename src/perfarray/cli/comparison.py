@@ -142,7 +142,10 @@ def legend(found: Comparison) -> list[str]:
     """Write what the columns mean, what the verdicts rest on and what was left out."""
     attrs, rows = found.attrs, list(found.named().values())
     threshold, levels, confidence = float(attrs["threshold"]), str(attrs["levels"]).split(), {row["interval_level"] for row in rows}
-    inside = f", each the mean of its {' and '.join(map(plural, levels[1:]))}" if levels[1:] else ""
+    statistic, method = str(attrs.get("statistic", "mean")), str(attrs["method"])
+    below = levels[levels.index(str(attrs.get("value", levels[0]))) + 1 :]
+    inside = f", each the mean of its {' and '.join(map(plural, below))}" if below else ""
+    inside = f", the median of all {plural(str(attrs['value']))} in them{inside}" if below != levels[1:] else inside
     side = f"matched pairs of {plural(found.unit)}" if "paired" in attrs else f"independent {plural(found.unit)} on each side"
     sides = () if "paired" in attrs else ("n_old", "n_new")
     numbers = {row[name] for row in (*rows, *found.suites) for name in ("n", *sides) if name in row}
@@ -153,9 +156,9 @@ def legend(found: Comparison) -> list[str]:
     judged = f"the interval lies wholly{band or ' on one side of no change'}"
     judged = judged if attrs["correction"] == "none" else f"by its corrected p-value it is{band or ' changed'}"
     lines = [
-        f"change: of the mean {attrs['metric']}, of which {good} is faster"
+        f"change: of the {statistic} {attrs['metric']}, of which {good} is faster"
         + (f", with its {percent(confidence.pop())} interval" if len(confidence) == 1 else ", with its interval")
-        + ("" if attrs["method"] == "fieller" else f" (method {attrs['method']})")
+        + ("" if method in ("fieller", "order_statistics") else f" (method {method})")
         + f"; {n} {side}{inside}.",
         f"faster, slower: {judged}"
         + (

@@ -2,25 +2,27 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
 
+from perfarray.comparisons.medians import ORDER_STATISTICS
 from perfarray.comparisons.noise import noise
 from perfarray.comparisons.request import Request
-from perfarray.numerics import bootstrap_tests, ratio_tests
+from perfarray.numerics import bootstrap_tests, median_tests, ratio_tests
 from perfarray.numerics.levels import of_unit_means, unit_means
 from perfarray.numerics.suite import movement
 from perfarray.numerics.verdicts import Evidence, Known, Limits, Rules, Suite
-from perfarray.timings.apply import Output, apply, is_chunked, run, together
+from perfarray.timings.apply import Kernel, Output, apply, is_chunked, run, together
 from perfarray.timings.dependence import dependence
-from perfarray.timings.pairs import Pair
+from perfarray.timings.pairs import FAR, Pair, at_worst, unknown_at_best
 from perfarray.timings.resampling import check_resampling
 from perfarray.timings.resolve import Timings
 from perfarray.timings.streams import cell_keys
 
-UNITS_DIM, PART, REPLICATE = "_unit", "_part", "_replicate"
+UNITS_DIM, PART, REPLICATE, SIDE = "_unit", "_part", "_replicate", "_side"
 """Dims that no result has."""
 
 MOVES = {
@@ -61,10 +63,13 @@ class Measured(NamedTuple):
     single: bool
 
 
-def measure(pair: Pair, request: Request) -> Measured:
-    """Let the engine of the method give evidence; beside it, whether the benchmarks move together and where the error comes from."""
+def measure(pair: Pair, request: Request, place: int) -> Measured:
+    """Let the engine of the method give evidence; beside it, whether the benchmarks move together and where the error comes from.
+
+    `place` is that of the runs in the nest whose medians are compared.
+    """
     across, levels, data = request.across, pair.candidate.levels, pair.candidate.array
-    paired = request.paired is not None
+    paired, whole = request.paired is not None, request.draws or request.medians
     rules = Rules(
         method=request.method,
         df=request.df,
@@ -80,17 +85,20 @@ def measure(pair: Pair, request: Request) -> Measured:
     sides, bounds = (_along(across, *each) for each in ((data, pair.baseline.array), pair.bounds if pair.bounded else ()))
     incomplete = 0
     if any(is_chunked(side) for side in (*sides, *bounds)):
-        sides, levels = (sides, levels) if request.draws else ([_means(side, levels) for side in sides], (UNITS_DIM,))
+        sides, levels = (sides, levels) if whole else ([_means(side, levels) for side in sides], (UNITS_DIM,))
         sides, bounds = ([side.chunk({across: -1}) for side in each] for each in (sides, bounds))
     elif paired or pair.jointly:
         incomplete = sum(_incomplete(side, across) for side in (pair.candidate, pair.baseline))
-    engine = _redrawing(pair, request, rules) if request.draws else _formulas(rules)
-    noisy, told = noise(1, not (paired or pair.bounded), (across,))
+    if request.draws:
+        engine = _redrawing(pair, request, rules, place)
+    else:
+        engine = _order_statistics(pair, request, rules, place) if request.medians else _formulas(rules)
+    noisy, told = noise(1, not (paired or pair.bounded or request.medians), (across,))
     ordered, also = dependence(1, paired=paired, dims=(across,))
     told = told | also
     beside = together(partial(movement, paired=paired), noisy, lambda new, old, *_: ordered(new, old))
     kernel = together(engine.evidence, of_unit_means(beside, len(levels)))
-    if not request.draws:
+    if not whole:
         kernel = of_unit_means(together(engine.evidence, beside), len(levels))
     evidence, labels = run(
         kernel,
@@ -136,20 +144,50 @@ def _formulas(rules: Rules) -> Engine:
     return Engine(partial(ratio_tests.evidence_of_units, rules=rules), limits, {"_limits": (PART,)}, coords, {"df": rules.df})
 
 
-def _redrawing(pair: Pair, request: Request, rules: Rules) -> Engine:
-    """Compare by the bootstrap, which needs all timings and not unit means alone."""
+def _order_statistics(pair: Pair, request: Request, rules: Rules, place: int) -> Engine:
+    """Compare medians by the order of runs: where some were stopped, by the same with those at their best and at their worst."""
+    across, nest, sides = request.across, pair.candidate.levels, (pair.candidate, pair.baseline)
+    ends = [end(side).array for end in (unknown_at_best, at_worst) for side in sides] if pair.bounded else []
+    unlimited = [side.bounds.at_least & side.bounds.at_most for side in sides] if pair.bounded else []
+    others = [side.chunk({across: -1}) if is_chunked(side) else side for side in _along(across, *ends, *unlimited)]
+    most = max(prod(side.array.sizes[level] for level in nest[: place + 1]) for side in sides)
+    return Engine(
+        _of_runs(partial(median_tests.evidence_of_medians, rules=rules, levels=place + 1, far=FAR), nest, place, 2 + len(ends)),
+        partial(median_tests.limits_of_medians, far=FAR),
+        {"_limits": (SIDE, PART)},
+        {SIDE: range(4 if ends else 2), PART: range(median_tests.NUMBERS + 2 * most)},
+        {"value": nest[place]},
+        tuple(others),
+        (*([across, *nest] for _ in ends), *([across] for _ in unlimited)),
+    )
+
+
+def _of_runs(kernel: Kernel, nest: tuple[str, ...], place: int, number: int = 2) -> Kernel:
+    """Return a formula of the runs of so many sides, and whatever follows them, as one of their values (..., n_L, ..., n_1)."""
+    return lambda *values: kernel(*(unit_means(side, len(nest) - place) for side in values[:number]), *values[number:])
+
+
+def _redrawing(pair: Pair, request: Request, rules: Rules, place: int) -> Engine:
+    """Compare by the bootstrap, which needs all timings and not unit means alone; of medians, the runs."""
     across, nest = request.across, pair.candidate.levels
-    plan = check_resampling(pair.candidate, request.resample, request.n_resamples, request.rng, joint=rules.shared or rules.paired)
+    if request.medians and (rules.shared or rules.paired) and pair.candidate.array.sizes.get(across, 1) > 1:
+        raise ValueError(
+            f"method={request.method!r} draws each benchmark alone where medians are compared, and these have common units (shared= or "
+            f"paired=); choose method='{ORDER_STATISTICS}', or statistic='mean'"
+        )
+    runs = pair.candidate._replace(levels=nest[: place + 1]) if request.medians else pair.candidate
+    plan = check_resampling(runs, request.resample, request.n_resamples, request.rng, joint=rules.shared or rules.paired)
     own = [side.array for side in (pair.candidate, pair.baseline)]
     cells, groups = (cell_keys(own, nest, apart) for apart in (None, across))
     cells = cells if across in cells.dims else cells.expand_dims({across: 1})
     joint = next((number for number, name in enumerate(nest) if name not in pair.shared), len(nest))
+    evidence = partial(bootstrap_tests.evidence_of_draws, rules=rules, draws=plan.draws, joint=joint, flat=plan.flat)
     return Engine(
-        partial(bootstrap_tests.evidence_of_draws, rules=rules, draws=plan.draws, joint=joint, flat=plan.flat),
+        _of_runs(partial(evidence, statistic=request.statistic), nest, place) if request.medians else evidence,
         partial(bootstrap_tests.limits_of_draws, rules=rules),
         {"_replicates": (REPLICATE,), "_limits": (PART,)},
         {REPLICATE: range(plan.draws.n_resamples), PART: range(bootstrap_tests.MATERIAL)},
-        plan.attrs,
+        plan.attrs | ({"value": nest[place]} if request.medians else {}),
         (cells.chunk({across: -1}) if is_chunked(cells) else cells, groups),
         ([across], []),
     )

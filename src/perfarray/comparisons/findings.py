@@ -5,7 +5,8 @@ from collections.abc import Hashable, Mapping
 import numpy as np
 import xarray as xr
 
-from perfarray.comparisons.engines import PART, REPLICATE, Measured
+from perfarray.comparisons.engines import PART, REPLICATE, SIDE, Measured
+from perfarray.comparisons.medians import BEYOND, MEDIAN, ORDER_STATISTICS, STOPPED
 from perfarray.comparisons.noise import NOISE
 from perfarray.comparisons.request import Request
 from perfarray.timings.across import MOVEMENT, SUITES, UNMATCHED, several_suites
@@ -16,7 +17,7 @@ from perfarray.timings.notes import Note
 from perfarray.timings.pairs import Pair
 from perfarray.timings.units import UNITS
 
-INNER = (PART, REPLICATE)
+INNER = (PART, REPLICATE, SIDE)
 """Dims of evidence that no result has."""
 
 
@@ -25,11 +26,12 @@ def describe(measured: Measured, pair: Pair, request: Request) -> tuple[dict[str
     across, nest, estimate = request.across, pair.candidate.levels, measured.evidence["_estimate"]
     absent = [] if is_chunked(estimate) or across not in pair.candidate.array.dims else _absent(estimate, pair.candidate.array[across])
     attrs = {**pair.attrs, "result": "compare", "method": request.method, "confidence_level": request.confidence_level}
+    attrs |= {"statistic": MEDIAN} if request.medians else {}
     attrs |= {"threshold": request.threshold, "band": request.band, "correction": request.correction or "none"}
     attrs |= {"benchmarks": f"shared: {' '.join(pair.shared)}" if pair.jointly else "independent (assumed)"}
     attrs |= {"paired": request.paired} if request.paired else {}
     attrs |= {"equivalence_risk": request.equivalence_risk} if request.equivalence_risk is not None else {}
-    notes = [*pair.notes, pair.candidate.selected, pair.stopped_note(ONLY_WORSE)]
+    notes = [*pair.notes, pair.candidate.selected, pair.stopped_note(STOPPED if request.method == ORDER_STATISTICS else ONLY_WORSE)]
     if across in pair.candidate.array.dims:
         if not is_chunked(estimate):
             unmatched = dict.fromkeys([*pair.unmatched, *absent])
@@ -48,7 +50,8 @@ def describe(measured: Measured, pair: Pair, request: Request) -> tuple[dict[str
 def checks(request: Request, pair: Pair) -> tuple[str, ...]:
     """Return what is counted in the result."""
     declared = request.shared is not None or pair.jointly or request.paired is not None
-    return (UNITS, DEPENDENCE, *(("resampling",) if request.draws else (NOISE,)), *(() if declared else (MOVEMENT,)))
+    own = "resampling" if request.draws else BEYOND if request.medians else NOISE
+    return (UNITS, DEPENDENCE, own, *(() if declared else (MOVEMENT,)))
 
 
 def as_given(measured: Measured, found: Mapping[Hashable, xr.Variable], pair: Pair, across: str, given: xr.Coordinates) -> xr.Dataset:

@@ -8,6 +8,7 @@ import xarray as xr
 
 from perfarray.comparisons.engines import Measured, measure
 from perfarray.comparisons.findings import describe
+from perfarray.comparisons.medians import check_runs
 from perfarray.comparisons.request import Request
 from perfarray.conventions import METRIC, RNG_KEY
 from perfarray.timings.across import check_across
@@ -39,13 +40,15 @@ def gather(times: Data, baseline: object, request: Request) -> Found:
         levels=request.levels,
         paired=request.paired,
         shared=request.shared,
-        positive="a comparison",
+        positive="" if request.medians else "a comparison",
         positive_at=0 if request.resample is None else -1,
         censored=request.censored,
     )
     check_across(request.across, pair.candidate.array, pair.candidate.levels, pair.dim)
-    measured = measure(pair, request)
-    return Found(measured, pair, *describe(measured, pair, request), pair.candidate.array.coords)
+    place, zeros = check_runs(pair, request.value) if request.medians else (0, [])
+    measured = measure(pair, request, place)
+    attrs, notes = describe(measured, pair, request)
+    return Found(measured, pair, attrs, [*zeros, *notes], pair.candidate.array.coords)
 
 
 def of_metrics(times: Data, baseline: object, request: Request) -> Iterator[tuple[Data, object, Request]]:

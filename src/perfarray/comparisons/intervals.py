@@ -4,10 +4,10 @@ from functools import partial
 
 import xarray as xr
 
-from perfarray.comparisons.medians import MEDIAN_METHODS, check_median_method, median_ratio
+from perfarray.comparisons.medians import MEDIAN, check_ratio_method, median_ratio
 from perfarray.comparisons.noise import NOISE, SKEW, noise, skew
 from perfarray.numerics.bootstrap_intervals import mean_by_draws, ratio_by_draws
-from perfarray.numerics.intervals import BOOTSTRAP_METHODS, DF_RULES, MEAN_METHODS, METHODS, RATIO_METHODS, mean_by_units, ratio_by_units
+from perfarray.numerics.intervals import BOOTSTRAP_METHODS, MEAN_METHODS, METHODS, mean_by_units, ratio_by_units
 from perfarray.timings.apply import Kernel, Output, apply, outputs, together
 from perfarray.timings.censored import ONLY_WORSE, bound_interval
 from perfarray.timings.dependence import DEPENDENCE, dependence
@@ -238,21 +238,14 @@ def ratio_interval(
     >>> [round(median[name].item(), 3) for name in ("lower", "estimate", "upper")]
     [0.519, 0.805, 1.113]
     """
-    check_choice(statistic, "statistic", ("mean", "median"))
-    check_choice(df, "df", DF_RULES)
-    if statistic == "median":
-        method = check_median_method(method, df)
-    elif value is not None:
-        raise ValueError(f"value={value!r} says what the runs are whose median is taken; a mean takes unit means: give levels=")
-    method = method or RATIO_METHODS[0]
-    check_choice(method, "method", RATIO_METHODS + BOOTSTRAP_METHODS if statistic == "mean" else MEDIAN_METHODS)
+    method = check_ratio_method(statistic, method, df, value)
     level = check_confidence_level(confidence_level)
     positive = f"the log of a ratio (method={method!r})" if method in METHODS and METHODS[method].logs else ""
     at = 0 if resample is None else -1
     pair = resolve_pair(
         times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive=positive, positive_at=at, censored=censored
     )
-    if statistic == "median":
+    if statistic == MEDIAN:
         return median_ratio(
             pair, ratio_outputs(), value=value, method=method, level=level, resample=resample, n_resamples=n_resamples, rng=rng,
             paired=paired,

@@ -9,9 +9,9 @@ import xarray as xr
 
 from perfarray.conventions import CENSORED, LOWER, plural
 from perfarray.numerics.bootstrap_intervals import median_ratio_by_draws
-from perfarray.numerics.intervals import BOOTSTRAP_METHODS, DF_RULES
+from perfarray.numerics.intervals import BOOTSTRAP_METHODS, DF_RULES, RATIO_METHODS, kind_of
 from perfarray.numerics.levels import unit_means
-from perfarray.numerics.medians import kind_of, ratio_of_medians, units_with_limits
+from perfarray.numerics.medians import ratio_of_medians, units_with_limits
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Kernel, Output, apply, together
 from perfarray.timings.censored import ratio_bounds
@@ -22,8 +22,11 @@ from perfarray.timings.resampling import Resample, check_no_resampling, check_re
 from perfarray.timings.resolve import Timings
 from perfarray.timings.streams import Rng, cell_keys
 from perfarray.timings.units import UNITS, value_place
-from perfarray.timings.validation import listed
+from perfarray.timings.validation import check_choice, listed
 from perfarray.timings.values import check_positive
+
+MEAN, MEDIAN = "mean", "median"
+"""The statistics of runs whose ratio is taken."""
 
 ORDER_STATISTICS = "order_statistics"
 """The default method of medians."""
@@ -37,13 +40,27 @@ STOPPED = "limits hold whatever they would have taken, and a ratio that hangs on
 """What follows for a ratio of medians."""
 
 
-def check_median_method(method: str | None, df: str) -> str:
-    """Return the method of a ratio of medians; those that rest on standard errors of means are refused."""
+def check_ratio_method(statistic: str, method: str | None, df: str, value: str | None) -> str:
+    """Return the method of a ratio of means or of medians, for which those that rest on standard errors of means are refused."""
+    check_choice(statistic, "statistic", (MEAN, MEDIAN))
+    check_choice(df, "df", DF_RULES)
+    if statistic == MEAN:
+        if value is not None:
+            raise ValueError(f"value={value!r} says what the runs are whose median is taken; a mean takes unit means: give levels=")
+        method = method or RATIO_METHODS[0]
+        check_choice(method, "method", RATIO_METHODS + BOOTSTRAP_METHODS)
+        return method
     if method is not None and method not in MEDIAN_METHODS:
         raise ValueError(f"method={method!r} is not one of a ratio of medians; choose one of {listed(MEDIAN_METHODS)}, or statistic='mean'")
     if df != DF_RULES[0]:
         raise ValueError(f"df={df!r} is for formulas of means; a ratio of medians takes none")
     return method or ORDER_STATISTICS
+
+
+def check_runs(pair: Pair, value: str | None) -> tuple[int, list[Note]]:
+    """Return the place in the nest of the runs whose median is taken, and what zeros inside them there are; runs are positive."""
+    place, sides = value_place(pair.candidate, value), (pair.candidate, pair.baseline)
+    return place, [note for side in sides for note in check_positive(side.array, pair.candidate.levels, "a ratio of medians", place)]
 
 
 def median_ratio(
@@ -59,10 +76,10 @@ def median_ratio(
     paired: str | None,
 ) -> xr.Dataset:
     """Return the ratio of medians of every cell, with the variables that every ratio has."""
-    place, nest, sides = value_place(pair.candidate, value), pair.candidate.levels, (pair.candidate, pair.baseline)
-    zeros = [note for side in sides for note in check_positive(side.array, nest, "a ratio of medians", place)]
+    nest, sides = pair.candidate.levels, (pair.candidate, pair.baseline)
+    place, zeros = check_runs(pair, value)
     attrs: dict[str, Hashable] = {**pair.attrs, "result": "ratio_interval", "method": method, "confidence_level": level}
-    attrs |= {"statistic": "median", "value": nest[place]} | ({"paired": paired} if paired else {})
+    attrs |= {"statistic": MEDIAN, "value": nest[place]} | ({"paired": paired} if paired else {})
     keys: list[xr.DataArray] = []
     asked: dict[str, Any] = {"levels": place + 1, "paired": paired is not None, "level": level}
     limits: Kernel = partial(ratio_of_medians, **asked)
@@ -109,7 +126,8 @@ def _bounded(pair: Pair, answer: Callable[[Timings, Timings], xr.Dataset]) -> xr
 @check(BEYOND)
 def beyond_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells of which a limit lies beyond all runs."""
-    level, units = float(result.attrs["confidence_level"]), str(result.attrs["levels"]).split()[0]
+    level = float(result["interval_level"].max() if "interval_level" in result else result.attrs["confidence_level"])
+    units = str(result.attrs["levels"]).split()[0]
     needed = units_with_limits(level)
     text = (
         f"{{cells}} have a limit beyond all their runs, so that there is none at {100 * level:.4g} %: {needed} {plural(units)} of one run "

@@ -7,6 +7,7 @@ import xarray as xr
 
 from perfarray.comparisons.family import conclude
 from perfarray.comparisons.gathering import Found, gather, of_metrics
+from perfarray.comparisons.medians import check_ratio_method
 from perfarray.comparisons.request import Request
 from perfarray.conventions import BENCHMARK, RNG_KEY
 from perfarray.timings.across import each_suite_row
@@ -27,7 +28,9 @@ def pairwise(
     band: str = "linear",
     equivalence_risk: float | None = None,
     confidence_level: float = 0.95,
-    method: str = "fieller",
+    statistic: str = "mean",
+    value: str | None = None,
+    method: str | None = None,
     df: str = "satterthwaite",
     resample: Resample = None,
     n_resamples: int = 1000,
@@ -49,10 +52,10 @@ def pairwise(
         Timings; dims that are not levels broadcast.
     dim : str
         The dim whose labels are compared.
-    levels, threshold, band, equivalence_risk, confidence_level, method, df, resample, n_resamples, rng, correction : as for `compare`
+    levels, threshold, band, equivalence_risk, confidence_level, statistic, value, method, df, resample, n_resamples, rng : as for `compare`
         How evidence is made and judged.
-    censored, across, by, shared, paired, metric : as for `compare`
-        Stopped runs, the suite and its parts, shared and matched units, and the variable(s) of a Dataset.
+    correction, censored, across, by, shared, paired, metric : as for `compare`
+        Many verdicts at once, stopped runs, the suite and its parts, shared and matched units, and the variable(s) of a Dataset.
     family : str or tuple of str, optional
         The dims over which verdicts are corrected together; default: every verdict of the call, each pair of labels once.
         `family="benchmark"` corrects over the benchmarks of each pair alone.
@@ -78,7 +81,8 @@ def pairwise(
     del by  # the wrapper reads it
     request = Request(
         dim=dim, levels=levels, threshold=threshold, band=band, equivalence_risk=equivalence_risk,
-        confidence_level=confidence_level, method=method, df=df, resample=resample,
+        confidence_level=confidence_level, statistic=statistic, value=value,
+        method=check_ratio_method(statistic, method, df, value), df=df, resample=resample,
         n_resamples=n_resamples, rng=str(describe_key(key_of(rng))[RNG_KEY]), correction=correction, family=family,
         censored=censored, across=across, shared=shared, paired=paired, metric=metric,
     )  # fmt: skip

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from perfarray.numerics.intervals import BOOTSTRAP_METHODS, DF_RULES, METHODS, RATIO_METHODS
+from perfarray.comparisons.medians import MEDIAN
+from perfarray.numerics.intervals import BOOTSTRAP_METHODS
 from perfarray.timings.resampling import Resample, check_no_resampling
 from perfarray.timings.streams import Rng
 from perfarray.timings.validation import check_choice, check_confidence_level, check_threshold
@@ -10,7 +11,7 @@ from perfarray.timings.validation import check_choice, check_confidence_level, c
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """The arguments of `compare`, checked.
+    """The arguments of `compare`, checked; the method by `check_ratio_method`.
 
     Raises
     ------
@@ -24,6 +25,8 @@ class Request:
     band: str
     equivalence_risk: float | None
     confidence_level: float
+    statistic: str
+    value: str | None
     method: str
     df: str
     resample: Resample
@@ -38,8 +41,6 @@ class Request:
     metric: str | list[str] | None
 
     def __post_init__(self) -> None:
-        check_choice(self.method, "method", RATIO_METHODS + BOOTSTRAP_METHODS)
-        check_choice(self.df, "df", DF_RULES)
         check_choice(self.correction, "correction", (None, "holm", "bh"))
         check_choice(self.band, "band", ("linear", "log"))
         object.__setattr__(self, "confidence_level", check_confidence_level(self.confidence_level))
@@ -52,4 +53,9 @@ class Request:
     @property
     def draws(self) -> bool:
         """Whether the method redraws the timings."""
-        return METHODS[self.method].draws
+        return self.method in BOOTSTRAP_METHODS
+
+    @property
+    def medians(self) -> bool:
+        """Whether it is medians that are compared."""
+        return self.statistic == MEDIAN

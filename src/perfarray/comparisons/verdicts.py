@@ -27,7 +27,7 @@ def decide(parts: Sequence[Measured], request: Request, pairs: tuple[str, ...] =
     """
     rules, metrics = parts[0].rules, not isinstance(request.metric, str | None)
     if not rules.correction:
-        return [_conclude(part, {}, request.across) for part in parts], ()
+        return [_conclude(part, {}, request) for part in parts], ()
     tests = [_tests(part) for part in parts]
     joined: Variables = dict(xr.concat(list(map(xr.Dataset, tests)), METRIC).variables) if metrics else tests[0]
     single = {request.across} if all(part.single for part in parts) else set()
@@ -35,7 +35,7 @@ def decide(parts: Sequence[Measured], request: Request, pairs: tuple[str, ...] =
     family = check_family([dim for dim in dims if dim not in single], request.family, pairs)
     adjusted = _adjust(joined, family, rules, pairs)
     each = ({name: its.isel({METRIC: place}) for name, its in adjusted.items()} if metrics else adjusted for place in range(len(parts)))
-    return [_conclude(part, own, request.across) for part, own in zip(parts, each, strict=True)], family
+    return [_conclude(part, own, request) for part, own in zip(parts, each, strict=True)], family
 
 
 def _tests(measured: Measured) -> Variables:
@@ -44,9 +44,9 @@ def _tests(measured: Measured) -> Variables:
     return {name: measured.evidence[f"_{own}"] for name, own in zip(Tests._fields, order, strict=True)}
 
 
-def _conclude(measured: Measured, adjusted: Variables, across: str) -> Variables:
+def _conclude(measured: Measured, adjusted: Variables, request: Request) -> Variables:
     """Make limits at the levels of the family, if there is one, and verdicts."""
-    evidence, engine = measured.evidence, measured.engine
+    evidence, engine, across = measured.evidence, measured.engine, request.across
     rows = [evidence[f"_{name}"] for name in Evidence._fields]
     suite = [evidence[f"_suite_{name}"] for name in Suite._fields]
     levels = list(adjusted.values())
@@ -60,7 +60,7 @@ def _conclude(measured: Measured, adjusted: Variables, across: str) -> Variables
             *([across] for _ in levels),
             *([across, *dims] for dims in engine.material.values()),
         ],
-        outputs=_outputs(across, measured.units),
+        outputs=_outputs(across, measured.units, request.statistic),
     )
     return found | {name: evidence[name] for name in measured.beside}
 
@@ -99,7 +99,7 @@ def _adjust_family(pvalues: list[xr.Variable], family: tuple[str, ...], rules: R
     )
 
 
-def _outputs(across: str, units: str) -> dict[str, Output]:
+def _outputs(across: str, units: str, statistic: str) -> dict[str, Output]:
     """Return the variables of a comparison, in the order of `numerics.verdicts.Comparison`."""
     smaller, both = "independent units on the smaller side", "benchmarks measured on both sides"
     level, whole = "confidence level of the interval", "geometric mean of candidate / baseline"
@@ -109,7 +109,7 @@ def _outputs(across: str, units: str) -> dict[str, Output]:
         | outputs("1", (across,), **pvalues, interval_level=level)
         | {"verdict": Output((across,), "", object), "not_slower": Output((across,), "", bool)}
         | outputs("1", (across,), smallest_change="relative change seen with some 80 % power")
-        | outputs(units, (across,), candidate_mean="", baseline_mean="")
+        | outputs(units, (across,), **{f"{side}_{statistic}": "" for side in ("candidate", "baseline")})
         | outputs(suite_estimate=whole, suite_lower="", suite_upper="", suite_df="", suite_n=smaller, suite_benchmarks=both)
         | {"suite_kind": Output((), "", object, "kind of confidence set")}
         | outputs(suite_pvalue="")

@@ -7,9 +7,8 @@ import numpy as np
 
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.bootstrap_limits import least_units, limits_of
-from perfarray.numerics.bootstrap_samples import Pairing, flattened, ratio_bootstrap, sample_bootstrap, spread, statistic_ratio_bootstrap
-from perfarray.numerics.intervals import BOUNDED, Interval
-from perfarray.numerics.medians import kind_of
+from perfarray.numerics.bootstrap_samples import Pairing, flattened, ratio_bootstrap, sample_bootstrap, spread
+from perfarray.numerics.intervals import BOUNDED, Interval, kind_of
 from perfarray.numerics.types import Floats, Integers, same_text
 
 KEPT = 1 << 18
@@ -47,7 +46,8 @@ def median_ratio_by_draws(
     """Return the same of the ratio of the medians of positive timings (..., n_L, ..., n_1)."""
 
     def interval(one: Floats, two: Floats, keys: Integers) -> tuple[np.ndarray, ...]:
-        found, n = statistic_ratio_bootstrap(Pairing(one, two, keys, paired), draws, "median", method)
+        found, drawn = ratio_bootstrap(Pairing(one, two, keys, paired), draws, method, "median")
+        n = drawn.ratio.n
         limits = _known(limits_of(found, level), n, method)
         return found.estimate, *limits, np.full(n.shape, np.nan), n, kind_of(*limits)
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from perfarray.numerics.bootstrap import Cells, Draws, Place, Wanted, cells_of, redrawn, redrawn_means, redrawn_together
 from perfarray.numerics.bootstrap_limits import Bootstrap, influence_of, percentile_family, studentized
 from perfarray.numerics.intervals import Ratio, ratio_of, standard_error
-from perfarray.numerics.levels import mean_of_measured, summarise_units, unit_means
+from perfarray.numerics.levels import UnitSummary, mean_of_measured, summarise_units, unit_means
 from perfarray.numerics.random import Streams
 from perfarray.numerics.statistics import Statistic, evaluate
 from perfarray.numerics.types import Floats, Integers, Mask
@@ -205,9 +205,37 @@ def _ratios_left_out(new: Floats, old: Floats, paired: bool) -> tuple[Floats, ..
         return less[0] / mean_of_measured(old)[..., None], mean_of_measured(new)[..., None] / less[1]
 
 
-def ratio_bootstrap(pair: Pairing, draws: Draws, method: str) -> tuple[Bootstrap, Drawn]:
-    """Return what the limits of ratios are made from; studentized ones are symmetric for the log ratio."""
-    drawn = draw_ratio(pair, draws, method)
+def draw_statistic_ratio(pair: Pairing, draws: Draws, statistic: Statistic, method: str) -> Drawn:
+    """Draw both systems and take the ratio of another statistic than the mean; its errors are the deviations of the logs of replicates."""
+    levels, streams, cells = len(draws.drawn), Streams(draws.key), pair.cells.ravel()
+    flat = [_by_cell(side, pair.cells) for side in (_matched(pair, levels) if pair.paired else (pair.new, pair.old))]
+    found = [cells_of(side, draws, Place(cells, (), number, pair.paired), "values") for number, side in enumerate(flat)]
+    again = np.full((2, cells.size, draws.n_resamples), np.nan)
+    for which, part, drawn in redrawn(draws.n_resamples, streams, *found):
+        for side, own in enumerate(drawn):
+            again[side, which, part] = evaluate(own.reshape(-1, *own.shape[2:]), statistic).reshape(own.shape[:2])
+    values = [evaluate(side, statistic) for side in flat]
+    left_out: tuple[Floats, ...] = ()
+    shape, n = pair.cells.shape, [(~np.isnan(unit_means(side, levels))).sum(axis=-1).astype(float) for side in flat]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if method == "bca":
+            less = [_left_out(side, levels, statistic) for side in flat]
+            without = (less[0] / less[1],) if pair.paired else (less[0] / values[1][:, None], values[0][:, None] / less[1])
+            left_out = tuple(part.reshape(*shape, -1) for part in without)
+        ratios, logs = again[0] / again[1], np.log(again)
+        squared = [(value * own.std(axis=-1)) ** 2 for value, own in zip((values[0], *values), (logs[0] - logs[1], *logs), strict=True)]
+    residual, *errors = (
+        np.where(number > 1, part, np.nan).reshape(shape) for number, part in zip((np.minimum(*n), *n), squared, strict=True)
+    )
+    sides = [UnitSummary(value.reshape(shape), part, number.reshape(shape)) for value, part, number in zip(values, errors, n, strict=True)]
+    ratio = Ratio(sides[0], sides[1], residual, np.full(shape, np.nan), pair.paired)
+    logs, ratios = (logs[0] - logs[1]).reshape(*shape, -1), ratios.reshape(*shape, -1)
+    return Drawn(ratio, logs, np.full_like(logs, np.nan), ratios, left_out)
+
+
+def ratio_bootstrap(pair: Pairing, draws: Draws, method: str, statistic: Statistic = "mean") -> tuple[Bootstrap, Drawn]:
+    """Return what the limits of ratios are made from; studentized ones, of means alone, are symmetric for the log ratio."""
+    drawn = draw_ratio(pair, draws, method) if statistic == "mean" else draw_statistic_ratio(pair, draws, statistic, method)
     estimate = drawn.ratio.estimate
     if method == "studentized":
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -215,27 +243,6 @@ def ratio_bootstrap(pair: Pairing, draws: Draws, method: str) -> tuple[Bootstrap
         return studentized(log, standard_error(drawn.ratio, "log_delta"), drawn.logs, drawn.errors, log=True), drawn
     influence = tuple(influence_of(estimate, part) for part in drawn.left_out)
     return percentile_family(method, estimate, drawn.ratios, influence), drawn
-
-
-def statistic_ratio_bootstrap(pair: Pairing, draws: Draws, statistic: Statistic, method: str) -> tuple[Bootstrap, Floats]:
-    """Return what percentile, basic and BCa limits of the ratio of another statistic than the mean are made from; and its n."""
-    levels, streams, cells = len(draws.drawn), Streams(draws.key), pair.cells.ravel()
-    flat = [_by_cell(side, pair.cells) for side in (_matched(pair, levels) if pair.paired else (pair.new, pair.old))]
-    found = [cells_of(side, draws, Place(cells, (), number, pair.paired), "values") for number, side in enumerate(flat)]
-    ratios = np.full((cells.size, draws.n_resamples), np.nan)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        for which, part, drawn in redrawn(draws.n_resamples, streams, *found):
-            ratios[which, part] = np.divide(*(evaluate(own.reshape(-1, *own.shape[2:]), statistic).reshape(own.shape[:2]) for own in drawn))
-        new, old = (evaluate(side, statistic) for side in flat)
-        influence: tuple[Floats, ...] = ()
-        if method == "bca":
-            less = [_left_out(side, levels, statistic) for side in flat]
-            without = (less[0] / less[1],) if pair.paired else (less[0] / old[:, None], new[:, None] / less[1])
-            influence = tuple(influence_of(new / old, part).reshape(*pair.cells.shape, -1) for part in without)
-        estimate = (new / old).reshape(pair.cells.shape)
-    units = [(~np.isnan(unit_means(side, levels))).sum(axis=-1) for side in flat]
-    limits_from = percentile_family(method, estimate, ratios.reshape(*estimate.shape, -1), influence)
-    return limits_from, np.minimum(*units).astype(float).reshape(estimate.shape)
 
 
 def suite_bootstrap(drawn: Drawn, matched: Mask, method: str) -> tuple[Bootstrap, Floats]:

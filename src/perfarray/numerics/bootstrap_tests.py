@@ -15,7 +15,16 @@ MATERIAL = 4
 
 
 def evidence_of_draws(
-    new: Floats, old: Floats, cells: Integers, groups: Integers, *bounds: Mask, rules: Rules, draws: Draws, joint: int, flat: bool
+    new: Floats,
+    old: Floats,
+    cells: Integers,
+    groups: Integers,
+    *bounds: Mask,
+    rules: Rules,
+    draws: Draws,
+    joint: int,
+    flat: bool,
+    statistic: str = "mean",
 ) -> tuple[Floats | Mask, ...]:
     """Redraw timings (..., benchmarks, n_L, ..., n_1) of two systems; return `Evidence`, `Suite`, and what limits are made from.
 
@@ -25,12 +34,12 @@ def evidence_of_draws(
     levels = new.ndim - cells.ndim
     values = [spread(flattened(side, levels, flat), cells.shape, len(draws.drawn)) for side in (new, old)]
     pair = Pairing(values[0], values[1], cells, rules.paired)
-    found, drawn = ratio_bootstrap(pair, draws, rules.method)
+    found, drawn = ratio_bootstrap(pair, draws, rules.method, statistic)
     ratio = drawn.ratio
     enough, known = ratio.n >= least_units(rules.method), known_of(ratio, bounds)
     with np.errstate(invalid="ignore"):
         matched: Mask = ratio.estimate > 0
-    if rules.shared or rules.paired:
+    if (rules.shared or rules.paired) and statistic == "mean":
         groups = np.broadcast_to(groups, cells.shape[:-1])
         suite, n = shared_suite_bootstrap(pair, groups, matched, draws, max(joint, 1), rules.method)
     else:

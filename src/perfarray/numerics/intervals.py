@@ -308,6 +308,12 @@ def cut_to_positive(found: RatioSet, positive: Mask) -> RatioSet:
     return RatioSet(lower, upper, kind)
 
 
+def kind_of(lower: Floats, upper: Floats) -> Texts:
+    """Return what a set of positive numbers is, by which of its limits there are."""
+    words = [UNBOUNDED, AT_MOST, AT_LEAST]
+    return np.select([(lower <= 0) & np.isposinf(upper), lower <= 0, np.isposinf(upper)], words, BOUNDED).astype(object)
+
+
 def standard_error(ratio: Ratio, method: str) -> Floats:
     """Return the standard error of the ratio (`delta`) or of its log (`log_delta`), to first order."""
     scale = ratio.numerator.mean if method == "log_delta" else ratio.denominator.mean

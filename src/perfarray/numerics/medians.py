@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perfarray.numerics.intervals import AT_LEAST, AT_MOST, BOUNDED, UNBOUNDED, t_quantile, welch_df
+from perfarray.numerics.intervals import UNBOUNDED, kind_of, t_quantile, welch_df
 from perfarray.numerics.statistics import nest_weights, weighted_median
-from perfarray.numerics.types import Floats, Texts
+from perfarray.numerics.types import Floats
 
 ROUNDING = 1e-12
 """Shares that differ by less are equal: they are sums of weights."""
@@ -40,31 +40,62 @@ class Runs(NamedTuple):
         return np.asarray((~np.isnan(self.below)).sum(axis=-1), dtype=float)
 
 
-def ratio_of_medians(new: Floats, old: Floats, *, levels: int, paired: bool, level: float) -> tuple[npt.NDArray[Any], ...]:
-    """Return estimate, limits, df, n and kind of the ratio of the medians of positive timings (..., n_L, ..., n_1)."""
-    batch = np.broadcast_shapes(new.shape[: new.ndim - levels], old.shape[: old.ndim - levels])
-    cells = [np.broadcast_to(side, (*batch, *side.shape[-levels:])).reshape(-1, *side.shape[-levels:]) for side in (new, old)]
+class Medians(NamedTuple):
+    """The runs of two systems, the degrees of freedom of the log ratio of their medians, and how much pairs of units go together."""
+
+    new: Runs
+    old: Runs
+    df: Floats
+    correlation: Floats
+
+    @property
+    def estimate(self) -> Floats:
+        """Candidate over baseline."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.new.median / self.old.median
+
+    @property
+    def n(self) -> Floats:
+        """Units on the smaller side."""
+        return np.minimum(self.new.n, self.old.n)
+
+    def limits(self, level: float | Floats) -> tuple[Floats, Floats]:
+        """Return the limits of the ratio at a level, or one per cell; 0 and infinity where they lie beyond all runs."""
+        return _between(self, [median_limits(side, self.df, level) for side in (self.new, self.old)])
+
+
+def medians_of(new: Floats, old: Floats, *, paired: bool) -> Medians:
+    """Return what two systems' runs (cells, n_L, ..., n_1) say of their medians; pairs with a gap are left out."""
+    cells = [new, old]
     if paired:
-        inner = tuple(range(2, levels + 1))
+        inner = tuple(range(2, new.ndim))
         gaps = np.any([np.isnan(side).all(axis=inner, keepdims=True) for side in cells], axis=0)
         cells = [np.where(gaps, np.nan, side) for side in cells]
     one, two = (runs_of(side) for side in cells)
-    df = _df(one, two, paired)
-    ends = [median_limits(side, df, level) for side in (one, two)]
-    lower, upper = _between(one, two, ends, _correlation(one, two) if paired else np.zeros(len(df)))
-    n = np.minimum(one.n, two.n)
-    lower, upper = (np.where(n >= 2, limit, np.nan) for limit in (lower, upper))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        estimate = one.median / two.median
+    return Medians(one, two, _df(one, two, paired), _correlation(one, two) if paired else np.zeros(len(new)))
+
+
+def ratio_of_medians(new: Floats, old: Floats, *, levels: int, paired: bool, level: float) -> tuple[npt.NDArray[Any], ...]:
+    """Return estimate, limits, df, n and kind of the ratio of the medians of positive timings (..., n_L, ..., n_1)."""
+    batch, cells = as_cells(levels, new, old)
+    found = medians_of(*cells, paired=paired)
+    lower, upper = (np.where(found.n >= 2, limit, np.nan) for limit in found.limits(level))
     kind = kind_of(lower, upper)
     lower = np.where(kind == UNBOUNDED, -np.inf, lower)
-    return tuple(part.reshape(batch) for part in (estimate, lower, upper, np.where(np.isfinite(df), df, np.nan), n, kind))
+    parts = (found.estimate, lower, upper, finite_df(found), found.n, kind)
+    return tuple(part.reshape(batch) for part in parts)
 
 
-def kind_of(lower: Floats, upper: Floats) -> Texts:
-    """Return what a set of positive numbers is, by which of its limits there are."""
-    words = [UNBOUNDED, AT_MOST, AT_LEAST]
-    return np.select([(lower <= 0) & np.isposinf(upper), lower <= 0, np.isposinf(upper)], words, BOUNDED).astype(object)
+def as_cells(levels: int, *sides: Floats) -> tuple[tuple[int, ...], list[Floats]]:
+    """Return the common shape of what comes before the levels of some arrays, and the arrays with one axis instead."""
+    batch = np.broadcast_shapes(*(side.shape[: side.ndim - levels] for side in sides))
+    own = [side.shape[side.ndim - levels :] for side in sides]
+    return batch, [np.broadcast_to(side, (*batch, *nest)).reshape(-1, *nest) for side, nest in zip(sides, own, strict=True)]
+
+
+def finite_df(found: Medians) -> Floats:
+    """Return the degrees of freedom, NaN where none enter: units of one run each."""
+    return np.where(np.isfinite(found.df), found.df, np.nan)
 
 
 def runs_of(values: Floats) -> Runs:
@@ -94,7 +125,7 @@ def runs_of(values: Floats) -> Runs:
     return Runs(ordered, np.where(np.isnan(ordered), np.inf, place), median, below, error, independent, single)
 
 
-def median_limits(runs: Runs, df: Floats, level: float) -> tuple[Floats, Floats]:
+def median_limits(runs: Runs, df: Floats, level: float | Floats) -> tuple[Floats, Floats]:
     """Return the limits of medians; 0 and infinity where they lie beyond all runs."""
     from scipy.special import betaincinv
 
@@ -123,18 +154,22 @@ def _df(one: Runs, two: Runs, paired: bool) -> Floats:
         df = one.n - 1
     else:
         with np.errstate(divide="ignore", invalid="ignore"):
-            squared = [_error_of_log(side) ** 2 for side in (one, two)]
+            squared = [error_of_log(side) ** 2 for side in (one, two)]
             own = [np.where(side.single, np.inf, side.n - 1) for side in (one, two)]
         df = welch_df(*squared, *own)
     return np.where((one.n > 1) & (two.n > 1), np.where(one.single & two.single, np.inf, df), np.nan)
 
 
-def _error_of_log(runs: Runs) -> Floats:
-    """Return the standard error of the log of a median: half of what lies between the runs one standard error to either side of it."""
-    inside = np.minimum(runs.error, 0.5 - 1 / (runs.independent + 1))
+def error_of_log(runs: Runs) -> Floats:
+    """Return the standard error of the log of a median: half of what lies between the runs one standard error to either side of it.
+
+    That error is of the share of the law below the middle run, beta with the number of runs that count.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
+        error = 0.5 / np.sqrt(0.25 / runs.error**2 + 2)
+        inside = np.minimum(error, 0.5 - 1 / (runs.independent + 1))
         width = np.log(_run_at(runs, 0.5 + inside, np.inf)) - np.log(_run_at(runs, 0.5 - inside, 0.0))
-        return np.where(inside > 0, width / 2 * runs.error / inside, 0.0)
+        return np.where(inside > 0, width / 2 * error / inside, 0.0)
 
 
 def _correlation(one: Runs, two: Runs) -> Floats:
@@ -147,16 +182,16 @@ def _correlation(one: Runs, two: Runs) -> Floats:
     return np.asarray(np.clip(np.nan_to_num(found), 0.0, 1.0))
 
 
-def _between(one: Runs, two: Runs, ends: list[tuple[Floats, Floats]], correlation: Floats) -> tuple[Floats, Floats]:
+def _between(found: Medians, ends: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
     """Return the limits of the ratio from those of both medians, by their distances on the log scale."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        medians = np.log(one.median), np.log(two.median)
+        medians = np.log(found.new.median), np.log(found.old.median)
         (down_new, up_new), (down_old, up_old) = [
             (middle - np.log(lower), np.log(upper) - middle) for middle, (lower, upper) in zip(medians, ends, strict=True)
         ]
-        log = medians[0] - medians[1]
+        log, twice = medians[0] - medians[1], 2 * found.correlation
         lower, upper = (
-            np.where(np.isinf(own) | np.isinf(other), np.inf, np.sqrt(np.maximum(own**2 + other**2 - 2 * correlation * own * other, 0.0)))
+            np.where(np.isinf(own) | np.isinf(other), np.inf, np.sqrt(np.maximum(own**2 + other**2 - twice * own * other, 0.0)))
             for own, other in ((down_new, up_old), (up_new, down_old))
         )
         return np.exp(log - lower), np.exp(log + upper)

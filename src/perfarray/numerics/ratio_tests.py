@@ -7,6 +7,7 @@ import numpy as np
 
 from perfarray.numerics.intervals import (
     BATCH_MEANS,
+    BOUNDED,
     Ratio,
     RatioSet,
     known_limits,
@@ -26,8 +27,8 @@ from perfarray.numerics.levels import UnitSummary, summarise_units, unit_means
 from perfarray.numerics.normality import shapiro_wilk, ties_apart
 from perfarray.numerics.skewness import skewness_test, third_cumulant
 from perfarray.numerics.suite import match_sides, smallest_number
-from perfarray.numerics.types import Floats, Mask
-from perfarray.numerics.verdicts import Evidence, Known, Rules, Suite, Tests
+from perfarray.numerics.types import Floats, Mask, same_text
+from perfarray.numerics.verdicts import Evidence, Known, Rules, Suite, Tests, open_set
 
 MATERIAL = 5
 """How many numbers the limits of a ratio are made from, beside its evidence."""
@@ -50,7 +51,7 @@ def evidence_of_units(new: Floats, old: Floats, *bounds: Mask, rules: Rules) -> 
     evidence = evidence._replace(n=number(new, old, paired=rules.paired))
     positive = [np.fmin.reduce(side, axis=-1, initial=np.inf) > 0 for side in (new, old)]
     parts = (ratio.denominator.variance, ratio.residual, ratio.overlap, positive[0] & positive[1], ratio.skewness)
-    suite = bound_suite(sure_suite(_suite(one, two, ratio, rules), ratio, rules.limits), ratio, known)
+    suite = bound_suite(sure_suite(suite_of_units(one, two, ratio, rules), ratio, rules.limits), ratio, known)
     if rules.method == BATCH_MEANS:
         units = np.where(ratio.estimate > 0, evidence.n, np.inf).min(axis=-1, initial=np.inf)
         suite = suite._replace(n=np.where(np.isinf(units), 0.0, units))
@@ -63,8 +64,11 @@ def known_of(ratio: Ratio, bounds: Sequence[Mask]) -> Known:
 
 
 def bound_suite(suite: Suite, ratio: Ratio, known: Known) -> Suite:
-    """Keep the tests of a suite that stay true whatever stopped runs would have taken."""
-    return suite._replace(**suite.tests.known(known.over(ratio.estimate))._asdict())
+    """Keep what stays true of a suite whatever stopped runs would have taken: tests, and the limits towards what is known."""
+    over = known.over(ratio.estimate)
+    found = open_set(RatioSet(suite.lower, suite.upper, same_text(BOUNDED, suite.estimate.shape)), over)
+    estimate = np.where(over.at_least & over.at_most, np.nan, suite.estimate)
+    return suite._replace(estimate=estimate, lower=found.lower, upper=found.upper, **suite.tests.known(over)._asdict())
 
 
 def row_evidence(ratio: Ratio, df: Floats, error_df: Floats, tests: Tests, known: Known) -> Evidence:
@@ -162,9 +166,17 @@ def _few_units(units: Floats, where: Mask) -> Floats:
     return found
 
 
-def _suite(new: Floats, old: Floats, ratio: Ratio, rules: Rules) -> Suite:
-    """Return the geometric mean ratio over the benchmarks both sides measured."""
-    log, variance, df, n, count = _joint(new, old, rules) if rules.shared or rules.paired else _independent(ratio)
+def suite_of_units(new: Floats, old: Floats, ratio: Ratio, rules: Rules, beside: Floats | float = 0.0) -> Suite:
+    """Return the geometric mean ratio over the benchmarks both sides measured.
+
+    `beside` is what the units of benchmarks that are taken together do not show of the squared error of each log ratio.
+    """
+    if rules.shared or rules.paired:
+        log, variance, df, n, count = _joint(new, old, rules)
+        with np.errstate(invalid="ignore"):
+            variance = variance + np.where(ratio.estimate > 0, beside, 0.0).sum(axis=-1) / np.maximum(count, 1) ** 2
+    else:
+        log, variance, df, n, count = _independent(ratio)
     df = np.where(n > 1, np.inf if rules.df == "normal" else np.where(rules.df == "conservative", n - 1, df), np.nan)
     error = np.sqrt(variance)
     half = t_quantile((1 + rules.confidence_level) / 2, df) * error

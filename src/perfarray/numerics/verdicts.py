@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perfarray.numerics.intervals import AT_LEAST, AT_MOST, BOUNDED, ONE_PIECE, UNBOUNDED, RatioSet
+from perfarray.numerics.intervals import AT_LEAST, AT_MOST, ONE_PIECE, UNBOUNDED, RatioSet, kind_of
 from perfarray.numerics.power import distance_seen
 from perfarray.numerics.types import Floats, Mask, Texts, same_text
 
@@ -194,21 +194,19 @@ def judge(*arrays: npt.NDArray[Any], limits: Limits, rules: Rules) -> Comparison
     evidence, suite, material = Evidence(*arrays[: ends[0]]), Suite(*arrays[ends[0] : ends[1]]), arrays[ends[1] + len(corrected) :]
     tests, alpha = evidence.tests, rules.alpha
     adjusted = Adjusted(*corrected) if corrected else adjust_tests(*tests.mirrored(rules.better), axes=0, rules=rules)
-    known, whole = Known(evidence.at_least, evidence.at_most), same_text(BOUNDED, suite.estimate.shape)
-    over = known.over(evidence.estimate)
+    known, kind = Known(evidence.at_least, evidence.at_most), kind_of(suite.lower, suite.upper)
+    estimate = np.where(known.at_least & known.at_most, np.nan, evidence.estimate)
     found = open_set(limits(adjusted.level, evidence, *material), known)
-    opened = open_set(RatioSet(suite.lower, suite.upper, whole), over)
-    suite, kind = suite._replace(lower=opened.lower, upper=opened.upper), opened.kind
     if (suite.benchmarks == 1).any():
         uncorrected = open_set(limits(np.full_like(adjusted.level, rules.confidence_level), evidence, *material), known)
-        suite, kind = _of_one_benchmark(evidence, uncorrected, suite, kind)
-    nothing, bounded = known.at_least & known.at_most, known.at_least | known.at_most
+        suite, kind = _of_one_benchmark(evidence, estimate, uncorrected, suite, kind)
+    bounded = known.at_least | known.at_most
     decided = one_piece(found.kind)
     distance = distance_seen(evidence.error, evidence.error_df, (1 + adjusted.level) / 2, POWER)
     with np.errstate(over="ignore"):
         change = (1 + rules.threshold) * np.exp(distance) - 1
     return Comparison(
-        estimate=np.where(nothing, np.nan, evidence.estimate),
+        estimate=estimate,
         lower=found.lower,
         upper=found.upper,
         df=evidence.df,
@@ -225,7 +223,7 @@ def judge(*arrays: npt.NDArray[Any], limits: Limits, rules: Rules) -> Comparison
         smallest_change=np.where(bounded, np.nan, change),
         candidate_mean=evidence.candidate_mean,
         baseline_mean=evidence.baseline_mean,
-        suite_estimate=np.where(over.at_least & over.at_most, np.nan, suite.estimate),
+        suite_estimate=suite.estimate,
         suite_lower=suite.lower,
         suite_upper=suite.upper,
         suite_df=suite.df,
@@ -254,7 +252,7 @@ def open_set(found: RatioSet, known: Known) -> RatioSet:
     return RatioSet(np.where(below, 0.0, found.lower), np.where(above, np.inf, found.upper), kind)
 
 
-def _of_one_benchmark(evidence: Evidence, found: RatioSet, suite: Suite, kind: Texts) -> tuple[Suite, Texts]:
+def _of_one_benchmark(evidence: Evidence, estimate: Floats, found: RatioSet, suite: Suite, kind: Texts) -> tuple[Suite, Texts]:
     """Give suites of one benchmark that benchmark's row, uncorrected."""
     with np.errstate(invalid="ignore"):
         there = evidence.estimate > 0
@@ -263,7 +261,7 @@ def _of_one_benchmark(evidence: Evidence, found: RatioSet, suite: Suite, kind: T
     def own(rows: npt.NDArray[Any], otherwise: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return np.where(single, np.take_along_axis(np.asarray(rows), place, axis=-1)[..., 0], otherwise)
 
-    rows = (evidence.estimate, found.lower, found.upper, evidence.df, evidence.n, np.ones_like(evidence.n), *evidence.tests)
+    rows = (estimate, found.lower, found.upper, evidence.df, evidence.n, np.ones_like(evidence.n), *evidence.tests)
     return Suite(*map(own, rows, suite)), own(found.kind, kind)
 
 

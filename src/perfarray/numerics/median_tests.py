@@ -1,0 +1,164 @@
+"""What runs say of ratios of medians: tests against a band around 1 that invert their limits, and the suite's geometric mean ratio.
+
+Limits (`medians`) have no closed p-value: the smallest error rate at which they leave a value out is searched for. The suite row rests on
+the standard errors of the log medians, half of what lies between the runs one standard error to either side of each (Woodruff 1952),
+which add up over benchmarks; benchmarks of common units are taken together, by how far each unit's runs stand from the middle.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from perfarray.numerics.intervals import UNBOUNDED, Ratio, RatioSet, kind_of, welch_df
+from perfarray.numerics.levels import UnitSummary, summarise_units
+from perfarray.numerics.medians import Medians, Runs, as_cells, error_of_log, finite_df, medians_of
+from perfarray.numerics.ratio_tests import bound_suite, suite_of_units, sure_suite
+from perfarray.numerics.types import Floats, Mask
+from perfarray.numerics.verdicts import Evidence, Known, Rules, Suite, Tests
+
+NUMBERS = 5
+"""How many numbers of each side limits are made from, beside its runs and the shares at which they stand."""
+
+FARTHEST, STEPS = 8.0, 27
+"""Up to which quantile of the normal an error rate is searched for, and how often what is left is halved: to 1e-7."""
+
+
+def evidence_of_medians(new: Floats, old: Floats, *others: Any, rules: Rules, levels: int, far: float) -> tuple[Floats | Mask, ...]:
+    """Return what runs (..., benchmarks, n_L, ..., n_1) of two systems say (`Evidence`, `Suite`), and what limits are made from.
+
+    `others` are, where runs were stopped, the same with those at their best, and at their worst, where the best of a side is not known,
+    and what is known of the ratios of means; ratios beyond `far` are of runs at their worst.
+    """
+    batch, cells = as_cells(levels, *(others[:4] or (new, old)))
+    here = medians_of(*cells[:2], paired=rules.paired)
+    ends, hangs, unknown = [here], np.zeros(len(here.n), dtype=bool), np.zeros(len(here.n), dtype=bool)
+    if others:
+        worst = [medians_of(*sides, paired=rules.paired) for sides in ((cells[2], cells[1]), (cells[0], cells[3]))]
+        ends = worst[::-1] if rules.better == "lower" else worst
+        hangs, unknown = _hanging(here, worst[0].new, worst[1].old, [np.broadcast_to(side, batch).ravel() for side in others[4:6]])
+    errors = [np.where(here.n > 1, error_of_log(side), np.nan) for side in (here.new, here.old)]
+    without = hangs | (limits_of(ends, np.asarray(rules.confidence_level), far).kind == UNBOUNDED)
+    error, df = _error(here, errors, rules.paired)
+    rows = Evidence(
+        estimate=np.where(unknown, np.nan, here.estimate),
+        df=finite_df(here),
+        n=here.n,
+        candidate_mean=here.new.median,
+        baseline_mean=here.old.median,
+        error=np.where(without, np.nan, error),
+        error_df=df,
+        **dict.fromkeys(Known._fields, np.zeros(len(here.n), dtype=bool)),  # the limits hold as they are
+        **_band_tests(here, ends, rules, far)._asdict(),
+    )
+    suite, ratio = _suite(here, errors, batch, rules)
+    bounds = Known(*(others[6:] or np.zeros((2, *batch), dtype=bool)))
+    packed = np.concatenate([_packed(end) for end in ends], axis=-2)
+    return *(part.reshape(batch) for part in rows), *bound_suite(suite, ratio, bounds), packed.reshape(*batch, *packed.shape[1:])
+
+
+def limits_of_medians(level: Floats, _: Evidence, material: Floats, *, far: float) -> RatioSet:
+    """Return the limits at a level per ratio."""
+    batch = np.broadcast_shapes(level.shape, material.shape[:-2])
+    cells = np.broadcast_to(material, (*batch, *material.shape[-2:])).reshape(-1, *material.shape[-2:])
+    ends = [_unpacked(cells[:, place : place + 2]) for place in range(0, cells.shape[1], 2)]
+    found = limits_of(ends, np.broadcast_to(level, batch).ravel(), far)
+    return RatioSet(found.lower.reshape(batch), found.upper.reshape(batch), found.kind.reshape(batch))
+
+
+def limits_of(ends: Sequence[Medians], level: Floats, far: float) -> RatioSet:
+    """Return the set from the lower limit of the first to the upper one of the last; NaN of fewer than two units."""
+    found = [end.limits(level) for end in ends]
+    lower, upper = found[0][0], found[-1][1]
+    lower, upper = np.where(lower < 1 / far, 0.0, lower), np.where(upper > far, np.inf, upper)
+    kind = kind_of(lower, upper)
+    known = ~np.isnan(ends[0].df)
+    lower = np.where(kind == UNBOUNDED, -np.inf, lower)
+    return RatioSet(np.where(known, lower, np.nan), np.where(known, upper, np.nan), kind)
+
+
+def _packed(found: Medians) -> Floats:
+    """Return what limits are made from as numbers (cells, 2, some): of each side, its runs and where they stand last."""
+    sides, most = (found.new, found.old), max(side.ordered.shape[-1] for side in (found.new, found.old))
+    rows = []
+    for side in sides:
+        numbers = np.stack([side.median, side.error, side.single, found.df, found.correlation], axis=-1)
+        more = [(0, 0), (0, most - side.ordered.shape[-1])]
+        ends = np.pad(side.ordered, more, constant_values=np.nan), np.pad(side.place, more, constant_values=np.inf)
+        rows.append(np.concatenate([numbers, *ends], axis=-1))
+    return np.stack(rows, axis=-2)
+
+
+def _unpacked(numbers: Floats) -> Medians:
+    """Return what limits are made from."""
+    sides, unknown = [], np.full((len(numbers), 1), np.nan)
+    for side in (numbers[:, 0], numbers[:, 1]):
+        ordered, place = np.split(side[:, NUMBERS:], 2, axis=-1)
+        sides.append(Runs(ordered, place, side[:, 0], unknown, side[:, 1], unknown[:, 0], side[:, 2] == 1))
+    return Medians(sides[0], sides[1], numbers[:, 0, 3], numbers[:, 0, 4])
+
+
+def _hanging(here: Medians, new: Runs, old: Runs, unlimited: Sequence[Mask]) -> tuple[Mask, Mask]:
+    """Return where a median hangs on stopped runs, of which one at its worst differs, and where nothing is known of the ratio.
+
+    That is where both medians hang, or one on runs whose limit is not known.
+    """
+    hangs = [(side.median != worst.median) & ~np.isnan(side.median) for side, worst in ((here.new, new), (here.old, old))]
+    return hangs[0] | hangs[1], (hangs[0] & hangs[1]) | (hangs[0] & unlimited[0]) | (hangs[1] & unlimited[1])
+
+
+def _error(here: Medians, errors: Sequence[Floats], paired: bool) -> tuple[Floats, Floats]:
+    """Return the standard error of the log ratio and its degrees of freedom."""
+    one, two = errors
+    error = np.sqrt(np.maximum(one**2 + two**2 - 2 * here.correlation * one * two, 0.0))
+    return error, here.n - 1 if paired else welch_df(one**2, two**2, here.new.n - 1, here.old.n - 1)
+
+
+def _band_tests(here: Medians, ends: Sequence[Medians], rules: Rules, far: float) -> Tests:
+    """Test the ratio against both limits of the band, from both sides: half the least error rate at which its limits lie beyond."""
+    (low, high), estimate = rules.limits, np.where(np.isnan(here.df), np.nan, here.estimate)
+    over, under = estimate >= low, estimate <= high
+
+    def above(level: Floats) -> Mask:
+        found = limits_of(ends, level, far)
+        return np.where(over, found.lower >= low, found.upper < low)
+
+    def below(level: Floats) -> Mask:
+        found = limits_of(ends, level, far)
+        return np.where(under, found.upper <= high, found.lower > high)
+
+    at_low, at_high = (_least_error_rate(beyond, estimate, rules.confidence_level) / 2 for beyond in (above, below))
+    above_low, below_high = np.where(over, at_low, 1 - at_low), np.where(under, at_high, 1 - at_high)
+    return Tests(1 - above_low, above_low, below_high, 1 - below_high)
+
+
+def _least_error_rate(beyond: Callable[[Floats], Mask], like: Floats, level: float) -> Floats:
+    """Return the least error rate at which limits lie beyond a value, at most 1; it is on the right side of 1 - level."""
+    from scipy.special import ndtr, ndtri
+
+    there, first = beyond(np.full(like.shape, level)), -ndtri((1 - level) / 2)
+    low, high = np.where(there, first, 0.0), np.where(there, FARTHEST, first)
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        there = beyond(1 - 2 * ndtr(-middle))
+        low, high = np.where(there, middle, low), np.where(there, high, middle)
+    return np.where(np.isnan(like), np.nan, 2 * ndtr(-low))
+
+
+def _suite(here: Medians, errors: Sequence[Floats], batch: tuple[int, ...], rules: Rules) -> tuple[Suite, Ratio]:
+    """Return the geometric mean ratio over the matched benchmarks, and the ratios that it is of.
+
+    Each unit stands for the median, moved by how far its runs lie from the middle; what such units do not show of the error is added.
+    """
+    summaries, units, beside = [], [], np.zeros(batch)
+    for side, error in zip((here.new, here.old), errors, strict=True):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            centre = np.nansum(side.below, axis=-1) / side.n
+            moved = (error / side.error)[:, None] * (centre[:, None] - side.below)
+        lacking = np.fmax(error**2 - summarise_units(moved).variance, 0.0)
+        beside = beside + np.nan_to_num(lacking).reshape(batch)
+        units.append((side.median[:, None] * (1 + moved)).reshape(*batch, -1))
+        own = UnitSummary(side.median, (side.median * error) ** 2, side.n)
+        summaries.append(UnitSummary(*(part.reshape(batch) for part in own)))
+    ratio = Ratio(summaries[0], summaries[1], beside, beside, rules.paired)
+    return sure_suite(suite_of_units(units[0], units[1], ratio, rules, beside), ratio, rules.limits), ratio
