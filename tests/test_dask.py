@@ -1,7 +1,9 @@
 """Chunked timings: answers stay lazy or say what to rechunk, and are the same for any chunks, scheduler and cluster."""
 
+import functools
 import gc
 import os
+import pickle
 import shutil
 import signal
 import sys
@@ -14,6 +16,7 @@ import pytest
 import xarray as xr
 
 import perfarray
+from strategies import MANY
 
 dask = pytest.importorskip("dask")
 pytest.importorskip("dask.array")
@@ -128,6 +131,20 @@ def expected(times):
         return {name: call(times) for name, call in CALLS.items()}
 
 
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory):
+    """Return a function that gives a store of so many machines in chunks of so many, written once for all that is asked of it."""
+    pytest.importorskip("zarr")
+
+    @functools.cache
+    def written(machines, size):
+        path = tmp_path_factory.mktemp("archive") / f"{machines}.zarr"
+        write_by_region(path, machines, size)
+        return path
+
+    return written
+
+
 def lazy_answers(times, names):
     """Return some answers, lazily, each in two chunks."""
     return {name: CALLS[name](times.chunk(machine=1)) for name in names}
@@ -159,8 +176,10 @@ class TestLazy:
 
     @each
     def test_same_numbers_for_any_chunks(self, times, expected, name):
-        """Every cell alone; the tests of schedulers have other chunks."""
-        assert_same(CALLS[name](chunked(times)).compute(scheduler="synchronous"), expected[name])
+        """Every cell alone, descriptors lazy as those of a store, in other chunks; the tests of schedulers have other chunks."""
+        clocks = xr.DataArray([2.0, 3.0], dims="machine").chunk(machine=-1)
+        found = CALLS[name](chunked(times).assign_coords(cpu_mhz=clocks))
+        assert_same(found.drop_vars("cpu_mhz", errors="ignore").compute(scheduler="synchronous"), expected[name])
 
     @each
     @pytest.mark.parametrize("level", ["binary", "execution", "iteration"])
@@ -209,13 +228,6 @@ class TestLazy:
                 warnings.simplefilter("ignore")
                 pd.testing.assert_frame_equal(call(old.chunk({dim: 1})), call(old))
 
-    @each
-    def test_descriptors_in_chunks_of_their_own(self, times, expected, name):
-        """A store's descriptors are lazy, and their chunks are not those of the values."""
-        clocks = xr.DataArray([2.0, 3.0], dims="machine").chunk(machine=-1)
-        found = CALLS[name](times.chunk(machine=1).assign_coords(cpu_mhz=clocks))
-        assert_same(found.drop_vars("cpu_mhz", errors="ignore").compute(scheduler="synchronous"), expected[name])
-
     @pytest.mark.parametrize("name", ["mean", "compare", "components"])
     def test_marks_are_left_out(self, times, name):
         """A lazy mark leaves out the same values."""
@@ -234,27 +246,17 @@ class TestLazy:
 class TestSchedulers:
     """Threads, processes, a cluster: one set of numbers."""
 
-    @pytest.mark.parametrize(("scheduler", "names"), [("threads", tuple(CALLS)), ("processes", FAR)], ids=["threads", "processes"])
+    @pytest.mark.parametrize(("scheduler", "names"), [("threads", tuple(CALLS)), ("processes", FAR)][: 1 + MANY])
     def test_local(self, times, expected, scheduler, names):
-        """dask's own schedulers."""
-        (found,) = dask.compute(lazy_answers(times, names), scheduler=scheduler, num_workers=2)
-        for name, answer in found.items():
-            assert_same(answer, expected[name])
-
-    def test_cluster(self, times, expected):
-        """Workers of dask.distributed."""
-        distributed = pytest.importorskip("distributed")
-        with (
-            distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
-            distributed.Client(cluster),
-        ):
-            (found,) = dask.compute(lazy_answers(times, FAR))
+        """dask's own schedulers; what goes to other processes comes out as it was, which is all that is asked of them while people wait."""
+        sent = pickle.loads(pytest.importorskip("cloudpickle").dumps(lazy_answers(times, names)))
+        (found,) = dask.compute(sent, scheduler=scheduler, num_workers=2)
         for name, answer in found.items():
             assert_same(answer, expected[name])
 
     @pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal")
     def test_a_worker_that_is_killed(self, times, expected, tmp_path):
-        """One of two processes dies in the middle of a task: the other does its work again, and the numbers are the same."""
+        """One of two processes of a cluster dies in the middle of a task: the other does its work again, and the numbers are the same."""
         distributed = pytest.importorskip("distributed")
 
         def deadly(block):
@@ -267,12 +269,13 @@ class TestSchedulers:
 
         with (
             dask.config.set({"distributed.comm.timeouts.connect": "5s"}),  # the dead do not answer
+            dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}),  # dask is imported once, not by each
             distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
             distributed.Client(cluster),
         ):
             cells = times.chunk(machine=1, benchmark=1)
             cells["time"] = cells["time"].copy(data=cells["time"].data.map_blocks(deadly, dtype=float, meta=np.empty((0,) * 6)))
-            (found,) = dask.compute({name: CALLS[name](cells) for name in ("components", "compare", "distribution")})
+            (found,) = dask.compute({name: CALLS[name](cells) for name in ("mean", "ratio", "distribution")})
         assert len(list(tmp_path.iterdir())) > 2  # the mark, the one that was killed, and another
         for name, answer in found.items():
             assert_same(answer, expected[name])
@@ -317,40 +320,37 @@ class TestStores:
         with pytest.raises(Exception, match=r"(?i)decompress|zstd|error"):
             answer["estimate"].isel(machine=0).compute()
 
-    @pytest.mark.parametrize("name", ["variance_components", "mean_interval", "suite_score", "principal_components"])
-    def test_memory_is_that_of_a_chunk(self, tmp_path, name):
-        """An archive that is written by region and computed into another store adds to memory a fifth of its growth at most."""
-        pytest.importorskip("zarr")
-        peaks, stored = [], []
-        for machines in (5_000, 55_000):
-            path, answers = tmp_path / f"{machines}.zarr", tmp_path / f"{machines}_{name}.zarr"
-            write_by_region(path, machines, 2_500)
-            times = xr.open_zarr(path, consolidated=False)
+    @pytest.mark.parametrize("name", ["mean_interval", "variance_components", "suite_score", "principal_components"][: 4 if MANY else 1])
+    def test_memory_is_that_of_a_chunk(self, archive, tmp_path, name):
+        """An archive written by region and computed into another store adds a fifth of its growth at most, half that of the archive."""
+        peaks, given, stored = [], [], []
+        for machines in (7_500, 57_500 if MANY else 22_500):
+            answers = tmp_path / f"{machines}_{name}.zarr"
+            times = xr.open_zarr(archive(machines, 2_500), consolidated=False)
             gc.collect()
             gc.freeze()
             tracemalloc.start()
             with dask.config.set(scheduler="synchronous"), Peak() as callback:
                 result = STREAMED[name](times)
-                stored.append(times.nbytes + result.nbytes)
                 result.to_zarr(answers, zarr_format=3, consolidated=False)
             tracemalloc.stop()
             peaks.append(callback.most)
-        assert peaks[1] - peaks[0] < 0.2 * (stored[1] - stored[0])
+            given.append(times.nbytes)
+            stored.append(times.nbytes + result.nbytes)
+        assert peaks[1] - peaks[0] < min(0.2 * (stored[1] - stored[0]), 0.5 * (given[1] - given[0]))
 
     @pytest.mark.parametrize("name", STREAMED)
-    def test_no_chunk_waits_for_others(self, tmp_path, name):
+    def test_no_chunk_waits_for_others(self, archive, tmp_path, name):
         """What tasks hand on is held for as many chunks at a time, however many there are; keys and marks of machines are small."""
-        pytest.importorskip("zarr")
         held = []
-        for machines in (300, 900):
-            write_by_region(tmp_path / f"{machines}.zarr", machines, 100)
-            times = xr.open_zarr(tmp_path / f"{machines}.zarr", consolidated=False)
+        for machines in (200, 600):
+            times = xr.open_zarr(archive(machines, 100), consolidated=False)
             with dask.config.set(scheduler="synchronous"), Held() as callback:
                 answer = STREAMED[name](times)
                 if isinstance(answer, xr.Dataset):
                     answer.to_zarr(tmp_path / f"{machines}_{name}.zarr", zarr_format=3, consolidated=False)
             held.append(callback.most)
-        assert held[1] - held[0] <= times["time"].nbytes / 9 + 64 * 600
+        assert held[1] - held[0] <= times["time"].nbytes / 6 + 64 * 400
 
     def test_an_answer_with_texts_is_computed_once(self, tmp_path):
         """What is written is not computed first to see that it is text (of each, xarray looks at one); in a file, too, it is what it is."""
@@ -362,6 +362,7 @@ class TestStores:
         counted = times["time"].data.map_blocks(lambda block: reads.append(block.size) or block, dtype=float, meta=np.empty((0,) * 3))
         verdicts = times.assign(time=times["time"].copy(data=counted)).perf.compare(0, dim="machine")
         texts = [name for name, variable in verdicts.data_vars.items() if variable.dtype == object]
+        verdicts = verdicts[["estimate", *texts]]
         verdicts.drop_vars(texts).to_zarr(tmp_path / "n.zarr", zarr_format=3, consolidated=False)
         once, reads[:] = sum(reads), []
         verdicts.to_zarr(tmp_path / "v.zarr", zarr_format=3, consolidated=False)
