@@ -32,7 +32,8 @@ STATISTICS = {
 def counted(new, old, how, draws=None):
     """Return the tally of one suite."""
     sides = match_sides(new[None], old[None], shared=how.shared, paired=how.paired)
-    return randomize(sides, np.array([0]), how, draws)[0]
+    ((_, found),) = randomize(sides, np.array([0]), how, draws)
+    return Tally(*(part.item() for part in found[:3]), *found[3:])
 
 
 def ratio(new, old, how):

@@ -4,7 +4,7 @@ Irving et al. (2018), section 3. Where benchmarks share no units, the exchanges 
 side): they are tabulated once, and an experiment is one entry of every benchmark's table.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import chain, combinations
 from math import comb, prod
@@ -16,6 +16,7 @@ from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.random import EXCHANGES, Streams
 from perfarray.numerics.suite import Sides, run_statistic, transform
 from perfarray.numerics.types import Floats, Integers, Mask
+from perfarray.numerics.with_replacement import one_of_each
 
 TABLE = 1 << 14
 """Most outcomes that are tabulated for the sake of speed; beyond it units are permuted anew each time."""
@@ -23,8 +24,8 @@ TABLE = 1 << 14
 MOST = 1_000_000
 """Most exchanges that `exact` enumerates."""
 
-BLOCK = 1 << 16
-"""Units or table entries that are looked at together: what bounds the memory. It changes no number."""
+BLOCK, KEPT = 1 << 16, 1 << 18
+"""Units that are looked at together, and entries of tables: what bounds the memory. They change no number."""
 
 TIES = 1e-10
 """Ratios that differ by less than this relative amount are equal: sums of the same numbers in another order."""
@@ -55,11 +56,11 @@ class Block(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """The observed ratio; how many exchanges gave one as large, as small; how many were counted, and how many there are."""
+    """Of suites: the ratios observed; how many exchanges gave one as large, as small; how many were counted, and how many there are."""
 
-    statistic: float
-    at_least: int
-    at_most: int
+    statistic: Floats
+    at_least: Integers
+    at_most: Integers
     number: int
     possible: int
 
@@ -92,7 +93,9 @@ def most_outcomes(benchmarks: int, units: tuple[int, int], how: Exchange) -> int
     return min(MOST, every)
 
 
-def randomize(sides: Sides, cells: Integers, how: Exchange, draws: Draws | None, kept: Floats | None = None) -> list[Tally | None]:
+def randomize(
+    sides: Sides, cells: Integers, how: Exchange, draws: Draws | None, kept: Floats | None = None
+) -> Iterator[tuple[Integers, Tally]]:
     """Exchange the units of every suite (suites, benchmarks, units): at random, or in every way where `draws` is None.
 
     Parameters
@@ -108,17 +111,16 @@ def randomize(sides: Sides, cells: Integers, how: Exchange, draws: Draws | None,
     kept : array, shape (suites, exchanges), optional
         Takes the ratio of every exchange, in their order; what is left over stays as it is.
 
-    Returns
-    -------
-    list of Tally
-        None for a suite without data.
+    Yields
+    ------
+    array of int, Tally
+        Which suites: all but those without data, some at a time.
 
     Raises
     ------
     ValueError
         When there are more than `MOST` exchanges to enumerate.
     """
-    found: list[Tally | None] = [None] * len(cells)
     draw = None if draws is None else partial(_drawn_exchanges, number=draws.n_resamples, streams=Streams(draws.key))
     # Suites whose benchmarks have the same numbers of units are exchanged together, as many at a time as memory is to hold.
     for alike in _alike(sides):
@@ -133,29 +135,27 @@ def randomize(sides: Sides, cells: Integers, how: Exchange, draws: Draws | None,
             ]
             observed = _log_ratio(np.asarray(sums[0]), np.asarray(sums[1]), blocks, how)
             logs = draw(blocks, how, cells=cells[which]) if draw else _every_exchange(blocks, how)
-            tallies = _tallies(observed, logs, number_of_outcomes(blocks, how.paired), which, kept)
-            for place, tally in zip(which.tolist(), tallies, strict=True):
-                found[place] = tally
-    return found
+            yield which, _tally(observed, logs, number_of_outcomes(blocks, how.paired), which, kept)
 
 
-def _alike(sides: Sides) -> list[Integers]:
+def _alike(sides: Sides) -> Sequence[Integers]:
     """Return the places of suites with the same numbers of units in every benchmark, together; those without data are left out."""
     some = np.flatnonzero(sides.matched.any(axis=-1))
     counts = np.concatenate([(~np.isnan(side[some])).sum(axis=-1) for side in (sides.new, sides.old)], axis=-1)
+    if (counts == counts[:1]).all():  # mostly
+        return [some][: len(some)]
     kinds, names = np.unique(counts, axis=0, return_inverse=True)
     names = names.ravel()
-    groups = np.split(some[np.argsort(names, kind="stable")], np.cumsum(np.bincount(names, minlength=len(kinds)))[:-1])
-    return [group for group in groups if group.size]
+    return np.split(some[np.argsort(names, kind="stable")], np.cumsum(np.bincount(names, minlength=len(kinds)))[:-1])
 
 
 def _at_once(blocks: list[Block], how: Exchange, draws: Draws | None) -> int:
     """Return how many suites are exchanged at once."""
     if draws is None:
-        return max(1, BLOCK // number_of_outcomes(blocks, how.paired))
+        return max(1, KEPT // number_of_outcomes(blocks, how.paired))
     most = [max(draws.n_resamples, min(block.outcomes(how.paired), TABLE)) for block in blocks]
     kept: int = sum(own * block.new.shape[1] for own, block in zip(most, blocks, strict=True))
-    return max(1, BLOCK // kept)
+    return max(1, KEPT // kept)
 
 
 def _scores(units: Floats, how: Exchange) -> Floats:
@@ -178,7 +178,7 @@ def _log_ratio(new: Floats, old: Floats, blocks: list[Block], how: Exchange) -> 
     return np.asarray(sign * np.log(new / old))
 
 
-def _tallies(observed: Floats, logs: Iterator[Floats], possible: int, which: Integers, kept: Floats | None) -> list[Tally]:
+def _tally(observed: Floats, logs: Iterator[Floats], possible: int, which: Integers, kept: Floats | None) -> Tally:
     """Count the exchanges whose ratio is as large as the observed one, and as small; keep the ratios, where they are wanted."""
     counts, number = np.zeros((2, len(which)), dtype=np.intp), 0
     for part in logs:
@@ -187,8 +187,7 @@ def _tallies(observed: Floats, logs: Iterator[Floats], possible: int, which: Int
         counts[0] += np.count_nonzero(part >= observed[:, None] - TIES, axis=-1)
         counts[1] += np.count_nonzero(part <= observed[:, None] + TIES, axis=-1)
         number += part.shape[-1]
-    rows = zip(np.exp(observed).tolist(), *counts.tolist(), strict=True)
-    return [Tally(ratio, at_least, at_most, number, possible) for ratio, at_least, at_most in rows]
+    return Tally(np.exp(observed), counts[0], counts[1], number, possible)
 
 
 @lru_cache(maxsize=16)
@@ -251,7 +250,7 @@ def _drawn_exchanges(blocks: list[Block], how: Exchange, number: int, streams: S
         block.new[..., 0].size if table is not None else block.new.size + block.old.size
         for block, table in zip(blocks, tables, strict=True)
     ]
-    size = max(1, BLOCK // sum(kept))
+    size = max(1, (BLOCK if any(table is None for table in tables) else KEPT) // sum(kept))
     for start in range(0, number, size):
         part = slice(start, min(start + size, number))
         sums = np.zeros((1 if how.mean == "geometric" else 2, len(cells), part.stop - part.start))
@@ -277,14 +276,9 @@ def _difference(scores: Floats, how: Exchange) -> Floats:
 
 def _add_entries(sums: Floats, table: Floats, streams: Streams, cells: Integers, stream: int, part: slice) -> None:
     """Add one entry of every benchmark's table to every experiment, the same entry for both sides."""
-    _, suites, width, outcomes = table.shape
-    entries, first = np.empty(sums.shape[1:]), np.arange(0, suites * outcomes, outcomes)[:, None]
-    # A benchmark's table stays in the cache while it serves all experiments.
-    for place, index in enumerate(_picks(outcomes, width, streams, cells, stream, part)):
-        index += first
-        for total, side in zip(sums, table, strict=True):
-            side[:, place].ravel().take(index, out=entries, mode="clip")
-            total += entries
+    entries = one_of_each(table.swapaxes(1, 2), cells, stream, streams, part.stop - part.start, part.start)
+    for place in range(entries.shape[1]):
+        sums += entries[:, place]
 
 
 def _permuted(block: Block, how: Exchange, streams: Streams, cells: Integers, stream: int, part: slice) -> Floats:
@@ -314,15 +308,15 @@ def _chosen_scores(pool: Floats, chosen: Mask, how: Exchange) -> Floats:
     return _of_logs(average, how) if how.statistic == "geometric" else transform(average, how.mean)
 
 
-def pvalue(tally: Tally, alternative: str, plus_one: bool) -> float:
+def pvalue(tally: Tally, alternative: str, plus_one: bool) -> Floats:
     """Return the share of exchanges with a ratio as large (`greater`), as small (`less`), or twice the smaller share, at most 1.
 
     `plus_one` counts the observed data among the experiments: (b + 1) / (M + 1), never zero.
     """
-    shares = [(count + plus_one) / (tally.number + plus_one) for count in (tally.at_most, tally.at_least)]
+    less, greater = ((count + plus_one) / (tally.number + plus_one) for count in (tally.at_most, tally.at_least))
     if alternative == "less":
-        return shares[0]
-    return shares[1] if alternative == "greater" else min(1.0, 2 * min(shares))
+        return less
+    return greater if alternative == "greater" else np.asarray(np.minimum(1.0, 2 * np.minimum(less, greater)))
 
 
 def smallest_pvalue(tally: Tally, alternative: str, plus_one: bool) -> float:
@@ -341,7 +335,7 @@ def randomization(
     found = np.full((4, len(cells)), np.nan)
     kept = None if length is None else np.full((len(cells), length), np.nan)
     added = plus_one and draws is not None
-    for column, tally in zip(found.T, randomize(sides, cells, how, draws, kept), strict=True):
-        if tally is not None:
-            column[:] = tally.statistic, pvalue(tally, alternative, added), smallest_pvalue(tally, alternative, added), tally.number
+    for which, tally in randomize(sides, cells, how, draws, kept):
+        found[0, which], found[1, which] = tally.statistic, pvalue(tally, alternative, added)
+        found[2, which], found[3, which] = smallest_pvalue(tally, alternative, added), tally.number
     return (*found,) if kept is None else (*found, kept)
