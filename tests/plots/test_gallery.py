@@ -73,6 +73,15 @@ def flat(*arrays):
     return np.concatenate([array.values.ravel() for array in arrays])
 
 
+def checks_of_regions(result, ax):
+    """Every outline is as many standard deviations from the score as the result says."""
+    outlines = [path.vertices for path in next(part for part in ax.collections if "region" in part.get_label()).get_paths()]
+    two = result.isel(principal_component=slice(2), principal_component_2=slice(2))
+    apart = np.stack(outlines) - two["score"].values[:, None]
+    reached = np.sqrt(np.einsum("mpi,mij,mpj->mp", apart, np.linalg.inv(two["score_covariance"].values), apart))
+    return [(reached, np.broadcast_to(result["region_radius"].values[:, None], reached.shape))]
+
+
 def runs(array):
     """Return runs in ascending order: executions of which iterations that count are averaged."""
     return np.sort(array["time"].where(~array["warmup"]).mean("iteration").values.ravel())
@@ -192,6 +201,7 @@ SHOWN = {
     "Modes that the runs support": lambda here, ax: [(points(ax, "supported by the runs"), flat(here["result"]["n_supported"]))],
     "Biplot": lambda here, ax: [
         (next(part.get_offsets() for part in ax.collections if "score" in part.get_label()), here["result"].to_dataset()["score"][:, :2])],
+    "Where machines may lie": lambda here, ax: checks_of_regions(here["result"].to_dataset(), ax),
     "Variance that components explain": lambda here, ax: [
         ([bar.get_height() for bar in ax.patches], 100 * here["result"].to_dataset()["explained_variance_ratio"])],
     "What explains the variation": lambda here, ax: [
