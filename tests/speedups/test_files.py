@@ -105,6 +105,39 @@ def test_levels_and_weights_of_the_configuration(config, cells):
     assert result["accelerated_speedup"].sel(statistic="mean").item() == pytest.approx(sum(OLD) / sum(NEW))
 
 
+def test_corrected_reports(tmp_path, cells):
+    """Corrected p-values decide in files, variables and on the command line, of means and medians apart; without them no byte changes."""
+    rng = np.random.default_rng(1)
+    rows = [
+        write_samples(tmp_path, f"b{place}", 10 + 0.1 * rng.standard_normal(10), 9.93 + 0.1 * rng.standard_normal(10)) + ",,"
+        for place in range(8)
+    ]
+    path = tmp_path / "bench.cfg"
+    path.write_text("\n".join([HEAD, *rows, ""]))
+    plain = perfarray.speedup_report(path, confidence_level=0.95, output=tmp_path / "plain")
+    found = perfarray.speedup_report(path, confidence_level=0.95, correction="holm", output=tmp_path / "holm")
+    times = perfarray.read(path)
+    for statistic, column in (("mean", 2), ("median", 5)):
+        own = times.perf.speedup_test("Sample1", statistic=statistic, confidence_level=0.95, correction="holm", search="tool").squeeze(
+            "version"
+        )
+        row = found.sel(statistic=statistic)
+        assert row["significant"].values.tolist() == own["significant"].values.tolist()
+        np.testing.assert_allclose(row["pvalue_adjusted"], own["pvalue_adjusted"])
+        assert row["accelerated"].item() == own["significant"].sum().item() < plain["accelerated"].sel(statistic=statistic).item()
+        written = [cells(tmp_path / "holm.out")[name][column] for name in times["benchmark"].values]
+        assert written == [str(one).upper() for one in own["significant"].values]
+    first, second, *rest = (tmp_path / "holm.report").read_text().splitlines()
+    assert second == "Significance is decided by p-values adjusted for the number of benchmarks (holm)."
+    assert [first, *rest[:9]] == (tmp_path / "plain.report").read_text().splitlines()[:10]  # down to the proportions
+    answer = CliRunner().invoke(app, ["speedup-test", str(path), "--conf-level", "95%", "--correction", "holm"])
+    assert f"significant: {found['accelerated'].sel(statistic='mean').item():g} of 8 speedups of means" in answer.output
+    refused = CliRunner().invoke(app, ["speedup-test", str(path), "--correction", "holm"])
+    assert "levels are searched for; give --conf-level" in " ".join(refused.output.split())
+    with pytest.raises(ValueError, match="levels are searched for"):
+        perfarray.speedup_report(path, correction="bh")
+
+
 def test_custom_and_fraction_weights(config, cells):
     """The coefficients are used as they are; shares are those of the first program's time."""
     config.write_text(config.read_text().replace(",NA,", ",NA,3"))

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 OPTIONS = options.SPOKEN | {"confidence_level": "--conf-level", "weights": "--weight", "precision": "--precision", "output": "--prefix"}
+OPTIONS |= {"correction": "--correction"}
 """The options that stand for arguments of the report."""
 
 STATISTICS = {"mean": "means", "median": "medians"}
@@ -31,6 +32,7 @@ def speedup_test(
     precision: Annotated[
         float | None, typer.Option(parser=options.fraction, metavar="SHARE", help="Of the proportion, for the number needed: 5% (default).")
     ] = None,
+    correction: options.Correction = None,
     prefix: Annotated[str | None, typer.Option(help="What the names of the tool's four files begin with; default: CONFIG.")] = None,
     sort: options.Sort = None,
     output: options.Output = None,
@@ -47,7 +49,7 @@ def speedup_test(
     from perfarray.timings.writing import rows_of
 
     wanted = form(output, file, config, json=json)
-    choices = options.given(confidence_level=conf_level, weights=weight, precision=precision, output=prefix)
+    choices = options.given(confidence_level=conf_level, weights=weight, precision=precision, correction=correction, output=prefix)
     failing = partial(give_failure, {"config": config, "rows": [], "suites": [], "attrs": {}, "notes": []}, wanted)
     with reporting(failing, own_words=SHOWN, options=OPTIONS) as warned:
         if prefix is not None and not Path(prefix).parent.is_dir():

@@ -16,7 +16,7 @@ from perfarray.readers.speedup_test import SAMPLES, Entry, entries, table_of_ent
 from perfarray.speedups.numerics.protocols import NO_ANSWER, UNAVAILABLE
 from perfarray.speedups.observed import overall_speedup, speedup
 from perfarray.speedups.proportion import accelerated_proportion, required_benchmarks
-from perfarray.speedups.protocols import tested
+from perfarray.speedups.protocols import check_correction, corrected, tested
 from perfarray.tables.build import build
 from perfarray.timings.notes import Note, collecting, noted
 from perfarray.timings.pairs import resolve_pair
@@ -30,7 +30,8 @@ DEFAULT_LEVEL = 0.95
 """Of the proportion, where the call gives none."""
 
 TESTED = (
-    "significant", "confidence_level", "pvalue", "test", "warnings", "prob_faster", "n_baseline", "n_candidate", "protocol",
+    "significant", "confidence_level", "pvalue", "pvalue_adjusted", "test", "warnings", "prob_faster", "n_baseline", "n_candidate",
+    "protocol",
 )  # fmt: skip
 """What is kept of each test."""
 
@@ -54,6 +55,7 @@ def speedup_report(
     confidence_level: float | None = None,
     weights: str = "custom",
     precision: float = 0.05,
+    correction: str | None = None,
     output: str | PathLike[str] | None = None,
 ) -> xr.Dataset:
     r"""Run the Speedup-Test on its tool's configuration and sample files, and write the tool's four files.
@@ -71,6 +73,9 @@ def speedup_report(
         Those of the column Coef (equal ones, with a note, where it is incomplete); the same for all; shares of the first program's time.
     precision : float
         The half-width for which the number of benchmarks needed is reported.
+    correction : {None, "holm", "bh"}
+        As for `speedup_test`: over the benchmarks, of means and of medians apart; those whose level is searched for are no members. What is
+        significant in the files, and the proportion, is then so after correction, and PREFIX.report says it in its second line.
     output : path-like, optional
         What the names of the files begin with; default: the path of the configuration.
 
@@ -78,7 +83,8 @@ def speedup_report(
     -------
     Dataset
         Along `benchmark` and `statistic` (min, mean, median): `speedup`, `weight`, and of `speedup_test` `significant`, `confidence_level`,
-        `pvalue`, `test`, `warnings`, `prob_faster`, `n_baseline`, `n_candidate`, `protocol` (min is never tested). Along `statistic`:
+        `pvalue`, `test`, `warnings`, `prob_faster`, `n_baseline`, `n_candidate`, `protocol` (min is never tested), with a correction
+        `pvalue_adjusted`. Along `statistic`:
         `overall_speedup`, `overall_gain`; over the benchmarks whose speedup is significant `accelerated_speedup`, `accelerated_gain`; and
         `proportion` of these with `accelerated` (their number), `lower`, `upper`, `reliable`, `required_benchmarks`. The attr `files` is
         what the names of the files begin with.
@@ -117,9 +123,10 @@ def speedup_report(
     source = Source(path)
     benchmarks = entries(source)
     times = _timings(benchmarks, path)
+    check_correction(correction, confidence_level, times)
     illegal = weights == "custom" and not (np.all(times["weight"] >= 0) and times["weight"].sum() > 0)
     with collecting() as notes:
-        result, warned = _analyse(times, confidence_level, "equal" if illegal else weights, precision)
+        result, warned = _analyse(times, confidence_level, "equal" if illegal else weights, precision, correction)
     shown = path.as_posix() if path.is_absolute() else f"{path.parent.as_posix()}/{path.name}"
     prefix = str(config_csv if output is None else output)
     _write(
@@ -166,7 +173,9 @@ def _complaints(benchmark: Entry) -> list[str]:
     return [f"File '{file}' is not readable" for file in benchmark.unreadable]
 
 
-def _analyse(times: xr.DataArray, confidence_level: float | None, weights: str, precision: float) -> tuple[xr.Dataset, Warned]:
+def _analyse(
+    times: xr.DataArray, confidence_level: float | None, weights: str, precision: float, correction: str | None
+) -> tuple[xr.Dataset, Warned]:
     """Compute everything the files tell, for the benchmarks that have both samples; and the warnings of each of them."""
     level = DEFAULT_LEVEL if confidence_level is None else confidence_level
     pair = resolve_pair(times, SAMPLES[0], dim=VERSION, metric=None, levels=None)
@@ -178,9 +187,9 @@ def _analyse(times: xr.DataArray, confidence_level: float | None, weights: str, 
         part = {"speedup": observed["estimate"], "weight": _weight(times, weights, statistic)}
         part |= {f"overall_{name}": total[name] for name in ("speedup", "gain")}
         if statistic != "min":
-            one = noted(tested(pair, None, statistic, confidence_level, "tool", ties="limit"), checks=("one_side", "single_units")).squeeze(
-                VERSION, drop=True
-            )
+            one = tested(pair, None, statistic, confidence_level, "tool", ties="limit")
+            one = one if correction is None else corrected(one, correction)
+            one = noted(one, checks=("one_side", "single_units")).squeeze(VERSION, drop=True)
             for name, applies in zip(warned, one["warned"].transpose(BENCHMARK, "warning").values, strict=True):
                 warned[name] += one["warning"].values[applies].tolist()
             part |= {name: one[name] for name in TESTED if name in one}
@@ -199,7 +208,8 @@ def _analyse(times: xr.DataArray, confidence_level: float | None, weights: str, 
     result: xr.Dataset = xr.concat(
         parts, along, fill_value=fill, combine_attrs="override", coords="minimal", compat="override", join="exact"
     )
-    return result.transpose(BENCHMARK, "statistic").assign_attrs(result="speedup_report", weights=weights), warned
+    attrs = {"result": "speedup_report", "weights": weights} | ({} if correction is None else {"correction": correction})
+    return result.transpose(BENCHMARK, "statistic").assign_attrs(attrs), warned
 
 
 def _weight(times: xr.DataArray, weights: str, statistic: str) -> xr.DataArray:
@@ -248,6 +258,8 @@ def _out_lines(result: xr.Dataset, benchmarks: Sequence[Entry]) -> list[str]:
 def _report_lines(result: xr.Dataset, shown: str, confidence_level: float | None, precision: float) -> list[str]:
     """Return the report: gains and speedups of the whole, and the proportions of accelerated benchmarks."""
     lines = [f"Analysis report of  {shown}"]
+    if "correction" in result.attrs:
+        lines.append(f"Significance is decided by p-values adjusted for the number of benchmarks ({result.attrs['correction']}).")
     for statistic in STATISTICS:
         row = result.sel(statistic=statistic)
         lines += [

@@ -122,20 +122,26 @@ def speedup_test(
     >>> times.perf.speedup_test("old")["confidence_level"].item()
     0.98
     """
-    check_choice(correction, "correction", CORRECTIONS)
     pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, censored=censored)
-    if correction is not None and confidence_level is None and LEVEL not in pair.candidate.array.coords:
-        raise ValueError(f"correction={correction!r} adjusts p-values at a level, and levels are searched for; give confidence_level=0.95")
+    check_correction(correction, confidence_level, pair.candidate.array)
     # Ranks can take the candidate's stopped runs at their worst; a mean of those is not a number.
     sides = worst_case(pair) if statistic == "median" else pair
     result = tested(sides, unit, statistic, confidence_level, search, ties=ties).drop_dims("warning")
     result = _without_claims(result, pair, statistic) if pair.bounded else result
-    result = _corrected(result, correction) if correction is not None else result
+    result = result if correction is None else corrected(result, correction)
     result = with_required(result, sides, unit, statistic)
     return noted(result, *pair.notes, pair.stopped_note(SURELY), checks=("one_side", "single_units"))
 
 
-def _corrected(result: xr.Dataset, correction: str) -> xr.Dataset:
+def check_correction(correction: str | None, confidence_level: object, times: xr.DataArray) -> None:
+    """Raise where a correction is not known, or no level is given by which corrected p-values could be judged."""
+    check_choice(correction, "correction", CORRECTIONS)
+    own = times.coords.get(LEVEL)
+    if correction is not None and confidence_level is None and (own is None or not (is_chunked(own) or own.notnull().any())):
+        raise ValueError(f"correction={correction!r} adjusts p-values at a level, and levels are searched for; give confidence_level=0.95")
+
+
+def corrected(result: xr.Dataset, correction: str) -> xr.Dataset:
     """Decide by adjusted p-values what is significant; a cell whose level was searched for is no member of the family."""
     dims = tuple(str(dim) for dim in result["pvalue"].dims)
 
