@@ -9,7 +9,6 @@ import numpy as np
 from perfarray.mixtures.numerics.newton import Sample, climbed
 from perfarray.mixtures.numerics.pool import Candidate, Pool, Run, Samples, Steps, Theta, run_pooled
 from perfarray.mixtures.numerics.start import parameters_of_classes
-from perfarray.mixtures.numerics.steps import NORMAL_STEPS
 from perfarray.mixtures.numerics.stops import CALM, FLOOR, GAIN, LONG, MOST_STEPS, MOVED, SETTLED, TINY, Task
 from perfarray.numerics.types import Floats, Integers, Mask
 
@@ -175,8 +174,9 @@ def _finished(pool: Pool, run: Run, forced: bool) -> Run:
     calm = _plain(pool, run.theta, Task(CALM, forced, False))
     found = Run(calm.theta, calm.loglik, run.n_iterations + calm.n_iterations, calm.converged, run.floored | calm.floored)
     fits = np.flatnonzero(calm.converged & (forced | ~calm.floored))
-    # Newton's method knows normal densities only; where it finds no maximum, accelerated EM goes on as if it had not been asked.
-    for further in (partial(_accelerated, most=LONG), _climbed, _accelerated) if pool.steps is NORMAL_STEPS else (_accelerated,):
+    # Where Newton's method finds no maximum, accelerated EM goes on as if it had not been asked.
+    newton = pool.steps.law is not None and not pool.grouped
+    for further in (partial(_accelerated, most=LONG), _climbed, _accelerated) if newton else (_accelerated,):
         if not len(fits):
             break
         more = further(pool.take(fits), found.theta.take(pool.places(fits)), forced)
@@ -188,10 +188,11 @@ def _finished(pool: Pool, run: Run, forced: bool) -> Run:
 
 def _climbed(pool: Pool, theta: Theta, _forced: bool) -> Run:
     """Go on with Newton's method, fit by fit: each has second derivatives of its own."""
-    found = _unfinished(theta, len(pool.numbers))
+    found, law = _unfinished(theta, len(pool.numbers)), pool.steps.law
+    assert law is not None
     for fit, (row, first, number) in enumerate(zip(pool.rows, pool.firsts, pool.numbers, strict=True)):
         own, components = slice(pool.n[fit]), slice(first, first + number)
-        sample = Sample(*(part[row, own] for part in (pool.samples.values, pool.samples.weights, pool.samples.inside)))
+        sample = Sample(pool.samples.values[row, own], pool.samples.weights[row, own], pool.samples.scale[row], law)
         end = climbed(sample, theta.take(components), bool(pool.equal[fit]))
         found.n_iterations[fit] = end.n_steps
         if end.converged:

@@ -29,8 +29,8 @@ class Law(NamedTuple):
         (d, s): logarithm of the density, and probability up to d.
     quantile : callable
         (probability, s): the deviation up to which the probability is reached.
-    score : callable
-        (d, s): slope of the log density.
+    score, widening : callable
+        (d, s): slope of the log density by d, and by log s.
     mode : callable
         (s, tilt): where log density + tilt d has its maximum.
     draw : callable
@@ -41,6 +41,7 @@ class Law(NamedTuple):
     reached: Callable[[Floats, Floats], Floats]
     quantile: Callable[[Floats, Floats], Floats]
     score: Callable[[Floats, Floats], Floats]
+    widening: Callable[[Floats, Floats], Floats]
     mode: Callable[[Floats, int], Floats]
     draw: Callable[[np.random.Generator, Floats], Floats]
 
@@ -50,6 +51,7 @@ NORMAL = Law(
     reached=lambda d, s: ndtr(d / s),
     quantile=lambda p, s: s * ndtri(p),
     score=lambda d, s: -(d / s) / s,
+    widening=lambda d, s: (d / s) ** 2 - 1,
     mode=lambda s, tilt: tilt * s**2 if tilt else 0.0 * s,
     draw=lambda generator, s: s * generator.standard_normal(np.shape(s)),
 )
@@ -84,6 +86,7 @@ GUMBEL = Law(
     reached=_gumbel_reached,
     quantile=_gumbel_quantile,
     score=lambda d, s: np.expm1(np.minimum(-d / s, 300)) / s,
+    widening=lambda d, s: -d / s * np.expm1(np.minimum(-d / s, 300)) - 1,
     mode=_gumbel_mode,
     draw=lambda generator, s: -s * np.log(generator.standard_exponential(np.shape(s))),
 )
@@ -102,11 +105,16 @@ def gamma_shape(gap: Floats) -> Floats:
     shape = (3 - gap + np.sqrt((gap - 3) ** 2 + 24 * gap)) / (12 * gap)  # within 1.5 % (Minka 2002), whose steps follow
     for _ in range(4):
         near = np.minimum(shape, STEEP)
-        flat = (0.5 + (1 / 12 - 1 / (120 * shape**2)) / shape) / shape
-        value = np.where(shape < STEEP, np.log(near) - digamma(near), flat)
         slope = np.where(shape < STEEP, near - near**2 * zeta(2, near), -0.5 - 1 / (6 * shape))
-        shape = 1 / (1 / shape + (value - gap) / slope)
+        shape = 1 / (1 / shape + (_gap(shape) - gap) / slope)
     return shape
+
+
+def _gap(shape: Floats) -> Floats:
+    """Return log a - digamma(a)."""
+    near = np.minimum(shape, STEEP)
+    flat = (0.5 + (1 / 12 - 1 / (120 * shape**2)) / shape) / shape
+    return np.where(shape < STEEP, np.log(near) - digamma(near), flat)
 
 
 def _log_gamma_density(d: Floats, s: Floats) -> Floats:
@@ -147,6 +155,7 @@ LOG_GAMMA = Law(
     reached=_log_gamma_reached,
     quantile=_log_gamma_quantile,
     score=lambda d, s: -np.expm1(np.minimum(d, 300)) / s**2,
+    widening=lambda d, s: 2 * (np.expm1(np.minimum(d, 300)) - d - _gap(s**-2.0)) / s**2,
     mode=_log_gamma_mode,
     draw=_log_gamma_draw,
 )
@@ -156,6 +165,7 @@ EDGED = Law(
     reached=lambda d, s: -np.expm1(-np.maximum(d, 0.0) / s),
     quantile=lambda p, s: -s * np.log1p(-p),
     score=lambda d, s: -1 / s + 0 * d,
+    widening=lambda d, s: d / s - 1,
     mode=lambda s, _tilt: 0.0 * s,
     draw=lambda generator, s: s * generator.standard_exponential(np.shape(s)),
 )

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from perfarray.mixtures.numerics.laws import Law
 from perfarray.mixtures.numerics.pool import Theta
-from perfarray.mixtures.numerics.stops import FLOOR, GAIN, LOG_2PI, SETTLED, TINY
+from perfarray.mixtures.numerics.stops import FLOOR, GAIN, SETTLED, TINY
 from perfarray.numerics.types import Floats
 
 RADIUS = 0.25
@@ -27,13 +28,21 @@ CURVED = 1e-8
 MOST_CLIMBED = 500
 """Most steps, those that were tried and taken back included."""
 
+ASIDE = 1e-5
+"""How far apart slopes are compared for second derivatives, half the way."""
+
+
+FAINT, GONE = 1e-6, 1e-100
+"""Weight, in values, below which a component is given up where the likelihood gains by that, and what its share is less than then."""
+
 
 class Sample(NamedTuple):
-    """Values, what each counts, and the variance inside it."""
+    """Values, what each counts, what they were divided by, and the law of the components."""
 
     values: Floats
     weights: Floats
-    inside: Floats
+    scale: float
+    law: Law
 
 
 class Climbed(NamedTuple):
@@ -46,20 +55,21 @@ class Climbed(NamedTuple):
 
 
 class _View(NamedTuple):
-    """What the likelihood is made of: the share of each component in each value, shape (component, value), and its deviations."""
+    """What the likelihood is made of: deviations, shape (component, value), spreads (component, 1), the share of each in each value."""
 
     loglik: float
     shares: Floats
-    scores: Floats
-    squares: Floats
+    deviations: Floats
+    spreads: Floats
 
 
 def climbed(sample: Sample, theta: Theta, equal: bool) -> Climbed:
-    """Climb from parameters of normal components, shape (component,), to the maximum."""
+    """Climb from parameters of shape (component,) to the maximum."""
     here = _view(sample, theta)
     free = _free(len(theta.weights), equal)
     n_steps = 1
     while n_steps < MOST_CLIMBED:
+        theta, here = _without_faint(sample, theta, here)
         slope, bend = (free.T @ part for part in _derivatives(sample, theta, here))
         curves, axes = np.linalg.eigh(bend @ free)
         steep = np.maximum(np.abs(curves), FLATTEST * np.abs(curves).max())
@@ -83,6 +93,17 @@ def climbed(sample: Sample, theta: Theta, equal: bool) -> Climbed:
     return Climbed(theta, here.loglik, n_steps, False)
 
 
+def _without_faint(sample: Sample, theta: Theta, here: _View) -> tuple[Theta, _View]:
+    """Give up components whose weight has all but vanished: the maximum is at none, and logarithms of weights never get there."""
+    faint = (theta.weights * sample.weights.sum() < FAINT) & (theta.weights >= GONE)
+    if not faint.any():
+        return theta, here
+    weights = np.where(faint, GONE / 2, theta.weights)
+    there = theta._replace(weights=weights / weights.sum())
+    view = _view(sample, there)
+    return (there, view) if view.loglik >= here.loglik else (theta, here)
+
+
 def _free(number: int, equal: bool) -> Floats:
     """Return what moves with each parameter, shape (3 components, parameter): one spread moves those of all components."""
     every = np.eye(3 * number)
@@ -98,15 +119,14 @@ def _moved(theta: Theta, move: Floats) -> Theta:
 
 def _view(sample: Sample, theta: Theta) -> _View:
     """Return the likelihood of parameters, and what it is made of."""
-    spread = np.sqrt(theta.variances)[:, None]
-    scores = (sample.values - theta.means[:, None]) / spread
-    squares = scores**2 + sample.inside / spread**2
-    terms = np.log(theta.weights)[:, None] - np.log(spread) - 0.5 * squares
+    spreads = sample.scale * np.sqrt(theta.variances)[:, None]
+    deviations = sample.scale * (sample.values - theta.means[:, None])
+    terms = np.log(theta.weights)[:, None] + sample.law.log_density(deviations, spreads)
     largest = terms.max(axis=0)
     joint = np.exp(terms - largest)
     density = joint.sum(axis=0)
-    loglik = float(sample.weights @ (np.log(density) + largest - 0.5 * LOG_2PI))
-    return _View(loglik, joint / density, scores, squares)
+    loglik = float(sample.weights @ (np.log(density) + largest + np.log(sample.scale)))
+    return _View(loglik, joint / density, deviations, spreads)
 
 
 def _derivatives(sample: Sample, theta: Theta, here: _View) -> tuple[Floats, Floats]:
@@ -115,20 +135,28 @@ def _derivatives(sample: Sample, theta: Theta, here: _View) -> tuple[Floats, Flo
     A factor common to all weights changes nothing. It is held by leaving out of the second derivatives what would make them zero along it.
     """
     number, total = len(theta.weights), sample.weights.sum()
-    slopes = np.stack([np.ones_like(here.scores), here.scores, here.squares - 1])
-    each = slopes * here.shares
-    counted = each * sample.weights
+    d, s = here.deviations, here.spreads
+
+    def slopes(further: float, wider: float) -> Floats:
+        """Return the slopes of log densities by place and by logarithm of the spread, from other ones."""
+        other = d - further * s, s * np.exp(wider)
+        return np.stack([-s * sample.law.score(*other), sample.law.widening(*other)])
+
+    by_place, by_spread = slopes(0.0, 0.0)
+    each = np.stack([np.ones_like(d), by_place, by_spread])
+    shared = each * here.shares
+    counted = shared * sample.weights
     first = counted.sum(axis=-1)
     first[0] -= total * theta.weights
-    within = np.einsum("akn,bkn->abk", counted, slopes)
-    share, score, square = (sample.weights * here.shares * part for part in (1.0, here.scores, here.squares))
+    within = np.einsum("akn,bkn->abk", counted, each)
     within[0, 0] -= total * theta.weights
-    within[1, 1] -= share.sum(axis=-1)
-    within[1, 2] -= 2 * score.sum(axis=-1)
-    within[2, 1] = within[1, 2]
-    within[2, 2] -= 2 * square.sum(axis=-1)
+    for part, move in enumerate(((ASIDE, 0.0), (0.0, ASIDE)), start=1):
+        bends = (slopes(*move) - slopes(-move[0], -move[1])) / (2 * ASIDE)
+        within[part, 1:] += np.einsum("kn,bkn->bk", counted[0], bends)
     rows = 3 * number
-    second = -(counted.reshape(rows, -1) @ each.reshape(rows, -1).T).reshape(3, number, 3, number)
+    second = -(counted.reshape(rows, -1) @ shared.reshape(rows, -1).T).reshape(3, number, 3, number)
     own = np.arange(number)
     second[:, own, :, own] += within.transpose(2, 0, 1)
+    gone = np.flatnonzero(theta.weights < GONE)
+    second[:, gone, :, gone] -= total * np.eye(3)  # held: nothing else would
     return first.ravel(), second.reshape(rows, rows)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from perfarray.mixtures.numerics.laws import Law
 from perfarray.mixtures.numerics.start import quantile_classes
 from perfarray.numerics.types import Floats, Integers, Mask
 
@@ -105,6 +106,8 @@ class Steps(NamedTuple):
         the root of that, which BIC, an integral over what is not known, takes into account.
     closed : bool
         Whether the start of one component is its maximum.
+    law : Law, optional
+        The law of the components, where all parameters move and densities have no jump: what Newton's method goes by (`newton`).
     """
 
     prepared: Callable[["Pool", Theta], None]
@@ -117,6 +120,7 @@ class Steps(NamedTuple):
     spreads: int = 1
     edges: int = 0
     closed: bool = False
+    law: Law | None = None
 
 
 class Pool:

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from perfarray.mixtures.numerics.laws import gamma_constant, gamma_shape
+from perfarray.mixtures.numerics.laws import GUMBEL, LOG_GAMMA, NORMAL, gamma_constant, gamma_shape
 from perfarray.mixtures.numerics.pool import Pool, Rows, Samples, Steps, Theta
 from perfarray.mixtures.numerics.start import edged_classes
 from perfarray.mixtures.numerics.stops import LOG_2PI
@@ -57,7 +57,9 @@ def _normal_start(_samples: Samples, _starts: Integers, theta: Theta, _equal: bo
     return theta
 
 
-NORMAL_STEPS = Steps(_squares, _normal_exponents, _normal_offset, _normal_maximised, _normal_start, constant=-0.5 * LOG_2PI, closed=True)
+NORMAL_STEPS = Steps(
+    _squares, _normal_exponents, _normal_offset, _normal_maximised, _normal_start, constant=-0.5 * LOG_2PI, closed=True, law=NORMAL
+)
 
 
 def _falls(deviations: Floats, spread: Floats, out: Floats | None = None) -> Floats:
@@ -108,8 +110,9 @@ def _gumbel_start(samples: Samples, _starts: Integers, theta: Theta, _equal: boo
 
 
 GUMBEL_STEPS = Steps(
-    _gumbel_prepared, _gumbel_exponents, _normal_offset, partial(_gumbel_maximised, fixed=False), partial(_gumbel_start, fixed=False)
-)
+    _gumbel_prepared, _gumbel_exponents, _normal_offset, partial(_gumbel_maximised, fixed=False), partial(_gumbel_start, fixed=False),
+    law=GUMBEL,
+)  # fmt: skip
 
 EXPONENTIAL_STEPS = Steps(
     _gumbel_prepared,
@@ -160,7 +163,7 @@ def _gamma_start(samples: Samples, _starts: Integers, theta: Theta, _equal: bool
     return theta._replace(means=theta.means + 0.5 * theta.variances * samples.scale[:, None])
 
 
-GAMMA_STEPS = Steps(_gamma_prepared, _gamma_exponents, _gamma_offset, _gamma_maximised, _gamma_start)
+GAMMA_STEPS = Steps(_gamma_prepared, _gamma_exponents, _gamma_offset, _gamma_maximised, _gamma_start, law=LOG_GAMMA)
 
 
 def _edged_prepared(pool: Pool, _theta: Theta) -> None:
