@@ -131,7 +131,7 @@ def test_corrected_reports(tmp_path, cells):
     assert second == "Significance is decided by p-values adjusted for the number of benchmarks (holm)."
     assert [first, *rest[:9]] == (tmp_path / "plain.report").read_text().splitlines()[:10]  # down to the proportions
     answer = CliRunner().invoke(app, ["speedup-test", str(path), "--conf-level", "95%", "--correction", "holm"])
-    assert f"significant: {found['accelerated'].sel(statistic='mean').item():g} of 8 speedups of means" in answer.output
+    assert f"Significant: {found['accelerated'].sel(statistic='mean').item():g} of 8 speedups of means" in answer.output
     refused = CliRunner().invoke(app, ["speedup-test", str(path), "--correction", "holm"])
     assert "levels are searched for; give --conf-level" in " ".join(refused.output.split())
     with pytest.raises(ValueError, match="levels are searched for"):
