@@ -1,5 +1,6 @@
 """Plans from components that are given: published ones, and those of `variance_components`."""
 
+import itertools
 import math
 
 import numpy as np
@@ -167,9 +168,47 @@ def test_a_system_without_builds(turned):
     assert plan["cost"].item() == n * (50 + 2 * executions * (5 + iterations))
 
 
+def test_prices_of_each_side():
+    """No whole plan of two nests at their own prices is cheaper; the baseline pays as the candidate but where it says so."""
+    interpreted = from_components({"execution": 0.04**2, "iteration": 0.02**2})
+    costs, own = {"binary": 50, "execution": 5}, {"execution": 200, "iteration": 3}
+    plan = plan_repetitions(components(), interpreted, costs=costs, baseline_costs=own, half_width=0.02, assurance=None).to_dataset()
+    least = math.inf
+    for executions, iterations in itertools.product(range(1, 8), range(1, 30)):
+        variance = 0.02**2 + (0.03**2 + 0.04**2) / executions + (0.01**2 + 0.02**2) / (executions * iterations)
+        units = np.arange(5, 100)
+        n = units[scipy.stats.t.ppf(0.975, units - 1) * np.sqrt(variance / units) <= 0.02][0]
+        least = min(least, n * (50 + executions * (5 + iterations) + executions * (200 + 3 * iterations)))
+    assert plan["cost"].item() == least
+
+
+def test_prices_of_a_label_or_of_an_object():
+    """An array over the dim compared, `baseline_costs` with a label, and with an object are one; suites take them, too."""
+    pilots = perfarray.simulate(
+        sizes={"binary": 5, "execution": 3},
+        variances={"binary": 4e-4, "execution": 4e-4},
+        dims={"benchmark": ["fft", "lu"], "version": ["new", "old"]},
+        rng=1,
+    )["time"]
+    new, old = (pilots.sel(version=name, drop=True) for name in ("new", "old"))
+    array = xr.DataArray([50.0, 9.0], dims="version", coords={"version": ["new", "old"]})
+    for plan, target in ((plan_repetitions, {"half_width": 0.01}), (perfarray.plan_suite, {"budget": 2000.0})):
+        labelled = plan(pilots, "old", dim="version", costs={"binary": array}, **target).to_dataset().squeeze(drop=True)
+        for sides in ((pilots, "old"), (new, old)):
+            found = plan(*sides, costs={"binary": 50.0}, baseline_costs={"binary": 9.0}, **target).to_dataset().squeeze(drop=True)
+            for name in ("repetitions", "cost", "half_width"):
+                np.testing.assert_allclose(found[name].transpose(*labelled[name].dims), labelled[name], rtol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda: plan_repetitions(components(), costs={}, baseline_costs={}), "name the baseline too"),
+        (lambda: plan_repetitions(components(), components(), costs={}, baseline_costs=7), "baseline_costs=7: give a mapping"),
+        (
+            lambda: plan_repetitions(components(), from_components({"iteration": 1.0}), costs={}, baseline_costs={"binary": 3}),
+            "names 'binary', which the baseline does not have",
+        ),
         (lambda: from_components({}), "give a mapping of levels to variances"),
         (lambda: from_components({"binary": -1.0}), r"components\['binary'\] holds -1 to -1"),
         (lambda: from_components({"binary": np.inf}), "zero or more, and finite"),

@@ -38,6 +38,7 @@ def plan_repetitions(
     *,
     dim: str | None = None,
     costs: Any = None,
+    baseline_costs: Any = None,
     levels: str | tuple[str, ...] | None = None,
     budget: float | None = None,
     half_width: float | None = None,
@@ -68,6 +69,8 @@ def plan_repetitions(
         `execution`. Numbers, or arrays over `benchmark`. A level left out costs what the data say (the coordinates `loops` and
         `<level>_seconds`, which readers set; a note names the prices); else an iteration costs 1, or its mean time, and the other levels
         must be named.
+    baseline_costs : mapping of str to float, array or DataArray, optional
+        What differs for the baseline. Of labels of one object, an array over the dim compared among the `costs` says the same.
     levels, metric : str or sequence of str, optional
         The nest, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its `time`).
     budget, half_width : float
@@ -147,8 +150,8 @@ def plan_repetitions(
     check_choice(variances, "variances", ("unbiased", "biased"))
     check_choice(limits, "limits", LIMITS)
     request = Request(
-        dim=dim, costs=costs, levels=levels, budget=budget, half_width=half_width, assurance=assurance, cost_units=cost_units,
-        min_units=min_units, confidence_level=confidence_level, negative=negative, biased=variances == "biased",
+        dim=dim, costs=costs, baseline_costs=baseline_costs, levels=levels, budget=budget, half_width=half_width, assurance=assurance,
+        cost_units=cost_units, min_units=min_units, confidence_level=confidence_level, negative=negative, biased=variances == "biased",
         limits=limits,
     )  # fmt: skip
     return RepetitionPlan(dataset=_planned(times, baseline, request=request.checked(), metric=metric))

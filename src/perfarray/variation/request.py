@@ -1,6 +1,6 @@
 """What a plan is asked for, checked once, and the systems it is for."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
@@ -10,7 +10,7 @@ from perfarray.conventions import LOOPS, price_of
 from perfarray.timings.notes import Note
 from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.resolve import Data, Timings, resolve
-from perfarray.timings.validation import check_choice, check_confidence_level, check_count, check_number, check_share
+from perfarray.timings.validation import check_choice, check_confidence_level, check_count, check_number, check_share, listed
 from perfarray.variation.costs import price_note, prices
 
 BUDGET_FACTOR = "budget_factor"
@@ -35,6 +35,7 @@ class Request:
     biased: bool = False
     paired: str | None = None
     limits: str = "normal"
+    baseline_costs: Any = None
 
     def checked(self) -> Self:
         """Return the request with numbers of the right kind.
@@ -74,11 +75,27 @@ class Systems(NamedTuple):
 
     def prices(self, request: Request) -> tuple[list[xr.DataArray], Note | None]:
         """Return the prices of every system, and a note on those that `costs` does not name."""
+        costs = request.costs, _costs_of_baseline(request, self.absent[-1], single=len(self.sides) == 1)
         found = [
-            prices({**(request.costs or {}), **dict.fromkeys(gone, 0.0)} if gone else request.costs, side, request.cost_units, own)
-            for side, gone, own in zip(self.sides, self.absent, (None, self.chosen), strict=False)
+            prices({**(asked or {}), **dict.fromkeys(gone, 0.0)} if gone else asked, side, request.cost_units, own)
+            for side, gone, own, asked in zip(self.sides, self.absent, (None, self.chosen), costs, strict=False)
         ]
         return [side.prices for side in found], price_note(found, request.cost_units)
+
+
+def _costs_of_baseline(request: Request, absent: Sequence[str], *, single: bool) -> Any:
+    """Return the prices of the baseline: its own, and for what they do not name those of the candidate."""
+    costs, own = request.costs, request.baseline_costs
+    if own is None:
+        return costs
+    if single:
+        raise ValueError(f"baseline_costs={own!r} are the prices of a baseline; name the baseline too")
+    if not isinstance(own, Mapping):
+        raise ValueError(f"baseline_costs={own!r}: give a mapping of levels to prices, as in {{'execution': 19, 'binary': 5343}}")
+    lacking = [name for name in own if name in absent]
+    if lacking:
+        raise ValueError(f"baseline_costs= names {listed(lacking)}, which the baseline does not have: it costs nothing there")
+    return {**costs, **own} if isinstance(costs, Mapping) else own if costs is None else costs
 
 
 def systems(times: Data, baseline: object, request: Request, metric: str | Sequence[str] | None, positive: str = "") -> Systems:

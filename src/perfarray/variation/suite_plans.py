@@ -31,6 +31,7 @@ def plan_suite(
     *,
     dim: str | None = None,
     costs: Any = None,
+    baseline_costs: Any = None,
     levels: str | tuple[str, ...] | None = None,
     budget: float | None = None,
     half_width: float | None = None,
@@ -54,7 +55,7 @@ def plan_suite(
         Timings of a pilot experiment. Dims that are neither levels nor `across` get plans of their own.
     baseline : label, DataArray or Dataset, optional
         With one, the plan is for the ratio of geometric means; each system gets its own counts, and both share the budget.
-    dim, levels, assurance, min_units, confidence_level, negative, metric
+    dim, baseline_costs, levels, assurance, min_units, confidence_level, negative, metric
         As for `plan_repetitions`.
     costs : mapping of str to float, array or DataArray
         Seconds it takes to start one more repetition of a level: a build for `binary` (one number), start and warm-up for `execution`
@@ -123,9 +124,9 @@ def plan_suite(
     (True, True)
     """
     request = SuiteRequest(
-        dim=dim, costs=costs, levels=levels, budget=budget, half_width=half_width, assurance=assurance, cost_units=SECONDS,
-        min_units=min_units, confidence_level=confidence_level, negative=negative, paired=paired, across=across, shared=shared,
-        correlation=correlation,
+        dim=dim, costs=costs, baseline_costs=baseline_costs, levels=levels, budget=budget, half_width=half_width, assurance=assurance,
+        cost_units=SECONDS, min_units=min_units, confidence_level=confidence_level, negative=negative, paired=paired, across=across,
+        shared=shared, correlation=correlation,
     )  # fmt: skip
     return RepetitionPlan(dataset=_planned(times, baseline, request=request.checked(), metric=metric))
 
