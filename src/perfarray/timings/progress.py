@@ -7,7 +7,7 @@ import xarray as xr
 from perfarray.timings.apply import is_chunked
 
 
-def cells_bar(cells: xr.DataArray, doing: str, *, wanted: bool) -> Any:
+def cells_bar(cells: xr.DataArray, doing: str, *, wanted: bool, each: int = 1) -> Any:
     """Return a bar that counts cells, or None where none is wanted, or cells are lazy: they are computed later.
 
     Parameters
@@ -18,9 +18,11 @@ def cells_bar(cells: xr.DataArray, doing: str, *, wanted: bool) -> Any:
         What is done to each, in front of the bar.
     wanted : bool
         What the caller was given as `progress=`.
+    each : int
+        How often each cell is counted.
     """
     if not wanted or is_chunked(cells):
         return None
     from tqdm.auto import tqdm
 
-    return tqdm(total=cells.size, desc=doing, unit="cell")
+    return tqdm(total=each * cells.size, desc=doing, unit="cell")
