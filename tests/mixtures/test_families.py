@@ -297,3 +297,14 @@ def test_moments_are_integrals():
     )
     assert fit.mean().item() == pytest.approx(first, rel=1e-4)
     assert fit.std().item() == pytest.approx(np.sqrt(second - first**2), rel=1e-4)
+
+
+def test_a_bar_counts_cells_once_for_every_family(capsys):
+    """So many cells times so many families, in one bar; no number changes, and a lazy result has none."""
+    times = timings(drawn("gamma", 30), drawn("gamma", 20), [0.5, 2.0, 3.0])
+    choice = {"distribution": ["normal", "lognormal"], "max_components": 2}
+    shown = times.perf.fit_mixture(**choice, progress=True)
+    assert "6/6" in capsys.readouterr().err
+    xr.testing.assert_identical(shown.to_dataset(), times.perf.fit_mixture(**choice).to_dataset())
+    times.chunk(benchmark=1).perf.fit_mixture(**choice, progress=True).to_dataset().compute()
+    assert capsys.readouterr().err == ""

@@ -38,6 +38,13 @@ def fit(times) -> perfarray.GaussianMixture:
     return times.drop_vars("high").perf.fit_mixture(**TOGETHER)
 
 
+def test_a_bar_counts_cells(times, fit, capsys):
+    """With metrics fitted together too; no number changes."""
+    shown = times.drop_vars("high").perf.fit_mixture(**TOGETHER, progress=True)
+    assert "2/2" in capsys.readouterr().err
+    xr.testing.assert_identical(shown.to_dataset(), fit.to_dataset())
+
+
 @pytest.mark.parametrize(("model", "name", "most"), [("equal", "EEE", 3), ("unequal", "VVV", 2)])
 def test_likelihoods_are_mclusts(golden, model, name, most):
     """Log-likelihood and BIC of faithful at the maximum, where both programs arrive at the same one."""

@@ -1,6 +1,7 @@
 """Mixtures fitted to run times: the modes of a program, how often each is taken, and how wide it is."""
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -19,6 +20,7 @@ from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, noted
 from perfarray.timings.options import engine
+from perfarray.timings.progress import cells_bar
 from perfarray.timings.resolve import Data, check_names, resolve
 from perfarray.timings.units import cells_note, describe_value, value_place
 from perfarray.timings.validation import check_choice, check_count, check_number
@@ -41,6 +43,7 @@ def fit_mixture(
     tolerance: float | None = None,
     distribution: str | Sequence[str] = NORMAL,
     joint: bool = False,
+    progress: bool = False,
     value: str | None = None,
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
@@ -70,6 +73,8 @@ def fit_mixture(
     joint : bool
         Whether the metrics of a Dataset that `metric` lists are fitted together, as runs of several numbers: one mixture of normal
         distributions with correlations. Otherwise each has a mixture of its own.
+    progress : bool
+        Show a progress bar that counts cells, each once for every family; a lazy result has none.
     value : str, optional
         The level whose repetitions are runs; lower levels are averaged first. Default: `execution`, else the lowest level.
     levels, metric : str or sequence of str, optional
@@ -155,22 +160,34 @@ def fit_mixture(
     if joint:
         from perfarray.mixtures.joint import fitted_jointly
 
-        return GaussianMixture(dataset=fitted_jointly(times, request, metric, {"value": value, "levels": levels}, _described(request)))
-    return GaussianMixture(dataset=_fitted(times, request, value, levels, metric=metric))
+        return GaussianMixture(
+            dataset=fitted_jointly(times, request, metric, {"value": value, "levels": levels}, progress, _described(request))
+        )
+    return GaussianMixture(dataset=_fitted(times, request, value, levels, progress, metric=metric))
 
 
 @over_metrics
 def _fitted(
-    times: Data, request: FitRequest, value: str | None, levels: str | tuple[str, ...] | None, *, metric: str | list[str] | None
+    times: Data,
+    request: FitRequest,
+    value: str | None,
+    levels: str | tuple[str, ...] | None,
+    progress: bool,
+    *,
+    metric: str | list[str] | None,
 ) -> xr.Dataset:
     """Fit every cell."""
     data = resolve(times, metric, levels)
     place, most = value_place(data, value), max(request.numbers)
 
-    kernel = partial(_fit_cells, levels=len(data.levels), place=place, request=request)
+    bar = cells_bar(data.array.count(data.levels), "fitting mixtures", wanted=progress, each=len(request.families))
+    counting = request if bar is None else replace(request, after=bar.update)
+    kernel = partial(_fit_cells, levels=len(data.levels), place=place, request=counting)
     attrs = describe_value(data, place) | {"units": data.units} | _described(request)
     outputs, coords = _outputs(data.units, request.families), {COMPONENT: range(1, most + 1)}
     result = apply(kernel, data.array, core=[data.levels], outputs=outputs, coords=coords, attrs=attrs)
+    if bar is not None:
+        bar.close()
     return noted(result, *data.notes, checks=("fit_mixture",))
 
 

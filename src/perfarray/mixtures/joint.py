@@ -1,5 +1,6 @@
 """Several metrics of a run described together: one mixture of normal distributions over all of them."""
 
+from dataclasses import replace
 from functools import partial
 from math import prod
 from typing import Any
@@ -17,11 +18,14 @@ from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.metrics import only
 from perfarray.timings.notes import Note, check, noted
+from perfarray.timings.progress import cells_bar
 from perfarray.timings.resolve import Data, check_names, resolve
 from perfarray.timings.units import cells_note, describe_value, value_place
 
 
-def fitted_jointly(times: Data, request: FitRequest, metric: Any, asked: dict[str, Any], attrs: dict[str, Any]) -> xr.Dataset:
+def fitted_jointly(
+    times: Data, request: FitRequest, metric: Any, asked: dict[str, Any], progress: bool, attrs: dict[str, Any]
+) -> xr.Dataset:
     """Fit one mixture of several metrics to every cell.
 
     Parameters
@@ -34,6 +38,8 @@ def fitted_jointly(times: Data, request: FitRequest, metric: Any, asked: dict[st
         The metrics.
     asked : dict
         `value` and `levels`, as `fit_mixture` takes them.
+    progress : bool
+        Whether a bar counts cells.
     attrs : dict
         What the result says of how it was fitted.
 
@@ -56,13 +62,17 @@ def fitted_jointly(times: Data, request: FitRequest, metric: Any, asked: dict[st
                 " same; average over what one of them has more"
             )
     place, most = value_place(every[0], asked["value"]), max(request.numbers)
-    kernel = partial(_fit_cells, levels=len(levels), place=place, request=request, most=most)
+    bar = cells_bar(every[0].array.count(levels), "fitting mixtures", wanted=progress)
+    counting = request if bar is None else replace(request, after=bar.update)
+    kernel = partial(_fit_cells, levels=len(levels), place=place, request=counting, most=most)
     coords = {COMPONENT: range(1, most + 1), METRIC: np.array(names, object), METRIC_2: np.array(names, object)}
     units = [data.units for data in every]
     result = apply(
         kernel, *(data.array for data in every), core=[levels] * len(names), outputs=_outputs(units), coords=coords,
         attrs=describe_value(every[0], place) | attrs | {"metric": " ".join(names)} | ({"units": units[0]} if len(set(units)) == 1 else {}),
     )  # fmt: skip
+    if bar is not None:
+        bar.close()
     for key, found in (("units", units), ("better", [data.better for data in every])):
         result = result.assign_coords({key: (METRIC, np.array(found, object))})
     notes = {note: None for data in every for note in data.notes}
@@ -103,6 +113,8 @@ def _fit_cells(*values: Floats, levels: int, place: int, request: FitRequest, mo
         found["n"][row] = there.sum()
         found["n_incomplete"][row] = (~np.isnan(some.reshape(len(samples), -1)[row])).sum() - there.sum()
         fit = fit_joint(points[there], shares[row, there], request) if there.sum() > 1 else None
+        if request.after is not None:
+            request.after(1)
         if fit is None:
             continue
         own, floored = fit

@@ -1,6 +1,6 @@
 """Mixtures fitted to many samples at once: EM for every number of components and both models, BIC."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -56,6 +56,8 @@ class FitRequest:
         What runs EM.
     grouped : bool
         Whether EM may take neighbouring values of samples of thousands together (`groups`).
+    after : callable, optional
+        Called with how many samples were fitted, whenever some were, once for every family.
     """
 
     numbers: Sequence[int] = range(1, MOST_COMPONENTS + 1)
@@ -65,6 +67,7 @@ class FitRequest:
     families: Sequence[str] = ("normal",)
     engine: str = "numpy"
     grouped: bool = False
+    after: Callable[[int], object] | None = None
 
     def candidates(self, steps: Steps) -> list[Candidate]:
         """Every number of components with every model; one component has one spread, and there is one where spreads are no parameters."""
@@ -129,10 +132,13 @@ def fit_mixtures(values: Floats, weights: Floats | None, request: FitRequest, st
     spread = np.where(count > 0, ordered[np.arange(size), np.maximum(count, 1) - 1] - ordered[:, 0], np.nan) if size else np.empty(0)
     _fill_constant(found, np.flatnonzero(spread == 0), ordered, count)
     rows = np.flatnonzero(spread > 0)
+    after = request.after or (lambda _number: None)
+    after(size - len(rows))
     for block in _alike(rows, count):
         length = int(count[block].max())
         samples = _standardised(ordered[block, :length], shares[block, :length], count[block])
         _fit_block(found, block, samples, request, steps)
+        after(len(block))
     if request.forced:
         _fit_fewer(found, rows[np.isnan(found.n_components[rows])], values, weights, request, steps)
     return found
@@ -144,7 +150,7 @@ def _fit_fewer(found: Fits, rows: Integers, values: Floats, weights: Floats | No
     for number in np.unique(distinct):
         some = rows[distinct == number]
         own = None if weights is None else weights[some]
-        fewer = fit_mixtures(values[some], own, replace(request, numbers=[int(number)]), steps)
+        fewer = fit_mixtures(values[some], own, replace(request, numbers=[int(number)], after=None), steps)
         found.weights[some] = 0.0
         for part, new in zip(found, fewer, strict=True):
             if part.ndim == 2:
