@@ -20,8 +20,8 @@ def conclude(parts: Sequence[Found], request: Request) -> xr.Dataset:
         results = []
         for part, found in zip(parts, decided, strict=True):
             counted = checks(request, part.pair)
-            result = as_given(part.measured, found, part.pair, request.across, part.coords)
-            results.append(noted(result.assign_attrs({**part.attrs, **attrs}), *part.notes, checks=counted))
+            result = as_given(part.measured, found, part.pair, request.across, part.coords, {**part.attrs, **attrs})
+            results.append(noted(result, *part.notes, checks=counted))
     if isinstance(request.metric, str | None):
         return noted(results[0], *notes)
     return noted(metrics_beside(results, request.metric, [part.pair.candidate.array for part in parts]), *notes)

@@ -24,7 +24,6 @@ INNER = (PART, REPLICATE, SIDE)
 def describe(measured: Measured, pair: Pair, request: Request) -> tuple[dict[str, Hashable], list[Note | None]]:
     """Return the attrs of a comparison, and what there is to say of it but for what is counted in the result."""
     across, nest, estimate = request.across, pair.candidate.levels, measured.evidence["_estimate"]
-    absent = [] if is_chunked(estimate) or across not in pair.candidate.array.dims else _absent(estimate, pair.candidate.array[across])
     attrs = {**pair.attrs, "result": "compare", "method": request.method, "confidence_level": request.confidence_level}
     attrs |= {"statistic": MEDIAN} if request.medians else {}
     attrs |= {"threshold": request.threshold, "band": request.band, "correction": request.correction or "none"}
@@ -34,10 +33,10 @@ def describe(measured: Measured, pair: Pair, request: Request) -> tuple[dict[str
     notes = [*pair.notes, pair.candidate.selected, pair.stopped_note(STOPPED if request.method == ORDER_STATISTICS else ONLY_WORSE)]
     if across in pair.candidate.array.dims:
         if not is_chunked(estimate):
-            unmatched = dict.fromkeys([*pair.unmatched, *absent])
+            unmatched = dict.fromkeys([*pair.unmatched, *_absent(estimate, pair.candidate.array, across)])
             attrs |= {UNMATCHED: ", ".join(unmatched)} if unmatched else {}
         # An attribute says it, and no note: who compares benchmark by benchmark has not asked for the suite row.
-        several = several_suites(pair.candidate.array, estimate.notnull(), across)
+        several = several_suites(pair.candidate.array, estimate.copy(data=~np.isnan(estimate.data)), across)
         attrs |= {SUITES: ", ".join(several.values["suites"])} if several else {}
     if measured.incomplete:
         attrs["n_incomplete_units"] = measured.incomplete
@@ -54,7 +53,9 @@ def checks(request: Request, pair: Pair) -> tuple[str, ...]:
     return (UNITS, DEPENDENCE, own, *(() if declared else (MOVEMENT,)))
 
 
-def as_given(measured: Measured, found: Mapping[Hashable, xr.Variable], pair: Pair, across: str, given: xr.Coordinates) -> xr.Dataset:
+def as_given(
+    measured: Measured, found: Mapping[Hashable, xr.Variable], pair: Pair, across: str, given: xr.Coordinates, attrs: Mapping[str, Hashable]
+) -> xr.Dataset:
     """Put dims in the order of the data and give back the coordinates of the dims averaged over and compared; drop what was not there."""
     array, about = pair.candidate.array, {across, pair.dim}
     if across not in array.dims:
@@ -66,10 +67,10 @@ def as_given(measured: Measured, found: Mapping[Hashable, xr.Variable], pair: Pa
     every = {**measured.labels.xindexes, **given.xindexes}
     indexes = {name: index for name, index in every.items() if name in labels and name not in found}
     named = {data_label(name, found): label.to_base_variable() if name in found else label for name, label in labels.items()}
-    return xr.Dataset({name: in_order(variable, list(dims)) for name, variable in found.items()}, xr.Coordinates(named, indexes))
+    return xr.Dataset({name: in_order(variable, list(dims)) for name, variable in found.items()}, xr.Coordinates(named, indexes), attrs)
 
 
-def _absent(estimate: xr.Variable, along: xr.DataArray) -> list[str]:
+def _absent(estimate: xr.Variable, array: xr.DataArray, across: str) -> list[str]:
     """Return the benchmarks that some candidate or the baseline lacks."""
-    absent = np.isnan(estimate.values).any(axis=tuple(i for i, dim in enumerate(estimate.dims) if dim not in along.dims))
-    return [str(label) for label in along.values[absent]]
+    absent = np.isnan(estimate.values).any(axis=tuple(i for i, dim in enumerate(estimate.dims) if dim != across))
+    return [str(label) for label in array[across].values[absent]] if absent.any() else []

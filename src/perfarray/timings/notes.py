@@ -85,8 +85,9 @@ class PerfarrayWarning(UserWarning):
 def count_note(code: str, text: str, where: Any, what: str = "cells", **values: Any) -> Note | None:
     """Return a note on the cells for which something holds, if any do; `{cells}` in the text becomes `2 of 9 cells`."""
     number = int(where.sum())
-    sentence = text.replace("{cells}", f"{number} of {where.size} {what}")
-    return Note(code, sentence, {what: number, "of": where.size, **values}) if number else None
+    if not number:
+        return None
+    return Note(code, text.replace("{cells}", f"{number} of {where.size} {what}"), {what: number, "of": where.size, **values})
 
 
 def tell(*notes: Note | None) -> tuple[Note, ...]:
@@ -161,7 +162,7 @@ def _run(result: xr.Dataset, checks: tuple[str, ...]) -> list[Note]:
 
 def is_lazy(result: xr.Dataset) -> bool:
     """Return whether any variable of a result is still to be computed."""
-    return any(not isinstance(result.variables[name].data, np.ndarray) for name in result.data_vars)
+    return any(not isinstance(variable.data, np.ndarray) for variable in result.data_vars.variables.values())
 
 
 @contextmanager

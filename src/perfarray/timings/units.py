@@ -93,15 +93,16 @@ def units_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     n, lower, upper = (result.variables[name].values for name in ("n", "lower", "upper"))
     outermost = str(result.attrs["levels"]).split()[0]
     single = f"{{cells}} rest on one {outermost}: their limits are NaN, since one unit shows no spread; {more_units(result.attrs)}"
-    constant = "{cells} show no spread at all: their limits are the estimate, as sure as the values are exact"
+    constant, cells = "{cells} show no spread at all: their limits are the estimate, as sure as the values are exact", result["n"]
     return (
-        cells_note("single_unit", single, result["n"], n == 1),
-        cells_note("no_value", "{cells} have no measured value; their answers are NaN", result["n"], n == 0),
-        cells_note("no_spread", constant, result["n"], (lower == upper) & (n > 1)),
+        cells_note("single_unit", single, cells, n == 1),
+        cells_note("no_value", "{cells} have no measured value; their answers are NaN", cells, n == 0),
+        cells_note("no_spread", constant, cells, (lower == upper) & (n > 1)),
     )
 
 
 def cells_note(code: str, text: str, like: xr.DataArray, where: Mask) -> Note | None:
     """Return a note on some cells of a result, if any; `{cells}` in the text becomes their number, and the names of a few of several."""
-    names = cell_names(like.copy(data=where)) if where.ndim and 0 < where.sum() < min(where.size, 4) else []
+    number = int(where.sum())
+    names = cell_names(like.copy(data=where)) if where.ndim and 0 < number < min(where.size, 4) else []
     return count_note(code, text.replace("{cells}", f"{{cells}} ({listed(names)})") if names else text, where, names=names)
