@@ -1,6 +1,7 @@
 """Where random numbers come from: one key for a call, and a key for every cell, made of the labels of the cell."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import cache
 from inspect import signature
 from typing import Any
 
@@ -68,19 +69,24 @@ def cell_keys(arrays: Sequence[xr.DataArray], levels: Sequence[str], apart: str 
     """
     left_out = {*levels, *((apart,) if isinstance(apart, str) else apart or ())}
     lazy = any(is_chunked(array) for array in arrays)
-    keys: Any = xr.Variable((), np.zeros((), np.uint64))
-    coords: dict[Hashable, Any] = {}
     dims = sorted({str(dim) for array in arrays for dim in array.dims} - left_out)
-    for dim in dims:
-        labelled = [array for array in arrays if dim in array.coords and dim in array.dims]
-        own = (labelled or [array for array in arrays if dim in array.dims])[0]
-        coords |= {dim: own.coords[dim].variable} if labelled else {}
-        labels = xr.Variable((dim,), _hashed(dim, own[dim].values))
-        keys = keys + (labels.chunk({dim: _chunks(arrays, dim)}) if lazy else labels)
+    keys: Any = np.zeros(1, np.uint64)
     for name in {*COMPARED} - left_out - {*dims}:
         scalars = [array.coords[name] for array in arrays if name in array.coords and not array.coords[name].ndim]
-        keys = keys + _hashed(name, scalars[0].values[None])[0] if scalars else keys
-    return xr.DataArray(keys.chunk() if lazy else keys, coords)
+        keys = keys + _hashed(name, scalars[0].values[None]) if scalars else keys
+    coords: dict[Hashable, xr.Variable] = {}
+    indexes: dict[Hashable, Any] = {}
+    for dim in dims:
+        along = [array for array in arrays if dim in array.dims]
+        own = next((array for array in along if dim in array.coords), along[0])
+        words = _hashed(dim, own[dim].values)
+        keys = keys[..., None] + (xr.Variable((dim,), words).chunk({dim: _chunks(arrays, dim)}).data if lazy else words)
+        if dim in own.coords:
+            labels = own.xindexes.get_all_coords(dim, errors="ignore") or {dim: own.coords[dim].variable}
+            coords |= labels
+            indexes |= {name: index for name, index in own.xindexes.items() if name in labels}
+    found = xr.Variable(dims, keys[0])
+    return xr.DataArray(found.chunk() if lazy else found, xr.Coordinates(coords, indexes))
 
 
 def _chunks(arrays: Sequence[xr.DataArray], dim: str) -> Any:
@@ -90,12 +96,18 @@ def _chunks(arrays: Sequence[xr.DataArray], dim: str) -> Any:
 
 def _hashed(dim: str, labels: Any) -> Keys:
     """Return what the labels of a dim add to the keys of cells: mixed (by SplitMix64), so that sums over dims tell cells apart."""
-    words: Keys = label_hashes(labels) ^ label_hashes(np.array([dim], dtype=object))
+    words: Keys = label_hashes(labels) ^ _hash_of_name(dim)
     if len(pd.unique(words)) < len(words):  # the second cell of a label is not the first
         words = words + np.asarray(pd.Series(words).groupby(words).cumcount(), np.uint64)
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return words ^ (words >> np.uint64(31))
+
+
+@cache
+def _hash_of_name(dim: str) -> np.uint64:
+    """Return 64 bits for the name of a dim."""
+    return np.uint64(label_hashes(np.array([dim], dtype=object))[0])
 
 
 def order_of_labels(labels: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
