@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from perfarray.numerics.bootstrap import Cells, Draws, Place, Wanted, cells_of, redrawn, redrawn_means, redrawn_together
 from perfarray.numerics.bootstrap_limits import Bootstrap, influence_of, percentile_family, studentized
-from perfarray.numerics.intervals import Ratio, ratio_of, standard_error
+from perfarray.numerics.intervals import Ratio, quotient, ratio_of, standard_error
 from perfarray.numerics.levels import UnitSummary, mean_of_measured, summarise_units, unit_means
 from perfarray.numerics.random import Streams
 from perfarray.numerics.statistics import Statistic, evaluate
@@ -228,7 +228,7 @@ def draw_statistic_ratio(pair: Pairing, draws: Draws, statistic: Statistic, meth
         np.where(number > 1, part, np.nan).reshape(shape) for number, part in zip((np.minimum(*n), *n), squared, strict=True)
     )
     sides = [UnitSummary(value.reshape(shape), part, number.reshape(shape)) for value, part, number in zip(values, errors, n, strict=True)]
-    ratio = Ratio(sides[0], sides[1], residual, np.full(shape, np.nan), pair.paired)
+    ratio = Ratio(quotient(sides[0].mean, sides[1].mean), sides[0], sides[1], residual, np.full(shape, np.nan), pair.paired)
     logs, ratios = (logs[0] - logs[1]).reshape(*shape, -1), ratios.reshape(*shape, -1)
     return Drawn(ratio, logs, np.full_like(logs, np.nan), ratios, left_out)
 

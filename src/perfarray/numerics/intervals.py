@@ -62,21 +62,17 @@ class Interval(NamedTuple):
 class Ratio(NamedTuple):
     """Two means with their squared standard errors and the units behind them, and what is left of new when ratio * old is taken off.
 
-    `residual` is the squared standard error of that mean, `overlap` its covariance with the mean of old, `skewness` how much of its
-    skewness counts (`skew_adjusted`).
+    `estimate` is candidate over baseline, NaN where that is zero; `residual` is the squared standard error of what is left, `overlap` its
+    covariance with the mean of old, `skewness` how much of its skewness counts (`skew_adjusted`).
     """
 
+    estimate: Floats
     numerator: UnitSummary
     denominator: UnitSummary
     residual: Floats
     overlap: Floats
     paired: bool
     skewness: Floats | float = 0.0
-
-    @property
-    def estimate(self) -> Floats:
-        """Candidate over baseline."""
-        return quotient(self.numerator.mean, self.denominator.mean)
 
     @property
     def n(self) -> Floats:
@@ -173,18 +169,19 @@ def ratio_of(new: Floats, old: Floats, paired: bool) -> Ratio:
     """Summarise two sets of unit means (..., units); paired ones must match along the last axis."""
     if not paired:
         numerator, denominator = summarise_units(new), summarise_units(old)
-        estimate = np.nan_to_num(quotient(numerator.mean, denominator.mean))
-        shifted = estimate * denominator.variance
-        return Ratio(numerator, denominator, numerator.variance + estimate * shifted, -shifted, False)
+        estimate = quotient(numerator.mean, denominator.mean)
+        taken = np.nan_to_num(estimate)
+        shifted = taken * denominator.variance
+        return Ratio(estimate, numerator, denominator, numerator.variance + taken * shifted, -shifted, False)
     both = ~(np.isnan(new) | np.isnan(old))
     new, old = np.where(both, new, np.nan), np.where(both, old, np.nan)
     numerator, denominator = summarise_units(new), summarise_units(old)
-    estimate, n = np.nan_to_num(quotient(numerator.mean, denominator.mean)), numerator.n
+    estimate, n = quotient(numerator.mean, denominator.mean), numerator.n
     with np.errstate(divide="ignore", invalid="ignore"):
         beside = np.where(both, old - denominator.mean[..., None], 0.0)
-        left = np.where(both, new - numerator.mean[..., None], 0.0) - estimate[..., None] * beside
+        left = np.where(both, new - numerator.mean[..., None], 0.0) - np.nan_to_num(estimate)[..., None] * beside
         residual, overlap = (np.where(n > 1, (left * other).sum(axis=-1) / (n - 1) / n, np.nan) for other in (left, beside))
-    return Ratio(numerator, denominator, residual, overlap, True)
+    return Ratio(estimate, numerator, denominator, residual, overlap, True)
 
 
 def with_skewness(ratio: Ratio, new: Floats, old: Floats, df: Floats) -> Ratio:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from perfarray.numerics.intervals import UNBOUNDED, Ratio, RatioSet, kind_of, welch_df
+from perfarray.numerics.intervals import UNBOUNDED, Ratio, RatioSet, kind_of, quotient, welch_df
 from perfarray.numerics.levels import UnitSummary, summarise_units
 from perfarray.numerics.medians import Medians, Runs, as_cells, error_of_log, finite_df, medians_of
 from perfarray.numerics.ratio_tests import bound_suite, suite_of_units, sure_suite
@@ -160,5 +160,5 @@ def _suite(here: Medians, errors: Sequence[Floats], batch: tuple[int, ...], rule
         units.append((side.median[:, None] * (1 + moved)).reshape(*batch, -1))
         own = UnitSummary(side.median, (side.median * error) ** 2, side.n)
         summaries.append(UnitSummary(*(part.reshape(batch) for part in own)))
-    ratio = Ratio(summaries[0], summaries[1], beside, beside, rules.paired)
+    ratio = Ratio(quotient(summaries[0].mean, summaries[1].mean), summaries[0], summaries[1], beside, beside, rules.paired)
     return sure_suite(suite_of_units(units[0], units[1], ratio, rules, beside), ratio, rules.limits), ratio

@@ -118,11 +118,17 @@ def _pvalue(distance: Floats, n: int) -> Floats:
         return np.asarray(np.clip(6 / np.pi * (np.arcsin(np.sqrt(1 - distance)) - np.arcsin(np.sqrt(0.75))), 0.0, 1.0))
     with np.errstate(divide="ignore"):
         score = np.log(distance)
-    if n <= 11:
-        shift = np.polyval(SMALL_SHIFT[::-1], n)
-        far = score >= shift
-        score = -np.log(shift - np.where(far, shift - 1.0, score))
-        mean, spread = np.polyval(SMALL_MEAN[::-1], n), np.exp(np.polyval(SMALL_LOG_SPREAD[::-1], n))
-        return np.where(far, 0.0, ndtr((mean - score) / spread))
-    mean, spread = np.polyval(LARGE_MEAN[::-1], np.log(n)), np.exp(np.polyval(LARGE_LOG_SPREAD[::-1], np.log(n)))
-    return np.asarray(ndtr((mean - score) / spread))
+    mean, spread, shift = _followed(n)
+    if n > 11:
+        return np.asarray(ndtr((mean - score) / spread))
+    far = score >= shift
+    score = -np.log(shift - np.where(far, shift - 1.0, score))
+    return np.where(far, 0.0, ndtr((mean - score) / spread))
+
+
+@lru_cache(maxsize=256)
+def _followed(n: int) -> tuple[float, float, float]:
+    """Return mean and standard deviation of the normal that W is taken to, and the shift of few values."""
+    means, log_spreads, at = (SMALL_MEAN, SMALL_LOG_SPREAD, n) if n <= 11 else (LARGE_MEAN, LARGE_LOG_SPREAD, np.log(n))
+    mean, log_spread, shift = (np.polyval(terms[::-1], place) for terms, place in ((means, at), (log_spreads, at), (SMALL_SHIFT, n)))
+    return float(mean), float(np.exp(log_spread)), float(shift)

@@ -83,14 +83,14 @@ def limits_of_units(level: Floats, evidence: Evidence, material: Floats, *, rule
     variance, residual, overlap, positive, skewness = np.moveaxis(material, -1, 0)
     unknown = np.full_like(variance, np.nan)
     sides = UnitSummary(evidence.candidate_mean, unknown, unknown), UnitSummary(evidence.baseline_mean, variance, unknown)
-    limits = ratio_limits(Ratio(*sides, residual, overlap, rules.paired, skewness), evidence.df, level, rules.method, positive == 1)
-    return known_limits(limits, evidence.df)
+    ratio = Ratio(evidence.estimate, *sides, residual, overlap, rules.paired, skewness)
+    return known_limits(ratio_limits(ratio, evidence.df, level, rules.method, positive == 1), evidence.df)
 
 
 def band_tests(ratio: Ratio, df: Floats, method: str, limits: tuple[float, float]) -> Tests:
     """Test the ratio against both limits of the band, from both sides."""
     low, high = (ratio_statistic(ratio, value, method, df) for value in limits)
-    return surely(ratio, limits, *(t_probability(part, df) for part in (low, -low, high, -high)))
+    return surely(ratio, limits, *t_probability(np.stack([low, -low, high, -high]), df))
 
 
 def surely(ratio: Ratio, limits: tuple[float, float], *pvalues: Floats) -> Tests:
@@ -186,13 +186,10 @@ def suite_of_units(new: Floats, old: Floats, ratio: Ratio, rules: Rules, beside:
 
 def _log_tests(log: Floats, error: Floats, df: Floats, limits: tuple[float, float]) -> Tests:
     """Test a log ratio against both limits of the band, from both sides."""
-    pvalues = []
-    for value in limits:
-        difference = log - np.log(value)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            statistic = np.where(difference == 0, 0.0, difference / error)
-        pvalues += [t_probability(statistic, df), t_probability(-statistic, df)]
-    return Tests(*pvalues)
+    difference = np.stack([log - np.log(value) for value in limits])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low, high = np.where(difference == 0, 0.0, difference / error)
+    return Tests(*t_probability(np.stack([low, -low, high, -high]), df))
 
 
 def _independent(ratio: Ratio) -> tuple[Floats, Floats, Floats, Floats, Floats]:

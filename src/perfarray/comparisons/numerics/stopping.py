@@ -157,7 +157,7 @@ def grown(new: Floats, old: Floats, paired: bool, rule: Rule) -> Growing:
         df = freedom + 0 * residual if paired else welch_df(squares, estimate**2 * beside, freedom, freedom)
     n = np.where(np.isnan(residual), np.nan, counts)
     numerator, denominator = UnitSummary(means[0], squares, n), UnitSummary(means[1], beside, n)
-    ratio = Ratio(numerator, denominator, residual, common - beyond * beside, paired)
+    ratio = Ratio(estimate, numerator, denominator, residual, common - beyond * beside, paired)
     return Growing(ratio, np.where(np.isnan(residual), np.nan, df))
 
 
