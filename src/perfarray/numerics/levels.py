@@ -7,6 +7,9 @@ import numpy as np
 
 from perfarray.numerics.types import Floats, Mask
 
+FEW = 8
+"""NumPy adds fewer than these one after the other, and more of them by pairs."""
+
 
 class Counts(NamedTuple):
     """Along the levels: repetitions inside one parent, and repetitions with data in all."""
@@ -25,9 +28,20 @@ class UnitSummary(NamedTuple):
     n: Floats
 
 
+def reduced(ufunc: np.ufunc, values: Floats) -> Floats:
+    """Reduce the last axis: of a few, place after place, which is faster than row after row, and rounded as that is."""
+    if not 0 < values.shape[-1] < FEW:
+        return np.asarray(ufunc.reduce(values, axis=-1))
+    found = values[..., 0].copy(order="K")
+    for place in range(1, values.shape[-1]):
+        ufunc(found, values[..., place], out=found)
+    return found
+
+
 def mean_of_measured(values: Floats) -> Floats:
     """Average the last axis over what was measured; nothing measured gives NaN."""
-    means = np.asarray(values.mean(axis=-1))
+    with np.errstate(invalid="ignore"):
+        means = np.asarray(reduced(np.add, values) / values.shape[-1])
     ragged = np.isnan(means)
     if ragged.any():
         rows = values[ragged]
@@ -136,12 +150,12 @@ def summarise_units(means: Floats) -> UnitSummary:
     """
     measured = ~np.isnan(means)
     n = measured.sum(axis=-1).astype(float)
-    first = np.fmin.reduce(means, axis=-1) if means.shape[-1] else np.full(n.shape, np.nan)
+    first = reduced(np.fmin, means) if means.shape[-1] else np.full(n.shape, np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
         distances = np.where(measured, means - first[..., None], 0.0)
-        mean = distances.sum(axis=-1) / n
+        mean = reduced(np.add, distances) / n
         deviations = np.where(measured, distances - mean[..., None], 0.0)
-        variance = np.where(n > 1, (deviations**2).sum(axis=-1) / (n - 1) / n, np.nan)
+        variance = np.where(n > 1, reduced(np.add, deviations**2) / (n - 1) / n, np.nan)
     return UnitSummary(first + mean, variance, n)
 
 

@@ -34,7 +34,7 @@ FEW = 8
 BLOCK = 1 << 20
 """Values looked at together: what bounds the memory. It changes no number."""
 
-PIECE = 1 << 16
+PIECE = 1 << 15
 """Scores that are drawn at once from tables: they stay in the cache. It changes no number."""
 
 AIM, MOST = 0.02, 10_000
