@@ -182,8 +182,17 @@ class TestIntervals:
             found = SIX_OF_EIGHT.perf.ratio_interval("old", **keywords)
             assert (found["upper"].item(), found["kind"].item()) == (np.inf, "at_least")
             assert found["lower"] > 1
-            assert SIX_OF_EIGHT.perf.ratio_interval("new", **keywords)["lower"].item() == -np.inf
+            other = SIX_OF_EIGHT.perf.ratio_interval("new", **keywords)
+            assert (other["lower"].item(), other["kind"].item()) == (0.0, "at_most")
         np.testing.assert_allclose(SIX_OF_EIGHT.perf.ratio_interval("old")["lower"], SIX_OF_EIGHT.perf.compare("old")["lower"])
+
+    def test_ratio_of_what_may_be_negative(self):
+        """Of differences the limit that is not known is open all the way; where both are, it is the whole line whatever the sign."""
+        below = SIX_OF_EIGHT.copy(data=np.where(OLD[0] == SIX_OF_EIGHT, -OLD[0], SIX_OF_EIGHT))
+        found = below.perf.ratio_interval("new")
+        assert (found["lower"].item(), found["kind"].item()) == (-np.inf, "at_most")
+        both = timings(new=[9.0, 9.2], old=[10.0, 10.2, 9.9]).perf.ratio_interval("new")
+        assert (both["lower"].item(), both["upper"].item(), both["kind"].item()) == (-np.inf, np.inf, "unbounded")
 
     def test_mean(self):
         found = SIX_OF_EIGHT.perf.mean_interval()

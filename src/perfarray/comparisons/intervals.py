@@ -1,19 +1,21 @@
 """How sure: intervals of a mean and of a ratio of means that rest on independent units."""
 
-from functools import partial
+from functools import partial, reduce
+from operator import or_
 
+import numpy as np
 import xarray as xr
 
 from perfarray.comparisons.medians import MEDIAN, check_ratio_method, median_ratio
 from perfarray.comparisons.noise import NOISE, SKEW, noise, skew
 from perfarray.numerics.bootstrap_intervals import mean_by_draws, ratio_by_draws
-from perfarray.numerics.intervals import BOOTSTRAP_METHODS, MEAN_METHODS, METHODS, mean_by_units, ratio_by_units
+from perfarray.numerics.intervals import BOOTSTRAP_METHODS, MEAN_METHODS, METHODS, UNBOUNDED, mean_by_units, ratio_by_units
 from perfarray.timings.apply import Kernel, Output, apply, outputs, together
 from perfarray.timings.censored import ONLY_WORSE, bound_interval
 from perfarray.timings.dependence import DEPENDENCE, dependence
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import noted
-from perfarray.timings.pairs import resolve_pair
+from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resampling import Resample, check_no_resampling, check_resampling
 from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.streams import Rng, cell_keys
@@ -266,8 +268,17 @@ def ratio_interval(
         found, attrs, checks = found | beside, attrs | {"df": df}, (UNITS, NOISE, DEPENDENCE)
     kernel = together(kernel, lambda new, old, *_: ordered(new, old))
     result = apply(kernel, *sides, *keys, core=[nest, nest, *[()] * len(keys)], outputs=found | told, attrs=attrs)
-    result = bound_interval(result, pair.bounds) if pair.bounded else result
+    result = _bound_ratio(result, pair) if pair.bounded else result
     return noted(result, *pair.notes, pair.candidate.selected, pair.stopped_note(ONLY_WORSE), checks=checks)
+
+
+def _bound_ratio(result: xr.Dataset, pair: Pair) -> xr.Dataset:
+    """Open the limits of ratios towards what stopped runs leave unknown; those of positive values stay positive."""
+    sides, nest = (pair.candidate.array, pair.baseline.array), pair.candidate.levels
+    negative = reduce(or_, [(side.reset_coords(drop=True) < 0).any(nest) for side in sides])
+    found = bound_interval(result, pair.bounds, lowest=xr.where(negative, -np.inf, 0.0))
+    lower = found["lower"].where(found["kind"] != UNBOUNDED, -np.inf).transpose(*found["lower"].dims)
+    return found.assign(lower=lower.assign_attrs(found["lower"].attrs))
 
 
 def ratio_outputs(dims: tuple[str, ...] = ()) -> dict[str, Output]:

@@ -80,7 +80,7 @@ def ratio_bounds(new: Bounds, old: Bounds) -> Bounds:
 
 
 def bound_interval(
-    result: xr.Dataset, bounds: Bounds, *, lowest: float = -np.inf, null: float | None = None, alternative: str = "two-sided"
+    result: xr.Dataset, bounds: Bounds, *, lowest: float | xr.DataArray = -np.inf, null: float | None = None, alternative: str = "two-sided"
 ) -> xr.Dataset:
     """Open the limits of an interval towards what is not known; an estimate that is no bound of anything is NaN.
 
@@ -90,8 +90,8 @@ def bound_interval(
         With `estimate` and what there is of `lower`, `upper`, `kind` and `pvalue`.
     bounds : Bounds
         Of its cells.
-    lowest : float
-        The least value there is.
+    lowest : float or DataArray
+        The least value there is, of all cells or of each.
     null : float, optional
         The value that `pvalue` tests: of a side that is not known it is 1.
     alternative : str
