@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from perfarray.mixtures.numerics import empirical
 from perfarray.mixtures.numerics.empirical import Drawing, difference, least, less, own_differences, resampled
 from perfarray.numerics.levels import unit_weights
 from strategies import examples
@@ -155,3 +156,17 @@ def test_a_system_without_runs_is_left_out():
     """The others compete without it."""
     systems = [np.array([[1.0], [2.0]]), np.full((2, 1), np.nan), np.array([[3.0], [4.0]])]
     assert_array_equal(resampled(systems, CELL, least(False), NONE, each=True).estimate, [1.0, np.nan, 0.0])
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_replicates_are_those_of_any_block(paired, monkeypatch):
+    """How many replicates are held at once changes no number."""
+    runs = [np.random.default_rng(seed).normal(10, 1, (7, 3)) for seed in (1, 2)]
+    drawing = Drawing(20, (1, 2), paired, 0.95)
+    found = []
+    for block in (empirical.BLOCK, 1, 150):
+        monkeypatch.setattr(empirical, "BLOCK", block)
+        found.append(resampled(runs, np.array(5), difference, drawing))
+    for other in found[1:]:
+        assert_allclose(other, found[0], rtol=1e-13)
+    assert found[0].lower < found[0].estimate < found[0].upper

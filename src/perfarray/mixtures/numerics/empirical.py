@@ -253,26 +253,28 @@ def _of_cell(found: Floats, runs: list[Floats], metric: Metric, counts_of: Calla
     kept = [sample for sample, is_there in zip(samples, chosen, strict=True) if is_there]
     single = min(sample.n_units for sample in kept) < 2
     total = 1 if single else found.shape[-1]
-    counts = counts_of([max(sample.n_units, 1) for sample in samples], total - 1)
+    sizes = [max(sample.n_units, 1) for sample in samples]
     step = max(1, BLOCK // sum(len(sample.values) for sample in kept))
     for start in range(0, total, step):
         own = slice(start, min(start + step, total))
         drawn = [
-            Weighted(sample.values, count[own][:, sample.units] * (sample.shares / sample.n_units))
-            for sample, count, is_there in zip(samples, counts, chosen, strict=True)
+            Weighted(sample.values, count[:, sample.units] * (sample.shares / sample.n_units))
+            for sample, count, is_there in zip(samples, counts_of(sizes, own), chosen, strict=True)
             if is_there
         ]
         found[(chosen, own) if found.ndim == 2 else own] = metric(drawn)
 
 
-def _counts(cell: int, drawing: Drawing, streams: Streams, sizes: Sequence[int], number: int) -> list[Integers]:
-    """Return how often each unit is drawn, for every system (replicate, unit); the first replicate has each once."""
+def _counts(cell: int, drawing: Drawing, streams: Streams, sizes: Sequence[int], part: slice) -> list[Integers]:
+    """Return how often each unit is drawn in some replicates, for every system (replicate, unit); the first of all has each once."""
     found: list[Integers] = []
+    first = max(part.start - 1, 0)  # of those that are redrawn
+    number = part.stop - 1 - first
     for place, units in enumerate(sizes):
         if drawing.paired and found:
             found.append(found[0])
             continue
-        picks = streams.below(units, [cell], UNITS + drawing.stream(place), number * units).reshape(number, units)
+        picks = streams.below(units, [cell], UNITS + drawing.stream(place), number * units, first * units).reshape(number, units)
         drawn = np.bincount((picks + units * np.arange(number)[:, None]).ravel(), minlength=number * units).reshape(number, units)
-        found.append(np.concatenate([np.ones((1, units), int), drawn]))
+        found.append(drawn if part.start else np.concatenate([np.ones((1, units), int), drawn]))
     return found
