@@ -190,9 +190,9 @@ def five_number_summary(
     Notes
     -----
     A quantile is inf{x: F(x) >= p}. Up to 2**22 scores (13 benchmarks with 3 runs) are listed: the exact quartiles are scores that occur,
-    up to rounding, and the bounds are equal to them. Beyond that, runs are rounded on the mean's own scale to a lattice of 2**20 steps
-    between the least and the largest sum: the true quartile lies between the bounds, which B benchmarks leave B / 2**20 of the range of
-    scores apart. Minimum and maximum are always exact with "exact"; those of 500 random scores lie inside them.
+    up to rounding, and the bounds are equal to them. Beyond that, runs are rounded on the mean's own scale to a lattice between the
+    least and the largest sum, so fine that the true quartile lies between bounds that are at most B / 2**20 of the range of such sums of
+    B benchmarks apart. Minimum and maximum are always exact with "exact"; those of 500 random scores lie inside them.
 
     References
     ----------

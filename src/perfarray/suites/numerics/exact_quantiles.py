@@ -2,8 +2,8 @@
 
 F meets in the middle: the sums of one part of the suite are listed, and for each of them it is known how much of the other part lies
 below a place less that sum. Where all sums are few enough the other part is listed too, and the quantile is one of them. Else values are
-rounded to a lattice, on which the law of a sum is a convolution; what rounding can move is half a step per benchmark, and the bounds that
-follow are returned.
+rounded to a lattice, on which the law of a sum is a convolution. The lattice of each benchmark begins where its values are moved least (of
+three values by a fifth of a step mostly, and not by a half), what rounding can move is known, and the bounds that follow are returned.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,17 +23,23 @@ QUARTERS = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
 LISTED = 1 << 22
 """Most sums of which the quantile is found: 3^13 are fewer. A lattice is as fast where there are more."""
 
-SORTED = 1 << 13
+SORTED = 1 << 12
 """Sums that are sorted rather than searched."""
 
-SHORT = 1 << 13
+LONGER = 27
+"""How many times as many sums are searched as are looked for."""
+
+SHORT = 1 << 10
 """Most sums of the benchmarks that are left out of a law on the lattice."""
 
 POINTS = 1 << 20
-"""Steps of the lattice between the least and the largest sum."""
+"""The bounds of a quantile are at most as far apart as B steps of a lattice of so many between the least and the largest sum."""
 
-WHOLE = 1 << 53
-"""Weights below this are whole numbers and add up without rounding."""
+FINER = 1.1
+"""How many times as many steps are tried where those tried before leave bounds that are farther apart."""
+
+WHOLE, LARGE = 1 << 53, 10**300
+"""Weights below the first are whole numbers and add up without rounding; those beyond the second are added up as shares."""
 
 NARROW = 1e-14
 """Sums that differ by less, relative to the largest, are equal but for rounding."""
@@ -100,14 +106,15 @@ def _exact_cell(scaled: Floats, shares: Floats | None) -> tuple[Floats, Floats]:
 
 def points_of(runs: Floats) -> Points:
     """Return the distinct values of runs (units, values in a unit) with whole counts: units weigh alike, and in a unit its values."""
-    measured = ~np.isnan(runs)
-    inside = measured.sum(axis=1)
-    shared = lcm(*(int(number) for number in inside if number))
-    each = np.array([shared // int(number) if number else 0 for number in inside])
-    values, place = np.unique(runs[measured], return_inverse=True)
-    counts = np.zeros(len(values), dtype=np.int64)
-    np.add.at(counts, place, np.broadcast_to(each[:, None], runs.shape)[measured])
-    return values, counts
+    units = [[value for value in unit if value == value] for unit in runs.tolist()]  # NaN differs from itself
+    shared = lcm(*(len(unit) for unit in units if unit))
+    counts: dict[float, int] = {}
+    # Runs are mostly few: that is faster than arrays would be.
+    for unit in units:
+        for value in unit:
+            counts[value] = counts.get(value, 0) + shared // len(unit)
+    values = sorted(counts)
+    return np.array(values), np.array([counts[value] for value in values])
 
 
 def quantiles_of_sum(parts: Sequence[Sequence[Points]], shares: Sequence[Fraction], probabilities: Sequence[Fraction]) -> Quantiles:
@@ -183,13 +190,13 @@ class Halves(NamedTuple):
 
 
 def _halves(part: Sequence[Points], weight: int, kind: Any) -> Halves:
-    """Split the benchmarks into two halves with about as many sums."""
+    """Split the benchmarks into two parts, of which the one that is searched has so many times as many sums."""
     halves: tuple[list[Points], list[Points]] = [], []
     sizes = [1, 1]
     for points in sorted(part, key=lambda points: -len(points[0])):
-        smaller = int(sizes[1] < sizes[0])
-        halves[smaller].append(points)
-        sizes[smaller] *= len(points[0])
+        next_one = int(sizes[1] < LONGER * sizes[0])
+        halves[next_one].append(points)
+        sizes[next_one] *= len(points[0])
     (short, weights), (long, others) = _sums(halves[0], 1, kind), _sums(halves[1], weight, kind)
     return Halves(short, weights, long, np.concatenate([np.zeros(1, kind), np.cumsum(others)]))
 
@@ -258,15 +265,26 @@ def _narrowed(
 
 
 def _on_lattice(parts: Sequence[Sequence[Points]], weights: Sequence[int], targets: Sequence[int], whole: int) -> Quantiles:
-    """Return quantiles of sums of rounded values, with bounds on those of the sums themselves."""
+    """Return quantiles of sums of rounded values, with bounds on those of the sums themselves.
+
+    The lattice has as many steps as bring the bounds as near as `POINTS` would, were every value moved by half a step.
+    """
     least = min(sum(float(values[0]) for values, _ in part) for part in parts)
     largest = max(sum(float(values[-1]) for values, _ in part) for part in parts)
-    step = (largest - least) / POINTS
+    wanted = POINTS / len(parts[0])
+    steps = wanted * max(sum(_expected_arc(len(values)) for values, _ in part) for part in parts) / FINER
+    moved = np.inf
+    while moved * wanted > steps:
+        steps *= FINER
+        step = (largest - least) / steps
+        rounded = [_rounded(part, step) for part in parts]
+        begins = np.array([own.begin for own in rounded])
+        apart = np.rint(begins - begins[0])  # of a mixture, what is left of a step is moved, too
+        moved = max(own.moved + 2 * left for own, left in zip(rounded, np.abs(begins - begins[0] - apart).tolist(), strict=True))
     scale = 1 if whole < WHOLE else whole
-    laws = [_lattice_law(part, weight, step, scale) for part, weight in zip(parts, weights, strict=True)]
-    moved = max(len(part) for part in parts)
-    ends = [round(least / step) - moved, round(largest / step) + moved]
-    start = Bracket(float(ends[0]), float(ends[1]), 0.0, whole / scale)
+    laws = [_lattice_law(own, int(place), weight, scale) for own, place, weight in zip(rounded, apart, weights, strict=True)]
+    ends = [[place + sum(values[end] for values in own.places) for own, place in zip(rounded, apart, strict=True)] for end in (0, -1)]
+    start = Bracket(float(min(ends[0])) - 1.0, float(max(ends[1])), 0.0, whole / scale)
     slack = 0.0 if scale == 1 else ROUNDING
     places = [
         [
@@ -275,14 +293,45 @@ def _on_lattice(parts: Sequence[Sequence[Points]], weights: Sequence[int], targe
         ]
         for side in ((0, -1, 1) if slack else (0,))
     ]
-    values, lower, upper = step * np.array(places if slack else places * 3)
+    values, lower, upper = step * (begins[0] + np.array(places if slack else places * 3))
     return Quantiles(values, lower - step * moved / 2, upper + step * moved / 2)
+
+
+def _expected_arc(number: int) -> float:
+    """Return how long an arc that holds so many random places on a circle of length 1 has to be, on average."""
+    return 1 - sum(1 / place for place in range(1, number + 1)) / number
+
+
+class Rounded(NamedTuple):
+    """Values as places on a lattice from `begin` on, in steps, by benchmark, their counts, and how far apart rounding can move two sums."""
+
+    places: list[Integers]
+    counts: list[npt.NDArray[np.int64]]
+    begin: float
+    moved: float
+
+
+def _rounded(part: Sequence[Points], step: float) -> Rounded:
+    """Round values to steps, those of each benchmark from a place of its own on, so that they are moved least.
+
+    What is left of a step beyond a whole number lies on a circle: the middle of the shortest arc that holds it all is that place.
+    """
+    places, begin, moved = [], 0.0, 0.0
+    for values, _ in part:
+        first = float(values[0])
+        left = sorted((value - first) / step % 1.0 for value in values.tolist())
+        gap, end = max((after - before, before) for before, after in zip(left, [*left[1:], left[0] + 1.0], strict=True))
+        arc = 1.0 - gap
+        own = end - arc / 2
+        places.append(np.rint((values - first) / step - own).astype(np.int64))
+        begin, moved = begin + own + first / step, moved + arc
+    return Rounded(places, [counts for _, counts in part], begin, moved)
 
 
 class LatticeLaw(NamedTuple):
     """The weights of the law of some benchmarks up to each place from the first on; the sums of the others, as places, with weights."""
 
-    first: int
+    begin: int
     upto: Floats
     short: Integers
     weights: Floats
@@ -293,43 +342,53 @@ def _lattice_weights(laws: Sequence[LatticeLaw], places: Floats) -> Floats:
     found = np.zeros(len(places))
     for own in laws:
         # Before the first place nothing is reached, after the last all is.
-        left = places.astype(np.int64)[:, None] - own.short - (own.first - 1)
-        found += (own.upto.take(left, mode="clip") * own.weights).sum(axis=-1)
+        left = places.astype(np.int64)[:, None] - own.short - (own.begin - 1)
+        found += own.upto.take(left, mode="clip") @ own.weights
     return found
 
 
-def _lattice_law(part: Sequence[Points], weight: int, step: float, scale: int) -> LatticeLaw:
-    """Return the law of the sums of values rounded to steps, with weights over `scale`: added up, not transformed.
+def _lattice_law(rounded: Rounded, begin: int, weight: int, scale: int) -> LatticeLaw:
+    """Return the law of the sums of places, with weights over `scale`: added up, not transformed.
 
     Rounding of a Fourier transform would decide where F is a quarter exactly; whole numbers below 2^53 add up exactly, as do their shares
     but for a relative error. The benchmarks with the widest ranges are listed: what they would add to is longest.
     """
-    points = sorted(part, key=lambda points: float(np.ptp(points[0])))
-    places = [np.rint(values / step).astype(np.int64) for values, _ in points]
-    shares = [counts.astype(float) if scale == 1 else counts / int(counts.sum()) for _, counts in points]
-    number, kept = 1, len(points)
+    order = sorted(range(len(rounded.places)), key=lambda place: int(rounded.places[place][-1] - rounded.places[place][0]))
+    places = [rounded.places[place] for place in order]
+    totals = [int(rounded.counts[place].sum()) for place in order]
+    units = [1] * len(totals) if prod(totals) < LARGE else totals
+    shares = [rounded.counts[place] / unit for place, unit in zip(order, units, strict=True)]
+    number, kept = 1, len(places)
     while kept > 1 and number * len(places[kept - 1]) <= SHORT:
         kept -= 1
         number *= len(places[kept])
     short, multiplicities = np.zeros(1, dtype=np.int64), np.ones(1)
     for own, counts in zip(places[kept:], shares[kept:], strict=True):
         short, multiplicities = np.add.outer(short, own).ravel(), np.multiply.outer(multiplicities, counts).ravel()
-    total = weight if scale == 1 else weight * prod(int(counts.sum()) for _, counts in part) / scale
     upto = _upto([own - own[0] for own in places[:kept]], shares[:kept])
-    return LatticeLaw(sum(int(own[0]) for own in places[:kept]), upto, short, multiplicities * total)
+    return LatticeLaw(begin + sum(int(own[0]) for own in places[:kept]), upto, short, multiplicities * (weight * prod(units) / scale))
 
 
 def _upto(places: Sequence[Integers], shares: Sequence[Floats]) -> Floats:
-    """Return how much of the law of a sum of places that begin with 0 does not exceed -1, 0, 1, ..."""
-    lengths = np.cumsum([1, *(int(own[-1]) for own in places)]).tolist()
+    """Return how much of the law of a sum of places that begin with 0 does not exceed -1, 0, 1, ...
+
+    What does not exceed a place adds up as what lies there does; before the first place are as many zeros as the widest benchmark needs.
+    """
+    ranges = [int(own[-1]) for own in places]
+    before = 1 + max(ranges)
     # Two arrays serve in turn: new ones of megabytes would be zeroed by the system each time.
-    law, wider = np.zeros((2, lengths[-1]))
-    law[0] = 1.0
-    for own, counts, length, longer in zip(places, shares, lengths[:-1], lengths[1:], strict=True):
-        np.multiply(law[:length], counts[0], out=wider[:length])
-        wider[length:longer] = 0.0
-        for offset, count in zip(own[1:].tolist(), counts[1:].tolist(), strict=True):
-            part = wider[offset : offset + length]
-            part += law[:length] if count == 1 else count * law[:length]
+    law, wider = np.zeros((2, before + 1 + sum(ranges)))
+    law[before] = 1.0
+    end = before + 1
+    for own, counts, longer in zip(places, shares, ranges, strict=True):
+        law[end : end + longer] = law[end - 1]
+        end += longer
+        moved = (
+            law[before - place : end - place] if count == 1 else law[before - place : end - place] * count
+            for place, count in zip(own.tolist(), counts.tolist(), strict=True)
+        )
+        into = np.add(next(moved), next(moved, 0.0), out=wider[before:end])
+        for part in moved:
+            into += part
         law, wider = wider, law
-    return np.concatenate([[0.0], np.cumsum(law)])
+    return law[before - 1 :]
