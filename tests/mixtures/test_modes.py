@@ -13,6 +13,12 @@ from strategies import experiments
 pytestmark = pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 
 
+@pytest.fixture
+def few_draws(monkeypatch):
+    """Draw 39 samples of one mode, with which a test at 5 % is exact, and fit none again."""
+    monkeypatch.setattr("perfarray.mixtures.modes.DRAWN", 39)
+
+
 def samples(values, dims=("benchmark", "execution")):
     """Return runs as timings."""
     array = xr.DataArray(values, dims=dims, name="time", attrs={"units": "s"})
@@ -25,6 +31,7 @@ def two_modes(size, distance, seed=1):
     return samples(10 + rng.standard_normal(size) + distance * (np.arange(size[-1]) % 2))
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_modes_by_level():
     """Modes between executions are found there and not inside them, and the other way round."""
     rng = np.random.default_rng(1)
@@ -47,19 +54,21 @@ def test_one_repetition_has_no_level_of_its_own():
     assert np.isnan(found["estimate"].sel(level="iteration"))
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_one_mode_supports_no_more():
     """Of samples of eight skewed runs of one mode the density of most shows more, and the runs support more in at most 5 %."""
     count = experiments(150)
-    found = samples(np.random.default_rng(8).lognormal(0, 0.25, (count, 8))).perf.variability_level(n_resamples=39, rng=1)
+    found = samples(np.random.default_rng(8).lognormal(0, 0.25, (count, 8))).perf.variability_level(rng=1)
     assert (found["estimate"] > 1).mean() > 0.5
     assert (found["n_supported"] > 1).mean() < 0.05 + 3 * np.sqrt(0.05 * 0.95 / count)
     assert ((found["estimate"] > 1) & found["supported"]).mean() < 0.05
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_two_clear_modes_are_supported():
     """Of eight runs in two modes ten standard deviations apart, and of thirty six apart, most samples support two, and hardly any three."""
     for size, distance, share in (((experiments(40), 8), 10.0, 0.7), ((experiments(40), 30), 6.0, 0.8)):
-        found = two_modes(size, distance).perf.variability_level(n_resamples=39, rng=1)
+        found = two_modes(size, distance).perf.variability_level(rng=1)
         assert (found["n_supported"] == 2).mean() > share
         assert (found["n_supported"] > 2).mean() <= 0.05
 
@@ -82,22 +91,24 @@ def test_an_outlier_is_no_mode():
         assert found["n_supported"] == 1
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_units_that_differ_are_no_modes():
     """Four builds that differ show as modes of their runs; they are not supported, and as many runs of their own are."""
     rng = np.random.default_rng(3)
     count = experiments(24)
     values = rng.normal(1.0, 0.1, (count, 4, 1)) + rng.normal(0, 0.005, (count, 4, 10))
-    nested = samples(values, ("benchmark", "binary", "execution")).perf.variability_level(n_resamples=39, rng=1)
-    alone = samples(values.reshape(count, 40)).perf.variability_level(n_resamples=39, rng=1)
+    nested = samples(values, ("benchmark", "binary", "execution")).perf.variability_level(rng=1)
+    alone = samples(values.reshape(count, 40)).perf.variability_level(rng=1)
     assert (nested["estimate"] > 1).all()
     assert (nested["n_supported"] > 1).sum() <= 2
     assert (alone["n_supported"] > 1).mean() > 0.9
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_rounded_runs_have_no_modes_for_it():
     """The gaps of a grid are no valleys: of samples of one mode rounded to half a standard deviation, hardly any support more."""
     values = np.round(2 * np.random.default_rng(1).standard_normal((experiments(40), 60))) / 2
-    found = samples(10 + values).perf.variability_level(n_resamples=39, rng=1)
+    found = samples(10 + values).perf.variability_level(rng=1)
     assert (found["estimate"] > 1).mean() > 0.3
     assert (found["n_supported"] > 1).sum() <= 2
 
@@ -131,9 +142,10 @@ def test_degenerate_cells():
     assert_array_equal(rate["n_supported"], found["n_supported"])
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_streams_hang_on_labels():
     """Selecting, turning or chunking changes no number, and the key of a result gives it again."""
-    times = two_modes((4, 12), 4.0)
+    times = two_modes((3, 12), 4.0)
     found = times.perf.variability_level(rng=1)
     xr.testing.assert_identical(times[[2, 0]].perf.variability_level(rng=1)["pvalue"], found["pvalue"][[2, 0]])
     lazy = times.chunk(benchmark=1).perf.variability_level(rng=1)
@@ -143,6 +155,7 @@ def test_streams_hang_on_labels():
     xr.testing.assert_identical(first, times.perf.variability_level(rng=first.attrs["rng_key"]))
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_mixtures_are_counted():
     """Given mixtures have as many modes as those fitted on the way; by level, timings are needed."""
     times = two_modes((3, 12), 4.0)

@@ -10,7 +10,7 @@ from perfarray.mixtures.numerics import pool
 from perfarray.mixtures.numerics.fit import FitRequest, weighted_samples
 from perfarray.mixtures.numerics.start import quantile_classes
 from perfarray.mixtures.numerics.stops import FLOOR
-from strategies import examples
+from strategies import MANY, examples
 
 BOTH = ("equal", "unequal")
 NAMES = {"E": "equal", "V": "unequal", "X": "equal"}
@@ -62,12 +62,13 @@ def test_every_mclust_fit_is_reproduced(mclust):
 
 @pytest.mark.slow
 def test_to_the_maximum_no_fit_is_below_mclust(mclust):
-    """Accelerated EM ends nowhere below plain EM that mclust ran to 1e-13."""
+    """Accelerated EM ends nowhere below plain EM that mclust ran to 1e-13; of more than three components where many examples are drawn."""
+    most = 5 if MANY else 3
     for case in mclust:
         if case["output"]["n"] > 100:
             continue
         for theirs in case["output"]["converged_fits"]:
-            if theirs["loglik"] is not None and theirs["G"] <= 5:
+            if theirs["loglik"] is not None and theirs["G"] <= most:
                 ours = fit(case["input"]["x"], theirs["G"], NAMES[theirs["model"]])
                 assert ours.loglik[0] >= theirs["loglik"] - 1e-7
 
@@ -247,12 +248,12 @@ def test_only_fits_that_may_win_go_on(monkeypatch):
 
 def test_how_many_fits_go_on_together_does_not_matter(monkeypatch):
     """One fit at a time, all at once or some that are replaced when they end: the same steps, the same maxima."""
-    rows = np.stack([two_modes(60, seed) for seed in range(4)])
+    rows = np.stack([two_modes(60, seed) for seed in range(3)])
     for tolerance in (1e-5, None):
         found = []
         for active in (1, 2_000, 1 << 30):
             monkeypatch.setattr(pool, "ACTIVE", active)
-            found.append(fit_mixtures(rows, None, range(1, 5), BOTH, tolerance=tolerance))
+            found.append(fit_mixtures(rows, None, range(1, 4), BOTH, tolerance=tolerance))
         for other in found[1:]:
             assert (other.n_iterations == found[0].n_iterations).all()
             assert np.allclose(other.loglik, found[0].loglik, rtol=1e-12)

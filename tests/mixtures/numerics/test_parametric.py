@@ -107,11 +107,11 @@ def test_limits_come_from_refitted_samples():
 def test_runs_of_one_unit_stay_together():
     """With several runs in a unit, units are redrawn: limits are wider than those of as many independent runs."""
     rng = np.random.default_rng(4)
-    nested = rng.normal(0, 1, (1, 12, 1)) + rng.normal(0, 0.1, (1, 12, 4))
-    other = rng.normal(0.2, 1, (1, 20, 1))
+    nested = rng.normal(0, 1, (1, 10, 1)) + rng.normal(0, 0.1, (1, 10, 3))
+    other = rng.normal(0.2, 1, (1, 10, 1))
     cells, metric = np.arange(1), lambda pair: less(*(own.mixture for own in pair))
     by_unit = resampled([fitted(nested), fitted(other)], cells, metric, DRAWING)
-    as_runs = resampled([fitted(nested.reshape(1, 48, 1)), fitted(other)], cells, metric, DRAWING)
+    as_runs = resampled([fitted(nested.reshape(1, 30, 1)), fitted(other)], cells, metric, DRAWING)
     assert (by_unit.upper - by_unit.lower)[0] > 1.2 * (as_runs.upper - as_runs.lower)[0]
 
 

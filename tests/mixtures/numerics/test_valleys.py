@@ -56,7 +56,7 @@ def test_one_mode_is_rejected_at_most_as_often_as_asked(n, samples):
         (False, rng.standard_normal((count, n, 1))),
         (False, rng.lognormal(0, 0.5, (count, n, 1))),
     ):
-        found = supported_modes(runs, np.full(count, 2.0), np.arange(count), SupportTest(99, 0.05, (1, 2)))
+        found = supported_modes(runs, np.full(count, 2.0), np.arange(count), SupportTest(39, 0.05, (1, 2)))
         for level in (0.05, 0.2):
             error = (found.pvalue <= level).mean() - level
             assert error < 3 * np.sqrt(level * (1 - level) / count)

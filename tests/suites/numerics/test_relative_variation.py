@@ -8,17 +8,25 @@ import pytest
 from perfarray.suites.numerics.distributions import Drawing, arrange
 from perfarray.suites.numerics.relative_variation import _of_scores, _redraw, drawn_spread, exact_spread, order_law, redraws
 
-FUNCTIONS = {"median": np.median, "min": np.min, "max": np.max, "mean": np.mean, "geometric": lambda x: np.exp(np.mean(np.log(x)))}
-MEANS = {"geometric": lambda x: np.exp(np.mean(np.log(x))), "arithmetic": np.mean, "harmonic": lambda x: 1 / np.mean(1 / x)}
+
+def geometric(x, axis=None):
+    return np.exp(np.log(x).mean(axis=axis))
+
+
+def harmonic(x, axis=None):
+    return 1 / (1 / x).mean(axis=axis)
+
+
+FUNCTIONS = {"median": np.median, "min": np.min, "max": np.max, "mean": np.mean, "geometric": geometric}
+MEANS = {"geometric": geometric, "arithmetic": np.mean, "harmonic": harmonic}
 
 
 def by_enumeration(runs, statistic, mean, shared=False):
     """Return the standard deviation over all redrawn experiments of runs (benchmarks, runs)."""
     size = runs.shape[1]
-    draws = [list(way) for way in product(range(size), repeat=size)]
-    each = np.array([[FUNCTIONS[statistic](row[way]) for way in draws] for row in runs])
-    experiments = each.T if shared else np.array(list(product(*each)))
-    return np.std([MEANS[mean](experiment) for experiment in experiments])
+    each = FUNCTIONS[statistic](runs[:, list(product(range(size), repeat=size))], axis=-1)
+    experiments = each.T if shared else np.stack(np.meshgrid(*each), axis=-1)
+    return np.std(MEANS[mean](experiments, axis=-1))
 
 
 def test_median_of_three_has_the_papers_weights():
@@ -33,7 +41,7 @@ def test_order_law_is_that_of_all_redraws(number, statistic):
     values = np.sort(np.random.default_rng(number).normal(size=number))
     law = order_law(number, statistic)
     support = (values[law.low] + values[law.high]) / 2
-    redrawn = [FUNCTIONS[statistic](values[list(way)]) for way in product(range(number), repeat=number)]
+    redrawn = FUNCTIONS[statistic](values[list(product(range(number), repeat=number))], axis=-1)
     np.testing.assert_allclose(law.probability.sum(), 1)
     for power in (1, 2, 3):
         np.testing.assert_allclose(support**power @ law.probability, np.mean(np.power(redrawn, power)), rtol=1e-10)
