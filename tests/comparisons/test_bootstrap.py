@@ -11,14 +11,15 @@ from scipy import stats
 
 import perfarray
 from perfarray.conventions import LEVELS
-from strategies import examples, timings
+from strategies import MANY, experiments, timings
 
 METHODS = ("percentile", "basic", "bca", "studentized")
 OLD = [[[9, 11], [5, 6]], [[16, 13], [12, 8]], [[15, 7], [10, 14]]]
 NEW = [[[10, 12], [6, 7]], [[9, 1], [11, 4]], [[8, 5], [3, 2]]]
-WIDTH_ERROR = np.sqrt(2 * 0.025 * 0.975 / 4000) / stats.norm.pdf(1.96) / (2 * 1.96)
-"""Relative standard error of the width of a 95 % interval from 4000 replicates."""
-law = settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+DRAWN = experiments(4000)
+WIDTH_ERROR = np.sqrt(2 * 0.025 * 0.975 / DRAWN) / stats.norm.pdf(1.96) / (2 * 1.96)
+"""Relative standard error of the width of a 95 % interval from so many replicates."""
+law = settings(max_examples=30 if MANY else 3, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 few = pytest.mark.filterwarnings("ignore:.*(cells|shared units):UserWarning")
 
 
@@ -256,7 +257,7 @@ def test_the_suite_row_draws_shared_units_jointly():
     for method in METHODS:
         expected = narrower(method, 39.5, plain["suite_df"].item()) * (plain["suite_upper"] - plain["suite_lower"])
         for resample in (None, "all"):
-            joint = times.perf.compare("old", method=method, resample=resample, n_resamples=4000, rng=1)
+            joint = times.perf.compare("old", method=method, resample=resample, n_resamples=DRAWN, rng=1)
             np.testing.assert_allclose(joint["suite_upper"] - joint["suite_lower"], expected, rtol=4 * WIDTH_ERROR)
             np.testing.assert_allclose(joint["suite_estimate"], plain["suite_estimate"], rtol=1e-9)
     assert joint.attrs["n_incomplete_units"] == 1
@@ -276,11 +277,11 @@ def test_paired_units_are_drawn_together():
     sides["time"][0, 3, 1] = np.nan  # one side is ragged, the other complete: they are redrawn in different ways
     exact = sides.perf.ratio_interval("old", paired="session")
     for method in METHODS:
-        found = sides.perf.ratio_interval("old", paired="session", method=method, rng=1, resample="all", n_resamples=4000)
+        found = sides.perf.ratio_interval("old", paired="session", method=method, rng=1, resample="all", n_resamples=DRAWN)
         expected = narrower(method, 40, 39) * (exact["upper"] - exact["lower"])
         np.testing.assert_allclose(found["upper"] - found["lower"], expected, rtol=4 * WIDTH_ERROR)
         np.testing.assert_allclose(found["estimate"], exact["estimate"])
-        suite = sides.perf.compare("old", paired="session", method=method, rng=1, resample="all", n_resamples=4000)
+        suite = sides.perf.compare("old", paired="session", method=method, rng=1, resample="all", n_resamples=DRAWN)
         np.testing.assert_allclose(suite["lower"], found["lower"])
         np.testing.assert_allclose(suite["suite_upper"], found["upper"], rtol=1e-3)
         if method == "basic":
@@ -304,13 +305,13 @@ def test_paired_replicates_differ_as_paired_units_do(sessions, gaps):
     if gaps:
         sessions[0, 3, 1] = np.nan
     units = sessions.mean("iteration")
-    paired, alone = (sessions.perf.bootstrap_distribution(n_resamples=4000, rng=2, paired=how) for how in ("session", None))
-    found, error = paired.diff("version").var().item(), 4 * np.sqrt(2 / 4000)
+    paired, alone = (sessions.perf.bootstrap_distribution(n_resamples=DRAWN, rng=2, paired=how) for how in ("session", None))
+    found, error = paired.diff("version").var().item(), 4 * np.sqrt(2 / DRAWN)
     assert found == pytest.approx(units.diff("version").var().item() / 40, rel=error)
     assert alone.diff("version").var().item() == pytest.approx(units.var("session").sum().item() / 40, rel=error)
     assert float(alone.diff("version").var() / found) > 50
     assert (paired.attrs["paired"], "paired" in alone.attrs) == ("session", False)
-    ratio = sessions.perf.ratio_interval("old", paired="session", method="percentile", n_resamples=4000, rng=1).squeeze()
+    ratio = sessions.perf.ratio_interval("old", paired="session", method="percentile", n_resamples=DRAWN, rng=1).squeeze()
     drawn = paired.sel(version="new", drop=True) / paired.sel(version="old", drop=True)
     width = float(drawn.quantile(0.975) - drawn.quantile(0.025))
     assert width == pytest.approx(float(ratio["upper"] - ratio["lower"]), rel=4 * np.sqrt(2) * WIDTH_ERROR)
@@ -592,5 +593,5 @@ def test_coverage_of_ratios(method, units, low, high):
         )
         for mean, seed in ((0.95, units), (1.0, units + 100))
     ]  # fmt: skip
-    found = sides[0].perf.ratio_interval(sides[1], method=method, n_resamples=499, rng=1)
+    found = sides[0].perf.ratio_interval(sides[1], method=method, n_resamples=199, rng=1)
     assert low <= float(((found["lower"] <= 0.95) & (found["upper"] >= 0.95)).mean()) <= high

@@ -9,6 +9,7 @@ import xarray as xr
 from scipy import stats
 
 import perfarray
+from strategies import experiments
 
 
 @pytest.fixture
@@ -406,7 +407,7 @@ def test_intervals_of_equivalents_lie_inside_the_band():
 @pytest.mark.slow
 def test_the_smallest_change_is_seen_with_80_percent_power():
     """A candidate slower by the mean smallest change is called slower in 77, 79 and 80 % of comparisons at 5, 10 and 30 units a side."""
-    rng, count = np.random.default_rng(3), 10_000
+    rng, count = np.random.default_rng(3), experiments(10_000)
     for units, expected in ((5, 0.77), (10, 0.785), (30, 0.80)):
         old, same = (xr.DataArray(rng.normal(1, 0.02, (count, units)), dims=("case", "execution"), attrs={"units": "s"}) for _ in range(2))
         change = float(same.perf.compare(old)["smallest_change"].mean())

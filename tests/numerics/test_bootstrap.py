@@ -24,6 +24,7 @@ from perfarray.numerics.levels import unit_means
 from perfarray.numerics.nests import gather
 from perfarray.numerics.random import Streams
 from perfarray.numerics.statistics import evaluate, weighted_median
+from strategies import experiments
 
 SCHEMES = {"RRR": (1, 1, 1), "RRN": (1, 1, 0), "RNN": (1, 0, 0), "NNR": (0, 0, 1), "NRR": (0, 1, 1)}
 
@@ -71,7 +72,7 @@ def test_exact_bootstrap_variances(golden, scheme):
             values = values if scheme != "flat" else values.ravel()
             expected = case["output"]["exact_bootstrap_variance_of_mean"][side][scheme]
             np.testing.assert_allclose(exact_variance(values, drawn), expected, rtol=1e-9)
-            number = 40_000
+            number = experiments(40_000)
             draws = Draws(tuple(map(bool, drawn)), number, (1, 2))
             found = replicates_of(values, "mean", draws)
             excess = stats.kurtosis(found)
@@ -271,9 +272,11 @@ def test_constant_and_degenerate_cells():
 
 @pytest.mark.parametrize("statistic", ["mean", "median"])
 @pytest.mark.parametrize("complete", [True, False])
-def test_memory_is_a_block_s(statistic, complete):
-    """Neither 1000 replicates nor ragged data cost more than some arrays of a block; all replicates at once would be 64 MB."""
-    values = np.random.default_rng(0).normal(size=(20, 20, 20))
+def test_memory_is_a_block_s(monkeypatch, statistic, complete):
+    """Neither 1000 replicates nor ragged data cost more than some arrays of a block; all replicates at once would be 8 MB."""
+    for name, size in (("BLOCK", 1 << 14), ("TABLES", 1 << 18)):
+        monkeypatch.setattr(f"perfarray.numerics.bootstrap.{name}", size)
+    values = np.random.default_rng(0).normal(size=(10, 10, 10))
     if not complete:
         values[3, 4:, 5:] = np.nan
     draws = Draws((True,) * 3, 1000, (1, 2))
@@ -281,7 +284,7 @@ def test_memory_is_a_block_s(statistic, complete):
     replicates_of(values, statistic, draws)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 32e6
+    assert peak < 4e6
 
 
 @pytest.mark.parametrize("statistic", ["mean", "median"])
@@ -294,10 +297,10 @@ def test_blocks_are_bounded(monkeypatch, gaps, depth, drawn, statistic):
 
     values = np.random.default_rng(0).normal(size=(5, 4, depth))
     values[gaps] = np.nan
-    whole = replicates_of(values, statistic, Draws(drawn, 400, (1, 2)))
-    monkeypatch.setattr(module, "BLOCK", 10_000)
-    np.testing.assert_array_equal(replicates_of(values, statistic, Draws(drawn, 400, (1, 2))), whole)
-    np.testing.assert_array_equal(replicates_of(values, statistic, Draws(drawn, 77, (1, 2))), whole[:77])
+    whole = replicates_of(values, statistic, Draws(drawn, 100, (1, 2)))
+    monkeypatch.setattr(module, "BLOCK", 2_000)
+    np.testing.assert_array_equal(replicates_of(values, statistic, Draws(drawn, 100, (1, 2))), whole)
+    np.testing.assert_array_equal(replicates_of(values, statistic, Draws(drawn, 37, (1, 2))), whole[:37])
 
 
 def test_cells_taken_some_at_a_time_have_the_limits_of_all_at_once(monkeypatch):

@@ -12,6 +12,7 @@ from perfarray.numerics.intervals import ratio_df, ratio_limits, ratio_of
 from perfarray.numerics.ratio_tests import band_tests, evidence_of_units, limits_of_units
 from perfarray.numerics.suite import common_movement
 from perfarray.numerics.verdicts import Evidence, Rules, adjust, adjust_tests, interval_level, judge
+from strategies import experiments
 
 PLAIN = Rules("fieller", "satterthwaite", 0.0, 0.95, None, "lower", paired=False, shared=False)
 
@@ -228,11 +229,11 @@ def test_common_movement_by_hand():
 @pytest.mark.parametrize("law", ["normal", "lognormal", "two modes"])
 @pytest.mark.parametrize("units", [3, 5, 12])
 def test_independent_benchmarks_seldom_seem_to_move_together(law, units):
-    """5 %, within 3 standard errors of 5,000 suites, whatever the distribution, also where a session serves both systems: once 9 to 12."""
-    rng = np.random.default_rng(13)
+    """5 %, within 3 standard errors, whatever the distribution, also where a session serves both systems: once 9 to 12."""
+    rng, count = np.random.default_rng(13), experiments(10_000)
 
     def drawn(benchmarks):
-        values = rng.normal(size=(5_000, benchmarks, units))
+        values = rng.normal(size=(count, benchmarks, units))
         values = np.exp(values) if law == "lognormal" else values
         return values + (20 * (rng.random(values.shape) < 0.2) if law == "two modes" else 0)
 
@@ -240,18 +241,18 @@ def test_independent_benchmarks_seldom_seem_to_move_together(law, units):
         session = drawn(benchmarks)
         sides = [50 + np.sqrt(served) * session + np.sqrt(1 - served) * drawn(benchmarks) for _ in range(2)]
         rate = (common_movement(*sides)[1] <= 0.05).mean()
-        assert rate == pytest.approx(0.05, abs=3 * np.sqrt(0.05 * 0.95 / 5_000) + 0.006)
+        assert rate == pytest.approx(0.05, abs=3 * np.sqrt(0.05 * 0.95 / count) + 0.006)
 
 
 @pytest.mark.slow
 def test_power_to_see_that_benchmarks_move_together():
     """Five units at a correlation of 0.3: 51, 79 and 94 % on one side with 6, 13 and 29 benchmarks, 72, 94 and 99 % on two."""
-    rng = np.random.default_rng(14)
+    rng, count = np.random.default_rng(14), experiments(8000)
     for benchmarks, one, two in ((6, 0.51, 0.72), (13, 0.79, 0.94), (29, 0.94, 0.995)):
-        common, own = rng.normal(size=(2, 4000, 1, 5)), rng.normal(size=(2, 4000, benchmarks, 5))
+        common, own = rng.normal(size=(2, count, 1, 5)), rng.normal(size=(2, count, benchmarks, 5))
         sides = 50 + np.sqrt(0.3) * common + np.sqrt(0.7) * own
         for expected, found in ((one, common_movement(sides[0])), (two, common_movement(*sides))):
-            assert (found[1] <= 0.05).mean() == pytest.approx(expected, abs=3 * np.sqrt(expected * (1 - expected) / 4000) + 0.005)
+            assert (found[1] <= 0.05).mean() == pytest.approx(expected, abs=3 * np.sqrt(expected * (1 - expected) / count) + 0.005)
 
 
 def test_unmatched_benchmarks_never_enter_the_suite_row():

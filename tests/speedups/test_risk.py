@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from strategies import experiments
+
 ROOT = Path(__file__).parents[2]
 PAPER, HOW_TO = (ROOT / "docs" / folder / "speedup_test.md" for folder in ("papers", "how-to"))
-EXPERIMENTS = 500
+EXPERIMENTS = experiments(800)
 
 
 @pytest.fixture(scope="module")
