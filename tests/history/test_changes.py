@@ -8,6 +8,7 @@ import xarray as xr
 
 import perfarray
 from perfarray import PerfarrayWarning
+from strategies import experiments
 
 COMMITS = [f"c{place:02}" for place in range(60)]
 
@@ -78,25 +79,25 @@ def test_orders_of_dims_chunks_and_scales_change_nothing(history, found):
 
 
 def test_more_executions_inside_a_day_are_no_more_days():
-    """A day's noise is no change however surely each day is known: without change, 200 executions alarm as seldom as one."""
-    rng = np.random.default_rng(3)
-    day = rng.normal(size=(200, 40, 1))
-    many = xr.DataArray(np.exp(0.02 * day + 0.001 * rng.normal(size=(200, 40, 5))), dims=("benchmark", "commit", "execution"))
+    """A day's noise is no change however surely each day is known: without change, five executions alarm as seldom as one."""
+    rng, count = np.random.default_rng(3), experiments(400)
+    day = rng.normal(size=(count, 40, 1))
+    many = xr.DataArray(np.exp(0.02 * day + 0.001 * rng.normal(size=(count, 40, 5))), dims=("benchmark", "commit", "execution"))
     with warnings.catch_warnings(action="ignore"):
         stable = many.perf.change_points(correction=None)
-    assert stable["change"].any("commit").mean() <= 0.1  # 0.05 and three standard errors
+    assert stable["change"].any("commit").mean() <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / count)
     np.testing.assert_allclose(stable["noise"].median(), 0.02, rtol=0.1)
     np.testing.assert_allclose(stable["within"].median(), 0.001 / np.sqrt(5), rtol=0.1)
 
 
 def test_false_alarms_do_not_depend_on_the_noise():
-    """Long tails and outlying days: as many false alarms as alpha says, within three standard errors of 200 histories."""
-    rng = np.random.default_rng(4)
-    values = rng.standard_t(2, size=(200, 20, 1)) + 10 * (rng.random((200, 20, 1)) < 0.05)
+    """Long tails and outlying days: as many false alarms as alpha says, within three standard errors."""
+    rng, count = np.random.default_rng(4), experiments(400)
+    values = rng.standard_t(2, size=(count, 20, 1)) + 10 * (rng.random((count, 20, 1)) < 0.05)
     times = xr.DataArray(np.exp(0.01 * values), dims=("benchmark", "commit", "execution"))
     with warnings.catch_warnings(action="ignore"):
         alarms = times.perf.change_points(correction=None, alpha=0.1)["change"].any("commit")
-    assert 0.03 < alarms.mean() < 0.165
+    assert alarms.mean() == pytest.approx(0.1, abs=3 * np.sqrt(0.1 * 0.9 / count))
 
 
 def test_one_outlying_commit_is_no_change(history):

@@ -197,23 +197,16 @@ class TestPaper:
 
 def brute_force(variance, cost, *, budget=None, half_width=None, min_units=2, most=60):
     """Try all whole plans of up to `most` repetitions a level; the lowest level takes what the limit leaves."""
-    best = math.inf
-    for upper in itertools.product(range(1, most), repeat=len(cost) - 1):
-        if upper[0] < min_units:
-            continue
-        totals = np.cumprod(upper)
-        spent, noise = float((totals * cost[:-1]).sum()), float((variance[:-1] / totals).sum())
-        t = float(t_quantile(0.975, np.array(upper[0] - 1.0)))
-        if budget is not None:
-            m = math.floor((budget - spent) / (totals[-1] * cost[-1]) + 1e-12)
-            if m >= 1:
-                best = min(best, t * math.sqrt(noise + variance[-1] / (totals[-1] * m)))
-        else:
-            left = (half_width / t) ** 2 - noise
-            if left > 0:
-                m = max(1, math.ceil(variance[-1] / (totals[-1] * left) - 1e-12))
-                best = min(best, spent + totals[-1] * m * cost[-1])
-    return best
+    upper = np.array([plan for plan in itertools.product(range(1, most), repeat=len(cost) - 1) if plan[0] >= min_units])
+    totals = np.cumprod(upper, axis=1)
+    spent, noise, last = (totals * cost[:-1]).sum(axis=1), (variance[:-1] / totals).sum(axis=1), totals[:, -1]
+    t = t_quantile(0.975, upper[:, 0] - 1.0)
+    if budget is not None:
+        m = np.floor((budget - spent) / (last * cost[-1]) + 1e-12)
+        return np.where(m >= 1, t * np.sqrt(noise + variance[-1] / (last * np.maximum(m, 1))), np.inf).min()
+    left = (half_width / t) ** 2 - noise
+    m = np.maximum(1, np.ceil(variance[-1] / (last * np.where(left > 0, left, 1)) - 1e-12))
+    return np.where(left > 0, spent + last * m * cost[-1], np.inf).min()
 
 
 class TestBruteForce:

@@ -312,7 +312,7 @@ def test_components_survive_a_large_mean(offset):
 def test_components_of_very_different_size():
     """An outermost component 1e6 or 1e10 times the others leaves them alike; a tiny one is no trouble either."""
     rng = np.random.default_rng(10)
-    noise, top = draw(rng, (8, 4, 4), (0.0, 1.0, 1.0), 0.1), rng.normal(size=(8, 1, 1))
+    noise, top = draw(rng, (6, 3, 3), (0.0, 1.0, 1.0), 0.1), rng.normal(size=(6, 1, 1))
     large, larger, tiny = (fit(noise + scale * top) for scale in (1e3, 1e5, 1e-3))
     assert large.converged & larger.converged & tiny.converged
     assert_allclose(large.variance[1:], larger.variance[1:], rtol=1e-4)
@@ -335,13 +335,18 @@ def test_blocks_do_not_change_the_answer(monkeypatch):
     [((n, 4, 4), (1.0, 0.5, 2.0)) for n in (3, 5, 10, 30)] + [((n, 6), (1.0, 1.0)) for n in (3, 5, 10, 30)],
 )
 def test_coverage_on_ragged_nests(shape, truth):
-    """4,000 nests (or 1,000), a quarter of the values missing: profile intervals of nominal 95 % cover 94 to 98.6 %, t of the mean 95 %."""
-    values = draw(np.random.default_rng(12), shape, truth, 0.25, cells=(experiments(4000),))
+    """A quarter of the values missing: profile intervals of nominal 95 % cover 94 to 98.6 %, below 96 from five units on, t of the mean 95.
+
+    Each within three Monte Carlo errors.
+    """
+    count = experiments(2400)
+    error = 3 * np.sqrt(0.05 * 0.95 / count)
+    values = draw(np.random.default_rng(12), shape, truth, 0.25, cells=(count,))
     found = fit(values, levels=len(shape))
     assert found.converged.all()
     covered = ((found.lower <= truth) & (truth <= found.upper)).mean(axis=0)
-    assert ((covered > 0.93) & (covered < (0.99 if shape[0] < 5 else 0.97))).all(), covered
+    assert ((covered > 0.94 - error) & (covered < (0.986 if shape[0] < 5 else 0.96) + error)).all(), covered
     within = found.variance[:, -1]
     assert abs(within.mean() - truth[-1]) < 4 * within.std() / np.sqrt(len(within))
     inside = np.abs(found.mean - 10.0) < stdtrit(found.df, 0.975) * found.standard_error
-    assert 0.935 < inside.mean() < 0.965, inside.mean()
+    assert inside.mean() == pytest.approx(0.95, abs=error)

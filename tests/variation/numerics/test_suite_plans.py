@@ -158,13 +158,12 @@ class TestBruteForce:
         stars = [
             Star(rng.exponential(), rng.uniform(1, 20), rng.exponential(size=(1, 1)) * 5, rng.uniform(0.1, 3, (1, 1))) for _ in range(2)
         ]
-        best, budget = math.inf, 300.0
-        for n, m, k in itertools.product(range(3, 60), range(3, 60), range(1, 80)):
-            spent = n * (stars[0].root_cost + k * stars[0].cost[0, 0])
-            left = math.floor(((budget - spent) / m - stars[1].root_cost) / stars[1].cost[0, 0])
-            if left >= 1:
-                noise = (stars[0].root + stars[0].variance[0, 0] / k) / n + (stars[1].root + stars[1].variance[0, 0] / left) / m
-                best = min(best, TWO_SIDED[min(n, m)] * math.sqrt(noise))
+        budget, (n, m, k) = 300.0, np.ogrid[3:60, 3:60, 1:80]
+        spent = n * (stars[0].root_cost + k * stars[0].cost[0, 0])
+        left = np.floor(((budget - spent) / m - stars[1].root_cost) / stars[1].cost[0, 0])
+        other = stars[1].root + stars[1].variance[0, 0] / np.maximum(left, 1)
+        noise = (stars[0].root + stars[0].variance[0, 0] / k) / n + other / m
+        best = np.where(left >= 1, np.array(TWO_SIDED)[np.minimum(n, m)] * np.sqrt(noise), np.inf).min()
         plan = plan_stars(stars, budget=budget, min_units=3)
         assert plan.cost <= budget
         assert best * (1 - 1e-12) <= plan.half_width <= 1.002 * best
