@@ -23,13 +23,14 @@ from perfarray.cli.plot import plot
 from perfarray.cli.problems import NO_ANSWER
 from perfarray.cli.report import report
 from perfarray.cli.speedup_test import speedup_test
+from perfarray.cli.stop import stop
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
 PLACE = re.compile(r"^(?!-).*[*?/.\\]")
 """What may be a place, and is no misspelt command."""
 
-COMMANDS = (compare, history, report, components, plan, counts, plot, files, formats, convert, speedup_test, about, demo)
+COMMANDS = (compare, history, report, components, plan, stop, counts, plot, files, formats, convert, speedup_test, about, demo)
 
 for command in COMMANDS:
     app.command()(command)

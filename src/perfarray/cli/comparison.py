@@ -35,7 +35,7 @@ class Comparison(NamedTuple):
 
     def as_in(self, frame: "pd.DataFrame", *, only: bool) -> "Comparison":
         """Return the rows in the order of a table; `only` those in it, or those that are not in it last."""
-        dims, keys = _keys(frame)
+        dims, keys = labels_of(frame)
         places = {key: place for place, key in reversed(list(enumerate(keys)))}
         own = [(places.get(tuple(row[dim] for dim in dims), len(keys)), row) for row in self.rows]
         rows = [row for place, row in sorted(own, key=lambda one: one[0]) if place < len(keys) or not only]
@@ -97,7 +97,7 @@ def measured(frame: "pd.DataFrame", found: Comparison) -> "pd.DataFrame":
         frame = pd.concat([frame], keys=[found.rows[0][BENCHMARK]], names=[BENCHMARK])
         frame = frame if named else frame.droplevel(1)
         frame.attrs = said
-    attrs, dims, keys = frame.attrs, *_keys(frame)
+    attrs, dims, keys = frame.attrs, *labels_of(frame)
     # A label that all measured rows share is not in the table: rows without an answer, which have others, come first and are replaced.
     rows = {tuple(row[dim] for dim in dims): row for row in sorted(found.rows, key=lambda row: bool(row["n"] > 0))}
     ends = len(frame) - int(attrs["suites"])
@@ -109,7 +109,7 @@ def measured(frame: "pd.DataFrame", found: Comparison) -> "pd.DataFrame":
     return frame
 
 
-def _keys(frame: "pd.DataFrame") -> tuple[list[Any], list[tuple[Any, ...]]]:
+def labels_of(frame: "pd.DataFrame") -> tuple[list[Any], list[tuple[Any, ...]]]:
     """Return the dims that the rows of a table are labelled by, and their labels."""
     dims = [name for name in frame.index.names if name is not None]
     return dims, [key if len(dims) > 1 else (key,) for key in frame.index.tolist()] if dims else [()] * len(frame)
