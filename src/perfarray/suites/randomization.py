@@ -28,7 +28,6 @@ from perfarray.suites.matching import (
 )
 from perfarray.suites.numerics.randomization import Exchange, most_outcomes, randomization
 from perfarray.suites.scores import ALTERNATIVES
-from perfarray.suites.weights import weigh
 from perfarray.timings.across import Weights, each_suite
 from perfarray.timings.apply import is_chunked, outputs
 from perfarray.timings.best import SUMMARIES, named_end
@@ -37,6 +36,7 @@ from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.resolve import Data
 from perfarray.timings.streams import Rng, describe_key, key_of
 from perfarray.timings.validation import check_choice, check_count
+from perfarray.timings.weights import weigh
 
 METHODS = ("monte_carlo", "exact")
 

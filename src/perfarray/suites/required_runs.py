@@ -14,7 +14,6 @@ from perfarray.suites.matching import Request, TwoSystems, count_empty, describe
 from perfarray.suites.numerics import required_runs as numerics
 from perfarray.suites.numerics.redrawn_scores import Score
 from perfarray.suites.scores import METHODS, check_standard_error
-from perfarray.suites.weights import weigh
 from perfarray.timings.across import Weights, each_suite
 from perfarray.timings.apply import Output, is_chunked, outputs
 from perfarray.timings.best import SUMMARIES, named_end
@@ -24,6 +23,7 @@ from perfarray.timings.resolve import Data
 from perfarray.timings.streams import Rng, describe_key, key_of
 from perfarray.timings.units import more_units
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count, check_number
+from perfarray.timings.weights import weigh
 
 RUNS = "runs"
 

@@ -12,7 +12,6 @@ from perfarray.numerics.suite import common_movement
 from perfarray.numerics.types import Floats, Integers
 from perfarray.suites.matching import INDEPENDENT, OneSystem, match_cells, moved
 from perfarray.suites.numerics.distributions import Drawing, Suite, arrange
-from perfarray.suites.weights import Weighing, weigh
 from perfarray.timings.across import MOVEMENT, Weights
 from perfarray.timings.apply import Output, apply, is_chunked
 from perfarray.timings.options import engine
@@ -20,6 +19,7 @@ from perfarray.timings.resolve import Data, check_dim, check_positive_values, re
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of, order_of_labels
 from perfarray.timings.units import describe_value, pooled, value_place
 from perfarray.timings.validation import check_choice, check_count
+from perfarray.timings.weights import Weighing, weigh
 
 MEANS = ("geometric", "harmonic", "arithmetic")
 

@@ -33,7 +33,6 @@ from perfarray.suites.matching import (
 )
 from perfarray.suites.numerics.ratios import ScoreRatio, bootstrap_interval, redrawn_ratios, t_interval, t_places
 from perfarray.suites.numerics.redrawn_scores import Score, draw_scores, two_sided_level
-from perfarray.suites.weights import weigh
 from perfarray.timings.across import Weights, each_suite
 from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.best import BEST, SUMMARIES, named_end
@@ -45,6 +44,7 @@ from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.streams import Rng, describe_key, key_of
 from perfarray.timings.units import describe_unit, single_unit_note, unit_place
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count
+from perfarray.timings.weights import weigh
 
 METHODS = ("t", "percentile", "basic", "bca")
 ALTERNATIVES = ("two-sided", "less", "greater")

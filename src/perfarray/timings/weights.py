@@ -1,4 +1,4 @@
-"""How much each benchmark counts in a score: what the caller gave, checked and normalised."""
+"""How much each benchmark of a suite counts: what the caller gave, checked and normalised."""
 
 import json
 from collections.abc import Hashable
