@@ -1,5 +1,7 @@
 """plan_suite where benchmarks share no units: pyperf and JMH, which know no builds."""
 
+import json
+
 import numpy as np
 import pytest
 import scipy.stats
@@ -16,6 +18,9 @@ from strategies import experiments
 
 COSTS = {"execution": 5.0, "iteration": 1.0}
 TOP, LOW = np.array([1e-4, 4e-4, 9e-4]), np.array([9e-4, 1e-4, 4e-4])
+
+
+WEIGHTS = {"equal": [0.7, 0.7, 0.7], "two": [1, 1, 0], "last": {"c": 8, "a": 1, "b": 1}}
 
 
 def pilots(number=1, units=6, iterations=5, seed=1):
@@ -41,6 +46,22 @@ def test_each_benchmark_has_its_own_executions():
     assert 0.98 * 600 < plan["cost"].item() <= 600
     assert plan.attrs["benchmarks"] == "independent (assumed)"
     assert "shared" not in plan.attrs
+
+
+@pytest.mark.parametrize("shared", [None, "execution"])
+def test_weights_of_benchmarks(shared):
+    """One that counts more is run more, one that does not count not at all; equal weights change no digit."""
+    times = pilots()[0]
+    found = {name: planned(times, budget=600.0, shared=shared, weights=one) for name, one in WEIGHTS.items()}
+    plain = planned(times, budget=600.0, shared=shared)
+    assert found["equal"].equals(plain)
+    assert found["two"].equals(planned(times[:2], budget=600.0, shared=shared))
+    runs = [plan["repetitions"].prod("level").sel(benchmark="c") for plan in (plain, found["last"])]
+    assert runs[1] > runs[0]
+    assert "weights" not in plain.attrs
+    assert json.loads(found["last"].attrs["weights"]) == {"a": 0.1, "b": 0.1, "c": 0.8}
+    with pytest.raises(ValueError, match="weights are missing or negative for 'b', 'c'"):
+        planned(times, budget=600.0, shared=shared, weights={"a": 1})
 
 
 def test_the_order_of_benchmarks_changes_no_promise():

@@ -10,6 +10,7 @@ from perfarray.variation.advice import advice_on_suite
 from perfarray.variation.numerics.allocation import ROUNDING
 from perfarray.variation.numerics.assurance import rescaled
 from perfarray.variation.numerics.suite_pilot import (
+    EQUAL,
     Sharing,
     SuitePilot,
     paired_pilot,
@@ -27,12 +28,13 @@ NO_PLAN = "no plan: the pilot has one unit, no variation at any level, or too li
 
 
 class Rules(NamedTuple):
-    """What holds for every suite of a call: the request, the nest, each system's sharing, and the names of the benchmarks."""
+    """What holds for every suite of a call: the request, the nest, each system's sharing, and names and weights of the benchmarks."""
 
     request: Request
     levels: tuple[str, ...]
     sharing: tuple[Sharing, ...]
     names: tuple[str, ...]
+    weights: Floats = EQUAL
 
 
 class Answer(NamedTuple):
@@ -86,8 +88,11 @@ def _no_plan(kinds: int, benchmarks: int, levels: int) -> Answer:
 def _apart(values: list[Floats], dear: list[Floats], rules: Rules, nothing: Answer) -> Answer:
     """Plan one suite whose benchmarks share no units; one that was not measured in every system has no plan."""
     known = ~np.any([np.isnan(own).all(axis=tuple(range(1, own.ndim))) for own in values], axis=0)
+    weights = np.broadcast_to(rules.weights, known.shape)[known]
     pilots = [
-        pilot for own, costs in zip(values, dear, strict=True) for pilot in pilots_apart(own[known], costs[known], rules.request.negative)
+        pilot
+        for own, costs in zip(values, dear, strict=True)
+        for pilot in pilots_apart(own[known], costs[known], rules.request.negative, weights)
     ]
     if not pilots:
         return nothing._replace(n=0.0)
@@ -107,8 +112,8 @@ def _pilots(values: list[Floats], dear: list[Floats], rules: Rules) -> list[Suit
     negative = rules.request.negative
     if rules.request.paired is not None:
         sharing = rules.sharing[0]._replace(seen=min(own.seen for own in rules.sharing))
-        return [paired_pilot(values[0], values[1], (dear[0], dear[1]), sharing, negative)]
-    return [suite_pilot(own, price, how, negative) for own, price, how in zip(values, dear, rules.sharing, strict=True)]
+        return [paired_pilot(values[0], values[1], (dear[0], dear[1]), sharing, negative, rules.weights)]
+    return [suite_pilot(own, price, how, negative, rules.weights) for own, price, how in zip(values, dear, rules.sharing, strict=True)]
 
 
 def _some_variation(stars: list[Star]) -> bool:

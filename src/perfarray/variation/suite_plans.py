@@ -8,15 +8,16 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK, SECONDS
-from perfarray.timings.across import name_suites
+from perfarray.timings.across import Weights, name_suites
 from perfarray.timings.apply import LEVEL, Output, apply, is_chunked, outputs
 from perfarray.timings.dependence import dependence_note
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note, noted
 from perfarray.timings.resolve import Data, Timings, check_dim, check_names, shared_levels
 from perfarray.timings.validation import check_choice, check_number, listed
+from perfarray.timings.weights import Weighing, weigh
 from perfarray.variation.costs import PRICE
-from perfarray.variation.numerics.suite_pilot import Sharing
+from perfarray.variation.numerics.suite_pilot import EQUAL, Sharing
 from perfarray.variation.repetition_plan import RepetitionPlan
 from perfarray.variation.request import BUDGET_FACTOR, FACTORS, Request, Systems, systems
 from perfarray.variation.suite_answers import Rules, plan_suites
@@ -37,6 +38,7 @@ def plan_suite(
     half_width: float | None = None,
     assurance: float | None = 0.5,
     across: str = BENCHMARK,
+    weights: Weights | None = None,
     shared: str | tuple[str, ...] | None = BINARY,
     correlation: float | None = None,
     paired: str | None = None,
@@ -65,6 +67,9 @@ def plan_suite(
         Exactly one: the seconds the experiment may take, never exceeded; or the relative half-width to reach (0.01 for 1 %).
     across : str
         The dim of the benchmarks.
+    weights : DataArray, Series, mapping or sequence, optional
+        How much each benchmark counts in the geometric mean, a number that is not negative: by label of `across`, or in their order. Only
+        ratios matter; 0 leaves a benchmark out. Default: all alike.
     shared : str or tuple of str, optional
         The outermost level: its units serve every benchmark. Levels right inside it may be named too, from the outside in: with
         `("binary", "session")` a session also runs all benchmarks, and its price is paid once. None, or `binary` where the timings have
@@ -128,7 +133,9 @@ def plan_suite(
         cost_units=SECONDS, min_units=min_units, confidence_level=confidence_level, negative=negative, paired=paired, across=across,
         shared=shared, correlation=correlation,
     )  # fmt: skip
-    return RepetitionPlan(dataset=_planned(times, baseline, request=request.checked(), metric=metric))
+    weighing = weigh(times, across, weights)
+    kept = weighing.kept(times), weighing.kept(baseline)
+    return RepetitionPlan(dataset=_planned(*kept, request=request.checked(), weighing=weighing, metric=metric))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,15 +162,15 @@ class SuiteRequest(Request):
 
 
 @over_metrics
-def _planned(times: Data, baseline: object, *, request: SuiteRequest, metric: str | list[str] | None) -> xr.Dataset:
+def _planned(times: Data, baseline: object, *, request: SuiteRequest, weighing: Weighing, metric: str | list[str] | None) -> xr.Dataset:
     """Plan every suite, and note what is amiss."""
     found = systems(times, baseline, request, metric, positive="a geometric mean")
     sides, across = found.sides, request.across
     nest, shared = sides[0].levels, _check_shared(sides[0], request)
     dear, stated = _prices(found, request, shared)
     sharing = tuple(Sharing(len(shared), _leading(shared, shared_levels(side, None)), request.correlation) for side in sides)
-    labels = sides[0].array[across].values.tolist()
-    rules = Rules(request, nest, sharing, tuple(map(str, labels)))
+    labels, shares = sides[0].array[across].values.tolist(), weighing.of(sides[0].array[across].values)
+    rules = Rules(request, nest, sharing, tuple(map(str, labels)), EQUAL if shares is None else shares)
     core = [across, *nest]
     result = apply(
         lambda *arrays: plan_suites(arrays, rules),
@@ -172,7 +179,7 @@ def _planned(times: Data, baseline: object, *, request: SuiteRequest, metric: st
         core=[*[core] * len(sides), *[[across, PRICE]] * len(sides)],
         outputs=_outputs(across, len(sides)),
         coords={across: labels, LEVEL: list(nest), BUDGET_FACTOR: FACTORS},
-        attrs=found.attrs | request.describe("plan_suite") | _describe_sharing(rules, shared),
+        attrs=found.attrs | request.describe("plan_suite") | _describe_sharing(rules, shared) | weighing.attrs,
     )
     if not any(is_chunked(side.array) for side in sides):
         _check_affordable(result, request, nest[0])

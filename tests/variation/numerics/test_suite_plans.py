@@ -285,6 +285,22 @@ class TestPilot:
         own = units.var(axis=-1, ddof=1) / squared - below
         assert assumed.root * 9 == pytest.approx((1 - correlation) * own.sum() + correlation * np.sqrt(own).sum() ** 2, rel=1e-9)
 
+    @pytest.mark.parametrize("weights", [[2.0, 1.0, 1.0], [5.0, 3.0, 0.0]])
+    def test_a_weighted_mean_by_hand(self, weights):
+        """The root is the variance of the weighted mean of the units' logs, less what lies below; a component counts by the square."""
+        sizes = {"binary": 20, "execution": 4, "iteration": 2}
+        times = perfarray.simulate(sizes=sizes, variances=self.VARIANCES, dims={"benchmark": 3}, shared={"binary": 0.5}, rng=3)[
+            "time"
+        ].values
+        share, plain = np.array(weights) / np.sum(weights), suite_pilot(times, self.COST, Sharing(seen=1)).star
+        found = suite_pilot(times, self.COST, Sharing(seen=1), weights=np.array(weights))
+        below, logs = inside_units(times), np.log(times.mean(axis=(2, 3)))
+        assert found.unit_variance == pytest.approx((share @ logs).var(ddof=1), rel=1e-9)
+        assert found.top == pytest.approx((share @ logs).var(ddof=1) - (share**2 * below).sum(), rel=1e-9)
+        np.testing.assert_allclose(found.star.variance, (3 * share[:, None]) ** 2 * plain.variance, rtol=1e-9)
+        pairs = paired_pilot(times, times[:, ::-1], (self.COST, self.COST), Sharing(seen=1), weights=np.array(weights))
+        assert pairs.unit_variance == pytest.approx((share @ (logs - logs[:, ::-1])).var(ddof=1), rel=1e-9)
+
     def test_sessions_shared_inside_builds(self):
         """Both shared components are found: three benchmarks, correlations of 0.5 and 0.9."""
         sizes = {"binary": 200, "session": 6, "execution": 3}

@@ -24,7 +24,7 @@ CLOSE = 1e-3
 """How near the least budget that reaches a half-width is found."""
 
 
-def chain(values: Floats, cost: Floats, negative: str, benchmarks: int) -> tuple[Star, float, Floats, float]:
+def chain(values: Floats, cost: Floats, negative: str, benchmarks: float) -> tuple[Star, float, Floats, float]:
     """Return one benchmark's own star, the variance of its units, its repetitions, and the outermost component as estimated.
 
     All are those of the log mean over so many benchmarks.
@@ -37,8 +37,8 @@ def chain(values: Floats, cost: Floats, negative: str, benchmarks: int) -> tuple
         Prices; NaN at the lowest level means the mean.
     negative : {"merge", "zero"}
         What becomes of negative components.
-    benchmarks : int
-        In the suite.
+    benchmarks : float
+        In the suite, if all counted as much as this one.
     """
     found = nested_anova(values[None], len(cost), negative)
     scale = benchmarks**2 * found.mean[0] ** 2

@@ -11,13 +11,16 @@ import numpy as np
 from perfarray.numerics.intervals import t_quantile
 from perfarray.numerics.levels import count_repetitions, unit_means
 from perfarray.numerics.nested_anova import nested_anova
-from perfarray.numerics.types import Floats
+from perfarray.numerics.types import Floats, Mask
 from perfarray.variation.numerics.allocation import ROUNDING
 from perfarray.variation.numerics.assurance import Evidence, assured_half_width, future_variance, known, rescaled
 from perfarray.variation.numerics.pilot import component_limits
 from perfarray.variation.numerics.suite_apart import chain, planned_again
 from perfarray.variation.numerics.suite_plans import SuitePlan, plan_stars
 from perfarray.variation.numerics.suite_star import Star, price_inside, variance_inside
+
+EQUAL: Floats = np.ones(1)
+"""Weights of benchmarks that all count alike."""
 
 TRIES = 5
 """How often the plain half-width that goes with an assured one is asked for again."""
@@ -71,7 +74,7 @@ class _Benchmarks(NamedTuple):
     logs: Floats
 
 
-def suite_pilot(values: Floats, cost: Floats, sharing: Sharing, negative: str = "merge") -> SuitePilot:
+def suite_pilot(values: Floats, cost: Floats, sharing: Sharing, negative: str = "merge", weights: Floats = EQUAL) -> SuitePilot:
     """Estimate one system's components of the log geometric mean from its pilot.
 
     Parameters
@@ -84,6 +87,8 @@ def suite_pilot(values: Floats, cost: Floats, sharing: Sharing, negative: str = 
         Which levels are shared.
     negative : {"merge", "zero"}
         What becomes of negative components.
+    weights : array, shape (benchmarks,)
+        How much each benchmark counts in the mean; of one element, all count alike.
 
     Returns
     -------
@@ -91,9 +96,9 @@ def suite_pilot(values: Floats, cost: Floats, sharing: Sharing, negative: str = 
         With NaN at the root of the star where fewer than two units stand behind it.
     """
     levels = cost.shape[1]
-    known, variance, level_variance, dear = _relative(values, cost, negative)
+    known, variance, level_variance, dear = _relative(values, cost, negative, weights)
     total = count_repetitions(values, levels).total
-    logs = np.log(unit_means(values[known], levels - max(sharing.seen, 1) + 1))
+    logs = _counting(np.log(unit_means(values, levels - max(sharing.seen, 1) + 1)), known, weights)
     own = _Benchmarks(variance[known], level_variance[known], total[known, 0], logs)
     shared, unit_variance, df = _shared_components(own, sharing)
     lower = np.where(known[:, None], np.nan_to_num(np.maximum(variance, 0.0)), 0.0)[:, sharing.planned :] / max(1, known.sum()) ** 2
@@ -103,25 +108,27 @@ def suite_pilot(values: Floats, cost: Floats, sharing: Sharing, negative: str = 
     return SuitePilot(star, unit_variance, df, total, float(shared[0]))
 
 
-def pilots_apart(values: Floats, cost: Floats, negative: str = "merge") -> list[SuitePilot]:
+def pilots_apart(values: Floats, cost: Floats, negative: str = "merge", weights: Floats = EQUAL) -> list[SuitePilot]:
     """Return a pilot for each benchmark, where benchmarks share no units; all of them were measured."""
-    found = []
-    for own, dear in zip(values, cost, strict=True):
-        star, unit_variance, total, top = chain(own, dear, negative, len(values))
+    found, counts = [], _counts(np.ones(len(values), dtype=bool), weights)
+    for own, dear, count in zip(values, cost, counts.tolist(), strict=True):
+        star, unit_variance, total, top = chain(own, dear, negative, len(values) / count)
         n = float(total[0, 0])
         found.append(SuitePilot(star, unit_variance, n - 1 if n > 1 else np.nan, total, top))
     return found
 
 
-def paired_pilot(new: Floats, old: Floats, costs: tuple[Floats, Floats], sharing: Sharing, negative: str = "merge") -> SuitePilot:
+def paired_pilot(
+    new: Floats, old: Floats, costs: tuple[Floats, Floats], sharing: Sharing, negative: str = "merge", weights: Floats = EQUAL
+) -> SuitePilot:
     """Estimate the components of the log ratio of two systems whose outermost units are pairs: one star with the chains of both.
 
     The root is the variance of the pairs' differences, less what lies below; the price of a pair is that of both its units.
     """
     levels = costs[0].shape[1]
-    parts = [_relative(values, cost, negative) for values, cost in zip((new, old), costs, strict=True)]
+    parts = [_relative(values, cost, negative, weights) for values, cost in zip((new, old), costs, strict=True)]
     known = parts[0][0] & parts[1][0]
-    logs = np.log(unit_means(new[known], levels)) - np.log(unit_means(old[known], levels))
+    logs = _counting(np.log(unit_means(new, levels)) - np.log(unit_means(old, levels)), known, weights)
     units = (~np.isnan(logs)).sum(axis=1).astype(float)
     spread = np.array([np.var(own[~np.isnan(own)], ddof=1) if n > 1 else np.nan for own, n in zip(logs, units, strict=True)])
     below = sum(level_variance[known, 0] - variance[known, 0] for _, variance, level_variance, _ in parts)
@@ -135,13 +142,28 @@ def paired_pilot(new: Floats, old: Floats, costs: tuple[Floats, Floats], sharing
     return SuitePilot(star, unit_variance, df, total, float(shared[0]))
 
 
-def _relative(values: Floats, cost: Floats, negative: str) -> tuple[np.ndarray, Floats, Floats, Floats]:
-    """Return which benchmarks were measured, their components and variances of means relative to the squared mean, and their prices."""
+def _relative(values: Floats, cost: Floats, negative: str, weights: Floats) -> tuple[Mask, Floats, Floats, Floats]:
+    """Return which benchmarks were measured, their components and variances of means relative to the squared mean, and their prices.
+
+    A benchmark that counts twice moves the mean by twice as much.
+    """
     found = nested_anova(values, cost.shape[1], negative)
     known = ~np.isnan(found.mean)
     squared = np.where(known & (found.mean != 0), found.mean, np.nan)[:, None] ** 2
+    counts = _counts(known, weights)[:, None] ** 2
     dear = np.where(np.isnan(cost), found.mean[:, None], cost)
-    return known, found.variance / squared, found.level_variance / squared, dear
+    return known, counts * (found.variance / squared), counts * (found.level_variance / squared), dear
+
+
+def _counts(known: Mask, weights: Floats) -> Floats:
+    """Return how often each benchmark counts in the mean of those that were measured, 1 on average."""
+    own = np.broadcast_to(weights, known.shape)
+    return np.asarray(own / (own[known].mean() if known.any() else 1.0))
+
+
+def _counting(logs: Floats, known: Mask, weights: Floats) -> Floats:
+    """Return logs (benchmarks, ...) of those that were measured, times how often they count."""
+    return np.asarray(logs[known] * _counts(known, weights)[known].reshape(-1, *[1] * (logs.ndim - 1)))
 
 
 def _shared_components(own: _Benchmarks, sharing: Sharing) -> tuple[Floats, float, float]:
