@@ -1,0 +1,74 @@
+"""What small calls cost: 10 benchmarks of 5 runs, against the lines of NumPy and SciPy that one would write for the same limits.
+
+python tests/benchmarks/bench_calls.py
+
+The lines know no labels, gaps, units or notes; SciPy's p-values are found and corrected, without limits.
+"""
+
+import time
+import warnings
+
+import numpy as np
+import xarray as xr
+from interleaved import compared, interleaved, ratio, report
+from scipy import stats
+
+import perfarray
+
+BENCHMARKS, RUNS, REPLICATES = 10, 5, 1000
+
+
+def mean_lines(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return limits of means by Student's t."""
+    return stats.t.interval(0.95, RUNS - 1, values.mean(axis=-1), values.std(axis=-1, ddof=1) / np.sqrt(RUNS))
+
+
+def fieller_lines(new: np.ndarray, old: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return Fieller's limits of ratios of means, with Welch and Satterthwaite's degrees of freedom."""
+    one, two = new.mean(axis=-1), old.mean(axis=-1)
+    first, second = new.var(axis=-1, ddof=1) / RUNS, old.var(axis=-1, ddof=1) / RUNS
+    parts = first, (one / two) ** 2 * second
+    squared = stats.t.ppf(0.975, (parts[0] + parts[1]) ** 2 * (RUNS - 1) / (parts[0] ** 2 + parts[1] ** 2)) ** 2
+    a, c = two**2 - squared * second, one**2 - squared * first
+    half = np.sqrt((one * two) ** 2 - a * c)
+    return (one * two - half) / a, (one * two + half) / a
+
+
+def percentile_lines(new: np.ndarray, old: np.ndarray) -> np.ndarray:
+    """Return percentile limits of ratios of means."""
+    rng = np.random.default_rng(1)
+    places = rng.integers(0, RUNS, (2, REPLICATES, BENCHMARKS, RUNS))
+    drawn = [np.take_along_axis(side[None], own, axis=-1).mean(axis=-1) for side, own in zip((new, old), places, strict=True)]
+    return np.quantile(drawn[0] / drawn[1], [0.025, 0.975], axis=0)
+
+
+def compare_lines(new: np.ndarray, old: np.ndarray) -> np.ndarray:
+    """Return p-values of Welch's test, corrected over the benchmarks."""
+    return stats.false_discovery_control(stats.ttest_ind(new, old, axis=-1, equal_var=False).pvalue)
+
+
+def main() -> None:
+    """Print times and ratios."""
+    values = np.random.default_rng(1).normal(10, 1, (2, BENCHMARKS, RUNS))
+    labels = {"version": ["old", "new"], "benchmark": [f"b{number}" for number in range(BENCHMARKS)]}
+    times = xr.DataArray(values, labels, dims=("version", "benchmark", "execution"), name="time", attrs={"units": "s"})
+    old, own = values[0], times[0]
+    warnings.simplefilter("ignore", perfarray.PerfarrayWarning)
+    calls = {
+        "mean_interval": (lambda: own.perf.mean_interval(), lambda: mean_lines(old)),
+        "ratio_interval": (lambda: times.perf.ratio_interval("old"), lambda: fieller_lines(values[1], old)),
+        "ratio_interval, percentile": (
+            lambda: times.perf.ratio_interval("old", method="percentile", n_resamples=REPLICATES, rng=1),
+            lambda: percentile_lines(values[1], old),
+        ),
+        "compare": (lambda: times.perf.compare("old"), lambda: compare_lines(values[1], old)),
+    }
+    variants = {f"{name}{of}": call for name, both in calls.items() for of, call in zip(("", ": lines"), both, strict=True)}
+    found = interleaved(variants, clock=time.process_time)
+    report(f"{BENCHMARKS} benchmarks of {RUNS} runs, time of the processor", found)
+    for name in calls:
+        compared(name, f"{name}: lines", ratio(found, name, f"{name}: lines"))
+
+
+if __name__ == "__main__":
+    main()
