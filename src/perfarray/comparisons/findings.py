@@ -61,13 +61,13 @@ def as_given(
     if across not in array.dims:
         found = {name: variable.isel({across: 0}) if across in variable.dims else variable for name, variable in found.items()}
     there = dict.fromkeys(dim for variable in found.values() for dim in variable.dims)
-    dims = dict.fromkeys((*(dim for dim in array.dims if dim in there), *there))
+    dims = tuple(dict.fromkeys((*(dim for dim in array.dims if dim in there), *there)))
     labels = {name: label for name, label in measured.labels.variables.items() if not {across, *INNER} & set(label.dims)}
     labels |= {name: label for name, label in given.variables.items() if about & set(label.dims) and set(label.dims) <= set(dims)}
     every = {**measured.labels.xindexes, **given.xindexes}
     indexes = {name: index for name, index in every.items() if name in labels and name not in found}
     named = {data_label(name, found): label.to_base_variable() if name in found else label for name, label in labels.items()}
-    return xr.Dataset({name: in_order(variable, list(dims)) for name, variable in found.items()}, xr.Coordinates(named, indexes), attrs)
+    return xr.Dataset({name: in_order(variable, dims) for name, variable in found.items()}, xr.Coordinates(named, indexes), attrs)
 
 
 def _absent(estimate: xr.Variable, array: xr.DataArray, across: str) -> list[str]:

@@ -64,6 +64,8 @@ class Tests(NamedTuple):
 
     def known(self, known: "Known") -> "Tests":
         """Return the tests that stay true whatever stopped runs would have taken; the others have p = 1."""
+        if not (known.at_least.any() or known.at_most.any()):
+            return self
         wrong = (known.at_least, known.at_most, known.at_least, known.at_most)
         return Tests(*(np.where(mask & ~np.isnan(part), 1.0, part) for mask, part in zip(wrong, self, strict=True)))
 

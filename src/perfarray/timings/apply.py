@@ -103,12 +103,11 @@ def compute(
     if chunked:
         _check_chunks(arrays, core)
     found = _lazily(kernel, arrays, core, outputs, sizes or {}) if chunked else _at_once(kernel, arrays, core, outputs)
-    order = list(dict.fromkeys(dim for array in arrays for dim in array.dims))
-    variables: dict[Hashable, xr.Variable] = {}
-    for (name, output), variable in zip(outputs.items(), found, strict=True):
-        variable.attrs = {key: value for key, value in (("units", output.units), ("long_name", output.long_name)) if value}
-        variables[name] = in_order(variable, order)
-    return variables
+    order = tuple(dict.fromkeys(dim for array in arrays for dim in array.dims))
+    for output, variable in zip(outputs.values(), found, strict=True):
+        if output.units or output.long_name:
+            variable.attrs = {key: value for key, value in (("units", output.units), ("long_name", output.long_name)) if value}
+    return {name: in_order(variable, order) for name, variable in zip(outputs, found, strict=True)}
 
 
 def together(*kernels: Kernel) -> Kernel:
@@ -223,9 +222,13 @@ def _labels(name: str, values: tuple[Any, ...]) -> xr.Coordinates:
     return xr.Coordinates({name: xr.IndexVariable((name,), index)})
 
 
-def in_order(variable: xr.Variable, order: list[Hashable]) -> xr.Variable:
+def in_order(variable: xr.Variable, order: tuple[Hashable, ...]) -> xr.Variable:
     """Put the dims that broadcast in the order of the input; new dims stay at the end."""
-    if len(variable.dims) < 2:
-        return variable
-    wanted = sorted(variable.dims, key=lambda dim: order.index(dim) if dim in order else len(order))
-    return variable if tuple(wanted) == variable.dims else variable.transpose(*wanted)
+    wanted = _ordered(variable.dims, order)
+    return variable if wanted == variable.dims else variable.transpose(*wanted)
+
+
+@lru_cache(maxsize=256)
+def _ordered(dims: tuple[Hashable, ...], order: tuple[Hashable, ...]) -> tuple[Hashable, ...]:
+    """Return dims in an order, and those that it does not name at the end: the variables of a result have few sets of dims."""
+    return tuple(sorted(dims, key=lambda dim: order.index(dim) if dim in order else len(order)))
