@@ -3,6 +3,7 @@
 import re
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -107,6 +108,12 @@ RESULTS = {
 }
 
 
+@cache
+def made(name):
+    """Return a result, computed once; that drawing leaves it as it was is tested below."""
+    return RESULTS[name]()
+
+
 def test_every_picture_is_tried_here():
     """The table below the tests is the table of pictures."""
     assert set(RESULTS) == set(plots.PICTURES)
@@ -115,7 +122,7 @@ def test_every_picture_is_tried_here():
 @pytest.mark.parametrize("name", RESULTS)
 def test_result_draws_itself_in_a_new_figure(name):
     """`result.perf.plot()` makes one figure with one Axes, returns it, leaves the result as it was, and the picture renders."""
-    result = RESULTS[name]()
+    result = made(name)
     before = result.copy(deep=True)
     ax = result.perf.plot()
     xr.testing.assert_identical(result, before)
@@ -128,7 +135,7 @@ def test_result_draws_itself_in_a_new_figure(name):
 def test_axes_given_are_used_and_returned(name):
     """`ax=` holds the whole picture; no other figure or Axes appears."""
     figure, (left, right) = plt.subplots(1, 2)
-    assert RESULTS[name]().perf.plot(ax=right) is right
+    assert made(name).perf.plot(ax=right) is right
     assert plt.get_fignums() == [figure.number]
     assert figure.axes == [left, right]
     assert not left.has_data()
@@ -142,7 +149,7 @@ ONE_CELL = ("against", "calibrate", "explain_variation", "fit_mixture", "lag", "
 @pytest.mark.parametrize("name", [name for name in RESULTS if name not in ONE_CELL])
 def test_no_picture_is_larger_than_a_sheet(name):
     """Of eighty benchmarks or versions as many rows as fit: the figure has its limit, and the title says what is drawn."""
-    result = RESULTS[name]()
+    result = made(name)
     dim = next(dim for dim in ("benchmark", "version") if dim in result.dims)
     many = result.isel({dim: [0] * 80}).assign_coords({dim: [f"label {number}" for number in range(80)]})
     ax = many.perf.plot()
@@ -154,7 +161,7 @@ def test_no_picture_is_larger_than_a_sheet(name):
 @pytest.mark.parametrize("name", ["compare", "variance_components"])
 def test_order_of_dims_changes_nothing(name, dims):
     """Groups are benchmarks whichever dim comes first."""
-    result = RESULTS[name]()
+    result = made(name)
     turned = result.transpose(*(dim for dim in dims if dim in result.dims), ...)
     labels = [[text.get_text() for text in drawn.perf.plot().get_yticklabels()] for drawn in (result, turned)]
     assert labels[0] == labels[1]
@@ -251,7 +258,7 @@ def test_empty_result_is_said():
 @pytest.mark.parametrize("name", RESULTS)
 def test_missing_matplotlib_says_what_to_install(name, monkeypatch):
     """Without matplotlib the message names it and the extra."""
-    result = RESULTS[name]()
+    result = made(name)
     for loaded in [module for module in sys.modules if module.startswith("perfarray.plots")]:
         monkeypatch.delitem(sys.modules, loaded)
     monkeypatch.delattr(perfarray, "plots", raising=False)
