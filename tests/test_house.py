@@ -48,6 +48,12 @@ def tree(name: str) -> ast.Module:
     return ast.parse(modules()[name].read_text())
 
 
+@cache
+def nodes(name: str) -> list[ast.AST]:
+    """Return the nodes of a module's syntax tree: many rules look at all of them."""
+    return list(ast.walk(tree(name)))
+
+
 def packaged(name: str) -> str | None:
     """Return the dotted name inside the package, or None for what is not of it."""
     head, _, rest = name.partition(".")
@@ -69,7 +75,7 @@ def named(node: ast.AST) -> list[str]:
 @cache
 def imported(name: str) -> frozenset[str]:
     """Return the modules of the package that a module imports, anywhere in it."""
-    every = [packaged(target) for node in ast.walk(tree(name)) for target in named(node)]
+    every = [packaged(target) for node in nodes(name) for target in named(node)]
     return frozenset(target for target in every if target in modules() and target)
 
 
@@ -105,7 +111,7 @@ def test_numerics_know_numpy_and_other_numerics(name):
     for target in imported(name):
         assert "numerics" in target.split("."), target
         assert room(target) in {room(name), "numerics"}, target
-    libraries = {part.partition(".")[0] for node in ast.walk(tree(name)) for part in named(node)}
+    libraries = {part.partition(".")[0] for node in nodes(name) for part in named(node)}
     allowed = sys.stdlib_module_names | {"numpy", "scipy", "perfarray"}
     compiled = {"numba", "llvmlite"} if name.rpartition(".")[2].startswith("compiled") else set()
     assert libraries <= allowed | compiled
@@ -173,10 +179,9 @@ DRAWING = {"numpy", "xarray", "matplotlib", "lazy_loader", "perfarray"}
 @pytest.mark.parametrize("name", inside("plots"))
 def test_pictures_see_results_and_compute_nothing(name):
     """A picture sees the vocabulary, arrays and matplotlib, and calls nothing that makes a number of a sample."""
-    nodes = list(ast.walk(tree(name)))
     assert {target for target in imported(name) if room(target) != "plots"} <= {"conventions"}
-    assert {part.partition(".")[0] for node in nodes for part in named(node)} <= (sys.stdlib_module_names - {"statistics"}) | DRAWING
-    called = [node.func for node in nodes if isinstance(node, ast.Call)]
+    assert {part.partition(".")[0] for node in nodes(name) for part in named(node)} <= (sys.stdlib_module_names - {"statistics"}) | DRAWING
+    called = [node.func for node in nodes(name) if isinstance(node, ast.Call)]
     computed = {ast.unparse(function) for function in called if STATISTICS.fullmatch(ast.unparse(function).rpartition(".")[2])}
     assert computed <= {"sum"}  # Python's own: how long labels are together
 
@@ -222,9 +227,9 @@ def test_only_plots_know_matplotlib():
 
 def runtime(name: str) -> list[ast.AST]:
     """Return the nodes of a module that are there when it runs: not those for type checkers alone."""
-    typing = [node for node in ast.walk(tree(name)) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    typing = [node for node in nodes(name) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
     skipped = {id(inner) for node in typing for inner in ast.walk(node)}
-    return [node for node in ast.walk(tree(name)) if id(node) not in skipped]
+    return [node for node in nodes(name) if id(node) not in skipped]
 
 
 def test_import_is_light(loaded):
@@ -254,7 +259,7 @@ def test_rooms_stay_small():
     """No file is longer than 400 lines, and no function than 60 without its docstring."""
     for name, path in modules().items():
         assert path.read_text().count("\n") <= 400, name
-        for node in ast.walk(tree(name)):
+        for node in nodes(name):
             if isinstance(node, ast.FunctionDef):
                 body = node.body[1:] if ast.get_docstring(node) else node.body
                 assert not body or body[-1].end_lineno - body[0].lineno < 60, f"{name}.{node.name}"
@@ -264,6 +269,6 @@ def test_what_travels_together_is_one_thing():
     """No call passes more than seven arguments by position; kernels that are compiled cannot take requests."""
     for name in modules():
         if not name.rpartition(".")[2].startswith("compiled"):
-            for node in ast.walk(tree(name)):
+            for node in nodes(name):
                 if isinstance(node, ast.Call):
                     assert len([part for part in node.args if not isinstance(part, ast.Starred)]) <= 7, f"{name}:{node.lineno}"

@@ -71,10 +71,12 @@ CONFIGURATION = """
 [mypy]
 strict = true
 plugins = perfarray.typing_plugin
-[mypy-dask.*,distributed.*,zarr.*,IPython.*,PIL.*,sqlalchemy.*]
+[mypy-dask.*,distributed.*,zarr.*,IPython.*,PIL.*,sqlalchemy.*,jinja2.*,scipy.*,asyncio.*,multiprocessing.*,unittest.*]
+follow_imports = skip
+[mypy-xarray.backends.*,xarray.plot.*,xarray.testing.*,pandas.io.*,pandas.plotting.*,perfarray.*.numerics.*,perfarray.numerics.*]
 follow_imports = skip
 """
-"""What xarray and pandas import and the snippet does not speak of is not read: it would take most of the time."""
+"""What xarray, pandas and our signatures import and the snippet does not speak of is not read: it would take most of the time."""
 
 
 @pytest.fixture(scope="module")

@@ -70,7 +70,10 @@ def inside(value: object) -> Iterator[re.Pattern]:
 
 def used(module: object) -> Iterator[tuple[re.Pattern, str]]:
     """Yield the expressions that code of a module calls, given as text or by name, and how it calls them."""
-    for node in ast.walk(ast.parse(Path(module.__file__).read_text())):
+    text = Path(module.__file__).read_text()
+    if "import re\n" not in text and not any(isinstance(value, re.Pattern) for value in vars(module).values()):
+        return  # parsing the others takes a second, in every process of the tests
+    for node in ast.walk(ast.parse(text)):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name)):
             continue
         name, how = node.func.value.id, METHODS.get(node.func.attr)
