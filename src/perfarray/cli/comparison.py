@@ -200,7 +200,8 @@ def in_words(found: Comparison, frame: "pd.DataFrame") -> str:
     """Write how many there are of every verdict, and what became of the suite where there is one."""
     verdicts = [row["verdict"] for row in found.named().values()]
     numbers = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in ("slower", "faster", "equivalent", "inconclusive"))
+    compared = f"{len(verdicts)} compared{' by their medians' if found.attrs.get('statistic') == 'median' else ''}"
     if frame.attrs["suites"] != 1:
-        return f"{len(verdicts)} compared: {numbers}"
+        return f"{compared}: {numbers}"
     change, verdict = (str(frame[title].iloc[-1]) for title in ("change", "verdict"))
-    return f"{len(verdicts)} compared: {numbers}; all together {change}{'' if f'x {verdict} (' in change else f', {verdict}'}"
+    return f"{compared}: {numbers}; all together {change}{'' if f'x {verdict} (' in change else f', {verdict}'}"
