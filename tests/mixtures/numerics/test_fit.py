@@ -169,6 +169,21 @@ def test_numba_runs_the_same_steps():
     assert np.allclose(one.loglik, other.loglik, rtol=1e-12)
 
 
+def test_threads_change_no_fit(monkeypatch):
+    """Three threads that take a few fits at a time give what one gives, to the bit."""
+    numba = pytest.importorskip("numba")
+    from perfarray.mixtures.numerics import compiled
+
+    rows = np.stack([two_modes(90, seed) for seed in range(4)])
+    found = []
+    for threads, block in ((1, compiled.BLOCK), (3, 500)):
+        monkeypatch.setattr(numba.config, "NUMBA_NUM_THREADS", threads)
+        monkeypatch.setattr(compiled, "BLOCK", block)
+        found.append(fit_mixtures(rows, None, range(1, 5), BOTH, engine="numba"))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 @pytest.mark.parametrize("engine", ["numpy", "numba"])
 def test_far_values_do_not_underflow(engine):
     """A value a thousand deviations away from all others has a density, and a component of its own does not compete."""

@@ -1,8 +1,8 @@
 """EM for mixtures, many samples at once: plain as mclust runs and stops it, and on to the maximum, accelerated."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -10,29 +10,34 @@ from perfarray.mixtures.numerics.newton import Sample, climbed
 from perfarray.mixtures.numerics.pool import Candidate, Pool, Run, Samples, Steps, Theta, run_pooled
 from perfarray.mixtures.numerics.start import parameters_of_classes
 from perfarray.mixtures.numerics.stops import CALM, FLOOR, GAIN, LONG, MOST_STEPS, MOVED, SETTLED, TINY, Task
-from perfarray.numerics.types import Floats, Integers, Mask
+from perfarray.numerics.types import Floats, Integers
+
+
+class Means(NamedTuple):
+    """What runs EM: plain, and on to the maximum, where one gives up the next."""
+
+    plain: Callable[[Pool, Theta, Task], Run]
+    further: tuple[Callable[[Pool, Theta, bool], Run], ...]
 
 
 def em(samples: Samples, points: Samples, candidates: Sequence[Candidate], task: Task, engine: str, steps: Steps) -> list[Run]:
     """Run EM for every number of components and model asked for, on all samples: it starts from their values, and goes on with points."""
     size = len(samples.values)
-    runs, starts = [], []
-    for number, _ in candidates:
-        runs.append(_unfinished(Theta(*(np.full((size, number), np.nan) for _ in range(3))), size))
-        starts.append(steps.classes(samples, number))
-    fitted = [np.flatnonzero((np.diff(own, axis=-1) > 0).all(axis=-1)) for own in starts]
-    for run in runs:
-        run.floored[:] = True
-    if engine != "numpy":
-        from perfarray.mixtures.numerics.compiled import em_compiled
-
-        for run, own, rows, (_, equal) in zip(runs, starts, fitted, candidates, strict=True):
-            run.put(rows, em_compiled(samples.take(rows), points.take(rows), own[rows], equal, task))
-        return runs
-    for run, own, rows, (_, equal) in zip(runs, starts, fitted, candidates, strict=True):
-        classes = Theta(*parameters_of_classes(samples.values[rows], samples.weights[rows], own[rows], equal))
-        run.theta.put(rows, steps.start(samples.take(rows), own[rows], classes, equal))
-    run_pooled(points, runs, fitted, candidates, steps, lambda pool, run: _em_pool(pool, run, task))
+    runs = [_unfinished(Theta(*(np.full((size, number), np.nan) for _ in range(3))), size) for number, _ in candidates]
+    fitted = [np.empty(0, np.intp)] * len(candidates)
+    for number in {number for number, _ in candidates}:
+        starts = steps.classes(samples, number)
+        rows = np.flatnonzero((np.diff(starts, axis=-1) > 0).all(axis=-1))
+        own, starts = samples.take(rows), starts[rows]
+        classes = Theta(*parameters_of_classes(own.values, own.weights, starts))
+        pooled = np.repeat((classes.weights * classes.variances).sum(axis=-1, keepdims=True), number, axis=-1)
+        for place, (alike, equal) in enumerate(candidates):
+            if alike == number:
+                fitted[place] = rows
+                given = classes._replace(variances=pooled) if equal else classes
+                runs[place].theta.put(rows, steps.start(own, starts, given, equal))
+                runs[place].floored[:] = True
+    run_pooled(points, runs, fitted, candidates, steps, lambda pool, run: _em_pool(pool, run, task, _means(engine, pool)))
     return runs
 
 
@@ -46,28 +51,33 @@ def finish(
     steps: Steps,
 ) -> None:
     """Bring some of the fits of every candidate, the rows `fitted`, to their maximum."""
-    if engine == "numpy":
-        run_pooled(samples, runs, fitted, candidates, steps, lambda pool, run: _finished(pool, run, forced))
-        return
-    from perfarray.mixtures.numerics.compiled import finish_compiled
-
-    for run, rows, (_, equal) in zip(runs, fitted, candidates, strict=True):
-        run.put(rows, finish_compiled(samples.take(rows), run.take(rows), equal, forced))
+    run_pooled(samples, runs, fitted, candidates, steps, lambda pool, run: _finished(pool, run, forced, _means(engine, pool)))
 
 
-def _em_pool(pool: Pool, run: Run, task: Task) -> Run:
+def _means(engine: str, pool: Pool) -> Means:
+    """Return what an engine has for the fits of a pool."""
+    if engine == "numba":
+        from perfarray.mixtures.numerics.compiled import accelerated_compiled, plain_compiled
+
+        return Means(plain_compiled, (accelerated_compiled,))
+    # Where Newton's method finds no maximum, accelerated EM goes on as if it had not been asked.
+    newton = pool.steps.law is not None and not pool.grouped
+    return Means(_plain, (partial(_accelerated, most=LONG), _climbed, _accelerated) if newton else (_accelerated,))
+
+
+def _em_pool(pool: Pool, run: Run, task: Task, means: Means) -> Run:
     """Plain EM from the classes; one component needs none, or goes on to its maximum."""
     alone = np.flatnonzero(pool.numbers == 1)
     several = np.flatnonzero(pool.numbers > 1)
     if len(several):
-        _put(run, pool, several, _plain(pool.take(several), run.theta.take(pool.places(several)), task))
+        _put(run, pool, several, means.plain(pool.take(several), run.theta.take(pool.places(several)), task))
     if len(alone):
         theta = run.theta.take(pool.places(alone))
         if pool.steps.closed:
             run.loglik[alone] = _step(pool.take(alone), theta)[1]
             run.converged[alone], run.floored[alone] = True, False
         else:
-            _put(run, pool, alone, _finished(pool.take(alone), _unfinished(theta, len(alone)), task.forced))
+            _put(run, pool, alone, _finished(pool.take(alone), _unfinished(theta, len(alone)), task.forced, means))
     return run
 
 
@@ -112,12 +122,6 @@ def _step(pool: Pool, theta: Theta) -> tuple[Theta, Floats]:
     return Theta(shares / total[pool.owner], means, variances), loglik
 
 
-def _held(pool: Pool, theta: Theta) -> tuple[Theta, Mask]:
-    """Keep variances at the floor or above, and say which fits needed it; a component without weight is at the floor too."""
-    low = (theta.variances <= FLOOR) | (theta.weights < TINY)
-    return Theta(np.maximum(theta.weights, TINY), theta.means, np.where(low, FLOOR, theta.variances)), pool.some(low)
-
-
 def _plain(pool: Pool, theta: Theta, task: Task) -> Run:
     """Plain EM as mclust stops it: when |change of l| / (1 + |l|) is at most `limit`, l in the units of the data.
 
@@ -133,7 +137,7 @@ def _plain(pool: Pool, theta: Theta, task: Task) -> Run:
         own, places = pool.take(fits), pool.places(fits)
         theta, goes_on = state.take(places), np.ones(len(fits), bool)
         while goes_on.all():
-            theta, low = _held(own, theta)
+            theta, low = own.held(theta)
             found.floored[fits] |= low
             if low.any() and not forced:
                 found.n_iterations[fits[low]] = 0
@@ -166,17 +170,15 @@ def _unfinished(theta: Theta, size: int) -> Run:
 def _last_step(pool: Pool, theta: Theta, following: Theta) -> Theta:
     """Return the parameters mclust gives for the fit it selects: one step further where that moves the weights."""
     moves = (pool.sums((following.weights - theta.weights) ** 2) > MOVED)[pool.owner]
-    return Theta(*(np.where(moves, new, old) for new, old in zip(_held(pool, following)[0], theta, strict=True)))
+    return Theta(*(np.where(moves, new, old) for new, old in zip(pool.held(following)[0], theta, strict=True)))
 
 
-def _finished(pool: Pool, run: Run, forced: bool) -> Run:
+def _finished(pool: Pool, run: Run, forced: bool, means: Means) -> Run:
     """Go on with plain EM until it is calm, then accelerated to the maximum, the longest ways with Newton's method."""
-    calm = _plain(pool, run.theta, Task(CALM, forced, False))
+    calm = means.plain(pool, run.theta, Task(CALM, forced, False))
     found = Run(calm.theta, calm.loglik, run.n_iterations + calm.n_iterations, calm.converged, run.floored | calm.floored)
     fits = np.flatnonzero(calm.converged & (forced | ~calm.floored))
-    # Where Newton's method finds no maximum, accelerated EM goes on as if it had not been asked.
-    newton = pool.steps.law is not None and not pool.grouped
-    for further in (partial(_accelerated, most=LONG), _climbed, _accelerated) if newton else (_accelerated,):
+    for further in means.further:
         if not len(fits):
             break
         more = further(pool.take(fits), found.theta.take(pool.places(fits)), forced)
@@ -212,14 +214,14 @@ def _accelerated(pool: Pool, theta: Theta, forced: bool, most: int = MOST_STEPS)
         own, places = pool.take(fits), pool.places(fits)
         theta, goes_on = state.take(places), np.ones(len(fits), bool)
         while goes_on.all():
-            theta, low_0 = _held(own, theta)
+            theta, low_0 = own.held(theta)
             first, loglik = _step(own, theta)
-            first, low_1 = _held(own, first)
+            first, low_1 = own.held(first)
             second, loglik_1 = _step(own, first)
-            second, low_2 = _held(own, second)
+            second, low_2 = own.held(second)
             far, stretch, distance = _extrapolated(own, theta, first, second, cap[fits])
             third, loglik_far = _step(own, far)
-            third, low_3 = _held(own, third)
+            third, low_3 = own.held(third)
             accepted = loglik_far >= loglik_1
             longer = accepted & (stretch >= cap[fits])
             cap[fits] = np.where(longer, 4 * cap[fits], np.where(accepted, cap[fits], np.maximum(cap[fits] / 4, 1.0)))

@@ -9,6 +9,7 @@ import numpy as np
 
 from perfarray.mixtures.numerics.laws import Law
 from perfarray.mixtures.numerics.start import quantile_classes
+from perfarray.mixtures.numerics.stops import FLOOR, TINY
 from perfarray.numerics.types import Floats, Integers, Mask
 
 Rows = Integers | Mask
@@ -214,6 +215,11 @@ class Pool:
     def some(self, part: Mask) -> Mask:
         """Return for every fit whether something holds for one of its components."""
         return np.asarray(np.logical_or.reduceat(part, self.firsts))
+
+    def held(self, theta: Theta) -> tuple[Theta, Mask]:
+        """Keep variances at the floor or above, and say which fits needed it; a component without weight is at the floor too."""
+        low = (theta.variances <= FLOOR) | (theta.weights < TINY)
+        return Theta(np.maximum(theta.weights, TINY), theta.means, np.where(low, FLOOR, theta.variances)), self.some(low)
 
 
 def run_pooled(

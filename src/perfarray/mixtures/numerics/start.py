@@ -46,20 +46,19 @@ def quantile_classes(ordered: Floats, n: Integers, number: int) -> Integers:
     return starts
 
 
-def parameters_of_classes(values: Floats, weights: Floats, starts: Integers, equal: bool) -> tuple[Floats, Floats, Floats]:
-    """Return weights, means and variances of the classes of some samples, shape (sample, class); one variance where they are `equal`."""
+def parameters_of_classes(values: Floats, weights: Floats, starts: Integers) -> tuple[Floats, Floats, Floats]:
+    """Return weights, means and variances of the classes of some samples, shape (sample, class)."""
     size, length = values.shape
-    number = starts.shape[-1] - 1
-    shares, means, squares = (np.empty((size, number)) for _ in range(3))
-    total = weights.sum(axis=-1)
-    place = np.arange(length)
-    for own in range(number):
-        inside = np.where((place >= starts[:, own, None]) & (place < starts[:, own + 1, None]), weights, 0.0)
-        shares[:, own] = inside.sum(axis=-1)
-        means[:, own] = (inside * values).sum(axis=-1) / shares[:, own]
-        squares[:, own] = (inside * (values - means[:, own, None]) ** 2).sum(axis=-1)
-    variances = np.broadcast_to((squares.sum(axis=-1) / total)[:, None], squares.shape) if equal else squares / shares
-    return shares / total[:, None], means, variances
+    # The classes stand one after the other; what is past a sample's end counts nothing, and lies in the last of it.
+    first = (starts[:, :-1] + length * np.arange(size)[:, None]).ravel()
+
+    def sums(part: Floats) -> Floats:
+        return np.asarray(np.add.reduceat(part.ravel(), first).reshape(size, starts.shape[-1] - 1))
+
+    shares = sums(weights)
+    means = sums(weights * values) / shares
+    deviations = values - np.repeat(means, np.diff(first, append=values.size)).reshape(values.shape)
+    return shares / weights.sum(axis=-1, keepdims=True), means, sums(weights * deviations**2) / shares
 
 
 def _quantiles(ordered: Floats, n: Integers, grid: Floats) -> Floats:
