@@ -272,11 +272,79 @@ def test_lazy_fits_are_the_same():
     assert_array_equal(lazy.to_dataset()["family"].compute(), eager.to_dataset()["family"])
 
 
-def test_mixtures_of_other_families_are_not_compared():
-    """The message says what to give instead."""
-    fit = timings(drawn("gamma"), drawn("gamma", 50, 2)).perf.fit_mixture(distribution="gamma", n_components=1)
-    with pytest.raises(ValueError, match=r"mixtures of the family gamma are not compared: give the timings, or fit normal or lognormal"):
-        perfarray.prob_faster(fit, "b0")
+THREE = {"gamma": stats.gamma(30.0, scale=0.1), "weibull": stats.weibull_min(6.0, scale=3.2), "extreme": stats.gumbel_r(2.7, 0.4)}
+"""Laws of which each is now and then the least, and the greatest."""
+
+
+@pytest.fixture(scope="module")
+def three() -> list[perfarray.GaussianMixture]:
+    """Return them as mixtures of one component."""
+    every = []
+    for name, law in THREE.items():
+        shape = [law.args[0]] if len(law.args) == 1 else [np.nan]
+        location, scale = law.args if len(law.args) == 2 else (0.0, law.kwds["scale"])
+        parts = {"shape_parameter": shape, "location": [location], "scale": [scale], "weight": [1.0]}
+        parts |= {"mean": [law.mean()], "standard_deviation": [law.std()]}
+        dataset = xr.Dataset({part: ("component", value) for part, value in parts.items()}, {"component": [1]})
+        attrs = {"units": "s", "distribution": " ".join(THREE), "metric": "time"}
+        every.append(perfarray.GaussianMixture(dataset=dataset.assign(family=((), np.array(name, object)), n=30.0).assign_attrs(attrs)))
+    return every
+
+
+def chance(law, *others, shift=0.0):
+    """Return the probability that a value is less than those of all others, shifted, by SciPy."""
+    survive = [lambda x, other=other: other.sf(x - shift) for other in others]
+    return integrate.quad(lambda x: law.pdf(x) * np.prod([own(x) for own in survive]), 0.0, 12.0, limit=300, epsabs=1e-11)[0]
+
+
+def test_families_are_compared_with_each_other(three):
+    """P[X < Y + shift] and E|X - Y| are SciPy's integrals; more is better turns the order round; a constant is compared as well."""
+    gamma, weibull, extreme = THREE.values()
+    for x, y, laws in ((three[0], three[1], (gamma, weibull)), (three[2], three[0], (extreme, gamma))):
+        for shift in (0.0, 0.3):
+            found = perfarray.prob_faster(x, y, shift=shift, n_resamples=0)
+            assert found["estimate"].item() == pytest.approx(chance(*laws, shift=shift), abs=1e-9)
+            assert found["tied"] == 0
+        high = [perfarray.GaussianMixture(dataset=own.to_dataset().assign_attrs(better="higher")) for own in (x, y)]
+        assert perfarray.prob_faster(*high, shift=0.3, n_resamples=0)["estimate"].item() == pytest.approx(
+            chance(*laws[::-1], shift=0.3), abs=1e-9
+        )
+        apart = integrate.quad(lambda t, one=laws[0], two=laws[1]: one.cdf(t) * two.sf(t) + one.sf(t) * two.cdf(t), 0.0, 14.0, limit=300)[0]
+        assert perfarray.mean_difference(x, y, n_resamples=0)["estimate"].item() == pytest.approx(apart, rel=1e-8)
+    constant = {"mean": ("component", [3.0]), "standard_deviation": ("component", [0.0]), "family": np.array("normal", object)}
+    point = perfarray.GaussianMixture(dataset=three[0].to_dataset().assign(constant))
+    assert perfarray.prob_faster(three[0], point, n_resamples=0)["estimate"].item() == pytest.approx(gamma.cdf(3.0))
+    assert perfarray.prob_faster(point, three[0], n_resamples=0)["estimate"].item() == pytest.approx(gamma.sf(3.0))
+    assert perfarray.mean_difference(point, three[0], n_resamples=0)["estimate"].item() == pytest.approx(
+        integrate.quad(lambda t: abs(t - 3.0) * gamma.pdf(t), 0, 14)[0], rel=1e-7
+    )
+
+
+@pytest.mark.parametrize("better", ["lower", "higher"])
+def test_the_fastest_of_several_families(three, better):
+    """The probabilities are SciPy's integrals, and sum to one."""
+    together = xr.concat([own.to_dataset() for own in three], "version").assign_coords(version=list(THREE)).assign_attrs(better=better)
+    found = perfarray.prob_fastest(perfarray.GaussianMixture(dataset=together), dim="version", n_resamples=0)["estimate"].values
+    laws = list(THREE.values())
+    for place, law in enumerate(laws):
+        others = [other for other in laws if other is not law]
+        wanted = (
+            chance(law, *others)
+            if better == "lower"
+            else integrate.quad(lambda x, own=law, rest=others: own.pdf(x) * np.prod([other.cdf(x) for other in rest]), 0, 14, limit=300)[0]
+        )
+        assert found[place] == pytest.approx(wanted, abs=1e-9)
+    assert found.sum() == pytest.approx(1.0)
+
+
+def test_limits_of_other_families_refit_them(three):
+    """They hold the estimate; totals, which have no lattice, are refused; modes are counted."""
+    found = perfarray.prob_faster(three[0], three[1], n_resamples=10, confidence_level=0.8, rng=1)
+    assert found["lower"] < found["estimate"] < found["upper"]
+    assert found["n"] == 30
+    with pytest.raises(ValueError, match="runs=5: totals are of normal mixtures, and these are gamma, weibull; give the timings"):
+        perfarray.prob_faster(three[0], three[1], runs=5)
+    assert perfarray.variability_level(three[0])["estimate"] == 1
 
 
 def test_pictures_name_the_family():

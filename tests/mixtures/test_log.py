@@ -244,16 +244,17 @@ def test_modes_of_logs_are_counted_in_the_times(fits):
     np.testing.assert_array_equal(perfarray.variability_level(fit)["estimate"], fit.n_modes())
 
 
-def test_what_is_not_available_is_refused(skewed, fits):
-    """Mixtures of both scales are not compared, times of logarithms are not shifted, and distribution= takes names of families."""
+def test_both_scales_are_compared(fits):
+    """Of a mixture of log times and one of times, and of log times shifted, the answers are those of runs drawn from them."""
     auto, log = fits[EITHER], fits["lognormal"]
-    for method in (perfarray.mean_difference, perfarray.prob_faster):
-        with pytest.raises(ValueError, match="in 1 cells a mixture of times meets one of log times"):
-            method(auto, "modes", n_resamples=0)
-    with pytest.raises(ValueError, match="meets one of log times"):
-        perfarray.prob_fastest(auto, dim="benchmark", n_resamples=0)
-    with pytest.raises(ValueError, match=r"shift=0.1 is not available for mixtures of log times"):
-        perfarray.prob_faster(log, "modes", shift=0.1, n_resamples=0)
+    for fit, shift in ((auto, 0.0), (auto, 0.1), (log, 0.1)):
+        x, y = (fit.sel(benchmark=name).sample(20_000, rng=seed).values for name, seed in (("skewed", 1), ("modes", 2)))
+        found = perfarray.prob_faster(fit, "modes", shift=shift, n_resamples=0)["estimate"].item()
+        assert found == pytest.approx((x < y + shift).mean(), abs=4 * 0.5 / np.sqrt(20_000))
+
+
+def test_what_is_not_available_is_refused(skewed):
+    """distribution= takes names of families."""
     with pytest.raises(ValueError, match=r"distribution='maybe' is not known; choose one of 'normal', .* 'extreme', 'best'"):
         fitted(skewed, distribution="maybe")
 

@@ -119,7 +119,7 @@ def test_bad_input():
     with pytest.raises(ValueError, match="totals are of up to 1000 runs"):
         asked(NEW, OLD, runs=1001)
     logs = perfarray.from_samples({"a": NEW, "b": OLD}).perf.fit_mixture(distribution="lognormal")
-    with pytest.raises(ValueError, match="runs=2 is not available for mixtures of log times"):
+    with pytest.raises(ValueError, match="runs=2: totals are of normal mixtures, and these are lognormal; give the timings"):
         perfarray.prob_faster(logs, "b", runs=2)
 
 

@@ -75,7 +75,7 @@ def mean_difference(
     Every outermost unit has equal weight. Empirical limits are percentiles over redrawn units, too narrow for few (a nominal 95 % covered
     88 % at 5 units a side, 90 to 92 at 10, 93 to 94 at 20 and 30, for normal runs). Limits of mixtures refit samples drawn from the fit
     or, where units have several runs, redrawn units whose runs are smoothed inside their component (ties would look like spikes).
-    Mixtures given without `n` have no limits. Mixtures of log times are compared with each other only; limits refit their logarithms.
+    Mixtures given without `n` have no limits. Mixtures may be of any families, each refitted as what it is.
 
     References
     ----------
@@ -156,7 +156,8 @@ def prob_faster(
     Every outermost unit has equal weight. Empirical limits are score limits (Wilson) with the number of units that the variance over
     redrawn units stands for, held between the smaller side's number and twice it. A nominal 95 % covered 92 to 99 % of normal runs at 5
     to 30 units a side, where percentiles of redrawn probabilities cover as few as 33 % (a true 0.96 at 5 units). Limits of mixtures are
-    percentiles over refitted samples, as for `mean_difference`. For mixtures of log times there is no `shift`, and no total.
+    percentiles over refitted samples, as for `mean_difference`. Of mixtures of other families than the normal there are
+    no totals.
 
     A total is that of `runs` independent runs, each drawn from all that were measured, so that one may count more than once: of few units
     the probability lies nearer to one half (of totals of 5 runs 0.88 for 0.94 at 5 units, 0.92 at 10, and 88 and 93 % of the limits hold

@@ -9,10 +9,10 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import HIGHER, plural
-from perfarray.mixtures.model import COMPONENT, LOGNORMAL, NORMAL, PARAMETERS, parameters
+from perfarray.mixtures.model import COMPONENT, PARAMETERS, coded, parameters
 from perfarray.mixtures.numerics.empirical import Drawing
 from perfarray.mixtures.numerics.metrics import EMPIRICAL, METHODS, MIXTURE, Comparison
-from perfarray.timings.apply import Output, apply
+from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.notes import Note, check, noted
 from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.resampling import few_replicates
@@ -64,7 +64,7 @@ class Systems(NamedTuple):
     def compute(
         self,
         kernel: Callable[..., Any],
-        outputs: Mapping[str, Output],
+        named: Mapping[str, Output],
         attrs: Mapping[str, Hashable],
         checks: tuple[str, ...],
         along: tuple[str, ...] = (),
@@ -75,7 +75,7 @@ class Systems(NamedTuple):
         core = [*[(*along, *levels)] * len(self.arrays), ()]
         coords = {dim: self.data.array[dim].values.tolist() for dim in along}
         result = apply(
-            partial(kernel, comparison=self.comparison), *self.arrays, keys, core=core, outputs=outputs, coords=coords,
+            partial(kernel, comparison=self.comparison), *self.arrays, keys, core=core, outputs=named, coords=coords,
             attrs={**self.attrs, **attrs},
         )  # fmt: skip
         return noted(result, *self.notes, checks=checks)
@@ -141,28 +141,28 @@ def _parameters(fit: Result) -> xr.DataArray:
     if not set(PARAMETERS) <= set(dataset.data_vars):
         raise ValueError(f"expected timings or a GaussianMixture, got {type(fit).__name__}")
     n = dataset["n"] if "n" in dataset else xr.full_like(dataset["weight"], np.nan)
-    parts = [*_on_scale(dataset), n]
-    parts.append((parameters(dataset)[3] == LOGNORMAL).astype(float))
-    array = xr.concat([part.broadcast_like(dataset["weight"]) for part in parts], dim=PARAMETER, coords="minimal", compat="override")
+    *own, family = _on_scale(dataset)
+    parts = [part.broadcast_like(dataset["weight"]) for part in (*own, n, family)]
+    array = xr.concat(parts, dim=PARAMETER, coords="minimal", compat="override")
     units = str(dataset.attrs.get("units", dataset["mean"].attrs.get("units", "s")))
     kept = {key: dataset.attrs[key] for key in ("better",) if key in dataset.attrs}
     return array.rename(str(dataset.attrs.get("metric", "time"))).assign_attrs(units=units, **kept)
 
 
 def _on_scale(dataset: xr.Dataset) -> list[xr.DataArray]:
-    """Return weights, means and standard deviations; of lognormal components those of the logarithms."""
-    weight, mean, deviation, family, *scipy = parameters(dataset)
-    if not scipy:
-        return [weight, mean, deviation]
-    others = set(str(dataset.attrs["distribution"]).split()) - {NORMAL, LOGNORMAL}
-    here = sorted(others & set(family.values.ravel().tolist())) if others else []
-    if here:
-        raise ValueError(
-            f"mixtures of the family {', '.join(here)} are not compared: give the timings, or fit normal or lognormal components"
-        )
-    shape, _, scale = scipy
-    log = family == LOGNORMAL
-    return [weight, mean.where(~log, np.log(scale.where(log))), deviation.where(~log, shape)]
+    """Return weights, places and spreads on the scale of the family, and its code."""
+    given = parameters(dataset)
+    if len(given) == len(PARAMETERS) + 1:  # normal components
+        return [*given[:-1], xr.zeros_like(given[0])]
+    core = [(COMPONENT,) if COMPONENT in part.dims else () for part in given]
+    named = outputs("1", (COMPONENT,), weight="", place="", spread="") | outputs("1", code="")
+
+    def kernel(*values: Any) -> tuple[Any, ...]:
+        own = coded(*values)
+        return *own.mixture, np.asarray(own.family, float)
+
+    found = apply(kernel, *given, core=core, outputs=named)
+    return [found[name] for name in named]
 
 
 @check("run_units")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from perfarray.mixtures.numerics import empirical, parametric, totals
+from perfarray.mixtures.numerics import empirical, integrals, parametric, totals
 from perfarray.mixtures.numerics.empirical import Drawing, Limits
 from perfarray.mixtures.numerics.scale import Scaled
 from perfarray.mixtures.numerics.valleys import SupportTest, supported_modes
@@ -42,10 +42,9 @@ class Comparison:
     sign: float
 
     def systems(self, *arrays: Floats, sign: float = 1.0) -> list[Any]:
-        """Return what the formulas take: runs by unit, or mixtures (fitted here, unless they were given)."""
+        """Return what the formulas take: runs by unit, times the sign, or mixtures: those given as they are, others fitted to such runs."""
         if self.given:
-            turned = np.where(np.array(parametric.PARAMETERS) == "mean", sign, 1.0)[:, None]
-            return [parametric.given(array * turned) for array in arrays]
+            return [parametric.given(array) for array in arrays]
         runs = [values_by_unit(sign * array, self.levels, self.place) for array in arrays]
         return [parametric.fitted(own) for own in runs] if self.method == MIXTURE else runs
 
@@ -64,9 +63,9 @@ def mean_differences(new: Floats, old: Floats, cells: Integers, *, comparison: C
         found = empirical.resampled(systems, cells, empirical.difference, comparison.drawing)
         own = empirical.own_differences(systems[1])
     else:
-        parametric.check_scales(systems)
-        found = parametric.resampled(systems, cells, parametric.difference_on_scale, comparison.drawing)
-        own = parametric.difference_on_scale([systems[1].own] * 2)
+        apart = parametric.difference_on_scale if parametric.alike(systems) else lambda pair: integrals.difference(*pair)
+        found = parametric.resampled(systems, cells, apart, comparison.drawing)
+        own = apart([systems[1].own] * 2)
     return *found, np.broadcast_to(own, cells.shape), np.minimum(*comparison.units(systems, cells))
 
 
@@ -75,14 +74,21 @@ def probabilities_faster(
 ) -> tuple[Floats, ...]:
     """Return P[X < Y + shift] of the totals of so many runs, ties counting `ties`, with limits, the probability of a tie, and the units."""
     systems = comparison.systems(new, old, sign=comparison.sign)
+    closed = comparison.method == EMPIRICAL or parametric.alike(systems, shift, runs)
+    if closed and comparison.given and comparison.sign < 0:
+        systems = parametric.turned(systems)
 
     def less(share: float, drawing: Drawing) -> Limits:
         if comparison.method == EMPIRICAL:
             return empirical.resampled(systems, cells, totals.less_in_total(runs, shift, share), drawing, score=runs)
-        parametric.check_scales(systems, shift, runs)
-        return parametric.resampled(
-            systems, cells, lambda pair: totals.less_of_mixtures(pair[0].mixture, pair[1].mixture, runs, shift, share), drawing
-        )
+
+        def metric(pair: Sequence[Scaled]) -> Floats:
+            if closed:
+                return totals.less_of_mixtures(pair[0].mixture, pair[1].mixture, runs, shift, share)
+            x, y = pair if comparison.sign > 0 else pair[::-1]
+            return integrals.less(x, y, shift, share)
+
+        return parametric.resampled(systems, cells, metric, drawing)
 
     once = comparison.drawing._replace(n_resamples=0)
     found, strict, loose = less(ties, comparison.drawing), less(0.0, once).estimate, less(1.0, once).estimate
@@ -93,13 +99,17 @@ def probabilities_fastest(values: Floats, cells: Integers, *, comparison: Compar
     """Return how likely every system, the axis before the nest, has the best total of so many runs, with limits, a tie, and their units."""
     along = np.moveaxis(values, values.ndim - comparison.levels - 1, 0)
     systems = comparison.systems(*along, sign=comparison.sign)
+    closed = comparison.method == EMPIRICAL or parametric.alike(systems, runs=runs)
+    if closed and comparison.given and comparison.sign < 0:
+        systems = parametric.turned(systems)
 
     def least(shared: bool, drawing: Drawing) -> Limits:
         if comparison.method == EMPIRICAL:
             return empirical.resampled(systems, cells, totals.least_in_total(runs, shared), drawing, each=True, score=runs)
-        parametric.check_scales(systems, runs=runs)
 
         def metric(fits: Sequence[Scaled]) -> Floats:
+            if not closed:
+                return integrals.best(fits, shared, comparison.sign)
             return totals.least_of_mixtures(parametric.beside([fit.mixture for fit in fits]), runs, shared)
 
         return parametric.resampled(systems, cells, metric, drawing, each=True)

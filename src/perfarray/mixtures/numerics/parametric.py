@@ -12,11 +12,13 @@ from scipy.special import ndtr
 from perfarray.mixtures.numerics.empirical import Drawing, Limits, limits_from
 from perfarray.mixtures.numerics.fit import STOPPED, FitRequest, fit_mixtures, weighted_samples
 from perfarray.mixtures.numerics.normal import Mixture, classes, draw, present
-from perfarray.mixtures.numerics.scale import Scaled, modes, moments
+from perfarray.mixtures.numerics.pool import Steps
+from perfarray.mixtures.numerics.scale import FAMILIES, NAMES, Scaled, modes, moments
+from perfarray.mixtures.numerics.steps import NORMAL_STEPS
 from perfarray.numerics.random import SAMPLES, Streams
 from perfarray.numerics.types import Floats, Integers, Mask
 
-PARAMETERS = ("weight", "mean", "standard_deviation", "n", "log")
+PARAMETERS = ("weight", "mean", "standard_deviation", "n", "family")
 
 EDGES = np.linspace(-8.0, 8.0, 11)
 """Where the panels of an integral end, in standard deviations of every component."""
@@ -82,18 +84,26 @@ def difference_of_logs(x: Mixture, y: Mixture) -> Floats:
     return np.asarray(pairs.known * (pairs.weight * each).sum(axis=(-2, -1)))
 
 
-def check_scales(systems: Sequence[System], shift: float = 0.0, runs: int = 1) -> None:
-    """Raise ValueError where a mixture of values meets one of logarithms, or where values of logarithms are shifted or summed."""
-    known = [(system.own.mixture.weights > 0).any(axis=-1) for system in systems]
-    plain, log = (
-        np.any(np.broadcast_arrays(*(there & (system.own.log == flag) for there, system in zip(known, systems, strict=True))), axis=0)
-        for flag in (False, True)
-    )
-    if (plain & log).any():
-        raise ValueError(f"in {int((plain & log).sum())} cells a mixture of times meets one of log times; give both the same distribution")
-    if (shift or runs > 1) and log.any():
-        asked = f"shift={shift:g}" if shift else f"runs={runs}"
-        raise ValueError(f"{asked} is not available for mixtures of log times; give the timings, or fit normal components")
+def alike(systems: Sequence[System], shift: float = 0.0, runs: int = 1) -> bool:
+    """Return whether there are closed forms: all mixtures are normal, or all lognormal and neither shifted nor summed.
+
+    Raises
+    ------
+    ValueError
+        Totals of others.
+    """
+    codes = {code for system in systems for code in np.unique(np.asarray(system.own.family)[(system.own.mixture.weights > 0).any(axis=-1)])}
+    if codes <= {0} or (codes <= {1} and not shift and runs == 1):
+        return True
+    if runs > 1:
+        named = ", ".join(NAMES[int(code)] for code in sorted(codes))
+        raise ValueError(f"runs={runs}: totals are of normal mixtures, and these are {named}; give the timings, or fit normal components")
+    return False
+
+
+def turned(systems: Sequence[System]) -> list[System]:
+    """Return normal mixtures of minus the values, or of minus their logarithms."""
+    return [one._replace(own=one.own._replace(mixture=one.own.mixture._replace(means=-one.own.mixture.means))) for one in systems]
 
 
 def less(x: Mixture, y: Mixture, shift: float = 0.0, ties: float = 0.0) -> Floats:
@@ -205,8 +215,8 @@ def _won_at(mixtures: Mixture, known: Mask, system: int, place: Floats, ties: bo
 
 def given(parameters: Floats) -> System:
     """Take mixtures from an array of parameters, shape (..., parameter, component); n may be unknown."""
-    weights, means, deviations, n, log = (parameters[..., place, :] for place in range(len(PARAMETERS)))
-    return System(Scaled(Mixture(weights, means, deviations), log[..., 0] == 1), None, n[..., 0])
+    weights, means, deviations, n, family = (parameters[..., place, :] for place in range(len(PARAMETERS)))
+    return System(Scaled(Mixture(weights, means, deviations), np.nan_to_num(family[..., 0]).astype(int)), None, n[..., 0])
 
 
 def fitted(runs: Floats) -> System:
@@ -216,15 +226,15 @@ def fitted(runs: Floats) -> System:
 
 def _plain(mixture: Mixture) -> Scaled:
     """Return mixtures as those of the values themselves."""
-    return Scaled(mixture, np.zeros(mixture.weights.shape[:-1], bool))
+    return Scaled(mixture, np.zeros(mixture.weights.shape[:-1], int))
 
 
-def _fit(runs: Floats, tolerance: float | None = None) -> Mixture:
-    """Fit mixtures of up to nine components to runs of shape (..., units, runs), and keep the one with the largest BIC.
+def _fit(runs: Floats, tolerance: float | None = None, steps: Steps = NORMAL_STEPS) -> Mixture:
+    """Fit mixtures of up to nine components to runs of shape (..., units, runs), on their scale, and keep the one with the largest BIC.
 
     With a tolerance, runs were drawn, and neighbours of thousands are taken together.
     """
-    found = fit_mixtures(*weighted_samples(runs), FitRequest(tolerance=tolerance, grouped=tolerance is not None))
+    found = fit_mixtures(*weighted_samples(runs), FitRequest(tolerance=tolerance, grouped=tolerance is not None), steps)
     return Mixture(*(part.reshape(*runs.shape[:-2], -1) for part in found[:3]))
 
 
@@ -245,7 +255,7 @@ def number_of_modes(own: Scaled) -> Floats:
     """Count the modes of mixtures (..., component); NaN where no component is present."""
     known = (own.mixture.weights > 0).any(axis=-1)
     found = np.full(known.shape, np.nan)
-    found[known] = (~np.isnan(modes(Scaled(Mixture(*(part[known] for part in own.mixture)), own.log[known])))).sum(axis=-1)
+    found[known] = (~np.isnan(modes(Scaled(Mixture(*(part[known] for part in own.mixture)), np.asarray(own.family)[known])))).sum(axis=-1)
     return found
 
 
@@ -304,9 +314,9 @@ def _replicates(
 def _at(system: System, place: tuple[int, ...], shape: tuple[int, ...]) -> System:
     """Return one cell of a system."""
     parts = [np.broadcast_to(part, (*shape, part.shape[-1]))[place] for part in system.own.mixture]
-    log = np.broadcast_to(system.own.log, shape)[place]
+    family = np.broadcast_to(system.own.family, shape)[place]
     runs = None if system.runs is None else np.broadcast_to(system.runs, (*shape, *system.runs.shape[-2:]))[place]
-    return System(Scaled(Mixture(*parts), np.asarray(log)), runs, np.broadcast_to(system.n, shape)[place])
+    return System(Scaled(Mixture(*parts), np.asarray(family)), runs, np.broadcast_to(system.n, shape)[place])
 
 
 def _redrawn(system: System, cell: int, number: int, drawing: Drawing) -> Scaled | None:
@@ -314,12 +324,12 @@ def _redrawn(system: System, cell: int, number: int, drawing: Drawing) -> Scaled
     if not system.n >= 2:
         return None
     generator = Streams(drawing.key).generator(cell, SAMPLES + drawing.stream(number))
-    runs, mixture = system.runs, system.own.mixture
+    runs, mixture, family = system.runs, system.own.mixture, FAMILIES[NAMES[int(system.own.family)]]
     if runs is None or runs.shape[-1] == 1 or (~np.isnan(runs)).sum(axis=-1).max() == 1:
-        drawn = draw(mixture, (drawing.n_resamples, int(system.n), 1), generator)
+        drawn = draw(mixture, (drawing.n_resamples, int(system.n), 1), generator, family.law)
     else:
         drawn = _smoothed(mixture, runs, drawing.n_resamples, generator)
-    return Scaled(_fit(drawn, STOPPED), np.full(drawing.n_resamples, system.own.log))
+    return Scaled(_fit(drawn, STOPPED, family.steps), np.full(drawing.n_resamples, system.own.family))
 
 
 def _smoothed(mixture: Mixture, runs: Floats, number: int, generator: np.random.Generator) -> Floats:
