@@ -11,6 +11,8 @@ import xarray as xr
 import perfarray
 from perfarray import from_components, plan_repetitions
 
+NEST = ("binary", "execution", "iteration")
+
 
 def components(**keywords):
     return from_components({"binary": 0.02**2, "execution": 0.03**2, "iteration": 0.01**2}, **keywords)
@@ -180,6 +182,31 @@ def test_prices_of_each_side():
         n = units[scipy.stats.t.ppf(0.975, units - 1) * np.sqrt(variance / units) <= 0.02][0]
         least = min(least, n * (50 + executions * (5 + iterations) + executions * (200 + 3 * iterations)))
     assert plan["cost"].item() == least
+
+
+@pytest.mark.parametrize(
+    ("systems", "costs", "own"),
+    [
+        (({"binary": 4e-4, "execution": 9e-4, "iteration": 1e-4}, {"execution": 16e-4, "iteration": 4e-4}), (50, 5), (200, 3)),
+        (
+            ({"binary": 4e-4, "execution": 1e-4, "iteration": 1e-4}, {"binary": 4e-4, "execution": 60e-4, "iteration": 4e-4}),
+            (5, 50),
+            (200, 3),
+        ),
+    ],
+)
+def test_a_plan_of_two_nests_keeps_its_word(systems, costs, own):
+    """Carried out, four of five experiments are as narrow as promised, where the units of one side vary much more than its builds."""
+    prices = {"costs": dict(zip(NEST, costs, strict=False)), "baseline_costs": dict(zip(NEST[1:], own, strict=False))}
+    plan = plan_repetitions(*map(from_components, systems), **prices, half_width=0.02, assurance=0.8).to_dataset()
+    sizes = dict(zip(NEST, plan["repetitions"].values.astype(int).tolist(), strict=True))
+    sides = [
+        perfarray.simulate(sizes=sizes, variances={level: one.get(level, 0.0) for level in NEST}, dims={"experiment": 1000}, rng=seed)
+        for seed, one in enumerate(systems)
+    ]
+    found = perfarray.ratio_interval(*sides)
+    kept = (found["upper"] - found["lower"]) / 2 / found["estimate"] <= 0.02
+    assert kept.mean().item() == pytest.approx(0.8, abs=3.5 * math.sqrt(0.16 / 1000))
 
 
 def test_prices_of_a_label_or_of_an_object():

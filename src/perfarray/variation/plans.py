@@ -24,7 +24,7 @@ from perfarray.variation.numerics.allocation import price, variance_of_mean
 from perfarray.variation.numerics.assurance import Evidence, assured_half_width, known
 from perfarray.variation.numerics.jackknife import evenness
 from perfarray.variation.numerics.pilot import component_limits, units_to_add
-from perfarray.variation.numerics.plans import Plan, counts_by_budget, plan_assured
+from perfarray.variation.numerics.plans import Plan, counts_by_budget, lower_counts, plan_assured
 from perfarray.variation.published import component_arrays, is_published, published
 from perfarray.variation.repetition_plan import RepetitionPlan
 from perfarray.variation.request import BUDGET_FACTOR, FACTORS, Request, systems
@@ -292,13 +292,19 @@ def _of_ratio(new: _Pilot, old: _Pilot) -> _Pilot:
     """Return what holds for the ratio: relative variances and prices add; a level is merged where it is in both systems."""
     variance = np.where(np.isnan(new.variance), old.variance, new.variance + np.nan_to_num(old.variance))
     variance[..., 0] = new.variance[..., 0] + old.variance[..., 0]
-    a, b = new.evidence, old.evidence
-    spread = a.unit_variance + b.unit_variance
+    a, b, cost = new.evidence, old.evidence, new.cost + old.cost
+    one, two = a.unit_variance, b.unit_variance
+    certain = np.isinf(a.df) & np.isinf(b.df)
+    if certain.any():  # no pilot has seen units: those to come are as the plan makes them
+        each = np.nan_to_num(lower_counts(variance, cost, 2).repetitions, nan=1.0)
+        units = [variance_of_mean(each, np.maximum(np.nan_to_num(own.variance), 0.0)) for own in (new, old)]
+        one, two = (np.where(certain, unit, own) for unit, own in zip(units, (one, two), strict=True))
+    spread = one + two
     with np.errstate(divide="ignore", invalid="ignore"):
-        df = spread**2 / (a.unit_variance**2 / a.df + b.unit_variance**2 / b.df)
-        growth = spread**2 / (a.unit_variance**2 + b.unit_variance**2)
+        df = spread**2 / (one**2 / a.df + two**2 / b.df)
+        growth = spread**2 / (one**2 + two**2)
     both = np.minimum(new.total, old.total)
-    return _Pilot(variance, new.cost + old.cost, both, Evidence(spread, variance[..., 0], df, growth), np.minimum(new.n, old.n))
+    return _Pilot(variance, cost, both, Evidence(spread, variance[..., 0], df, growth), np.minimum(new.n, old.n))
 
 
 def _advice(plan: Plan, pilot: _Pilot, already: Floats, merged: Mask, levels: tuple[str, ...]) -> Texts:
