@@ -54,6 +54,16 @@ def test_two_arrays_and_chunks(times):
     xr.testing.assert_identical(lazy.compute(), keys)
 
 
+def test_keys_have_the_indexes_of_the_data(times):
+    """Nothing is aligned or made anew; of an index of several coordinates all are there, and one that was dropped is not made again."""
+    assert cell_keys([times], LEVELS).xindexes["benchmark"] is times.xindexes["benchmark"]
+    stacked = cell_keys([times.stack(place=("benchmark", "machine"))], LEVELS)
+    assert list(stacked.coords) == ["place", "benchmark", "machine"]
+    bare = cell_keys([times.drop_indexes("benchmark")], LEVELS)
+    assert list(bare.xindexes) == ["machine"]
+    np.testing.assert_array_equal(bare, cell_keys([times], LEVELS))
+
+
 def test_hashes_are_pinned():
     """Seeded numbers hang on these: they are the same for ever, whatever holds the labels."""
     text, whole = np.array(["fft", "b"], dtype=object), np.array([3, -1])
