@@ -192,6 +192,9 @@ SHOWN = {
         (next(own.get_ydata() for own in ax.lines if own.get_gid() == "estimates"), flat(here["result"]["estimate"]))],
     "A mixture": lambda here, ax: [
         (next(own.get_xdata() for own in ax.lines if own.get_marker() == "|"), np.sort(flat(here["runs"]["time"])))],
+    "Two metrics together": lambda here, ax: [
+        ([own.get_xydata()[0] for own in ax.lines if own.get_label() == "mean of a component"],
+         here["result"].to_dataset()["mean"].isel(benchmark=0).dropna("component"))],
     "Distribution of runs and mixture": checks_of_distributions,
     "The Speedup-Test's report": lambda here, ax: [
         (sorted(value for own in ax.lines if own.get_marker() == "D" for value in own.get_xdata()),
