@@ -8,7 +8,6 @@ from scipy.special import ndtr
 
 import perfarray
 
-
 APART = {1: (0.0, 0.5), 2: (0.0, 0.5), 5: (0.0, 0.5, 1.0), 20: (0.0, 0.5)}
 """How far versions are apart, by the number of runs of a total."""
 
