@@ -56,6 +56,15 @@ def test_likelihoods_are_mclusts(golden, model, name, most):
         assert_allclose(ours.bic(len(x)), found["bic"][name][number - 1], rtol=1e-9)
 
 
+def test_no_likelihood_is_below_mclusts(golden):
+    """Where both arrive elsewhere, ours is the larger, and with a component more it is larger still."""
+    found = golden("faithful")
+    x = np.column_stack([found["eruptions"], found["waiting"]])
+    fits = [fit_joint(x, np.ones(len(x)), FitRequest(numbers=[number], models=["unequal"], tolerance=1e-5))[0] for number in (5, 6)]
+    assert fits[0].loglik > found["VVV 5 and 6"][0]
+    assert fits[1].loglik > max(found["VVV 5 and 6"][1], fits[0].loglik)
+
+
 def test_parameters_are_mclusts(golden):
     """Of two components with covariances of their own; of all models the same is chosen."""
     found = golden("faithful")

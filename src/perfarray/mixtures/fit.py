@@ -128,8 +128,9 @@ def fit_mixture(
     step, which moves the parameters and not `loglik`; a single fit asked for (one model, `n_components`) does not.
 
     Metrics fitted together have full covariances, one for all components ("equal", mclust's EEE) or one for each ("unequal", VVV). EM
-    starts twice, from classes between quantiles of the first principal component and from Ward's clusters of the sphered runs (of more
-    than 1,000 runs as many), and keeps the larger likelihood; mclust starts from clusters of its own, and may arrive elsewhere.
+    starts from classes between quantiles of the first principal component, from Ward's clusters of the sphered runs (of more than 1,000
+    runs as many), and from the fit of one component fewer with each of its components cut in half, and keeps the larger likelihood. mclust
+    starts from clusters of its own, and may arrive elsewhere: of R's `faithful` with 1 to 9 components at the same maximum or a lower one.
 
     References
     ----------

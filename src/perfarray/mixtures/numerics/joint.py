@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 
-from perfarray.mixtures.numerics.fit import MARGIN, STOPPED, FitRequest
+from perfarray.mixtures.numerics.fit import EQUAL, MARGIN, STOPPED, FitRequest
 from perfarray.mixtures.numerics.stops import FLOOR, LOG_2PI
 from perfarray.numerics.types import Floats, Integers
 
@@ -54,8 +54,8 @@ def fit_joint(points: Floats, weights: Floats, request: FitRequest) -> tuple[Joi
     Returns
     -------
     JointFit and int, or None
-        Components in ascending order of their means of the first metric, in the units of the data, and how many fits have a component at
-        the floor; None where no fit competes.
+        Components in ascending order of their means of the first metric, in the units of the data, and of how many numbers and models
+        every fit has a component at the floor; None where no fit competes.
     """
     n = weights.sum()
     center = weights @ points / n
@@ -64,7 +64,8 @@ def fit_joint(points: Floats, weights: Floats, request: FitRequest) -> tuple[Joi
         return None
     x = (points - center) / scale
     limit = STOPPED if request.tolerance is None else request.tolerance
-    fits = [fit for start in _starts(x, weights, request) for fit in _of_start(x, weights, start, request, limit)]
+    candidates = _candidates(x, weights, request, limit)
+    fits = [fit for every in candidates for fit in every]
     competing = [fit for fit in fits if not fit.floored] or (fits if request.forced else [])
     if not competing:
         return None
@@ -80,37 +81,61 @@ def fit_joint(points: Floats, weights: Floats, request: FitRequest) -> tuple[Joi
         means=center + scale * chosen.means[order],
         covariances=chosen.covariances[order] * scale[:, None] * scale,
         loglik=float(chosen.loglik - n * np.log(scale).sum()),
-    ), sum(fit.floored for fit in fits)
+    ), sum(all(fit.floored for fit in every) for every in candidates)
 
 
-def _starts(x: Floats, weights: Floats, request: FitRequest) -> Iterator[Integers]:
+def _candidates(x: Floats, weights: Floats, request: FitRequest, limit: float) -> list[list[JointFit]]:
+    """Fit every number of components and model, each from all its starts; fewer components than asked for as well, to start from."""
+    distinct = len(np.unique(x, axis=0))
+    asked = {min(number, distinct) if request.forced else number for number in request.numbers}
+    found, largest = [], dict[bool, JointFit]()
+    for number, starts in _starts(x, weights, min(max(asked), distinct)):
+        for equal in [True] if number == 1 else [model == EQUAL for model in request.models]:
+            fewer = largest.get(equal)
+            every = [*starts, *(_splits(x, fewer) if fewer is not None and len(fewer.weights) == number - 1 else ())]
+            own = [_of_start(x, weights, classes, number, equal, limit) for classes in every]
+            best = max(own, key=lambda fit: fit.loglik)
+            largest |= {} if best.floored else dict.fromkeys((True, False), best) if number == 1 else {equal: best}
+            found += [own] if number in asked else []
+    return found
+
+
+def _starts(x: Floats, weights: Floats, most: int) -> Iterator[tuple[int, list[Integers]]]:
     """Return classes to start from, for every number of them: between quantiles of the first principal component, and Ward's clusters."""
     values, vectors = np.linalg.eigh((weights[:, None] * x).T @ x)
     sphered = x @ vectors[:, ::-1] / np.sqrt(np.maximum(values[::-1], FLOOR * values[-1]))
     order = np.argsort(sphered[:, 0], kind="stable")
-    distinct = len(np.unique(x, axis=0))
     some = order[np.unique(np.linspace(0, len(x) - 1, min(CLUSTERED, len(x))).astype(int))]
     tree = linkage(sphered[some], "ward") if len(x) > 2 else None
-    for number in sorted({min(number, distinct) for number in request.numbers} if request.forced else request.numbers):
-        if number > distinct:
-            return
+    for number in range(1, most + 1):
         ranks = np.empty(len(x), int)
         ranks[order] = np.arange(len(x)) * number // len(x)
-        yield ranks
+        starts = [ranks]
         if number > 1 and tree is not None:
             found = fcluster(tree, number, "maxclust") - 1
             centers = np.stack([sphered[some][found == own].mean(axis=0) for own in range(found.max() + 1)])
-            yield ((sphered[:, None] - centers) ** 2).sum(axis=-1).argmin(axis=1) if len(some) < len(x) else found[np.argsort(some)]
+            nearest = ((sphered[:, None] - centers) ** 2).sum(axis=-1).argmin(axis=1)
+            starts.append(nearest if len(some) < len(x) else found[np.argsort(some)])
+        yield number, starts
 
 
-def _of_start(x: Floats, weights: Floats, classes: Integers, request: FitRequest, limit: float) -> Iterator[JointFit]:
-    """Fit both models from some classes; one component is of one model."""
-    number = int(classes.max()) + 1
+def _splits(x: Floats, fit: JointFit) -> Iterator[Integers]:
+    """Return classes of one more than a fit has: those of the fit, one after the other cut in half along its principal axis."""
+    classes = log_densities(x, *fit[:3]).argmax(axis=-1)
+    for number, (mean, covariance) in enumerate(zip(fit.means, fit.covariances, strict=True)):
+        own = np.flatnonzero(classes == number)
+        if len(own) < 2 * (x.shape[-1] + 1):
+            continue
+        along = (x[own] - mean) @ np.linalg.eigh(covariance)[1][:, -1]
+        cut = classes.copy()
+        cut[own[along > np.median(along)]] = len(fit.weights)
+        yield cut
+
+
+def _of_start(x: Floats, weights: Floats, classes: Integers, number: int, equal: bool, limit: float) -> JointFit:
+    """Fit one model from some classes."""
     shares = (classes[:, None] == np.arange(number)).astype(float)
-    for model in request.models[:1] if number == 1 else request.models:
-        equal = model == "equal" or number == 1
-        parameters = _maximised(x, weights, shares, equal)
-        yield _em(x, weights, JointFit(*parameters, equal, -np.inf, 0, False, False), limit)
+    return _em(x, weights, JointFit(*_maximised(x, weights, shares, equal), equal, -np.inf, 0, False, False), limit)
 
 
 def _maximised(x: Floats, weights: Floats, shares: Floats, equal: bool) -> tuple[Floats, Floats, Floats]:
