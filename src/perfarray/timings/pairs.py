@@ -118,11 +118,8 @@ def _split(candidate: Timings, baseline: object, dim: str | None) -> Pair:
         raise ValueError(f"label {baseline!r} occurs {is_baseline.sum()} times along {dim!r}; labels must be unique")
     if is_baseline.all():
         raise ValueError(f"nothing to compare with: {baseline!r} is the only label along {dim!r}")
-    others = np.flatnonzero(~is_baseline)
-    first, last = int(others[0]), int(others[-1])
-    together = slice(first, last + 1) if last - first < len(others) else others  # neighbours are not copied
     old = array.isel({dim: int(np.flatnonzero(is_baseline)[0])}, drop=True)
-    new = array.isel({dim: together})
+    new = array.isel({dim: np.flatnonzero(~is_baseline)})  # a slice would leave lazy chunks that Zarr cannot hold
     return Pair(candidate._replace(array=new), Timings(old, nest, {}, bounded=candidate.bounded), dim, (), candidate.notes)
 
 

@@ -70,23 +70,22 @@ def cell_keys(arrays: Sequence[xr.DataArray], levels: Sequence[str], apart: str 
     left_out = {*levels, *((apart,) if isinstance(apart, str) else apart or ())}
     lazy = any(is_chunked(array) for array in arrays)
     dims = sorted({str(dim) for array in arrays for dim in array.dims} - left_out)
-    keys: Any = np.zeros(1, np.uint64)
-    for name in {*COMPARED} - left_out - {*dims}:
-        scalars = [array.coords[name] for array in arrays if name in array.coords and not array.coords[name].ndim]
-        keys = keys + _hashed(name, scalars[0].values[None]) if scalars else keys
+    keys: Any = xr.Variable((), np.zeros((), np.uint64))
     coords: dict[Hashable, xr.Variable] = {}
     indexes: dict[Hashable, Any] = {}
     for dim in dims:
         along = [array for array in arrays if dim in array.dims]
         own = next((array for array in along if dim in array.coords), along[0])
-        words = _hashed(dim, own[dim].values)
-        keys = keys[..., None] + (xr.Variable((dim,), words).chunk({dim: _chunks(arrays, dim)}).data if lazy else words)
+        words = xr.Variable((dim,), _hashed(dim, own[dim].values))
+        keys = keys + (words.chunk({dim: _chunks(arrays, dim)}) if lazy else words)
         if dim in own.coords:
             labels = own.xindexes.get_all_coords(dim, errors="ignore") or {dim: own.coords[dim].variable}
             coords |= labels
             indexes |= {name: index for name, index in own.xindexes.items() if name in labels}
-    found = xr.Variable(dims, keys[0])
-    return xr.DataArray(found.chunk() if lazy else found, xr.Coordinates(coords, indexes))
+    for name in {*COMPARED} - left_out - {*dims}:
+        scalars = [array.coords[name] for array in arrays if name in array.coords and not array.coords[name].ndim]
+        keys = keys + _hashed(name, scalars[0].values[None])[0] if scalars else keys
+    return xr.DataArray(keys.chunk() if lazy else keys, xr.Coordinates(coords, indexes))
 
 
 def _chunks(arrays: Sequence[xr.DataArray], dim: str) -> Any:
