@@ -252,10 +252,8 @@ def overlaid(times: Data, *, kind: str = "density", value: str | None = None, me
 
 
 def _drawn_runs(times: Data, value: str | None, metric: str | None) -> tuple[Timings, int]:
-    """Return timings that have a cell, and which of their levels holds the runs."""
+    """Return the timings, and which of their levels holds the runs."""
     data = resolve(times, metric)
-    if not data.array.size:
-        raise ValueError(f"the timings have no value to draw: their dims are {dict(data.array.sizes)}")
     return data, value_place(data, value)
 
 
