@@ -1,0 +1,64 @@
+"""What compiled code costs before it is there, beside an import of numba, and what a second thread brings: as ratios.
+
+python tests/benchmarks/bench_compiled.py
+
+A first call compiles into an empty folder, in a new process. Two threads need two idle cores: where others keep them busy, the ratio says
+what that takes away, and not more.
+"""
+
+import os
+import subprocess
+import sys
+from functools import partial
+from tempfile import TemporaryDirectory
+
+import numba
+import numpy as np
+from interleaved import compared, interleaved, ratio, report
+
+import perfarray
+
+NOTHING = "import numba, perfarray"
+SETUP = """
+import warnings, numba, numpy, perfarray, xarray
+warnings.simplefilter("ignore")
+perfarray.set_options(engine="numba")
+runs = xarray.DataArray(numpy.random.default_rng(1).normal(9, 1, (4, 35)), dims=("benchmark", "execution"))
+"""
+FIRST = {"fit_mixture": "runs.perf.fit_mixture()", "five_number_summary": "runs.perf.five_number_summary(n_resamples=100, rng=1)"}
+
+
+def first_call(code: str) -> None:
+    """Run code in a new process that finds nothing compiled."""
+    with TemporaryDirectory() as folder:
+        environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
+        subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+
+
+def with_threads(number: int, call) -> None:
+    """Do some work in so many threads."""
+    before, numba.config.NUMBA_NUM_THREADS = numba.config.NUMBA_NUM_THREADS, number
+    try:
+        call()
+    finally:
+        numba.config.NUMBA_NUM_THREADS = before
+
+
+def main() -> None:
+    """Print times and ratios."""
+    calls = {NOTHING: partial(first_call, NOTHING)} | {name: partial(first_call, SETUP + code) for name, code in FIRST.items()}
+    found = interleaved(calls, rounds=3, budget=0.0)
+    report("compiled at the first call", found)
+    for name in FIRST:
+        compared(f"first compiled {name}", NOTHING, ratio(found, name, NOTHING))
+    rng = np.random.default_rng(1)
+    times = perfarray.from_samples({f"b{place}": rng.lognormal(0, 0.2, 35) for place in range(200)}, dim="benchmark")
+    with perfarray.set_options(engine="numba"):
+        work = partial(perfarray.fit_mixture, times)
+        found = interleaved({f"{number} threads": partial(with_threads, number, work) for number in (1, 2)}, rounds=9, budget=0.0)
+    report("mixtures of 200 samples", found)
+    compared("two threads, fit_mixture", "one", ratio(found, "2 threads", "1 threads"))
+
+
+if __name__ == "__main__":
+    main()
