@@ -60,6 +60,7 @@ def test_a_lattice_is_close_to_the_list(monkeypatch):
     monkeypatch.setattr(totals, "LISTED", 0)
     assert_allclose(asked(new, old, runs=3, shift=0.02)["estimate"], listed, atol=1e-3)
     both = perfarray.from_samples({"a": new, "b": old}).perf.prob_fastest(dim="version", runs=3, n_resamples=0)
+    assert both.perf.table().attrs["about"].split("; ")[1] == "totals of 3 runs each"
     assert_allclose(both["estimate"].sum(), 1)
     assert_allclose(both["estimate"].sel(version="a"), asked(new, old, runs=3)["estimate"], atol=1e-3)
     assert asked(new, old + 0.3, runs=1000)["estimate"] == pytest.approx(1)

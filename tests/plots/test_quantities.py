@@ -35,6 +35,8 @@ def test_probabilities_stand_between_0_and_100_percent():
     low, high = ax.get_xlim()
     assert low < 0 < 1 < high
     assert ax.get_xlabel() == "how often a run of the candidate is faster\n95 % intervals"
+    together = TIMES.perf.prob_faster("old", runs=3, n_resamples=0).perf.plot()
+    assert together.get_xlabel().splitlines()[0] == "how often 3 runs of the candidate are faster, taken together"
 
 
 def test_differences_stand_beside_those_of_the_baseline():

@@ -78,6 +78,13 @@ def test_bootstrap_and_shared_units():
     assert found.attrs["benchmarks"] == "shared: execution"
 
 
+def test_the_table_says_what_would_do_where_the_runs_do_not():
+    """With a question mark, and the remark beside; it was empty."""
+    found = timings().perf.required_runs("old", width=0.004).squeeze()
+    assert np.isnan(found["required"])
+    assert found.perf.table().to_numpy().tolist() == [[f"{found['extrapolated'].item():.0f}?", found["remark"].item()]]
+
+
 def test_cells_with_fewer_runs_stop_earlier():
     """A benchmark with 5 runs of 12: nothing beyond 5."""
     times = timings()

@@ -82,9 +82,9 @@ def estimates(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     shown = [f"{100 * value:.1f} %" if quantity.percent and not quantity.beside and value == value else written(value) for value in texts]
     beside_rows(ax, rows, shown, quantity.beside)
     level = f"\n{100 * float(result.attrs['confidence_level']):g} % intervals" if "lower" in result else ""
-    runs = int(result.attrs.get("runs", 1))
-    total = f", {runs} runs in total" if runs > 1 else ""
-    ax.set_xlabel(f"{_words(quantity.label, result)}{total}{level}")
+    label, runs = quantity.label, int(result.attrs.get("runs", 1))
+    label = label if runs == 1 else label.replace("a run", f"{runs} runs").replace(" is ", " are ") + ", taken together"
+    ax.set_xlabel(f"{_words(label, result)}{level}")
     describe(ax, ", ".join([_words(quantity.title, result), *compared(result, number), *left_out]))
     return ax
 

@@ -167,6 +167,7 @@ def _is_measured(cell: Cell, main: str, zero: bool) -> bool:
         return bool((answer != "").any())
     known = bool(np.any(~np.isnan(answer) if zero else np.nan_to_num(answer)))
     known = known or bool(cell.get("unanswered", 0) == 1)  # to have been asked, and to say nothing, is an answer
+    known = known or bool(cell.get("remark"))  # and so is why there is none
     return known or bool(np.nan_to_num(cell.get("n", 0)))
 
 
@@ -224,6 +225,8 @@ def _about(data: xr.Dataset, constant: Mapping[str, Any]) -> str:
     elif "confidence_level" in data.attrs:
         parts.append(f"{100 * float(data.attrs['confidence_level']):.4g} % intervals")
     parts += ["medians"] if data.attrs["result"] in MEDIANS and data.attrs.get("statistic") == "median" else []
+    together = data.attrs["runs"] if data.attrs["result"] in {"prob_faster", "prob_fastest"} else 1
+    parts += [f"totals of {together} runs each"] if together > 1 else []
     if "cost_units" in data.attrs:
         share = data.attrs.get("assurance")
         parts += [] if share is None else [f"{100 * float(share):.4g} % of such experiments reach the half-width"]
