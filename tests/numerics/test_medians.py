@@ -75,3 +75,15 @@ def test_inverse_is_the_inverse():
     forth, back = (ratio_of_medians(*sides, levels=2, paired=False, level=0.95) for sides in ((new, old), (old, new)))
     np.testing.assert_allclose(1 / forth[2], back[1], rtol=1e-12)
     np.testing.assert_allclose(1 / forth[1], back[2], rtol=1e-12)
+
+
+def test_limits_of_tied_runs_are_quotients_of_runs():
+    """Of coarse clocks: limits hold the estimate, and one that is the quotient of two runs is just that, not beyond it by rounding."""
+    tied = np.repeat([[1.1, 1.2]], [17, 3], axis=-1)
+    estimate, lower, *_ = ratio_of_medians(tied * 1e12, np.full((1, 20), 1e12), levels=1, paired=False, level=0.95)
+    assert lower[0] == estimate[0] == 1.1
+    runs = np.repeat([[1.0, 1.3]], [8, 12], axis=-1)
+    units = 10.0 ** np.arange(-9, 13)[:, None] * 3
+    for new, old, which in ((runs, np.ones((1, 20)), 1), (np.ones((1, 20)), runs, 2)):
+        limit = ratio_of_medians(units * new, units * old, levels=1, paired=False, level=0.95)[which]
+        assert (limit == 1).all()

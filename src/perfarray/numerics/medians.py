@@ -194,7 +194,12 @@ def _between(found: Medians, ends: list[tuple[Floats, Floats]]) -> tuple[Floats,
             np.where(np.isinf(own) | np.isinf(other), np.inf, np.sqrt(np.maximum(own**2 + other**2 - twice * own * other, 0.0)))
             for own, other in ((down_new, up_old), (up_new, down_old))
         )
-        return np.exp(log - lower), np.exp(log + upper)
+        (low_new, high_new), (low_old, high_old) = ends
+        # A side whose limit is its median moves nothing: the quotient of both ends is then the limit, without the rounding of logs.
+        return (
+            np.where((down_new == 0) | (up_old == 0), low_new / high_old, np.exp(log - lower)),
+            np.where((up_new == 0) | (down_old == 0), high_new / low_old, np.exp(log + upper)),
+        )
 
 
 def units_with_limits(level: float) -> int:
