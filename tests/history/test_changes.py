@@ -57,6 +57,16 @@ def test_the_table_has_one_row_a_change(found):
     assert found.perf.table().index.tolist() == [("a", "c20"), ("b", "c20"), ("c", "c20"), ("c", "c40")]
 
 
+def test_the_table_says_what_there_is_to_say(found):
+    """Columns of hosts and of common changes only where there are any; of what did not change, that it did not."""
+    columns = ["change", "verdict", "p", "made by"]
+    early = found.sel(commit=COMMITS[:40])
+    assert found.perf.table().columns.tolist() == [*columns, "cause", "common"]
+    assert early.perf.table().columns.tolist() == [*columns, "common"]
+    assert early.assign(common=xr.zeros_like(early["common"])).perf.table().columns.tolist() == columns
+    assert found.sel(benchmark=["d"]).perf.table().attrs["about"] == "no change in 1 series of up to 60 commits"
+
+
 def test_a_rate_that_rises_is_faster(history):
     rate = (1 / history).assign_attrs(units="1/s", better="higher")
     assert rate.perf.change_points()["verdict"].sel(benchmark="a", commit="c20") == "slower"

@@ -51,7 +51,7 @@ def test_many_series_stand_under_each_other(series, drawn):
 
 def test_what_cannot_be_drawn_is_said():
     result = history(2).isel(benchmark=[1]).perf.change_points()
-    with pytest.raises(ValueError, match="no series changed"):
+    with pytest.raises(ValueError, match="no series changed; without only_changes all are drawn"):
         result.perf.plot(only_changes=True)
 
 

@@ -89,7 +89,7 @@ def history(
     code, outcome = _outcome(found, rows, along)
     outcome += "" if from_commit is None or code == NO_ANSWER else f" since {shown[along].values[0]}"
     content = {"archive": archive, "changes": rows, "attrs": attrs, "notes": notes}
-    give(Answer(table=table, rows=rows, content=content, outcome=outcome, code=code, legend=_legend(found, along)), wanted, sentences)
+    give(Answer(table=table, rows=rows, content=content, outcome=outcome, code=code, legend=_legend(shown, along)), wanted, sentences)
 
 
 def _rows(found: "xr.Dataset", dim: str) -> list[Row]:
@@ -139,5 +139,11 @@ def _legend(found: "xr.Dataset", dim: str) -> list[str]:
         f"interval; found at {stable}{over}.",
         f"The {dim} named is the most likely; the range holds it at 95 %. What {many} differ by though nothing changed is taken from the "
         "history itself.",
+        *(
+            ["cause: host where another host measured from there on: such a change is not judged."]
+            if (found["cause"] == "host").any()
+            else []
+        ),
+        *([f"common: yes where benchmarks changed together, by one {dim}."] if found["common"].any() else []),
         *([f"equivalent: wholly within {percent(threshold)}."] if threshold else []),
     ]

@@ -92,7 +92,8 @@ def _rows(result: xr.Dataset, dim: str, only_changes: bool) -> tuple[list[Row], 
     shown = (result["n"] > 0) & (result["change"].any(dim) | (not only_changes))
     every = [row for row in rows_of(pvalue) if bool(shown.isel(row.cell))]
     if not every:
-        raise ValueError(f"history has nothing to draw: {'no series changed' if only_changes else 'nothing was measured'}")
+        reason = "no series changed; without only_changes all are drawn" if only_changes else "nothing was measured"
+        raise ValueError(f"history has nothing to draw: {reason}")
     most = int(TALLEST / LANE)
     likely = sorted(every, key=lambda row: float(np.nan_to_num(pvalue.isel(row.cell), nan=2.0)))[:most]
     kept = [row for row in every if row in likely]

@@ -1,7 +1,7 @@
 """Results as short tables for people: few columns, values with their units, intervals in words."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -96,7 +96,7 @@ def _table(data: xr.Dataset, sort: str | None, most: int | None) -> tuple[pd.Dat
         first = _rows(data, sort, most)
         frame = first.frame
     said = tuple(note.message for note in notes(data))
-    frame.attrs = {"about": _about(data, first.constant), "notes": said, "suites": first.suites}
+    frame.attrs = {"about": _about(data, first), "notes": said, "suites": first.suites}
     return frame, first.cells
 
 
@@ -210,9 +210,12 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _about(data: xr.Dataset, constant: Mapping[str, Any]) -> str:
+def _about(data: xr.Dataset, rows: Rows) -> str:
     """Write what the numbers rest on: the labels that all rows share, the level of confidence, the unit."""
-    parts = [str(label) if str(label).startswith(f"{dim} ") else f"{dim.replace('_', ' ')} {label}" for dim, label in constant.items()]
+    parts = [str(label) if str(label).startswith(f"{dim} ") else f"{dim.replace('_', ' ')} {label}" for dim, label in rows.constant.items()]
+    if data.attrs["result"] == "change_points" and rows.frame.empty:
+        asked, longest = int(data["pvalue_any"].notnull().sum()), int(data["n"].max())
+        return f"no change in {asked} series of up to {longest} {plural(str(data.attrs['dim']))}"
     if data.attrs["result"] == "variance_components":
         parts.append("what each level adds, as standard deviation in percent of the mean")
         if data.attrs.get("limits") == "jackknife":
@@ -231,5 +234,5 @@ def _about(data: xr.Dataset, constant: Mapping[str, Any]) -> str:
         share = data.attrs.get("assurance")
         parts += [] if share is None else [f"{100 * float(share):.4g} % of such experiments reach the half-width"]
         return "; ".join([*parts, f"one-level: its half-width at the same cost with one of everything in each {data[LEVEL].values[0]}"])
-    parts += [f"n counts {plural(str(data.attrs['unit']))}"] if "unit" in data.attrs and "n" in data else []
+    parts += [f"n counts {plural(str(data.attrs['unit']))}"] if "unit" in data.attrs and "n" in rows.frame else []
     return "; ".join(parts)

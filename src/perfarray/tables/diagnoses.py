@@ -27,7 +27,7 @@ def dependence(data: xr.Dataset) -> Columns:
 
 
 def changes(data: xr.Dataset) -> Columns:
-    """Show every change: its size, how sure it is, the commits that may have made it, whether a host did, or something common."""
+    """Show every change: its size, how sure it is, the commits that may have made it, and where any is, which a host made or are common."""
     better, threshold = str(data.attrs["better"]), float(data.attrs["threshold"])
 
     def commits(cell: Cell) -> str:
@@ -35,14 +35,14 @@ def changes(data: xr.Dataset) -> Columns:
         first, last = (f"{end:.15g}" if isinstance(end, float) else str(end) for end in ends)
         return first if first == last else f"{first} to {last}"
 
-    return {
+    columns: Columns = {
         "change": lambda cell: change(cell["estimate"], cell["lower"], cell["upper"], "bounded", better, threshold),
         "verdict": lambda cell: str(cell["verdict"]),
         "p": lambda cell: probability(cell["pvalue"]),
         "made by": commits,
-        "cause": lambda cell: str(cell["cause"]),
-        "common": lambda cell: "yes" if cell["common"] else "no",
     }
+    columns |= {"cause": lambda cell: str(cell["cause"])} if (data["cause"] == "host").any() else {}
+    return columns | ({"common": lambda cell: "yes" if cell["common"] else "no"} if data["common"].any() else {})
 
 
 def slopes(data: xr.Dataset) -> Columns:
