@@ -83,7 +83,7 @@ def main(rounds: int = 5) -> None:
         import numba
 
         def threads(number: int) -> None:
-            numba.set_num_threads(number)
+            numba.config.NUMBA_NUM_THREADS = number
             ours(times, "numba")
 
         variants |= {"numba": (lambda: threads(1), 1.0), "numba, two threads": (lambda: threads(2), 1.0)}

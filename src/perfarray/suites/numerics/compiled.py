@@ -5,14 +5,14 @@ number of threads.
 """
 
 from collections.abc import Callable
-from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.extending import intrinsic
 
+from perfarray.numerics.threads import in_threads
 from perfarray.numerics.types import Floats
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -28,16 +28,13 @@ LOWER = np.uint64(0xFFFFFFFF)
 BUCKETS, LAST = 256, np.int32(255)
 """Buckets that scores are put into to find their quartiles: only the buckets with a quartile are sorted."""
 
-FEW = 32
-"""Scores in a bucket that are sorted by insertion."""
-
-_one_at_a_time = Lock()
-"""The threads of one call share the work; calls from several threads take turns, since not every threading layer allows more."""
+BLOCK = 1 << 15
+"""Scores that a thread draws at a time: a quarter of a megabyte, some hundred microseconds."""
 
 
 def _compiled(**options: Any) -> Callable[[F], F]:
     """Compile a function, and keep it for the next process."""
-    decorate: Callable[[F], F] = numba.njit(cache=True, **options)
+    decorate: Callable[[F], F] = numba.njit(cache=True, nogil=True, **options)
     return decorate
 
 
@@ -64,63 +61,68 @@ def scores_compiled(parts: Floats, together: int, cells: Any, number: int, mean:
     array, shape (cells, number)
     """
     scores = np.empty((len(cells), number))
-    with _one_at_a_time:
-        _draw(scores, *_given(parts, together, cells, mean, key))
+    given = _given(parts, together, cells, mean, key)
+    _by_block(lambda part: _draw(scores[part], *_of_cells(part, given)), len(cells), number)
     return scores
 
 
 def summary_compiled(parts: Floats, together: int, cells: Any, number: int, mean: str, key: tuple[int, int, int]) -> Floats:
     """Draw scores, and keep minimum, quartiles, maximum and standard deviation, shape (6, cells); parameters as for `scores_compiled`."""
     found = np.empty((len(cells), 6))
-    with _one_at_a_time:
-        _summarise(found, number, *_given(parts, together, cells, mean, key))
+    given = _given(parts, together, cells, mean, key)
+
+    def work(part: slice) -> None:
+        scores = np.empty((len(found[part]), number))
+        _draw(scores, *_of_cells(part, given))
+        _describe(scores, found[part])
+
+    _by_block(work, len(cells), number)
     return found.T
 
 
+def _by_block(work: Callable[[slice], None], cells: int, number: int) -> None:
+    """Do some work on all cells, a block of them at a time, in threads."""
+    size = max(1, BLOCK // number)
+    in_threads(work, [slice(first, first + size) for first in range(0, cells, size)], cast(Any, numba).config.NUMBA_NUM_THREADS)
+
+
 def _given(parts: Floats, together: int, cells: Any, mean: str, key: tuple[int, int, int]) -> tuple[Any, ...]:
-    """Return what both kernels are given, as they take it."""
+    """Return what scores are drawn from as the kernel takes it: parts and cells first."""
     return (
         np.ascontiguousarray(np.moveaxis(parts, 0, 1)),
-        together,
         np.asarray(cells).astype(np.uint64),
+        together,
         np.array(key, dtype=np.uint64),
         mean == "geometric",
         mean == "harmonic",
     )
 
 
-@_compiled(parallel=True, boundscheck=False)
-def _draw(scores: Floats, parts: Floats, together: int, cells: Any, key: Any, multiply: bool, invert: bool) -> None:
+def _of_cells(part: slice, given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return what is given of some cells."""
+    parts, cells, *rest = given
+    return parts[part], cells[part], *rest
+
+
+@_compiled()
+def _draw(scores: Floats, parts: Floats, cells: Any, together: int, key: Any, multiply: bool, invert: bool) -> None:
     """Fill in the scores of every cell."""
-    for cell in numba.prange(len(cells)):
-        _draw_cell(parts[cell], together, cells[cell], key, multiply, invert, scores[cell])
-
-
-@_compiled(parallel=True, boundscheck=False)
-def _summarise(found: Floats, number: int, parts: Floats, together: int, cells: Any, key: Any, multiply: bool, invert: bool) -> None:
-    """Fill in five numbers and the standard deviation of the scores of every cell."""
-    for cell in numba.prange(len(cells)):
-        scores = np.empty(number)
-        _draw_cell(parts[cell], together, cells[cell], key, multiply, invert, scores)
-        _describe(scores, found[cell])
-
-
-@_compiled(boundscheck=False)
-def _draw_cell(parts: Floats, together: int, cell: Any, key: Any, multiply: bool, invert: bool, scores: Floats) -> None:
-    """Fill in the scores of a cell."""
-    benchmarks, count = parts.shape
-    number, groups = len(scores), benchmarks // together
-    words = np.empty((groups * number + 7) // 8 * 4, np.uint64)
-    _fill_with_random_bits(words, cell, key)
+    number, groups = scores.shape[1], parts.shape[1] // together
+    words = np.empty((groups * number + 15) // 16 * 8, np.uint64)
     bits = words.view(np.uint32)
-    table = np.empty(count**together)
-    scores[:] = 1.0 if multiply else 0.0
-    for group in range(groups):
-        _fill(parts[group * together : (group + 1) * together], multiply, table)
-        _look_up(table, bits, group, groups, cell, key, multiply, scores)
-    if invert:
+    table = np.empty(parts.shape[2] ** together)
+    for cell in range(len(cells)):
+        own = scores[cell]
+        for at in range(0, len(words), 8):
+            _philox(words[at : at + 8], at // 4 + 1, 0, cells[cell], key)
         for place in range(number):
-            scores[place] = 1.0 / scores[place]
+            own[place] = 1.0 if multiply else 0.0
+        for group in range(groups):
+            _fill(parts[cell], group * together, together, multiply, table)
+            _look_up(table, bits, group, groups, cells[cell], key, multiply, own)
+        if invert:
+            for place in range(number):
+                own[place] = 1.0 / own[place]
 
 
 def _write_high_product(context: Any, a: Any, b: Any) -> Any:  # noqa: ARG001 (numba asks for the arguments that it compiles for)
@@ -138,21 +140,10 @@ _high_product: Any = intrinsic(_write_high_product)
 """The upper 64 bits of the product of two words: one instruction, which neither Python nor NumPy has a name for."""
 
 
-@_compiled(boundscheck=False)
-def _fill_with_random_bits(words: Any, cell: Any, key: Any) -> None:
-    """Fill an array with the numbers of a cell's stream: four from every value of the counter."""
-    blocks = len(words) // 4
+@_compiled(inline="always")
+def _philox(words: Any, counter: int, own: int, cell: Any, key: Any) -> None:
+    """Fill in the four numbers of a value of the counter, and those of the next."""
     # Two at a time: the rounds of one wait for each other, and those of the other fill the gaps.
-    for block in range(0, blocks - 1, 2):
-        _philox(words[4 * block : 4 * block + 4], words[4 * block + 4 : 4 * block + 8], block + 1, 0, cell, key)
-    if blocks % 2:
-        spare = np.empty(4, np.uint64)
-        _philox(words[4 * blocks - 4 :], spare, blocks, 0, cell, key)
-
-
-@_compiled(boundscheck=False, inline="always")
-def _philox(words: Any, others: Any, counter: int, own: int, cell: Any, key: Any) -> None:
-    """Fill in the numbers of a value of the counter, and of the next."""
     a, b, c, d = np.uint64(counter), np.uint64(own), cell, key[2]
     e, f, g, h = np.uint64(counter + 1), np.uint64(own), cell, key[2]
     first, second = key[0], key[1]
@@ -166,39 +157,35 @@ def _philox(words: Any, others: Any, counter: int, own: int, cell: Any, key: Any
         first += INCREMENTS[0]
         second += INCREMENTS[1]
     words[0], words[1], words[2], words[3] = a, b, c, d
-    others[0], others[1], others[2], others[3] = e, f, g, h
+    words[4], words[5], words[6], words[7] = e, f, g, h
 
 
-@_compiled(boundscheck=False)
-def _describe(scores: Floats, found: Floats) -> None:
-    """Fill in minimum, quartiles inf{x: F(x) >= p}, maximum and standard deviation of some scores."""
-    number = len(scores)
-    low, high = _extremes(scores)
-    squares = _squares(scores, _sum(scores) / number)
-    found[0], found[4] = low, high
-    found[5] = np.sqrt(squares / (number - 1)) if number > 1 else np.nan
-    _find_quartiles(scores, low, high, found[1:4])
+@_compiled()
+def _describe(every: Floats, found: Floats) -> None:
+    """Fill in minimum, quartiles inf{x: F(x) >= p}, maximum and standard deviation of the scores of every cell."""
+    number = every.shape[1]
+    for cell in range(len(every)):
+        scores = every[cell]
+        low, high = _extremes(scores)
+        squares = _squares(scores)
+        found[cell, 0], found[cell, 4] = low, high
+        found[cell, 5] = np.sqrt(squares / (number - 1)) if number > 1 else np.nan
+        _find_quartiles(scores, low, high, found[cell])
 
 
-@_compiled(boundscheck=False, fastmath={"reassoc", "contract", "nsz"})
-def _sum(scores: Floats) -> float:
-    """Return the sum, in vectors."""
-    total = 0.0
+@_compiled(fastmath={"reassoc", "contract", "nsz"})
+def _squares(scores: Floats) -> float:
+    """Return the sum of squared differences from the mean, in vectors."""
+    total = squares = 0.0
     for place in range(len(scores)):
         total += scores[place]
-    return total
-
-
-@_compiled(boundscheck=False, fastmath={"reassoc", "contract", "nsz"})
-def _squares(scores: Floats, centre: float) -> float:
-    """Return the sum of squared differences from a centre, in vectors."""
-    total = 0.0
+    centre = total / len(scores)
     for place in range(len(scores)):
-        total += (scores[place] - centre) * (scores[place] - centre)
-    return total
+        squares += (scores[place] - centre) * (scores[place] - centre)
+    return squares
 
 
-@_compiled(boundscheck=False, fastmath={"nnan", "nsz"})
+@_compiled(fastmath={"nnan", "nsz"})
 def _extremes(scores: Floats) -> tuple[float, float]:
     """Return the least and the largest score: in any order they are the same, so that they are looked for in vectors."""
     low = high = scores[0]
@@ -208,8 +195,8 @@ def _extremes(scores: Floats) -> tuple[float, float]:
     return low, high
 
 
-@_compiled(boundscheck=False)
-def _find_quartiles(scores: Floats, low: float, high: float, quartiles: Floats) -> None:
+@_compiled()
+def _find_quartiles(scores: Floats, low: float, high: float, found: Floats) -> None:
     """Fill in the quartiles: scores fall into buckets in their order, and only buckets that hold a quartile are sorted.
 
     Scores that are all alike, or not all finite, are sorted as a whole.
@@ -217,9 +204,9 @@ def _find_quartiles(scores: Floats, low: float, high: float, quartiles: Floats) 
     number = len(scores)
     scale = BUCKETS / (high - low) if high > low else np.inf
     if not 0.0 < scale < np.inf:
-        scores.sort()
+        _sort(scores)
         for quarter in range(3):
-            quartiles[quarter] = scores[_rank(quarter, number)]
+            found[quarter + 1] = scores[_rank(quarter, number)]
         return
     buckets, counts = np.empty(number, np.uint8), np.zeros(BUCKETS, np.int64)
     for place in range(number):
@@ -239,21 +226,24 @@ def _find_quartiles(scores: Floats, low: float, high: float, quartiles: Floats) 
                 own[size] = scores[place]
                 size += 1
         _sort(own[:size])
-        quartiles[quarter] = own[rank - below]
+        found[quarter + 1] = own[rank - below]
 
 
-@_compiled(boundscheck=False)
+@_compiled()
 def _sort(values: Floats) -> None:
-    """Sort values in place: a few by insertion, for which the general sort has its price."""
-    if len(values) > FEW:
-        values.sort()
-        return
-    for place in range(1, len(values)):
-        value, free = values[place], place
-        while free > 0 and values[free - 1] > value:
-            values[free] = values[free - 1]
-            free -= 1
-        values[free] = value
+    """Sort values in place, NaN last, by insertion at ever smaller distances: few or ordered ones; a general sort compiles long."""
+    gap = 1
+    while 3 * gap < len(values):
+        gap = 3 * gap + 1
+    while gap > 0:
+        for place in range(gap, len(values)):
+            value, free = values[place], place
+            # What is not a number stays, and is passed by all others.
+            while free >= gap and value == value and not values[free - gap] <= value:
+                values[free] = values[free - gap]
+                free -= gap
+            values[free] = value
+        gap //= 3
 
 
 @_compiled(inline="always")
@@ -262,48 +252,49 @@ def _rank(quarter: int, number: int) -> int:
     return ((quarter + 1) * number + 3) // 4 - 1
 
 
-@_compiled(boundscheck=False)
-def _fill(parts: Floats, multiply: bool, table: Floats) -> None:
+@_compiled()
+def _fill(parts: Floats, first: int, together: int, multiply: bool, table: Floats) -> None:
     """Combine the parts of a few benchmarks, the last one varying slowest."""
-    together, count = parts.shape
+    count = parts.shape[1]
     for run in range(count):
-        table[run] = parts[0, run]
+        table[run] = parts[first, run]
     filled = count
-    for benchmark in range(1, together):
+    for benchmark in range(first + 1, first + together):
         # From the last run to the first, so that what is combined is overwritten last.
         for run in range(count - 1, -1, -1):
-            part, combined, made = parts[benchmark, run], table[:filled], table[run * filled : (run + 1) * filled]
+            part, made = parts[benchmark, run], table[run * filled : (run + 1) * filled]
             if multiply:
                 for entry in range(filled):
-                    made[entry] = part * combined[entry]
+                    made[entry] = part * table[entry]
             else:
                 for entry in range(filled):
-                    made[entry] = part + combined[entry]
+                    made[entry] = part + table[entry]
         filled *= count
 
 
-@_compiled(boundscheck=False)
+@_compiled()
 def _look_up(table: Floats, bits: Any, group: int, groups: int, cell: Any, key: Any, multiply: bool, scores: Floats) -> None:
     """Multiply or add the entries that the bits stand for; what is refused is drawn again, as `numerics.random` says."""
     entries = np.uint64(len(table))
     refused = np.uint64((1 << 32) % len(table))
+    own = bits[group::groups]
     for place in range(len(scores)):
-        product = np.uint64(bits[place * groups + group]) * entries
+        product = np.uint64(own[place]) * entries
         if (product & LOWER) < refused:
             product = _drawn_again(place * groups + group + 1, entries, refused, cell, key)
         entry = table[product >> np.uint64(32)]
         scores[place] = scores[place] * entry if multiply else scores[place] + entry
 
 
-@_compiled(boundscheck=False)
+@_compiled()
 def _drawn_again(own: int, entries: Any, refused: Any, cell: Any, key: Any) -> Any:
     """Return the first product that is accepted of the stream of a position of its own."""
-    words, others = np.empty(4, np.uint64), np.empty(4, np.uint64)
+    words = np.empty(8, np.uint64)
     counter = 1
     while True:
-        _philox(words, others, counter, own, cell, key)
+        _philox(words, counter, own, cell, key)
         for word in words:
             product = (word >> np.uint64(32)) * entries
             if (product & LOWER) >= refused:
                 return product
-        counter += 1
+        counter += 2
