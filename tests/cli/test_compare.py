@@ -277,12 +277,13 @@ class TestOptions:
         given = run(
             "compare", *sides, "--confidence", "90%", "--correction", "holm", "--levels", "execution,iteration", "--paired", "execution"
         )
-        assert "corrected for the number of benchmarks (holm)" in given.stdout
+        assert "corrected for their number (holm)" in given.stdout
         assert "the suite is at 90 %" in given.stdout
         assert "96.67 % interval" in given.stdout
         assert "n = 6 matched pairs of executions" in given.stdout
         attrs = json.loads(run("compare", *sides, "--json").stdout)["attrs"]
         assert (attrs["threshold"], attrs["confidence_level"], attrs["correction"]) == (0.0, 0.95, "none")
+        assert "\n3 verdicts at once: a chance of up to 7 % to call something slower that is not" in run("compare", *sides).stdout
 
     def test_version(self):
         """The version is the package's."""

@@ -46,6 +46,7 @@ def test_two_places_and_options(tmp_path):
     assert shown.exit_code == 1
     assert shown.stdout.splitlines()[1].endswith(",6.0,1")
     enough = run("stop", old, new, "--half-width", "5%", "--start", "3", "--rule", "t")
+    assert "then: candidate / baseline, with its interval, where the rule stops" in enough.stdout
     assert (enough.exit_code, enough.stdout.splitlines()[-1]) == (0, "Stop: the one cell is within ±5 %")
     assert "looked at after every unit, from --start 3 on" in in_line(enough.stderr)
 

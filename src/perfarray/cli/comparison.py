@@ -183,7 +183,7 @@ def _legend_of_correction(found: Comparison) -> list[str]:
     """Write how many verdicts were asked for at once, and what was or can be done about it."""
     level, tests = float(found.attrs["confidence_level"]), sum(not math.isnan(row["lower"]) for row in found.named().values())
     if found.attrs["correction"] != "none":
-        how = f"corrected for the number of benchmarks ({found.attrs['correction']})"
+        how = f"corrected for their number ({found.attrs['correction']})"
         return [
             f"Verdicts are {how}, by their p-values. The intervals are corrected as well, by a rule that can be wider: one that reaches "
             f"into the band does not contradict its verdict; the suite is at {percent(level)}."
@@ -192,7 +192,7 @@ def _legend_of_correction(found: Comparison) -> list[str]:
         return []
     chance = 100 * (1 - ((1 + level) / 2) ** tests)
     return [
-        f"{tests} benchmarks asked at once: a chance of up to {chance:.0f} % to call an unchanged one slower; --correction holm bounds it."
+        f"{tests} verdicts at once: a chance of up to {chance:.0f} % to call something slower that is not; --correction holm bounds it."
     ]
 
 

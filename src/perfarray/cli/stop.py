@@ -84,7 +84,11 @@ def stop(
     rows = [row | {"more": _more(row, int(found.attrs["start"]))} for row in rows_of(per_cell, list(map(str, per_cell["n"].dims)))]
     table, (attrs, notes) = _with_more(perfarray.table(found, sort=sort), rows), noted(found)
     code, outcome = _outcome(found, rows)
-    legend = [f"{table.attrs['about']}; ? stands behind what would do if further ones vary as these."]
+    ratio = "candidate / baseline" if "baseline" in found.attrs else "the mean"
+    legend = [
+        f"{table.attrs['about']}; then: {ratio}, with its interval, where the rule stops.",
+        "? stands behind what would do if further ones vary as these.",
+    ]
     content = {**asked.places, "rows": rows, "attrs": attrs, "notes": notes}
     give(Answer(table=table, rows=rows, content=content, outcome=outcome, code=code, legend=legend), wanted, sentences)
 
