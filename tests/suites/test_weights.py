@@ -210,6 +210,16 @@ def test_the_weighted_t_over_benchmarks_by_hand():
     np.testing.assert_allclose(found["df"], (25 / 64) / (3 / 8 + 9 / 64 - 10 / 32))
 
 
+@pytest.mark.parametrize("weight", [1e6, 1e12])
+def test_a_benchmark_that_outweighs_all_others(weight):
+    """Of the one, next to nothing is known: as the shares e of the others go to nothing, df go to (8 e)^2 over 28 e^2."""
+    runs = np.exp([[0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 1.0, 2.0, 3.0, 4.0]])[..., None]
+    times = xr.DataArray(runs, dims=("version", "benchmark", "execution"), coords={"version": ["old", "new"]})
+    found = times.perf.score_ratio_interval("old", random_benchmarks=True, weights=[weight, 1, 1, 1, 1]).squeeze()
+    np.testing.assert_allclose(found["standard_error"] ** 2, (1 + 4 + 9 + 16) / 8, rtol=1e-4)
+    np.testing.assert_allclose(found["df"], 64 / 28, rtol=1e-4)
+
+
 def test_a_bar_counts_the_cells_of_exact_numbers(times, capsys):
     """Exact quartiles of many machines take time; a bar shows it and changes no number."""
     shown = times.perf.five_number_summary(method="exact", progress=True)

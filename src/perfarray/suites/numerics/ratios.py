@@ -148,7 +148,8 @@ def _weighted_sample(ratios: Floats, matched: Mask, score: Score) -> UnitSummary
 
     Of members that vary alike, the mean has the variance s^2 S with S = sum of w^2, and s^2 = sum of w (d - dbar)^2 / (1 - S) has the
     degrees of freedom (1 - S)^2 / (S + S^2 - 2 sum of w^3) after Satterthwaite: the trace of its quadratic form squared over that of the
-    square. Of the other means d - dbar is what a member moves the log of the mean by, over its share.
+    square, which is also the sum of w^2 ((1 - w)^2 + S - w^2). Of the other means d - dbar is what a member moves the log of the mean
+    by, over its share.
     """
     counts = counting(matched, score.weights)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -156,10 +157,18 @@ def _weighted_sample(ratios: Floats, matched: Mask, score: Score) -> UnitSummary
         mean = np.where(matched, shares * ratios, 0.0).sum(axis=-1)
         number = matched.sum(axis=-1, keepdims=True)
         apart = ratios - mean[..., None] if score.mean == "geometric" else ratios / (number * shares)
-        squares, cubes = (shares**2).sum(axis=-1), (shares**3).sum(axis=-1)
-        spread = np.where(matched, shares * apart**2, 0.0).sum(axis=-1) / (1 - squares)
-        n = 1 + (1 - squares) ** 2 / (squares + squares**2 - 2 * cubes)
-    return UnitSummary(mean, spread * squares, np.where(matched.any(axis=-1), n, 0.0))
+        squares, others = shares**2, _others(shares)
+        scale = (shares * others).sum(axis=-1)
+        spread = np.where(matched, shares * apart**2, 0.0).sum(axis=-1) / scale
+        n = 1 + scale**2 / (squares * (others**2 + _others(squares))).sum(axis=-1)
+    return UnitSummary(mean, spread * squares.sum(axis=-1), np.where(matched.any(axis=-1), n, 0.0))
+
+
+def _others(values: Floats) -> Floats:
+    """Return the sum of all but each along the last axis: not as a difference, which leaves nothing where one is nearly all."""
+    ends = [np.cumsum(part, axis=-1) for part in (values[..., :-1], values[..., :0:-1])]
+    none = np.zeros_like(values[..., :1])
+    return np.asarray(np.concatenate([none, ends[0]], axis=-1) + np.concatenate([ends[1][..., ::-1], none], axis=-1))
 
 
 def _limits(lower: Floats, upper: Floats, score: Score) -> tuple[Floats, Floats]:
