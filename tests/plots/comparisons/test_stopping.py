@@ -32,6 +32,16 @@ def test_few_cells_are_curves():
     plt.close("all")
 
 
+def test_a_narrow_axis_has_numbers():
+    """Of half-widths within a factor of two there are several, not the one power of ten among them."""
+    times = perfarray.simulate(sizes={"execution": 20}, variances={"execution": 4e-4}, dims={"version": ["old", "new"]}, rng=2)
+    ax = times.perf.stopping("old", half_width=0.011).perf.plot()
+    low, high = ax.get_ylim()
+    assert high < 5 * low
+    assert sum(low <= tick <= high for tick in ax.get_yticks()) >= 4
+    plt.close("all")
+
+
 def test_many_cells_are_rows():
     """What is required, and what would do, of every cell; of a hundred the extremes."""
     result = found(benchmark=100)

@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from perfarray.conventions import plural
 from perfarray.plots.enough import draw_enough, further
@@ -65,7 +65,8 @@ def half_widths(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     ax.axhline(100 * wanted, color=DARK, linewidth=0.8, linestyle=":", label=f"±{100 * wanted:g} %")
     ax.axvline(start, color=GREY, linewidth=0.8)
     ax.set_yscale("log")
-    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0)))
+    low, high = ax.get_ylim()
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0)) if high > 5 * low else MaxNLocator(8, steps=[1, 2, 5, 10]))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.yaxis.set_minor_formatter(NullFormatter())
     ax.set_xlabel(units)
