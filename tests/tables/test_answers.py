@@ -117,6 +117,17 @@ def test_answers_about_the_order():
     assert shown.loc["sort", "steady from (median)"] == "9"
 
 
+def test_mixtures_of_few_runs_and_of_several_families():
+    """The heaviest three components; of fewer than 50 runs they may be chance; the family where one was chosen."""
+    times = perfarray.from_samples(
+        {"steps": [at + step for at in (1.0, 2.0, 3.0, 4.0, 5.0) for step in (-0.01, 0.0, 0.01)]}, dim="benchmark"
+    )
+    row = times.perf.fit_mixture(n_components=5, distribution=["normal", "lognormal"]).to_dataset().perf.table().iloc[0]
+    assert (row["components"], row["family"]) == ("5 (may be chance)", "normal")
+    assert (row["weights and means"].count(" at "), row["weights and means"][-8:]) == (3, "; 2 more")
+    assert times.perf.fit_mixture(n_components=1).to_dataset().perf.table()["components"].item() == "1"
+
+
 def test_pairs_of_labels_stand_once(times):
     """Each against those before it, never against itself."""
     three = times.isel(version=0, benchmark=0, drop=True).pad(machine=(0, 1), mode="edge").assign_coords(machine=["a", "b", "c"])

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import plural
-from perfarray.tables.words import NOTHING, Cell, Columns, change, count, number, percent, probability, quantity_between
+from perfarray.tables.words import NOTHING, Cell, Columns, change, count, number, percent, probability, quantity, quantity_between
 
 
 def dependence(data: xr.Dataset) -> Columns:
@@ -87,6 +87,33 @@ def origins(_: xr.Dataset) -> Columns:
         "exchanged": exchanged,
         "finding": lambda cell: str(cell["finding"]),
     }
+
+
+HEAVIEST = 3
+"""Components of a mixture that are written out."""
+
+
+def mixtures(data: xr.Dataset) -> Columns:
+    """Show the heaviest components of a mixture, whether they may be chance, and their family where one was chosen."""
+    common, few = str(data["mean"].attrs.get("units", "1")), data.attrs.get("few_runs", 0)
+
+    def many(cell: Cell) -> str:
+        found = count(cell["n_components"])
+        return f"{found} (may be chance)" if cell["n_components"] > 1 and cell["n"] < few else found
+
+    def parts(cell: Cell) -> str:
+        order = [place for place in np.argsort(-np.nan_to_num(cell["weight"])) if cell["weight"][place] > 0]
+        more = [f"{len(order) - HEAVIEST} more"] if len(order) > HEAVIEST else []
+        return "; ".join([_component(cell, k, str(cell["coords"].get("units", common))) for k in order[:HEAVIEST]] + more)
+
+    family: Columns = {"family": lambda cell: str(cell["family"])} if " " in str(data.attrs.get("distribution", "")) else {}
+    return {"components": many} | family | {"weights and means": parts, "n": lambda cell: count(cell["n"])}
+
+
+def _component(cell: Cell, place: int, units: str) -> str:
+    """Write one component of a mixture."""
+    mean, deviation = (quantity(cell[name][place], units) for name in ("mean", "standard_deviation"))
+    return f"{percent(cell['weight'][place])} at {mean} (sd {deviation})"
 
 
 def stops(data: xr.Dataset) -> Columns:

@@ -288,23 +288,6 @@ def _stability(data: xr.Dataset) -> Columns:
     return columns | {f"of {size}": part(place) for place, size in enumerate(sizes)}
 
 
-def _mixtures(data: xr.Dataset) -> Columns:
-    """Show the components of a mixture, the heaviest first."""
-    unit = _units(data, "mean")
-
-    def parts(cell: Cell) -> str:
-        order = [place for place in np.argsort(-np.nan_to_num(cell["weight"])) if cell["weight"][place] > 0]
-        return "; ".join(_component(cell, k, unit(cell)) for k in order)
-
-    return {"components": lambda cell: words.count(cell["n_components"]), "weights and means": parts, N: _count}
-
-
-def _component(cell: Cell, place: int, units: str) -> str:
-    """Write one component of a mixture."""
-    mean, deviation = (quantity(cell[name][place], units) for name in ("mean", "standard_deviation"))
-    return f"{percent(cell['weight'][place])} at {mean} (sd {deviation})"
-
-
 def _rates(data: xr.Dataset) -> Columns:
     """Show shares of simulated experiments, with their Monte Carlo error."""
     title = str(data.attrs["result"]).replace("_", " ")
@@ -378,7 +361,7 @@ LAYOUTS = {
     "normality": Layout(_tests, "statistic"),
     "estimator_stability": Layout(_stability, "adjusted_standard_deviation", ("group_size",)),
     "ordering_stability": Layout(diagnoses.orders, "right", ("group_size",)),
-    "fit_mixture": Layout(_mixtures, "mean", ("component",)),
+    "fit_mixture": Layout(diagnoses.mixtures, "mean", ("component",)),
     "principal_components": Layout(axes.components, "explained_variance_ratio"),
     "calibrate": Layout(_calibrated, "false_alarm_rate", zero=True),
     "coverage": Layout(_rates, zero=True),
