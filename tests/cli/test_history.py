@@ -44,6 +44,7 @@ def test_what_changed_and_when(results):
     lines = [line.split() for line in result.stdout.splitlines()]
     assert [line[:2] for line in lines[2:4]] == [["time_sort", HASHES[9][:8]], ["time_sort", HASHES[17][:8]]]
     assert result.stdout.splitlines()[-1].startswith("2 changes in 2 series of up to 24 commits: 1 slower, 1 faster")
+    assert f"Commits from {HASHES[0][:8]} to {HASHES[-1][:8]}, the oldest first." in result.stdout
     code, answer = found(results)
     assert code == answer["exit_code"] == 1
     assert [(row["benchmark"], row["commit"], row["verdict"]) for row in answer["changes"]] == [

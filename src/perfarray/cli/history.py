@@ -139,6 +139,7 @@ def _legend(found: "xr.Dataset", dim: str) -> list[str]:
         f"interval; found at {stable}{over}.",
         f"The {dim} named is the most likely; the range holds it at 95 %. What {many} differ by though nothing changed is taken from the "
         "history itself.",
+        f"{many.capitalize()} from {found[dim].values[0]} to {found[dim].values[-1]}, the oldest first.",
         *(
             ["cause: host where another host measured from there on: such a change is not judged."]
             if (found["cause"] == "host").any()
