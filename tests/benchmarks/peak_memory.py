@@ -15,9 +15,19 @@ import xarray as xr
 import perfarray
 
 ONE = ["mean_interval", "variance_components", "suite_score", "five_number_summary", "relative_variation", "run_estimate", "counts"]
-ONE += ["score_distribution", "variability_level", "bootstrap_distribution", "estimator_stability"]
+ONE += ["score_distribution", "variability_level", "bootstrap_distribution", "estimator_stability", "normality", "autocorrelation"]
+ONE += ["steady_state", "plan_repetitions", "plan_suite", "machine_table", "principal_components", "to_frame", "table"]
 TWO = ["ratio_interval", "compare", "speedup", "speedup_test", "score_ratio_interval", "randomization_test"]
-TWO += ["hierarchical_performance_test", "prob_faster", "mean_difference"]
+TWO += ["hierarchical_performance_test", "prob_faster", "mean_difference", "overall_speedup", "ordering_stability", "required_units"]
+TWO += ["required_runs", "stopping"]
+BOTH = ["pairwise", "prob_fastest"]
+GIVEN: dict[str, dict[str, object]] = {
+    "required_runs": {"width": 0.02},
+    "stopping": {"half_width": 0.02},
+    "plan_repetitions": {"half_width": 0.02},
+}
+GIVEN |= {"plan_suite": {"half_width": 0.02}, "autocorrelation": {"dim": "execution"}, "steady_state": {"dim": "execution"}}
+GIVEN |= {"pairwise": {"dim": "version"}, "prob_fastest": {"dim": "version"}}
 DRAWN = {name: {"method": "percentile", "n_resamples": 200, "rng": 1} for name in ("mean_interval", "ratio_interval", "compare")}
 DRAWN |= {"score_ratio_interval": {"method": "percentile", "rng": 1}, "relative_variation": {"method": "monte_carlo", "rng": 1}}
 
@@ -32,7 +42,7 @@ def timings(shape: tuple[int, int, int]) -> xr.DataArray:
 def peak(name: str, times: xr.DataArray, options: dict[str, object]) -> tuple[float, float]:
     """Return the peak in bytes, and the seconds it took."""
     function = getattr(perfarray, name)
-    given = (times, "old") if name in TWO else (times.sel(version="new"),)
+    given = (times, "old") if name in TWO else (times,) if name in BOTH else (times.sel(version="new"),)
     tracemalloc.start()
     start = time.process_time()
     function(*given, **options)
@@ -47,10 +57,10 @@ def main(names: list[str]) -> None:
     shapes = {"10,000 x 12 x 3": (10_000, 12, 3), "one cell of 1,000,000": (1, 1, 1_000_000)}
     for shape, sizes in shapes.items():
         times = timings(sizes)
-        for name in names or [*ONE, *TWO]:
-            for options in ({}, DRAWN[name]) if name in DRAWN else ({},):
-                size = times.nbytes / (1 if name in TWO else 2)
-                what = f"{shape:<22} {name + (' ' + str(options['method']) if options else ''):<36}"
+        for name in names or [*ONE, *TWO, *BOTH]:
+            for options in (GIVEN.get(name, {}), DRAWN[name]) if name in DRAWN else (GIVEN.get(name, {}),):
+                size = times.nbytes / (2 if name in ONE else 1)
+                what = f"{shape:<22} {name + (' ' + str(options['method']) if 'method' in options else ''):<36}"
                 try:
                     bytes_, seconds = peak(name, times, dict(options))
                 except ValueError as error:

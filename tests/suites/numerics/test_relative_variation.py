@@ -47,13 +47,25 @@ def test_order_law_is_that_of_all_redraws(number, statistic):
         np.testing.assert_allclose(support**power @ law.probability, np.mean(np.power(redrawn, power)), rtol=1e-10)
 
 
-@pytest.mark.parametrize("number", [50, 51, 1000])
+@pytest.mark.parametrize("number", [50, 51, 1000, 1026, 40_000])
 def test_order_law_of_many_runs_is_a_law(number):
     """No probability is negative, they add to one, and their centre is the middle."""
     law = order_law(number, "median")
     assert law.probability.min() > -1e-12
     np.testing.assert_allclose(law.probability.sum(), 1, rtol=1e-9)
     np.testing.assert_allclose((law.low + law.high) / 2 @ law.probability, (number - 1) / 2, rtol=1e-9)
+
+
+def test_pairs_that_middle_draws_cannot_be_are_not_listed(monkeypatch):
+    """The variance of the median of 1,026 draws from those near the middle, and few places apart, is that from all pairs."""
+    values, moments = np.sort(np.random.default_rng(1).lognormal(0, 0.1, 1026)), []
+    for listed in (1024, 1026):
+        monkeypatch.setattr("perfarray.numerics.order_statistics.LISTED", listed)
+        law = order_law(1026, "median")
+        apart = (values[law.low] + values[law.high]) / 2 - 1
+        moments.append((len(law.low), apart @ law.probability, apart**2 @ law.probability))
+    assert moments[0][0] < moments[1][0] / 10
+    np.testing.assert_allclose(moments[0][1:], moments[1][1:], rtol=1e-10)
 
 
 @pytest.mark.parametrize("mean", ["geometric", "arithmetic"])
