@@ -4,7 +4,7 @@
 
 The paper has 40 frameworks of 1,000 experiments, 30 for the third metric, and 2,000 models for the fourth. Mixtures are fitted by EM that
 stops where the paper's software stops, one framework or some models in each process. The tables printed here are those in
-`docs/papers/worms_touati.md`; `--cases I1:2:30` runs one of the studies.
+`docs/papers/worms_touati.md`; `--cases I1:2:30` runs one of the studies, and `--picture FILE` draws their boxes: figures 15 to 17.
 """
 
 import argparse
@@ -94,16 +94,34 @@ def count(mixture: Mixture) -> np.ndarray:
     return (~np.isnan(modes(mixture))).sum(axis=-1)
 
 
-def summaries(pool: ProcessPoolExecutor, cases: Iterable[tuple[str, int, int]], given: Any) -> None:
-    """Print quartiles of the ratios of mean squared errors, and of percentage errors: figures 15 to 17, tables 1 to 3."""
+def summaries(pool: ProcessPoolExecutor, cases: Iterable[tuple[str, int, int]], given: Any) -> dict[str, pd.DataFrame]:
+    """Print quartiles of the ratios of mean squared errors, and of percentage errors: figures 15 to 17, tables 1 to 3; return both."""
+    every = {}
     for number, case in enumerate(cases):
         start = time.perf_counter()
         seeds = np.random.SeedSequence((8875, number)).spawn(given.frameworks)
         found = pd.DataFrame(pool.map(framework, seeds, repeat(case), repeat(given.experiments), repeat(given.engine)))
         ratio = (found["mse mixture"] / found["mse empirical"]).where(found["mse empirical"] > 0)
         columns = {"mse ratio": ratio, "mape empirical": found["mape empirical"], "mape mixture": found["mape mixture"]}
-        print(f"{case[0]}, {case[1]} systems, {case[2]} runs: {time.perf_counter() - start:.0f} s")
-        print(pd.DataFrame(columns).quantile([0, 0.25, 0.5, 0.75, 1]).round(2).T.to_string(), flush=True)
+        name = f"{case[0]}, {case[1]} systems, {case[2]} runs"
+        every[name] = pd.DataFrame(columns)
+        print(f"{name}: {time.perf_counter() - start:.0f} s")
+        print(every[name].quantile([0, 0.25, 0.5, 0.75, 1]).round(2).T.to_string(), flush=True)
+    return every
+
+
+def boxes(every: dict[str, pd.DataFrame], path: Path) -> None:
+    """Draw a box of every study: the ratios of mean squared errors, and the percentage errors of both estimators."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, 3, figsize=(14, 1.5 + 0.4 * len(every)), sharey=True, layout="constrained")
+    for ax, column in zip(axes, next(iter(every.values())), strict=True):
+        values = [found[column].dropna() for found in every.values()]
+        ax.boxplot(values, orientation="horizontal", tick_labels=list(every), showfliers=False)  # one ratio in a hundred may be thousands
+        ax.set_xlabel(column.replace("mse ratio", "MSE, mixture / empirical").replace("mape", "percentage error,"))
+    axes[0].axvline(1.0, color="grey", linestyle="--", linewidth=0.8)
+    axes[0].invert_yaxis()
+    figure.savefig(path, dpi=120)
 
 
 def numbers_of_modes(pool: ProcessPoolExecutor, given: Any) -> None:
@@ -141,6 +159,7 @@ if __name__ == "__main__":
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--cases", nargs="*")
     parser.add_argument("--archives", type=Path)
+    parser.add_argument("--picture", type=Path)
     given = parser.parse_args()
     if given.archives:
         print(real(given.archives).round(0).to_string(), flush=True)
@@ -152,4 +171,6 @@ if __name__ == "__main__":
     with ProcessPoolExecutor(given.processes) as workers:
         if given.models:
             numbers_of_modes(workers, given)
-        summaries(workers, asked, given)
+        found = summaries(workers, asked, given)
+    if given.picture:
+        boxes(found, given.picture)
