@@ -235,3 +235,16 @@ def test_unknown_labels_are_named():
         times.perf.suite_score(weights={"fft": 1, "srot": 2})
     whole = times.perf.suite_score(weights={"fft": 1, "sort": 2, "walk": 3})
     assert whole.identical(times.perf.suite_score(weights={"fft": 1, "sort": 2}))
+
+
+@pytest.mark.parametrize("weights", ["equal", 3.0])
+def test_what_is_no_weights(times, weights):
+    """A word or one number for all: the message shows what came."""
+    with pytest.raises(ValueError, match=rf"weights={weights!r}: give a mapping of labels of 'benchmark' to numbers"):
+        times.perf.suite_score(weights=weights)
+
+
+def test_a_table_says_that_benchmarks_are_weighted(times):
+    """A plain one does not."""
+    tables = [times.perf.suite_score(**options).perf.table() for options in ({}, {"weights": WEIGHTS})]
+    assert ["benchmarks are weighted" in table.attrs["about"] for table in tables] == [False, True]

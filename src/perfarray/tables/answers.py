@@ -17,6 +17,7 @@ from perfarray.timings.apply import LEVEL
 from perfarray.timings.notes import notes
 from perfarray.timings.results import Result
 from perfarray.timings.validation import check_choice, listed
+from perfarray.timings.weights import WEIGHTS
 
 SORTS = ("effect", "name")
 
@@ -230,6 +231,7 @@ def _about(data: xr.Dataset, rows: Rows) -> str:
     parts += ["medians"] if data.attrs["result"] in MEDIANS and data.attrs.get("statistic") == "median" else []
     together = data.attrs["runs"] if data.attrs["result"] in {"prob_faster", "prob_fastest"} else 1
     parts += [f"totals of {together} runs each"] if together > 1 else []
+    parts += ["benchmarks are weighted"] if str(data.attrs.get(WEIGHTS, "")).startswith("{") else []
     if "cost_units" in data.attrs:
         share = data.attrs.get("assurance")
         parts += [] if share is None else [f"{100 * float(share):.4g} % of such experiments reach the half-width"]
