@@ -274,7 +274,7 @@ def fit_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Name the cells that are constant, floored, not converged, or without a fit since they are not positive."""
     n, unknown = result["n"], result["n_components"].isnull()
     at_floor = "{cells} have a component at the variance floor (ties, or too few values for n_components)"
-    constant = "{cells} are constant: one component with standard deviation 0, nothing fitted"
+    constant = "{cells} are constant or of one run: one component with standard deviation 0, nothing fitted"
     without = "{cells} have runs that are not positive: they have no fit, which distribution='normal' and 'extreme' have"
     return (
         cells_note("no_value", "{cells} have no measured value, and no mixture", n, (n == 0).values),
