@@ -80,7 +80,7 @@ def test_shared_builds_cover_95_percent_where_independence_covers_67():
         covered[name] = float(((found["suite_lower"] <= 1) & (found["suite_upper"] >= 1)).mean())
         assert found.attrs["benchmarks"] == ("shared: binary" if shared else "independent (assumed)")
     assert abs(covered["joint"] - 0.95) < error_of(0.95, count)
-    assert abs(covered["independent"] - 0.67) < error_of(0.67, count)
+    assert abs(covered["independent"] - 0.67) < 0.03
 
 
 @pytest.mark.slow
@@ -95,7 +95,7 @@ def test_mean_interval_covers_ragged_nests():
     )
     found = times.perf.mean_interval()
     covered = float(((found["lower"] <= 10) & (found["upper"] >= 10)).mean())
-    assert abs(covered - 0.95) < error_of(0.95, EXPERIMENTS)
+    assert max(0.94, 0.95 - error_of(0.95, EXPERIMENTS)) <= covered <= 0.95 + error_of(0.95, EXPERIMENTS)
 
 
 @pytest.mark.slow

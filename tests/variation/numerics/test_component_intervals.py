@@ -239,11 +239,12 @@ def test_coverage_on_ragged_nests(name):
     """Nominal 95 %: 93.3 to 98 % of components above zero, 96.5 to 99 % of those that are zero, within three Monte Carlo errors."""
     measured, rng = RAGGED[name], np.random.default_rng(7)
     levels = measured.ndim
-    count = experiments(8000 if levels == 2 else 4000)
+    count = experiments(16_000 if levels == 2 else 4000)
     error = 3 * np.sqrt(0.05 * 0.95 / count)
     for truth in [(0.0,), (0.1,), (1.0,)] if levels == 2 else [(0.0, 0.0), (0.1, 1.0), (1.0, 0.1)]:
         components = np.array([*truth, 1.0])
         found = limits(np.where(measured, draw(rng, measured.shape, components, count), np.nan), levels)
         covered = ((found.lower <= components) & (components <= found.upper)).mean(axis=0)[:-1]
         least, most = np.where(components[:-1] > 0, [[0.933], [0.98]], [[0.965], [0.99]])
-        assert ((covered > least - error) & (covered < most + error)).all(), (truth, covered)
+        least, most = least - np.minimum(error, 0.008), most + np.minimum(error, 0.005)
+        assert ((covered > least) & (covered < most)).all(), (truth, covered)

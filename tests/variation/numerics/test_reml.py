@@ -339,14 +339,15 @@ def test_coverage_on_ragged_nests(shape, truth):
 
     Each within three Monte Carlo errors.
     """
-    count = experiments(2400)
+    count = experiments(4000)
     error = 3 * np.sqrt(0.05 * 0.95 / count)
     values = draw(np.random.default_rng(12), shape, truth, 0.25, cells=(count,))
     found = fit(values, levels=len(shape))
     assert found.converged.all()
     covered = ((found.lower <= truth) & (truth <= found.upper)).mean(axis=0)
-    assert ((covered > 0.94 - error) & (covered < (0.986 if shape[0] < 5 else 0.96) + error)).all(), covered
+    least, most = max(0.93, 0.94 - error), min(*((0.99, 0.986 + error) if shape[0] < 5 else (0.97, 0.96 + error)))
+    assert ((covered > least) & (covered < most)).all(), covered
     within = found.variance[:, -1]
     assert abs(within.mean() - truth[-1]) < 4 * within.std() / np.sqrt(len(within))
     inside = np.abs(found.mean - 10.0) < stdtrit(found.df, 0.975) * found.standard_error
-    assert inside.mean() == pytest.approx(0.95, abs=error)
+    assert inside.mean() == pytest.approx(0.95, abs=min(error, 0.015))
