@@ -105,11 +105,8 @@ def _with_more(table: "pd.DataFrame", rows: list[Row]) -> "pd.DataFrame":
     """Return the table with what is still to be run, of the rows that were measured."""
     dims, labels = labels_of(table)
     found = {tuple(row[dim] for dim in dims): row["more"] for row in rows}
-    about = table.attrs
     more = [found[label] for label in labels]
-    table = table.assign(**{"still to run": ["-" if math.isnan(one) else f"{one:,}" if math.isfinite(one) else "no end" for one in more]})
-    table.attrs = about
-    return table
+    return table.assign(**{"still to run": ["-" if math.isnan(one) else f"{one:,}" if math.isfinite(one) else "no end" for one in more]})
 
 
 def _outcome(found: "xr.Dataset", rows: list[Row]) -> tuple[int, str]:

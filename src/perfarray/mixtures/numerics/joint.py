@@ -113,9 +113,11 @@ def _starts(x: Floats, weights: Floats, most: int) -> Iterator[tuple[int, list[I
         starts = [ranks]
         if number > 1 and tree is not None:
             found = fcluster(tree, number, "maxclust") - 1
-            centers = np.stack([sphered[some][found == own].mean(axis=0) for own in range(found.max() + 1)])
-            nearest = ((sphered[:, None] - centers) ** 2).sum(axis=-1).argmin(axis=1)
-            starts.append(nearest if len(some) < len(x) else found[np.argsort(some)])
+            if len(some) < len(x):
+                centers = np.stack([sphered[some][found == own].mean(axis=0) for own in range(found.max() + 1)])
+                starts.append(((sphered[:, None] - centers) ** 2).sum(axis=-1).argmin(axis=1))
+            else:
+                starts.append(found[np.argsort(some)])
         yield number, starts
 
 
