@@ -19,6 +19,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
 from shared_material import SHARED
@@ -39,9 +40,19 @@ WITHOUT_EXTRAS = os.environ.get("PERFARRAY_WITHOUT_EXTRAS", "") not in {"", "0"}
 REQUIRE_ALL = os.environ.get("PERFARRAY_REQUIRE_ALL", "") not in {"", "0"}
 
 
+gc.disable()  # until all is imported and collected: what is made then stays
+
+
 def pytest_collection_finish():
     """Keep the garbage collector from looking again and again at all that was imported and collected."""
     gc.freeze()
+    gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """Look for examples in docstrings in the package alone: here there are none."""
+    return [found for found in (yield) if not isinstance(found, DoctestModule)]
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks import recorded
+from benchmarks import peak_memory, recorded
 
 
 def test_a_row_that_became_slower_is_named(tmp_path):
@@ -14,3 +14,8 @@ def test_a_row_that_became_slower_is_named(tmp_path):
     assert [(name, verdict) for name, _, verdict in found] == [("scores: scipy / ours", "slower"), ("same", "inconclusive")]
     with pytest.raises(SystemExit, match="no row stands in both runs"):
         recorded.against(tmp_path / "before.json", {"scores: scipy / ours": [5.0]})
+
+
+def test_memory_is_measured_of_every_public_function():
+    """What is not measured is named, with the reason."""
+    assert peak_memory.unmeasured() == set()

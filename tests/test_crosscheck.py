@@ -155,6 +155,16 @@ def test_one_benchmark_without_a_dim():
     assert found["verdict"].sel({"method": "fieller"}).item() == "faster"
 
 
+def test_a_baseline_with_a_dim_more():
+    """One candidate against the same baseline on two machines: the answer of one machine, twice."""
+    new, old = (suite(0.9).sel(version=version, drop=True) for version in ("new", "old"))
+    found = new.perf.agreement(old.expand_dims(machine=["a", "b"]), n_resamples=20, rng=1)
+    alone = new.perf.agreement(old, n_resamples=20, rng=1)
+    for machine in ("a", "b"):
+        own = found.sel(machine=machine, drop=True).transpose("method", ...)
+        xr.testing.assert_allclose(own[["estimate", "suite_estimate"]], alone[["estimate", "suite_estimate"]])
+
+
 def test_what_ignores_pairs_keeps_its_reach():
     """Five pairs can be swapped in 32 ways: too few for the randomization test; the Speedup-Test and HPT, which do not pair, have 252."""
     found = suite(0.9, units=5).perf.agreement("old", dim="version", paired="execution", rng=1).squeeze("version")
@@ -177,6 +187,13 @@ def test_few_exchanges_are_all_counted():
         assert set(exchanged["outcome"].values) == {outcome}
         unable = found["outcome"].values == "not applicable"
         assert set(found["verdict"].values[unable]) <= {"inconclusive"}
+
+
+def test_more_exchanges_than_numbers():
+    """Of 600 runs a side there are 10^360 ways to exchange them, which no float holds: no p is out of reach."""
+    old = np.random.default_rng(1).normal(10.0, 0.1, 600)
+    answer = perfarray.from_samples({"old": old, "new": 0.9 * old[::-1]}).perf.agreement("old", n_resamples=99, rng=1).sel(version="new")
+    assert answer["verdict"].sel({"method": "randomization"}).item() == "faster"
 
 
 def test_shared_units_reach_as_far_as_the_fewest():

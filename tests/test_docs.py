@@ -34,14 +34,14 @@ NEEDS = {"docs/tutorials/kalibera_fft.md": ("data", "archives", "research_csv", 
 """Pages about data that cannot be shipped: the file of the shared material that they read from the current folder."""
 
 
-@pytest.fixture
-def files(tmp_path, monkeypatch):
-    """The files that README.md and docs/how-to/trust.md speak of, in the current folder."""
-    shipped = perfarray.dataset_path("python_malloc")
-    shutil.copy(shipped / "malloc.json", tmp_path / "old.json")
-    shutil.copy(shipped / "pymalloc.json", tmp_path / "new.json")
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory):
+    """A folder with the files that README.md and docs/how-to/trust.md speak of."""
+    folder, data = tmp_path_factory.mktemp("shipped"), perfarray.dataset_path("python_malloc")
+    shutil.copy(data / "malloc.json", folder / "old.json")
+    shutil.copy(data / "pymalloc.json", folder / "new.json")
     metric = {"score": 1.0, "scoreUnit": "ms/op", "rawData": [[1.0, 1.1], [1.2, 1.1]]}
-    (tmp_path / "jmh-result.json").write_text(json.dumps([{"benchmark": "a.B.c", "mode": "avgt", "primaryMetric": metric}]))
+    (folder / "jmh-result.json").write_text(json.dumps([{"benchmark": "a.B.c", "mode": "avgt", "primaryMetric": metric}]))
     times = perfarray.simulate(
         sizes={"execution": 3, "iteration": 2},
         variances={"execution": 1.0},
@@ -49,8 +49,15 @@ def files(tmp_path, monkeypatch):
         dims={"benchmark": ["fft", "sort"], "version": ["old", "new"]},
         rng=1,
     )
-    times.perf.to_frame().rename(columns={"time": "time_ms"}).to_csv(tmp_path / "timings.csv", index=False)
-    (tmp_path / "trust").symlink_to(ROOT / "docs" / "scripts" / "trust")
+    times.perf.to_frame().rename(columns={"time": "time_ms"}).to_csv(folder / "timings.csv", index=False)
+    (folder / "trust").symlink_to(ROOT / "docs" / "scripts" / "trust")
+    return folder
+
+
+@pytest.fixture
+def files(shipped, tmp_path, monkeypatch):
+    """These files in the current folder, for one page."""
+    shutil.copytree(shipped, tmp_path, symlinks=True, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     matplotlib.use("Agg")
     return tmp_path

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import perfarray
 from perfarray.conventions import LEVELS
-from strategies import examples, timings
+from strategies import MANY, timings
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*cells.* (rest on (one|two)|have no measured value|show no spread|have most of their error|rest on fewer):UserWarning"
@@ -25,7 +25,7 @@ METHODS = {
     "pairwise": {"dim": "version"},
 }
 
-law = settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+law = settings(max_examples=50 if MANY else 3, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 each_method = pytest.mark.parametrize("name", METHODS)
 
 

@@ -48,6 +48,10 @@ UNPAIRED = "does not use that units are paired"
 STOPPED = "what stopped runs would have taken decides"
 
 
+Answer = dict[str, xr.Variable]
+"""Variables without labels: those of the two systems are the same, and all that methods say of them would be aligned again and again."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """One comparison, the same for all methods: two systems with the same labels, and what the caller of `agreement` chose."""
@@ -69,6 +73,11 @@ class Request:
     def alpha(self) -> float:
         """The risk of the tests: 0.1 for a level of 0.9, where 1 - 0.9 falls short of it by rounding."""
         return round(1 - self.confidence_level, 12)
+
+    @property
+    def cells(self) -> xr.DataArray:
+        """What methods answer about, with its labels: one value of each cell that either side has."""
+        return xr.broadcast(*(side.isel(dict.fromkeys(self.levels, 0), drop=True) for side in (self.times, self.baseline)))[0]
 
     @property
     def joint(self) -> bool:
@@ -101,7 +110,7 @@ class Method(NamedTuple):
     name: str
     title: str
     question: str
-    answer: Callable[[Request], tuple[xr.Dataset | None, xr.Dataset | None]]
+    answer: Callable[[Request], tuple[Answer | None, Answer | None]]
 
 
 @each_suite_row
@@ -198,8 +207,9 @@ def agreement(
     with collecting() as of_units:
         answers = {METHODS[0].name: _answers(METHODS[0], request)}
     with collecting() as others:
-        result = _side_by_side(answers | {method.name: _answers(method, request) for method in METHODS[1:]})
-    counted = _counted(request)
+        answers |= {method.name: _answers(method, request) for method in METHODS[1:]}
+    result = _side_by_side(answers, request.cells)
+    counted = request.times.notnull().any(request.levels) & request.baseline.notnull().any(request.levels)  # on both sides
     measured = counted.sum(across) if across in counted.dims else counted.astype(int)
     result["suite_benchmarks"] = measured.assign_attrs(units="1", long_name="benchmarks measured on both sides")
     attrs = {**pair.attrs, "result": "agreement", "across": across, "confidence_level": request.confidence_level}
@@ -210,120 +220,114 @@ def agreement(
     return noted(result, *pair.notes, pair.candidate.selected, pair.stopped_note(ONLY_WORSE), suites, *told)
 
 
-def _counted(request: Request) -> xr.DataArray:
-    """Return which cells were measured on both sides."""
-    return request.times.notnull().any(request.levels) & request.baseline.notnull().any(request.levels)
-
-
-def _by_ratio(method: str) -> Callable[[Request], tuple[xr.Dataset, xr.Dataset]]:
+def _by_ratio(method: str) -> Callable[[Request], tuple[Answer, Answer]]:
     """Return what answers by `compare` with one method."""
 
-    def answer(request: Request) -> tuple[xr.Dataset, xr.Dataset]:
+    def answer(request: Request) -> tuple[Answer, Answer]:
         options: dict[str, Any] = {"threshold": request.threshold, "confidence_level": request.confidence_level, "across": request.across}
         options |= request.units | (request.drawing if method == "studentized" else {})
         found = compare(request.times, request.baseline, method=method, **options)
-        single = found[["estimate", "lower", "upper", "pvalue", "verdict"]]
-        suite = xr.Dataset({name: found[f"suite_{name}"] for name in ("estimate", "lower", "upper", "pvalue", "verdict")})
+        names = ("estimate", "lower", "upper", "pvalue", "verdict")
+        single, suite = ({name: found.variables[prefix + name] for name in names} for prefix in ("", "suite_"))
         return _with_limits(single, TOO_FEW), _with_limits(suite, TOO_FEW)
 
     return answer
 
 
-def _by_score(method: str, random_benchmarks: bool) -> Callable[[Request], tuple[None, xr.Dataset]]:
+def _by_score(method: str, random_benchmarks: bool) -> Callable[[Request], tuple[None, Answer]]:
     """Return what answers by the interval of the ratio of two scores."""
 
-    def answer(request: Request) -> tuple[None, xr.Dataset]:
+    def answer(request: Request) -> tuple[None, Answer]:
         options: dict[str, Any] = {"confidence_level": request.confidence_level, "across": request.across} | request.units | request.drawing
         found = score_ratio_interval(request.times, request.baseline, method=method, random_benchmarks=random_benchmarks, **options)
         few = "too few benchmarks for an interval" if random_benchmarks else TOO_FEW
-        return None, _with_limits(_with_verdict(found[["estimate", "lower", "upper", "pvalue"]], request), few)
+        limits = {name: found.variables[name] for name in ("estimate", "lower", "upper", "pvalue")}
+        return None, _with_limits(_with_verdict(limits, request), few)
 
     return answer
 
 
-def _with_limits(answer: xr.Dataset, few: str) -> xr.Dataset:
+def _with_limits(answer: Answer, few: str) -> Answer:
     """Add where an interval could be made, and why not elsewhere."""
     able = answer["lower"].notnull()
-    return answer.assign(able=able, remark=xr.where(able, "", xr.where(answer["estimate"].isnull(), NOT_MEASURED, few)))
+    return answer | {"able": able, "remark": xr.where(able, "", xr.where(answer["estimate"].isnull(), NOT_MEASURED, few))}
 
 
-def _by_exchange(request: Request) -> tuple[xr.Dataset, xr.Dataset]:
+def _by_exchange(request: Request) -> tuple[Answer, Answer]:
     """Answer by the randomization test, of every benchmark as a suite of its own and of the suite: exactly where that is no more work."""
     answers = []
     for across in (OWN_SUITE, request.across):
-        ways = _exchanges(request, paired=request.paired is not None)
+        ways: Any = _exchanges(request, paired=request.paired is not None)
         if across in ways.dims:
             # Shared units change hands for all benchmarks at once, as many as the benchmark with the fewest has.
-            product = ways.copy(data=np.log2(ways.values)).sum(across).clip(max=1000)
+            product = np.minimum(ways.copy(data=np.log2(ways.values)).sum(across), 1000)
             ways = ways.where(ways > 1).min(across).fillna(1) if request.joint else (2.0**product).round()
         drawing = {"method": "exact"} if bool((ways <= request.n_resamples).all()) else request.drawing
         sides = [side.expand_dims(OWN_SUITE) if across == OWN_SUITE else side for side in (request.times, request.baseline)]
-        found = randomization_test(sides[0], sides[1], across=across, **request.units, **drawing)
-        answer = _with_verdict(xr.Dataset({"estimate": found["statistic"], "pvalue": found["pvalue"]}), request)
+        found = randomization_test(sides[0], sides[1], across=across, **request.units, **drawing).variables
+        answer = _with_verdict({"estimate": found["statistic"], "pvalue": found["pvalue"]}, request)
         answers.append(_within_reach(answer, found["smallest_pvalue"], request, f"so few units and {request.n_resamples} exchanges"))
     return answers[0], answers[1]
 
 
-def _exchanges(request: Request, *, paired: bool = False) -> xr.DataArray:
-    """Return in how many ways the units of every benchmark can be exchanged, within pairs or at will; 1 where a side has none."""
-    sides = [side.notnull().any(request.levels[1:]).sum(request.levels[0]) for side in (request.times, request.baseline)]
-    new, old = xr.broadcast(*sides)
-    ways = [2.0 ** min(n, m) if paired else float(comb(n + m, n)) for n, m in zip(new.values.ravel(), old.values.ravel(), strict=True)]
-    return new.copy(data=np.reshape(ways, new.shape))
+def _exchanges(request: Request, *, paired: bool = False) -> xr.Variable:
+    """Return the ways to exchange the units of every benchmark, in pairs or at will: 1 where a side has none, endless beyond 1,000."""
+    sides = [side.variable.notnull().any(request.levels[1:]).sum(request.levels[0]) for side in (request.times, request.baseline)]
+    total, fewest = sides[0] + sides[1], np.minimum(*sides)
+    pairs = zip(total.values.ravel(), fewest.values.ravel(), strict=True)
+    ways = [np.inf if of > 1000 else 2.0**taken if paired else float(comb(of, taken)) for of, taken in pairs]
+    return xr.Variable(total.dims, np.reshape(ways, total.shape))
 
 
-def _within_reach(answer: xr.Dataset, least: xr.DataArray, request: Request, why: str) -> xr.Dataset:
+def _within_reach(answer: Answer, least: xr.Variable, request: Request, why: str) -> Answer:
     """Add where the smallest p that a test can give is small enough for a verdict, and what it is elsewhere."""
     unable = least > request.alpha
     texts = [f"with {why} its p cannot fall below {min(value, 1.0):.2g}" for value in least.values.ravel()]
     beyond = least.copy(data=np.array(texts, dtype=object).reshape(least.shape))
     missing = answer["pvalue"].isnull()
-    return answer.assign(able=~unable & ~missing, remark=xr.where(missing, NOT_MEASURED, xr.where(unable, beyond, "")))
+    return answer | {"able": ~unable & ~missing, "remark": xr.where(missing, NOT_MEASURED, xr.where(unable, beyond, ""))}
 
 
-def _by_protocol(statistic: str) -> Callable[[Request], tuple[xr.Dataset, None]]:
+def _by_protocol(statistic: str) -> Callable[[Request], tuple[Answer, None]]:
     """Return what answers by the Speedup-Test, which asks in one direction."""
 
-    def answer(request: Request) -> tuple[xr.Dataset, None]:
+    def answer(request: Request) -> tuple[Answer, None]:
         options: dict[str, Any] = {"levels": request.levels, "confidence_level": request.confidence_level}
-        found = speedup_test(request.times, request.baseline, statistic=statistic, **options)
+        found = speedup_test(request.times, request.baseline, statistic=statistic, **options).variables
         lower_is_better = request.better == LOWER
         ratio = 1 / found["speedup"] if lower_is_better else found["speedup"]
         verdict = xr.where(found["significant"], FASTER, INCONCLUSIVE)
-        parts = {"estimate": ratio, "pvalue": found["pvalue"], "verdict": verdict}
-        answer = xr.Dataset({name: part.drop_attrs() for name, part in parts.items()})
         least = 1 / _exchanges(request) if statistic == "median" else xr.zeros_like(ratio)  # t has no smallest p
-        answer = _within_reach(answer, least, request, "so few units")
+        answer = _within_reach({"estimate": ratio, "pvalue": found["pvalue"], "verdict": verdict}, least, request, "so few units")
         stopped, text = found["test"] == NO_ANSWER, found["warnings"]
-        answer = answer.assign(able=answer["able"] & ~stopped, remark=xr.where(text != "", text, answer["remark"]))
         undecided = stopped & ratio.isnull() & (found["n"] > 0)
-        answer["remark"] = answer["remark"].where(~undecided, STOPPED)
+        answer["able"] = answer["able"] & ~stopped
+        answer["remark"] = xr.where(undecided, STOPPED, xr.where(text != "", text, answer["remark"]))
         answer["asked"] = (ratio <= 1 if lower_is_better else ratio >= 1) | undecided
         return _add_remark(answer, request.unpaired), None
 
     return answer
 
 
-def _add_remark(answer: xr.Dataset, text: str) -> xr.Dataset:
+def _add_remark(answer: Answer, text: str) -> Answer:
     """Add to the remarks what a method leaves aside in every cell."""
-    remark = answer["remark"]
-    return answer.assign(remark=xr.where(remark == "", text, remark + f"; {text}")) if text else answer
+    remark = answer["remark"].astype(object)
+    return answer | {"remark": xr.where(remark == "", text, remark + f"; {text}")} if text else answer
 
 
-def _by_ranks(request: Request) -> tuple[None, xr.Dataset]:
+def _by_ranks(request: Request) -> tuple[None, Answer]:
     """Answer by the hierarchical performance test, asked in both directions."""
     options: dict[str, Any] = {"levels": request.levels, "across": request.across, "confidence_level": request.confidence_level}
-    better = hierarchical_performance_test(request.times, request.baseline, **options)
-    worse = hierarchical_performance_test(request.baseline, request.times, **options)
+    found = hierarchical_performance_test(request.times, request.baseline, **options)
+    better, worse = found.variables, hierarchical_performance_test(request.baseline, request.times, **options).variables
     sure = 1 - (1 - request.confidence_level) / 2
     verdict = xr.where(better["confidence"] >= sure, FASTER, xr.where(worse["confidence"] >= sure, SLOWER, INCONCLUSIVE))
     pvalue = np.minimum(1.0, 2 * np.minimum(better["pvalue"], worse["pvalue"]))
     pvalue = xr.where(better["suite_benchmarks"] > 0, pvalue.fillna(1.0), np.nan)
-    testable = 2 / _exchanges(request) <= better.attrs["alpha"]  # where a rank-sum test can reject at all
+    testable = 2 / _exchanges(request) <= found.attrs["alpha"]  # where a rank-sum test can reject at all
     number = testable.sum(request.across) if request.across in testable.dims else testable.astype(int)
-    answer = xr.Dataset({"pvalue": pvalue, "verdict": verdict})
-    answer = _within_reach(answer, 2.0 ** (1 - number), request, "so few benchmarks that have enough units for a rank-sum test")
-    answer = _add_remark(answer, request.unpaired)
+    why = "so few benchmarks that have enough units for a rank-sum test"
+    answer = _add_remark(_within_reach({"pvalue": pvalue, "verdict": verdict}, 2.0 ** (1 - number), request, why), request.unpaired)
     return None, _add_remark(answer, "takes benchmarks for independent" if request.joint else "")
 
 
@@ -341,60 +345,56 @@ METHODS = (
 )
 
 
-def _with_verdict(answer: xr.Dataset, request: Request) -> xr.Dataset:
+def _with_verdict(answer: Answer, request: Request) -> Answer:
     """Add the verdict of a two-sided p-value and the side the estimate lies on."""
     improved = (answer["estimate"] < 1) if request.better == LOWER else (answer["estimate"] > 1)
     sure = answer["pvalue"] <= request.alpha
-    return answer.assign(verdict=xr.where(sure, xr.where(improved, FASTER, SLOWER), INCONCLUSIVE))
+    return answer | {"verdict": xr.where(sure, xr.where(improved, FASTER, SLOWER), INCONCLUSIVE)}
 
 
-def _answers(method: Method, request: Request) -> xr.Dataset:
+def _answers(method: Method, request: Request) -> Answer:
     """Return the answers of one method under their names; what it was not asked is NaN, or says so."""
     single, suite = method.answer(request)
-    cells = request.times.isel(dict.fromkeys(request.levels, 0), drop=True)
-    whole = cells.isel({request.across: 0}, drop=True) if request.across in cells.dims else cells
-    parts: dict[str, xr.Variable] = {}
-    for prefix, answer, like in (("", single, cells), ("suite_", suite, whole)):
-        given = {} if answer is None else _with_outcome(answer).variables
+    cells = request.cells.sizes
+    whole = {dim: size for dim, size in cells.items() if dim != request.across}
+    parts: Answer = {}
+    for prefix, answer, sizes in (("", single, cells), ("suite_", suite, whole)):
+        given = {} if answer is None else _with_outcome(answer)
         for name, nothing in ANSWERS.items():
-            kind = object if isinstance(nothing, str) else float
-            part = given.get(name, xr.Variable(like.dims, np.full(like.shape, nothing, dtype=kind)))
-            parts[f"{prefix}{name}"] = xr.Variable(part.dims, part.values.astype(kind))
-    return xr.Dataset(parts, {dim: cells.coords[dim].variable for dim in cells.dims if dim in cells.coords})
+            part = given.get(name, xr.Variable((), nothing))
+            parts[f"{prefix}{name}"] = part.astype(object if isinstance(nothing, str) else float).set_dims(sizes)
+    return parts
 
 
-def _with_outcome(answer: xr.Dataset) -> xr.Dataset:
+def _with_outcome(answer: Answer) -> Answer:
     """Tell an answer that found nothing from one that could not be had, whose verdict chance alone may have given."""
-    answer = answer.assign(verdict=xr.where(answer["able"], answer["verdict"], INCONCLUSIVE))
-    found = xr.where(answer["verdict"] == INCONCLUSIVE, NO_EVIDENCE, CONCLUSIVE)
-    outcome = xr.where(answer["able"], found, NOT_APPLICABLE)
-    return answer.assign(outcome=outcome.where(answer.get("asked", True), UNANSWERED))
+    verdict = xr.where(answer["able"], answer["verdict"], INCONCLUSIVE)
+    outcome = xr.where(answer["able"], xr.where(verdict == INCONCLUSIVE, NO_EVIDENCE, CONCLUSIVE), NOT_APPLICABLE)
+    return answer | {"verdict": verdict, "outcome": xr.where(answer.get("asked", True), outcome, UNANSWERED)}
 
 
-def _side_by_side(answers: dict[str, xr.Dataset]) -> xr.Dataset:
+def _side_by_side(answers: dict[str, Answer], cells: xr.DataArray) -> xr.Dataset:
     """Put the answers along `method`, and beside them their questions and where they differ."""
-    along = xr.IndexVariable("method", np.array(list(answers), dtype=object))
-    result: xr.Dataset = xr.concat(list(answers.values()), along, join="outer", combine_attrs="drop", coords="minimal", compat="override")
-    for name in result.data_vars:
-        if result[name].dtype != object:
-            result[name].attrs["units"] = "1"
+    names = np.array(list(answers), dtype=object)
+    parts = {name: xr.Variable.concat([answer[name] for answer in answers.values()], "method") for name in answers[names[0]]}
+    for part in parts.values():
+        part.attrs = {} if part.dtype == object else {"units": "1"}
     for name in ("title", "question"):
-        result[name] = ("method", np.array([getattr(method, name) for method in METHODS], dtype=object))
+        parts[name] = xr.Variable("method", np.array([getattr(method, name) for method in METHODS], dtype=object))
     for prefix in ("", "suite_"):
-        result[f"{prefix}agree"], result[f"{prefix}differences"] = _differences(result[f"{prefix}verdict"], result[f"{prefix}outcome"])
-    return result
+        parts |= _differences(prefix, names.tolist(), parts[f"{prefix}verdict"], parts[f"{prefix}outcome"])
+    labels = {dim: cells.coords[dim].variable for dim in cells.dims if dim in cells.coords}
+    return xr.Dataset(parts, labels | {"method": names})
 
 
-def _differences(verdict: xr.DataArray, outcome: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
+def _differences(prefix: str, names: list[str], verdict: xr.Variable, outcome: xr.Variable) -> Answer:
     """Return of every cell whether all methods that apply give the same verdict; and which give what, where they do not."""
-    kind = verdict.where(outcome != NOT_APPLICABLE, NOT_APPLICABLE).where(outcome != UNANSWERED, UNANSWERED)
-    names, cells = verdict["method"].values.tolist(), verdict.isel(method=0, drop=True)
-    rows = np.moveaxis(kind.values, kind.get_axis_num("method"), -1).reshape(-1, len(names)).tolist()
+    kind = np.where(outcome == NOT_APPLICABLE, NOT_APPLICABLE, np.where(outcome == UNANSWERED, UNANSWERED, verdict))
     agree, texts = [], []
     # Which methods share a verdict is text, made cell by cell.
-    for row in rows:
+    for row in kind.reshape(len(names), -1).T.tolist():
         groups = {kind: [name for name, own in zip(names, row, strict=True) if own == kind] for kind in KINDS if kind in row}
         agree.append(len(groups.keys() - {NOT_APPLICABLE}) == 1)
         texts.append("" if agree[-1] else "; ".join(f"{kind}: {', '.join(group)}" for kind, group in groups.items()))
-    found = (np.array(agree, dtype=bool), np.array(texts, dtype=object))
-    return cells.copy(data=found[0].reshape(cells.shape)), cells.copy(data=found[1].reshape(cells.shape))
+    found = {"agree": np.array(agree, dtype=bool), "differences": np.array(texts, dtype=object)}
+    return {f"{prefix}{name}": xr.Variable(verdict.dims[1:], part.reshape(verdict.shape[1:])) for name, part in found.items()}

@@ -4,18 +4,20 @@ OPENBLAS_NUM_THREADS=1 python tests/benchmarks/bench_cells.py
 
 2,000 machines of 12 benchmarks of 3 runs a side (one benchmark for the ratio of means, 30 runs for that of medians). `by hand` draws with
 one generator for all machines, in blocks of 100 that stay in the cache, and gives the same limits or p-values; `a loop` goes machine by
-machine. `permuted` is `Generator.permuted` of 29 benchmarks of 20 runs a side, too many exchanges to tabulate.
+machine. `permuted` is `Generator.permuted` of 29 benchmarks of 20 runs a side, too many exchanges to tabulate. `with gaps` lacks one
+value in twenty, so that few machines have the same runs.
 """
 
 import time
 import warnings
 from collections.abc import Callable
 
+import numba
 import numpy as np
 import xarray as xr
 from interleaved import compared, interleaved, ratio, report
 
-import perfarray  # noqa: F401 registers .perf
+import perfarray
 
 MACHINES, BENCHMARKS, RUNS, SOME = 2000, 12, 3, 100
 TAILS = (0.025, 0.975)
@@ -83,11 +85,26 @@ def spread_by_machine(values: np.ndarray) -> list[float]:
     return found
 
 
+def compiled(call: Callable[[], object]) -> Callable[[], object]:
+    """Return the same call with the compiled engine and one thread."""
+
+    def inside() -> object:
+        before, numba.config.NUMBA_NUM_THREADS = numba.config.NUMBA_NUM_THREADS, 1
+        try:
+            with perfarray.set_options(engine="numba"):
+                return call()
+        finally:
+            numba.config.NUMBA_NUM_THREADS = before
+
+    return inside
+
+
 def main() -> None:
-    """Measure in turn, and print ratios."""
+    """Measure in turn, and print ratios: ours beside the peer, and compiled beside ours where there is a twin."""
     warnings.simplefilter("ignore")
     suite, one = timings(MACHINES, BENCHMARKS, RUNS), timings(MACHINES, 1, RUNS)
     long, many = timings(MACHINES // 10, 1, 30), timings(2, 29, 20)
+    gaps = suite.where(np.random.default_rng(2).random(suite.shape) >= 0.05)
     few: dict[str, object] = {"method": "percentile", "n_resamples": 200, "rng": 1}
     drawn: dict[str, object] = {"n_resamples": 500, "rng": 1}
     rows: dict[str, tuple[Callable[[], object], str, Callable[[], object]]] = {
@@ -99,6 +116,9 @@ def main() -> None:
             lambda: suite.perf.score_ratio_interval("old", method="percentile", **drawn), "by hand", in_blocks(ratio_of_scores, suite),
         ),
         "randomization": (lambda: suite.perf.randomization_test("old", **drawn), "permuted", in_blocks(exchanged, suite)),
+        "randomization with gaps": (
+            lambda: gaps.perf.randomization_test("old", **drawn), "without", lambda: suite.perf.randomization_test("old", **drawn),
+        ),
         "randomization, 29 x 20": (
             lambda: many.perf.randomization_test("old", n_resamples=1000, rng=1),
             "permuted", in_blocks(lambda *given: exchanged(*given, number=1000), many),
@@ -108,10 +128,13 @@ def main() -> None:
             "a loop", lambda: spread_by_machine(suite.values[1]),
         ),
     }  # fmt: skip
+    twins = {"percentile ratio of scores", "randomization", "randomization, 29 x 20", "relative variation of means"}
     for name, (ours, peer, theirs) in rows.items():
-        found = interleaved({name: ours, peer: theirs}, rounds=5, clock=time.process_time)
+        calls = {name: ours, peer: theirs} | ({f"{name}, numba": compiled(ours)} if name in twins else {})
+        found = interleaved(calls, rounds=5, clock=time.process_time)
         report(name, found)
-        compared(f"{name}, {peer}", "ours", ratio(found, peer, name))
+        for own in [own for own in calls if own != peer]:
+            compared(f"{own}, {peer}", "ours", ratio(found, peer, own))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ from scipy import stats
 import perfarray
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.suite import match_sides
-from perfarray.suites.numerics.randomization import Exchange, randomization
+from perfarray.suites.numerics.exchanges import Exchange
+from perfarray.suites.numerics.randomization import randomization
 
 BENCHMARKS, RUNS, EXCHANGES = 29, 5, 10_000
 

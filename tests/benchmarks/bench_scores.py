@@ -10,6 +10,7 @@ all scores of one machine at once. Two threads only mean something on two idle c
 import importlib.util
 import statistics
 import time
+import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -74,6 +75,7 @@ def groupby_apply(table: pd.DataFrame) -> None:
 
 def main(rounds: int = 5) -> None:
     """Measure in turn, and print medians of ratios."""
+    warnings.simplefilter("ignore")  # notes are not what is measured
     times = timings()
     part = times.isel(machine=slice(PART))
     table = part.to_dataframe().reset_index()

@@ -1,5 +1,6 @@
 """Bootstrap on labelled timings: the paper's tables, laws, shared and paired units, coverage, what is refused, files."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -576,6 +577,19 @@ def test_generators_are_advanced_and_seeds_are_not(times, levels):
     again = times.perf.bootstrap_distribution(n_resamples=50, rng=np.random.default_rng(1))
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, second, equal_nan=True) or not np.nanstd(first)
+
+
+@few
+def test_memory_of_limits_is_not_that_of_all_replicates(monkeypatch):
+    """1,000 replicates of 500 cells would be 4 MB, and as much again for every step on the way."""
+    monkeypatch.setattr("perfarray.numerics.bootstrap_intervals.KEPT", 1 << 15)
+    times = xr.DataArray(np.random.default_rng(1).normal(10.0, 1.0, (500, 3)), dims=("machine", "execution"))
+    times.perf.bootstrap_interval(statistic="median", n_resamples=2)  # what it imports is not counted
+    tracemalloc.start()
+    times.perf.bootstrap_interval(statistic="median", rng=1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4e6
 
 
 @pytest.mark.slow

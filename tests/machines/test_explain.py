@@ -83,7 +83,7 @@ def test_dependence_is_the_average_prediction():
 def test_least_squares_finds_the_slope():
     """The coefficient of the formula is the one put in, and the fit is to all rows."""
     table = made(400, 2)
-    model = table.perf.explain_variation(model="ols", formula="np.log(relative_variation) ~ np.log(cores) + C(os)", rng=1)
+    model = table.perf.explain_variation(model="ols", formula="np.log(relative_variation) ~ np.log(cores) + C(os)", splits=1, rng=1)
     low, high = model.result.conf_int().loc["np.log(cores)"]
     assert low < 0.8 < high
     assert model.result.nobs == 400
@@ -295,9 +295,9 @@ def test_from_timings():
     times = perfarray.simulate(
         sizes={"execution": 3}, variances={"execution": 0.01}, mean=10.0, dims={"machine": 60, "benchmark": 4}, rng=1
     )["time"].assign_coords(cores=("machine", np.arange(60) % 8 + 1), os=("machine", np.array(["a", "b"] * 30, dtype=object)))
-    model = times.perf.explain_variation(model="ols", rng=1)
+    model = times.perf.explain_variation(model="ols", splits=1, rng=1)
     table = times.perf.machine_table()
-    other = table.perf.explain_variation(model="ols", rng=1)
+    other = table.perf.explain_variation(model="ols", splits=1, rng=1)
     xr.testing.assert_identical(model.to_dataset().drop_vars("noise_ceiling"), other.to_dataset().drop_vars("noise_ceiling"))
     noise, logs = table["relative_variation_noise"][0], np.log(table["relative_variation"])
     assert float(model.to_dataset()["noise_ceiling"]) == pytest.approx(np.sqrt(max(0, 1 - noise**2 / logs.var())))
@@ -309,9 +309,9 @@ def test_zeros_are_named():
     table = made(60, 5)
     table.loc[[3, 7], "relative_variation"] = 0.0
     with pytest.warns(UserWarning, match="2 rows have a relative_variation of zero or less.*'m3', 'm7'"):
-        found = table.perf.explain_variation(model="ols", predictors=["cores"], rng=1).to_dataset()
+        found = table.perf.explain_variation(model="ols", predictors=["cores"], splits=1, rng=1).to_dataset()
     assert (found.attrs["n_zero"], found.attrs["zero"], found.attrs["n"]) == (2, "m3, m7", 58)
-    assert table.perf.explain_variation(model="ols", predictors=["cores"], log=False, rng=1).to_dataset().attrs["n"] == 60
+    assert table.perf.explain_variation(model="ols", predictors=["cores"], log=False, splits=1, rng=1).to_dataset().attrs["n"] == 60
 
 
 def test_columns_that_say_nothing_are_left_out():
@@ -328,8 +328,8 @@ def test_columns_that_say_nothing_are_left_out():
 def test_environment_alone():
     """Flags are told from the environment by their names."""
     table = made(80, 7).assign(**{"flag -a": np.arange(80) % 2 == 0})
-    assert "flag -a" not in table.perf.explain_variation(model="ols", predictors="environment", rng=1).influence
-    assert table.perf.explain_variation(model="ols", predictors="flags", rng=1).influence.index.tolist() == ["flag -a"]
+    assert "flag -a" not in table.perf.explain_variation(model="ols", predictors="environment", splits=1, rng=1).influence
+    assert table.perf.explain_variation(model="ols", predictors="flags", splits=1, rng=1).influence.index.tolist() == ["flag -a"]
 
 
 def test_same_seed_same_numbers():
@@ -343,7 +343,7 @@ def test_same_seed_same_numbers():
 def test_predictions_come_back_in_units():
     """A model of logs predicts variation; labels it never saw have no prediction in a linear one."""
     table = made(200, 9)
-    model = table.perf.explain_variation(model="ols", predictors=["cores", "os"], rng=1)
+    model = table.perf.explain_variation(model="ols", predictors=["cores", "os"], splits=1, rng=1)
     predicted = model.predict(table)
     np.testing.assert_allclose(np.log(predicted), model.result.fittedvalues)
     assert model.predict(table.assign(os="plan9")).isna().all()
@@ -355,7 +355,9 @@ def test_a_formula_of_an_empty_column():
     """Terms of columns without any value are left out, with a warning."""
     table = made(60, 10).assign(l3_kb=np.nan)
     with pytest.warns(UserWarning, match="'l3_kb' are constant or empty"):
-        model = table.perf.explain_variation(model="ols", formula="np.log(relative_variation) ~ np.log(cores) + np.log(l3_kb)", rng=1)
+        model = table.perf.explain_variation(
+            model="ols", formula="np.log(relative_variation) ~ np.log(cores) + np.log(l3_kb)", splits=1, rng=1
+        )
     assert model.influence.index.tolist() == ["cores"]
 
 
@@ -392,11 +394,11 @@ def test_the_log_of_a_column_is_not_its_name():
     """A column called log_variation, or logical_cores, is no log: rows at or below zero stay."""
     table = made(60, 21).assign(logical_cores=lambda t: t["cores"] - 1)
     table["log_variation"] = np.log(table["relative_variation"])
-    found = table.perf.explain_variation(model="ols", formula="log_variation ~ logical_cores", rng=1)
+    found = table.perf.explain_variation(model="ols", formula="log_variation ~ logical_cores", splits=1, rng=1)
     assert (table["log_variation"] < 0).all()
     assert (table["logical_cores"] == 0).any()
     assert found.to_dataset().attrs["n"] == 60
-    with_log = table.perf.explain_variation(model="ols", formula="log_variation ~ np.log(logical_cores)", rng=1).to_dataset()
+    with_log = table.perf.explain_variation(model="ols", formula="log_variation ~ np.log(logical_cores)", splits=1, rng=1).to_dataset()
     assert with_log.attrs["n"] == (table["logical_cores"] > 0).sum()
     assert with_log.attrs["n_incomplete"] == (table["logical_cores"] == 0).sum()
 
@@ -405,7 +407,7 @@ def test_the_ceiling_does_not_know_bases():
     """The noise ceiling of a log is the same to every base; what is no log has none."""
     table = made(60, 22).assign(relative_variation_noise=0.3)
     ceilings = {
-        left: float(table.perf.explain_variation(model="ols", formula=f"{left} ~ cores", rng=1).to_dataset()["noise_ceiling"])
+        left: float(table.perf.explain_variation(model="ols", formula=f"{left} ~ cores", splits=1, rng=1).to_dataset()["noise_ceiling"])
         for left in ("np.log(relative_variation)", "np.log10(relative_variation)", "np.log2(relative_variation)", "relative_variation")
     }
     natural, ten, two, none = ceilings.values()
@@ -432,8 +434,8 @@ def test_collinear_terms_have_no_coefficients():
     """Terms that are multiples of each other have NaN and are named; the others keep their coefficients."""
     table = made(60, 24).assign(twice=lambda t: 2 * t["cores"])
     with pytest.warns(UserWarning, match="the terms 'cores', 'twice' are linear combinations of each other"):
-        found = table.perf.explain_variation(model="ols", formula="np.log(relative_variation) ~ cores + twice + cpu_mhz", rng=1)
-    alone = table.perf.explain_variation(model="ols", formula="np.log(relative_variation) ~ cores + cpu_mhz", rng=1).to_dataset()
+        found = table.perf.explain_variation(model="ols", formula="np.log(relative_variation) ~ cores + twice + cpu_mhz", splits=1, rng=1)
+    alone = table.perf.explain_variation(model="ols", formula="np.log(relative_variation) ~ cores + cpu_mhz", splits=1, rng=1).to_dataset()
     together = found.to_dataset()
     term = together["term"].values.tolist()
     assert np.isnan(together["coefficient"].values[[term.index("cores"), term.index("twice")]]).all()
@@ -461,7 +463,7 @@ def test_rows_without_a_group():
 def test_terms_are_written_as_one_would():
     """A column is a term by its name, whatever stands in that name."""
     table = made(40, 27).rename(columns={"cpu_mhz": 'flag -DN="x y"'})
-    found = table.perf.explain_variation(model="ols", predictors=["cores", "os", 'flag -DN="x y"'], rng=1)
+    found = table.perf.explain_variation(model="ols", predictors=["cores", "os", 'flag -DN="x y"'], splits=1, rng=1)
     assert found.to_dataset()["term"].values.tolist()[:4] == ["Intercept", "C(os)[T.linux]", "C(os)[T.windows]", "cores"]
     assert 'flag -DN="x y"' in found.influence
 
@@ -470,7 +472,7 @@ def test_gaps_are_looked_at_before_copies():
     """A column that is constant in the rows without gaps is left out, as it is from a table of these rows."""
     table = made(40, 28).assign(half=lambda t: np.where(np.arange(40) < 25, t["cpu_mhz"], np.nan))
     table["late"] = np.where(np.arange(40) < 25, 1.0, 2.0)
-    found = table.perf.explain_variation(model="ols", predictors=["half", "late"], rng=1).to_dataset()
+    found = table.perf.explain_variation(model="ols", predictors=["half", "late"], splits=1, rng=1).to_dataset()
     assert found["predictor"].values.tolist() == ["half"]
     assert (found.attrs["left_out"], found.attrs["n"]) == ("late", 25)
 

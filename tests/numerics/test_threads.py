@@ -1,6 +1,6 @@
 """Work shared by threads."""
 
-from threading import Thread, get_ident
+from threading import Barrier, Thread, current_thread, get_ident, main_thread
 
 import pytest
 
@@ -19,6 +19,19 @@ def test_an_error_is_that_of_the_part():
     """What goes wrong in a thread goes wrong for the caller."""
     with pytest.raises(ZeroDivisionError):
         in_threads(lambda part: 1 / part, [1, 0, 2], 2)
+
+
+def test_an_error_of_a_helper():
+    """Two threads meet, and what goes wrong in the one that helps goes wrong for the caller, too."""
+    both = Barrier(2, timeout=30)
+
+    def work(_part):
+        both.wait()
+        if current_thread() is not main_thread():
+            raise LookupError
+
+    with pytest.raises(LookupError):
+        in_threads(work, range(2), 2)
 
 
 def test_threads_of_others_are_not_multiplied():

@@ -9,15 +9,17 @@ import shutil
 import subprocess
 import warnings
 from importlib.util import find_spec
+from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import perfarray
+from perfarray.reports import writing
 from perfarray.reports.page import as_html
 from perfarray.reports.redaction import Redaction
-from perfarray.reports.sections import Content, Section, _picture
+from perfarray.reports.sections import Content, Section, _picture, gathered
 
 SCRIPT = "<script>alert(1)</script>|`*"
 
@@ -37,12 +39,17 @@ def times():
 
 @pytest.fixture(scope="module")
 def texts(times):
-    """Return the report in every form, as it is and redacted."""
-    return {
-        (form, redact): times.perf.report("old", costs={"execution": 1}, format=form, redact=redact)
-        for form in ("html", "markdown", "json")
-        for redact in (False, True)
-    }
+    """Return the report in every form, as it is and redacted; the questions are asked once for all forms, which write the same answers."""
+    found, contents = {}, {}
+
+    def asked(*args, **choices):
+        return contents.get(redact) or contents.setdefault(redact, gathered(*args, **choices))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(writing, "gathered", asked)
+        for form, redact in product(("html", "markdown", "json"), (False, True)):
+            found[form, redact] = times.perf.report("old", costs={"execution": 1}, format=form, redact=redact)
+    return found
 
 
 def pictures(page):

@@ -8,6 +8,7 @@ import pytest
 import xarray as xr
 
 import perfarray
+from perfarray.tables.answers import BATCH
 from perfarray.tables.layouts import LAYOUTS
 from perfarray.tables.notebooks import MOST, register, view
 
@@ -90,6 +91,9 @@ def test_a_comparison_in_words(times):
     assert result.perf.table(sort="name").index.tolist()[:3] == ["<script>", "fft", "sort"]
     with pytest.raises(ValueError, match="sort='size'"):
         result.perf.table(sort="size")
+    texts = times.isel(machine=0).perf.agreement("old", rng=1)
+    with pytest.raises(ValueError, match="answers of agreement are texts"):
+        texts.perf.table(sort="effect")
 
 
 def test_a_printed_table_is_whole(times):
@@ -186,6 +190,15 @@ def test_lazy_results(times):
     pytest.importorskip("dask.array")
     lazy = times.chunk(machine=1).perf.mean_interval()
     assert lazy.perf.table().equals(times.perf.mean_interval().perf.table())
+
+
+def test_long_tables_are_made_in_pieces():
+    """Which is not seen: the table of a result has the rows of the tables of its parts, in their order or by effect."""
+    many = xr.DataArray(np.arange(1.0, 2 * BATCH + 2)[:, None] * [1.0, 1.01], dims=("benchmark", "execution"), name="time")
+    result = many.assign_coords(benchmark=range(len(many))).perf.mean_interval()
+    found, parts = result.perf.table(), [result.isel(benchmark=part).perf.table() for part in (slice(700), slice(700, None))]
+    pd.testing.assert_frame_equal(pd.DataFrame(found), pd.concat(parts))
+    assert result.perf.table(sort="effect").index.tolist() == list(range(len(many)))[::-1]
 
 
 class TestNotebooks:

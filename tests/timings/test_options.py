@@ -74,9 +74,9 @@ def test_blocks_nest_and_end_where_they_began():
 def test_a_lazy_result_keeps_its_engine(monkeypatch):
     """Computed later, outside the block, it is what it said it would be: nothing compiled is entered."""
     pytest.importorskip("dask")
-    from perfarray.suites.numerics import compiled
+    from perfarray.numerics import compiled
 
-    monkeypatch.setattr(compiled, "scores_compiled", None)
+    monkeypatch.setattr(compiled, "combine", None)
     perfarray.set_options(engine="numba")
     times = perfarray.simulate(sizes={"execution": 4}, variances={"execution": 1e-4}, dims={"benchmark": 3}, rng=1).chunk()
     with perfarray.set_options(engine="numpy"):

@@ -1,5 +1,6 @@
 """One number for a run time, and how stable it is."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -210,3 +211,16 @@ def test_chunks_do_not_matter():
     lazy = times.chunk({"benchmark": 1}).perf.estimator_stability()
     assert lazy.chunks
     xr.testing.assert_allclose(lazy.compute(), times.perf.estimator_stability())
+
+
+def test_memory_of_groups_is_a_block_s(monkeypatch):
+    """Groups of 9 of 20,000 runs are 1.4 MB, several times over; a block of them at a time gives the same numbers."""
+    runs = np.random.default_rng(1).lognormal(0.0, 0.1, (1, 20_000))
+    whole = stability_of_estimators(runs, (9,), ("median",))
+    monkeypatch.setattr("perfarray.variation.numerics.estimators.BLOCK", 1 << 12)
+    tracemalloc.start()
+    found = stability_of_estimators(runs, (9,), ("median",))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    np.testing.assert_array_equal(found, whole)
+    assert peak < 1.4e6

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import perfarray
 from perfarray import plan_repetitions, plan_suite
-from strategies import examples, experiments, timings
+from strategies import MANY, experiments, timings
 
 TABLE_3 = [[[9, 5], [8, 3]], [[10, 6], [7, 11]], [[1, 12], [2, 4]]]
 COSTS = {"binary": 60.0, "execution": 5.0}
@@ -302,7 +302,7 @@ def same_when_computed(lazy, expected):
     xr.testing.assert_identical(computed, expected)
 
 
-law = settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+law = settings(max_examples=50 if MANY else 3, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def prices_for(times):

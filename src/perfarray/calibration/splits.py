@@ -21,8 +21,8 @@ from perfarray.timings.resolve import Data, Timings, resolve
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of
 from perfarray.timings.validation import check_confidence_level, check_count, check_threshold
 
-MOST_VALUES = 1 << 21
-"""Values of both halves that are compared at once, unless a single cell has more."""
+MOST_VALUES = 1 << 16
+"""Values of both halves that are compared at once, unless a single cell has more. It changes no number."""
 
 MANY = 1_000_000
 """Splits beyond which nobody reads their number."""

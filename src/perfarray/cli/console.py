@@ -6,7 +6,7 @@ import shutil
 import sys
 import textwrap
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Final
 
@@ -73,12 +73,13 @@ def wrapped(text: str, width: int, style: str = "") -> list[str]:
 def table_lines(grid: Grid, width: int) -> Iterator[str]:
     """Yield a table no wider than the screen: titles are wrapped, long labels folded, then columns go, and a line says which."""
     shown, widths, absent = _fitting(grid, width)
-    yield from _row([_folded(title, own) for title, own in zip(shown.titles, widths, strict=True)], shown, widths, title=True)
+    sides = [shown.side(place) for place in range(len(widths))]
+    yield from _row([_folded(title, own) for title, own in zip(shown.titles, widths, strict=True)], sides, widths, title=True)
     yield "-" * (sum(widths) + GAP * (len(widths) - 1))
     for number, row in enumerate(shown.rows):
         if shown.suites and number == len(shown.rows) - shown.suites:
             yield ""
-        yield from _row([_folded(text, own) for text, own in zip(row, widths, strict=True)], shown, widths)
+        yield from _row([_folded(text, own) for text, own in zip(row, widths, strict=True)], sides, widths)
     if absent:
         yield styled(f"Not shown in {width} columns: {', '.join(absent)}.", DIM)
 
@@ -95,16 +96,16 @@ def _folded(text: str, width: int) -> list[str]:
     return [*lines, text]
 
 
-def _row(cells: list[list[str]], grid: Grid, widths: list[int], *, title: bool = False) -> Iterator[str]:
+def _row(cells: list[list[str]], sides: Sequence[str], widths: list[int], *, title: bool = False) -> Iterator[str]:
     """Yield the lines of a row; titles stand at the bottom of theirs."""
     most = max(map(len, cells))
     cells = [[""] * (most - len(cell)) + cell for cell in cells] if title else cells
     for parts in zip_longest(*cells, fillvalue=""):
         texts = []
-        for place, (part, width) in enumerate(zip(parts, widths, strict=True)):
+        for part, side, width in zip(parts, sides, widths, strict=True):
             blanks = " " * (width - _cells(part))
             own = styled(part, STYLES.get(part, ""))
-            texts.append(blanks + own if grid.side(place) == "right" else own + blanks)
+            texts.append(blanks + own if side == "right" else own + blanks)
         yield (" " * GAP).join(texts).rstrip()
 
 

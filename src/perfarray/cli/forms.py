@@ -220,10 +220,11 @@ div {{ overflow-x: auto }} table {{ border-collapse: collapse }} th, td {{ paddi
 def _as_html(answer: Answer, warned: Sequence[str]) -> str:
     """Return one page that needs nothing else."""
     grid = grid_of(answer.table)
-    head = "".join(f'<th class="{grid.side(place)}">{escape(title)}' for place, title in enumerate(grid.titles))
+    sides = [grid.side(place) for place in range(len(grid.titles))]
+    head = "".join(f'<th class="{side}">{escape(title)}' for side, title in zip(sides, grid.titles, strict=True))
     body = "\n".join(
         f"<tr{' class=suite' if number >= len(grid.rows) - grid.suites else ''}>"
-        + "".join(f'<td class="{grid.side(place)} {text if text in CHANGED else ""}">{escape(text)}' for place, text in enumerate(row))
+        + "".join(f'<td class="{side} {text if text in CHANGED else ""}">{escape(text)}' for side, text in zip(sides, row, strict=True))
         for number, row in enumerate(grid.rows)
     )
     lines = [*answer.heading, *answer.lines, *_package(grid), *answer.legend]

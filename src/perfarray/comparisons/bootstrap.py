@@ -8,8 +8,9 @@ import numpy.typing as npt
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK, LOWER
-from perfarray.numerics.bootstrap_limits import least_units, limits_of, percentile_family
-from perfarray.numerics.bootstrap_samples import draw_sample, flattened, sample_bootstrap, spread
+from perfarray.numerics.bootstrap_intervals import mean_by_draws
+from perfarray.numerics.bootstrap_limits import limits_of, percentile_family
+from perfarray.numerics.bootstrap_samples import draw_sample, flattened, spread
 from perfarray.numerics.intervals import BOOTSTRAP_METHODS
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
@@ -279,10 +280,8 @@ def bootstrap_interval(
     attrs = _attrs(data, plan) | {"statistic": _name(statistic)} | _describe_limits(method, level)
 
     def kernel(values: Floats, cells: Any) -> tuple[Floats, ...]:
-        flat = flattened(values, len(data.levels), plan.flat)
-        found, sample = sample_bootstrap(flat, cells, plan.draws, of_values, method)
-        limits = limits_of(found, level)
-        return sample.estimate, *(np.where(sample.n >= least_units(method), limit, np.nan) for limit in limits), sample.n
+        found = mean_by_draws(values, cells, draws=plan.draws, flat=plan.flat, method=method, level=level, statistic=of_values)
+        return *found[:3], found[-1]
 
     def drawn(data: Timings) -> xr.Dataset:
         keys = cell_keys([data.array], data.levels)

@@ -1,6 +1,6 @@
 """Every label against every other."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 import xarray as xr
@@ -11,11 +11,15 @@ from perfarray.comparisons.medians import check_ratio_method
 from perfarray.comparisons.request import Request
 from perfarray.conventions import BENCHMARK, RNG_KEY
 from perfarray.timings.across import each_suite_row
+from perfarray.timings.apply import Output, compute, is_chunked
 from perfarray.timings.notes import Note, once
 from perfarray.timings.resampling import Resample
 from perfarray.timings.resolve import Data
 from perfarray.timings.streams import Rng, describe_key, key_of
 from perfarray.timings.validation import listed
+
+BASELINE, MET = "baseline", "_met"
+"""The dim of what is compared with, and that of the labels it meets while they are put together."""
 
 
 @each_suite_row
@@ -93,7 +97,7 @@ def _gather(times: Data, dim: object, request: Request) -> Found:
     """Measure every label of a dim against every other."""
     if dim not in times.dims:
         raise ValueError(f"dim {dim!r} not found; the array has dims {tuple(times.dims)}")
-    if "baseline" in times.dims:
+    if BASELINE in times.dims:
         raise ValueError(
             "the result of pairwise has a dim 'baseline' of its own, and the array has one too; rename it, as in rename(baseline='saved')"
         )
@@ -102,23 +106,31 @@ def _gather(times: Data, dim: object, request: Request) -> Found:
         raise ValueError(f"nothing to compare: dim {dim!r} has the labels {listed(labels)}")
     found = [gather(times, label, request) for label in labels]
     last, pair = found[-1].measured, found[-1].pair
-    whole = {
-        name: xr.Variable.concat([_with_blank(one.measured.evidence[name], dim, place) for place, one in enumerate(found)], "baseline")
-        for name in last.evidence
-    }
-    along = xr.IndexVariable("baseline", np.array([str(label) if isinstance(label, str) else label for label in labels], dtype=object))
-    coords = {name: label for name, label in last.labels.items() if dim not in label.dims} | {dim: times[dim].variable, "baseline": along}
+    whole = {name: _side_by_side([one.measured.evidence[name] for one in found], dim) for name in last.evidence}
+    along = xr.IndexVariable(BASELINE, np.array([str(label) if isinstance(label, str) else label for label in labels], dtype=object))
+    coords = {name: label for name, label in last.labels.items() if dim not in label.dims} | {dim: times[dim].variable, BASELINE: along}
     attrs = {name: value for name, value in found[0].attrs.items() if all(name in one.attrs and one.attrs[name] == value for one in found)}
     # The same sentence with other counts, one per baseline, is said once.
     notes = list[Note | None](once([note for one in found for note in one.notes if note]))
     measured = last._replace(evidence=whole, labels=xr.Dataset(coords=coords).coords)
-    return Found(measured, pair, attrs | {"result": "pairwise"}, notes, times.coords, (str(dim), "baseline"))
+    return Found(measured, pair, attrs | {"result": "pairwise"}, notes, times.coords, (str(dim), BASELINE))
 
 
-def _with_blank(variable: xr.Variable, dim: Hashable, place: int) -> xr.Variable:
-    """Return a variable with what stands where a label meets itself: NaN, and of marks False; not all have the dim."""
-    if dim not in variable.dims:
-        return variable
-    blank = xr.full_like(variable.isel({dim: slice(1)}), False if variable.dtype == bool else np.nan)
-    whole: xr.Variable = xr.Variable.concat([variable.isel({dim: slice(place)}), blank, variable.isel({dim: slice(place, None)})], dim)
-    return whole
+def _side_by_side(parts: Sequence[xr.Variable], dim: Hashable) -> xr.Variable:
+    """Return what every baseline has along `baseline`; NaN, or of marks False, where a label meets itself; not all have the dim."""
+    first = parts[0]
+    if dim not in first.dims:
+        whole: xr.Variable = xr.Variable.concat(parts, BASELINE)
+        return whole
+    blank, others = False if first.dtype == bool else np.nan, ~np.eye(len(parts), dtype=bool)
+
+    def insert(*values: np.ndarray) -> tuple[np.ndarray]:
+        found = np.full((*values[0].shape[:-1], *others.shape), blank, values[0].dtype)
+        for place, own in enumerate(values):
+            found[..., place, others[place]] = own
+        return (found,)
+
+    sides = [part.chunk({dim: -1}) if is_chunked(part) else part for part in parts]
+    output, sizes = Output((BASELINE, MET), dtype=first.dtype), dict.fromkeys((BASELINE, MET), len(parts))
+    (found,) = compute(insert, *sides, core=[[str(dim)]] * len(parts), outputs={"": output}, sizes=sizes).values()
+    return xr.Variable([dim if name == MET else name for name in found.dims], found.data, first.attrs)

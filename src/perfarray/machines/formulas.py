@@ -94,6 +94,28 @@ def arguments_of(codes: Iterable[str], functions: Container[str]) -> set[str]:
     return {name for call in calls if ast.unparse(call.func).rpartition(".")[2] in functions and (name := _name(call.args[0])) is not None}
 
 
+def same_of_arrays(codes: Iterable[str]) -> bool:
+    """Return whether code gives the same of arrays as of columns of a table: no methods of columns, nor what pandas divides another way.
+
+    Examples
+    --------
+    >>> same_of_arrays(["np.log(1 + cores)", "C(os)"]), [same_of_arrays([code]) for code in ("cores.rank()", "cores % 2", "round(cores)")]
+    (True, [False, False, False])
+    """
+    return all(_same_of_arrays(node) for nodes in _nodes(codes) for node in nodes)
+
+
+def _same_of_arrays(node: ast.AST) -> bool:
+    """Return whether a node is a name, a constant, a call, a function of NumPy, or arithmetic; Python's own, as round, asks columns."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return not hasattr(builtins, node.func.id)
+    if isinstance(node, ast.Attribute):
+        return isinstance(node.value, ast.Name) and node.value.id == "np"
+    if isinstance(node, ast.BinOp):
+        return not isinstance(node.op, ast.FloorDiv | ast.Mod)
+    return isinstance(node, ast.Name | ast.Constant | ast.Call | ast.UnaryOp | ast.Compare)
+
+
 def evaluate_formula(formula: Formula, rows: pd.DataFrame) -> Floats:
     """Return the left side of a formula, of rows that all of it can be computed of.
 

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
@@ -37,12 +38,16 @@ class Fit(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """What stands right of `~`: the columns it is computed from, those of them that are labels, and the column of a variance's noise."""
+    """What stands right of `~`: the columns it is computed from, those of them that are labels, and the column of a variance's noise.
+
+    `arrays` says that it gives the same of arrays as of columns of a table.
+    """
 
     right: str
     predictors: list[str]
     classes: set[str]
     noise: str | None
+    arrays: bool
 
 
 class ModelChoice(NamedTuple):
@@ -102,7 +107,7 @@ def boosted(rows: pd.DataFrame, target: Floats, predictors: list[str], seed: int
 
 def linear(rows: pd.DataFrame, target: Floats, *, terms: Terms, choice: ModelChoice) -> Fit:
     """Fit a linear, gamma or mixed model; rows with labels the fit did not see have no prediction."""
-    right, predictors, classes, noise = terms
+    right, predictors, classes, noise, arrays = terms
     models = import_module("statsmodels.formula.api")
     texts = [name for name in predictors if is_text(rows[name]) or (name in classes and not is_number(rows[name]))]
     rows = rows.assign(**{name: rows[name].astype(str) for name in texts}, _response=target)
@@ -129,7 +134,7 @@ def linear(rows: pd.DataFrame, target: Floats, *, terms: Terms, choice: ModelCho
         )
         notes.append(Note("aliased_terms", text, {"terms": aliased}))
     labels = {name: set(rows[name]) for name in predictors if name in texts or name in classes}
-    options = {"which": "linear"} if choice.model == "gamma" else {}
+    predicted = partial(_predicted, result, arrays)
 
     def predict(table: pd.DataFrame) -> Floats:
         ready = table[predictors].assign(**{name: table[name].astype(str) for name in texts}).reset_index(drop=True)
@@ -139,11 +144,22 @@ def linear(rows: pd.DataFrame, target: Floats, *, terms: Terms, choice: ModelCho
         found = np.full(len(ready), np.nan)
         if known.any():
             with np.errstate(invalid="ignore", divide="ignore"):
-                found[known] = _each_predicted(lambda part: result.predict(part, **options), ready[known])
+                found[known] = _each_predicted(predicted, ready[known])
                 found = np.exp(found) if choice.model == "gamma" else found
         return found
 
     return Fit(result, predict, tuple(notes))
+
+
+def _predicted(result: Any, arrays: bool, rows: pd.DataFrame) -> Floats:
+    """Return the linear predictor of rows, which patsy makes of arrays in a tenth of the time that it takes for columns of a table."""
+    patsy, data = import_module("patsy"), result.model.data
+    given: dict[str, Any] = {}
+    for name, column in rows.items():
+        given[str(name)] = column.to_numpy() if arrays and isinstance(column.dtype, np.dtype | pd.StringDtype) else column
+    terms = data.model_spec if hasattr(data, "model_spec") else data.design_info  # the latter before statsmodels 0.15
+    (design,) = patsy.build_design_matrices([terms], given, NA_action=patsy.NAAction(NA_types=[]))
+    return np.asarray(np.asarray(design) @ np.asarray(result.fe_params if hasattr(result, "fe_params") else result.params))
 
 
 def _each_predicted(predict: Callable[[pd.DataFrame], Any], rows: pd.DataFrame) -> Floats:

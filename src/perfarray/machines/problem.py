@@ -18,7 +18,7 @@ from perfarray.machines.columns import (
     term_of,
     useful_columns,
 )
-from perfarray.machines.formulas import LOGS, Formula, arguments_of, columns_in, evaluate_formula
+from perfarray.machines.formulas import LOGS, Formula, arguments_of, columns_in, evaluate_formula, same_of_arrays
 from perfarray.machines.models import Fit, ModelChoice, Terms, boosted, linear
 from perfarray.machines.roles import noise_of, roles_of
 from perfarray.numerics.types import Floats, Integers, Mask
@@ -74,7 +74,7 @@ def by_columns(table: pd.DataFrame, response: str, predictors: str | Sequence[st
     else:
         right = " + ".join(term_of(rows, name) for name in kept) or "1"
         classes = {name for name in kept if not is_number(rows[name])}
-        fit = partial(linear, terms=Terms(right, kept, classes, _noise(table, response)), choice=choice)
+        fit = partial(linear, terms=Terms(right, kept, classes, _noise(table, response), True), choice=choice)
     return Problem(rows, target, kept, fit, label_codes(rows, choice.groups), attrs, notes)
 
 
@@ -98,7 +98,8 @@ def by_formula(table: pd.DataFrame, formula: Formula, choice: ModelChoice) -> Pr
     attrs.update(response=response, log=0, left_out=", ".join(empty))
     rows = _enough(table[measured & usable].reset_index(drop=True), response, table.loc[measured, predictors])
     target = _varied(evaluate_formula(formula, rows), formula.left, bool(logged))
-    terms = Terms(formula.right(), predictors, arguments_of(formula.codes(), ("C",)), _noise(table, response))
+    classes = arguments_of(formula.codes(), ("C",))
+    terms = Terms(formula.right(), predictors, classes, _noise(table, response), same_of_arrays(formula.codes()))
     fit = partial(linear, terms=terms, choice=choice)
     if empty:
         left_out = f"{listed(empty)} are constant or empty: terms with them are left out of the formula"

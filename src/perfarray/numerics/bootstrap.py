@@ -38,11 +38,12 @@ Drawer = Callable[[slice], Floats]
 
 
 class Draws(NamedTuple):
-    """What is drawn: which levels (outermost first), how often, from which key."""
+    """What is drawn: which levels (outermost first), how often, from which key, by which engine where it can be chosen."""
 
     drawn: tuple[bool, ...]
     n_resamples: int
     key: Key
+    engine: str = "numpy"
 
 
 class Place(NamedTuple):

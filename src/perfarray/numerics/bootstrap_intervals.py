@@ -9,17 +9,20 @@ from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.bootstrap_limits import least_units, limits_of
 from perfarray.numerics.bootstrap_samples import Pairing, flattened, ratio_bootstrap, sample_bootstrap, spread
 from perfarray.numerics.intervals import BOUNDED, Interval, kind_of
+from perfarray.numerics.statistics import Statistic
 from perfarray.numerics.types import Floats, Integers, same_text
 
 KEPT = 1 << 18
 """Replicates of cells that are kept at once: what bounds the memory. It changes no number."""
 
 
-def mean_by_draws(values: Floats, cells: Integers, *, draws: Draws, flat: bool, method: str, level: float) -> tuple[Floats, ...]:
-    """Return estimate, limits, standard error, df (unknown) and n of means of timings (..., n_L, ..., n_1)."""
+def mean_by_draws(
+    values: Floats, cells: Integers, *, draws: Draws, flat: bool, method: str, level: float, statistic: Statistic = "mean"
+) -> tuple[Floats, ...]:
+    """Return estimate, limits, standard error, df (unknown) and n of means (or another statistic) of timings (..., n_L, ..., n_1)."""
 
     def interval(own: Floats, keys: Integers) -> tuple[Floats, ...]:
-        found, sample = sample_bootstrap(own, keys, draws, "mean", method)
+        found, sample = sample_bootstrap(own, keys, draws, statistic, method)
         limits = _known(limits_of(found, level), sample.n, method)
         return sample.estimate, *limits, sample.standard_error, np.full(sample.n.shape, np.nan), sample.n
 

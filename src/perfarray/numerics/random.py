@@ -36,15 +36,19 @@ class Streams:
     ----------
     key : tuple of two int
         What all streams of the call begin with.
+    engine : {"numpy", "numba"}
+        What makes the words, which are the same.
     """
 
-    __slots__ = ("_counter", "_philox", "_room", "_state", "key")
+    __slots__ = ("_counter", "_philox", "_room", "_state", "engine", "key")
 
-    def __init__(self, key: Key) -> None:
-        self.key = key
+    def __init__(self, key: Key, engine: str = "numpy") -> None:
+        self.engine = engine
         self._philox = np.random.Philox(key=list(key))
         self._state: Any = self._philox.state
         self._counter: Words = self._state["state"]["counter"]
+        # What NumPy makes of the key: a list of one number above 2^63 and one below is rounded to 53 bits, in all seeded results so far.
+        self.key: Key = tuple(self._state["state"]["key"].tolist())
         self._room: Words = np.empty(0, np.uint64)
 
     def words(self, cells: Iterable[int] | Integers, stream: int, count: int, start: int = 0, out: Words | None = None) -> Words:
@@ -65,6 +69,11 @@ class Streams:
         -------
         array of uint64, shape (n, count)
         """
+        if self.engine == "numba":
+            from perfarray.numerics.compiled import words_of
+
+            whole, skipped = words_of(self.key, np.asarray(cells if isinstance(cells, np.ndarray) else list(cells)), stream, count, start)
+            return whole[:, skipped : skipped + count]
         keys: list[int] = cells.tolist() if isinstance(cells, np.ndarray) else list(cells)
         skipped = start % 4
         found = np.empty((len(keys), count), np.uint64) if out is None else out[: len(keys) * count].reshape(-1, count)

@@ -130,14 +130,22 @@ def noisier_side(new: Floats, old: Floats, *, levels: int) -> tuple[Floats, ...]
 
     NaN where neither side has most of the error.
     """
-    new, old = (unit_means(side, levels) for side in (new, old))
-    sides = [summarise_units(side) for side in (new, old)]
+    units = [unit_means(side, levels) for side in (new, old)]
+    sides = [summarise_units(side) for side in units]
     with np.errstate(divide="ignore", invalid="ignore"):
         one, two = (side.variance / side.mean**2 for side in sides)
         share = one / (one + two)
-        most = share >= MOST, share <= 1 - MOST
-    shapes = [_shape(units, side, where) for side, units, where in zip(sides, (new, old), most, strict=True)]
-    return share, *(np.where(most[0], *both) for both in zip(*shapes, strict=True))
+        candidate = share >= MOST
+    longest = max(side.shape[-1] for side in units)
+    noisier = np.where(candidate[..., None], *(_up_to(longest, side) for side in units))
+    summary = UnitSummary(*(np.where(candidate, *both) for both in zip(*sides, strict=True)))
+    return share, *_shape(noisier, summary, candidate | (share <= 1 - MOST))
+
+
+def _up_to(size: int, units: Floats) -> Floats:
+    """Return units (..., size), those that are not there NaN."""
+    missing = size - units.shape[-1]
+    return np.concatenate([units, np.full((*units.shape[:-1], missing), np.nan)], axis=-1) if missing else units
 
 
 def units_shape(values: Floats, *, levels: int) -> tuple[Floats, ...]:
@@ -149,20 +157,14 @@ def units_shape(values: Floats, *, levels: int) -> tuple[Floats, ...]:
 def _shape(units: Floats, summary: UnitSummary, where: Mask) -> Shape:
     """Return how far from normal unit means are in some cells; NaN in the others."""
     few, more = where & (summary.n < FEW), where & (summary.n >= FEW)
-    skewed, skewness = (np.full(where.shape, np.nan) for _ in range(2))
+    found = Shape(*(np.full(where.shape, np.nan) for _ in Shape._fields))
+    if few.any():
+        found.few[few] = shapiro_wilk(ties_apart(units[few])).pvalue  # rounded units are taken apart
     if more.any():
-        rows, n = np.broadcast_to(units, (*where.shape, units.shape[-1]))[more], np.broadcast_to(summary.n, where.shape)[more]
-        skewed[more] = skewness_test(rows, n)
+        rows, n = units[more], summary.n[more]
+        found.skewed[more] = skewness_test(rows, n)
         with np.errstate(divide="ignore", invalid="ignore"):
-            skewness[more] = third_cumulant(rows, n) / n**2 / np.broadcast_to(summary.variance, where.shape)[more] ** 1.5
-    return Shape(_few_units(units, few), skewed, skewness)
-
-
-def _few_units(units: Floats, where: Mask) -> Floats:
-    """Return the p-value of unit means in some cells, rounded ones taken apart; NaN in the others."""
-    found = np.full(where.shape, np.nan)
-    if where.any():
-        found[where] = shapiro_wilk(ties_apart(np.broadcast_to(units, (*where.shape, units.shape[-1]))[where])).pvalue
+            found.skewness[more] = third_cumulant(rows, n) / n**2 / summary.variance[more] ** 1.5
     return found
 
 

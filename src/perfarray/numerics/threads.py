@@ -1,5 +1,6 @@
 """Work shared by threads: compiled code lets other threads go on while it runs."""
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import current_thread, main_thread
@@ -11,12 +12,28 @@ Part = TypeVar("Part")
 def in_threads(work: Callable[[Part], object], parts: Sequence[Part], threads: int) -> None:
     """Do some work on parts, begun in their order, by so many threads; what it does with one must not depend on the others.
 
-    Whoever calls from a thread of their own, as dask does, shares the cores already: there the work stays in that thread.
+    This thread is one of them, so that nothing waits for a thread that a busy machine does not let begin. Whoever calls from a thread of
+    their own, as dask does, shares the cores already: there the work stays in that thread.
     """
-    if threads == 1 or len(parts) == 1 or current_thread() is not main_thread():
-        for part in parts:
+    left = deque(parts)
+
+    def take() -> None:
+        while left:
+            try:
+                part = left.popleft()
+            except IndexError:  # another thread was faster
+                return
             work(part)
+
+    others = min(threads, len(parts)) - 1 if current_thread() is main_thread() else 0
+    if others < 1:
+        take()
         return
-    with ThreadPoolExecutor(min(threads, len(parts))) as pool:
-        for _ in pool.map(work, parts):  # the results are looked at, since an error would be there
-            pass
+    with ThreadPoolExecutor(others) as pool:
+        helping = [pool.submit(take) for _ in range(others)]
+        try:
+            take()
+        finally:
+            left.clear()
+    for helper in helping:
+        helper.result()

@@ -4,6 +4,7 @@ Few values can be drawn in few ways. One whole number stands for several draws, 
 gathers than n draws: 27 ways for three values, 900 for a pair of 30. How many draws go together depends on n alone.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -17,6 +18,9 @@ WAYS, PAIRS = 1 << 9, 1 << 14
 
 LOOKED_UP = 1 << 19
 """Entries that are looked up at once: what bounds the memory. It changes no number."""
+
+SUMMED = 1 << 17
+"""Entries that are added up at once: they stay in the cache. It changes no number."""
 
 SHORT = 4
 """Numbers of a row up to which they are looked up and summed one after the other."""
@@ -127,6 +131,11 @@ def one_of_each(
 
     It stands at the same place in the tables of all kinds.
     """
+    if streams.engine == "numba":
+        found = np.empty((*tables.shape[:-1], rows)) if out is None else out
+        found[:] = 0.0
+        _add_compiled(found, tables, cells, streams, [(stream, slice(None))], start)
+        return found
     kinds, number, _, size = tables.shape
     flat, step = tables.reshape(kinds, -1), max(1, LOOKED_UP // (number * len(cells)))
     if rows <= step:
@@ -136,6 +145,53 @@ def one_of_each(
         part = found[..., first : first + step]
         part[:] = flat.take(streams.entries(size, number, cells, stream, part.shape[-1], start + first), axis=1, mode="wrap")
     return found
+
+
+def add_one_of_each(
+    sums: Floats, tables: Floats, cells: Integers, stream: int, streams: Streams, start: int = 0, *, apart: bool = False
+) -> None:
+    """Add to every row (kinds, cells, rows) one entry of each table of its cell, table by table, at the same place for all kinds.
+
+    Parameters
+    ----------
+    sums : array, shape (kinds, cells, rows)
+        What is added to.
+    tables : array, shape (kinds, tables, cells, size)
+        The tables.
+    cells, stream, streams, start :
+        Of the random numbers of the rows, as for `one_of_each`.
+    apart : bool
+        Whether each table has a stream of its own, `stream` and those after it.
+    """
+    turns = [(stream + place, slice(place, place + 1)) for place in range(tables.shape[1])] if apart else [(stream, slice(None))]
+    if streams.engine == "numba":
+        _add_compiled(sums[:, None], tables, cells, streams, turns, start)
+        return
+    size = max(1, SUMMED // (sums.shape[-1] * tables.shape[1] // len(turns)))
+    for first in range(0, len(cells), size):
+        part = slice(first, first + size)
+        for own, some in turns:
+            entries = one_of_each(tables[:, some, part], cells[part], own, streams, sums.shape[-1], start)
+            for place in range(entries.shape[1]):
+                sums[:, part] += entries[:, place]
+
+
+def _add_compiled(sums: Floats, tables: Floats, cells: Integers, streams: Streams, turns: Sequence[tuple[int, slice]], start: int) -> None:
+    """Add to rows (kinds, 1 or tables, cells, rows) one entry of each table; each turn is a stream, and the tables that it serves."""
+    from perfarray.numerics.compiled import combine, in_parts
+
+    plain = Streams(streams.key)
+
+    def work(part: slice) -> None:
+        for stream, some in turns:
+            refused = combine(sums, tables[:, some], streams.key, cells, stream, start, at=part)
+            if refused.any():
+                left = part.start + np.flatnonzero(refused)
+                entries = one_of_each(tables[:, some, left], cells[left], stream, plain, sums.shape[-1], start)
+                for place in range(entries.shape[1]):
+                    sums[:, min(place, sums.shape[1] - 1), left] += entries[:, place]
+
+    in_parts(work, len(cells), sums.shape[-1] * tables.shape[1])
 
 
 class LongRow:

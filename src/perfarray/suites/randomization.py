@@ -26,13 +26,15 @@ from perfarray.suites.matching import (
     over_suites,
     resolve_systems,
 )
-from perfarray.suites.numerics.randomization import Exchange, most_outcomes, randomization
+from perfarray.suites.numerics.exchanges import Exchange, most_outcomes
+from perfarray.suites.numerics.randomization import randomization
 from perfarray.suites.scores import ALTERNATIVES
 from perfarray.timings.across import Weights, each_suite
 from perfarray.timings.apply import is_chunked, outputs
 from perfarray.timings.best import SUMMARIES, named_end
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note
+from perfarray.timings.options import engine
 from perfarray.timings.resolve import Data
 from perfarray.timings.streams import Rng, describe_key, key_of
 from perfarray.timings.validation import check_choice, check_count
@@ -145,7 +147,7 @@ def randomization_test(
     check_choice(statistic, "statistic", SUMMARIES)
     check_choice(alternative, "alternative", ALTERNATIVES)
     check_choice(method, "method", METHODS)
-    draws = Draws((True,), check_count(n_resamples, "n_resamples"), key_of(rng)) if method == "monte_carlo" else None
+    draws = Draws((True,), check_count(n_resamples, "n_resamples"), key_of(rng), engine()) if method == "monte_carlo" else None
     request = Request(dim=dim, metric=metric, levels=levels, across=across, unit=unit, shared=shared, paired=paired, censored=censored)
     weighing = weigh(times, across, weights)
     systems = resolve_systems(weighing.kept(times), weighing.kept(baseline), request)
@@ -171,7 +173,8 @@ def randomization_test(
     found = bounded_result(found.rename(names), systems, alternative=alternative).rename({"estimate": "statistic"})
     attrs: dict[str, Hashable] = {"result": "randomization_test", "method": method, "question": QUESTION} | weighing.attrs
     attrs |= {"mean": mean, "statistic": statistic, "alternative": alternative} | ({} if joint else {"benchmarks": INDEPENDENT})
-    attrs |= {"n_resamples": draws.n_resamples, "plus_one": int(plus_one)} | describe_key(draws.key) if draws is not None else {}
+    if draws is not None:
+        attrs |= {"n_resamples": draws.n_resamples, "engine": draws.engine, "plus_one": int(plus_one)} | describe_key(draws.key)
     return describe_two(found, systems, attrs, checks=("suite_benchmarks", "suite_exchanges", *moving(request, joint)))
 
 

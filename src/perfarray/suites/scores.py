@@ -39,6 +39,7 @@ from perfarray.timings.best import BEST, SUMMARIES, named_end
 from perfarray.timings.censored import Bounds, bound_interval
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note
+from perfarray.timings.options import engine
 from perfarray.timings.resampling import few_replicates, few_units
 from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.streams import Rng, describe_key, key_of
@@ -267,7 +268,7 @@ def score_ratio_interval(
     if not random_benchmarks:
         check_standard_error(method, statistic)
     kept = check_count(n_resamples, "n_resamples", 2) if distribution else 0
-    draws = None if method == "t" else Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng))
+    draws = None if method == "t" else Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng), engine())
     request = Request(dim=dim, metric=metric, levels=levels, across=across, unit=unit, shared=shared, paired=paired, censored=censored)
     weighing = weigh(times, across, weights)
     systems = resolve_systems(weighing.kept(times), weighing.kept(baseline), request)
@@ -282,7 +283,7 @@ def score_ratio_interval(
     attrs = {"result": "score_ratio_interval", "method": method, "confidence_level": level, "mean": mean, "statistic": statistic}
     attrs |= {"alternative": alternative, "question": SAMPLED if random_benchmarks else FIXED} | weighing.attrs
     attrs |= {"benchmarks": SAMPLE} if random_benchmarks else {}
-    attrs |= {"n_resamples": draws.n_resamples, "engine": "numpy"} | describe_key(draws.key) if draws is not None else {}
+    attrs |= {"n_resamples": draws.n_resamples, "engine": draws.engine} | describe_key(draws.key) if draws is not None else {}
     checks = ("suite_limits", "suite_benchmarks", *(("suite_replicates",) if draws else ()), *moving(request, joint))
     return describe_two(found, systems, attrs, checks=checks)
 
@@ -348,7 +349,7 @@ def _ratio_kernel(score: Score, draws: Draws | None, method: str, sensitivity: b
             less = (*less, t_places(whole, kept)) if kept else less
         else:
             parts = []
-            for _, drawn in draw_scores(sides, cells, draws, score):
+            for _, drawn in draw_scores(sides, cells, draws, score, each=sensitivity or score.random_benchmarks):
                 interval = partial(bootstrap_interval, drawn, score=score, draws=draws, method=method)
                 others = _without_each(drawn.sides.matched, interval) if sensitivity else ()
                 answer = interval(drawn.sides.matched)

@@ -2,14 +2,16 @@
 
 import math
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK, plural
+from perfarray.numerics.types import Integers, Mask, Texts
+from perfarray.tables.columns import objects
 from perfarray.tables.combine import as_dataset, parts_of
 from perfarray.tables.layouts import OF_SUITE, Layout, layout_of
 from perfarray.tables.words import Cell, Columns
@@ -24,6 +26,8 @@ SORTS = ("effect", "name")
 SUITE = "suite_"
 """How the variables of suite rows begin."""
 
+BATCH = 1000
+"""Cells whose values are in memory as Python's own at a time."""
 
 MEDIANS = ("compare", "pairwise", "ratio_interval", "speedup")
 """Results that may be of medians, which their tables then say."""
@@ -58,7 +62,7 @@ def table(result: xr.Dataset | xr.DataArray | Result, *, sort: str | None = None
     Raises
     ------
     ValueError
-        When the object is no result, or `sort` is unknown.
+        When the object is no result, or `sort` is unknown, or "effect" of answers that are texts.
 
     Examples
     --------
@@ -114,62 +118,110 @@ def _rows(data: xr.Dataset, sort: str | None, most: int | None, *, whole: bool =
     """Return one row for each cell in which something was measured, or for the `whole`, the suite rows last."""
     layout = layout_of(data)
     columns = layout.columns(data)
-    main = data[layout.main if layout.main in data else next(iter(data.data_vars))]
-    dims = [str(dim) for dim in main.dims if dim not in layout.inner]
-    every = (cell for cell in _cells(data, dims, layout.inner) if _is_shown(cell, data))
-    cells = list(islice((cell for cell in every if whole or _is_measured(cell, str(main.name), layout.zero)), most))
+    main = layout.main if layout.main in data else str(next(iter(data.data_vars)))
+    cells = _cells(data, main, layout.inner)
+    places = np.flatnonzero(_shown(cells, data) & (whole or _measured(cells, main, layout.zero)))[:most]
     if sort == "effect":
-        cells.sort(key=lambda cell: _effect(cell[layout.main], ratio=layout.ratio), reverse=True)
+        if cells.values[layout.main].dtype.kind in "OUS":
+            raise ValueError(f"sort='effect': the answers of {data.attrs['result']} are texts, and none is larger; use sort='name'")
+        effects = [_effect(value, ratio=layout.ratio) for value in cells.values[layout.main][places]]
+        places = places[np.argsort(np.negative(effects), kind="stable")]
     elif sort == "name":
-        cells.sort(key=lambda cell: [str(cell["coords"][dim]) for dim in dims])
+        places = np.array(sorted(places, key=lambda place: [str(cells.labels[dim][place]) for dim in cells.dims]), dtype=int)
     suites = _suites(data, layout)
-    constant = {dim: cells[0]["coords"][dim] for dim in dims if cells and len({cell["coords"][dim] for cell in cells}) == 1}
+    seen = {dim: set(cells.labels[dim][places]) for dim in cells.dims}
+    constant = {dim: labels.pop() for dim, labels in seen.items() if len(labels) == 1}
     if suites:
         constant.pop(BENCHMARK, None)  # what tells one benchmark's row from the suite's
-    named = [dim for dim in dims if dim not in constant]
-    rows = [{dim: cell["coords"][dim] for dim in named} | {title: text(cell) for title, text in columns.items()} for cell in cells]
+    named = [dim for dim in cells.dims if dim not in constant]
+    rows = [[*(cell["coords"][dim] for dim in named), *(text(cell) for text in columns.values())] for cell in cells.at(places)]
     rows += [_suite_row(cell, data, layout, columns, named) for cell in suites]
     frame = pd.DataFrame(rows, columns=[*named, *columns])
-    return Rows(frame.set_index(named) if named else frame, len(suites), constant, int(np.prod([data.sizes[dim] for dim in dims])))
+    return Rows(frame.set_index(named) if named else frame, len(suites), constant, cells.size)
 
 
 def _suites(data: xr.Dataset, layout: Layout) -> list[Cell]:
     """Return the cells of suites of several benchmarks, their variables by the names that they have for one benchmark."""
     if "suite_estimate" not in data or "suite_benchmarks" not in data:
         return []
-    dims = [str(dim) for dim in data["suite_estimate"].dims if dim not in layout.inner]
-    own = data[[str(name) for name in data.data_vars if str(name).startswith(SUITE)]]
-    own = own.rename({str(name): str(name).removeprefix(SUITE) for name in own.data_vars})
-    return [cell for cell in _cells(own, dims, layout.inner) if cell["benchmarks"] > 1 and _is_shown(cell, data)]
+    cells = _cells(data, "suite_estimate", layout.inner, SUITE)
+    return list(cells.at(np.flatnonzero(_shown(cells, data) & (cells.values["benchmarks"] > 1))))
 
 
-def _suite_row(cell: Cell, data: xr.Dataset, layout: Layout, columns: Columns, named: list[str]) -> dict[str, Any]:
+def _suite_row(cell: Cell, data: xr.Dataset, layout: Layout, columns: Columns, named: list[str]) -> list[Any]:
     """Return the row of a suite: what it shares with benchmarks, and how many of them it has."""
     labels = {dim: cell["coords"].get(dim, "") for dim in named}
     others = [f", {label}" for dim, label in cell["coords"].items() if dim in data.dims and dim not in named and data.sizes[dim] > 1]
-    texts = {title: text(cell) if layout.whole_suites or title in OF_SUITE else "" for title, text in columns.items()}
-    label = f"all {cell['benchmarks']:.0f}" + "".join(others)
-    return {**labels, (BENCHMARK if BENCHMARK in named else named[0] if named else BENCHMARK): label, **texts}
+    if named:
+        labels[BENCHMARK if BENCHMARK in named else named[0]] = f"all {cell['benchmarks']:.0f}" + "".join(others)
+    return [*labels.values(), *(text(cell) if layout.whole_suites or title in OF_SUITE else "" for title, text in columns.items())]
 
 
-def _is_shown(cell: Cell, data: xr.Dataset) -> bool:
-    """Return whether a cell is one that people look for: of pairs of labels each once."""
-    dim, labels = data.attrs.get("dim"), cell["coords"]
-    if data.attrs["result"] != "pairwise" or not {dim, "baseline"} <= labels.keys():
-        return True
-    order = data[dim].values.tolist()
-    return bool(order.index(labels["baseline"]) < order.index(labels[dim]))
+class Cells(NamedTuple):
+    """The cells of a result along some dims, one after the other: what they hold by the name of the variable, and their labels."""
+
+    dims: list[str]
+    values: dict[str, npt.NDArray[Any]]
+    """The first axis has the cells, others are inner dims."""
+    labels: dict[str, Texts]
+    """By dim; the units and directions of cells as well."""
+    size: int
+
+    def at(self, places: Integers) -> Iterator[Cell]:
+        """Yield some of the cells with plain values; along inner dims a variable is an array."""
+        # Some at a time: numbers become Python's own together, and take memory only until they are written.
+        for some in np.split(places, range(BATCH, len(places), BATCH)):
+            labels = [{name: own[place] for name, own in self.labels.items()} for place in some]
+            values = (list(own[some]) if own.ndim > 1 else _plain(own[some]) for own in self.values.values())
+            for cell in zip(labels, *values, strict=True):
+                yield dict(zip(("coords", *self.values), cell, strict=True))
 
 
-def _is_measured(cell: Cell, main: str, zero: bool) -> bool:
-    """Return whether a cell has an answer (of which 0 may be one), or units that have none."""
-    answer = np.atleast_1d(cell[main])
-    if answer.dtype.kind not in "fc":
-        return bool((answer != "").any())
-    known = bool(np.any(~np.isnan(answer) if zero else np.nan_to_num(answer)))
-    known = known or bool(cell.get("unanswered", 0) == 1)  # to have been asked, and to say nothing, is an answer
-    known = known or bool(cell.get("remark"))  # and so is why there is none
-    return known or bool(np.nan_to_num(cell.get("n", 0)))
+def _cells(data: xr.Dataset, main: str, inner: tuple[str, ...], prefix: str = "") -> Cells:
+    """Return the cells along the dims of the main variable; of variables with a prefix, which is taken off."""
+    dims = [str(dim) for dim in data.variables[main].dims if dim not in inner]
+    shape = [data.sizes[dim] for dim in dims]
+
+    def over(variable: xr.Variable) -> npt.NDArray[Any]:
+        own = variable.dims
+        ordered = variable.values.transpose([own.index(dim) for dim in (*dims, *inner) if dim in own])
+        spread = ordered[(*(slice(None) if dim in own else None for dim in dims), ...)]
+        rest = spread.shape[len(dims) :]
+        return np.broadcast_to(spread, (*shape, *rest)).reshape(math.prod(shape), *rest)
+
+    held = {str(name): own for name, own in data.variables.items() if {*own.dims} <= {*dims, *inner}}
+    values = {name.removeprefix(prefix): over(own) for name, own in held.items() if name in data.data_vars and name.startswith(prefix)}
+    told = [name for name in ("units", "better") if name in held and name in data.coords and {*held[name].dims} & {*dims}]
+    labels = {name: objects(_plain(over(data[name].variable))) for name in (*dims, *told)}
+    return Cells(dims, values, labels, math.prod(shape))
+
+
+def _plain(values: npt.NDArray[Any]) -> list[Any]:
+    """Return numbers and texts as Python's own; dates as they are written."""
+    return [str(np.datetime_as_string(value, unit="auto")) for value in values] if values.dtype.kind == "M" else list(values.tolist())
+
+
+def _shown(cells: Cells, data: xr.Dataset) -> Mask:
+    """Return which cells are those that people look for: of pairs of labels each once."""
+    dim = str(data.attrs.get("dim"))
+    if data.attrs["result"] != "pairwise" or not {dim, "baseline"} <= {*cells.dims}:
+        return np.ones(cells.size, dtype=np.bool_)
+    order = {label: place for place, label in enumerate(dict.fromkeys(cells.labels[dim]))}
+    first, second = ([order[label] for label in cells.labels[name]] for name in ("baseline", dim))
+    return np.less(first, second)
+
+
+def _measured(cells: Cells, main: str, zero: bool) -> Mask:
+    """Return which cells have an answer (of which 0 may be one), or units that have none."""
+    answer, values = cells.values[main], cells.values
+    texts = answer.dtype.kind not in "fc"
+    known = answer != "" if texts else ~np.isnan(answer) if zero else np.nan_to_num(answer) != 0
+    known = np.asarray(known.any(axis=tuple(range(1, known.ndim))))
+    if not texts:
+        known |= values.get("unanswered", 0) == 1  # to have been asked, and to say nothing, is an answer
+        known |= values.get("remark", "") != ""  # and so is why there is none
+        known |= np.nan_to_num(values.get("n", 0)) != 0
+    return known
 
 
 def _effect(value: Any, *, ratio: bool) -> float:
@@ -178,37 +230,6 @@ def _effect(value: Any, *, ratio: bool) -> float:
     if math.isnan(number_of) or (ratio and number_of <= 0):
         return -math.inf
     return abs(math.log(number_of)) if ratio else number_of
-
-
-def _cells(data: xr.Dataset, dims: list[str], inner: tuple[str, ...]) -> Iterator[Cell]:
-    """Yield the cells along some dims, with plain values; along inner dims a variable is an array."""
-    arrays: dict[str, tuple[Any, list[int]]] = {}
-    for name, variable in data.variables.items():
-        if name in data.data_vars and set(variable.dims) <= {*dims, *inner}:
-            own = [dim for dim in dims if dim in variable.dims]
-            arrays[str(name)] = (
-                variable.transpose(*own, *(dim for dim in inner if dim in variable.dims)).values,
-                [dims.index(dim) for dim in own],
-            )
-    labels = {dim: list(map(_plain, data[dim].values)) if dim in data.coords else list(range(data.sizes[dim])) for dim in dims}
-    own_coords = {str(name): coord.values.tolist() for name, coord in data.coords.items() if coord.ndim == 1 and coord.dims[0] in dims}
-    for index in np.ndindex(*(data.sizes[dim] for dim in dims)):
-        cell: dict[str, Any] = {}
-        for name, (values, places) in arrays.items():
-            value = values[tuple(index[place] for place in places)]
-            cell[name] = _plain(value)
-        cell["coords"] = {dim: labels[dim][place] for dim, place in zip(dims, index, strict=True)}
-        for name in ("units", "better"):
-            if name in own_coords:
-                cell["coords"][name] = own_coords[name][index[dims.index(str(data[name].dims[0]))]]
-        yield cell
-
-
-def _plain(value: Any) -> Any:
-    """Return a number or a text as Python's own; a date as it is written."""
-    if isinstance(value, np.datetime64):
-        return str(np.datetime_as_string(value, unit="auto"))
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _about(data: xr.Dataset, rows: Rows) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -249,20 +250,17 @@ def from_samples(
     check_unit(name, units)
     if not isinstance(samples, Mapping) or not samples:
         raise ValueError(f"samples must map labels to lists of measurements, as in {{'old': [1.2, 1.3], 'new': [1.1]}}; got {samples!r}")
-    names: list[Any] = []
-    positions: list[tuple[int, ...]] = []
-    numbers: list[float] = []
+    leaf = np.dtype([("place", np.intp, (len(levels),)), ("number", float)])
+    found = []
     for label, nested in samples.items():
-        found = list(_leaves(nested, len(levels), f"samples[{label!r}]"))
-        if not found:
+        found.append(np.fromiter(_leaves(nested, len(levels), f"samples[{label!r}]"), dtype=leaf))
+        if not len(found[-1]):
             raise ValueError(f"samples[{label!r}] is empty; give at least one measurement")
-        names += [label] * len(found)
-        positions += [place for place, _ in found]
-        numbers += [number for _, number in found]
+    leaves, known = np.concatenate(found), column_of(samples)
     table = Table(
-        labels={dim: column_of(names)},
-        levels={name: np.array([place[i] for place in positions], dtype=np.intp) for i, name in enumerate(levels)},
-        metrics={name: in_seconds(Metric(values=np.array(numbers, dtype=float), units=units, better=stated_direction(better, units)))},
+        labels={dim: replace(known, codes=np.repeat(known.codes, [len(own) for own in found]))},
+        levels={name: leaves["place"][:, depth] for depth, name in enumerate(levels)},
+        metrics={name: in_seconds(Metric(values=leaves["number"].copy(), units=units, better=stated_direction(better, units)))},
         metric=name,
     )
     return build(table)

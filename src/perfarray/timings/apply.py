@@ -175,12 +175,13 @@ def data_label(name: Hashable, variables: Mapping[Any, Any]) -> Hashable:
 
 
 def _same_labels(arrays: Sequence[xr.DataArray], used: set[str]) -> bool:
-    """Return whether the dims that broadcast have the very same indexes, which need not be aligned."""
-    first, *others = (array.xindexes for array in arrays)
-    return all(
-        set(indexes) - used == set(first) - used and all(index is first[name] for name, index in indexes.items() if name not in used)
-        for indexes in others
-    )
+    """Return whether what broadcasts has the very same indexes wherever it occurs, or none and one size: that need not be aligned."""
+    known: dict[Hashable, Any] = {}
+    for array in arrays:
+        for name, own in {**array.sizes, **array.xindexes}.items():
+            if name not in used and known.setdefault(name, own) != own:
+                return False
+    return True
 
 
 def _coordinates(arrays: Sequence[xr.DataArray], used: set[str], coords: Mapping[str, Any], variables: Mapping[Any, Any]) -> xr.Coordinates:

@@ -76,10 +76,11 @@ def cell_keys(arrays: Sequence[xr.DataArray], levels: Sequence[str], apart: str 
     for dim in dims:
         along = [array for array in arrays if dim in array.dims]
         own = next((array for array in along if dim in array.coords), along[0])
-        words = xr.Variable((dim,), _hashed(dim, own[dim].values))
+        labelled = own.coords.variables.get(dim)
+        words = xr.Variable((dim,), _hashed(dim, np.arange(own.sizes[dim]) if labelled is None else labelled.values))
         keys = keys + (words.chunk({dim: _chunks(arrays, dim)}) if lazy else words)
-        if dim in own.coords:
-            labels = own.xindexes.get_all_coords(dim, errors="ignore") or {dim: own.coords[dim].variable}
+        if labelled is not None:
+            labels = own.xindexes.get_all_coords(dim, errors="ignore") or {dim: labelled}
             coords |= labels
             indexes |= {name: index for name, index in own.xindexes.items() if name in labels}
     for name in {*COMPARED} - left_out - {*dims}:

@@ -1,6 +1,7 @@
 """Files written as a whole: a place holds what was there or what is new, and never the half of it; results as what such files hold."""
 
 import glob
+import itertools
 import math
 import os
 import re
@@ -11,8 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from perfarray.timings.notes import Note, tell
 from perfarray.timings.validation import listed
@@ -179,18 +178,22 @@ def rows_of(data: "xr.Dataset", dims: Sequence[str]) -> list[dict[str, Any]]:
     list of dict
     """
     labels = {str(dim): data[dim].values.tolist() for dim in data.dims}
-    arrays = {}
-    for name, array in data.data_vars.items():
-        own = [dim for dim in dims if dim in array.dims]
-        inner = [str(dim) for dim in array.dims if dim not in dims]
-        arrays[str(name)] = (array.transpose(*own, *inner).values, [dims.index(dim) for dim in own], inner)
-    rows = []
-    for index in np.ndindex(*(len(labels[dim]) for dim in dims)):
-        row: dict[str, Any] = {dim: labels[dim][place] for dim, place in zip(dims, index, strict=True)}
-        for name, (values, places, inner) in arrays.items():
-            row[name] = _nested(values[tuple(index[place] for place in places)], inner, labels)
-        rows.append(row)
-    return rows
+    shape = {dim: len(labels[dim]) for dim in dims}
+    columns = [_each(array.variable, shape, labels) for array in data.data_vars.values()]
+    titles = [*dims, *map(str, data.data_vars)]
+    cells = itertools.product(*(labels[dim] for dim in dims))
+    return [dict(zip(titles, (*cell, *values), strict=True)) for cell, *values in zip(cells, *columns, strict=True)]
+
+
+def _each(variable: "xr.Variable", shape: Mapping[str, int], labels: Mapping[str, list[Any]]) -> list[Any]:
+    """Return what a variable says of each cell."""
+    inner = [str(dim) for dim in variable.dims if dim not in shape]
+    sizes: dict[Any, int] = {**shape, **{dim: variable.sizes[dim] for dim in inner}}
+    whole = variable.set_dims(sizes).transpose(*sizes)
+    values = whole.values.reshape(-1, *(whole.sizes[dim] for dim in inner))
+    if not inner and values.dtype != object:
+        return list(values.tolist())
+    return [_nested(own, inner, labels) for own in values]
 
 
 def _nested(values: Any, dims: Sequence[str], labels: Mapping[str, list[Any]]) -> Any:

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from perfarray.numerics.random import SCORES, Streams
 from perfarray.suites.numerics.distributions import Drawing, Suite, draw_scores, summarise_scores
 
 numba = pytest.importorskip("numba")
-compiled = pytest.importorskip("perfarray.suites.numerics.compiled")
+compiled = pytest.importorskip("perfarray.numerics.compiled")
 
 
 @pytest.mark.parametrize("mean", ["geometric", "harmonic", "arithmetic"])
@@ -36,7 +37,17 @@ def test_threads_change_no_score(monkeypatch):
     suite, cells = Suite(np.random.default_rng(1).lognormal(0, 0.1, (9, 4, 3, 1)), None), np.arange(9)
     drawing = Drawing(200, "geometric", (1, 2), "numba")
     one = draw_scores(suite, cells, drawing), summarise_scores(suite, cells, drawing)
-    monkeypatch.setattr(compiled, "BLOCK", 200)
+    monkeypatch.setattr(compiled, "LEAST", 100)
     monkeypatch.setattr(numba.config, "NUMBA_NUM_THREADS", 2)
     for found, expected in zip((draw_scores(suite, cells, drawing), summarise_scores(suite, cells, drawing)), one, strict=True):
         np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("mean", ["geometric", "harmonic"])
+def test_a_cell_with_a_refused_number(mean):
+    """Number 1,977 of cell 33,860 stands for none of the 1,000 entries: it is drawn again, as NumPy does; its neighbour is left alone."""
+    suite, cells = Suite(np.random.default_rng(1).lognormal(0, 0.1, (2, 3, 10, 1)), None), np.array([33_860, 1])
+    bits = Streams((1, 2)).bits(cells, SCORES | 10, 1, 1977)
+    assert (bits[:, 0] * np.uint32(1000) < 2**32 % 1000).tolist() == [True, False]
+    plain, fast = (draw_scores(suite, cells, Drawing(2000, mean, (1, 2), engine)) for engine in ("numpy", "numba"))
+    np.testing.assert_allclose(fast, plain, rtol=1e-14)

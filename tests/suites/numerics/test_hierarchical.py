@@ -1,5 +1,6 @@
 """The hierarchical performance test: numbers from R, SciPy's exact laws, and the speedup by hand."""
 
+import tracemalloc
 from itertools import combinations
 
 import numpy as np
@@ -71,6 +72,21 @@ def test_samples_tested_together_are_those_tested_alone():
         np.testing.assert_allclose(found[place], expected, rtol=1e-12)
     many = rng.normal(0, 1, (2, 3, 60))
     np.testing.assert_allclose(rank_sum_pvalues(*many), [rank_sum_pvalue(*pair) for pair in zip(*many, strict=True)], rtol=1e-12)
+
+
+@pytest.mark.parametrize("decimals", [12, 2])
+def test_many_runs_are_sorted_not_paired(decimals):
+    """5,000 against 4,000 runs beside benchmarks of 8: SciPy's normal law, with ties too, in a few copies of the runs."""
+    rng = np.random.default_rng(5)
+    x, y = rng.normal(0.02, 1, (3, 5000)).round(decimals), rng.normal(0, 1, (3, 4000)).round(decimals)
+    x[1:, 8:], y[1:, 8:] = np.nan, np.nan
+    tracemalloc.start()
+    found = rank_sum_pvalues(x, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found[0] == pytest.approx(stats.mannwhitneyu(x[0], y[0], method="asymptotic").pvalue, rel=1e-12)
+    np.testing.assert_array_equal(found[1:], [rank_sum_pvalue(*pair) for pair in zip(x[1:, :8], y[1:, :8], strict=True)])
+    assert peak < 8 * (x.nbytes + y.nbytes)
 
 
 def test_cells_tested_together_are_those_tested_alone():

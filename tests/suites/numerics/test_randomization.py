@@ -8,17 +8,8 @@ import pytest
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.random import EXCHANGES, Streams
 from perfarray.numerics.suite import Sides, match_sides, run_statistic, suite_mean
-from perfarray.suites.numerics.randomization import (
-    TABLE,
-    Exchange,
-    Tally,
-    _drawn_exchanges,
-    blocks_of,
-    pvalue,
-    randomization,
-    randomize,
-    smallest_pvalue,
-)
+from perfarray.suites.numerics.exchanges import Exchange
+from perfarray.suites.numerics.randomization import TABLE, Tally, pvalue, randomization, randomize, smallest_pvalue
 
 STATISTICS = {
     "gm_all_scores": ("geometric", "geometric"),
@@ -128,14 +119,8 @@ def test_every_benchmark_has_picks_of_its_own(runs):
     """The log ratio of many exchanges has mean 0 and the variance of independent exchanges within 20 benchmarks."""
     new, old = np.random.default_rng(runs).lognormal(0, 0.1, (2, 20, runs))
     how = Exchange("geometric", "geometric", False, False)
-    logs = np.concatenate(
-        list(
-            _drawn_exchanges(
-                blocks_of(new[None], old[None], np.ones((1, 20), dtype=bool), how), how, 20_000, Streams((1, 2)), np.array([0])
-            )
-        ),
-        axis=-1,
-    )[0]
+    sides, draws = match_sides(new[None], old[None], shared=False, paired=False), Draws((True,), 20_000, (1, 2))
+    logs = np.log(randomization(sides, np.array([0]), how, "less", draws, True, length=20_000)[-1][0])
     pooled = np.log(np.concatenate([new, old], axis=1))
     variance = (pooled.var(axis=1, ddof=1) * 2 / runs).sum() / 20**2
     assert logs.mean() == pytest.approx(0, abs=4 * np.sqrt(variance / 20_000))
@@ -196,9 +181,9 @@ def test_error_rate():
 def test_suites_exchanged_together_have_the_ratios_of_suites_alone(runs, statistic, paired):
     """Tabulated or drawn anew, with gaps and without data: to the last bit what one suite at a time gives."""
     new, old = np.random.default_rng(9).lognormal(0, 0.05, (2, 5, 3, runs))
-    new[1, 0, 0] = old[3, 2, 1] = new[4] = np.nan
-    sides, how = match_sides(new, old, shared=False, paired=paired), Exchange("harmonic", statistic, False, paired)
-    draws = Draws((True,), 40, (1, 2))
+    new[1, 0, 0] = old[3, 2, 1] = old[0, 1, 2] = new[2, 1, 0] = new[2, 0] = new[4] = np.nan
+    sides = match_sides(new, old, shared=False, paired=paired)
+    how, draws = Exchange("harmonic", statistic, False, paired, np.array([1.0, 2.0, 0.5])), Draws((True,), 40, (1, 2))
 
     def ratios(which):
         some = Sides(*(part[which] for part in sides))
@@ -211,11 +196,17 @@ def test_suites_exchanged_together_have_the_ratios_of_suites_alone(runs, statist
     assert np.isnan(together[-1][4]).all()
 
 
+@pytest.mark.parametrize("tied", [0, 30])
 @pytest.mark.parametrize("statistic", ["geometric", "mean", "median"])
-def test_units_drawn_anew_are_those_of_the_smallest_words(statistic):
-    """Beyond the table, the candidate has the units whose random words are smallest, whatever is computed of them."""
+def test_units_drawn_anew_are_those_of_the_smallest_words(statistic, tied, monkeypatch):
+    """Beyond the table, the candidate has the units whose random words are smallest, whatever is computed of them.
+
+    That holds, too, where the upper halves of the words that decide are equal.
+    """
     new, old = np.random.default_rng(3).lognormal(0, 0.1, (2, 1, 2, 12))
     sides, how = match_sides(new, old, shared=False, paired=False), Exchange("arithmetic", statistic, False, False)
+    every = Streams.words
+    monkeypatch.setattr(Streams, "words", lambda *which: every(*which) >> np.uint64(tied))
     found = randomization(sides, np.array([7]), how, "two-sided", Draws((True,), 6, (1, 2)), True, length=6)[-1][0]
     order = Streams((1, 2)).words([7], EXCHANGES, 6 * 48).reshape(6, 2, 24).argsort(axis=-1)
     pool = np.broadcast_to(np.concatenate([new, old], axis=-1), (6, 2, 24))

@@ -9,17 +9,29 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perfarray.numerics.order_statistics import ORDER_STATISTICS, order_law
+from perfarray.numerics.order_statistics import ORDER_STATISTICS, OrderLaw, order_law
 from perfarray.numerics.types import Floats
 
-DRAWS = 4000
-"""Suites simulated for each entry of a table."""
+DRAWS, FEWEST = 4000, 400
+"""Suites simulated for each entry of a table, and where one has very many runs."""
 
 INEQUALITY = np.linspace(0.0, 4.0, 17)
 """Standard deviations, over benchmarks, of the log variance of a benchmark: what the table is made for."""
 
 SEED = 20180
 """The table is always made of the same random numbers."""
+
+DRAWN, BLOCK = 1 << 27, 1 << 18
+"""The most runs simulated for a table, and how many values are looked at together, which bounds the memory and changes no number."""
+
+ENOUGH = 50
+"""Runs of a benchmark from which on noise follows its law of many runs: that of fewer is not scaled."""
+
+RATES = {"min": 0.0, "max": 0.0, "median": 0.25}
+"""With which power of many runs the noise falls (of the median: Hall and Martin 1988); 1 / 2 for a mean."""
+
+NEGLIGIBLE = 1e-20
+"""Probability from which on a value counts: all below it have less than rounding together."""
 
 
 class NoiseTable(NamedTuple):
@@ -54,11 +66,22 @@ def spread_of_redrawn(units: Floats, statistic: str) -> Floats:
         if statistic not in ORDER_STATISTICS:
             found[chosen] = values.var(axis=-1) / n
             continue
-        law = order_law(n, statistic)
-        support = (values[:, law.low] + values[:, law.high]) / 2
-        centred = support - (support * law.probability).sum(axis=-1, keepdims=True)
-        found[chosen] = (centred**2 * law.probability).sum(axis=-1)
+        found[chosen] = _spread_of_law(values, order_law(n, statistic))
     return found.reshape(units.shape[:-1])
+
+
+def _spread_of_law(rows: Floats, law: OrderLaw) -> Floats:
+    """Return the variance of an order statistic of every row of sorted values, a block of rows at a time."""
+    counts = law.probability > NEGLIGIBLE
+    low, high, probability = law.low[counts], law.high[counts], law.probability[counts]
+    size = max(1, BLOCK // len(low))
+    found = np.empty(len(rows))
+    for start in range(0, len(rows), size):
+        own = rows[start : start + size]
+        support = (own[:, low] + own[:, high]) / 2
+        support -= (support * probability).sum(axis=-1, keepdims=True)
+        found[start : start + size] = (support**2 * probability).sum(axis=-1)
+    return found
 
 
 def concentration(variances: Floats) -> Floats:
@@ -73,6 +96,7 @@ def noise_table(benchmarks: int, runs: int, statistic: str = "median") -> NoiseT
 
     The variances of the benchmarks are lognormal quantiles, so that one number (their inequality) describes a suite. Machines with the same
     true variances then show a certain average concentration, and a certain noise: what is observed of the one tells the other.
+    Where runs are too many to simulate, the noise of fewer is scaled by `RATES`; where benchmarks are, fewer suites are simulated.
 
     Parameters
     ----------
@@ -89,12 +113,17 @@ def noise_table(benchmarks: int, runs: int, statistic: str = "median") -> NoiseT
     from scipy.special import ndtri
 
     rng = np.random.default_rng(SEED)
-    drawn = spread_of_redrawn(rng.standard_normal((DRAWS, benchmarks, runs)), statistic)
+    simulated = min(runs, max(ENOUGH, DRAWN // (DRAWS * benchmarks)))
+    draws = min(DRAWS, max(FEWEST, DRAWN // (simulated * benchmarks)))
+    size = max(1, BLOCK // (benchmarks * simulated))
+    blocks = (min(size, draws - start) for start in range(0, draws, size))
+    drawn = np.concatenate([spread_of_redrawn(rng.standard_normal((number, benchmarks, simulated)), statistic) for number in blocks])
     scores = ndtri((np.arange(benchmarks) + 0.5) / benchmarks)
     weights = np.exp(INEQUALITY[:, None] * scores)
     parts = weights[:, None, :] * drawn
     noise = (0.5 * np.log(parts.sum(axis=-1))).std(axis=-1, ddof=1)
-    return NoiseTable(concentration(parts).mean(axis=-1), noise)
+    scale = 1.0 if simulated == runs else ((simulated - 1) / (runs - 1)) ** RATES.get(statistic, 0.5)
+    return NoiseTable(concentration(parts).mean(axis=-1), noise * scale)
 
 
 def log_spread_noise(concentrations: Floats, benchmarks: int, runs: int, statistic: str = "median") -> float:

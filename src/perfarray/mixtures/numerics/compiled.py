@@ -3,15 +3,19 @@
 Exponential and logarithm are written out (argument reduction, then a polynomial to full double precision), since only then do loops over
 values become vector instructions: with the library's, fits are 1.3 to 3 times as fast as NumPy's, with these 4 to 10 times.
 
-It is compiled when it is first asked for, and written so that this takes little: a compiled function is optimised and translated by itself
-and once more in each of its callers, so that there are few, and few layers of them; what NumPy does as well is not compiled; a line assigns
-to three names at most, since more would be a tuple.
+It is compiled when it is first asked for, and written so that this takes little. An element of an array takes longer to compile than one
+behind a pointer, which has no strides and no places that count from the end: kernels take pointers, and the places of a point's parameters
+(weight, mean and variance of every component, component after component) are counted by hand. There are few functions; a line assigns to
+three names at most, since more would be a tuple.
+
+A function is translated by itself and once more in each of its callers, and which of these is run differs between the process that
+compiles it and those that find it in the cache. Where sums may be taken in any order the two may differ in their last bits: such a
+function is written into its caller, and others keep the order of their sums.
 """
 
 import itertools
 import math
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numba
 import numpy as np
@@ -20,9 +24,7 @@ from numba.extending import intrinsic
 
 from perfarray.mixtures.numerics.pool import Pool, Run, Theta
 from perfarray.mixtures.numerics.stops import FLOOR, GAIN, LOG_2PI, MOST_STEPS, MOVED, SETTLED, TINY, Task
-from perfarray.numerics.threads import in_threads
-
-F = TypeVar("F", bound=Callable[..., Any])
+from perfarray.numerics.compiled import compiled, in_all_threads
 
 LOG2E = 1.4426950408889634
 LN2_HIGH, LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
@@ -37,14 +39,17 @@ DOUBLE, BITS = ir.DoubleType(), ir.IntType(64)
 CONTRACT = ("contract",)
 """An operation that says this may become one with the next, and keeps its order otherwise: (x + ROUND) - ROUND is not x."""
 
+PLAIN = {"error_model": "numpy", "no_cfunc_wrapper": True}
+"""What kernels do without: exceptions of a division by zero, and being called by C."""
+
+INNER = PLAIN | {"no_cpython_wrapper": True}
+"""What kernels that only kernels call do without: being called by Python, too."""
+
 BLOCK = 1 << 14
 """Values times components of the fits that a thread takes at a time: a millisecond, about."""
 
-
-def _compiled(function: F) -> F:
-    """Compile a function, and keep it for the next process; sums may be taken in any order, so that they become vectors."""
-    decorate: Any = numba.njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"}, nogil=True)
-    return cast(F, decorate(function))
+FEW = 4
+"""Blocks below which one thread takes them all: where the other cores are busy, to begin threads costs more than they bring."""
 
 
 def _write_exp(context: Any, x: Any) -> Any:  # noqa: ARG001 (numba asks for the arguments that it compiles for)
@@ -81,6 +86,31 @@ def _write_log(context: Any, x: Any) -> Any:  # noqa: ARG001
     return numba.float64(numba.float64), generate
 
 
+def _write_at(context: Any, array: Any, place: Any) -> Any:  # noqa: ARG001
+    """Return the types and the code of a pointer to a place of a contiguous array."""
+
+    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, given[0]).data
+        return builder.gep(data, [given[1]])
+
+    pointer: Any = numba.types.CPointer
+    return pointer(array.dtype)(array, numba.int64), generate
+
+
+def _marked(*attributes: str) -> Any:
+    """Return what gives attributes to the function that calls it."""
+
+    def write(context: Any) -> Any:  # noqa: ARG001
+        def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:  # noqa: ARG001
+            for attribute in attributes:
+                builder.function.attributes.add(attribute)
+            return context.get_dummy_value()
+
+        return numba.void(), generate
+
+    return intrinsic(write)
+
+
 def _double(number: float) -> Any:
     """Return a number as it stands in code."""
     return ir.Constant(DOUBLE, number)
@@ -101,22 +131,27 @@ def _horner(builder: Any, x: Any, coefficients: list[float]) -> Any:
 
 _exp: Any = intrinsic(_write_exp)
 _log: Any = intrinsic(_write_log)
+_at: Any = intrinsic(_write_at)
+
+_as_part: Any = _marked("alwaysinline")
+_aside: Any = _marked("noinline", "optsize")
+"""How the function that calls it becomes part of its callers: written into them, or as short code of its own, which takes half the time."""
 
 
 def plain_compiled(pool: Pool, theta: Theta, task: Task) -> Run:
     """Run plain EM on the fits of a pool."""
-    return _run(_plain, pool, theta, task)
+    return _run(pool, theta, task)
 
 
 def accelerated_compiled(pool: Pool, theta: Theta, forced: bool) -> Run:
     """Run squared extrapolation of EM on the fits of a pool."""
-    return _run(_accelerated, pool, theta, (forced,))
+    return _run(pool, theta, Task(0.0, forced, False))
 
 
-def _run(kernel: Any, pool: Pool, theta: Theta, asked: tuple[Any, ...]) -> Run:
-    """Run a kernel on the fits of a pool, a block of them at a time, in threads."""
+def _run(pool: Pool, theta: Theta, task: Task) -> Run:
+    """Run EM on the fits of a pool, a block of them at a time, in threads."""
     samples, size = pool.samples, len(pool.rows)
-    data = tuple(map(np.ascontiguousarray, (samples.values, samples.weights, samples.inside)))
+    values, weights, inside = map(np.ascontiguousarray, (samples.values, samples.weights, samples.inside))
     fits = np.stack([pool.rows, pool.n, pool.firsts, pool.numbers, pool.equal], axis=-1, dtype=np.int64)
     scales = np.stack([pool.total, pool.jacobian], axis=-1)
     points = np.empty((5, len(pool.owner), 3))
@@ -126,125 +161,114 @@ def _run(kernel: Any, pool: Pool, theta: Theta, asked: tuple[Any, ...]) -> Run:
     ended[:, 2] = low
 
     def work(part: slice) -> None:
-        room = np.empty((pool.numbers[part].max() + 2, pool.n[part].max()))
-        kernel(*data, fits[part], scales[part], *asked, points, room, logliks[part], ended[part])
+        room = np.empty((pool.numbers[part].max() + 2) * pool.n[part].max())
+        _climb(values, weights, inside, fits[part], scales[part], *task, points, room, logliks[part], ended[part])
 
     load = np.cumsum(pool.load)
-    edges = np.unique([0, *np.searchsorted(load, np.arange(BLOCK, load[-1], BLOCK)), size])
+    edges = np.unique([0, *np.searchsorted(load, np.arange(BLOCK, load[-1] if load[-1] >= FEW * BLOCK else 0, BLOCK)), size])
     # Those with the most components stand last, and are begun first: the last to begin should not be the longest.
-    in_threads(work, [slice(*pair) for pair in itertools.pairwise(edges)][::-1], cast(Any, numba).config.NUMBA_NUM_THREADS)
+    in_all_threads(work, [slice(*pair) for pair in itertools.pairwise(edges)][::-1])
     steps, converged, floored = ended.T
     return Run(Theta(*points[0].T.copy()), logliks, steps, converged > 0, floored > 0)
 
 
-@_compiled
-def _plain(
+@compiled(**PLAIN)
+def _climb(
     values: Any, weights: Any, inside: Any, fits: Any, scales: Any, limit: float, forced: bool, last: bool,
     points: Any, room: Any, logliks: Any, ended: Any,
 ) -> None:  # fmt: skip
-    """Run plain EM until |change of l| / (1 + |l|) is at most the limit, fit after fit."""
-    theta, following = points[0], points[1]
-    for fit in range(len(fits)):
-        first, end = fits[fit, 2], fits[fit, 2] + fits[fit, 3]
-        before, loglik, steps = math.inf, -math.inf, 0
-        done, low, low_next = False, False, ended[fit, 2] > 0
-        while steps < MOST_STEPS and not done:
-            low = low or low_next
-            if low and not forced:
-                loglik, steps = -math.inf, 0
-                break
-            loglik, low_next = _step(values, weights, inside, fits, scales, fit, theta, following, room)
-            steps += 1
-            in_units = loglik - scales[fit, 1]
-            done = abs(before - in_units) / (1 + abs(in_units)) <= limit
-            before, moved = in_units, 0.0
-            for k in range(first, end):
-                moved += (following[k, 0] - theta[k, 0]) ** 2
-            if (last and moved > MOVED) if done else steps < MOST_STEPS:
-                for k in range(first, end):
-                    theta[k, 0], theta[k, 1], theta[k, 2] = following[k, 0], following[k, 1], following[k, 2]
-        logliks[fit] = loglik
-        ended[fit, 0], ended[fit, 1], ended[fit, 2] = steps, done, low
+    """Run EM, fit after fit: plain until |change of l| / (1 + |l|) is at most the limit, or without one accelerated.
 
-
-@_compiled
-def _accelerated(
-    values: Any, weights: Any, inside: Any, fits: Any, scales: Any, forced: bool,
-    points: Any, room: Any, logliks: Any, ended: Any,
-) -> None:  # fmt: skip
-    """Run squared extrapolation of EM, which goes back to plain EM wherever it would lose likelihood, fit after fit.
-
-    From the first point two steps are taken, and one from the fourth, where they point to.
+    Accelerated, it takes two steps from the first point, and one from the fourth, where they point to. It goes back to plain EM wherever
+    it would lose likelihood.
     """
+    length, size, cycle = values.shape[1], 3 * points.shape[1], 1 if limit > 0 else 3
     for fit in range(len(fits)):
-        first, end = fits[fit, 2], fits[fit, 2] + fits[fit, 3]
-        cap, steps = 4.0, 0
-        low = arrived = fell = False
+        own, found, theta = _at(fits, 5 * fit), _at(ended, 3 * fit), _at(points, 3 * fits[fit, 2])
+        first, n, number = length * own[0], own[1], own[3]
+        x, w, within = _at(values, first), _at(weights, first), _at(inside, first)
+        cap, steps, low = 4.0, 0, found[2] > 0
+        done = fell = False
+        past = math.inf
         before = loglik = beyond = stretch = distance = ahead = 0.0
-        while steps + 3 <= MOST_STEPS and not arrived and (forced or not low):
-            low = low_second = low_third = False
-            for taken in range(3):
-                at = taken + (taken == 2)
-                before, loglik = loglik, beyond
-                low, low_second = low or low_second, low_third
-                beyond, low_third = _step(values, weights, inside, fits, scales, fit, points[at], points[at + 1], room)
-                if taken == 1:
-                    stretch, distance, ahead = _extrapolate(points, first, end, cap, fits[fit, 4])
-            steps += 3
-            accepted = beyond >= loglik
-            low = low or (low_third if accepted else low_second)
-            if accepted and stretch >= cap:
-                cap *= 4.0
-            elif not accepted:
-                cap = cap / 4.0 if cap > 4.0 else 1.0
+        while steps + cycle <= MOST_STEPS and not done and (forced or not low):
             fell = fell or low
-            arrived = distance <= SETTLED or abs(loglik - before) * ahead <= GAIN
-            chosen = points[1 if arrived or (low and not forced) else 4 if accepted else 2]
-            for k in range(first, end):
-                for part in range(3):
-                    points[0, k, part] = chosen[k, part]
+            low = low_second = low_third = False
+            for taken in range(cycle):
+                at = (taken + (taken == 2)) * size
+                before, loglik = loglik, beyond
+                beyond, spread = _step(x, w, within, n, number, scales[fit, 0], theta, at, at + size, _at(room, 0))
+                low, low_second, low_third = low or low_second, low_third, False
+                for to in range(at + size, at + size + 3 * number, 3):
+                    share, variance = theta[to], spread if own[4] else theta[to + 2]
+                    held = variance <= FLOOR or share < TINY
+                    theta[to], theta[to + 2] = TINY if share < TINY else share, FLOOR if held else variance
+                    low_third = low_third or held
+                if taken == 1:
+                    stretch, distance, ahead = _extrapolate(theta, size, number, cap, own[4])
+            steps += cycle
+            if cycle == 1:
+                in_units, loglik, moved = beyond - scales[fit, 1], beyond, 0.0
+                done = abs(past - in_units) / (1 + abs(in_units)) <= limit
+                over = done or steps == MOST_STEPS
+                past, low = in_units, low_third and not over
+                for at in range(0, 3 * number, 3):
+                    change = theta[size + at] - theta[at]
+                    moved += change * change
+                chosen = 0 if over and not (done and last and moved > MOVED) else 1
+            else:
+                accepted = beyond >= loglik
+                low = low or (low_third if accepted else low_second)
+                if accepted and stretch >= cap:
+                    cap *= 4.0
+                elif not accepted:
+                    cap = cap / 4.0 if cap > 4.0 else 1.0
+                fell = fell or low
+                done = distance <= SETTLED or abs(loglik - before) * ahead <= GAIN
+                chosen = 1 if done or (low and not forced) else 4 if accepted else 2
+            for part in range(3 * number):
+                theta[part] = theta[chosen * size + part]
+        if cycle == 1 and low and not forced:
+            loglik, steps = -math.inf, 0
         logliks[fit] = loglik
-        ended[fit, 0], ended[fit, 1], ended[fit, 2] = steps, arrived, fell
+        found[0], found[1], found[2] = steps, done, fell or low
 
 
-@_compiled
-def _step(values: Any, weights: Any, inside: Any, fits: Any, scales: Any, fit: int, theta: Any, following: Any, room: Any) -> Any:
-    """Take one step of EM: fill in the next parameters, variances held at the floor or above.
-
-    Return the log-likelihood of the parameters given, and whether those filled in had to be held.
-    """
-    row, n, total = fits[fit, 0], fits[fit, 1], scales[fit, 0]
-    first, number = fits[fit, 2], fits[fit, 3]
-    x, w, inside = values[row], weights[row], inside[row]
-    sums, shares = room[number], room[number + 1]
+@compiled(fastmath={"reassoc", "contract", "nsz"}, **INNER)
+def _step(
+    x: Any, w: Any, inside: Any, n: int, number: int, total: float, points: Any, theta: int, following: int, room: Any,
+) -> Any:  # fmt: skip
+    """Take one step of EM, from one place of the points to another; return the log-likelihood there, and the one variance that follows."""
+    _as_part()
+    sums, shares = number * n, number * n + n
     for i in range(n):
-        sums[i] = 0.0
+        room[sums + i] = 0.0
     for k in range(number):
-        mean, slope = theta[first + k, 1], -0.5 / theta[first + k, 2]
-        height = theta[first + k, 0] / math.sqrt(theta[first + k, 2])
+        weight, mean, variance = points[theta + 3 * k], points[theta + 3 * k + 1], points[theta + 3 * k + 2]
+        slope, height = -0.5 / variance, weight / math.sqrt(variance)
         for i in range(n):
             d = x[i] - mean
             e = height * _exp(slope * (d * d + inside[i]))
-            room[k, i] = e
-            sums[i] += e
+            room[k * n + i] = e
+            room[sums + i] += e
     n_tiny = 0
     for i in range(n):
-        n_tiny += sums[i] < TINY
+        n_tiny += room[sums + i] < TINY
     loglik = -0.5 * LOG_2PI * total
     if n_tiny > 0:
         for i in range(n):
-            if sums[i] < TINY:
-                loglik += w[i] * _far(x[i], inside[i], theta, first, number, room, i)
+            if room[sums + i] < TINY:
+                loglik += w[i] * _far(x[i], inside[i], points, theta, number, room, n, i)
     for i in range(n):
-        loglik += w[i] * _log(sums[i])
-        shares[i] = w[i] / sums[i]
+        loglik += w[i] * _log(room[sums + i])
+        room[shares + i] = w[i] / room[sums + i]
     spread = 0.0
     for k in range(number):
-        mean = theta[first + k, 1]
+        mean = points[theta + 3 * k + 1]
         zero = one = two = 0.0
         for i in range(n):
             d = x[i] - mean
-            r = room[k, i] * shares[i]
+            r = room[k * n + i] * room[shares + i]
             zero += r
             one += r * d
             two += r * (d * d + inside[i])
@@ -252,52 +276,50 @@ def _step(values: Any, weights: Any, inside: Any, fits: Any, scales: Any, fit: i
         shift = one / safe
         square = two - safe * shift * shift
         spread += square
-        following[first + k, 0], following[first + k, 1], following[first + k, 2] = zero / total, mean + shift, square / safe
-    low = False
-    for k in range(first, first + number):
-        share, variance = following[k, 0], spread / total if fits[fit, 4] else following[k, 2]
-        held = variance <= FLOOR or share < TINY
-        following[k, 2] = FLOOR if held else variance
-        following[k, 0] = TINY if share < TINY else share
-        low = low or held
-    return loglik, low
+        at = following + 3 * k
+        points[at], points[at + 1], points[at + 2] = zero / total, mean + shift, square / safe
+    return loglik, spread / total
 
 
-@_compiled
-def _far(x: float, inside: float, theta: Any, first: int, number: int, room: Any, place: int) -> float:
+@compiled(**INNER)
+def _far(x: float, inside: float, points: Any, theta: int, number: int, room: Any, n: int, place: int) -> float:
     """Write the densities at a value far from every component, relative to the largest; return the logarithm of that."""
+    _aside()
     largest, together = -math.inf, 0.0
     for k in range(number):
-        d, variance = x - theta[first + k, 1], theta[first + k, 2]
-        term = math.log(theta[first + k, 0]) - 0.5 * math.log(variance) - 0.5 * (d * d + inside) / variance
-        room[k, place] = term
+        weight, mean, variance = points[theta + 3 * k], points[theta + 3 * k + 1], points[theta + 3 * k + 2]
+        d = x - mean
+        term = math.log(weight) - 0.5 * math.log(variance) - 0.5 * (d * d + inside) / variance
+        room[k * n + place] = term
         largest = term if term > largest else largest
     for k in range(number):
-        room[k, place] = math.exp(room[k, place] - largest)
-        together += room[k, place]
-    room[number, place] = together
+        e = math.exp(room[k * n + place] - largest)
+        room[k * n + place] = e
+        together += e
+    room[number * n + place] = together
     return largest
 
 
-@_compiled
-def _extrapolate(points: Any, begin: int, end: int, cap: float, equal: int) -> tuple[float, float, float]:
+@compiled(**INNER)
+def _extrapolate(points: Any, size: int, number: int, cap: float, equal: int) -> tuple[float, float, float]:
     """Fill in where two steps of EM point to; return how far that is, and an estimate of the way to the maximum: as it is, in steps.
 
     The way and its bend stand in the last two points until then.
     """
-    wide = math.sqrt(end - begin) if equal else 1.0
+    _aside()
+    wide = math.sqrt(number) if equal else 1.0
     length = curve = 0.0
-    for k in range(begin, end):
-        deviation = math.sqrt(points[0, k, 2])
-        for part in range(3):
-            start, first, second = points[0, k, part], points[1, k, part], points[2, k, part]
-            if part == 0:
+    for at in range(0, 3 * number, 3):
+        deviation = math.sqrt(points[at + 2])
+        for part in range(at, at + 3):
+            start, first, second = points[part], points[size + part], points[2 * size + part]
+            if part == at:
                 one, two = math.log(first) - math.log(start), math.log(second) - math.log(first)
-            elif part == 1:
+            elif part == at + 1:
                 one, two = (first - start) / deviation, (second - first) / deviation
             else:
                 one, two = 0.5 * math.log(first / start) / wide, 0.5 * math.log(second / first) / wide
-            points[3, k, part], points[4, k, part] = one, two - one
+            points[3 * size + part], points[4 * size + part] = one, two - one
             length += one * one
             curve += (two - one) * (two - one)
     length, curve = math.sqrt(length), math.sqrt(curve)
@@ -305,18 +327,22 @@ def _extrapolate(points: Any, begin: int, end: int, cap: float, equal: int) -> t
     ahead = ratio if ratio > 1.0 else 1.0
     stretch = ahead if ahead < cap else cap
     largest, whole = -math.inf, 0.0
-    for k in range(begin, end):
-        for part in range(3):
-            points[3, k, part] = 2 * stretch * points[3, k, part] + stretch * stretch * points[4, k, part]
-        points[3, k, 0] += math.log(points[0, k, 0])
-        points[3, k, 1] = points[0, k, 1] + math.sqrt(points[0, k, 2]) * points[3, k, 1]
-        moved = 2 * wide * points[3, k, 2]
-        variance = points[0, k, 2] * math.exp(-60.0 if moved < -60.0 else 60.0 if moved > 60.0 else moved)
-        points[3, k, 2] = FLOOR if variance < FLOOR else 1e12 if variance > 1e12 else variance
-        largest = points[3, k, 0] if points[3, k, 0] > largest else largest
-    for k in range(begin, end):
-        points[3, k, 0] = math.exp(points[3, k, 0] - largest)
-        whole += points[3, k, 0]
-    for k in range(begin, end):
-        points[3, k, 0] = points[3, k, 0] / whole if points[3, k, 0] > TINY * whole else TINY
+    for at in range(0, 3 * number, 3):
+        to = 3 * size + at
+        for part in range(to, to + 3):
+            points[part] = 2 * stretch * points[part] + stretch * stretch * points[size + part]
+        variance = points[at + 2]
+        weight = points[to] + math.log(points[at])
+        points[to], points[to + 1] = weight, points[at + 1] + math.sqrt(variance) * points[to + 1]
+        moved = 2 * wide * points[to + 2]
+        variance = variance * math.exp(-60.0 if moved < -60.0 else 60.0 if moved > 60.0 else moved)
+        points[to + 2] = FLOOR if variance < FLOOR else 1e12 if variance > 1e12 else variance
+        largest = weight if weight > largest else largest
+    for to in range(3 * size, 3 * size + 3 * number, 3):
+        weight = math.exp(points[to] - largest)
+        points[to] = weight
+        whole += weight
+    for to in range(3 * size, 3 * size + 3 * number, 3):
+        weight = points[to]
+        points[to] = weight / whole if weight > TINY * whole else TINY
     return stretch, length * ahead, ahead

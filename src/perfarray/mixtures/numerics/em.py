@@ -92,16 +92,14 @@ def _step(pool: Pool, theta: Theta) -> tuple[Theta, Floats]:
     """One step of EM: the next parameters, and the log-likelihood of those that were given."""
     weights, total, steps = pool.weights, pool.total, pool.steps
     deviations, _, joint, density = pool.room
-    length = joint.shape[-1]
-    for fits, rows, number in pool.blocks:
-        np.subtract(pool.values[fits, None], theta.means[rows].reshape(-1, number, 1), out=deviations[rows].reshape(-1, number, length))
+    np.subtract(pool.repeated, theta.means[:, None], out=deviations)
     steps.prepared(pool, theta)
     offset = (np.log(theta.weights) + steps.offset(pool, theta))[:, None]
     steps.exponents(pool, theta, slice(None), joint)
     joint += offset
     np.exp(joint, out=joint)
-    for fits, rows, number in pool.blocks:
-        joint[rows].reshape(-1, number, length).sum(axis=1, out=density[fits])
+    for own, together in pool.views:
+        own.sum(axis=1, out=together)
     far = np.flatnonzero(density.min(axis=-1) < TINY)
     with np.errstate(divide="ignore"):
         log_density = np.log(density)
@@ -114,9 +112,8 @@ def _step(pool: Pool, theta: Theta) -> tuple[Theta, Floats]:
         log_density[fit] = np.log(density[fit]) + largest
     loglik = np.einsum("fn,fn->f", weights, log_density) + steps.constant * total
     np.divide(weights, density, out=density)
-    for fits, rows, number in pool.blocks:
-        own = joint[rows].reshape(-1, number, length)
-        np.multiply(own, density[fits, None], out=own)
+    for own, together in pool.views:
+        np.multiply(own, together[:, None], out=own)
     shares = joint.sum(axis=-1)
     means, variances = steps.maximised(pool, theta, shares)
     return Theta(shares / total[pool.owner], means, variances), loglik

@@ -199,6 +199,17 @@ class Pool:
         deviations, squares, joint = (np.empty((len(self.owner), length)) for _ in range(3))
         return deviations, squares, joint, np.empty((len(self.numbers), length))
 
+    @cached_property
+    def repeated(self) -> Floats:
+        """Values of the sample of every component."""
+        return self.values[self.owner]
+
+    @cached_property
+    def views(self) -> list[tuple[Floats, Floats]]:
+        """What a step writes of every block: of its components, shape (fit, component, value), and of its fits, shape (fit, value)."""
+        _, _, joint, density = self.room
+        return [(joint[rows].reshape(-1, number, joint.shape[-1]), density[fits]) for fits, rows, number in self.blocks]
+
     def sums(self, part: Floats) -> Floats:
         """Add up over the components of every fit."""
         return np.asarray(np.add.reduceat(part, self.firsts))

@@ -5,7 +5,7 @@ with an entry for every combination of their runs, and one random number picks a
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,11 +16,8 @@ from perfarray.numerics.types import Floats, Integers
 TABLE = 1 << 10
 """Most entries of a table of combinations: a power of two, small enough for the cache."""
 
-BATCH, BATCH_COMPILED = 1 << 16, 1 << 22
-"""Scores drawn at once: what bounds the memory. It changes no number, since every cell has random numbers of its own.
-
-The compiled engine keeps the scores of one cell at a time.
-"""
+BATCH, BATCH_COMPILED = 1 << 16, 1 << 21
+"""Scores drawn at once: what bounds the memory. It changes no number, since every cell has random numbers of its own."""
 
 
 class Suite(NamedTuple):
@@ -230,20 +227,44 @@ def _padded_parts(suite: Suite, count: int, together: int, mean: str) -> Floats:
 
 def _block_scores(block: Block, drawing: Drawing) -> Floats:
     """Return the scores of a block, shape (cells, n_resamples)."""
-    if drawing.engine == "numba":
-        from perfarray.suites.numerics.compiled import scores_compiled
-
-        return scores_compiled(block.parts, block.together, block.cells, drawing.n_resamples, drawing.mean, (*drawing.key, block.stream))
-    return _look_up(block, drawing)
+    return _drawn_compiled(block, drawing) if drawing.engine == "numba" else _look_up(block, drawing)
 
 
 def _block_summary(block: Block, drawing: Drawing) -> Summary | Floats:
     """Return the five numbers and the standard deviation of the scores of a block, shape (6, cells)."""
-    if drawing.engine == "numba":
-        from perfarray.suites.numerics.compiled import summary_compiled
+    if drawing.engine != "numba":
+        return five_numbers(_look_up(block, drawing))
+    from perfarray.numerics.compiled import in_parts
+    from perfarray.suites.numerics.compiled import summary_compiled
 
-        return summary_compiled(block.parts, block.together, block.cells, drawing.n_resamples, drawing.mean, (*drawing.key, block.stream))
-    return five_numbers(_look_up(block, drawing))
+    scores, found = _drawn_compiled(block, drawing), np.empty((6, len(block.cells)))
+
+    def describe(part: slice) -> None:
+        found[:, part] = summary_compiled(scores[part])
+
+    in_parts(describe, *scores.shape)
+    return found
+
+
+def _drawn_compiled(block: Block, drawing: Drawing) -> Floats:
+    """Return the scores of a block (cells, n_resamples) as compiled code draws them, in threads."""
+    from perfarray.numerics.compiled import combine, in_parts
+
+    multiply = drawing.mean == "geometric"
+    scores = np.full((len(block.cells), drawing.n_resamples), 1.0 if multiply else 0.0)
+    how: dict[str, Any] = {"together": block.together, "multiply": multiply}
+    key = Streams(drawing.key).key
+
+    def work(part: slice) -> None:
+        refused = combine(scores[None, None], block.parts[None], key, block.cells, block.stream, at=part, **how)
+        if drawing.mean == "harmonic":
+            np.divide(1.0, scores[part], out=scores[part], where=~refused[:, None])
+        if refused.any():
+            left = part.start + np.flatnonzero(refused)
+            scores[left] = _look_up(block._replace(cells=block.cells[left], parts=block.parts[:, left]), drawing)
+
+    in_parts(work, len(scores), drawing.n_resamples * len(block.parts) // block.together)
+    return scores
 
 
 def _look_up(block: Block, drawing: Drawing) -> Floats:
@@ -254,7 +275,7 @@ def _look_up(block: Block, drawing: Drawing) -> Floats:
     for place in range(1, together):
         tables = combine(block.parts[place::together, :, :, None], tables[:, :, None]).reshape(len(tables), cells, -1)
     entries = count**together
-    picks = Streams(drawing.key).below(entries, block.cells, block.stream, number * len(tables))
+    picks = Streams(drawing.key, drawing.engine).below(entries, block.cells, block.stream, number * len(tables))
     picks += np.arange(cells)[:, None] * entries
     scores = np.full((cells, number), float(combine.identity))
     for place, table in enumerate(tables):
@@ -265,7 +286,7 @@ def _look_up(block: Block, drawing: Drawing) -> Floats:
 def _irregular_scores(suite: Suite, cells: Integers, drawing: Drawing) -> Iterator[tuple[int, Floats]]:
     """Return the places of the other cells and their scores, one by one: each has runs of its own shape."""
     others = (equal_counts(suite) == 0) & (units_of(suite) > 0)
-    streams = Streams(drawing.key)
+    streams = Streams(drawing.key, drawing.engine)
     for place in np.flatnonzero(others).tolist():
         shares = None if suite.shares is None else suite.shares[place]
         yield place, _draw_runs(suite.runs[place], shares, suite.counts, cells[[place]], streams, drawing)

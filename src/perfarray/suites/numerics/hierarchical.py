@@ -18,8 +18,8 @@ ZEROS = ("drop", "pratt", "split")
 EXACT = 50
 """Rank sums of fewer runs a side are enumerated; above, the normal approximation with corrections for ties and continuity (R's rule)."""
 
-BLOCK = 1 << 22
-"""Pairs of runs that are compared at once."""
+BLOCK = 1 << 19
+"""Runs that are sorted at once."""
 
 STEPS = 34
 """Bisections of the range of factors: the last is 6e-11 of the first."""
@@ -33,10 +33,12 @@ class Performance(NamedTuple):
 
 
 def doubled_ranks(values: Floats) -> Integers:
-    """Return twice the mid-ranks along the last axis: whole numbers, ties or not."""
-    less = values[..., None, :] < values[..., :, None]
-    equal = values[..., None, :] == values[..., :, None]
-    return np.asarray(2 * less.sum(axis=-1) + equal.sum(axis=-1) + 1)
+    """Return twice the mid-ranks of values (runs,): whole numbers, ties or not."""
+    ordered = np.sort(values, kind="stable")  # in linear time where sorted samples stand behind each other
+    ranks = np.searchsorted(ordered, values)
+    ranks += np.searchsorted(ordered, values, side="right")
+    ranks += 1
+    return ranks
 
 
 @lru_cache(maxsize=1024)
@@ -144,23 +146,25 @@ def rank_sum_pvalues(x: Floats, y: Floats, tails: int = 2) -> Floats:
     """Return the p-value of every pair of samples (..., units), NaN where not measured; those without ties are looked up together."""
     n, m = ((~np.isnan(side)).sum(axis=-1) for side in (x, y))
     found = np.full(n.shape, np.nan)
-    ours, theirs = x[..., :, None], y[..., None, :]
-    totals = 2 * (ours > theirs).sum(axis=(-1, -2)) + n * (n + 1)
     exact = (n > 0) & (m > 0) & (n < EXACT) & (m < EXACT)
-    untied = exact & ~(ours == theirs).any(axis=(-1, -2)) & ~_has_ties(x) & ~_has_ties(y)
+    ours, theirs = (np.sort(side[exact], axis=-1)[:, :EXACT] for side in (x, y))  # however wide the gaps beside them
+    both = np.concatenate([ours, theirs], axis=-1)
+    order = np.argsort(both, axis=-1)
+    ordered, places = np.take_along_axis(both, order, axis=-1), np.arange(1, both.shape[-1] + 1)
+    untied = ~(ordered[:, 1:] == ordered[:, :-1]).any(axis=-1)
+    ranked = (order < ours.shape[-1]) & ~np.isnan(ordered)
+    size_x, size_y = n[exact], m[exact]
+    distances = np.abs(2 * np.where(ranked, places, 0).sum(axis=-1) - size_x * (size_x + size_y + 1))
+    pvalues = np.full(len(size_x), np.nan)
     # A table for every pair of sample sizes; what has ties has a law of its own.
-    for sizes in set(zip(n[untied].tolist(), m[untied].tolist(), strict=True)):
-        chosen = untied & (n == sizes[0]) & (m == sizes[1])
-        found[chosen] = _untied_pvalues(*sizes, tails)[np.abs(totals[chosen] - sizes[0] * (sum(sizes) + 1))]
-    for place in np.argwhere((n > 0) & (m > 0) & ~untied):
+    for sizes in set(zip(size_x[untied].tolist(), size_y[untied].tolist(), strict=True)):
+        chosen = untied & (size_x == sizes[0]) & (size_y == sizes[1])
+        pvalues[chosen] = _untied_pvalues(*sizes, tails)[distances[chosen]]
+    found[exact] = pvalues
+    for place in np.argwhere((n > 0) & (m > 0) & np.isnan(found)):
         one, other = x[tuple(place)], y[tuple(place)]
         found[tuple(place)] = rank_sum_pvalue(one[~np.isnan(one)], other[~np.isnan(other)], tails)
     return found
-
-
-def _has_ties(values: Floats) -> Mask:
-    """Return whether two measured values along the last axis are equal."""
-    return np.asarray((np.diff(np.sort(values, axis=-1), axis=-1) == 0).any(axis=-1))
 
 
 def kept_differences(x: Floats, y: Floats, alpha: float, tails: int = 2) -> Floats:
@@ -196,12 +200,13 @@ def hierarchical_test(x: Floats, y: Floats, alpha: float, confidence_level: floa
     sides = [np.broadcast_to(side, (*batch, *side.shape[-2:])).reshape(-1, *side.shape[-2:]) for side in (x, y)]
     found = np.full((2, len(sides[0])), np.nan)
     able: Mask = np.asarray((smallest_pvalues(sides[0], sides[1], tails) <= alpha).any(axis=-1))
-    step = max(1, BLOCK // max(1, sides[0][0].size * y.shape[-1] if len(sides[0]) else 1))
-    # Some cells at a time bound the memory: every pair of a benchmark's runs is compared.
+    step = max(1, BLOCK // max(1, sum(side[:1].size for side in sides)))
+    # Some cells at a time bound the memory: the runs of each are divided, sorted and counted.
     for start in range(0, len(able), step):
         cells = start + np.flatnonzero(able[start : start + step])
         if len(cells):
-            found[:, cells] = _tested(sides[0][cells], sides[1][cells], alpha, confidence_level, zeros, tails)
+            own, other = (np.sort(side[cells], axis=-1) for side in sides)
+            found[:, cells] = _tested(own, other, alpha, confidence_level, zeros, tails)
     return Performance(found[0].reshape(batch), found[1].reshape(batch))
 
 

@@ -4,55 +4,31 @@ Irving et al. (2018), section 3. Where benchmarks share no units, the exchanges 
 side): they are tabulated once, and an experiment is one entry of every benchmark's table.
 """
 
-from collections.abc import Iterator, Sequence
-from functools import lru_cache, partial
+from collections.abc import Iterator
+from functools import lru_cache
 from itertools import chain, combinations
-from math import comb, prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from perfarray.numerics.bootstrap import Draws
-from perfarray.numerics.random import EXCHANGES, Streams
+from perfarray.numerics.random import EXCHANGES, LOWER_HALF, Streams
 from perfarray.numerics.suite import Sides, run_statistic, transform
 from perfarray.numerics.types import Floats, Integers, Mask
-from perfarray.numerics.with_replacement import one_of_each
+from perfarray.numerics.with_replacement import add_one_of_each
+from perfarray.suites.numerics.exchanges import Block, Exchange, blocks_of, enumerated, number_of_outcomes, of_suites, sorted_suites
 
 TABLE = 1 << 14
 """Most outcomes that are tabulated for the sake of speed; beyond it units are permuted anew each time."""
 
-MOST = 1_000_000
-"""Most exchanges that `exact` enumerates."""
-
 BLOCK, KEPT = 1 << 16, 1 << 18
-"""Units that are looked at together, and entries of tables: what bounds the memory. They change no number."""
+"""Units that are looked at together, and exchanges or entries of tables: what bounds the memory. They change no number."""
+
+AVERAGES = ("mean", "geometric")
+"""Statistics that are made of an average of the units, or of their logs."""
 
 TIES = 1e-10
 """Ratios that differ by less than this relative amount are equal: sums of the same numbers in another order."""
-
-
-class Exchange(NamedTuple):
-    """What is exchanged and what is computed."""
-
-    mean: str
-    statistic: str
-    shared: bool
-    paired: bool
-    weights: Floats | None = None  # (benchmarks,), none zero; None is one each
-
-
-class Block(NamedTuple):
-    """Benchmarks with as many units: candidate and baseline (suites, benchmarks, units), none missing; logs for a geometric statistic."""
-
-    new: Floats
-    old: Floats
-    together: bool  # whether the benchmarks' units change hands together
-    weights: Floats  # (benchmarks, 1)
-
-    def outcomes(self, paired: bool) -> int:
-        """Return in how many ways the units of one benchmark, or of all together, can be exchanged."""
-        n, m = self.new.shape[-1], self.old.shape[-1]
-        return 2**n if paired else comb(n + m, n)
 
 
 class Tally(NamedTuple):
@@ -62,35 +38,7 @@ class Tally(NamedTuple):
     at_least: Integers
     at_most: Integers
     number: int
-    possible: int
-
-
-def blocks_of(new: Floats, old: Floats, matched: Mask, how: Exchange) -> list[Block]:
-    """Return the matched benchmarks of suites with the same numbers of units (suites, benchmarks, units), alike ones side by side."""
-    if how.statistic == "geometric":
-        new, old = np.log(new), np.log(old)
-    weights = (np.ones(matched.shape[-1]) if how.weights is None else how.weights)[:, None]
-    has = [~np.isnan(side) for side in (new, old)]
-    counts = np.stack([own[0].sum(axis=-1) for own in has], axis=-1)
-    found = []
-    for kind in sorted(set(map(tuple, counts[matched[0]].tolist()))):
-        rows = np.flatnonzero(matched[0] & (counts == kind).all(axis=-1))
-        sides = [side[:, rows][own[:, rows]].reshape(len(side), len(rows), -1) for side, own in zip((new, old), has, strict=True)]
-        found.append(Block(sides[0], sides[1], how.shared, weights[rows]))
-    return found
-
-
-def number_of_outcomes(blocks: list[Block], paired: bool) -> int:
-    """Return in how many ways all units can be exchanged: the product over what is exchanged by itself."""
-    return prod(block.outcomes(paired) ** (1 if block.together else block.new.shape[1]) for block in blocks)
-
-
-def most_outcomes(benchmarks: int, units: tuple[int, int], how: Exchange) -> int:
-    """Return in how many ways so many units a side can be exchanged, if that many are measured in every benchmark; at most `MOST`."""
-    new, old = units
-    own: int = 2 ** min(units) if how.paired else comb(new + old, new)
-    every: int = own ** (1 if how.shared else benchmarks)
-    return min(MOST, every)
+    possible: Any  # whole numbers of any size
 
 
 def randomize(
@@ -121,73 +69,59 @@ def randomize(
     ValueError
         When there are more than `MOST` exchanges to enumerate.
     """
-    draw = None if draws is None else partial(_drawn_exchanges, number=draws.n_resamples, streams=Streams(draws.key))
-    # Suites whose benchmarks have the same numbers of units are exchanged together, as many at a time as memory is to hold.
-    for alike in _alike(sides):
-        every = blocks_of(sides.new[alike], sides.old[alike], sides.matched[alike], how)
-        some = _at_once(every, how, draws)
-        for first in range(0, len(alike), some):
-            which = alike[first : first + some]
-            blocks = [block._replace(new=block.new[first : first + some], old=block.old[first : first + some]) for block in every]
-            sums = [
-                sum((block.weights[:, 0] * _scores(side, how)).sum(axis=-1) for block, side in zip(blocks, part, strict=True))
-                for part in zip(*(block[:2] for block in blocks), strict=True)
-            ]
-            observed = _log_ratio(np.asarray(sums[0]), np.asarray(sums[1]), blocks, how)
-            logs = draw(blocks, how, cells=cells[which]) if draw else _every_exchange(blocks, how)
-            yield which, _tally(observed, logs, number_of_outcomes(blocks, how.paired), which, kept)
-
-
-def _alike(sides: Sides) -> Sequence[Integers]:
-    """Return the places of suites with the same numbers of units in every benchmark, together; those without data are left out."""
     some = np.flatnonzero(sides.matched.any(axis=-1))
-    counts = np.concatenate([(~np.isnan(side[some])).sum(axis=-1) for side in (sides.new, sides.old)], axis=-1)
-    if (counts == counts[:1]).all():  # mostly
-        return [some][: len(some)]
-    kinds, names = np.unique(counts, axis=0, return_inverse=True)
-    names = names.ravel()
-    return np.split(some[np.argsort(names, kind="stable")], np.cumsum(np.bincount(names, minlength=len(kinds)))[:-1])
+    streams = Streams((0, 0)) if draws is None else Streams(draws.key, draws.engine)
+    for alike, number in enumerated(sides, some, how) if draws is None else [(sorted_suites(sides, some), draws.n_resamples)]:
+        for first in range(0, len(alike), size := max(1, KEPT // number)):
+            which = alike[first : first + size]
+            blocks = blocks_of(of_suites(sides, which), how)
+            sums, weights = _observed(blocks, len(which), how)
+            exchanges = _every_exchange(blocks, how) if draws is None else _drawn_exchanges(blocks, how, number, streams, cells[which])
+            logs = (_log_ratio(part, weights, how) for part in exchanges)
+            tally = _tally(_log_ratio(sums, weights, how), logs, number_of_outcomes(blocks, len(which), how.paired), which, kept)
+            yield which, tally
 
 
-def _at_once(blocks: list[Block], how: Exchange, draws: Draws | None) -> int:
-    """Return how many suites are exchanged at once."""
-    if draws is None:
-        return max(1, KEPT // number_of_outcomes(blocks, how.paired))
-    most = [max(draws.n_resamples, min(block.outcomes(how.paired), TABLE)) for block in blocks]
-    kept: int = sum(own * block.new.shape[1] for own, block in zip(most, blocks, strict=True))
-    return max(1, KEPT // kept)
+def _observed(blocks: list[Block], suites: int, how: Exchange) -> tuple[Floats, Floats]:
+    """Return the sums over the benchmarks of both sides (2, suites, 1), and those of the weights (suites, 1)."""
+    sums, weights = np.zeros((2, suites, 1)), np.zeros((suites, 1))
+    for block in blocks:
+        for total, side in zip(sums, block[:2], strict=True):
+            total[block.which, 0] += (block.weights * _scores(side, how)).sum(axis=-1)
+        weights[block.which, 0] += block.weights.sum(axis=-1)
+    return sums, weights
 
 
 def _scores(units: Floats, how: Exchange) -> Floats:
     """Return the transformed statistic of units along the last axis."""
-    if how.statistic == "geometric":
-        return _of_logs(units.mean(axis=-1), how)
-    return transform(run_statistic(units, how.statistic), how.mean)
+    return _of_averages(units.mean(axis=-1) if how.statistic == "geometric" else run_statistic(units, how.statistic), how)
 
 
-def _of_logs(average: Floats, how: Exchange) -> Floats:
-    """Return the transformed geometric mean of units whose logs were averaged."""
+def _of_averages(average: Floats, how: Exchange) -> Floats:
+    """Return the transformed statistic, of a geometric one from the average of the logs."""
+    if how.statistic != "geometric":
+        return transform(average, how.mean)
     return average if how.mean == "geometric" else transform(np.exp(average), how.mean)
 
 
-def _log_ratio(new: Floats, old: Floats, blocks: list[Block], how: Exchange) -> Floats:
-    """Return the log of the ratio of the two means from sums over the benchmarks."""
+def _log_ratio(sums: Floats, weights: Floats, how: Exchange) -> Floats:
+    """Return the log of the ratio of the two means from sums over the benchmarks, or of geometric ones from the difference of sums."""
     if how.mean == "geometric":
-        return np.asarray((new - old) / sum(block.weights.sum() for block in blocks))
+        return np.asarray((sums[0] - sums[1] if len(sums) > 1 else sums[0]) / weights)
     sign = 1.0 if how.mean == "arithmetic" else -1.0
-    return np.asarray(sign * np.log(new / old))
+    return np.asarray(sign * np.log(sums[0] / sums[1]))
 
 
-def _tally(observed: Floats, logs: Iterator[Floats], possible: int, which: Integers, kept: Floats | None) -> Tally:
+def _tally(observed: Floats, logs: Iterator[Floats], possible: Any, which: Integers, kept: Floats | None) -> Tally:
     """Count the exchanges whose ratio is as large as the observed one, and as small; keep the ratios, where they are wanted."""
     counts, number = np.zeros((2, len(which)), dtype=np.intp), 0
     for part in logs:
         if kept is not None:
             kept[which, number : number + part.shape[-1]] = np.exp(part)
-        counts[0] += np.count_nonzero(part >= observed[:, None] - TIES, axis=-1)
-        counts[1] += np.count_nonzero(part <= observed[:, None] + TIES, axis=-1)
+        counts[0] += np.count_nonzero(part >= observed - TIES, axis=-1)
+        counts[1] += np.count_nonzero(part <= observed + TIES, axis=-1)
         number += part.shape[-1]
-    return Tally(np.exp(observed), counts[0], counts[1], number, possible)
+    return Tally(np.exp(observed[:, 0]), counts[0], counts[1], number, possible)
 
 
 @lru_cache(maxsize=16)
@@ -217,56 +151,40 @@ def _table(block: Block, how: Exchange) -> Floats:
     for start in range(0, len(chosen), step):
         part = slice(start, start + step)
         for side, own in zip(found, (chosen[part], ~chosen[part]), strict=True):
-            scores = block.weights * _exchanged(pool, own, how)
+            scores = block.weights[..., None] * _exchanged(pool, own, how)
             side[..., part] = scores.sum(axis=1, keepdims=True) if block.together else scores
     return found
 
 
 def _exchanged(pool: Floats, chosen: Mask, how: Exchange) -> Floats:
     """Return the scores of chosen units (outcomes, units) of every benchmark (suites, benchmarks, outcomes)."""
-    if how.statistic not in ("mean", "geometric"):
+    if not how.of_averages:
         return _scores(pool[..., np.nonzero(chosen)[1].reshape(len(chosen), -1)], how)
-    average = pool @ chosen.T / chosen[0].sum()
-    return _of_logs(average, how) if how.statistic == "geometric" else transform(average, how.mean)
+    return _of_averages(pool @ chosen.T / chosen[0].sum(), how)
 
 
 def _every_exchange(blocks: list[Block], how: Exchange) -> Iterator[Floats]:
-    """Yield the log ratios of every exchange of the units of all blocks, (suites, exchanges)."""
-    number, suites = number_of_outcomes(blocks, how.paired), len(blocks[0].new)
-    if number > MOST:
-        raise ValueError(f"method='exact' would enumerate {number:,} exchanges, and at most {MOST:,} are; use method='monte_carlo'")
-    sums = np.zeros((2, suites, 1))
+    """Yield the sums of every exchange of the units of all blocks, (2, suites, exchanges)."""
+    sums = np.zeros((2, len(blocks[0].which), 1))
     for block in blocks:
         for more in np.moveaxis(_table(block, how), 2, 0):
-            sums = (sums[..., None] + more[..., None, :]).reshape(2, suites, -1)
-    yield _log_ratio(sums[0], sums[1], blocks, how)
+            sums = (sums[..., None] + more[..., None, :]).reshape(*sums.shape[:2], -1)
+    yield sums
 
 
 def _drawn_exchanges(blocks: list[Block], how: Exchange, number: int, streams: Streams, cells: Integers) -> Iterator[Floats]:
-    """Yield the log ratios of exchanges drawn at random (suites, exchanges), some at a time."""
-    tables = [_difference(_table(block, how), how) if block.outcomes(how.paired) <= TABLE else None for block in blocks]
-    # An experiment keeps one entry of each table at once, or all units that are permuted.
-    kept = [
-        block.new[..., 0].size if table is not None else block.new.size + block.old.size
-        for block, table in zip(blocks, tables, strict=True)
-    ]
-    size = max(1, (BLOCK if any(table is None for table in tables) else KEPT) // sum(kept))
+    """Yield the sums of exchanges drawn at random, or their differences (2 or 1, suites, exchanges), some at a time."""
+    size = max(1, KEPT // len(cells))
     for start in range(0, number, size):
         part = slice(start, min(start + size, number))
         sums = np.zeros((1 if how.mean == "geometric" else 2, len(cells), part.stop - part.start))
-        for place, (block, table) in enumerate(zip(blocks, tables, strict=True)):
-            if table is None:
-                sums += _permuted(block, how, streams, cells, EXCHANGES | place, part)
-            else:
-                _add_entries(sums, table, streams, cells, EXCHANGES | place, part)
-        yield _log_ratio(sums[0], sums[1] if len(sums) > 1 else np.zeros(1), blocks, how)
-
-
-def _picks(size: int, width: int, streams: Streams, cells: Integers, stream: int, part: slice) -> Integers:
-    """Return so many whole numbers below a size for every experiment of a part: (width, suites, experiments)."""
-    rows = part.stop - part.start
-    drawn = streams.below(size, cells, stream, rows * width, part.start * width).reshape(len(cells), rows, width)
-    return np.ascontiguousarray(drawn.transpose(2, 0, 1))
+        for block in blocks:
+            tabulated = block.outcomes(how.paired) <= TABLE
+            add = _add_entries if tabulated else _add_permuted
+            kept = max(part.stop - part.start, block.outcomes(how.paired)) * block.new.shape[1]
+            for own in block.in_parts(KEPT // kept if tabulated else _size(block, how, streams) // (part.stop - part.start)):
+                add(sums, own, how, streams, cells[own.which], part)
+        yield sums
 
 
 def _difference(scores: Floats, how: Exchange) -> Floats:
@@ -274,38 +192,80 @@ def _difference(scores: Floats, how: Exchange) -> Floats:
     return scores[:1] - scores[1:] if how.mean == "geometric" else scores
 
 
-def _add_entries(sums: Floats, table: Floats, streams: Streams, cells: Integers, stream: int, part: slice) -> None:
+def _add_entries(sums: Floats, block: Block, how: Exchange, streams: Streams, cells: Integers, part: slice) -> None:
     """Add one entry of every benchmark's table to every experiment, the same entry for both sides."""
-    entries = one_of_each(table.swapaxes(1, 2), cells, stream, streams, part.stop - part.start, part.start)
-    for place in range(entries.shape[1]):
-        sums += entries[:, place]
+    table, total = _difference(_table(block, how), how), sums[:, block.rows]
+    add_one_of_each(total, table.swapaxes(1, 2), cells, EXCHANGES | block.place, streams, part.start)
+    if not np.may_share_memory(total, sums):
+        sums[:, block.rows] = total
 
 
-def _permuted(block: Block, how: Exchange, streams: Streams, cells: Integers, stream: int, part: slice) -> Floats:
-    """Return the same for exchanges that are too many to tabulate: units change hands anew in every experiment."""
-    suites, benchmarks, n = block.new.shape
+def _add_permuted(sums: Floats, block: Block, how: Exchange, streams: Streams, cells: Integers, part: slice) -> None:
+    """Add the scores of exchanges that are too many to tabulate: units change hands anew in every experiment."""
+    step = max(1, _size(block, how, streams) // len(block.which))
+    for start in range(part.start, part.stop, step):
+        some = slice(start, min(start + step, part.stop))
+        sums[:, block.rows, some.start - part.start : some.stop - part.start] += _permuted(block, how, streams, cells, some)
+
+
+def _size(block: Block, how: Exchange, streams: Streams) -> int:
+    """Return of how many experiments and suites units are permuted together: compiled code keeps no units, only their averages."""
+    kept: int = block.new.shape[1] if _is_compiled(how, streams) else block.new[0].size + block.old[0].size
+    return (KEPT if _is_compiled(how, streams) else BLOCK) // kept
+
+
+def _is_compiled(how: Exchange, streams: Streams) -> bool:
+    """Return whether there is compiled code for what is permuted; all random words have it."""
+    return streams.engine == "numba" and how.statistic in AVERAGES and not how.paired
+
+
+def _permuted(block: Block, how: Exchange, streams: Streams, cells: Integers, part: slice) -> Floats:
+    """Return the sums over the benchmarks of some experiments (2 or 1, suites, experiments)."""
     pool = np.concatenate([block.new, block.old], axis=-1)
-    own, units = 1 if block.together else benchmarks, pool.shape[-1]
-    if how.paired:
-        swapped = np.moveaxis(_picks(2, own * n, streams, cells, stream, part), 0, -1).reshape(suites, -1, own, n) == 1
-        chosen = np.concatenate([~swapped, swapped], axis=-1)
+    if _is_compiled(how, streams):
+        from perfarray.suites.numerics.compiled_exchanges import averages_compiled
+
+        n, own = block.new.shape[-1], 1 if block.together else pool.shape[1]
+        scores = _of_averages(averages_compiled(pool, n, own, cells, streams.key, EXCHANGES | block.place, part), how)
     else:
-        # The candidate's are the units with the smallest random words; that two of 64 bits are equal does not happen.
-        width = own * units
-        words = streams.words(cells, stream, (part.stop - part.start) * width, part.start * width).reshape(suites, -1, own, units)
+        chosen = _swapped(block, streams, cells, part) if how.paired else _smallest(block, streams, cells, part)
+        scores = _chosen_scores(pool, chosen, how)
+    return _difference((block.weights[:, None] * scores).sum(axis=-1), how)
+
+
+def _swapped(block: Block, streams: Streams, cells: Integers, part: slice) -> Mask:
+    """Return which units are the candidate's (suites, experiments, benchmarks or 1, units) when pairs are swapped at random."""
+    _, benchmarks, n = block.new.shape
+    own, rows = 1 if block.together else benchmarks, part.stop - part.start
+    drawn = streams.below(2, cells, EXCHANGES | block.place, rows * own * n, part.start * own * n)
+    swapped = drawn.reshape(len(cells), rows, own, n) == 1
+    return np.concatenate([~swapped, swapped], axis=-1)
+
+
+def _smallest(block: Block, streams: Streams, cells: Integers, part: slice) -> Mask:
+    """Return the same when all units change hands: the candidate's are those with the smallest words of 64 bits, no two of them equal."""
+    benchmarks, n = block.new.shape[1:]
+    own, units = 1 if block.together else benchmarks, n + block.old.shape[-1]
+    width, rows = own * units, part.stop - part.start
+    words = streams.words(cells, EXCHANGES | block.place, rows * width, part.start * width).reshape(len(cells), rows, own, units)
+    # The upper halves are sorted faster, and tell nearly always which words are the smallest.
+    halves = np.ascontiguousarray(words.view(np.uint32)[..., 1 - LOWER_HALF :: 2])
+    chosen = halves <= np.sort(halves, axis=-1)[..., n - 1 : n]
+    if np.count_nonzero(chosen) > n * (chosen.size // units):
         chosen = words <= np.sort(words, axis=-1)[..., n - 1 : n]
-    wanted = [(block.weights[:, 0] * _chosen_scores(pool, side, how)).sum(axis=-1) for side in (chosen, ~chosen)]
-    return _difference(np.stack(wanted), how)
+    return chosen
 
 
 def _chosen_scores(pool: Floats, chosen: Mask, how: Exchange) -> Floats:
-    """Return the scores (suites, experiments, benchmarks) of the units chosen (suites, experiments, benchmarks or 1, units)."""
-    if how.statistic not in ("mean", "geometric"):
-        shape = (*chosen.shape[:2], *pool.shape[1:])
-        units = np.broadcast_to(pool[:, None], shape)[np.broadcast_to(chosen, shape)]
-        return _scores(units.reshape(*shape[:3], -1), how)
-    average = np.einsum("sebu,sbu->seb", chosen.astype(float), pool) / chosen[0, 0, 0].sum()
-    return _of_logs(average, how) if how.statistic == "geometric" else transform(average, how.mean)
+    """Return the scores of the units chosen (suites, experiments, benchmarks or 1, units) and of the others, (2, ..., benchmarks)."""
+    shape = (*chosen.shape[:2], *pool.shape[1:])
+    if how.statistic not in AVERAGES:
+        units, candidate = np.broadcast_to(pool[:, None], shape), np.broadcast_to(chosen, shape)
+        return np.stack([_scores(units[side].reshape(*shape[:3], -1), how) for side in (candidate, ~candidate)])
+    number, masks, found = int(chosen[0, 0, 0].sum()), chosen.astype(float), np.empty((2, *shape[:3]))
+    np.einsum("sebu,sbu->seb", masks, pool, out=found[0])
+    np.einsum("sebu,sbu->seb", np.subtract(1.0, masks, out=masks), pool, out=found[1])
+    return _of_averages(found / np.reshape([number, shape[-1] - number], (2, 1, 1, 1)), how)
 
 
 def pvalue(tally: Tally, alternative: str, plus_one: bool) -> Floats:
@@ -319,10 +279,11 @@ def pvalue(tally: Tally, alternative: str, plus_one: bool) -> Floats:
     return greater if alternative == "greater" else np.asarray(np.minimum(1.0, 2 * np.minimum(less, greater)))
 
 
-def smallest_pvalue(tally: Tally, alternative: str, plus_one: bool) -> float:
+def smallest_pvalue(tally: Tally, alternative: str, plus_one: bool) -> Floats:
     """Return the p-value of a ratio that no other exchange reaches: no smaller one can be had from so many exchanges."""
-    share = 1 / min(tally.possible, tally.number + plus_one)
-    return min(1.0, 2 * share) if alternative == "two-sided" else share
+    number = np.minimum(np.asarray(tally.possible, dtype=object), tally.number + plus_one)
+    share = 1 / np.asarray(number, dtype=float)
+    return np.asarray(np.minimum(1.0, 2 * share) if alternative == "two-sided" else share)
 
 
 def randomization(

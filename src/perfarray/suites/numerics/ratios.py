@@ -16,6 +16,7 @@ from perfarray.numerics.suite import (
     Sides,
     counting,
     mean_of_transformed,
+    restore,
     run_statistic,
     smallest_number,
     suite_mean,
@@ -220,8 +221,10 @@ def _read_off(found: Bootstrap, known: Floats, n: Floats, score: Score) -> Score
 def _redrawn_score(scores: Floats, drawn: Drawn, matched: Mask, score: Score, draws: Draws) -> Floats:
     """Return the mean over the matched benchmarks in every replicate, shape (suites, R); the benchmarks are redrawn if they are random."""
     weights = score.weights
+    if scores.ndim == 2:  # summed
+        return restore(scores / counting(matched, weights).sum(axis=-1, keepdims=True), score.mean)
     if score.random_benchmarks:
-        streams, rows = Streams(draws.key), zip(scores, drawn.cells.tolist(), matched, strict=True)
+        streams, rows = Streams(draws.key, draws.engine), zip(scores, drawn.cells.tolist(), matched, strict=True)
         redrawn = [_redraw_benchmarks(*one, draws, streams, score) for one in rows]
         scores, drawn_weights = (np.stack(part) for part in zip(*redrawn, strict=True))
         weights = None if weights is None else np.swapaxes(drawn_weights, -1, -2)

@@ -14,10 +14,19 @@ from perfarray.numerics.random import UNITS, Streams
 from perfarray.numerics.statistics import median
 from perfarray.numerics.suite import Sides, transform
 from perfarray.numerics.types import Floats, Integers
-from perfarray.numerics.with_replacement import drawn_entries, drawn_places, grouping, one_of_each, sum_tables, summed, ways
+from perfarray.numerics.with_replacement import (
+    add_one_of_each,
+    drawn_entries,
+    drawn_places,
+    grouping,
+    one_of_each,
+    sum_tables,
+    summed,
+    ways,
+)
 
-BLOCK, KEPT = 1 << 17, 1 << 19
-"""Redrawn units that are looked at together, and scores of benchmarks: what bounds the memory. They change no number."""
+BLOCK, KEPT, SUMS, SUMS_COMPILED = 1 << 17, 1 << 19, 1 << 16, 1 << 18
+"""Redrawn units that are looked at together, scores of benchmarks, and sums of them: what bounds the memory. They change no number."""
 
 
 class Score(NamedTuple):
@@ -46,7 +55,8 @@ def two_sided_level(confidence_level: float, alternative: str) -> float:
 class Drawn(NamedTuple):
     """Redrawn scores of a block of suites: of every benchmark (suites, benchmarks, R), for the candidate and the baseline.
 
-    They are transformed as their mean wants them.
+    They are transformed as their mean wants them. Where all benchmarks count, and nobody asks for them one by one, they may be weighed and
+    summed: (suites, R).
     """
 
     sides: Sides
@@ -55,7 +65,7 @@ class Drawn(NamedTuple):
     old: Floats
 
 
-def draw_scores(sides: Sides, cells: Integers, draws: Draws, score: Score) -> Iterator[tuple[slice, Drawn]]:
+def draw_scores(sides: Sides, cells: Integers, draws: Draws, score: Score, *, each: bool = True) -> Iterator[tuple[slice, Drawn]]:
     """Redraw the units within every benchmark and system, block by block of suites.
 
     Parameters
@@ -68,34 +78,68 @@ def draw_scores(sides: Sides, cells: Integers, draws: Draws, score: Score) -> It
         How often, from which key.
     score : Score
         Shared units are drawn for all benchmarks together, paired ones for both systems.
+    each : bool
+        Whether the scores of every benchmark are wanted; else they are summed where that is simple.
 
     Yields
     ------
     slice, Drawn
         The next block may be written over it.
     """
-    benchmarks = sides.matched.shape[-1]
-    size = max(1, KEPT // max(1, benchmarks * draws.n_resamples))
-    streams = Streams(draws.key)
-    room = np.empty((2, min(size, len(cells)) * benchmarks * draws.n_resamples))
+    benchmarks, number, every = sides.matched.shape[-1], draws.n_resamples, slice(0, len(cells))
+    streams = Streams(draws.key, draws.engine)
+    kept = max(1, KEPT // max(1, benchmarks * number))
+    room = np.empty((2, min(kept, len(cells)) * benchmarks * number))
     # A block of suites at a time bounds the memory, and finds it where the one before was.
-    for start in range(0, len(cells), size):
-        part = slice(start, start + size)
-        block = Sides(sides.new[part], sides.old[part], sides.matched[part], sides.incomplete[part])
-        new, old = (
-            _redrawn(side, cells[part], stream, streams, draws.n_resamples, score, own)
-            for side, stream, own in zip(block[:2], (UNITS, UNITS | (not score.paired) << 32), room, strict=True)
-        )
-        yield part, Drawn(block, cells[part], new, old)
+    each = each or benchmarks < 2  # nothing to sum
+    for whole in _blocks(every, kept if each else kept * max(1, (SUMS_COMPILED if draws.engine == "numba" else SUMS) // (kept * number))):
+        sums = None if each else _summed(sides, cells, whole, streams, number, score)
+        if sums is not None:
+            yield whole, Drawn(_some(sides, whole), cells[whole], *sums)
+            continue
+        for part in _blocks(whole, kept):
+            block = _some(sides, part)
+            new, old = (
+                _redrawn(side, cells[part], stream, streams, number, score, own)
+                for side, stream, own in zip(block[:2], _streams(score), room, strict=True)
+            )
+            yield part, Drawn(block, cells[part], new, old)
+
+
+def _blocks(every: slice, size: int) -> Iterator[slice]:
+    """Return blocks of a size, one after the other."""
+    return (slice(start, min(start + size, every.stop)) for start in range(every.start, every.stop, size))
+
+
+def _some(sides: Sides, part: slice) -> Sides:
+    """Return some suites."""
+    return Sides(sides.new[part], sides.old[part], sides.matched[part], sides.incomplete[part])
+
+
+def _streams(score: Score) -> tuple[int, int]:
+    """Return the streams of the candidate and the baseline."""
+    return UNITS, UNITS | (not score.paired) << 32
+
+
+def _summed(sides: Sides, cells: Integers, part: slice, streams: Streams, number: int, score: Score) -> list[Floats] | None:
+    """Return the sums over the benchmarks (suites, R) of both sides; None where units are too many to tabulate, or not as many in each."""
+    block, found = _some(sides, part), []
+    numbers = [(~np.isnan(units)).sum(axis=-1) for units in block[:2]]
+    if any(not counts.min() or counts.min() < counts.max() or grouping(int(counts.max())).picks > 1 for counts in numbers):
+        return None
+    for units, counts, stream in zip(block[:2], numbers, _streams(score), strict=True):
+        count = int(counts.max())
+        table = _table(_ordered(units, score)[..., :count], score)
+        table = table if score.weights is None else score.weights[:, None, None] * table
+        table = table.sum(axis=0, keepdims=True) if score.shared else table
+        found.append(np.zeros((len(units), number)))
+        add_one_of_each(found[-1][None], table[None], cells[part], stream | count, streams)
+    return found
 
 
 def _redrawn(units: Floats, cells: Integers, stream: int, streams: Streams, number: int, score: Score, room: Floats) -> Floats:
     """Return the transformed statistic of redrawn units of every benchmark, (suites, benchmarks, R); NaN where nothing was measured."""
-    measured = ~np.isnan(units)
-    counts = measured.sum(axis=-1)
-    ordered = units if measured.all() else np.take_along_axis(units, np.argsort(~measured, axis=-1, kind="stable"), axis=-1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        values = np.log(ordered) if score.statistic == "geometric" else ordered
+    counts, values = (~np.isnan(units)).sum(axis=-1), _ordered(units, score)
     # Suites whose benchmarks have the same numbers of units are drawn at once, benchmarks with as many side by side: mostly all of them.
     if counts.size and counts.min() == (count := int(counts.max())) > 0:
         return _redraw_units(values[..., :count], cells, stream | count, streams, number, score, room)
@@ -109,6 +153,20 @@ def _redrawn(units: Floats, cells: Integers, stream: int, streams: Streams, numb
     return found
 
 
+def _ordered(units: Floats, score: Score) -> Floats:
+    """Return units, or their logs, those that were measured first."""
+    missing = np.isnan(units)
+    ordered = np.take_along_axis(units, np.argsort(missing, axis=-1, kind="stable"), axis=-1) if missing.any() else units
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.log(ordered) if score.statistic == "geometric" else ordered
+
+
+def _table(values: Floats, score: Score) -> Floats:
+    """Return the scores of every way to redraw a few units (suites, benchmarks, units): (benchmarks, suites, ways)."""
+    count = values.shape[-1]
+    return _scores(_statistic(values[..., ways(count, count)], score), score).swapaxes(0, 1)
+
+
 def _redraw_units(
     values: Floats, cells: Integers, stream: int, streams: Streams, number: int, score: Score, room: Floats | None = None
 ) -> Floats:
@@ -116,8 +174,7 @@ def _redraw_units(
     suites, benchmarks, count = values.shape
     own = 1 if score.shared else benchmarks
     if grouping(count).picks == 1:  # so few units can be redrawn in few ways: each is computed once, and a replicate is one of them
-        table = _scores(_statistic(values[..., ways(count, count)], score), score).swapaxes(0, 1)
-        tables = table.reshape(benchmarks // own, own, suites, -1)
+        tables = _table(values, score).reshape(benchmarks // own, own, suites, -1)
         out = None if room is None else room[: benchmarks * suites * number].reshape(*tables.shape[:-1], number)
         drawn = one_of_each(tables, cells, stream, streams, number, out=out)
         return drawn.reshape(benchmarks, suites, number).swapaxes(0, 1)

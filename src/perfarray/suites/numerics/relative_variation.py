@@ -15,7 +15,7 @@ from perfarray.numerics.order_statistics import ORDER_STATISTICS, order_law
 from perfarray.numerics.random import UNITS, Streams
 from perfarray.numerics.statistics import evaluate
 from perfarray.numerics.types import Floats, Integers, Mask
-from perfarray.numerics.with_replacement import drawn_places, grouping, one_of_each, ways
+from perfarray.numerics.with_replacement import add_one_of_each, drawn_places, grouping, ways
 from perfarray.suites.numerics.distributions import (
     TABLE,
     Drawing,
@@ -34,8 +34,8 @@ FEW = 8
 BLOCK = 1 << 20
 """Values looked at together: what bounds the memory. It changes no number."""
 
-PIECE = 1 << 15
-"""Scores that are drawn at once from tables: they stay in the cache. It changes no number."""
+PIECE, PIECE_COMPILED = 1 << 15, 1 << 18
+"""Scores that are drawn at once from tables: they stay in the cache, or are enough for several threads. They change no number."""
 
 AIM, MOST = 0.02, 10_000
 """The Monte Carlo error of a standard deviation, as a share of it, that is drawn for where nothing else is asked; and the most draws."""
@@ -212,7 +212,7 @@ def drawn_spread(suite: Suite, cells: Integers, statistic: str, drawing: Drawing
     few = (suite.runs.shape[-1] == 1) & ~tabled & np.isin(counts, listed)
     for number in np.unique(counts[few]).tolist():
         places = np.flatnonzero(few & (counts == number))
-        size = max(1, PIECE // drawing.n_resamples)
+        size = max(1, (PIECE_COMPILED if drawing.engine == "numba" else PIECE) // drawing.n_resamples)
         for block in np.split(places, range(size, len(places), size)):
             some = suite._replace(runs=suite.runs[block])
             found[block], errors[block] = _of_scores(_redraw_few(some, cells[block], statistic, drawing))
@@ -287,7 +287,7 @@ def _redraw(suite: Suite, place: int, cell: Integers, statistic: str, drawing: D
     if suite.shares is None:
         each = _redraw_each(suite, place, cell, statistic, drawing)
         return score_of(each.T, drawing.mean, suite.counts)
-    runs, streams = suite.runs[place], Streams(drawing.key)
+    runs, streams = suite.runs[place], Streams(drawing.key, drawing.engine)
     units = runs[:, ~np.isnan(runs[..., 0]).any(axis=0)]
     parts = []
     for start, number in _blocks(drawing.n_resamples, runs.size):
@@ -300,21 +300,18 @@ def _redraw_few(suite: Suite, cells: Integers, statistic: str, drawing: Drawing)
     """Return the same (cells, draws) of benchmarks with as few runs: what each way gives is computed once."""
     runs, benchmarks = suite.runs[..., 0], suite.runs.shape[1]
     measured = ~np.isnan(runs)
-    count, streams = int(measured[0, 0].sum()), Streams(drawing.key)
+    count = int(measured[0, 0].sum())
     every = runs[measured].reshape(len(cells), benchmarks, count)[..., ways(count, count)]
     tables = to_scale(statistic_of(every.reshape(-1, count, 1), statistic), drawing.mean).reshape(len(cells), benchmarks, -1)
-    tables = tables * suite.counts[:, None]
+    tables = np.moveaxis(tables * suite.counts[:, None], 1, 0)
     total = np.zeros((len(cells), drawing.n_resamples))
-    # Each benchmark has a stream of its own.
-    for benchmark in range(benchmarks):
-        own = tables[None, None, :, benchmark]
-        total += one_of_each(own, cells, UNITS | benchmark, streams, drawing.n_resamples)[0, 0]
+    add_one_of_each(total[None], tables[None], cells, UNITS, Streams(drawing.key, drawing.engine), apart=True)
     return from_scale(total / benchmarks, drawing.mean)
 
 
 def _redraw_each(suite: Suite, place: int, cell: Integers, statistic: str, drawing: Drawing) -> Floats:
     """Return the statistic of every benchmark's redrawn units (benchmarks, draws), each benchmark drawn by itself."""
-    runs, streams = suite.runs[place], Streams(drawing.key)
+    runs, streams = suite.runs[place], Streams(drawing.key, drawing.engine)
     each = np.empty((len(runs), drawing.n_resamples))
     for start, number in _blocks(drawing.n_resamples, runs.size):
         for benchmark, own in enumerate(runs):

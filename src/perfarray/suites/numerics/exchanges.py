@@ -1,0 +1,137 @@
+"""What is exchanged: the benchmarks of many suites, those with as many units side by side."""
+
+from collections.abc import Iterator
+from math import comb
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from perfarray.numerics.suite import Sides
+from perfarray.numerics.types import Floats, Integers
+
+MOST = 1_000_000
+"""Most exchanges that `exact` enumerates."""
+
+
+class Exchange(NamedTuple):
+    """What is exchanged and what is computed."""
+
+    mean: str
+    statistic: str
+    shared: bool
+    paired: bool
+    weights: Floats | None = None  # (benchmarks,), none zero; None is one each
+
+    @property
+    def of_averages(self) -> bool:
+        """Whether the statistic is made of an average of the units, or of their logs."""
+        return self.statistic in ("mean", "geometric")
+
+
+class Block(NamedTuple):
+    """Benchmarks with as many units, as many in every suite: candidate and baseline (suites, benchmarks, units), none missing.
+
+    Logs for a geometric statistic.
+    """
+
+    new: Floats
+    old: Floats
+    together: bool  # whether the benchmarks' units change hands together
+    weights: Floats  # (suites, benchmarks)
+    which: Integers  # (suites,)
+    place: int  # among the blocks of each suite: what its random numbers hang on
+
+    def outcomes(self, paired: bool) -> int:
+        """Return in how many ways the units of one benchmark, or of all together, can be exchanged."""
+        n, m = self.new.shape[-1], self.old.shape[-1]
+        return 2**n if paired else comb(n + m, n)
+
+    @property
+    def rows(self) -> Integers | slice:
+        """Where the suites stand among all: a slice if they are side by side, which is a view and no copy."""
+        first, stop = int(self.which[0]), int(self.which[-1]) + 1
+        return slice(first, stop) if stop - first == len(self.which) else self.which
+
+    def in_parts(self, suites: int) -> Iterator["Block"]:
+        """Yield the same of so many suites at a time, of one at least."""
+        size = max(1, suites)
+        for part in (slice(first, first + size) for first in range(0, len(self.which), size)):
+            yield self._replace(new=self.new[part], old=self.old[part], weights=self.weights[part], which=self.which[part])
+
+
+def blocks_of(sides: Sides, how: Exchange) -> list[Block]:
+    """Return the matched benchmarks of suites: a block for every place, number of units and number of benchmarks that there is."""
+    new, old = (np.log(side) if how.statistic == "geometric" else side for side in sides[:2])
+    weights = np.ones(new.shape[1]) if how.weights is None else how.weights
+    has = [~np.isnan(side) for side in (new, old)]
+    kinds = _kinds(sides)
+    order = np.argsort(kinds, axis=-1, kind="stable")
+    ordered = np.take_along_axis(kinds, order, axis=-1)
+    begins = (np.diff(ordered, axis=-1, prepend=-1) > 0) & (ordered < _none(sides))
+    suites, first = np.nonzero(begins)
+    # Behind the last block of a suite stand the benchmarks that are not matched.
+    last = np.diff(suites, append=len(new)) > 0
+    stop = np.where(last, sides.matched.sum(axis=-1)[suites], np.roll(first, -1))
+    same = np.stack([np.cumsum(begins, axis=-1)[begins] - 1, ordered[begins], stop - first])
+    unlike, names = np.unique(same, axis=1, return_inverse=True)
+    found = []
+    for (place, _, number), of in zip(unlike.T.tolist(), _places(names.ravel()), strict=True):
+        which = suites[of]
+        at = which[:, None], order[which[:, None], first[of][:, None] + np.arange(number)]
+        units = [side[at][own[at]].reshape(len(which), number, -1) for side, own in zip((new, old), has, strict=True)]
+        found.append(Block(units[0], units[1], how.shared, weights[at[1]], which, place))
+    return found
+
+
+def number_of_outcomes(blocks: list[Block], suites: int, paired: bool) -> Any:
+    """Return in how many ways all units of every suite can be exchanged: the product over what is exchanged by itself."""
+    found = np.ones(suites, dtype=object)  # of Python's whole numbers, which have no end
+    for block in blocks:
+        found[block.which] *= block.outcomes(paired) ** (1 if block.together else block.new.shape[1])
+    return found
+
+
+def most_outcomes(benchmarks: int, units: tuple[int, int], how: Exchange) -> int:
+    """Return in how many ways so many units a side can be exchanged, if that many are measured in every benchmark; at most `MOST`."""
+    new, old = units
+    own: int = 2 ** min(units) if how.paired else comb(new + old, new)
+    every: int = own ** (1 if how.shared else benchmarks)
+    return min(MOST, every)
+
+
+def enumerated(sides: Sides, some: Integers, how: Exchange) -> Iterator[tuple[Integers, int]]:
+    """Yield suites that have the same blocks, and in how many ways the units of each can be exchanged: at most `MOST`."""
+    _, names = np.unique(np.sort(_kinds(of_suites(sides, some)), axis=-1), axis=0, return_inverse=True)
+    for alike in _places(names.ravel()) if len(some) else ():
+        (number,) = number_of_outcomes(blocks_of(of_suites(sides, some[alike[:1]]), how), 1, how.paired)
+        if number > MOST:
+            raise ValueError(f"method='exact' would enumerate {number:,} exchanges, and at most {MOST:,} are; use method='monte_carlo'")
+        yield some[alike], number
+
+
+def sorted_suites(sides: Sides, some: Integers) -> Integers:
+    """Return suites with like numbers of units side by side."""
+    kinds = np.sort(_kinds(of_suites(sides, some)), axis=-1)
+    return some[np.lexsort(kinds.T[::-1])]
+
+
+def of_suites(sides: Sides, which: Integers) -> Sides:
+    """Return some suites."""
+    return Sides(sides.new[which], sides.old[which], sides.matched[which], sides.incomplete[which])
+
+
+def _kinds(sides: Sides) -> Integers:
+    """Return a number for the units that every benchmark has on both sides (suites, benchmarks), in their order; `_none` if unmatched."""
+    n, m = ((~np.isnan(side)).sum(axis=-1) for side in sides[:2])
+    return np.where(sides.matched, n * (sides.old.shape[-1] + 1) + m, _none(sides))
+
+
+def _none(sides: Sides) -> int:
+    """Return a number above those of all benchmarks that are matched."""
+    above: int = (sides.new.shape[-1] + 1) * (sides.old.shape[-1] + 1)
+    return above
+
+
+def _places(names: Integers) -> list[Integers]:
+    """Return where each of the names 0, 1, ... stands."""
+    return np.split(np.argsort(names, kind="stable"), np.cumsum(np.bincount(names))[:-1])
