@@ -39,11 +39,11 @@ def times():
 
 @pytest.fixture(scope="module")
 def texts(times):
-    """Return the report in every form, as it is and redacted; the questions are asked once for all forms, which write the same answers."""
+    """Return the report in every form, as it is and redacted; the questions are asked once for all forms without pictures."""
     found, contents = {}, {}
 
-    def asked(*args, **choices):
-        return contents.get(redact) or contents.setdefault(redact, gathered(*args, **choices))
+    def asked(*args, drawn, **choices):
+        return contents.get((redact, drawn)) or contents.setdefault((redact, drawn), gathered(*args, drawn=drawn, **choices))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(writing, "gathered", asked)

@@ -10,7 +10,7 @@ from perfarray.mixtures.numerics.newton import Sample, climbed
 from perfarray.mixtures.numerics.pool import Theta
 
 
-@pytest.mark.parametrize(("seed", "number", "model"), [(83, 2, "unequal"), (32, 3, "equal"), (65, 3, "unequal")])
+@pytest.mark.parametrize(("seed", "number", "model"), [(83, 2, "unequal"), (32, 3, "equal"), (299, 3, "unequal")])
 def test_long_ways_end_where_em_does(monkeypatch, seed, number, model):
     """A fit for which accelerated EM alone takes hundreds of steps has the same maximum in fewer."""
     rng = np.random.default_rng(seed)
