@@ -10,7 +10,7 @@ import xarray as xr
 from perfarray.conventions import plural
 from perfarray.numerics.ratio_tests import FEW, noisier_side, units_shape
 from perfarray.timings.apply import Output
-from perfarray.timings.notes import Note, check, count_note
+from perfarray.timings.notes import Note, check, count_note, in_all
 
 NOISE = "noise"
 """The check of few units on the noisier side."""
@@ -68,7 +68,7 @@ def _skewed(result: xr.Dataset, whose: str) -> tuple[Note | None, ...]:
         )
         return (count_note("unseen_skewness", text, (n >= 3) & (n <= 4)),)
     pvalue, skewness = (result.variables[name].values for name in (SKEWED, SKEWNESS))
-    seen = (pvalue * np.sum(~np.isnan(pvalue)) <= 0.05) & (np.abs(skewness) >= MATTERS)
+    seen = in_all(pvalue) & (np.abs(skewness) >= MATTERS)
     text = (
         f"{{cells}} {whose}: of 95 %, limits cover 84 to 93, and miss mostly beyond one end; method={ADJUSTED!r} covers one to three "
         f"points more at 1.1 times the width, more {units} still more"
@@ -86,7 +86,7 @@ def skew_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         f"{{cells}} rest on fewer than {FEW} {units}, and not normal ones: of 95 %, limits may cover 65 to 90; measure more {units}, or "
         "take method='studentized'"
     )
-    few = pvalue * np.sum(~np.isnan(pvalue)) <= 0.05
+    few = in_all(pvalue)
     return count_note("few_skewed_units", text, few), *_skewed(result, f"rest on skewed {units}")
 
 
@@ -100,7 +100,7 @@ def noise_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         f"{{cells}} rest on two {units} on a side: of 95 %, limits cover 90 if values are normal and as few as 50 if not; measure three or "
         "more, better five"
     )
-    few = pvalue * np.sum(~np.isnan(pvalue)) <= 0.05
+    few = in_all(pvalue)
     candidate, baseline = int((few & (share > 0.5)).sum()), int((few & (share < 0.5)).sum())
     noisier = (
         f"{{cells}} have most of their error from one side (the candidate in {candidate}, the baseline in {baseline}), whose {units} are "

@@ -12,7 +12,7 @@ import xarray as xr
 from perfarray.conventions import BENCHMARK, UNKNOWN, plural
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.metrics import beside
-from perfarray.timings.notes import NOTES, Note, check, collecting, noted
+from perfarray.timings.notes import NOTES, Note, check, collecting, in_all, noted
 from perfarray.timings.resolve import Data, check_dim
 from perfarray.timings.streams import one_key
 from perfarray.timings.validation import listed
@@ -214,10 +214,9 @@ MOVEMENT = "movement"
 def movement_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Name `shared=` where the units of different benchmarks move together, in any suite of a result at an error rate of 5 % in all."""
     pvalue, correlation = (result.variables[f"suite_correlation{part}"].values.ravel() for part in ("_pvalue", ""))
-    tested = int(np.sum(~np.isnan(pvalue)))
-    if not tested or np.nanmin(pvalue) * tested > 0.05:
+    if not in_all(pvalue).any():
         return ()
-    place = int(np.nanargmin(pvalue))
+    place, tested = int(np.nanargmin(pvalue)), int(np.count_nonzero(~np.isnan(pvalue)))
     mean, least = float(correlation[place]), float(pvalue[place])
     unit, units = str(result.attrs["unit"]), plural(str(result.attrs["unit"]))
     text = (

@@ -4,14 +4,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
 from perfarray.conventions import plural
 from perfarray.numerics.dependence import LEAST, dependence_pvalue
 from perfarray.numerics.intervals import BATCH_MEANS
 from perfarray.timings.apply import Output, apply, is_chunked
-from perfarray.timings.notes import Note, check, count_note
+from perfarray.timings.notes import Note, check, count_note, in_all
 from perfarray.timings.resolve import Timings
 
 DEPENDENCE = "dependence"
@@ -50,7 +49,7 @@ def dependence_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
 
 def _dependent(pvalue: Any, unit: str, remedy: str) -> Note | None:
     """Return the note on dependent units."""
-    dependent = pvalue * np.sum(~np.isnan(pvalue)) <= 0.05
+    dependent = in_all(pvalue)
     if not dependent.any():
         return None
     text = (

@@ -14,6 +14,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from perfarray.numerics.types import Floats, Mask
+
 NOTES = "notes"
 """The attr that keeps the notes of a result, as JSON."""
 
@@ -84,10 +86,15 @@ class PerfarrayWarning(UserWarning):
 
 def count_note(code: str, text: str, where: Any, what: str = "cells", **values: Any) -> Note | None:
     """Return a note on the cells for which something holds, if any do; `{cells}` in the text becomes `2 of 9 cells`."""
-    number = int(where.sum())
+    number = int(np.count_nonzero(where))
     if not number:
         return None
     return Note(code, text.replace("{cells}", f"{number} of {where.size} {what}"), {what: number, "of": where.size, **values})
+
+
+def in_all(pvalue: Floats) -> Mask:
+    """Return which p-values tell something, at an error rate of 5 % in all that there are."""
+    return np.asarray(pvalue * np.count_nonzero(~np.isnan(pvalue)) <= 0.05)
 
 
 def tell(*notes: Note | None) -> tuple[Note, ...]:

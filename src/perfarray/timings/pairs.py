@@ -113,13 +113,14 @@ def _split(candidate: Timings, baseline: object, dim: str | None) -> Pair:
     """Take the baseline's label out of the dim that is compared."""
     array, nest = candidate.array, candidate.levels
     dim = find_dim(array, baseline, nest) if dim is None else _dim_with(array, dim, baseline, nest)
-    is_baseline = np.array([label == baseline for label in labels_along(array, dim)])
-    if is_baseline.sum() > 1:
-        raise ValueError(f"label {baseline!r} occurs {is_baseline.sum()} times along {dim!r}; labels must be unique")
-    if is_baseline.all():
+    labels = labels_along(array, dim)
+    here = [place for place, label in enumerate(labels) if label == baseline]
+    if len(here) > 1:
+        raise ValueError(f"label {baseline!r} occurs {len(here)} times along {dim!r}; labels must be unique")
+    if len(labels) == 1:
         raise ValueError(f"nothing to compare with: {baseline!r} is the only label along {dim!r}")
-    old = array.isel({dim: int(np.flatnonzero(is_baseline)[0])}, drop=True)
-    new = array.isel({dim: np.flatnonzero(~is_baseline)})  # a slice would leave lazy chunks that Zarr cannot hold
+    others = np.array([place for place in range(len(labels)) if place != here[0]])
+    old, new = array.isel({dim: here[0]}, drop=True), array.isel({dim: others})  # a slice would leave lazy chunks that Zarr cannot hold
     return Pair(candidate._replace(array=new), Timings(old, nest, {}, bounded=candidate.bounded), dim, (), candidate.notes)
 
 

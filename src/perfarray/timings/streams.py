@@ -18,6 +18,9 @@ Rng = int | str | np.random.Generator | None
 
 Keys = npt.NDArray[np.uint64]
 
+KEY = "_key"
+"""The name of arrays of keys, which no label has."""
+
 DIGITS = 32
 """Hexadecimal digits of a key of 128 bits."""
 
@@ -68,25 +71,26 @@ def cell_keys(arrays: Sequence[xr.DataArray], levels: Sequence[str], apart: str 
         Over the dims of all arrays but `levels` and `apart`; chunked like them.
     """
     left_out = {*levels, *((apart,) if isinstance(apart, str) else apart or ())}
-    lazy = any(is_chunked(array) for array in arrays)
     dims = sorted({str(dim) for array in arrays for dim in array.dims} - left_out)
-    keys: Any = xr.Variable((), np.zeros((), np.uint64))
+    keys: Keys = np.zeros(1, np.uint64)
     coords: dict[Hashable, xr.Variable] = {}
     indexes: dict[Hashable, Any] = {}
+    for name in {*COMPARED} - left_out - {*dims}:
+        scalars = [array.coords[name] for array in arrays if name in array.coords and not array.coords[name].ndim]
+        keys = keys + _hashed(name, scalars[0].values[None]) if scalars else keys
     for dim in dims:
         along = [array for array in arrays if dim in array.dims]
         own = next((array for array in along if dim in array.coords), along[0])
         labelled = own.coords.variables.get(dim)
-        words = xr.Variable((dim,), _hashed(dim, np.arange(own.sizes[dim]) if labelled is None else labelled.values))
-        keys = keys + (words.chunk({dim: _chunks(arrays, dim)}) if lazy else words)
+        keys = keys[..., None] + _hashed(dim, np.arange(own.sizes[dim]) if labelled is None else labelled.values)
         if labelled is not None:
             labels = own.xindexes.get_all_coords(dim, errors="ignore") or {dim: labelled}
             coords |= labels
             indexes |= {name: index for name, index in own.xindexes.items() if name in labels}
-    for name in {*COMPARED} - left_out - {*dims}:
-        scalars = [array.coords[name] for array in arrays if name in array.coords and not array.coords[name].ndim]
-        keys = keys + _hashed(name, scalars[0].values[None])[0] if scalars else keys
-    return xr.DataArray(keys.chunk() if lazy else keys, xr.Coordinates(coords, indexes))
+    found = xr.Variable(dims, keys[0])
+    if any(is_chunked(array) for array in arrays):
+        found = found.chunk({dim: _chunks(arrays, dim) for dim in dims})
+    return xr.Dataset({KEY: found}, xr.Coordinates(coords, indexes))[KEY]  # an array alone would make its labels anew, and their indexes
 
 
 def _chunks(arrays: Sequence[xr.DataArray], dim: str) -> Any:
@@ -97,7 +101,7 @@ def _chunks(arrays: Sequence[xr.DataArray], dim: str) -> Any:
 def _hashed(dim: str, labels: Any) -> Keys:
     """Return what the labels of a dim add to the keys of cells: mixed (by SplitMix64), so that sums over dims tell cells apart."""
     words: Keys = label_hashes(labels) ^ _hash_of_name(dim)
-    if len(pd.unique(words)) < len(words):  # the second cell of a label is not the first
+    if len(np.unique(words)) < len(words):  # the second cell of a label is not the first
         words = words + np.asarray(pd.Series(words).groupby(words).cumcount(), np.uint64)
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Mapping
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from perfarray.conventions import EXECUTION
@@ -93,16 +94,17 @@ def units_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     n, lower, upper = (result.variables[name].values for name in ("n", "lower", "upper"))
     outermost = str(result.attrs["levels"]).split()[0]
     single = f"{{cells}} rest on one {outermost}: their limits are NaN, since one unit shows no spread; {more_units(result.attrs)}"
-    constant, cells = "{cells} show no spread at all: their limits are the estimate, as sure as the values are exact", result["n"]
-    return (
-        cells_note("single_unit", single, cells, n == 1),
-        cells_note("no_value", "{cells} have no measured value; their answers are NaN", cells, n == 0),
-        cells_note("no_spread", constant, cells, (lower == upper) & (n > 1)),
+    constant = "{cells} show no spread at all: their limits are the estimate, as sure as the values are exact"
+    found = (
+        ("single_unit", single, n == 1),
+        ("no_value", "{cells} have no measured value; their answers are NaN", n == 0),
+        ("no_spread", constant, (lower == upper) & (n > 1)),
     )
+    return tuple(cells_note(code, text, result["n"], where) for code, text, where in found if where.any())
 
 
 def cells_note(code: str, text: str, like: xr.DataArray, where: Mask) -> Note | None:
     """Return a note on some cells of a result, if any; `{cells}` in the text becomes their number, and the names of a few of several."""
-    number = int(where.sum())
+    number = np.count_nonzero(where)
     names = cell_names(like.copy(data=where)) if where.ndim and 0 < number < min(where.size, 4) else []
     return count_note(code, text.replace("{cells}", f"{{cells}} ({listed(names)})") if names else text, where, names=names)
