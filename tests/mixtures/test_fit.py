@@ -63,6 +63,14 @@ def test_one_object_holds_all_cells_and_selects_like_one():
     assert fit.isel(machine=0).modes().sel(benchmark="two").dropna("mode").values == pytest.approx([2, 3], abs=4 * 0.05 / np.sqrt(80 // 3))
 
 
+def test_a_selection_of_no_cells_is_answered():
+    """Its answers have no cells, and the dims that those of one cell have."""
+    mixture = perfarray.GaussianMixture.from_parameters([0.5, 0.5], [1.0, 2.0], [0.1, 0.1])
+    none = perfarray.GaussianMixture(dataset=mixture.to_dataset().expand_dims(benchmark=["fft"])).isel(benchmark=[])
+    for answer in (none.pdf([1.0, 2.0]), none.cdf([1.0, 2.0]), none.quantile([0.5, 0.9]), none.modes()):
+        assert answer.shape == (0, 2)
+
+
 def test_alone_or_together_the_fits_are_the_same():
     """A cell's fit does not depend on the other cells, the order of dims, or chunks."""
     times = runs()

@@ -74,11 +74,14 @@ class Scaled(NamedTuple):
         return np.asarray(np.array([own.logs != 0 for own in FAMILIES.values()])[np.asarray(self.family, int)])
 
     def each(self, answer: Callable[[Family, Mixture], Floats], axes: int = 0) -> Floats:
-        """Ask about the mixtures of one family after the other; the answer has `axes` more axes than there are mixtures."""
+        """Ask about the mixtures of one family after the other; the answer has `axes` more axes behind those of the mixtures.
+
+        Several answers may be stacked along an axis before them.
+        """
         family = np.asarray(self.family)
         codes = np.unique(family)
-        if len(codes) == 1:
-            return answer(FAMILIES[NAMES[int(codes[0])]], self.mixture)
+        if len(codes) < 2:  # none where there are no mixtures
+            return answer(FAMILIES[NAMES[int(codes.max(initial=0))]], self.mixture)
         found: Any = np.nan
         for code in codes:
             own = family == code
@@ -187,8 +190,7 @@ def moments(own: Scaled) -> tuple[Floats, Floats, Floats]:
     present = own.mixture.weights > 0
     weights, places, spreads = (np.where(present, part, 0.0) for part in own.mixture)
     filled = Scaled(Mixture(weights, places, spreads), own.family)
-    means = filled.each(lambda family, one: _moments(family, one.means, one.deviations)[0], 1)
-    deviations = filled.each(lambda family, one: _moments(family, one.means, one.deviations)[1], 1)
+    means, deviations = filled.each(lambda family, one: np.stack(_moments(family, one.means, one.deviations)), 1)
     return weights, np.where(present, means, 0.0), np.where(present, deviations, 0.0)
 
 
@@ -218,12 +220,8 @@ def scipy_parameters(own: Scaled) -> tuple[Floats, Floats, Floats]:
     present = own.mixture.weights > 0
     places, spreads = (np.where(present, part, 0.0) for part in own.mixture[1:])
     filled = Scaled(Mixture(own.mixture.weights, places, spreads), own.family)
-    found = [
-        filled.each(lambda family, one: _as_scipy(family, one.means, one.deviations)[0], 1),
-        filled.each(lambda family, one: _as_scipy(family, one.means, one.deviations)[1], 1),
-        filled.each(lambda family, one: _as_scipy(family, one.means, one.deviations)[2], 1),
-    ]
-    shape, location, scale = (np.where(present, part, np.nan) for part in found)
+    found = filled.each(lambda family, one: np.stack(_as_scipy(family, one.means, one.deviations)), 1)
+    shape, location, scale = np.where(present, found, np.nan)
     return shape, location, scale
 
 
@@ -250,14 +248,12 @@ def from_scipy(weights: Floats, means: Floats, deviations: Floats, family: Integ
         return own
     point = deviations == 0
 
-    def places(one: Family, _mixture: Mixture) -> Floats:
-        return np.where(point, on_scale(means, one.logs), _of_scipy(one, own.mixture, *parameters)[0])
-
-    def spreads(one: Family, _mixture: Mixture) -> Floats:
-        return np.where(point, 0.0, _of_scipy(one, own.mixture, *parameters)[1])
+    def places_and_spreads(one: Family, _mixture: Mixture) -> Floats:
+        places, spreads = _of_scipy(one, own.mixture, *parameters)
+        return np.stack((np.where(point, on_scale(means, one.logs), places), np.where(point, 0.0, spreads)))
 
     with np.errstate(all="ignore"):  # of families that a component is not of
-        return Scaled(Mixture(weights, own.each(places, 1), own.each(spreads, 1)), family)
+        return Scaled(Mixture(weights, *own.each(places_and_spreads, 1)), family)
 
 
 def _of_scipy(family: Family, mixture: Mixture, shape: Floats, location: Floats, scale: Floats) -> tuple[Floats, Floats]:
