@@ -102,15 +102,14 @@ def acceleration_of(influence: tuple[Floats, ...]) -> Floats:
 
 
 def quantile(ordered: Floats, probability: Floats | float) -> Floats:
-    """Return quantiles of sorted replicates (..., R) at one probability per cell, by boot's rule.
+    """Return quantiles of sorted replicates (..., R) at one probability per cell, or at several of it (k, ...), by boot's rule.
 
     The rank is (R + 1) p; between two replicates they are interpolated on the scale of normal quantiles; beyond the first and the last
     the extreme ones are returned.
     """
     from scipy.special import ndtri
 
-    number = _finite(ordered)
-    share = np.broadcast_to(np.asarray(probability, dtype=float), number.shape)
+    share, number = np.broadcast_arrays(np.asarray(probability, dtype=float), _finite(ordered))
     rank = (number + 1) * np.where(np.isnan(share), 0.5, share)
     near = np.abs(rank - np.round(rank)) < 1e-9
     rank = np.where(near, np.round(rank), rank)
@@ -126,7 +125,8 @@ def quantile(ordered: Floats, probability: Floats | float) -> Floats:
 
 def _at(ordered: Floats, rank: np.ndarray) -> Floats:
     """Return the replicate of a rank, counted from 1."""
-    return np.asarray(np.take_along_axis(ordered, np.asarray(rank - 1)[..., None], axis=-1)[..., 0])
+    each = np.broadcast_to(ordered, (*rank.shape, ordered.shape[-1]))
+    return np.asarray(np.take_along_axis(each, np.asarray(rank - 1)[..., None], axis=-1)[..., 0])
 
 
 def share_below(ordered: Floats, value: Floats, *, ties: bool) -> Floats:
@@ -180,7 +180,7 @@ def limits_of(found: Bootstrap, confidence_level: Floats | float, ties: float = 
         shifted = [bias + ndtri(tail) for tail in tails]
         with np.errstate(divide="ignore", invalid="ignore"):
             tails = [np.asarray(ndtr(bias + shift / (1 - found.acceleration * shift))) for shift in shifted]
-    low, high = (quantile(found.replicates, tail) for tail in tails)
+    low, high = quantile(found.replicates, np.stack(tails))
     if found.method == "basic":
         return Interval(2 * found.estimate - high, 2 * found.estimate - low)
     return Interval(low, high)

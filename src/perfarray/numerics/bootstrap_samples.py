@@ -148,13 +148,22 @@ def _studentized_mean(values: Floats, cells: Integers, draws: Draws) -> tuple[Bo
 
 
 class Drawn(NamedTuple):
-    """Replicates of ratios: log ratios (..., R) with their standard errors, and those of the data; influence of units on the log."""
+    """The ratios of the data and of replicates (..., R), the standard errors of their logs (`studentized`), and ratios without each unit.
+
+    `log_differences` are those of statistics that are logs before they are a ratio.
+    """
 
     ratio: Ratio
-    logs: Floats
-    errors: Floats
     ratios: Floats
     left_out: tuple[Floats, ...]
+    errors: Floats | float = np.nan
+    log_differences: Floats | None = None
+
+    @property
+    def logs(self) -> Floats:
+        """The logs of the ratios of replicates: dear, and not every limit is made from them."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.log(self.ratios) if self.log_differences is None else self.log_differences
 
 
 def draw_ratio(pair: Pairing, draws: Draws, method: str) -> Drawn:
@@ -166,16 +175,13 @@ def draw_ratio(pair: Pairing, draws: Draws, method: str) -> Drawn:
     flat = [_by_cell(side, pair.cells) for side in sides]
     wanted: Wanted = "units" if method == "studentized" else "means"
     found = [cells_of(side, draws, Place(cells, (), number, pair.paired), wanted) for number, side in enumerate(flat)]
+    ratio = ratio_of(means[0], means[1], pair.paired)
     if method == "studentized":
         ratios, errors = _ratios_and_errors(found, draws.n_resamples, streams, pair.paired)
-    else:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratios = np.divide(*(redrawn_means(draws.n_resamples, streams, side) for side in found))
-        errors = np.full_like(ratios, np.nan)
-    without = _ratios_left_out(means[0], means[1], pair.paired) if method == "bca" else ()
-    ratios, errors = ratios.reshape(*shape, -1), errors.reshape(*shape, -1)
+        return Drawn(ratio, ratios.reshape(*shape, -1), (), errors.reshape(*shape, -1))
     with np.errstate(divide="ignore", invalid="ignore"):
-        return Drawn(ratio_of(means[0], means[1], pair.paired), np.log(ratios), errors, ratios, without)
+        ratios = np.divide(*(redrawn_means(draws.n_resamples, streams, side) for side in found))
+    return Drawn(ratio, ratios.reshape(*shape, -1), _ratios_left_out(means[0], means[1], pair.paired) if method == "bca" else ())
 
 
 def _ratios_and_errors(sides: Sequence[Cells], number: int, streams: Streams, paired: bool) -> tuple[Floats, Floats]:
@@ -230,7 +236,7 @@ def draw_statistic_ratio(pair: Pairing, draws: Draws, statistic: Statistic, meth
     sides = [UnitSummary(value.reshape(shape), part, number.reshape(shape)) for value, part, number in zip(values, errors, n, strict=True)]
     ratio = Ratio(quotient(sides[0].mean, sides[1].mean), sides[0], sides[1], residual, np.full(shape, np.nan), pair.paired)
     logs, ratios = (logs[0] - logs[1]).reshape(*shape, -1), ratios.reshape(*shape, -1)
-    return Drawn(ratio, logs, np.full_like(logs, np.nan), ratios, left_out)
+    return Drawn(ratio, ratios, left_out, log_differences=logs)
 
 
 def ratio_bootstrap(pair: Pairing, draws: Draws, method: str, statistic: Statistic = "mean") -> tuple[Bootstrap, Drawn]:
