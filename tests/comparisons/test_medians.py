@@ -278,6 +278,17 @@ def test_few_units_of_medians_have_p_values_and_no_verdict():
     assert [note.code for note in told] == ["single_unit"]
 
 
+@pytest.mark.parametrize("method", ["percentile", "basic", "bca"])
+def test_replicates_of_one_unit_give_medians_no_limits(method):
+    """One run a side has a ratio of medians, and nothing to redraw: the limits are NaN, and a note says why."""
+    times = perfarray.from_samples({"old": [10.0], "new": [9.0]})
+    with pytest.warns(perfarray.PerfarrayWarning, match="one unit shows no spread"):
+        found = times.perf.ratio_interval("old", statistic="median", method=method, n_resamples=50, rng=1)
+    assert found["estimate"].item() == 0.9
+    assert found["lower"].isnull()
+    assert found["upper"].isnull()
+
+
 @pytest.mark.parametrize(("unlimited", "chunks"), [(False, None), (True, {"benchmark": 4})])
 def test_stopped_runs_leave_verdicts_that_hold(unlimited, chunks):
     """One stopped run of thirty leaves a verdict of medians, limit known or not, where that of means would go; half of them leave none."""

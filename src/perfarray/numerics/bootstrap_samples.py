@@ -118,6 +118,8 @@ def _left_out(values: Floats, levels: int, statistic: Statistic) -> Floats:
     if statistic == "mean":
         return _mean_left_out(unit_means(values, levels))
     flat = values.reshape(-1, *values.shape[values.ndim - levels :])
+    if flat.shape[1] == 1:
+        return np.full(values.shape[: values.ndim - levels + 1], np.nan)
     # One unit less each time: as many evaluations as there are units.
     changed = np.stack([evaluate(np.delete(flat, unit, axis=1), statistic) for unit in range(flat.shape[1])], axis=-1)
     there = ~np.isnan(flat).all(axis=tuple(range(2, flat.ndim)))
@@ -156,7 +158,7 @@ class Drawn(NamedTuple):
     ratio: Ratio
     ratios: Floats
     left_out: tuple[Floats, ...]
-    errors: Floats | float = np.nan
+    errors: Floats = np.asarray(np.nan)
     log_differences: Floats | None = None
 
     @property
