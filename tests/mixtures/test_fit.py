@@ -250,8 +250,15 @@ def test_infinity_is_refused_where_timings_are_taken():
 
 
 def test_few_runs_are_named():
-    """The attr says below how many runs one mode shows as several in more than 5 %."""
-    assert runs().perf.fit_mixture(max_components=1).to_dataset().attrs["few_runs"] == 50
+    """The attr says below how many runs one mode shows as several in more than 5 %; a note counts such cells, and is not warned of."""
+    two = runs().sel(benchmark=["two"])
+    times = two.where((two["machine"] == "x") | (two["execution"] < 49))
+    found = times.perf.fit_mixture(max_components=2).to_dataset()
+    assert found.attrs["few_runs"] == 50
+    (note,) = found.perf.notes()
+    assert (note.code, note.values["cells"], note.values["of"]) == ("untested_modes", 1, 2)
+    assert times.isel(execution=slice(50)).sel(machine=["x"]).perf.fit_mixture(max_components=2).to_dataset().perf.notes() == ()
+    assert times.perf.fit_mixture(max_components=1).to_dataset().perf.notes() == ()
 
 
 def test_cells_without_runs_are_named():

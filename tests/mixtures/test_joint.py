@@ -144,7 +144,7 @@ def test_what_has_no_fit():
     plain = runs(20).drop_vars("high")
     constant = plain.assign(time=plain["time"].where(plain["benchmark"] == "b", 2.0))
     found = constant.perf.fit_mixture(**TOGETHER).to_dataset()
-    assert [note.code for note in found.perf.notes()] == ["no_joint_fit"]
+    assert [note.code for note in found.perf.notes()] == ["untested_modes", "no_joint_fit"]
     assert found["covariance"].values[0] == "unknown"
     assert found["n_components"].values[1] >= 1
     alike = plain.assign(energy=2 * plain["time"]).perf.fit_mixture(**TOGETHER).to_dataset()

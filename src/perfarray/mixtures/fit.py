@@ -112,7 +112,8 @@ def fit_mixture(
     Runs count alike where every unit has as many; otherwise every outermost unit has equal weight, and the weights of the runs sum to
     their number. The likelihood takes runs as independent: with several runs in a unit that resemble each other, BIC finds too many
     components. So it does with few runs: of samples of one normal mode it keeps one component in 20 % at 5 runs, 38 % at 10, 80 % at 20
-    and 89 % at 30 (4,000 samples each); from 50 on (attr `few_runs`) in 95 %. `variability_level` tests what the runs support.
+    and 89 % at 30 (4,000 samples each); from 50 on (attr `few_runs`) in 95 %: a note, not warned of, counts the cells with several
+    components of fewer runs. `variability_level` tests what the runs support.
 
     Log-likelihoods are those of the runs whatever the family, so that BICs compare. Modes that are narrow beside their distance from 0
     look alike to several families, and a smaller difference than 2 is chance (Kass and Raftery 1995). SciPy's names of the families are
@@ -271,15 +272,19 @@ def _outputs(units: str, families: Sequence[str]) -> dict[str, Output]:
 
 @check("fit_mixture")
 def fit_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Name the cells that are constant, floored, not converged, or without a fit since they are not positive."""
+    """Name the cells that are constant, floored, not converged, of too few runs, or without a fit since they are not positive."""
     n, unknown = result["n"], result["n_components"].isnull()
     at_floor = "{cells} have a component at the variance floor (ties, or too few values for n_components)"
     constant = "{cells} are constant or of one run: one component with standard deviation 0, nothing fitted"
     without = "{cells} have runs that are not positive: they have no fit, which distribution='normal' and 'extreme' have"
+    few = int(result.attrs["few_runs"])
+    chance = f"{{cells}} have several components and fewer than {few} runs: they may be chance; variability_level tests what runs support"
+    doubted = cells_note("untested_modes", chance, n, ((result["n_components"] > 1) & (n < few)).values)
     return (
         cells_note("no_value", "{cells} have no measured value, and no mixture", n, (n == 0).values),
         cells_note("constant", constant, n, np.isposinf(result["loglik"].values)),
         cells_note("floored", at_floor, n, result["floored"].values),
         cells_note("not_converged", "{cells} have not converged", n, (~result["converged"] & ~unknown).values),
         cells_note("not_positive", without, n, (unknown & (n > 0)).values & (families_of(result) != (NORMAL,))),
+        None if doubted is None else replace(doubted, aside=True),
     )
