@@ -307,8 +307,8 @@ def cut_to_positive(found: RatioSet, positive: Mask) -> RatioSet:
 
 def kind_of(lower: Floats, upper: Floats) -> Texts:
     """Return what a set of positive numbers is, by which of its limits there are."""
-    words = [UNBOUNDED, AT_MOST, AT_LEAST]
-    return np.select([(lower <= 0) & np.isposinf(upper), lower <= 0, np.isposinf(upper)], words, BOUNDED).astype(object)
+    above = np.isposinf(upper)
+    return np.where(lower <= 0, np.where(above, UNBOUNDED, AT_MOST), np.where(above, AT_LEAST, BOUNDED)).astype(object)
 
 
 def standard_error(ratio: Ratio, method: str) -> Floats:

@@ -149,7 +149,7 @@ def summarise_units(means: Floats) -> UnitSummary:
     taken of the distances from one unit, so that units that do not differ have their own value as mean, and no variance.
     """
     measured = ~np.isnan(means)
-    n = measured.sum(axis=-1).astype(float)
+    n = measured.sum(axis=-1, dtype=float)
     first = reduced(np.fmin, means) if means.shape[-1] else np.full(n.shape, np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
         distances = np.where(measured, means - first[..., None], 0.0)

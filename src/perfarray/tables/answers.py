@@ -16,7 +16,7 @@ from perfarray.tables.combine import as_dataset, parts_of
 from perfarray.tables.layouts import OF_SUITE, Layout, layout_of
 from perfarray.tables.words import Cell, Columns
 from perfarray.timings.apply import LEVEL
-from perfarray.timings.notes import notes
+from perfarray.timings.notes import is_lazy, notes
 from perfarray.timings.results import Result
 from perfarray.timings.validation import check_choice, listed
 from perfarray.timings.weights import WEIGHTS
@@ -79,7 +79,7 @@ def table(result: xr.Dataset | xr.DataArray | Result, *, sort: str | None = None
     kind = str(data.attrs.get("result", ""))
     if not kind:
         raise ValueError(f"this is no result of perfarray: its attr 'result' is missing; it has the variables {listed(data.data_vars)}")
-    frame = _table(data.compute(), sort, None)[0]
+    frame = _table(data.compute() if is_lazy(data) else data, sort, None)[0]
     shown = Table(frame)
     shown.attrs = frame.attrs
     return shown

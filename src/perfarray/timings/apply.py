@@ -83,7 +83,7 @@ def run(
     """Do what `apply` does, and return variables and labels apart: many variables are dear to put together."""
     coords = dict(coords or {})
     used = {dim for dims in core for dim in dims}
-    if not _same_labels(arrays, used):
+    if len(arrays) > 1 and not _same_labels(arrays, used):
         arrays = xr.align(*arrays, join="exact", copy=False, exclude=used)
     sizes = {name: len(values) for name, values in coords.items()}
     variables = compute(kernel, *(array.variable for array in arrays), core=core, outputs=outputs, sizes=sizes)
