@@ -211,6 +211,7 @@ class TestExitCodes:
         (line,) = result.stderr.splitlines()
         assert line.startswith(f"error: {bad}: ")
         assert said in line
+        assert ("--on-error" in line) == (content is not None)
 
     @pytest.mark.parametrize(
         ("option", "value", "said"),

@@ -250,3 +250,12 @@ def test_chunk_sizes():
     assert writing.chunk_sizes({"execution": 3000, "iteration": 3000}) == {"execution": 3000, "iteration": 3000}
     assert writing.chunk_sizes({"benchmark": 2, "iteration": 2**20}) == {"benchmark": 1, "iteration": 2**20}
     assert writing.chunk_sizes({"benchmark": 3}) == {"benchmark": 3}
+
+
+@KINDS
+def test_a_store_that_is_not_there(tmp_path, name):
+    """Its name is said plainly, and the one in its folder that is nearly so."""
+    result = run("about", tmp_path / name)
+    assert result.stderr == f"error: {tmp_path / name}: there is no such file\n"
+    (tmp_path / f"my{name}").touch()
+    assert f"there is '{tmp_path / f'my{name}'}'" in run("about", tmp_path / name).stderr

@@ -78,6 +78,16 @@ class TestPaths:
         with pytest.raises(error, match=message):
             perfarray.read_archive(paths)
 
+    def test_a_mistyped_name(self, tmp_path, monkeypatch):
+        """The name in the folder that is nearly so is proposed, and no other; that such files can be left out is not said."""
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "results.json").write_text("{}")
+        for read in (perfarray.read, perfarray.read_archive):
+            for name, near in (("reslts.json", ["there is 'results.json'"]), ("others.json", []), ("nowhere/results.json", [])):
+                with pytest.raises(FileNotFoundError, match="there is no such file") as caught:
+                    read(name)
+                assert getattr(caught.value, "__notes__", []) == near
+
     def test_an_empty_folder(self, tmp_path):
         """There is nothing in it."""
         for read in (perfarray.read_archive, perfarray.read):

@@ -38,6 +38,8 @@ def _opened(store: str, said: dict[str, Any]) -> "xr.Dataset":
 
     from perfarray.tables.stores.writing import check_installed
 
+    if "://" not in store and not Path(store).exists():
+        return perfarray.read_archive(store)  # raises, with the name that is nearly so
     check_installed(Path(store))
     if said:
         raise ValueError(f"{store} was written by perfarray convert and says what it holds; leave out {quoted(list(said), 9)}")

@@ -18,7 +18,7 @@ from perfarray.readers.custom import check
 from perfarray.readers.dims import with_dims
 from perfarray.readers.finding import AnyPath, shown
 from perfarray.readers.joining import combine
-from perfarray.readers.opening import Source, Wanted, known_encoding
+from perfarray.readers.opening import MissingFileError, Source, Wanted, known_encoding, say_near
 from perfarray.readers.packs import is_pack
 from perfarray.readers.recognising import formats, known_names, not_recognised, read_table, recognise
 from perfarray.readers.repeated import without_repeats
@@ -81,7 +81,12 @@ def read(
     ('benchmark', 'execution', 'iteration')
     """
     source = Source(Path(path), wanted=Wanted(known_encoding(encoding), check(dims, pattern, format), pattern))
-    if isdir(source.path) or is_pack(source):
+    try:
+        several = isdir(source.path) or is_pack(source)
+    except MissingFileError as error:
+        say_near(error, source.path)
+        raise
+    if several:
         return _one_result(source, format)
     with source.within_memory():
         known = recognise(source, format)
@@ -190,7 +195,9 @@ def read_archive(
         for placed, table, _, error in every:
             if error is not None:
                 if on_error == "raise":
-                    if not (isinstance(paths, str | PathLike) and Path(paths).is_file()):
+                    if isinstance(error, MissingFileError):
+                        say_near(error, placed.path)
+                    elif not (isinstance(paths, str | PathLike) and Path(paths).is_file()):
                         error.add_note('on_error="warn" leaves such files out, and names them')
                     raise error
                 broken.append(str(error))

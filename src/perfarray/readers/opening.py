@@ -44,6 +44,9 @@ NOT_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 COLUMN = re.compile(r"""(?<=column )(?:'[^'\n]*'|"[^"\n]*")""")
 """A column in a message."""
 
+LOOKED_AT = 10_000
+"""Names of a folder that are compared with one that is not there: so many take half a second."""
+
 
 class FileError(ValueError):
     """A file that cannot be read: the message names the file, the place in it and what was expected, at no greater length than allowed."""
@@ -54,6 +57,18 @@ class FileError(ValueError):
 
 class MissingFileError(FileNotFoundError, FileError):
     """A file that is not there."""
+
+
+def say_near(error: MissingFileError, path: Path) -> None:
+    """Add the name in the folder of a file that is not there that is most like its own, where any is."""
+    from difflib import get_close_matches
+
+    try:
+        names = sorted(os.listdir(path.parent))[:LOOKED_AT]
+    except OSError:
+        return
+    for name in get_close_matches(path.name, names, n=1, cutoff=0.85):
+        error.add_note(f"there is {str(path.with_name(name))!r}")
 
 
 class Wanted(NamedTuple):
