@@ -250,5 +250,6 @@ def test_machines_with_regions_have_rows():
     shown = [float(part) for part in re.findall(r"-?[\d.]+", found.iloc[2, 0])]
     score = [data[name].sel(machine="w", principal_component=1).item() for name in ("score", "score_lower", "score_upper")]
     assert shown == pytest.approx([1000 * value if "ms" in found.iloc[2, 0] else value for value in score], rel=0.01)
-    assert found.attrs["about"] == "95 % intervals"
+    about = "95 % intervals; not apart from: by a test of each pair at 5 %, which is not corrected for their number"
+    assert found.attrs["about"] == about
     assert perfarray.table(times.perf.principal_components()).columns.tolist() == ["explains", "so far"]

@@ -252,6 +252,9 @@ def _about(data: xr.Dataset, rows: Rows) -> str:
     parts += ["medians"] if data.attrs["result"] in MEDIANS and data.attrs.get("statistic") == "median" else []
     together = data.attrs["runs"] if data.attrs["result"] in {"prob_faster", "prob_fastest"} else 1
     parts += [f"totals of {together} runs each"] if together > 1 else []
+    if "apart_pvalue" in data:
+        level = f"{100 * (1 - float(data.attrs['confidence_level'])):.4g} %"
+        parts.append(f"not apart from: by a test of each pair at {level}, which is not corrected for their number")
     parts += ["benchmarks are weighted"] if str(data.attrs.get(WEIGHTS, "")).startswith("{") else []
     if "cost_units" in data.attrs:
         share = data.attrs.get("assurance")
