@@ -8,6 +8,7 @@ import xarray as xr
 
 import perfarray
 from perfarray import PerfarrayWarning
+from perfarray.history.changes import order_note
 from strategies import experiments
 
 COMMITS = [f"c{place:02}" for place in range(60)]
@@ -296,3 +297,24 @@ def test_labels_are_shown_as_they_are():
     values = np.repeat([1.0, 3.0], 20)[:, None] * (1 + np.random.default_rng(1).normal(0, 0.01, (40, 3)))
     times = xr.DataArray(values, dims=("build", "execution"), coords={"build": np.arange(100, 140)})
     assert times.perf.change_points(dim="build").perf.table()["made by"].tolist() == ["120"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "hashes"),
+    [
+        ("0c3d 19e70 4b1f2 7715a 9d2e0 a3f19 c0b71 e81d4", True),
+        ("0c3d1f 19e704 4b1f20 7715ac 9d2e07 a3f190", True),
+        ("deadbeef deadbef0 deadbef1", True),
+        ("12345 12346 12350", False),
+        ("20240101 20240102 20240103", False),
+        ("2020a 2020b 2021a 2024e", False),
+        ("1000 1001 1002 base", False),
+        ("a100 a200 b100", False),
+        ("0c3 19e 4b1 a3f", False),
+        ("0c3d 19ez 4b1f a3f1", False),
+    ],
+)
+def test_hashes_are_known_by_how_they_look(labels, hashes):
+    """Abbreviated to seven characters or more, or to four where letters and digits are mixed as by chance; numbers and names are none."""
+    named = xr.DataArray(np.zeros(len(labels.split())), dims="commit", coords={"commit": labels.split()})
+    assert (order_note(named, "commit") is not None) == hashes

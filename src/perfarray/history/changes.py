@@ -41,6 +41,9 @@ FEW = 5
 LEAST = 7
 """Characters of a hash that is abbreviated as git does."""
 
+SHORTEST = 4
+"""Characters git abbreviates a hash to where it is asked to: names such as 2024a, base and 1000 are as long."""
+
 HEXADECIMAL = frozenset("0123456789abcdef")
 
 ONLY_WORSE = "no change in favour of the stopped side is called one, and the limit towards what is not known is open"
@@ -221,8 +224,7 @@ def order_note(array: xr.DataArray, dim: str) -> Note | None:
     if dim not in array.coords or any(stamp in array.coords for stamp in (f"{dim}_date", "date")):
         return None
     labels = [str(label) for label in array[dim].values.tolist()]
-    hashes = all(len(label) >= LEAST and HEXADECIMAL.issuperset(label) for label in labels) and not all(map(str.isdigit, labels))
-    if not hashes or len(labels) < 3 or labels != sorted(labels):
+    if len(labels) < 3 or labels != sorted(labels) or not _are_hashes(labels):
         return None
     return Note(
         "order",
@@ -230,6 +232,15 @@ def order_note(array: xr.DataArray, dim: str) -> Note | None:
         "--order FILE of the command line), or changes mean nothing",
         {plural(dim): len(labels)},
     )
+
+
+def _are_hashes(labels: list[str]) -> bool:
+    """Return whether labels are hashes; short ones have to look drawn: most mix digits and letters, and not all begin with one kind."""
+    shortest = min(map(len, labels))
+    if shortest < SHORTEST or not HEXADECIMAL.issuperset("".join(labels)) or all(map(str.isdigit, labels)):
+        return False
+    mixed = [not label.isdigit() and not label.isalpha() for label in labels]
+    return shortest >= LEAST or (2 * sum(mixed) > len(labels) and len({label[0].isdigit() for label in labels}) == 2)
 
 
 def _hosts(array: xr.DataArray, dim: str, host: str | None, levels: tuple[str, ...]) -> xr.DataArray:
