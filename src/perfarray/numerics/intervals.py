@@ -92,17 +92,16 @@ def t_quantile(probability: float | Floats, df: Floats) -> Floats:
     """Return the quantile of Student's t; infinite df gives the normal's."""
     from scipy.special import ndtri, stdtrit
 
-    with np.errstate(invalid="ignore"):
-        finite = stdtrit(np.where(np.isfinite(df), df, 1.0), probability)
-    return np.where(np.isposinf(df), ndtri(probability), np.where(np.isnan(df), np.nan, finite))
+    normal = np.isposinf(df)
+    return np.asarray(np.where(normal, ndtri(probability), stdtrit(np.where(normal, 1.0, df), probability)))
 
 
 def t_probability(statistic: Floats, df: Floats) -> Floats:
     """Return P[T <= statistic]; infinite df gives the normal's."""
     from scipy.special import ndtr, stdtr
 
-    finite = stdtr(np.where(np.isfinite(df), df, 1.0), statistic)
-    return np.where(np.isposinf(df), ndtr(statistic), np.where(np.isnan(df), np.nan, finite))
+    normal = np.isposinf(df)
+    return np.asarray(np.where(normal, ndtr(statistic), stdtr(np.where(normal, 1.0, df), statistic)))
 
 
 def mean_by_units(values: Floats, *, levels: int, method: str, level: float) -> tuple[Floats, ...]:
