@@ -345,6 +345,17 @@ class TestLaws:
         assert all(variable.chunks is not None for variable in lazy.data_vars.values())
         same_when_computed(lazy, quiet(times, "old"))
 
+    @pytest.mark.parametrize("wanted", [{"half_width": 0.02, "assurance": 0.9}, {"budget": 300.0}])
+    def test_planned_by_blocks(self, wanted, monkeypatch):
+        """The cells that are planned together change no bit of a plan."""
+        noise = np.exp(np.random.default_rng(3).normal(0, 0.02, (2, 5, 4, 3)) * np.arange(1, 6)[:, None, None])
+        times = xr.DataArray(noise, {"version": ["old", "new"]}, ("version", "benchmark", "execution", "iteration"), "time")
+        together = dataset(times, "old", costs={"execution": 5.0}, **wanted)
+        monkeypatch.setattr("perfarray.variation.plans.CELLS", 3)
+        monkeypatch.setattr("perfarray.variation.numerics.plans.BLOCK", 100)
+        monkeypatch.setattr("perfarray.variation.numerics.assurance.BLOCK", 20)
+        xr.testing.assert_identical(together, dataset(times, "old", costs={"execution": 5.0}, **wanted))
+
     def test_function_is_method(self, pilot):
         """And the Dataset's plan is that of its variable."""
         found = pilot.perf.plan_repetitions(costs=COSTS, budget=3000).to_dataset()

@@ -125,14 +125,14 @@ def _at_once(
         order = (*(dim for dim in batch if dim in array.dims), *dims)
         own = (array if array.dims == order else array.transpose(*order)).data
         values.append(own[(*(slice(None) if dim in array.dims else np.newaxis for dim in batch), ...)])
-    found = _by_blocks(kernel, values, len(batch))
+    found = by_blocks(kernel, values, len(batch), -(-sum(own.nbytes for own in values) // BLOCK))
     return [xr.Variable((*batch, *output.dims), part, fastpath=True) for output, part in zip(outputs.values(), found, strict=True)]
 
 
-def _by_blocks(kernel: Kernel, values: Sequence[npt.NDArray[Any]], axes: int) -> list[npt.NDArray[Any]]:
-    """Call a formula on blocks along the longest of the first axes, so that what it needs on its way stays small."""
+def by_blocks(kernel: Kernel, values: Sequence[npt.NDArray[Any]], axes: int, blocks: int) -> list[npt.NDArray[Any]]:
+    """Call a formula on so many blocks along the longest of the first axes, so that what it needs on its way stays small."""
     sizes = [max(own.shape[axis] for own in values) for axis in range(axes)]
-    blocks = min(-(-sum(own.nbytes for own in values) // BLOCK), max(sizes, default=1))
+    blocks = min(blocks, max(sizes, default=1))
     if blocks < 2:
         return [np.asarray(part) for part in kernel(*values)]
     length, axis = max(sizes), sizes.index(max(sizes))
@@ -143,6 +143,7 @@ def _by_blocks(kernel: Kernel, values: Sequence[npt.NDArray[Any]], axes: int) ->
         results = results or [np.empty((*part.shape[:axis], length, *part.shape[axis + 1 :]), part.dtype) for part in found]
         for result, part in zip(results, found, strict=True):
             result[here] = part
+        del found, part  # the next block needs the room
     return results
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import reduce
 from operator import add
+from sys import intern
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ import xarray as xr
 from perfarray.numerics.levels import count_repetitions, unit_means
 from perfarray.numerics.nested_anova import nested_anova
 from perfarray.numerics.types import Floats, Mask, Texts
-from perfarray.timings.apply import LEVEL, Output, apply, is_chunked, outputs
+from perfarray.timings.apply import LEVEL, Output, apply, by_blocks, is_chunked, outputs
 from perfarray.timings.dependence import dependence_note
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note, noted
@@ -28,6 +29,9 @@ from perfarray.variation.numerics.plans import Plan, counts_by_budget, lower_cou
 from perfarray.variation.published import component_arrays, is_published, published
 from perfarray.variation.repetition_plan import RepetitionPlan
 from perfarray.variation.request import BUDGET_FACTOR, FACTORS, Request, systems
+
+CELLS = 1 << 9
+"""Cells planned at once: on its way each has 24 variances at 26 budgets."""
 
 BY_BUDGET = {"half_width_by_budget": ", before rounding", "default_half_width_by_budget": ""}
 
@@ -180,14 +184,19 @@ def _planned(times: Data, baseline: object, *, request: Request, metric: str | l
     arrays, core = [array for own, _ in parts for array in own], [dims for _, own in parts for dims in own]
     first = len(parts[0][0])
 
-    def kernel(*whole: Floats) -> tuple[np.ndarray, ...]:
+    def plan(variance: Floats, cost: Floats, total: Floats, n: Floats, *evidence: Floats) -> tuple[np.ndarray, ...]:
+        return _plan_cells(_Pilot(variance, cost, total, Evidence(*evidence), n), request, nest)
+
+    def kernel(*whole: Floats) -> list[np.ndarray]:
         values, costs = whole[: len(arrays)], whole[len(arrays) :]
         by_side = (values[:first], values[first:])
         pilots = [
             _known_pilot(own, cost, request.biased) if given else _pilot(own[0], cost, request)
             for own, cost in zip(by_side, costs, strict=False)
         ]
-        return _plan_cells(pilots[0] if len(pilots) == 1 else _of_ratio(*pilots), request, nest)
+        pilot = pilots[0] if len(pilots) == 1 else _of_ratio(*pilots)
+        parts = [pilot.variance, pilot.cost, pilot.total, pilot.n, *pilot.evidence[:4]]
+        return by_blocks(plan, parts, pilot.n.ndim, -(-pilot.n.size // CELLS))
 
     result = apply(
         kernel,
@@ -224,14 +233,14 @@ def _outputs(cost_units: str) -> dict[str, Output]:
 def _plan_cells(pilot: _Pilot, request: Request, levels: tuple[str, ...]) -> tuple[np.ndarray, ...]:
     """Plan, and set the plan beside the data at hand."""
     width, money, level, sure = request.half_width, request.budget, request.confidence_level, request.assurance
+    own = pilot.evidence if sure is None else pilot.evidence.with_scale()
     limit: dict[str, Any] = {"min_units": request.min_units, "confidence_level": level}
-    plan = plan_assured(pilot.variance, pilot.cost, pilot.evidence, sure, budget=money, half_width=width, **limit)
+    plan = plan_assured(pilot.variance, pilot.cost, own, sure, budget=money, half_width=width, **limit)
     seen = np.maximum(np.nan_to_num(pilot.variance), 0.0)
     merged = np.isnan(pilot.variance)
     merged[..., 0] = False
     each = np.concatenate([np.ones_like(plan.repetitions[..., :1]), plan.repetitions[..., 1:]], axis=-1)
     below = variance_of_mean(each, seen) - seen[..., 0]
-    own = pilot.evidence
     limits = [
         assured_half_width(plan.repetitions[..., 0], below, known(top, own.growth), sure, level)
         for top in component_limits(own.top, own.unit_variance, own.df, level)
@@ -244,12 +253,15 @@ def _plan_cells(pilot: _Pilot, request: Request, levels: tuple[str, ...]) -> tup
     with np.errstate(invalid="ignore"):
         already = pilot.total / np.concatenate([np.ones_like(pilot.n)[..., None], pilot.total[..., :-1]], axis=-1)
     bought_by = counts_by_budget(pilot.variance, pilot.cost, plan.cost[..., None] * np.array(FACTORS), **limit)
-    curves = [assured_half_width(n, inside, own.along(), sure, level) for n, inside in (bought_by[:2], bought_by[2:])]
+    best = assured_half_width(bought_by.units, bought_by.below, own.along(), sure, level)
+    same = (bought_by.default_units == bought_by.units) & (bought_by.default_below == bought_by.below)
+    others = np.where(same, np.nan, bought_by.default_units)
+    default = np.where(same, best, assured_half_width(others, bought_by.default_below, own.along(), sure, level))
     promised = np.where(np.isnan(units), np.nan, added.half_width)
     least = np.where(pilot.n == 0, np.nan, plan.least_budget)
     return (
         plan.repetitions, plan.unrounded, merged, already, more, plan.cost, least, plan.half_width, *limits, promised,
-        plan.default_half_width, *curves, pilot.n, _advice(plan, pilot, already, merged, levels),
+        plan.default_half_width, best, default, pilot.n, _advice(plan, pilot, already, merged, levels),
     )  # fmt: skip
 
 
@@ -317,7 +329,7 @@ def _advice(plan: Plan, pilot: _Pilot, already: Floats, merged: Mask, levels: tu
         planned = not np.isnan(plan.repetitions[cell][1:] if len(levels) > 1 else plan.cost[cell]).any()
         counts = plan.repetitions[cell], already[cell]
         endless = NO_OUTER.format(level=levels[0]) if np.isinf(plan.unrounded[cell]).any() else NO_PLAN
-        words[cell] = advice_on_nest(*counts, merged[cell], share, float(pilot.n[cell]), levels) if planned else endless
+        words[cell] = intern(advice_on_nest(*counts, merged[cell], share, float(pilot.n[cell]), levels) if planned else endless)
     return words
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from perfarray.numerics.intervals import t_quantile
 from perfarray.numerics.searching import first_true
-from perfarray.numerics.types import Floats, Mask
+from perfarray.numerics.types import Floats, Integers, Mask
 
 ROUNDING = 1e-9
 """What a quotient may lack of a whole number that it is meant to be."""
@@ -34,6 +34,10 @@ class Task(NamedTuple):
     def quantile(self, n: Floats) -> Floats:
         """Return Student's t for n outermost units."""
         return student_t(n, self.probability)
+
+    def of(self, some: Integers) -> "Task":
+        """Return the same of some cells."""
+        return self._replace(variance=self.variance[some], cost=self.cost[some], limit=self.limit[some])
 
 
 def student_t(n: npt.ArrayLike, probability: float) -> Floats:
@@ -85,9 +89,9 @@ def one_level_half_width(variance: Floats, cost: Floats, budget: Floats, confide
         return np.asarray(student_t(n, (1 + confidence_level) / 2) * np.sqrt(variance.sum(axis=-1) / n))
 
 
-def best_top(task: Task) -> Floats:
-    """Return the outermost count of the continuous optimum."""
-    return lowest(lambda n: score(task, n), *top_range(task))
+def best_top(task: Task, low: Floats, high: Floats) -> Floats:
+    """Return the outermost count of the continuous optimum, from low to high."""
+    return lowest(lambda n: score(task, n), low, high)
 
 
 def lowest(value: Callable[[Floats], Floats], low: npt.ArrayLike, high: npt.ArrayLike) -> Floats:
@@ -126,7 +130,7 @@ def score(task: Task, n: Floats) -> Floats:
     return np.asarray(task.quantile(n) * np.sqrt((task.variance / totals).sum(axis=1)))
 
 
-def totals_for(task: Task, n: Floats) -> Floats:
+def totals_for(task: Task, n: Floats, quantile: Floats | None = None) -> Floats:
     """Return the continuous totals (cells, tops, L) for outermost counts (cells, tops); infinite where none meets the limit."""
     a, d, top = task.variance[:, None, :0:-1], task.cost[:, None, :0:-1], n[..., None]
     rates = pooled_rates(task.variance[:, 1:], task.cost[:, 1:])[:, None, ::-1]
@@ -134,7 +138,7 @@ def totals_for(task: Task, n: Floats) -> Floats:
         lower = share_out(a, d, rates, top, budget=task.limit[:, None] - task.cost[:, :1] * n, ordered=True)
     else:
         with np.errstate(divide="ignore", invalid="ignore"):
-            wanted = (task.limit[:, None] / task.quantile(n)) ** 2 - task.variance[:, :1] / n
+            wanted = (task.limit[:, None] / (task.quantile(n) if quantile is None else quantile)) ** 2 - task.variance[:, :1] / n
         lower = share_out(a, d, rates, top, variance_wanted=wanted, ordered=True)
     return np.concatenate([top, lower[..., ::-1]], axis=-1)
 

@@ -19,12 +19,24 @@ NODES = 24
 HALVINGS = 24
 """Of the bracket of a quantile: to within 1e-6 of it."""
 
+ROUGHLY, STEPS = 8, 3
+"""Halvings for where Newton's method begins, and its steps."""
+
+STRAIGHT = 1e-3
+"""How far the slope of the share may be trusted, in standard deviations of the logarithm of one chi-square."""
+
+NOISE = 1e-15
+"""What rounding may do to a share."""
+
+BLOCK = 1 << 12
+"""Quantiles sought at once."""
+
 
 class Evidence(NamedTuple):
     """What a pilot knows of the outermost level: the variance of its units, the component in it, degrees of freedom, and those to come.
 
     `growth` is how many degrees of freedom each further unit brings: 1, or up to 2 where both systems of a ratio get one. `ratios`, if
-    given, are the true over the planned variance at the nodes, where no chi-square says it.
+    given, are the true over the planned variance at the nodes, where no chi-square says it. `scale`, if given, is what `with_scale` finds.
     """
 
     unit_variance: Floats
@@ -32,11 +44,16 @@ class Evidence(NamedTuple):
     df: Floats
     growth: Floats
     ratios: Floats | None = None
+    scale: Floats | None = None
 
     def along(self) -> "Evidence":
         """Return the same for arrays with one more axis at the end."""
         unit_variance, top, df, growth = (np.asarray(part)[..., None] for part in self[:4])
-        return Evidence(unit_variance, top, df, growth, self.ratios)
+        return Evidence(unit_variance, top, df, growth, self.ratios, None if self.scale is None else self.scale[..., None, :])
+
+    def with_scale(self) -> "Evidence":
+        """Return the same with the true over the found variance at the nodes of the pilot's chi-square, (..., nodes)."""
+        return self._replace(scale=_scale(np.asarray(self.df)[..., None]))
 
 
 NO_EVIDENCE = Evidence(*(np.array([np.nan]),) * 4)
@@ -45,7 +62,7 @@ NO_EVIDENCE = Evidence(*(np.array([np.nan]),) * 4)
 
 def known(top: Floats, growth: Floats) -> Evidence:
     """Return what is known when the component is."""
-    return Evidence(top, top, np.full(np.shape(top), np.inf), growth)
+    return Evidence(top, top, np.full(np.shape(top), np.inf), growth, scale=np.ones(NODES))
 
 
 def assured_half_width(n: Floats, below: Floats, evidence: Evidence, assurance: float | None, confidence_level: float) -> Floats:
@@ -74,21 +91,66 @@ def future_variance(df: Floats, below: Floats, evidence: Evidence, assurance: fl
     """Return the quantile of the variance that experiments with these degrees of freedom will find among their units."""
     from scipy.special import chdtri
 
+    variance = true_variances(below, evidence)
+    shape = np.broadcast_shapes(np.shape(df), variance.shape[:-1])
+    df, variance = np.broadcast_to(df, shape).reshape(-1), np.broadcast_to(variance, (*shape, NODES)).reshape(-1, NODES)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        variance = _true_variances(below, evidence)
         one = chdtri(df, 1 - assurance) / df
         low, high = (np.log(np.maximum(edge, np.finfo(float).tiny)) for edge in (variance.min(axis=-1) * one, variance.max(axis=-1) * one))
-        for _ in range(HALVINGS):
-            middle = (low + high) / 2
-            short = _share(np.exp(middle), df, variance) < assurance
-            low, high = np.where(short, middle, low), np.where(short, high, middle)
-        return np.where(np.isnan(variance).any(axis=-1) | np.isnan(df), np.nan, np.exp((low + high) / 2))
+        uncertain = np.flatnonzero(low < high)
+        for start in range(0, len(uncertain), BLOCK):
+            some = uncertain[start : start + BLOCK]
+            low[some], high[some] = _halved(low[some], high[some], df[some], variance[some], assurance)
+        return np.asarray(np.exp((low + high) / 2)).reshape(shape)
 
 
-def share_within(variance: Floats, df: Floats, below: Floats, evidence: Evidence) -> Floats:
+def _halved(low: Floats, high: Floats, df: Floats, variance: Floats, assurance: float) -> tuple[Floats, Floats]:
+    """Return halved brackets of the logarithm; the share is worked out only where Newton's method leaves open on which side a middle is."""
+    root, error = _newton(_nearly(df, variance, assurance, low, high), df, variance, assurance)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        short = middle < root
+        near = np.flatnonzero(~(np.abs(middle - root) > error))
+        if len(near):
+            short[near] = _share(np.exp(middle[near]), df[near], variance[near]) < assurance
+        low, high = np.where(short, middle, low), np.where(short, high, middle)
+    return low, high
+
+
+def _nearly(df: Floats, variance: Floats, assurance: float, low: Floats, high: Floats) -> Floats:
+    """Return the logarithm of the quantile, were the cube root of a chi-square normal (Wilson and Hilferty)."""
+    from scipy.special import ndtr
+
+    steep = 3 * np.sqrt(df / 2)[:, None]
+    rate, shift = steep / np.cbrt(variance), steep - 1 / steep
+    for _ in range(ROUGHLY):
+        middle = (low + high) / 2
+        short = (nodes()[1] * ndtr(rate * np.exp(middle / 3)[:, None] - shift)).sum(axis=-1) < assurance
+        low, high = np.where(short, middle, low), np.where(short, high, middle)
+    return np.asarray((low + high) / 2)
+
+
+def _newton(root: Floats, df: Floats, variance: Floats, assurance: float) -> tuple[Floats, Floats]:
+    """Return the logarithm of the quantile, better, and how far off it may be: Newton's method where normals are straight."""
+    from scipy.special import gammainc, gammaln, ndtri
+
+    half, weight, wanted = df / 2, nodes()[1], ndtri(assurance)
+    logs = np.log(variance / half[:, None])
+    for _ in range(STEPS):
+        place = root[:, None] - logs
+        ratio = np.exp(place)
+        share = (weight * gammainc(half[:, None], ratio)).sum(axis=-1)
+        slope = (weight * np.exp(half[:, None] * place - ratio - gammaln(half)[:, None])).sum(axis=-1)
+        normal = ndtri(share)
+        root = root + (wanted - normal) * np.exp(-(normal**2) / 2) / np.sqrt(2 * np.pi) / slope
+    error = 2 * (np.abs(assurance - share) + NOISE) / slope
+    return root, np.where(error * np.sqrt(half) < STRAIGHT, error, np.inf)
+
+
+def share_within(variance: Floats, df: Floats, true: Floats) -> Floats:
     """Return the probability that experiments with these degrees of freedom find no more than a variance among their units."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return np.where(variance > 0, _share(np.maximum(variance, 0.0), df, _true_variances(below, evidence)), 0.0)
+        return np.where(variance > 0, _share(np.maximum(variance, 0.0), df, true), 0.0)
 
 
 def _share(found: Floats, df: Floats, variance: Floats) -> Floats:
@@ -99,15 +161,22 @@ def _share(found: Floats, df: Floats, variance: Floats) -> Floats:
     return np.asarray((nodes()[1] * gammainc(half, half * np.asarray(found)[..., None] / variance)).sum(axis=-1))
 
 
-def _true_variances(below: Floats, evidence: Evidence) -> Floats:
+def true_variances(below: Floats, evidence: Evidence) -> Floats:
     """Return the variances of a unit at the nodes of the pilot's chi-square, along the last axis."""
+    found, top, inside = (np.asarray(part)[..., None] for part in (evidence.unit_variance, evidence.top, below))
+    if evidence.ratios is not None:
+        return np.asarray((np.maximum(top, 0.0) + inside) * evidence.ratios)
+    scale = _scale(np.asarray(evidence.df)[..., None]) if evidence.scale is None else evidence.scale
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.asarray(np.maximum(found * scale - (found - top), 0.0) + inside)
+
+
+def _scale(df: Floats) -> Floats:
+    """Return df over the chi-square at the nodes; 1 where df is infinite."""
     from scipy.special import chdtri
 
-    df, found, top = (np.asarray(part)[..., None] for part in (evidence.df, evidence.unit_variance, evidence.top))
-    if evidence.ratios is not None:
-        return np.asarray((np.maximum(top, 0.0) + np.asarray(below)[..., None]) * evidence.ratios)
-    scale = np.where(np.isfinite(df), df / chdtri(np.where(np.isfinite(df), df, 1.0), 1 - nodes()[0]), 1.0)
-    return np.asarray(np.maximum(found * scale - (found - top), 0.0) + np.asarray(below)[..., None])
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return np.where(np.isfinite(df), df / chdtri(np.where(np.isfinite(df), df, 1.0), 1 - nodes()[0]), 1.0)
 
 
 @lru_cache(maxsize=1)

@@ -7,7 +7,7 @@ import numpy as np
 from perfarray.numerics.intervals import t_quantile
 from perfarray.numerics.searching import first_reached
 from perfarray.numerics.types import Floats, Mask
-from perfarray.variation.numerics.assurance import Evidence, future_variance, share_within
+from perfarray.variation.numerics.assurance import Evidence, future_variance, share_within, true_variances
 
 
 def component_limits(variance: Floats, level_variance: Floats, df: Floats, confidence_level: float) -> tuple[Floats, Floats]:
@@ -58,7 +58,7 @@ def units_to_add(
 
     if affordable is not None:
         return More(affordable, promised(affordable))
-    wanted = float(half_width or 0.0)
+    wanted, true = float(half_width or 0.0), true_variances(below, evidence)
 
     def reached(more: Floats) -> Mask:
         if assurance is None:
@@ -66,7 +66,7 @@ def units_to_add(
         n = have + more
         with np.errstate(divide="ignore", invalid="ignore"):
             left = (n * wanted / t_quantile(probability, np.where(n > 1, n - 1, np.nan) * growth)) ** 2 - have * have_variance
-            share = share_within(left / more, more * growth, below, evidence)
+            share = share_within(left / more, more * growth, true)
             return np.where(more > 0, share >= assurance, left >= 0)
 
     units = first_reached(reached, np.where(np.isnan(below * have_variance * have), np.nan, 0.0))

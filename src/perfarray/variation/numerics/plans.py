@@ -30,13 +30,13 @@ from perfarray.variation.numerics.allocation import (
     variance_of_mean,
     whole,
 )
-from perfarray.variation.numerics.assurance import Evidence, assured_half_width, share_within
+from perfarray.variation.numerics.assurance import Evidence, assured_half_width, share_within, true_variances
 
 WINDOW = 256
 """Outermost counts tried around the continuous optimum: all of them where they are that few, else evenly spaced."""
 
-BLOCK = 64
-"""Cells planned at once."""
+BLOCK = 1 << 14
+"""Outermost counts tried at once, of all cells."""
 
 PASSES = 2
 """How often the plain half-width that goes with an assured one is asked for again."""
@@ -95,11 +95,12 @@ def plan_counts(
     limit = np.broadcast_to(np.asarray(half_width if budget is None else budget, dtype=float), shape).reshape(-1)
     possible &= ~np.isnan(limit)
     cells = np.flatnonzero(possible)
-    for start in range(0, len(cells), BLOCK):
-        some = cells[start : start + BLOCK]
-        repetitions[some] = _best(
-            Task(seen[some], d[some], limit[some], budget is not None, min_units, (1 + confidence_level) / 2), unrounded[some]
-        )
+    task = Task(seen[cells], d[cells], limit[cells], budget is not None, min_units, (1 + confidence_level) / 2)
+    n, low, high = _window(task)
+    widest = np.argsort(low - high, kind="stable")  # cells with as many counts to try are planned together
+    while len(widest):
+        some, widest = np.split(widest, [max(1, BLOCK // _tops(*(end[widest[:1]] for end in (low, high))))])
+        repetitions[cells[some]] = _best(task.of(some), n[some], low[some], high[some], unrounded[cells[some]])
     return described(repetitions.reshape(variance.shape), variance, cost, budget, min_units, confidence_level)
 
 
@@ -151,13 +152,14 @@ def plan_assured(
             plan = plan_counts(variance, cost, half_width=asked, **limit)
         counts = plan.repetitions
 
-        def reached(n: Floats, inside: Floats) -> Mask:
+        def reached(n: Floats, true: Floats) -> Mask:
             df = (n - 1) * evidence.growth
             found = n * (wanted / t_quantile((1 + confidence_level) / 2, df)) ** 2
-            return np.asarray(share_within(found, df, inside, evidence) >= assurance)
+            return np.asarray(share_within(found, df, true) >= assurance)
 
         def cheapest(lower: Floats) -> Floats:
-            top = first_reached(partial(reached, inside=below(lower)), np.where(np.isnan(plan.cost), np.nan, min_units))
+            enough = partial(reached, true=true_variances(below(lower), evidence))
+            top = first_reached(enough, np.where(np.isnan(plan.cost), np.nan, min_units))
             return np.concatenate([top[..., None], lower[..., 1:]], axis=-1)
 
         found, single = cheapest(counts), cheapest(np.where(np.isnan(counts), np.nan, 1.0))
@@ -205,7 +207,7 @@ def counts_by_budget(variance: Floats, cost: Floats, budgets: Floats, *, min_uni
     units, below = np.full((2, len(limit)), np.nan)
     some = np.flatnonzero(_least_price(min_units, d) <= limit)
     task = Task(a[some], d[some], limit[some], True, min_units, (1 + confidence_level) / 2)
-    units[some] = best_top(task)
+    units[some] = best_top(task, *top_range(task))
     totals = totals_for(task, units[some][:, None])[:, 0]
     below[some] = units[some] * (task.variance[:, 1:] / totals[:, 1:]).sum(axis=1)
     one = affordable(limit, np.ones_like(d), d)
@@ -225,15 +227,24 @@ def _unrounded_top(unrounded: Floats, cost: Floats, spendable: Floats) -> Floats
         return np.asarray(spendable / price(each, cost))
 
 
-def _best(task: Task, unrounded: Floats) -> Floats:
+def _window(task: Task) -> tuple[Floats, Floats, Floats]:
+    """Return the outermost count of the continuous optimum, and half and twice as many, where that is worth a thought."""
+    lo, hi = top_range(task)
+    n = best_top(task, lo, hi)
+    return n, np.maximum(lo, np.floor(n / 2)), np.minimum(hi, 2 * n + 2)
+
+
+def _best(task: Task, n: Floats, low: Floats, high: Floats, unrounded: Floats) -> Floats:
     """Return the best whole counts (cells, L): around the continuous optimum, every one of its neighbours completed to the limit."""
-    n = best_top(task)
-    tops = _around(n, *top_range(task))
-    ratios = ratios_of(totals_for(task, tops))
-    candidates = np.concatenate([*_completed(task, tops, ratios), _with_free_top(task, n, unrounded)], axis=1)
+    tops = _around(n, low, high)
+    whole_numbers, place = np.unique(tops, return_inverse=True)
+    quantile = task.quantile(whole_numbers)[place].reshape(tops.shape)
+    ratios = ratios_of(totals_for(task, tops, quantile))
+    completed, free = _completed(task, tops, ratios, quantile), _with_free_top(task, n, unrounded)
+    candidates = np.concatenate([*completed, free], axis=1)
     spent = price(candidates, task.cost[:, None])
-    quantile = task.quantile(candidates[..., 0])
-    half = quantile * np.sqrt(variance_of_mean(candidates, task.variance[:, None]))
+    quantiles = np.concatenate([*[quantile] * len(completed), task.quantile(free[..., 0])], axis=1)
+    half = quantiles * np.sqrt(variance_of_mean(candidates, task.variance[:, None]))
     limit = task.limit[:, None]
     first, second = (half, spent) if task.by_budget else (spent, half)
     allowed = spent <= limit if task.by_budget else half <= limit * (1 + ROUNDING)
@@ -244,15 +255,22 @@ def _best(task: Task, unrounded: Floats) -> Floats:
     return np.asarray(candidates[np.arange(len(chosen)), chosen])
 
 
-def _around(n: Floats, lo: Floats, hi: Floats) -> Floats:
-    """Return (cells, tops): whole numbers from half to twice n, those next to n among them."""
-    low, high = np.maximum(lo, np.floor(n / 2)), np.minimum(hi, 2 * n + 2)
-    spaced = np.floor(low[:, None] + (high - low)[:, None] * np.arange(WINDOW) / (WINDOW - 1) + ROUNDING)
-    near = np.clip(n[:, None] + np.arange(-8, 9), low[:, None], high[:, None])
+def _tops(low: Floats, high: Floats) -> int:
+    """Return how many outermost counts are tried in the widest of some windows."""
+    return int(min(WINDOW, (high - low).max() + 1))
+
+
+def _around(n: Floats, low: Floats, high: Floats) -> Floats:
+    """Return (cells, tops): whole numbers in a window, those next to n among them."""
+    low, high, number = low[:, None], high[:, None], _tops(low, high)
+    if number < WINDOW:
+        return np.minimum(low + np.arange(number), high)
+    spaced = np.floor(low + (high - low) * np.arange(WINDOW) / (WINDOW - 1) + ROUNDING)
+    near = np.clip(n[:, None] + np.arange(-8, 9), low, high)
     return np.concatenate([spaced, near], axis=1)
 
 
-def _completed(task: Task, tops: Floats, ratios: Floats) -> list[Floats]:
+def _completed(task: Task, tops: Floats, ratios: Floats, quantile: Floats) -> list[Floats]:
     """Return whole counts (cells, tops, L) near the continuous ratios: one lower level takes what the limit leaves, the others are rounded.
 
     A level without a component has one repetition.
@@ -268,11 +286,11 @@ def _completed(task: Task, tops: Floats, ratios: Floats) -> list[Floats]:
             for level, upwards in zip(others, choice, strict=True):
                 if upwards:
                     counts[..., level] = up[..., level]
-            found.append(_fill(task, np.concatenate([tops[..., None], counts], axis=-1), free + 1))
+            found.append(_fill(task, np.concatenate([tops[..., None], counts], axis=-1), free + 1, quantile))
     return found
 
 
-def _fill(task: Task, counts: Floats, level: int) -> Floats:
+def _fill(task: Task, counts: Floats, level: int, quantile: Floats) -> Floats:
     """Return the counts with that of one lower level as high as the budget allows, or as low as the width allows; else left alone."""
     counts = counts.copy()
     counts[..., level] = 1.0
@@ -285,7 +303,7 @@ def _fill(task: Task, counts: Floats, level: int) -> Floats:
             filled = whole((task.limit[:, None] - fixed) / each)
             filled -= fixed + each * filled > task.limit[:, None]
         else:
-            wanted = (task.limit[:, None] / task.quantile(counts[..., 0])) ** 2
+            wanted = (task.limit[:, None] / quantile) ** 2
             left = wanted - (a[..., :level] / above).sum(axis=-1)
             filled = np.where(left > 0, np.ceil((a[..., level:] / inside).sum(axis=-1) / left - ROUNDING), np.nan)
     counts[..., level] = np.where((filled >= 1) & (a[..., level] > 0) & np.isfinite(filled), filled, 1.0)
