@@ -16,9 +16,10 @@ def first_true(holds: Callable[[Floats], Any], low: npt.ArrayLike, high: npt.Arr
     """Return the smallest whole numbers from low to high at which a condition holds that goes on holding; high where it never does."""
     lo, hi = (np.array(end, dtype=float) for end in np.broadcast_arrays(low, high))
     while (lo < hi).any():
-        middle = np.floor((lo + hi) / 2)
+        # Beyond 2^53 the next number is further than 1.
+        middle = np.minimum(np.floor((lo + hi) / 2), np.nextafter(hi, -np.inf))
         there = holds(middle)
-        lo, hi = np.where(there, lo, np.minimum(middle + 1, hi)), np.where(there, middle, hi)
+        lo, hi = np.where(there, lo, np.minimum(np.maximum(middle + 1, np.nextafter(middle, np.inf)), hi)), np.where(there, middle, hi)
     return hi
 
 

@@ -194,7 +194,8 @@ def _climb(
     `theta` points to the parameters of this fit in the first of five points, which lie `size` apart: where a cycle begins, after one step,
     after two, where these point to, and after a step from there. A row of `fits` holds the sample, its number of values, the place of the
     first component, the number of components, and whether they have one variance; a row of `scales` the total weight and what comes off
-    likelihoods for them to be in the units of the values; a row of `ended`, which is filled in, steps, whether it converged, whether it was at the floor.
+    likelihoods for them to be in the units of the values; a row of `ended`, which is filled in, steps, whether it converged, and whether it
+    was at the floor.
     """
     length, size, cycle = values.shape[1], 3 * points.shape[1], 1 if limit > 0 else 3
     for fit in range(len(fits)):
