@@ -15,9 +15,9 @@ MOST = 1e15
 def first_true(holds: Callable[[Floats], Any], low: npt.ArrayLike, high: npt.ArrayLike) -> Floats:
     """Return the smallest whole numbers from low to high at which a condition holds that goes on holding; high where it never does."""
     lo, hi = (np.array(end, dtype=float) for end in np.broadcast_arrays(low, high))
-    while (lo < hi).any():
+    while (unsure := lo < hi).any():
         # Beyond 2^53 the next number is further than 1.
-        middle = np.minimum(np.floor((lo + hi) / 2), np.nextafter(hi, -np.inf))
+        middle = np.minimum(np.floor((lo + hi) / 2), np.where(unsure, np.nextafter(hi, -np.inf), hi))
         there = holds(middle)
         lo, hi = np.where(there, lo, np.minimum(np.maximum(middle + 1, np.nextafter(middle, np.inf)), hi)), np.where(there, middle, hi)
     return hi
