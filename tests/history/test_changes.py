@@ -66,6 +66,7 @@ def test_the_table_says_what_there_is_to_say(found):
     assert early.perf.table().columns.tolist() == [*columns, "common"]
     assert early.assign(common=xr.zeros_like(early["common"])).perf.table().columns.tolist() == columns
     assert found.sel(benchmark=["d"]).perf.table().attrs["about"] == "no change in 1 series of up to 60 commits"
+    assert found.isel(benchmark=[]).perf.table().attrs["about"] == "no change in 0 series of up to 0 commits"
 
 
 def test_a_rate_that_rises_is_faster(history):

@@ -74,3 +74,16 @@ def test_what_is_known_of_labels_stays(times):
         perfarray.combine({"one": times.perf.mean_interval(), "two": other.perf.mean_interval()})
     with pytest.raises(ValueError, match="'times' is no result"):
         perfarray.combine({"times": times})
+
+
+def test_rows_of_other_dims_do_not_stand_side_by_side(times):
+    """The message names them; dims in another order, and results that are one row, do."""
+    mean = times.perf.mean_interval()
+    both = perfarray.combine({"mean": mean, "ratio": times.transpose(..., "version", "benchmark").perf.compare("old")})
+    ordered = perfarray.combine({"mean": mean, "ratio": times.perf.compare("old")})
+    assert sorted(both.perf.table()["ratio", "change"]) == sorted(ordered.perf.table()["ratio", "change"])
+    assert len(both.perf.table()) == len(ordered.perf.table())
+    with pytest.raises(ValueError, match="'every' has a row for every version, and 'new' has not"):
+        perfarray.combine({"every": mean, "new": mean.sel(version="new", drop=True)}).perf.table()
+    one = mean.isel(benchmark=0, version=0, drop=True)
+    assert len(perfarray.combine({"one": one, "same": one}).perf.table()) == 1

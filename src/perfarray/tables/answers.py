@@ -95,7 +95,7 @@ def _table(data: xr.Dataset, sort: str | None, most: int | None) -> tuple[pd.Dat
     """Return the table of a result, or of combined ones side by side with their names above the columns; and how many cells there are."""
     if data.attrs["result"] == "combine":
         tables = {name: _rows(part, sort, most, whole=True) for name, part in parts_of(data).items()}
-        frame = pd.concat({name: own.frame for name, own in tables.items()}, axis=1).fillna("")
+        frame = pd.concat(_side_by_side({name: own.frame for name, own in tables.items()}), axis=1).fillna("")
         first = next(iter(tables.values()))._replace(suites=0)
     else:
         first = _rows(data, sort, most)
@@ -103,6 +103,20 @@ def _table(data: xr.Dataset, sort: str | None, most: int | None) -> tuple[pd.Dat
     said = tuple(note.message for note in notes(data))
     frame.attrs = {"about": _about(data, first), "notes": said, "suites": first.suites}
     return frame, first.cells
+
+
+def _side_by_side(frames: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """Return tables whose rows are told apart by the same dims, in the same order."""
+    named = {name: [str(dim) for dim in frame.index.names if dim is not None] for name, frame in frames.items()}
+    (first, dims), *others = named.items()
+    for name, own in others:
+        for dim in sorted({*dims}.symmetric_difference(own)):
+            having, lacking = (first, name) if dim in dims else (name, first)
+            raise ValueError(
+                f"{having!r} has a row for every {dim}, and {lacking!r} has not: they cannot stand side by side; combine results with the "
+                "same dims, or make a table of each"
+            )
+    return {name: frame.reorder_levels(dims) if len(dims) > 1 else frame for name, frame in frames.items()}
 
 
 class Rows(NamedTuple):
@@ -236,7 +250,7 @@ def _about(data: xr.Dataset, rows: Rows) -> str:
     """Write what the numbers rest on: the labels that all rows share, the level of confidence, the unit."""
     parts = [str(label) if str(label).startswith(f"{dim} ") else f"{dim.replace('_', ' ')} {label}" for dim, label in rows.constant.items()]
     if data.attrs["result"] == "change_points" and rows.frame.empty:
-        asked, longest = int(data["pvalue_any"].notnull().sum()), int(data["n"].max())
+        asked, longest = int(data["pvalue_any"].notnull().sum()), int(data["n"].max()) if data["n"].size else 0
         return f"no change in {asked} series of up to {longest} {plural(str(data.attrs['dim']))}"
     if data.attrs["result"] == "variance_components":
         parts.append("what each level adds, as standard deviation in percent of the mean")
