@@ -73,7 +73,7 @@ def wrapped(text: str, width: int, style: str = "") -> list[str]:
 def table_lines(grid: Grid, width: int) -> Iterator[str]:
     """Yield a table no wider than the screen: titles are wrapped, long labels folded, then columns go, and a line says which."""
     shown, widths, absent = _fitting(grid, width)
-    sides = [shown.side(place) for place in range(len(widths))]
+    sides = shown.sides
     yield from _row([_folded(title, own) for title, own in zip(shown.titles, widths, strict=True)], sides, widths, title=True)
     yield "-" * (sum(widths) + GAP * (len(widths) - 1))
     for number, row in enumerate(shown.rows):

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -88,7 +88,8 @@ def form(output: str | None, file: Path | None, *reads: str | None, json: bool =
 
 
 def give(answer: Answer, wanted: Form, warned: Sequence[str]) -> None:
-    """Print an answer, or write it to a file and print its outcome; leave with its exit code."""
+    """Print an answer, or write it to a file and print its outcome; leave with its exit code. Without any answer no column is explained."""
+    answer = replace(answer, legend=()) if answer.code == NO_ANSWER and answer.table.empty else answer
     if wanted.file is None:
         show(_lines(answer, screen_width()) if wanted.kind == TABLE else [WRITERS[wanted.kind](answer, warned).removesuffix("\n")])
     else:
@@ -165,7 +166,7 @@ def _markdown_table(grid: Grid) -> str:
     end = len(grid.rows) - grid.suites
     left = max(0, end - MOST)
     lines = [[plain_markdown(title) for title in grid.titles]]
-    lines.append([":--" if grid.side(place) == "left" else "--:" for place in range(len(grid.titles))])
+    lines.append([":--" if side == "left" else "--:" for side in grid.sides])
     for number, row in enumerate(grid.rows):
         if end > number >= MOST:
             continue
@@ -220,7 +221,7 @@ div {{ overflow-x: auto }} table {{ border-collapse: collapse }} th, td {{ paddi
 def _as_html(answer: Answer, warned: Sequence[str]) -> str:
     """Return one page that needs nothing else."""
     grid = grid_of(answer.table)
-    sides = [grid.side(place) for place in range(len(grid.titles))]
+    sides = grid.sides
     head = "".join(f'<th class="{side}">{escape(title)}' for side, title in zip(sides, grid.titles, strict=True))
     body = "\n".join(
         f"<tr{' class=suite' if number >= len(grid.rows) - grid.suites else ''}>"

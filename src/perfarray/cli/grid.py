@@ -52,6 +52,11 @@ class Grid(NamedTuple):
         means = [title for title in self.titles[self.labels :] if " -> " in title]
         return [title for title in SPARE if title in self.titles[self.labels :]] + (means if VERDICT in self.titles else [])
 
+    @property
+    def sides(self) -> list[Literal["left", "right"]]:
+        """The side that each column is flush with."""
+        return [self.side(place) for place in range(len(self.titles))]
+
     def side(self, place: int) -> Literal["left", "right"]:
         """Return the side that a column is flush with: numbers on the right."""
         numbers = any(row[place][:1].isdigit() for row in self.rows)

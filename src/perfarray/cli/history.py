@@ -89,8 +89,7 @@ def history(
     code, outcome = _outcome(found, rows, along)
     outcome += "" if from_commit is None or code == NO_ANSWER else f" since {shown[along].values[0]}"
     content = {"archive": archive, "changes": rows, "attrs": attrs, "notes": notes}
-    legend = [] if code == NO_ANSWER else _legend(shown, along)
-    give(Answer(table=table, rows=rows, content=content, outcome=outcome, code=code, legend=legend), wanted, sentences)
+    give(Answer(table=table, rows=rows, content=content, outcome=outcome, code=code, legend=_legend(shown, along)), wanted, sentences)
 
 
 def _rows(found: "xr.Dataset", dim: str) -> list[Row]:

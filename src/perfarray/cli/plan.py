@@ -104,7 +104,7 @@ def plan(
     attrs, notes = noted(found)
     content = {"pilot": path, "plans": rows, "attrs": attrs, "notes": notes}
     table = perfarray.table(found, sort=sort)
-    table, legend = (table.iloc[:0], []) if code == NO_ANSWER else (table, [f"{table.attrs['about']}."])
+    table, legend = table.iloc[:0] if code == NO_ANSWER else table, [f"{table.attrs['about']}."]
     answer = Answer(table=table, rows=rows, content=content, outcome=" ".join(sentences(found)), code=code, legend=legend)
     give(answer, wanted, warned)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import perfarray
 from perfarray.cli import options
 from perfarray.cli.forms import Answer, Form, give, give_failure, noted
-from perfarray.cli.problems import NO_ANSWER, quoted, reporting
+from perfarray.cli.problems import quoted, reporting
 from perfarray.cli.sides import Asked, explained
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def answer_one(
     sentence, code = outcome(result)
     rows = rows_of(result, _cells(result))
     table, (attrs, notes) = perfarray.table(result, sort=sort), noted(result)
-    legend = [f"{table.attrs['about']}."] if table.attrs["about"] and code != NO_ANSWER else []
+    legend = [f"{table.attrs['about']}."] if table.attrs["about"] else []
     content = {"archive": archive, "rows": rows, "attrs": attrs, "notes": notes}
     give(Answer(table=table, rows=rows, content=content, outcome=sentence, code=code, legend=legend), wanted, warned)
 
