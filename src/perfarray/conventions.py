@@ -24,6 +24,7 @@ LOOPS: Final = "loops"
 """Coordinate: how many times what a value states was run to take it (loops, iterations): taking it costs so many times a stored time."""
 
 CENSORED: Final = "censored"
+FAILED: Final = "failed"
 COPIED: Final = "copied"
 CENSORED_AT: Final = "censored_at"
 """The coordinate (or variable) that says at which limit a run was stopped, in the units of the values."""

@@ -73,17 +73,22 @@ def test_a_column_claimed_under_another_name_is_not_a_dim_of_its_own():
     assert dict(times.sizes) == {"benchmark": 2, "version": 2, "execution": 2}
 
 
-@pytest.mark.parametrize(
-    ("columns", "named"),
-    [({"size": [10, 1000] * 6, "execution": [0, 0, 1, 1, 2, 2] * 2}, "iterations"), ({"run": [0, 0, 1, 1, 2, 2] * 2}, "executions")],
-)
-def test_columns_that_may_be_a_level_or_a_parameter_are_named(columns, named):
-    """Rows that were only numbered, and a column that varies among them: one warning says what to do."""
-    frame = pd.DataFrame({"benchmark": ["a"] * 6 + ["b"] * 6, **columns, "time": np.linspace(1, 2, 12)})
-    with pytest.warns(UserWarning, match=f"varies among rows that nothing else tells apart; they are numbered as {named}"):
-        frame.perf.to_timings()
-    measured = frame.drop(columns=list(columns)).assign(load=np.linspace(0.1, 0.2, 12), stamp=range(12))
+def test_numbers_that_recur_are_labels_and_quantities_are_not():
+    """`size` is compared, whatever else numbers the rows; a load average and a time stamp are known for every row."""
+    frame = pd.DataFrame({"benchmark": ["a"] * 6 + ["b"] * 6, "size": [10, 1000] * 6, "time": np.linspace(1, 2, 12)})
+    assert dict(frame.perf.to_timings().sizes) == {"benchmark": 2, "size": 2, "execution": 3}
+    assert dict(frame.assign(execution=[0, 0, 1, 1, 2, 2] * 2).perf.to_timings().sizes) == {"benchmark": 2, "size": 2, "execution": 3}
+    measured = frame.drop(columns="size").assign(load=np.linspace(0.1, 0.2, 12), stamp=range(12))
     assert dict(measured.perf.to_timings().sizes) == {"benchmark": 2, "execution": 6}
+
+
+def test_a_column_that_may_number_repetitions_is_named():
+    """It is a dim, which no answer averages over; one warning says how to make it a level."""
+    frame = pd.DataFrame({"benchmark": ["a"] * 6 + ["b"] * 6, "run": [0, 0, 1, 1, 2, 2] * 2, "time": np.linspace(1, 2, 12)})
+    with pytest.warns(perfarray.PerfarrayWarning, match=r"column 'run' is a dim.*to_timings\(\.\.\., execution='run'\)"):
+        times = frame.perf.to_timings()
+    assert dict(times.sizes) == {"benchmark": 2, "run": 3, "execution": 2}
+    assert dict(frame.perf.to_timings(execution="run").sizes) == {"benchmark": 2, "execution": 3, "iteration": 2}
 
 
 def test_a_column_named_after_another_unit_is_said():

@@ -188,7 +188,7 @@ class TestIntervals:
 
     def test_ratio_of_what_may_be_negative(self):
         """Of differences the limit that is not known is open all the way; where both are, it is the whole line whatever the sign."""
-        below = SIX_OF_EIGHT.copy(data=np.where(OLD[0] == SIX_OF_EIGHT, -OLD[0], SIX_OF_EIGHT))
+        below = SIX_OF_EIGHT.copy(data=np.where(OLD[0] == SIX_OF_EIGHT, -OLD[0], SIX_OF_EIGHT)).rename("gain").assign_attrs(units="1")
         found = below.perf.ratio_interval("new")
         assert (found["lower"].item(), found["kind"].item()) == (-np.inf, "at_most")
         both = timings(new=[9.0, 9.2], old=[10.0, 10.2, 9.9]).perf.ratio_interval("new")

@@ -7,17 +7,17 @@ import xarray as xr
 import perfarray
 
 
-def simple(units=4, **keywords):
+def simple(executions=4, **attrs):
     """Two benchmarks, two versions, a few executions of two iterations."""
     rng = np.random.default_rng(0)
     times = xr.DataArray(
-        rng.normal(10, 0.1, (2, 2, units, 2)),
+        rng.normal(10, 0.1, (2, 2, executions, 2)),
         dims=("benchmark", "version", "execution", "iteration"),
         coords={"benchmark": ["fft", "sort"], "version": ["old", "new"]},
         name="time",
         attrs={"units": "s", "better": "lower"},
     )
-    return times.assign_attrs(keywords)
+    return times.assign_attrs(attrs)
 
 
 def two_metrics():
@@ -213,15 +213,17 @@ class TestPositive:
     """A comparison, and the log of a ratio, need positive values; the message names the first that is not."""
 
     def test_compare(self):
-        times = simple()
+        times = simple(units="1").rename("gain")
         times[0, 1, 2, 1] = -3.0
-        with pytest.raises(ValueError, match=r"a comparison needs positive values; time has 1 .*\(-3\) at benchmark=fft, version=new"):
+        with pytest.raises(ValueError, match=r"a comparison needs positive values; gain has 1 .*\(-3\) at benchmark=fft, version=new"):
             times.perf.compare("old")
         with pytest.raises(ValueError, match="the log of a ratio"):
             times.perf.ratio_interval("old", method="log_delta")
 
     def test_fieller_itself_takes_any_sign(self):
-        assert np.isfinite((simple() - 10).perf.ratio_interval("old", dim="version")["estimate"]).all()
+        assert np.isfinite(
+            (simple().rename("gain").assign_attrs(units="1") - 10).perf.ratio_interval("old", dim="version")["estimate"]
+        ).all()
 
 
 class TestShared:

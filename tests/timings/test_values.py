@@ -4,6 +4,7 @@ import inspect
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
@@ -109,6 +110,67 @@ class TestInfinity:
             scores.perf.principal_components(samples="machine")
 
 
+class TestRange:
+    """A time is above 0, other seconds and rates are not below it: every method, and every door, refuses what cannot have been measured."""
+
+    SENTENCE = r"time has 1 value out of range, the first \({}\) at benchmark=hash, version=new, machine=c, execution=3, iteration=1; "
+
+    @staticmethod
+    def with_value(value):
+        times = runs()
+        times[1, 1, 2, 3, 1] = value
+        return times
+
+    @each_method
+    @pytest.mark.parametrize("value", [0.0, -1.0])
+    def test_in_memory(self, name, value):
+        with pytest.raises(ValueError, match=self.SENTENCE.format(f"{value:g}")):
+            ask(self.with_value(value), name)
+
+    @each_method
+    def test_lazy(self, name):
+        with pytest.raises(ValueError, match=self.SENTENCE.format("-1")):
+            computed(ask(self.with_value(-1.0).chunk({"machine": 2}), name))
+
+    def test_a_marked_one_is_left_out(self):
+        times = self.with_value(0.0)
+        left_out = times.assign_coords(failed=times == 0).perf.mean_interval(levels=("execution", "iteration"))
+        assert (left_out["estimate"] > 9).all()
+        assert left_out.attrs["n_failed"] == 1
+
+    @pytest.mark.parametrize(
+        ("name", "units", "value", "answers"),
+        [
+            ("time", "", 0.0, False), (None, "s", 0.0, False), (None, "", -1.0, True), ("cpu_time", "s", 0.0, True),
+            ("cpu_time", "s", -1.0, False), ("throughput", "ops/s", -1.0, False), ("gain", "1", -1.0, True), ("gc", "s", -1.0, False),
+        ],
+    )  # fmt: skip
+    def test_which_quantities(self, name, units, value, answers):
+        """A lone array without a name is the time if its unit is one."""
+        times = self.with_value(value).rename(name).assign_attrs(units=units, better="lower")
+        if answers:
+            assert np.isfinite(times.perf.mean_interval()["estimate"]).all()
+        else:
+            with pytest.raises(ValueError, match="has 1 value out of range"):
+                times.perf.mean_interval()
+
+    @pytest.mark.parametrize("value", [0.0, -1.0, np.inf])
+    def test_lists_frames_and_files(self, tmp_path, value):
+        """The place is named alike."""
+        frame = pd.DataFrame({"version": ["old", "old"], "time": [1.0, value]})
+        frame.to_csv(tmp_path / "runs.csv", index=False)
+        sentence = rf"time of version=old, execution=1 is {value}; expected a number above 0"
+        for call in (
+            lambda: perfarray.from_samples({"old": [1.0, value]}),
+            frame.perf.to_timings,
+            lambda: frame.rename(columns={"time": "elapsed"}).perf.to_timings(value={"time": "elapsed"}),
+        ):
+            with pytest.raises(ValueError, match=sentence):
+                call()
+        with pytest.raises(ValueError, match=rf"'time', row 2 under the header, is {value}; expected a number"):
+            perfarray.read(tmp_path / "runs.csv")
+
+
 class TestDirection:
     """`better` is lower or higher, and rates that say neither are noted."""
 
@@ -145,17 +207,17 @@ class TestDirection:
 
 
 class TestZeros:
-    """A zero inside a unit whose mean is positive stops nobody, and is said; a unit of zeros is refused."""
+    """Of a quantity that may be zero: one inside a unit whose mean is positive stops nobody, and is said; a unit of zeros is refused."""
 
     POSITIVE = ("compare", "pairwise", "agreement", "suite_score", "score_distribution", "five_number_summary", "relative_variation",
                 "score_ratio_interval", "randomization_test", "required_runs")  # fmt: skip
 
     @staticmethod
     def many(zeros):
-        """A thousand iterations, of which some are 0 s."""
+        """A thousand iterations, some of them without a miss."""
         times = runs().isel(machine=0, iteration=np.zeros(1000, int)).drop_vars("machine")
         times[1, 1, 2, :zeros] = 0.0
-        return times
+        return times.rename("misses").assign_attrs(units="1")
 
     @pytest.mark.parametrize("name", POSITIVE)
     def test_one_among_a_thousand(self, name):
@@ -167,7 +229,7 @@ class TestZeros:
 
     @pytest.mark.parametrize("name", POSITIVE)
     def test_a_whole_unit(self, name):
-        with pytest.raises(ValueError, match=r"needs positive values; time has 1 mean of executions that is zero"):
+        with pytest.raises(ValueError, match=r"needs positive values; misses has 1 mean of executions that is zero"):
             ask(self.many(1000), name)
 
     def test_where_iterations_are_the_units(self):
@@ -175,9 +237,9 @@ class TestZeros:
         times = self.many(1).isel(iteration=slice(20))
         for name in ("suite_score", "score_ratio_interval"):
             keywords = {"baseline": "old"} if name != "suite_score" else {}
-            with pytest.raises(ValueError, match=r"needs positive values; time has 1 value that is zero or negative, the first \(0\)"):
+            with pytest.raises(ValueError, match=r"needs positive values; misses has 1 value that is zero or negative, the first \(0\)"):
                 getattr(times.perf, name)(unit="iteration", **keywords)
-        with pytest.raises(ValueError, match="needs positive values; time has 1 value "):
+        with pytest.raises(ValueError, match="needs positive values; misses has 1 value "):
             times.perf.compare("old", method="percentile", resample="all", n_resamples=20)
 
 

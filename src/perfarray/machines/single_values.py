@@ -5,7 +5,7 @@ import xarray as xr
 from perfarray.conventions import LEVELS, METRIC
 from perfarray.timings.resolve import Data
 from perfarray.timings.validation import listed
-from perfarray.timings.values import check_direction, finite
+from perfarray.timings.values import check_direction, measurable
 
 
 def single_values(times: Data, metric: str | None) -> xr.DataArray | None:
@@ -24,6 +24,6 @@ def single_values(times: Data, metric: str | None) -> xr.DataArray | None:
 
 
 def _checked(array: xr.DataArray) -> xr.DataArray:
-    """Refuse a direction that is none, and infinite values."""
+    """Refuse a direction that is none, and values that cannot have been measured."""
     check_direction(array)
-    return finite(array)
+    return measurable(array)

@@ -23,6 +23,7 @@ from perfarray.readers.numbers import checked, number
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Table
 from perfarray.tables.frames import table_of
+from perfarray.tables.measured import is_time_of_no_unit, value_column
 from perfarray.tables.roles import KNOWN_TIMES
 from perfarray.timings.validation import listed
 
@@ -71,7 +72,7 @@ def recognise(source: Source) -> bool:
     named = source.wanted.dims.values()
     if any(isinstance(name, int) for name in named):
         return True
-    value_named = _quantity(source, columns) is not None or any(map(tidy_csv.value_column, _renamed(source, columns)))
+    value_named = _quantity(source, columns) is not None or any(map(value_column, _renamed(source, columns)))
     return set(named) <= set(columns) and value_named
 
 
@@ -124,7 +125,7 @@ def _pattern(text: str) -> Pattern:
     """Return the parts of a pattern: places, and after ` = ` the column of values it would be in a table."""
     places, equals, value = text.rpartition(" = ")
     places, value = (places, value) if equals else (text, TIME)
-    known = tidy_csv.value_column(value.strip())
+    known = value_column(value.strip())
     read_layout(places, "pattern")
     return Pattern(places.strip(), *(known[:2] if known else (value.strip(), "1")))
 
@@ -141,13 +142,13 @@ def _quantity(source: Source, columns: Iterable[str]) -> str | None:
         return QUANTITY if isinstance(dims[METRIC], int) else str(dims[METRIC])
     by_place = any(isinstance(name, int) for name in dims.values())
     names = [*dims, *(() if by_place else set(columns).difference(map(str, dims.values())))]
-    return None if any(map(tidy_csv.value_column, names)) else next((name for name in SCORES if name in dims), None)
+    return None if any(map(value_column, names)) else next((name for name in SCORES if name in dims), None)
 
 
 def _renamed(source: Source, columns: list[str]) -> list[str]:
     """Return the columns of a table under the names the caller gave them; by place: the file has none of its own."""
     ours = {name: dim for dim, name in source.wanted.dims.items() if dim != METRIC}
-    value_named = _quantity(source, columns) is not None or any(map(tidy_csv.value_column, ours.values()))
+    value_named = _quantity(source, columns) is not None or any(map(value_column, ours.values()))
     if any(isinstance(name, int) for name in source.wanted.dims.values()):
         named = {place: dim for dim, place in source.wanted.dims.items()}
         return [named.get(place, f"column_{place}") if named.get(place) != METRIC else QUANTITY for place in range(len(columns))]
@@ -159,7 +160,7 @@ def _renamed(source: Source, columns: list[str]) -> list[str]:
 
 def _is_other_value(source: Source, name: str) -> bool:
     """Return whether a column looks like one of values where the caller named another."""
-    return tidy_csv.value_column(name) is not None and name not in source.wanted.dims.values()
+    return value_column(name) is not None and name not in source.wanted.dims.values()
 
 
 def _with_header(source: Source) -> Source:
@@ -264,7 +265,7 @@ def said_of_unknown(source: Source) -> str:
     if runs and max(runs.values()) > 1:
         return f"its columns look like repetitions: pattern={max(runs, key=runs.__getitem__) + '{execution}'!r} takes them for seconds"
     wanted = f"a table needs a column of what is measured ({', '.join(COMPARED[:3])}, ...) and one of values (time, time_ms, ...)"
-    units = [name for name in columns if tidy_csv.is_time_of_no_unit(name)]
+    units = [name for name in columns if is_time_of_no_unit(name)]
     if units:
         return f"column {units[0]!r} has no unit of time that is known; these are {KNOWN_TIMES}"
     has = f", and this has {listed(columns, 12)}" if len(columns) > 1 else ""

@@ -13,16 +13,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perfarray.conventions import CENSORED, THROUGHPUT, TIME
+from perfarray.conventions import CENSORED, FAILED
 from perfarray.numerics.types import Floats
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Table
+from perfarray.tables.measured import check_values
 
 WRITTEN = re.compile(r"\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?\s*", re.A | re.I)
-
-FAILED = "failed"
-NOT_NEGATIVE = ("cpu_time", THROUGHPUT)
-"""Metrics that may be 0 and no less."""
 
 
 def number(text: str) -> float | None:
@@ -122,20 +119,11 @@ def check_measured(source: Source, table: Table) -> None:
     FileError
         With the metric, the labels of the first such value, and the value.
     """
-    # Two looks settle almost every file: all is above zero and finite, and nothing is missing.
-    if len(table) and all(metric.values.min() > 0 and metric.values.max() < inf for metric in table.metrics.values()):
-        return
+    try:
+        check_values(table)
+    except ValueError as error:
+        raise source.error(str(error)) from None
     nowhere = np.zeros(len(table), dtype=bool)
-    for name, metric in table.metrics.items():
-        wrong = np.isinf(metric.values)
-        if name == TIME:
-            wrong |= (metric.values <= 0) & ~table.marks.get(FAILED, nowhere)
-        elif name in NOT_NEGATIVE:
-            wrong |= metric.values < 0
-        if wrong.any():
-            row = int(wrong.argmax())
-            expected = f"expected a number {'above' if name == TIME else 'from'} 0"
-            raise source.error(f"{name} of {table.place(row)} is {metric.values[row]}; {expected}")
     measured = any(np.isfinite(metric.values).any() for metric in table.metrics.values())
     if not measured and not any(table.marks.get(mark, nowhere).any() for mark in (FAILED, CENSORED)):
         raise source.error(f"holds no measurement: every value is missing, the first is that of {table.place(0)}")

@@ -9,46 +9,30 @@ import csv
 import io
 import re
 import warnings
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from perfarray.conventions import CENSORED_AT, COMPARED, LEVELS, MARKS, SECONDS, THROUGHPUT, TIME, seconds_factor
+from perfarray.conventions import CENSORED_AT, COMPARED, HISTORY, LEVELS, MARKS, TIME, seconds_factor
 from perfarray.readers.names import variable_name
 from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Table, joint_codes
 from perfarray.tables.frames import table_of
+from perfarray.tables.measured import in_one_unit, scaled, value_column, value_columns
 from perfarray.tables.roles import KNOWN_TIMES
 from perfarray.timings.validation import listed
 from perfarray.timings.values import direction_of
 
 NAME = "tidy_csv"
 
-VALUES = {TIME: SECONDS, "cpu_time": SECONDS, "energy": "J", "energy_j": "J", THROUGHPUT: "ops/s"}
-"""Columns of values and their units where neither the name nor a comment says."""
-
-UNITS_AS_NAMES = {
-    "seconds": SECONDS, "milliseconds": "ms", "microseconds": "us", "nanoseconds": "ns", "ms": "ms", "us": "us", "ns": "ns",
-}  # fmt: skip
-"""Columns of times that are called by their unit."""
-
-TIME_AND_UNIT = re.compile(r"(time|cpu_time)(?:_|\s*\[|\s*\(|\s+)(\w+)[\])]?")
-
-BRACKETS = {"]": "[", ")": "("}
-"""Around a unit behind the name of a column."""
-
 COMMENT = {separator: re.compile(rf"^#[^\n{separator}]*(?:\n|\Z)", re.M) for separator in ",;\t"}
 """Lines of comment between rows: those without a separator of the table."""
 
 LONGEST = 1 << 16
 """Characters the comments and the header may have together."""
-
-UNITS_OF_ROWS = ("unit", "units", "time_unit")
-"""Columns that hold the unit of the values row by row."""
 
 MISSING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "none", "\\N"]
 """How a missing number is written, in databases too; a label may be any of these but the empty one."""
@@ -74,20 +58,24 @@ def recognise(source: Source) -> bool:
 
 
 def read(source: Source) -> Table:
-    """Read the table; text columns that no dim explains are dims of their own."""
+    """Read the table; what is not said by names and comments is as for `to_timings`."""
     pairs = re.findall(r"^#\s*(\w+)\s*:(.*)$", comments(source.text[:LONGEST]), re.M)
     stated = {key: value.strip() for key, value in pairs}
     frame = _frame(source)
-    row_units = _row_units(source, frame, stated)
-    found = _value_columns(source, frame.columns, stated)
-    units = {metric: unit for metric, (_, unit) in found.items()}
-    for column, _ in found.values():
+    try:
+        frame, stated, factors = in_one_unit(frame, stated)
+        measured = value_columns(frame.columns, stated)
+    except ValueError as error:
+        raise source.error(str(error)) from None
+    for metric in measured.keys() & {TIME, "cpu_time"}:
+        if seconds_factor(unit := measured[metric][1]) is None:
+            raise source.error(f"says its times are in {unit!r}, which is not a unit of time: these are {KNOWN_TIMES}")
+    units = {metric: unit for metric, (_, unit) in measured.items()}
+    for column, _ in measured.values():
         frame[column] = _numbers(source, frame[column])
-    if row_units is not None:
-        in_first_unit = [next(iter(found.values()))[0], *frame.columns.intersection([CENSORED_AT])]
-        frame[in_first_unit] = frame[in_first_unit].mul(row_units, axis="index")
+    frame = scaled(frame, next(iter(measured.values()))[0], factors)
     better = {metric: stated.get("better", direction_of(unit, metric)) for metric, unit in units.items()}
-    value = {metric: column for metric, (column, _) in found.items()}
+    value = {metric: column for metric, (column, _) in measured.items()}
     others = {name: variable_name(name, "column_", ()) for name in frame.columns if name not in value.values()}
     dims = {name: name for name in source.wanted.dims if name in frame.columns and name not in (*value.values(), *MARKS, CENSORED_AT)}
     try:
@@ -98,38 +86,15 @@ def read(source: Source) -> Table:
             better=better,
             shared=stated.get("shared_levels", "").split(),
             dims=dims,
-            texts_are_dims=True,
         )
     except ValueError as error:
         raise source.error(str(error)) from None
     _check_single(source, table)
-    if TIME in found:
-        _check_times(source, frame[found[TIME][0]], table)
+    if TIME in measured:
+        _check_times(source, frame[measured[TIME][0]], table)
     for note in table.notes:
         source.note(note.code, note.message, **note.values)
     return replace(table, notes=())
-
-
-def _row_units(source: Source, frame: pd.DataFrame, stated: dict[str, str]) -> "pd.Series[float] | None":
-    """Take the column of units off a table; put the one unit it gives into what is stated, or return the factor of each row to seconds."""
-    column = next((name for name in frame.columns if name.lower() in UNITS_OF_ROWS), None)
-    if column is None:
-        return None
-    cells = frame.pop(column)
-    place = f"column {column!r}"
-    if cells.isna().any():
-        raise source.error(f"{place} is empty in row {int(cells.isna().to_numpy().argmax()) + 1} under the header; each row needs a unit")
-    texts = cells.astype(str).str.strip()
-    units = list(texts.unique())
-    if len(units) == 1:
-        if stated.setdefault("units", units[0]) != units[0]:
-            raise source.error(f"says its units are {stated['units']!r}, and {place} says {units[0]!r}; one of them is wrong")
-        return None
-    factors = texts.map(dict(zip(units, map(seconds_factor, units), strict=True)))
-    if "units" in stated or factors.isna().any():
-        raise source.error(f"{place} has rows in {listed(units)}, which cannot be brought to one unit; of time are {KNOWN_TIMES}")
-    stated["units"] = SECONDS
-    return factors.astype(float)
 
 
 def _is_tidy(text: str) -> bool:
@@ -137,68 +102,6 @@ def _is_tidy(text: str) -> bool:
     columns = header(text)
     known = any(value_column(name) for name in columns) or re.search(r"^#\s*metric\s*:", comments(text), re.M) is not None
     return known and any(name in (*COMPARED, *LEVELS) for name in columns) and tuple(columns) not in FOREIGN
-
-
-def value_column(name: str) -> tuple[str, str, bool] | None:
-    """Return the variable a column holds, its unit, and whether the name says it; None for a column that is no value."""
-    lower = name.strip().lower()
-    if lower in VALUES:
-        return lower.removesuffix("_j"), VALUES[lower], lower.endswith("_j")
-    if lower in UNITS_AS_NAMES:
-        return TIME, UNITS_AS_NAMES[lower], True
-    match = TIME_AND_UNIT.fullmatch(lower)
-    if match and seconds_factor(match[2]) is not None:
-        return match[1], match[2], True
-    before, unit = name_and_unit(name)
-    return (THROUGHPUT, unit, True) if unit and before.lower() == THROUGHPUT else None
-
-
-def name_and_unit(name: str) -> tuple[str, str]:
-    """Return the name of a column and the unit in brackets behind it, as in `rate [MB/s]`; "" where there is none."""
-    bracket = BRACKETS.get(name.strip()[-1:])
-    before, found, unit = name.strip()[:-1].rpartition(bracket) if bracket else ("", "", "")
-    return (before.strip(), unit.strip()) if found and before.strip() and unit.strip() else (name, "")
-
-
-def is_time_of_no_unit(name: str) -> bool:
-    """Return whether a column is named like times, in a unit that is none."""
-    match = TIME_AND_UNIT.fullmatch(name.strip().lower())
-    return match is not None and seconds_factor(match[2]) is None
-
-
-def _value_columns(source: Source, columns: Iterable[str], comments: dict[str, str]) -> dict[str, tuple[str, str]]:
-    """Return variable to column and unit; what a comment says must agree with the name."""
-    names = list(columns)
-    found: dict[str, tuple[str, str]] = {}
-    stated = {}
-    for name in names:
-        known = value_column(name)
-        if known is None:
-            continue
-        metric, unit, by_name = known
-        if metric in found:
-            raise source.error(f"has two columns of {metric}, {found[metric][0]!r} and {name!r}; keep one")
-        found[metric] = (name, unit)
-        stated[metric] = by_name
-    main = comments.get("metric")
-    if main is not None and main not in found:
-        if main not in names:
-            raise source.error(f"says its values are in column {main!r}; its columns are {listed(names, 30)}")
-        column, (main, unit) = main, name_and_unit(main)
-        found = {main: (column, unit or "1"), **found}
-        stated[main] = bool(unit)
-    if not found:
-        raise source.error(f"has no column of values: expected one of {listed([*VALUES, *UNITS_AS_NAMES], 30)}; it has {listed(names, 30)}")
-    if "units" in comments:
-        metric = main or next((name for name in (TIME, THROUGHPUT) if name in found), next(iter(found)))
-        column, unit = found[metric]
-        if stated[metric] and seconds_factor(unit) != seconds_factor(comments["units"]):
-            raise source.error(f"says its units are {comments['units']!r}, and its column of values is {column!r}; one of them is wrong")
-        if metric in (TIME, "cpu_time") and seconds_factor(comments["units"]) is None:
-            raise source.error(f"says its times are in {comments['units']!r}, which is not a unit of time: these are {KNOWN_TIMES}")
-        found[metric] = (column, comments["units"])
-    first = main or next((name for name in (TIME, THROUGHPUT) if name in found), None)
-    return {first: found[first], **found} if first else found
 
 
 def _frame(source: Source) -> pd.DataFrame:
@@ -209,7 +112,7 @@ def _frame(source: Source) -> pd.DataFrame:
     columns = header(source.text[:LONGEST])
     if len(set(columns)) != len(columns):
         raise source.error(f"has a column twice: {listed(sorted({name for name in columns if columns.count(name) > 1}))}")
-    labels = [name for name in columns if name in COMPARED]
+    labels = [name for name in columns if name in (*COMPARED, *HISTORY)]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", pd.errors.ParserWarning)
         try:

@@ -3,19 +3,34 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import CENSORED, CENSORED_AT, COMPARED, HIGHER, LEVELS, MARKS, SCORES, SECONDS, THROUGHPUT, TIME, seconds_factor
-from perfarray.numerics.types import Integers
+from perfarray.conventions import (
+    CENSORED,
+    CENSORED_AT,
+    COMPARED,
+    EXECUTION,
+    HIGHER,
+    ITERATION,
+    LEVELS,
+    LOOPS,
+    MARKS,
+    SCORES,
+    SECONDS,
+    THROUGHPUT,
+    TIME,
+    seconds_factor,
+)
 from perfarray.tables.build import build
-from perfarray.tables.columns import Column, Metric, Table, column_of, in_seconds
+from perfarray.tables.columns import Metric, Table, column_of, in_seconds, level_order
+from perfarray.tables.compared import compared_columns, numbering_note
+from perfarray.tables.measured import check_values, in_one_unit, scaled, value_columns
 from perfarray.tables.roles import (
     check_unit,
-    depends_only_on,
     label_column,
     limit_column,
     mark_column,
@@ -31,10 +46,10 @@ from perfarray.timings.values import direction_of
 
 
 def to_timings(
-    frame: pd.DataFrame,
+    table: Any,
     /,
     *,
-    value: str | Mapping[str, str] = TIME,
+    value: str | Mapping[str, str] | None = None,
     units: str | Mapping[str, str] = "s",
     better: str | Mapping[str, str] | None = None,
     level: str = "execution",
@@ -45,10 +60,11 @@ def to_timings(
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        One row per measurement.
-    value : str or mapping
-        The column with the measurements; or a mapping of metric names to columns.
+    table : pandas.DataFrame or Arrow table
+        One row per measurement. An Arrow table is any object with the Arrow PyCapsule interface (pyarrow, Polars, DuckDB).
+    value : str or mapping, optional
+        The column with the measurements; or a mapping of metric names to columns. Default: the columns that a CSV file is read by
+        (`time`, `time_ms`, `cpu_time`, `energy`, `throughput`, ...), their units from their names or from a column `unit`.
     units : str or mapping
         Their unit, or one per metric. Times (ns, us, ms, s, min, h) are converted to seconds. What is called `score`, `score_rate`,
         `score_speed` or `ratio` has no unit where this is `"s"`; a mapping such as `{"score": "s"}` says otherwise.
@@ -68,13 +84,17 @@ def to_timings(
     Dataset
         One variable per metric. Repetition labels are renumbered from 0 within their parent; ragged runs are padded with NaN. Columns
         named `warmup`, `censored`, `failed` or `copied` become boolean coordinates, and `censored_at`, the limit at which a run was stopped
-        (in the unit of the first metric), is converted as that is; other columns that are constant along a dim become its
-        coordinates, the rest coordinates along all dims they vary over.
+        (in the unit of the first metric), is converted as that is. Any other column is a coordinate along the dims, or the named
+        repetitions, that determine it; labels that nothing determines (commits, hosts, flags) are a dim of their own, never repetitions,
+        and numbers that hardly occur twice (a temperature, a counter) are coordinates along all dims.
 
     Raises
     ------
     ValueError
-        Missing columns; values that are not numbers; rows that repeat a cell while every repetition is named.
+        Missing columns; values that are not numbers, infinite, or times that are not above 0 in runs that did not fail; rows that repeat
+        a cell while every repetition is named.
+    TypeError
+        Anything but a table.
 
     Examples
     --------
@@ -84,15 +104,45 @@ def to_timings(
     >>> times["ms"].sel(benchmark="fft").values, times["lang"].sel(benchmark="sort").item()
     (array([0.01 , 0.011]), 'Go')
     """
-    if not isinstance(frame, pd.DataFrame):
-        raise TypeError(f"expected a pandas DataFrame, got {type(frame).__name__}")
+    frame = _pandas(table)
     if shared is None:
         shared = str(frame.attrs.get("shared_levels", "")).split()
-    if units == SECONDS:
-        units = {name: "1" if name in SCORES else SECONDS for name in ([value] if isinstance(value, str) else value)}
     flat = frame.reset_index() if any(name is not None for name in frame.index.names) else frame
-    table = table_of(flat, value=value, units=units, better=better, level=level, shared=shared, dims=dims)
-    return keeping(build(table), *table.notes)
+    if value is None:
+        flat, value, units = _recognised(flat, units, dims)
+    elif units == SECONDS:
+        units = {name: "1" if name in SCORES else SECONDS for name in ([value] if isinstance(value, str) else value)}
+    columns = table_of(flat, value=value, units=units, better=better, level=level, shared=shared, dims=dims)
+    check_values(columns)
+    return keeping(build(columns), *columns.notes)
+
+
+def _pandas(table: Any) -> pd.DataFrame:
+    """Return a table as pandas has it; an Arrow table through pyarrow."""
+    if isinstance(table, pd.DataFrame):
+        return table
+    if not hasattr(table, "__arrow_c_stream__"):
+        raise TypeError(f"expected a pandas DataFrame, got {type(table).__name__}; an Arrow table will do, too")
+    try:
+        import pyarrow
+    except ImportError:
+        raise ImportError("a table that is not of pandas is read by pyarrow: pip install 'perfarray[tables]'") from None
+    return cast(pd.DataFrame, pyarrow.table(table).to_pandas())
+
+
+def _recognised(
+    frame: pd.DataFrame, units: str | Mapping[str, str], dims: Mapping[str, str]
+) -> tuple[pd.DataFrame, dict[str, str], dict[str, str]]:
+    """Return a table whose values are in the unit of their columns, its columns of values by metric, and their units."""
+    stated = {"units": units} if isinstance(units, str) and units != SECONDS else {}
+    try:
+        frame, stated, factors = in_one_unit(frame, stated)
+        columns = value_columns((name for name in frame.columns if name not in dims.values()), stated)
+    except ValueError as error:
+        raise ValueError(f"the table {error}; name it with to_timings(value=...)") from None
+    frame = scaled(frame, next(iter(columns.values()))[0], factors)
+    by_metric = {metric: unit for metric, (_, unit) in columns.items()} | (dict(units) if isinstance(units, Mapping) else {})
+    return frame, {metric: column for metric, (column, _) in columns.items()}, by_metric
 
 
 def table_of(
@@ -101,12 +151,11 @@ def table_of(
     value: str | Mapping[str, str],
     units: str | Mapping[str, str],
     better: str | Mapping[str, str] | None,
-    level: str = "execution",
+    level: str = EXECUTION,
     shared: str | Sequence[str] = (),
     dims: Mapping[str, str] | None = None,
-    texts_are_dims: bool = False,
 ) -> Table:
-    """Return the columns of a long table by their roles; `texts_are_dims` takes text that nothing else explains as dims compared."""
+    """Return the columns of a long table by their roles."""
     metrics = {value: value} if isinstance(value, str) else dict(value)
     claimed = {*metrics.values(), *(dims or {}).values()}
     named = {name: name for name in (*COMPARED, *LEVELS) if name in frame.columns and name not in claimed} | dict(dims or {})
@@ -119,53 +168,33 @@ def table_of(
     others = {str(name): frame[name] for name in frame.columns if name not in used}
     labels = {name: label_column(frame[column]) for name, column in named.items() if name not in LEVELS and name != level}
     repetitions = {name: frame[column] for name, column in named.items() if name in LEVELS or name == level}
-    if texts_are_dims:
-        compared = _unexplained_texts(others, labels, repetitions)
-        labels |= {name: label_column(others.pop(name)) for name in compared}
+    repetitions = dict(sorted(repetitions.items(), key=lambda item: level_order(item[0])))
+    compared = compared_columns({name: column for name, column in others.items() if name not in (CENSORED_AT, LOOPS)}, labels, repetitions)
+    labels |= {name: label_column(others.pop(name)) for name in compared}
     levels = numbered_levels(labels, repetitions, level, len(frame), common)
-    found = {name: metric_column(frame[column], name, units, better) for name, column in metrics.items()}
+    measured = {name: metric_column(frame[column], name, units, better) for name, column in metrics.items()}
     if CENSORED_AT in others:
-        factor = seconds_factor(next(iter(found.values())).units)
+        factor = seconds_factor(next(iter(measured.values())).units)
         others[CENSORED_AT] = limit_column(others[CENSORED_AT]) * (1.0 if factor is None else factor)
-    unnamed = {name: column for name, column in others.items() if name != CENSORED_AT}
     return Table(
         labels=labels,
         levels=levels,
-        metrics={name: in_seconds(metric) for name, metric in found.items()},
+        metrics={name: in_seconds(metric) for name, metric in measured.items()},
         marks={mark: mark_column(frame[mark]) for mark in MARKS if mark in frame.columns},
         columns={name: placed_column(series, labels, levels) for name, series in others.items()},
         metric=next(iter(metrics)),
         shared=tuple(name for name in common if name in levels),
-        notes=(
-            *_unclaimed(unnamed, labels, levels, repetitions),
-            *_other_units(metrics, units),
-            *filter(None, (check_unit(name, units.get(name, "1") if isinstance(units, Mapping) else units) for name in metrics)),
+        notes=tuple(
+            filter(
+                None,
+                (
+                    numbering_note(compared, labels, next((name for name in (level, ITERATION) if name not in repetitions), level)),
+                    *_other_units(metrics, units),
+                    *(check_unit(name, units.get(name, "1") if isinstance(units, Mapping) else units) for name in metrics),
+                ),
+            )
         ),
     )
-
-
-def _unclaimed(
-    others: Mapping[str, pd.Series], labels: Mapping[str, Column], levels: Mapping[str, Integers], repetitions: Mapping[str, pd.Series]
-) -> list[Note]:
-    """Note the columns that vary among rows which were only numbered: they may say what is compared, or what is a repetition."""
-    numbered = [name for name in levels if name not in repetitions]
-    if not numbered or levels[numbered[0]].max(initial=0) == 0:
-        return []
-    cell = [*(column.codes for column in labels.values()), *(levels[name] for name in levels if name in repetitions)]
-    suspects = []
-    for name, series in others.items():
-        codes = pd.factorize(series, use_na_sentinel=False)[0]
-        whole = not pd.api.types.is_float_dtype(series) or bool((series.dropna() % 1 == 0).all())
-        if whole and codes.max() < len(series) / 2 and not depends_only_on(codes, cell):
-            suspects.append(name)
-    if not suspects:
-        return []
-    sentence = (
-        f"column {listed(suspects)} varies among rows that nothing else tells apart; they are numbered as {numbered[0]}s. If it says "
-        "what is compared, name it as a dim; if it numbers repetitions, as a level: rename it, or "
-        f"to_timings(..., {numbered[0]}={suspects[0]!r})"
-    )
-    return [Note("unclaimed_column", sentence, {"columns": suspects, "level": numbered[0]})]
 
 
 def _other_units(metrics: Mapping[str, str], units: str | Mapping[str, str]) -> list[Note]:
@@ -181,20 +210,6 @@ def _other_units(metrics: Mapping[str, str], units: str | Mapping[str, str]) -> 
             )
             notes.append(Note("other_unit", sentence, {"column": column, "units": given, "named": ending.group(1)}))
     return notes
-
-
-def _unexplained_texts(others: Mapping[str, pd.Series], labels: Mapping[str, Column], repetitions: Mapping[str, pd.Series]) -> list[str]:
-    """Return the text columns that neither a label nor the repetitions determine: what they say must be what is compared."""
-    own = [column.codes for column in labels.values()]
-    nest = [np.asarray(pd.factorize(series)[0]) for series in repetitions.values()]
-    found = []
-    for name, series in others.items():
-        codes = pd.factorize(series, use_na_sentinel=False)[0]
-        explained = any(depends_only_on(codes, by) for by in ([], *([one] for one in own)))
-        explained |= depends_only_on(codes, [*own, *nest]) if nest else codes.max() >= len(series) / 2
-        if not explained and not pd.api.types.is_numeric_dtype(series):
-            found.append(name)
-    return found
 
 
 def _check_columns(frame: pd.DataFrame, columns: Sequence[str]) -> None:
@@ -236,7 +251,7 @@ def from_samples(
     Raises
     ------
     ValueError
-        When the lists are not as deep as there are levels, or hold what is not a number.
+        When the lists are not as deep as there are levels, or hold what is not a number, an infinite one, or a time that is not above 0.
 
     Examples
     --------
@@ -263,6 +278,7 @@ def from_samples(
         metrics={name: in_seconds(Metric(values=leaves["number"].copy(), units=units, better=stated_direction(better, units)))},
         metric=name,
     )
+    check_values(table)
     return build(table)
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from perfarray.conventions import DIRECTIONS, ITERATION, THROUGHPUT, TIME, UNKNOWN, seconds_factor
 from perfarray.numerics.types import Integers, Mask
-from perfarray.tables.columns import Column, Metric, level_order, number_within, row_in_parent
+from perfarray.tables.columns import Column, Metric, joint_codes, level_order, number_within, row_in_parent
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import check_choice, listed
 from perfarray.timings.values import direction_of
@@ -24,7 +24,9 @@ KNOWN_TIMES = "ns, us, ms, s, min and h, their names in full, and each of them p
 
 
 def label_column(series: pd.Series) -> Column:
-    """Code the labels of a dim by first appearance; a missing label is `unknown`."""
+    """Code the labels of a dim by first appearance; a missing label is `unknown`, a date is written as in files."""
+    if pd.api.types.is_datetime64_any_dtype(series):
+        series = series.map(lambda moment: moment.isoformat().removesuffix("T00:00:00"), na_action="ignore")
     codes, labels = pd.factorize(series, use_na_sentinel=False)
     names = [UNKNOWN if pd.isna(label) else label.item() if isinstance(label, np.generic) else label for label in labels]
     return Column(codes=codes.astype(np.intp), labels=names)
@@ -160,8 +162,7 @@ def depends_only_on(codes: Integers, by: Sequence[Integers]) -> bool:
     """Return whether rows that agree in `by` agree in `codes`."""
     if not by:
         return bool((codes == codes[0]).all())
-    order = np.lexsort(tuple(by))
-    same = np.ones(len(order) - 1, dtype=bool)
-    for other in by:
-        same &= np.diff(other[order]) == 0
-    return not bool((same & (np.diff(codes[order]) != 0)).any())
+    groups, count = joint_codes(by)
+    examples = np.zeros(count, dtype=np.intp)
+    examples[groups] = np.arange(len(groups))
+    return bool((codes[examples[groups]] == codes).all())

@@ -11,7 +11,7 @@ from perfarray.timings.apply import is_chunked
 from perfarray.timings.censored import CHOICES, Bounds, bounds_of, left_out_note, nothing, stopped_note, with_limits, without_limit
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import check_choice, listed
-from perfarray.timings.values import check_direction, check_limits, check_positive, finite
+from perfarray.timings.values import check_direction, check_limits, check_positive, measurable
 
 Data = xr.DataArray | xr.Dataset
 
@@ -176,7 +176,7 @@ def resolve(
     found = Timings(marked.array, nest, marked.left_out, (), selected, marked.uncounted, bounded=marked.bounded)
     found = found._replace(shared=shared_levels(found, shared))
     copies = _copies(array, nest) if marked.left_out.get(COPIED) else None
-    notes, values = (*hidden, *check_direction(array), *stopped, *((copies,) if copies else ())), finite(marked.array)
+    notes, values = (*hidden, *check_direction(array), *stopped, *((copies,) if copies else ())), measurable(marked.array)
     notes = (*notes, *check_positive(values, nest, positive, positive_at)) if positive else notes
     return found._replace(array=values, notes=notes)
 

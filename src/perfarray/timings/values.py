@@ -6,9 +6,10 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import xarray as xr
 
-from perfarray.conventions import BETTER, DIRECTIONS, HIGHER, LOWER, SCORES, THROUGHPUT, seconds_factor
+from perfarray.conventions import BETTER, DIRECTIONS, HIGHER, LOWER, SCORES, THROUGHPUT, TIME, seconds_factor
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import is_chunked
@@ -20,6 +21,9 @@ RATE = re.compile(
     r"|(?P<of>.*?) ?\b(?P<each>[a-zµμ]+)\^?-1"
 )
 """How rates are written, blanks one at a time: `ops/s`, `1/s`, `MB/s`, `MB s-1`, `s^-1`, `items per second`, `GHz`, `MFLOPS`."""
+
+NOT_NEGATIVE = ("cpu_time", THROUGHPUT)
+"""Variables that may be 0 and no less."""
 
 POWER = re.compile(r"[kMµmun]?(?:J|Wh|joules?)")
 """Energy over time is power, of which less is better."""
@@ -69,12 +73,26 @@ def check_direction(array: xr.DataArray) -> tuple[Note, ...]:
     return ()
 
 
-def finite(array: xr.DataArray) -> xr.DataArray:
-    """Return the array, and refuse infinite values: of a lazy array when it is computed."""
-    if not is_chunked(array) and not np.isinf(array.values).any():
+def out_of_range(values: Floats, name: object, units: str) -> npt.NDArray[np.bool_]:
+    """Return which values cannot have been measured: infinite ones, times that are not above 0, other seconds and rates below 0.
+
+    `name` is that of the variable; None stands for the only measurement there is.
+    """
+    wrong = np.isinf(values)
+    if name == TIME or (name is None and seconds_factor(units) is not None):
+        return np.asarray(wrong | (values <= 0))
+    if name in NOT_NEGATIVE or seconds_factor(units) is not None:
+        return np.asarray(wrong | (values < 0))
+    return wrong
+
+
+def measurable(array: xr.DataArray) -> xr.DataArray:
+    """Return the array, and refuse values that cannot have been measured: of a lazy array when it is computed."""
+    units = str(array.attrs.get("units", ""))
+    if not is_chunked(array) and not out_of_range(array.values, array.name, units).any():
         return array
     labels = [array.indexes[dim] if dim in array.indexes else range(size) for dim, size in array.sizes.items()]
-    refuse = partial(_refuse_infinite, name=str(array.name or "the data"), dims=tuple(map(str, array.dims)), labels=labels)
+    refuse = partial(_refuse, name=array.name, units=units, dims=tuple(map(str, array.dims)), labels=labels)
     if is_chunked(array):
         lazy = array.data
         return array.copy(data=lazy.map_blocks(refuse, dtype=lazy.dtype, meta=np.empty((0,) * lazy.ndim, lazy.dtype)))
@@ -82,16 +100,19 @@ def finite(array: xr.DataArray) -> xr.DataArray:
     return array
 
 
-def _refuse_infinite(values: Floats, name: str, dims: tuple[str, ...], labels: list[Any], block_info: Any = None) -> Floats:
-    """Return the values of an array or of one of its blocks, or raise at the first that is infinite."""
-    infinite = np.isinf(values)
-    if infinite.any():
-        first = np.argwhere(infinite)[0]
+def _refuse(values: Floats, name: object, units: str, dims: tuple[str, ...], labels: list[Any], block_info: Any = None) -> Floats:
+    """Return the values of an array or of one of its blocks, or raise at the first that cannot have been measured."""
+    wrong = out_of_range(values, name, units)
+    if wrong.any():
+        first = np.argwhere(wrong)[0]
         starts = [low for low, _ in block_info[0]["array-location"]] if block_info else [0] * values.ndim
-        place = _place(dims, labels, first + starts)
+        kind = "infinite value" if np.isinf(values[tuple(first)]) else "value"
+        remedy = "mark runs that did not end as censored or failed, or remove them"
+        if kind == "value":
+            remedy = "a time is above 0, other seconds and rates are not below it; mark failed runs as failed, or remove them"
         raise ValueError(
-            f"{name} has {number_of(int(infinite.sum()), 'infinite value')}, the first ({values[tuple(first)]:g}) at {place}; "
-            "mark runs that did not end as censored or failed, or remove them"
+            f"{name or 'the data'} has {number_of(int(wrong.sum()), kind)}{' out of range' if kind == 'value' else ''}, the first "
+            f"({values[tuple(first)]:g}) at {_place(dims, labels, first + starts)}; {remedy}"
         )
     return values
 

@@ -1,0 +1,146 @@
+"""Which columns of a table hold measurements, and in which units: what their names say, or a column of units."""
+
+import re
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import pandas as pd
+
+from perfarray.conventions import CENSORED_AT, FAILED, SECONDS, THROUGHPUT, TIME, seconds_factor
+from perfarray.tables.columns import Table
+from perfarray.tables.roles import KNOWN_TIMES
+from perfarray.timings.validation import listed
+from perfarray.timings.values import out_of_range
+
+VALUES = {TIME: SECONDS, "cpu_time": SECONDS, "energy": "J", "energy_j": "J", THROUGHPUT: "ops/s"}
+"""Columns of values and their units where nothing else says."""
+
+UNITS_AS_NAMES = {
+    "seconds": SECONDS, "milliseconds": "ms", "microseconds": "us", "nanoseconds": "ns", "ms": "ms", "us": "us", "ns": "ns",
+}  # fmt: skip
+"""Columns of times that are called by their unit."""
+
+TIME_AND_UNIT = re.compile(r"(time|cpu_time)(?:_|\s*\[|\s*\(|\s+)(\w+)[\])]?")
+
+BRACKETS = {"]": "[", ")": "("}
+"""Around a unit behind the name of a column."""
+
+UNITS_OF_ROWS = ("unit", "units", "time_unit")
+"""Columns that hold the unit of the values row by row."""
+
+
+def value_column(name: str) -> tuple[str, str, bool] | None:
+    """Return the variable a column holds, its unit, and whether the name says it; None for a column that is no value."""
+    lower = name.strip().lower()
+    if lower in VALUES:
+        return lower.removesuffix("_j"), VALUES[lower], lower.endswith("_j")
+    if lower in UNITS_AS_NAMES:
+        return TIME, UNITS_AS_NAMES[lower], True
+    match = TIME_AND_UNIT.fullmatch(lower)
+    if match and seconds_factor(match[2]) is not None:
+        return match[1], match[2], True
+    before, unit = name_and_unit(name)
+    return (THROUGHPUT, unit, True) if unit and before.lower() == THROUGHPUT else None
+
+
+def name_and_unit(name: str) -> tuple[str, str]:
+    """Return the name of a column and the unit in brackets behind it, as in `rate [MB/s]`; "" where there is none."""
+    bracket = BRACKETS.get(name.strip()[-1:])
+    before, opening, unit = name.strip()[:-1].rpartition(bracket) if bracket else ("", "", "")
+    return (before.strip(), unit.strip()) if opening and before.strip() and unit.strip() else (name, "")
+
+
+def is_time_of_no_unit(name: str) -> bool:
+    """Return whether a column is named like times, in a unit that is none."""
+    match = TIME_AND_UNIT.fullmatch(name.strip().lower())
+    return match is not None and seconds_factor(match[2]) is None
+
+
+def value_columns(columns: Iterable[str], stated: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Return variable to column and unit, the main one first.
+
+    Parameters
+    ----------
+    columns : iterable of str
+        All columns of the table.
+    stated : mapping
+        What is said beside the names, and must agree with them: `units` of the values, and `metric`, the column that holds them.
+
+    Raises
+    ------
+    ValueError
+        No column of values, two of the same variable, or units that contradict each other.
+    """
+    names = list(columns)
+    measured: dict[str, tuple[str, str]] = {}
+    units_by_name = {}
+    for name in names:
+        variable = value_column(str(name))
+        if variable is None:
+            continue
+        metric, unit, by_name = variable
+        if metric in measured:
+            raise ValueError(f"has two columns of {metric}, {measured[metric][0]!r} and {name!r}; keep one")
+        measured[metric] = (name, unit)
+        units_by_name[metric] = by_name
+    main = stated.get("metric")
+    if main is not None and main not in measured:
+        if main not in names:
+            raise ValueError(f"says its values are in column {main!r}; its columns are {listed(names, 30)}")
+        column, (main, unit) = main, name_and_unit(main)
+        measured = {main: (column, unit or "1"), **measured}
+        units_by_name[main] = bool(unit)
+    if not measured:
+        raise ValueError(f"has no column of values: expected one of {listed([*VALUES, *UNITS_AS_NAMES], 30)}; it has {listed(names, 30)}")
+    if "units" in stated:
+        metric = main or next((name for name in (TIME, THROUGHPUT) if name in measured), next(iter(measured)))
+        column, unit = measured[metric]
+        if units_by_name[metric] and seconds_factor(unit) != seconds_factor(stated["units"]):
+            raise ValueError(f"says its units are {stated['units']!r}, and its column of values is {column!r}; one of them is wrong")
+        measured[metric] = (column, stated["units"])
+    first = main or next((name for name in (TIME, THROUGHPUT) if name in measured), None)
+    return {first: measured[first], **measured} if first else measured
+
+
+def in_one_unit(frame: pd.DataFrame, stated: Mapping[str, str]) -> tuple[pd.DataFrame, dict[str, str], "pd.Series[float] | None"]:
+    """Take the column of units off a table.
+
+    Returns the table without it, what is stated with the one unit it gives, and, where rows differ, the factor of each to seconds.
+    """
+    column = next((name for name in frame.columns if str(name).lower() in UNITS_OF_ROWS), None)
+    if column is None:
+        return frame, dict(stated), None
+    cells, frame = frame[column], frame.drop(columns=column)
+    place = f"column {column!r}"
+    if cells.isna().any():
+        raise ValueError(f"{place} is empty in row {int(cells.isna().to_numpy().argmax()) + 1} under the header; each row needs a unit")
+    texts = cells.astype(str).str.strip()
+    units = list(texts.unique())
+    if len(units) == 1:
+        if stated.get("units", units[0]) != units[0]:
+            raise ValueError(f"says its units are {stated['units']!r}, and {place} says {units[0]!r}; one of them is wrong")
+        return frame, {**stated, "units": units[0]}, None
+    factors = texts.map(dict(zip(units, map(seconds_factor, units), strict=True)))
+    if "units" in stated or factors.isna().any():
+        raise ValueError(f"{place} has rows in {listed(units)}, which cannot be brought to one unit; of time are {KNOWN_TIMES}")
+    return frame, {**stated, "units": SECONDS}, factors.astype(float)
+
+
+def scaled(frame: pd.DataFrame, column: str, factors: "pd.Series[float] | None") -> pd.DataFrame:
+    """Bring the main values, and the limits of stopped runs, to the unit that rows share."""
+    if factors is None:
+        return frame
+    return frame.assign(**{name: frame[name] * factors for name in (column, *frame.columns.intersection([CENSORED_AT]))})
+
+
+def check_values(table: Table) -> None:
+    """Raise at the first value that cannot have been measured, in a run that did not fail."""
+    failed = table.marks.get(FAILED, np.zeros(len(table), dtype=bool))
+    for name, metric in table.metrics.items():
+        # Its unit tells what the main metric is, whatever it is called.
+        main = name == table.metric and seconds_factor(metric.units) is not None
+        wrong = out_of_range(metric.values, None if main else name, metric.units) & (np.isinf(metric.values) | ~failed)
+        if wrong.any():
+            row = int(wrong.argmax())
+            least = "above" if main or name == TIME else "from"
+            raise ValueError(f"{name} of {table.place(row)} is {metric.values[row]}; expected a number {least} 0")
