@@ -28,7 +28,7 @@ from perfarray.conventions import (
 from perfarray.tables.build import build
 from perfarray.tables.columns import Metric, Table, column_of, in_seconds, level_order
 from perfarray.tables.compared import compared_columns, numbering_note
-from perfarray.tables.measured import check_values, in_one_unit, scaled, value_columns
+from perfarray.tables.measured import check_values, in_one_unit, proposed_arguments, scaled, value_columns
 from perfarray.tables.roles import (
     check_unit,
     label_column,
@@ -139,7 +139,7 @@ def _recognised(
         frame, stated, factors = in_one_unit(frame, stated)
         columns = value_columns((name for name in frame.columns if name not in dims.values()), stated)
     except ValueError as error:
-        raise ValueError(f"the table {error}; name it with to_timings(value=...)") from None
+        raise ValueError(f"the table {error}; try to_timings({proposed_arguments(frame)})") from None
     frame = scaled(frame, next(iter(columns.values()))[0], factors)
     by_metric = {metric: unit for metric, (_, unit) in columns.items()} | (dict(units) if isinstance(units, Mapping) else {})
     return frame, {metric: column for metric, (column, _) in columns.items()}, by_metric

@@ -25,6 +25,11 @@ TIME_AND_UNIT = re.compile(r"(time|cpu_time)(?:_|\s*\[|\s*\(|\s+)(\w+)[\])]?")
 BRACKETS = {"]": "[", ")": "("}
 """Around a unit behind the name of a column."""
 
+LIKE_VALUES = re.compile(r"time|duration|elapsed|latency|runtime|seconds|(?:^|[_\s(\[])(?:ns|us|ms|s|sec)[)\]]?$", re.I)
+LIKE_BENCHMARKS = re.compile(r"bench|program|test|workload|kernel|query|name", re.I)
+UNIT_AT_END = re.compile(r"(?:^|[_\s(\[])([a-zµμ]+)[)\]]?$", re.I)
+"""How people call the columns that this package calls otherwise: a proposal in a message, never a rule."""
+
 UNITS_OF_ROWS = ("unit", "units", "time_unit")
 """Columns that hold the unit of the values row by row."""
 
@@ -100,6 +105,19 @@ def value_columns(columns: Iterable[str], stated: Mapping[str, str]) -> dict[str
         measured[metric] = (column, stated["units"])
     first = main or next((name for name in (TIME, THROUGHPUT) if name in measured), None)
     return {first: measured[first], **measured} if first else measured
+
+
+def proposed_arguments(frame: pd.DataFrame) -> str:
+    """Return arguments of `to_timings` that read a table of other names: its values, and its benchmarks; other labels are dims by themselves."""
+    numbers = [str(name) for name in frame.columns if pd.api.types.is_numeric_dtype(frame[name]) and frame[name].dtype != bool]
+    if not numbers:
+        return "value='...', the column of numbers"
+    value = next((name for name in reversed(numbers) if LIKE_VALUES.search(name)), numbers[-1])
+    units = UNIT_AT_END.search(value)
+    texts = [str(name) for name in frame.columns if str(name) not in numbers]
+    benchmark = None if "benchmark" in frame else next((name for name in texts if LIKE_BENCHMARKS.search(name)), None)
+    words = {"value": value, "units": units[1] if units and seconds_factor(units[1]) is not None else None, "benchmark": benchmark}
+    return ", ".join(f"{word}={text!r}" for word, text in words.items() if text is not None)
 
 
 def in_one_unit(frame: pd.DataFrame, stated: Mapping[str, str]) -> tuple[pd.DataFrame, dict[str, str], "pd.Series[float] | None"]:
