@@ -139,7 +139,23 @@ def test_units_are_said_by_names_and_columns():
     assert by_row.perf.to_timings()["time"].values.ravel().tolist() == [0.005, 6.0]
     with pytest.raises(ValueError, match="the table says its units are 'us', and its column of values is 'time_ms'"):
         frame.perf.to_timings(units="us")
-    with pytest.raises(
-        ValueError, match=r"the table has no column of values: .* it has 'benchmark', 'elapsed'; name it with to_timings\(value="
-    ):
-        frame.rename(columns={"time_ms": "elapsed"}).perf.to_timings()
+
+
+def test_the_arguments_that_are_proposed_keep_every_label():
+    """The error of a table of other names says what reads it; followed, each column of labels is a dim."""
+    frame = crossed(**{"Test Name": ["fft", "sort"], "Host Name": ["h1", "h2"], "Commit Id": HASHES[:3]}).assign(
+        **{"Duration (ms)": times(24)}
+    )
+    with pytest.raises(ValueError, match=r"has no column of values: .*; try to_timings\((.*)\)$") as caught:
+        frame.perf.to_timings()
+    proposed = str(caught.value).partition("try to_timings")[2]
+    assert proposed == "(value='Duration (ms)', units='ms', benchmark='Test Name')"
+    read = frame.perf.to_timings(value="Duration (ms)", units="ms", benchmark="Test Name")
+    assert dict(read.sizes) == {"benchmark": 2, "Host Name": 2, "Commit Id": 3, "execution": 2}
+    assert "value='...', the column of numbers" in _message(frame[["Test Name"]])
+
+
+def _message(frame):
+    with pytest.raises(ValueError, match="try to_timings") as caught:
+        frame.perf.to_timings()
+    return str(caught.value)

@@ -108,7 +108,7 @@ def value_columns(columns: Iterable[str], stated: Mapping[str, str]) -> dict[str
 
 
 def proposed_arguments(frame: pd.DataFrame) -> str:
-    """Return arguments of `to_timings` that read a table of other names: its values, and its benchmarks; other labels are dims by themselves."""
+    """Return arguments of `to_timings` for a table of other names: its values and its benchmarks; other labels are dims anyway."""
     numbers = [str(name) for name in frame.columns if pd.api.types.is_numeric_dtype(frame[name]) and frame[name].dtype != bool]
     if not numbers:
         return "value='...', the column of numbers"
