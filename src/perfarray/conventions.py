@@ -47,6 +47,9 @@ DIRECTIONS: Final = (LOWER, HIGHER)
 SCORES: Final = ("ratio", "score", "score_rate", "score_speed")
 """Variables without a unit of which more is better."""
 
+SIMULATED: Final = "simulated"
+"""The attr of simulated timings, their distribution: a normal one goes below 0 where no time could."""
+
 SECONDS: Final = "s"
 TIME_UNITS: Final = {
     "ns": 1e-9, "nsec": 1e-9, "nanosecond": 1e-9, "nanoseconds": 1e-9,

@@ -14,7 +14,7 @@ def two_sides(experiments=None, n=10, spread=4.0, seed=1):
     shape = (n,) if experiments is None else (experiments, n)
     rng = np.random.default_rng(seed)
     dims = ("execution",) if experiments is None else ("experiment", "execution")
-    sides = [xr.DataArray(100 + factor * (rng.exponential(size=shape) - 1), dims=dims, attrs={"units": "s"}) for factor in (spread, 1.0)]
+    sides = [xr.DataArray(100 + factor * (rng.exponential(size=shape) - 1), dims=dims, attrs={"units": "1"}) for factor in (spread, 1.0)]
     return sides[0], sides[1]
 
 

@@ -10,7 +10,7 @@ import perfarray
 
 
 def cells(*samples: np.ndarray) -> xr.Dataset:
-    return perfarray.from_samples({f"b{number}": sample for number, sample in enumerate(samples)}, dim="benchmark")
+    return perfarray.from_samples({f"b{number}": sample for number, sample in enumerate(samples)}, dim="benchmark", units="1")
 
 
 def test_each_cell_is_scipys_test():

@@ -116,7 +116,7 @@ def test_bad_input():
     with pytest.raises(ValueError, match="other labels along 'commit'"):
         times.perf.trend(changes=times[:, 1:].perf.change_points())
     with pytest.raises(ValueError, match="a slope of logs needs positive values"):
-        (-times).perf.trend()
+        (-times).assign_attrs(units="1").perf.trend()
     with pytest.raises(ValueError, match="dim 'day' not found"):
         times.perf.trend(dim="day")
 

@@ -204,7 +204,9 @@ def test_components_at_the_floor_do_not_compete():
 
 def test_what_cannot_be_fitted():
     """Zeros have no positive family, a constant is a point in all of them, few runs are one component."""
-    times = perfarray.from_samples({"zero": [0.0, 1.0, 2.0, 4.0], "constant": [2.0] * 4, "few": [1.0, 2.0, 3.0, np.nan]}, dim="benchmark")
+    times = perfarray.from_samples(
+        {"zero": [0.0, 1.0, 2.0, 4.0], "constant": [2.0] * 4, "few": [1.0, 2.0, 3.0, np.nan]}, dim="benchmark", units="1"
+    )
     for family in LAWS:
         with pytest.warns(UserWarning, match="constant"):
             fit = times.perf.fit_mixture(distribution=family, max_components=1)

@@ -17,7 +17,7 @@ def two_modes(n=60, seed=1):
     """Return runs of two modes and exponential ones."""
     rng = np.random.default_rng(seed)
     samples = {"modes": rng.normal(np.where(np.arange(n) % 3, 1.0, 1.5), 0.05), "skewed": np.round(rng.exponential(size=n), 1)}
-    return perfarray.from_samples(samples, dim="benchmark")
+    return perfarray.from_samples(samples, dim="benchmark", units="1")
 
 
 def distances(values):
@@ -169,7 +169,9 @@ def test_wrong_arguments_are_refused(options, message):
 
 def test_what_has_no_test_is_said_apart():
     """Runs that are not positive have no lognormal mixture; constant ones have one, and no distance to be tested."""
-    times = perfarray.from_samples({"zero": [0.0, 1.0, 2.0, 4.0], "constant": [2.0] * 4, "some": [1.0, 2.0, 3.0, 5.0]}, dim="benchmark")
+    times = perfarray.from_samples(
+        {"zero": [0.0, 1.0, 2.0, 4.0], "constant": [2.0] * 4, "some": [1.0, 2.0, 3.0, 5.0]}, dim="benchmark", units="1"
+    )
     with pytest.warns(UserWarning, match="not positive: they have no fit"):
         fit = times.perf.fit_mixture(distribution="lognormal", n_components=1)
     with pytest.warns(UserWarning, match="1 of 3 cells .* have no mixture, and no test") as said:

@@ -121,7 +121,7 @@ def test_likelihoods_are_those_of_the_times(skewed, fits):
 def test_fits_of_logs_are_plain_fits_of_logs(skewed, fits):
     """Parameters are those of the logarithms; the BIC is lower by twice the sum of the logarithms."""
     one = fits["lognormal"].to_dataset()
-    logs = np.log(skewed["time"])
+    logs = np.log(skewed["time"]).assign_attrs(units="1")
     other = fitted(logs).to_dataset()
     np.testing.assert_allclose(np.log(one["scale"]), other["mean"], rtol=1e-12)
     np.testing.assert_allclose(one["shape_parameter"], other["standard_deviation"], rtol=1e-12)
@@ -162,6 +162,7 @@ def test_likelihoods_weight_units_alike():
 def test_runs_that_are_not_positive_have_no_logarithms(skewed):
     """Such a cell is NaN with a warning; with "auto" it is fitted as it is."""
     shifted = skewed - xr.DataArray([0.0, 5.0], dims="benchmark", coords={"benchmark": ["skewed", "modes"]})
+    shifted["time"].attrs["units"] = "1"
     with pytest.warns(UserWarning, match="1 of 2 cells .* have runs that are not positive: they have no fit"):
         fit = fitted(shifted, distribution="lognormal")
     assert np.isnan(fit.mean().sel(benchmark="modes"))
@@ -189,7 +190,7 @@ def test_a_constant_stays_a_point():
 def test_goodness_of_fit_is_that_of_the_logarithms(skewed):
     """The distance and the refits are those of plain mixtures of logarithms; "auto" chooses the scale of each draw anew."""
     one = skewed.perf.goodness_of_fit(fitted(skewed, distribution="lognormal", tolerance=1e-5), n_resamples=experiments(20), rng=1)
-    logs = np.log(skewed["time"])
+    logs = np.log(skewed["time"]).assign_attrs(units="1")
     other = logs.perf.goodness_of_fit(fitted(logs, tolerance=1e-5), n_resamples=experiments(20), rng=1)
     np.testing.assert_allclose(one["statistic"], other["statistic"], rtol=1e-9)
     np.testing.assert_array_equal(one["pvalue"], other["pvalue"])
@@ -200,7 +201,7 @@ def test_goodness_of_fit_is_that_of_the_logarithms(skewed):
 def test_orders_do_not_depend_on_the_scale(skewed, fits):
     """P[X < Y] and P[fastest] of log fits are those of plain fits of the logarithms; more may be better."""
     fit = fits["lognormal"]
-    other = fitted(np.log(skewed["time"]))
+    other = fitted(np.log(skewed["time"]).assign_attrs(units="1"))
     for method in ("prob_faster", "prob_fastest"):
         options = {"baseline": "modes"} if method == "prob_faster" else {"dim": "benchmark"}
         found, wanted = (getattr(perfarray, method)(own, n_resamples=0, **options) for own in (fit, other))

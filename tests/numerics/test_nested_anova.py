@@ -89,7 +89,7 @@ def test_anova_of_r(golden):
         data = case["input"]
         frame = pd.DataFrame({"time": data["y"], **{name: data[name] for name in data["factors_high_to_low"]}})
         names = {"binary": "A", "execution": "B"} if "B" in data else {"execution": "A"}
-        times = frame.perf.to_timings(level="iteration", **names)
+        times = frame.perf.to_timings(level="iteration", units="1", **names)
         wanted = case["output"]["anova_type1"]["variance_components"]
         expected = [wanted[name] for name in ("A", "B", "residual") if name in wanted]
         np.testing.assert_allclose(times.perf.variance_components()["variance"], expected, rtol=1e-9, err_msg=case["name"])

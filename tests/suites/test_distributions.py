@@ -293,7 +293,7 @@ def test_bad_input(machines, name, keywords, message):
 
 def test_values_without_a_log_are_refused():
     """Zero scores, named by place; an arithmetic mean takes them; a lazy cell is NaN."""
-    times = suite([[0.0, 1.0], [2.0, 3.0]])
+    times = suite([[0.0, 1.0], [2.0, 3.0]]).assign_attrs(units="1")
     with pytest.raises(ValueError, match=r"mean='geometric' needs positive values.*benchmark=b0, execution=0"):
         times.perf.score_distribution()
     assert times.perf.five_number_summary(mean="arithmetic", method="exact")["minimum"] == 1.0

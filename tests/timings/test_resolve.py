@@ -7,11 +7,11 @@ import xarray as xr
 import perfarray
 
 
-def simple(executions=4, **attrs):
+def simple(units=4, **attrs):
     """Two benchmarks, two versions, a few executions of two iterations."""
     rng = np.random.default_rng(0)
     times = xr.DataArray(
-        rng.normal(10, 0.1, (2, 2, executions, 2)),
+        rng.normal(10, 0.1, (2, 2, units, 2)),
         dims=("benchmark", "version", "execution", "iteration"),
         coords={"benchmark": ["fft", "sort"], "version": ["old", "new"]},
         name="time",
@@ -213,7 +213,7 @@ class TestPositive:
     """A comparison, and the log of a ratio, need positive values; the message names the first that is not."""
 
     def test_compare(self):
-        times = simple(units="1").rename("gain")
+        times = simple().assign_attrs(units="1").rename("gain")
         times[0, 1, 2, 1] = -3.0
         with pytest.raises(ValueError, match=r"a comparison needs positive values; gain has 1 .*\(-3\) at benchmark=fft, version=new"):
             times.perf.compare("old")

@@ -141,7 +141,7 @@ class TestRange:
     @pytest.mark.parametrize(
         ("name", "units", "value", "answers"),
         [
-            ("time", "", 0.0, False), (None, "s", 0.0, False), (None, "", -1.0, True), ("cpu_time", "s", 0.0, True),
+            ("time", "", 0.0, True), (None, "s", 0.0, False), (None, "", -1.0, True), ("cpu_time", "s", 0.0, True),
             ("cpu_time", "s", -1.0, False), ("throughput", "ops/s", -1.0, False), ("gain", "1", -1.0, True), ("gc", "s", -1.0, False),
         ],
     )  # fmt: skip

@@ -11,7 +11,7 @@ import xarray as xr
 from perfarray.calibration.numerics.distributions import Draw
 from perfarray.calibration.numerics.experiments import Side, draw_experiments, hide_levels
 from perfarray.calibration.simulation import check_correlation, check_distribution, check_labels, check_named, check_span
-from perfarray.conventions import BENCHMARK, BETTER, LOWER, SECONDS, TIME, plural
+from perfarray.conventions import BENCHMARK, BETTER, LOWER, SECONDS, SIMULATED, TIME, plural
 from perfarray.numerics.random import Key
 from perfarray.timings.apply import LEVEL
 from perfarray.timings.resolve import check_names
@@ -105,7 +105,9 @@ class Design:
         arrays = draw_experiments(place.sides, self.draw, place.key, first, count)
         hidden = [self.levels.index(level) for level in self.hidden]
         coords = {EXPERIMENT: np.arange(first, first + count), **self.labels}
-        attrs = {"units": SECONDS, BETTER: LOWER} | ({"shared_levels": " ".join(self.shared)} if self.shared else {})
+        attrs = {"units": SECONDS, BETTER: LOWER, SIMULATED: "experiments"} | (
+            {"shared_levels": " ".join(self.shared)} if self.shared else {}
+        )
         dims = (EXPERIMENT, *self.labels, *self.seen)
         return [xr.DataArray(hide_levels(array, len(self.levels), hidden), coords, dims, name=TIME, attrs=attrs) for array in arrays]
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from perfarray.calibration.numerics.distributions import DISTRIBUTIONS, Draw, autocorrelated
-from perfarray.conventions import LOWER, METRIC, SECONDS, TIME
+from perfarray.conventions import LOWER, METRIC, SECONDS, SIMULATED, TIME
 from perfarray.timings.validation import check_choice, check_count, check_number, listed
 
 
@@ -47,7 +47,8 @@ def simulate(
     Returns
     -------
     Dataset
-        `time` (seconds) over `dims` and the levels; `attrs["shared_levels"]` of it where levels are shared.
+        `time` (seconds) over `dims` and the levels; `attrs["shared_levels"]` of it where levels are shared. Its attr `simulated` names the
+        distribution; with it, values below 0 are taken as they are.
 
     Raises
     ------
@@ -86,7 +87,8 @@ def simulate(
             )
             measured = measured & (xr.DataArray(np.arange(high), dims=level) < counts)
     total = total.where(measured).transpose(*shape).assign_coords({level: np.arange(shape[level]) for level in levels})
-    total.attrs = {"units": SECONDS, "better": LOWER} | ({"shared_levels": " ".join(common)} if common else {})
+    law = distribution if isinstance(distribution, str) else "other"
+    total.attrs = {"units": SECONDS, "better": LOWER, SIMULATED: law} | ({"shared_levels": " ".join(common)} if common else {})
     return xr.Dataset({TIME: total}, attrs={METRIC: TIME})
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 import pandas as pd
@@ -45,8 +45,15 @@ from perfarray.timings.validation import listed
 from perfarray.timings.values import direction_of
 
 
+class ArrowTable(Protocol):
+    """A table with the Arrow PyCapsule interface."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return the table as a capsule."""
+
+
 def to_timings(
-    table: Any,
+    table: pd.DataFrame | ArrowTable,
     /,
     *,
     value: str | Mapping[str, str] | None = None,

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from perfarray.conventions import BETTER, DIRECTIONS, HIGHER, LOWER, SCORES, THROUGHPUT, TIME, seconds_factor
+from perfarray.conventions import BETTER, DIRECTIONS, HIGHER, LOWER, SCORES, SIMULATED, THROUGHPUT, TIME, seconds_factor
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import is_chunked
@@ -76,23 +76,22 @@ def check_direction(array: xr.DataArray) -> tuple[Note, ...]:
 def out_of_range(values: Floats, name: object, units: str) -> npt.NDArray[np.bool_]:
     """Return which values cannot have been measured: infinite ones, times that are not above 0, other seconds and rates below 0.
 
-    `name` is that of the variable; None stands for the only measurement there is.
+    `name` is that of the variable; None stands for the only measurement there is. What is in no unit of time is no time.
     """
-    wrong = np.isinf(values)
-    if name == TIME or (name is None and seconds_factor(units) is not None):
+    wrong, seconds = np.isinf(values), seconds_factor(units) is not None
+    if seconds and name in (TIME, None):
         return np.asarray(wrong | (values <= 0))
-    if name in NOT_NEGATIVE or seconds_factor(units) is not None:
-        return np.asarray(wrong | (values < 0))
-    return wrong
+    return np.asarray(wrong | (values < 0)) if seconds or name in NOT_NEGATIVE else wrong
 
 
 def measurable(array: xr.DataArray) -> xr.DataArray:
     """Return the array, and refuse values that cannot have been measured: of a lazy array when it is computed."""
-    units = str(array.attrs.get("units", ""))
-    if not is_chunked(array) and not out_of_range(array.values, array.name, units).any():
+    # Only infinite values of a simulation are refused: its effects may be larger than its mean.
+    name, units = ("", "") if SIMULATED in array.attrs else (array.name, str(array.attrs.get("units", "")))
+    if not is_chunked(array) and not out_of_range(array.values, name, units).any():
         return array
     labels = [array.indexes[dim] if dim in array.indexes else range(size) for dim, size in array.sizes.items()]
-    refuse = partial(_refuse, name=array.name, units=units, dims=tuple(map(str, array.dims)), labels=labels)
+    refuse = partial(_refuse, name=name, units=units, dims=tuple(map(str, array.dims)), labels=labels)
     if is_chunked(array):
         lazy = array.data
         return array.copy(data=lazy.map_blocks(refuse, dtype=lazy.dtype, meta=np.empty((0,) * lazy.ndim, lazy.dtype)))
@@ -109,7 +108,7 @@ def _refuse(values: Floats, name: object, units: str, dims: tuple[str, ...], lab
         kind = "infinite value" if np.isinf(values[tuple(first)]) else "value"
         remedy = "mark runs that did not end as censored or failed, or remove them"
         if kind == "value":
-            remedy = "a time is above 0, other seconds and rates are not below it; mark failed runs as failed, or remove them"
+            remedy = "a time is above 0, other seconds and rates are not below it: mark failed runs as failed, and give logs and differences other units"
         raise ValueError(
             f"{name or 'the data'} has {number_of(int(wrong.sum()), kind)}{' out of range' if kind == 'value' else ''}, the first "
             f"({values[tuple(first)]:g}) at {_place(dims, labels, first + starts)}; {remedy}"

@@ -90,14 +90,14 @@ def test_padding_is_not_drawn():
 
 def test_many_executions_are_sampled_evenly():
     """Of 41 executions 5: first, last, and evenly between; the title counts."""
-    ax = run_sequence(timings(np.arange(82).reshape(41, 2)), max_lines=5)
+    ax = run_sequence(timings(np.arange(1, 83).reshape(41, 2)), max_lines=5)
     assert labels(ax) == ["0", "10", "20", "30", "40"]
     assert ax.get_title(loc="left") == "5 of 41 executions"
 
 
 def test_builds_alternate_in_colour():
     """Executions of one build share a colour, the next build has the other; labels name both."""
-    ax = run_sequence(timings(np.arange(8).reshape(2, 2, 2), dims=("binary", "execution", "iteration")))
+    ax = run_sequence(timings(np.arange(1, 9).reshape(2, 2, 2), dims=("binary", "execution", "iteration")))
     colours = [line.get_color() for line in ax.lines if line.get_gid() == "counted"]
     assert colours == [ALTERNATING[0]] * 2 + [ALTERNATING[1]] * 2
     assert labels(ax) == ["0/0", "0/1", "1/0", "1/1"]
@@ -106,7 +106,7 @@ def test_builds_alternate_in_colour():
 
 def test_crowded_labels_stand_upright():
     """In narrow Axes, or with many executions, labels do not run into each other."""
-    times = timings(np.arange(40).reshape(20, 2))
+    times = timings(np.arange(1, 41).reshape(20, 2))
     assert {text.get_rotation() for text in run_sequence(times).get_xticklabels()} == {0}
     _, axes = plt.subplots(1, 3)
     assert {text.get_rotation() for text in run_sequence(times, ax=axes[1]).get_xticklabels()} == {90}

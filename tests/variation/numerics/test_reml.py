@@ -178,7 +178,7 @@ def oracle_cases(golden):
         data = case["input"]
         frame = pd.DataFrame({"time": data["y"], **{name: data[name] for name in data["factors_high_to_low"]}})
         names = {"binary": "A", "execution": "B"} if "B" in data else {"execution": "A"}
-        times = frame.perf.to_timings(level="iteration", **names)["time"]
+        times = frame.perf.to_timings(level="iteration", units="1", **names)["time"]
         yield case["name"], times.transpose(*names, "iteration").values, case["output"]
 
 
