@@ -85,9 +85,8 @@ def resolve_systems(times: Any, request: Request) -> Systems:
     """Resolve the systems that lie in one object, and how they are compared."""
     given = isinstance(times, Result)
     levels = (PARAMETER, COMPONENT) if given else request.levels
-    data = resolve(
-        _parameters(times) if given else times, request.metric, levels, censored="drop" if given else request.censored, measured=not given
-    )
+    array, censored = (_parameters(times), "drop") if given else (times, request.censored)
+    data = resolve(array, request.metric, levels, censored=censored, measured=not given)
     return _systems((data.array,), data, given, request)._replace(sides=(data,))
 
 

@@ -178,10 +178,8 @@ def resolve(
     found = Timings(marked.array, nest, marked.left_out, (), selected, marked.uncounted, bounded=marked.bounded)
     found = found._replace(shared=shared_levels(found, shared))
     copies = _copies(array, nest) if marked.left_out.get(COPIED) else None
-    notes, values = (
-        (*hidden, *check_direction(array), *stopped, *((copies,) if copies else ())),
-        measurable(marked.array) if measured else marked.array,
-    )
+    notes = (*hidden, *check_direction(array), *stopped, *((copies,) if copies else ()))
+    values = measurable(marked.array) if measured else marked.array
     notes = (*notes, *check_positive(values, nest, positive, positive_at)) if positive else notes
     return found._replace(array=values, notes=notes)
 

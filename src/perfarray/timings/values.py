@@ -108,7 +108,10 @@ def _refuse(values: Floats, name: object, units: str, dims: tuple[str, ...], lab
         kind = "infinite value" if np.isinf(values[tuple(first)]) else "value"
         remedy = "mark runs that did not end as censored or failed, or remove them"
         if kind == "value":
-            remedy = "a time is above 0, other seconds and rates are not below it: mark failed runs as failed, and give logs and differences other units"
+            remedy = (
+                "a time is above 0, other seconds and rates are not below it: mark failed runs as failed, and give logs and differences "
+                "other units"
+            )
         raise ValueError(
             f"{name or 'the data'} has {number_of(int(wrong.sum()), kind)}{' out of range' if kind == 'value' else ''}, the first "
             f"({values[tuple(first)]:g}) at {_place(dims, labels, first + starts)}; {remedy}"
