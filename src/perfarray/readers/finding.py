@@ -8,6 +8,7 @@ from os.path import commonpath, dirname, exists, isdir
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from perfarray.conventions import LEVELS
 from perfarray.readers.opening import MissingFileError
 from perfarray.timings.validation import listed
 
@@ -22,6 +23,11 @@ class Found(NamedTuple):
     labels: dict[str, Any]
     explicit: bool
     order: int = 0
+
+
+def compared_labels(one: Found) -> dict[str, Any]:
+    """Return the labels a caller gave to what is compared: neither levels, nor what a file is called among the others."""
+    return {name: label for name, label in one.labels.items() if name not in LEVELS and (name, label) != ("file", one.label)}
 
 
 def find_files(paths: Any, dim: str, layout: str | None) -> list[Found]:
@@ -65,7 +71,7 @@ def shown(paths: Any) -> str:
 def _find(paths: Any) -> Iterator[Found]:
     """Yield the files of a folder, glob or list, each once, labelled by their path below the folder they have in common."""
     if isinstance(paths, str | PathLike):
-        root = Path(fspath(paths))
+        root = checked_path(paths)
         files = dict(_expanded(paths))
         folder = root if root.is_dir() else _common_folder(list(files))
     elif isinstance(paths, Iterable) and not isinstance(paths, bytes):
@@ -83,12 +89,19 @@ def _find(paths: Any) -> Iterator[Found]:
         yield Found(path, "/".join(path.parts[above:]) if folder else path.as_posix(), {}, explicit)
 
 
-def _expanded(item: Any) -> list[tuple[Path, bool]]:
-    """Return the files one path stands for, and whether it named them one by one."""
+def checked_path(item: Any) -> Path:
+    """Return a path that the caller gave, or raise: an empty one would be the current folder, which nobody named."""
     if not isinstance(item, str | PathLike):
         raise TypeError(f"a path must be text or path-like; got {item!r}")
+    if not fspath(item):
+        raise ValueError("a path is empty, and '' is no file or folder; '.' is the current folder")
+    return item if isinstance(item, Path) else Path(item)
+
+
+def _expanded(item: Any) -> list[tuple[Path, bool]]:
+    """Return the files one path stands for, and whether it named them one by one."""
+    path = checked_path(item)
     text = fspath(item)
-    path = item if isinstance(item, Path) else Path(text)
     if isdir(text):
         return [(inside, False) for inside in sorted(_inside(text), key=attrgetter("parts"))]
     if exists(text) or not glob.has_magic(text):

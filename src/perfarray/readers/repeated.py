@@ -5,8 +5,7 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 
-from perfarray.conventions import LEVELS
-from perfarray.readers.finding import Found
+from perfarray.readers.finding import Found, compared_labels
 from perfarray.readers.opening import FileError, Source
 from perfarray.readers.packs import members
 from perfarray.tables.columns import Table
@@ -66,7 +65,7 @@ def repeats(tables: Sequence[Table], kept: Sequence[Found]) -> tuple[dict[int, i
         seen: dict[Hashable, dict[str, int]] = {}
         for index in sorted(places, key=lambda index: _put_by(kept[index].path)) if len(places) > 1 else ():
             others = seen.setdefault(_identity(kept[index].path), {})
-            own = repr(sorted((name, str(label)) for name, label in _told(kept[index]).items()))
+            own = repr(sorted((name, str(label)) for name, label in compared_labels(kept[index]).items()))
             if own in others:
                 dropped[index] = others[own]
             elif others:
@@ -78,11 +77,6 @@ def repeats(tables: Sequence[Table], kept: Sequence[Found]) -> tuple[dict[int, i
 def _put_by(path: Path) -> tuple[bool, bool]:
     """Return what speaks against a file among its copies: it is hidden, or a link."""
     return any(part.startswith(".") and part.strip(".") for part in path.parts), path.is_symlink()
-
-
-def _told(one: Found) -> dict[str, object]:
-    """Return the labels a caller gave to what is compared: neither levels, nor what a file is called among the others."""
-    return {name: label for name, label in one.labels.items() if name not in LEVELS and (name, label) != ("file", one.label)}
 
 
 def _identity(path: Path) -> Hashable:
@@ -105,8 +99,9 @@ def _content(path: Path) -> Source:
 
 def _both(kept: Sequence[Found], labelled: Mapping[int, int]) -> str:
     """Write the labels of the first two files that hold the same: `version='old' and version='new'`."""
-    said = [[f"{name}={label!r}" for name, label in _told(kept[index]).items()] for index in min(labelled.items(), default=())[::-1]]
-    return " and ".join(", ".join(one) or "no label" for one in said)
+    pair = min(labelled.items(), default=())[::-1]
+    labels = [[f"{name}={label!r}" for name, label in compared_labels(kept[index]).items()] for index in pair]
+    return " and ".join(", ".join(texts) or "no label" for texts in labels)
 
 
 def _note(code: str, what: str, kept: Sequence[Found], places: Collection[int]) -> Note | None:
