@@ -209,7 +209,7 @@ def read_archive(
                 kept.append(placed)
     files = len(tables) + len(skipped) + len(broken)
     beside = put_beside(skipped, tables)
-    unknown = [one.label for one in skipped if one not in beside]
+    unknown = [file.label for file in skipped if file.path not in beside]
     if not tables:
         raise ValueError(f"none of the {files} files in {shown(paths)} could be read{_reasons(broken, unknown)}")
     tables, kept, repeats = without_repeats(tables, kept)

@@ -16,13 +16,17 @@ AnyPath = str | PathLike[str]
 
 
 class Found(NamedTuple):
-    """A file to read: where, what it is called among the others, what its place says of it, whether it was asked for by name, and when."""
+    """A file to read: where, what it is called among the others, what its place says of it, whether it was asked for by name, and when.
+
+    `pack` is the archive that it is a member of.
+    """
 
     path: Path
     label: str
     labels: dict[str, Any]
     explicit: bool
     order: int = 0
+    pack: Path | None = None
 
 
 def compared_labels(one: Found) -> dict[str, Any]:

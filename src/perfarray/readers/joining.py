@@ -35,7 +35,8 @@ def combine(tables: Sequence[Table], kept: Sequence[Found]) -> Table:
         files = _file_labels(tables, kept, places)
         extra = [{**labels, "file": file} for labels, file in zip(extra, files, strict=True)]
     # A file that says itself where it belongs has no label of its path: beside files that have one, it is as any dim that a file lacks.
-    extra = [dict.fromkeys(itertools.chain(*extra), UNKNOWN) | labels for labels in extra]
+    absent = dict.fromkeys(itertools.chain(*extra), UNKNOWN)
+    extra = [absent | labels for labels in extra]
     positions, notes = _positions(kept)
     called = _level_labels(kept, positions)
     taken = own.union(*extra, *called, *(table.metrics for table in tables))
