@@ -147,6 +147,8 @@ def _progress_bar(files: int) -> Any:
 def _attempts_at(one: Found, how: How, answers: dict[Any, Any]) -> list[Attempt]:
     """Read one file of several, or the members of an archive, as those of a folder of its name."""
     with in_force(how.options):
+        if one.problem:
+            return [Attempt(one, error=FileError(f"{one.path}: {one.problem}"))]
         source = Source(one.path, answers, how.wanted)
         try:
             with source.within_memory():
