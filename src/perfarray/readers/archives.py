@@ -137,7 +137,8 @@ def read_archive(
     format, dims, pattern, encoding : optional
         As for `read`.
     on_error : {"raise", "warn", "skip"}
-        For files that are recognised and broken, or that were named one by one and cannot be read.
+        For files that are recognised and broken, or that were named one by one and cannot be read, for folders that cannot be opened, and
+        for links that lead to themselves.
     progress : bool
         Show a progress bar.
     parallel : bool or int
