@@ -171,10 +171,10 @@ def _matches(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
     """Return whether a path is as a pattern says, by the rules of `glob`: only a name with a dot stands for names that begin with one."""
     if not pattern or not parts:
         return not parts and set(pattern) <= {DEEP}
-    shown = not parts[0].startswith(".")
+    visible = not parts[0].startswith(".")
     if pattern[0] == DEEP:
-        return _matches(parts, pattern[1:]) or (shown and _matches(parts[1:], pattern))
-    return (shown or pattern[0].startswith(".")) and fnmatch(parts[0], pattern[0]) and _matches(parts[1:], pattern[1:])
+        return _matches(parts, pattern[1:]) or (visible and _matches(parts[1:], pattern))
+    return (visible or pattern[0].startswith(".")) and fnmatch(parts[0], pattern[0]) and _matches(parts[1:], pattern[1:])
 
 
 def _common_folder(files: Sequence[Path]) -> Path | None:

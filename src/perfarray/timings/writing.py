@@ -56,9 +56,8 @@ def replacing(*places: Path, unchanged: bool = False) -> Iterator[Sequence[Path]
         restore(place)
     targets = [Path(os.path.realpath(place)) for place in places]
     before = [_stamp(target) for target in targets]
-    for room, signed in _abandoned(targets[0]):
-        if signed:
-            _clear(room)
+    for room in [room for room, signed in _abandoned(targets[0]) if signed]:
+        _clear(room)
     room = Path(mkdtemp(prefix=_prefix(targets[0]), dir=targets[0].parent))
     try:
         with _locked(room, targets[0]):
