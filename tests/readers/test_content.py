@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import re
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -153,11 +154,17 @@ class TestContent:
 
     @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes by name here")
     def test_pipes_and_devices(self, tmp_path):
-        """A pipe nobody writes to is empty, one that somebody writes to is read, and one without end is too large."""
+        """A named pipe is declined, written to or not; one that a shell hands over is read, and one without end is too large."""
         pipe = tmp_path / "pipe"
         os.mkfifo(pipe)
-        with pytest.raises(ValueError, match="pipe: is empty"):
-            perfarray.read(pipe)
+        declined = r"pipe: is a named pipe, whose end may never come; write what it gives to a file"
+        for writing in (False, True):
+            end = os.open(pipe, os.O_RDWR) if writing else None
+            for reading in (perfarray.read, perfarray.read_archive):
+                with pytest.raises(ValueError, match=declined):
+                    reading(pipe)
+            assert re.search(declined, perfarray.archive_table([pipe])["reason"].item())
+        os.close(end)
         reader, writer = os.pipe()
         os.write(writer, b"benchmark,time\nfft,1.5\n")
         os.close(writer)

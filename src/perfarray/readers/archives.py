@@ -16,7 +16,7 @@ from perfarray.conventions import HISTORY
 from perfarray.readers.attempts import asked, every_attempt, put_beside
 from perfarray.readers.custom import check
 from perfarray.readers.dims import with_dims
-from perfarray.readers.finding import AnyPath, shown
+from perfarray.readers.finding import AnyPath, checked_path, shown
 from perfarray.readers.joining import combine
 from perfarray.readers.opening import MissingFileError, Source, Wanted, known_encoding, say_near
 from perfarray.readers.packs import is_pack
@@ -80,7 +80,7 @@ def read(
     >>> times["time"].dims
     ('benchmark', 'execution', 'iteration')
     """
-    source = Source(Path(path), wanted=Wanted(known_encoding(encoding), check(dims, pattern, format), pattern))
+    source = Source(checked_path(path), wanted=Wanted(known_encoding(encoding), check(dims, pattern, format), pattern))
     try:
         several = isdir(source.path) or is_pack(source)
     except MissingFileError as error:
@@ -137,7 +137,8 @@ def read_archive(
     format, dims, pattern, encoding : optional
         As for `read`.
     on_error : {"raise", "warn", "skip"}
-        For files that are recognised and broken, or that were named one by one and cannot be read.
+        For files that are recognised and broken, or that were named one by one and cannot be read, for folders that cannot be opened, and
+        for links that lead to themselves.
     progress : bool
         Show a progress bar.
     parallel : bool or int
@@ -151,7 +152,8 @@ def read_archive(
     -------
     Dataset
         As `read`, with the dims of the layout. Files that would land on one cell get a dim `file`, never a level. Descriptors lie along
-        the dims they vary over; what is unknown is `"unknown"`. Files are taken in the order of their paths, so that the result is the
+        the dims they vary over; what is unknown is `"unknown"`, and so is, beside others, the `file` of those that say themselves where
+        they belong (asv, criterion.rs, SPEC results). Files are taken in the order of their paths, so that the result is the
         same wherever and by how many processes they are read. A list and a mapping keep their order: along a dim of which each file
         has one label, labels come as the caller gave the files. Nothing else depends on that order. Of a folder or a pattern, commits come
         in the order of their dates (`commit_date` or `date` along `commit`), where all have one.
@@ -208,7 +210,7 @@ def read_archive(
                 kept.append(placed)
     files = len(tables) + len(skipped) + len(broken)
     beside = put_beside(skipped, tables)
-    unknown = [one.label for one in skipped if one not in beside]
+    unknown = [file.label for file in skipped if file.path not in beside]
     if not tables:
         raise ValueError(f"none of the {files} files in {shown(paths)} could be read{_reasons(broken, unknown)}")
     tables, kept, repeats = without_repeats(tables, kept)

@@ -9,6 +9,7 @@ from functools import partial
 from itertools import chain, groupby
 from multiprocessing import get_context
 from operator import attrgetter
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from perfarray.readers.custom import check
@@ -83,10 +84,10 @@ def every_attempt(paths: Any, how: How, *, parallel: bool | int, progress: bool,
                 bar.update()
 
 
-def put_beside(skipped: Sequence[Found], tables: Sequence[Table]) -> list[Found]:
-    """Return those of the files passed over that a tool puts beside the results which were read."""
+def put_beside(skipped: Sequence[Found], tables: Sequence[Table]) -> set[Path]:
+    """Return the paths of those of the files passed over that a tool puts beside the results which were read."""
     ends = tuple(chain.from_iterable(formats()[name].beside for name in {table.format for table in tables}))
-    return [one for one in skipped if ends and one.label.rpartition("/")[2].endswith(ends)]
+    return {file.path for file in skipped if ends and file.path.name.endswith(ends)}
 
 
 def _processes(parallel: bool | int, found: Sequence[Found]) -> int:
@@ -146,6 +147,8 @@ def _progress_bar(files: int) -> Any:
 def _attempts_at(one: Found, how: How, answers: dict[Any, Any]) -> list[Attempt]:
     """Read one file of several, or the members of an archive, as those of a folder of its name."""
     with in_force(how.options):
+        if one.problem:
+            return [Attempt(one, error=FileError(f"{one.path}: {one.problem}"))]
         source = Source(one.path, answers, how.wanted)
         try:
             with source.within_memory():
@@ -155,7 +158,9 @@ def _attempts_at(one: Found, how: How, answers: dict[Any, Any]) -> list[Attempt]
         if contents is None:
             return [_attempt(one, source, how)]
         above = one.path.as_posix().removesuffix(one.label)
-        inside = [one._replace(path=path, label=path.as_posix().removeprefix(above), explicit=False) for path in sorted(contents)]
+        inside = [
+            one._replace(path=path, label=path.as_posix().removeprefix(above), explicit=False, pack=one.path) for path in sorted(contents)
+        ]
         return [_attempt(member, Source(member.path, answers, how.wanted, contents), how) for member in inside]
 
 

@@ -1,14 +1,15 @@
 """Tables of many files become one: places give labels, names and units are made to agree, files of one place are told apart."""
 
+import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from perfarray.conventions import BENCHMARK, LEVELS
+from perfarray.conventions import BENCHMARK, LEVELS, UNKNOWN
 from perfarray.numerics.types import Integers
-from perfarray.readers.finding import Found
+from perfarray.readers.finding import Found, compared_labels
 from perfarray.readers.opening import FileError
 from perfarray.readers.recognising import formats
 from perfarray.tables.columns import Column, Descriptor, Table, column_of, constant_column, joint_codes, number_within
@@ -26,13 +27,16 @@ def combine(tables: Sequence[Table], kept: Sequence[Found]) -> Table:
     extra = [{name: label for name, label in one.labels.items() if name not in LEVELS and name not in own} for one in kept]
     places = [_place(table, one, own) for table, one in zip(tables, kept, strict=True)]
     if collide(tables, places):
-        if any("file" in one.labels for one in kept):
+        if any("file" in compared_labels(one) for one in kept):
             raise ValueError(
                 "several files of one label of dim 'file' hold the same benchmarks, and files that share a cell would be told apart by "
                 "that dim; name another, as in dim='version'"
             )
         files = _file_labels(tables, kept, places)
         extra = [{**labels, "file": file} for labels, file in zip(extra, files, strict=True)]
+    # A file that says itself where it belongs has no label of its path: beside files that have one, it is as any dim that a file lacks.
+    absent = dict.fromkeys(itertools.chain(*extra), UNKNOWN)
+    extra = [absent | labels for labels in extra]
     positions, notes = _positions(kept)
     called = _level_labels(kept, positions)
     taken = own.union(*extra, *called, *(table.metrics for table in tables))
@@ -108,7 +112,9 @@ def _place(table: Table, one: Found, dims: Collection[str]) -> tuple[Any, ...]:
 
 
 def _file_labels(tables: Sequence[Table], kept: Sequence[Found], places: Sequence[tuple[Any, ...]]) -> list[str]:
-    """Return what tells files of one place apart: their folders if that is enough, else their paths."""
+    """Return what tells files of one place apart: their folders if that is enough and none has its path as a label, else their paths."""
+    if any("file" in one.labels for one in kept):
+        return [one.label for one in kept]
     folders = [one.label.rpartition("/")[0] or "." for one in kept]
     apart = [(*place, folder) for place, folder in zip(places, folders, strict=True)]
     return [one.label for one in kept] if collide(tables, apart) else folders

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from io import BytesIO
 from pathlib import Path
+from stat import S_ISFIFO
 from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple, NoReturn, TypeVar
 
@@ -145,9 +146,11 @@ class Source:
 
     @cached_property
     def packed(self) -> bytes:
-        """The bytes on disk, or in the archive around; of a pipe, those that come until it is closed."""
+        """The bytes on disk, or in the archive around; of a pipe that a shell hands over, those that come until it is closed."""
         if self._contents is not None:
             return self._contents[self.path]
+        if _is_named_pipe(self.path):
+            raise self.error("is a named pipe, whose end may never come; write what it gives to a file, or hand it over as <(command)")
         most = options().max_file_bytes
         parts: list[bytes] = []
         try:
@@ -284,6 +287,15 @@ def said(message: str) -> str:
     most = options().max_message
     short = message if len(message) <= most else f"{message[:most]}... ({len(message) - most} characters more)"
     return CONTROLS.sub(lambda match: ascii(match[0])[1:-1], short)
+
+
+def _is_named_pipe(path: Path) -> bool:
+    """Return whether a path is a pipe that any program may write to, or none; what a shell hands over ends with its program."""
+    try:
+        pipe = S_ISFIFO(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+    return pipe and path.absolute().parts[1:2] not in (("dev",), ("proc",))
 
 
 def _opened(path: str, flags: int) -> int:

@@ -5,8 +5,7 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 
-from perfarray.conventions import LEVELS
-from perfarray.readers.finding import Found
+from perfarray.readers.finding import Found, compared_labels
 from perfarray.readers.opening import FileError, Source
 from perfarray.readers.packs import members
 from perfarray.tables.columns import Table
@@ -60,13 +59,15 @@ def repeats(tables: Sequence[Table], kept: Sequence[Found]) -> tuple[dict[int, i
     for index, table in enumerate(tables):
         first = next(iter(table.metrics.values()))
         alike.setdefault((table.format, hash(first.values.tobytes())), []).append(index)
+    groups = [places for places in alike.values() if len(places) > 1]
+    identities = _identities([kept[index] for places in groups for index in places])
     dropped: dict[int, int] = {}
     labelled: dict[int, int] = {}
-    for places in alike.values():
+    for places in groups:
         seen: dict[Hashable, dict[str, int]] = {}
-        for index in sorted(places, key=lambda index: _put_by(kept[index].path)) if len(places) > 1 else ():
-            others = seen.setdefault(_identity(kept[index].path), {})
-            own = repr(sorted((name, str(label)) for name, label in _told(kept[index]).items()))
+        for index in sorted(places, key=lambda index: _put_by(kept[index].path)):
+            others = seen.setdefault(identities[kept[index].path], {})
+            own = repr(sorted((name, str(label)) for name, label in compared_labels(kept[index]).items()))
             if own in others:
                 dropped[index] = others[own]
             elif others:
@@ -80,33 +81,41 @@ def _put_by(path: Path) -> tuple[bool, bool]:
     return any(part.startswith(".") and part.strip(".") for part in path.parts), path.is_symlink()
 
 
-def _told(one: Found) -> dict[str, object]:
-    """Return the labels a caller gave to what is compared: neither levels, nor what a file is called among the others."""
-    return {name: label for name, label in one.labels.items() if name not in LEVELS and (name, label) != ("file", one.label)}
+def _identities(files: Sequence[Found]) -> dict[Path, Hashable]:
+    """Return by path what files have in common if they are one, or copies of what was measured once.
+
+    Every file is read once more, and every archive once for all of its members.
+    """
+    paths: dict[Path | None, list[Path]] = {}
+    for file in files:
+        paths.setdefault(file.pack, []).append(file.path)
+    identities: dict[Path, Hashable] = {}
+    for pack, inside in paths.items():
+        try:
+            contents = None if pack is None else members(Source(pack))
+        except FileError:  # it was there when it was read, and is not any more
+            contents = {}
+        identities |= {path: _identity(path, contents) for path in dict.fromkeys(inside)}
+    return identities
 
 
-def _identity(path: Path) -> Hashable:
+def _identity(path: Path, contents: Mapping[Path, bytes] | None) -> Hashable:
     """Return what two files have in common if they are one, or copies of what was measured once."""
     try:
-        text = _content(path).text
+        text = Source(path, contents=contents).text
         if STAMP.search(text):
             return blake2b(text.encode("utf-8", "surrogatepass")).digest()
         about = path.stat()
-    except (FileError, OSError):
+    except (FileError, OSError, KeyError):
         return path
     return about.st_dev, about.st_ino
 
 
-def _content(path: Path) -> Source:
-    """Return a file, or a member of an archive."""
-    pack = next((above for above in path.parents if above.is_file()), None)
-    return Source(path) if pack is None else Source(path, contents=members(Source(pack)))
-
-
 def _both(kept: Sequence[Found], labelled: Mapping[int, int]) -> str:
     """Write the labels of the first two files that hold the same: `version='old' and version='new'`."""
-    said = [[f"{name}={label!r}" for name, label in _told(kept[index]).items()] for index in min(labelled.items(), default=())[::-1]]
-    return " and ".join(", ".join(one) or "no label" for one in said)
+    pair = min(labelled.items(), default=())[::-1]
+    labels = [[f"{name}={label!r}" for name, label in compared_labels(kept[index]).items()] for index in pair]
+    return " and ".join(", ".join(texts) or "no label" for texts in labels)
 
 
 def _note(code: str, what: str, kept: Sequence[Found], places: Collection[int]) -> Note | None:

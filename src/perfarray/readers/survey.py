@@ -63,7 +63,7 @@ def archive_table(
     dropped, _ = repeats(tables, [placed for placed, _ in read])
     same = {id(tables[again]): f"holds the measurement of {read[first][0].label}" for again, first in dropped.items()}
     beside = put_beside([attempt.placed for attempt in every if attempt.skipped], tables)
-    reasons = [_reason(attempt, same.get(id(attempt.table), ""), attempt.placed in beside) for attempt in every]
+    reasons = [_reason(attempt, same.get(id(attempt.table), ""), attempt.placed.path in beside) for attempt in every]
     rows = [
         {"file": attempt.placed.label, "status": status, **_amounts(attempt.table), "reason": reason, "notes": _notes(attempt.table)}
         for attempt, (status, reason) in zip(every, reasons, strict=True)

@@ -4,6 +4,7 @@ import glob
 import itertools
 import math
 import os
+import platform
 import re
 import shutil
 import time
@@ -11,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from perfarray.timings.notes import Note, tell
 from perfarray.timings.validation import listed
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 ASIDE = "aside"
 """What is replaced is called so until it is gone."""
 
+LOCK = "lock"
+"""The file in a folder of a write that its program has locked as long as it lives; it names the machine and the place."""
+
 
 @contextmanager
 def replacing(*places: Path, unchanged: bool = False) -> Iterator[Sequence[Path]]:
@@ -29,7 +33,7 @@ def replacing(*places: Path, unchanged: bool = False) -> Iterator[Sequence[Path]
 
     What is written lies in a folder of its own beside the first place until it is complete and on the disk. A link stays, and what it
     leads to is replaced. A file is replaced in one step, a folder in two: the old is moved aside, and back if the second step fails; what a
-    program that was killed between the two left aside is put back first.
+    program that was killed between the two left aside is put back first, and what else such programs left of the first place is removed.
 
     Parameters
     ----------
@@ -52,18 +56,21 @@ def replacing(*places: Path, unchanged: bool = False) -> Iterator[Sequence[Path]
         restore(place)
     targets = [Path(os.path.realpath(place)) for place in places]
     before = [_stamp(target) for target in targets]
+    for room in [room for room, signed in _abandoned(targets[0]) if signed]:
+        _clear(room)
     room = Path(mkdtemp(prefix=_prefix(targets[0]), dir=targets[0].parent))
     try:
-        fresh = [room / f"{number}{target.suffix}" for number, target in enumerate(targets)]
-        yield fresh
-        for path in fresh:
-            _flush(path)
-        if unchanged and [_stamp(target) for target in targets] != before:
-            raise OSError(f"{places[0]}: another program has written there meanwhile, and what it wrote is kept; try again")
-        for path, target in zip(fresh, targets, strict=True):
-            _put(path, target, room / ASIDE)
-        for folder in {target.parent for target in targets}:
-            _flush_one(folder)
+        with _locked(room, targets[0]):
+            fresh = [room / f"{number}{target.suffix}" for number, target in enumerate(targets)]
+            yield fresh
+            for path in fresh:
+                _flush(path)
+            if unchanged and [_stamp(target) for target in targets] != before:
+                raise OSError(f"{places[0]}: another program has written there meanwhile, and what it wrote is kept; try again")
+            for path, target in zip(fresh, targets, strict=True):
+                _put(path, target, room / ASIDE)
+            for folder in {target.parent for target in targets}:
+                _flush_one(folder)
     except OSError as error:
         if error.filename is not None:
             raise
@@ -81,7 +88,8 @@ def restore(place: Path) -> None:
         When several were.
     """
     target = Path(os.path.realpath(place))
-    found = [] if target.exists() else sorted(target.parent.glob(f"{glob.escape(_prefix(target))}{'?' * 8}/{ASIDE}"))
+    rooms = [] if target.exists() else [room for room, _ in _abandoned(target)]
+    found = [room / ASIDE for room in rooms if (room / ASIDE).exists()]
     if len(found) > 1:
         raise OSError(
             f"{place}: {len(found)} writes were interrupted; what was there is in {listed(map(str, found))}: move the one that is "
@@ -96,6 +104,44 @@ def restore(place: Path) -> None:
 def _prefix(target: Path) -> str:
     """Return how the name of the folder begins in which something is written."""
     return f".{target.name[:100]}."
+
+
+def _signature(target: Path) -> str:
+    """Return what the lock of a write to a place says: file systems that machines share may keep locks to each of them."""
+    return f"{platform.node()}\n{target.name}"
+
+
+def _abandoned(target: Path) -> Iterator[tuple[Path, bool]]:
+    """Yield the folders of writes to a place whose programs have ended, and whether its lock shows that it is one of this machine."""
+    for room in sorted(target.parent.glob(f"{glob.escape(_prefix(target))}{'?' * 8}")):
+        try:
+            with open(room / LOCK, "r+", encoding="utf-8", errors="replace") as file:
+                if _lock(file):
+                    yield room, file.read() == _signature(target)
+        except OSError:  # there is no lock: its program was killed before, or the system has none
+            yield room, False
+
+
+@contextmanager
+def _locked(room: Path, target: Path) -> Iterator[None]:
+    """Hold the lock of a write; it gets its name when it is locked, so that nobody takes its program for one that has ended."""
+    with open(room / f"{LOCK}.new", "x", encoding="utf-8") as file:
+        if _lock(file):
+            file.write(_signature(target))
+            file.flush()
+            os.replace(file.name, room / LOCK)
+        yield
+
+
+def _lock(file: IO[str]) -> bool:
+    """Lock a file until it is closed, or its program ends; return False where another program has it, or there are no such locks."""
+    try:
+        from fcntl import LOCK_EX, LOCK_NB, flock
+
+        flock(file, LOCK_EX | LOCK_NB)
+    except (ImportError, OSError):
+        return False
+    return True
 
 
 def _stamp(place: Path) -> tuple[int, int] | None:
