@@ -15,6 +15,7 @@ from perfarray.readers import custom, entries
 from perfarray.readers.numbers import check_measured
 from perfarray.readers.opening import FileError, Source
 from perfarray.readers.shapes import ANY, deviation
+from perfarray.readers.suggestions import suggestion
 from perfarray.tables.columns import Table
 
 MISFIT = (ArithmeticError, AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
@@ -144,7 +145,7 @@ def not_recognised(source: Source) -> FileError:
     helps = f"{beside[0]} puts a file of this name beside its results, and those are read; else " if beside else ""
     begun = [(name, _deviation(source, candidate)) for name, candidate in formats().items() if candidate.started(source.head)]
     reasons = [f"it begins as {name} does, but {reason}" for name, reason in begun if reason]
-    helps += "; ".join(reasons) or custom.said_of_unknown(source)
+    helps += "; ".join(reasons) or suggestion(source, companion=bool(beside))
     return source.error(
         f"no reader recognises its content, which begins {source.head[:40]!r}; {helps}; formats that are known: {known_names()}"
     )
