@@ -62,6 +62,26 @@ def test_the_second_version(tmp_path):
     np.testing.assert_array_equal(found["loops"].values.reshape(3, 2)[0], [10, 10])
 
 
+@pytest.mark.parametrize("value", [2.0, float("nan")])
+@pytest.mark.parametrize("second", [False, True])
+def test_a_result_without_a_list(tmp_path, value, second):
+    """asv itself reads a number, and a single object of statistics, where a list belongs."""
+    own = {
+        "time_a": [value, [], {"number": 5}] if second else {"result": value, "stats": {"number": 5}},
+        "time_b": [3.0] if second else 3.0,
+    }
+    found = read(tmp_path, own, **({"version": 2, "result_columns": ["result", "params", "stats"]} if second else {}))
+    np.testing.assert_array_equal(found["time"].values.ravel(), [value, 3.0])
+    assert "failed" not in found or not found["failed"].any()
+
+
+def test_descriptions_of_another_shape(tmp_path):
+    """What `benchmarks.json` says of parameters is passed over where it is no list."""
+    write(tmp_path / "benchmarks.json", {"time_a": {"param_names": 5, "unit": "s"}})
+    write(tmp_path / "box" / "1.json", results({"time_a": {"params": [["1"]], "result": [2.0]}}))
+    assert perfarray.read(tmp_path / "box" / "1.json")["arg0"].item() == 1
+
+
 def test_the_folder_of_a_project(tmp_path):
     """Machine and commit are dims; what else lies there is passed over in silence, and what is no result with a word."""
     for machine in ("box", "cloud"):

@@ -44,6 +44,13 @@ def test_a_run_is_an_execution(tmp_path):
     }  # fmt: skip
 
 
+def test_the_oldest_files(tmp_path):
+    """They call a run a source file."""
+    found = read(tmp_path, *(run(name).replace("run", "sourcefile") for name in ("a.c", "b.c")))
+    assert found["benchmark"].values.tolist() == ["a.c", "b.c"]
+    assert found["time"].values.ravel().tolist() == [2.5, 2.5]
+
+
 def test_time_outs_are_censored_and_errors_failed(tmp_path):
     """Neither has a time; a time-out has a bound for both of its times; `unknown` is an answer."""
     found = read(

@@ -57,6 +57,17 @@ def test_nothing_beside_the_overhead(tmp_path):
     assert not found["failed"].any() if "failed" in found else True
 
 
+def test_measurements_without_results(tmp_path):
+    """Overhead alone, or the modes of old versions, which have no stages: the values of all launches are in the statistics."""
+    values = {"Mean": 15.0, "OriginalValues": [10.0, 20.0]}
+    old = {"IterationMode": "MainTarget", "LaunchIndex": 1, "Operations": 4, "Nanoseconds": 40.0}
+    found = read(tmp_path, bench("A", [measurement("Actual", 5, mode="Overhead")], values), bench("B", [old], values))
+    np.testing.assert_allclose(found["time"].values, [[[1e-8, 2e-8]]] * 2, rtol=1e-15)
+    assert not found["failed"].any() if "failed" in found else True
+    with pytest.warns(perfarray.PerfarrayWarning, match="1 benchmarks have no values but their mean"):
+        np.testing.assert_allclose(read(tmp_path, bench("C", [old], {"Mean": 15.0}))["time"].item(), 1.5e-8, rtol=1e-15)
+
+
 def test_jobs_and_parameters(tmp_path):
     """The full name has the parameters; one name for two runtimes is told apart by the job."""
     jobs = [f"T.Sort: .NET {version}(Runtime=.NET {version}) [n=1&s=x]" for version in ("8.0", "9.0")]

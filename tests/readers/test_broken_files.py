@@ -144,6 +144,31 @@ FILES = {
         '#!rebench\n# Environment: {"cpu": "c"}\n1\t1\t2.5\tms\ttotal\ta\te\ts\t\t1\t\t\n1\t2\t5\tbyte\tsize\ta\te\ts\t\t1\t\t\n'
         "[2014-08-26T10:00:00]\t1.5\tops/s\ttotal\tb\te\ts\t10 0\t5\t1\t\t\n"
     ),
+    "conbench.json": json.dumps(
+        {
+            "data": [
+                {
+                    "run_id": run_id,
+                    "tags": {"name": "a", "n": 1},
+                    "stats": {"data": [1.5, 2.0], "times": [0.5, 0.6], "unit": "s"},
+                    "timestamp": "d",
+                    "commit": {"sha": "x"},
+                    "hardware": {"name": "m"},
+                }
+                for run_id in ("old", "new")
+            ]
+        }
+    ),
+    "conbench_sides.json": json.dumps(
+        [
+            {
+                "unit": "i/s",
+                "less_is_better": False,
+                "baseline": {"benchmark_name": "a", "run_id": "old", "single_value_summary": 1.5, "tags": {"n": 1}},
+                "contender": {"benchmark_name": "a", "run_id": "new", "single_value_summary": 2.5, "error": None},
+            }
+        ]
+    ),
     "krun.json": json.dumps({"audit": {"cpuinfo": "model name : c", "uname": "l"}, "wallclock_times": {"a:b:c": [[1.5, 2], []]}}),
     "renaissance.json": json.dumps(
         {

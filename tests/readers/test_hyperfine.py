@@ -72,6 +72,14 @@ def test_a_time_of_nothing_costs_its_command_and_no_other(tmp_path):
     assert (found.attrs["n_below_resolution"], found["failed"].values.any()) == (1, False)
 
 
+def test_a_time_rounded_down(tmp_path):
+    """Where exit codes say that nothing failed, a 0 is what the shell left of a short time: it alone is NaN, and counted."""
+    with pytest.warns(perfarray.PerfarrayWarning, match="1 times are 0, too short to be seen"):
+        found = read(tmp_path, {"command": "true", "times": [3e-4, 0.0, 5e-4], "exit_codes": [0, 0, 0]})
+    np.testing.assert_array_equal(found["time"].values.ravel(), [3e-4, np.nan, 5e-4])
+    assert (found.attrs["n_below_resolution"], found["failed"].values.any()) == (1, False)
+
+
 @pytest.mark.parametrize(
     ("result", "message"),
     [

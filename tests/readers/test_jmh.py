@@ -252,8 +252,8 @@ class TestArchives:
         (entry(data=[[1.0, None]]), "entry 0: value 1 of fork 0 of 'time' is None; expected a number above 0"),
         (entry(data=[[True]]), "entry 0: value 0 of fork 0 of 'time' is True; expected a number above 0"),
         (entry(data=[[]]), "has entries and no values in any of them"),
-        (entry(data=[3.0]), "began as jmh and does not go on as such"),
-        (entry(params=["size"]), "began as jmh and does not go on as such"),
+        (entry(data=[3.0]), r"is not as jmh writes it: \[0\]\.primaryMetric\.rawData\[0\] is 3\.0; expected a list$"),
+        (entry(params=["size"]), r"is not as jmh writes it: \[0\]\.params is \['size'\]; expected an object$"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path, content, message):
@@ -263,7 +263,10 @@ def test_what_is_wrong_is_said(tmp_path, content, message):
     assert str(caught.value).startswith(str(tmp_path / "jmh.json"))
 
 
-@pytest.mark.parametrize(("content", "message"), [({}, "is not JMH JSON"), ([], "is an empty list"), ([1], "is not JMH JSON")])
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [({}, r"the document is \{\}; expected a list"), ([], "is an empty list"), ([1], r"\[0\] is 1; expected an object")],
+)
 def test_a_forced_format_must_fit(tmp_path, content, message):
     """`format="jmh"` refuses what is no list of results."""
     with pytest.raises(ValueError, match=message):

@@ -160,9 +160,9 @@ class TestOldVersions:
         (suite(bench("a", run("fast"))), "value 0 of execution 0 of 'a' is 'fast'; expected a number above 0"),
         (suite(bench("a", run(True))), "value 0 of execution 0 of 'a' is True; expected a number above 0"),
         (suite(bench("a", run(1.0)), unit="furlong"), "unit 'furlong' is not one pyperf knows"),
-        (suite(bench("a", {"values": 3.0})), "began as pyperf and does not go on as such"),
-        (suite(bench("a", run(1.0)), cpu_count="many"), "began as pyperf and does not go on as such"),
-        (suite({"runs": [{"raw_samples": [1.0]}]}, loops=0), "began as pyperf and does not go on as such"),
+        (suite(bench("a", {"values": 3.0})), r"is not as pyperf writes it: benchmarks\[0\]\.runs\[0\]\.values is 3\.0; expected a list$"),
+        (suite(bench("a", run(1.0)), cpu_count="many"), r"metadata\.cpu_count is 'many'; expected a number from 1$"),
+        (suite({"runs": [{"raw_samples": [1.0]}]}, loops=0), r"metadata\.loops is 0; expected a number from 1$"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path, content, message):
@@ -172,10 +172,13 @@ def test_what_is_wrong_is_said(tmp_path, content, message):
     assert str(caught.value).startswith(str(tmp_path / "file.json"))
 
 
-@pytest.mark.parametrize("content", [[], {"benchmarks": 3}])
-def test_a_forced_format_must_fit(tmp_path, content):
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [([], r"the document is \[\]; expected an object"), ({"version": "1.0", "benchmarks": 3}, "benchmarks is 3; expected a list")],
+)
+def test_a_forced_format_must_fit(tmp_path, content, message):
     """`format="pyperf"` refuses what is no suite."""
-    with pytest.raises(ValueError, match="is not a pyperf suite"):
+    with pytest.raises(ValueError, match=f"is not as pyperf writes it: {message}$"):
         perfarray.read(write(tmp_path / "file.json", content), format="pyperf")
 
 

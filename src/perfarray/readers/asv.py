@@ -19,6 +19,7 @@ from perfarray.readers import entries
 from perfarray.readers.entries import KINDS, Entry, Run, amounts, table_of_entries, times, value_of
 from perfarray.readers.names import variable_name
 from perfarray.readers.opening import FileError, Source
+from perfarray.readers.shapes import ANY, NULL, TEXT, Either, deviation
 from perfarray.tables.columns import Descriptor, Table, constant_column
 from perfarray.timings.values import direction_of
 
@@ -39,6 +40,11 @@ METRICS = {"time": TIME, "timeraw": TIME, "mem": "memory", "peakmem": "memory"}
 """How the names of benchmarks begin, and what they measure."""
 
 TRACK = "track"
+
+
+SHAPE = {"commit_hash": ANY, "results": {...: ANY}, "params?": {}, "result_columns?": [TEXT]}
+FIELDS = {"params?": [[ANY]], "stats?": Either([Either({}, NULL)], {})}
+"""The shape of the JSON, and of what it has of a benchmark."""
 
 
 class Described(NamedTuple):
@@ -140,9 +146,14 @@ def _described(text: str) -> Mapping[str, Described]:
         return {}
     stated = {name: own for name, own in content.items() if isinstance(own, dict)} if isinstance(content, dict) else {}
     return {
-        name: Described(tuple(map(str, own.get("param_names") or ())), own["unit"] if isinstance(own.get("unit"), str) else "")
+        name: Described(_names(own.get("param_names")), own["unit"] if isinstance(own.get("unit"), str) else "")
         for name, own in stated.items()
     }
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    """Return the names of parameters, none where they are no list."""
+    return tuple(map(str, value)) if isinstance(value, list) else ()
 
 
 def _metric(name: str, unit: str) -> str:
@@ -159,27 +170,33 @@ def _tracked(suite: Mapping[str, Described]) -> dict[str, tuple[str, str]]:
 
 def _entries(source: Source, name: str, fields: Mapping[str, Any], described: Described) -> list[Entry]:
     """Return a benchmark for every combination of parameters."""
+    if wrong := deviation(fields, FIELDS, f"results[{name!r}]"):
+        raise source.error(wrong)
     params = fields.get("params") or []
     size = prod(len(values) for values in params)
     if size > MOST:
         raise source.error(f"{name!r} has {size} combinations of parameters; {MOST} are the most that are read")
-    results = fields.get("result")
-    results = [None] * size if results is None else results
-    if len(results) != size:
-        raise source.error(f"{name!r} has {len(results)} results and {size} combinations of parameters")
+    results = _listed(fields.get("result"), size)
+    stats, samples, numbers = (_listed(fields.get(key) or None, size) for key in ("stats", "samples", "stats_number"))
+    for column, key in ((results, "results"), (stats, "'stats'"), (samples, "'samples'"), (numbers, "'stats_number'")):
+        if len(column) != size:
+            raise source.error(f"{name!r} has {len(column)} {key} and {size} combinations of parameters")
     metric = _metric(name, described.unit)
     stated = described.names if len(set(described.names)) == len(params) else ()
     names = stated or tuple(f"arg{place}" for place in range(len(params)))
-    stats = fields.get("stats") or [None] * size
-    samples = fields.get("samples") or [None] * size
-    numbers = fields.get("stats_number") or [own and own.get("number") for own in stats]
     found = []
     for index, (chosen, value) in enumerate(zip(product(*params), results, strict=True)):
-        run = _run(source, f"{name!r}: result {index}", metric, samples[index] or value, numbers[index])
+        loops = numbers[index] if stats[index] is None else stats[index].get("number", numbers[index])
+        run = _run(source, f"{name!r}: result {index}", metric, samples[index] or value, loops)
         label = f"{name}({', '.join(map(str, chosen))})" if chosen else name
         settings = {key: value_of(str(own)) for key, own in zip(names, chosen, strict=True)}
         found.append(Entry(label, [run], settings, {"benchmark_name": name}))
     return found
+
+
+def _listed(value: Any, size: int) -> list[Any]:
+    """Return the values of a benchmark, one for each combination of parameters: version 1 writes a single one without a list."""
+    return [None] * size if value is None else value if isinstance(value, list) else [value]
 
 
 def _run(source: Source, place: str, metric: str, value: Any, number: Any) -> Run:

@@ -54,9 +54,14 @@ def read(source: Source) -> Table:
         raise source.error(f"is not BenchExec's: its root is {root.tag!r}; expected 'result'")
     if root.get("error"):
         source.note("aborted", f"was aborted ({root.get('error')[:80]!r}): tasks are missing", error=root.get("error"))
-    entries = [_entry(source, f"run {index}", run) for index, run in enumerate(root.iter("run"))]
+    entries = [_entry(source, f"run {index}", run) for index, run in enumerate(_runs(root))]
     about = {ours: root.get(theirs) for theirs, ours in RESULT.items() if root.get(theirs)}
     return table_of_entries(source, entries, kinds=KINDS | {"energy": ("J", LOWER)}, about=about | _machine(root.findall("systeminfo")))
+
+
+def _runs(root: Any) -> list[Any]:
+    """Return the runs of a result, which the oldest versions call source files."""
+    return list(root.iter("run")) or list(root.iter("sourcefile"))
 
 
 def _entry(source: Source, place: str, run: Any) -> Entry:

@@ -1,8 +1,8 @@
 """BenchmarkDotNet JSON (the full report): launches are executions, results iterations, warm-ups marked.
 
 A value is the time of an invocation: a result of the workload, from which BenchmarkDotNet took the overhead and outliers away. `loops` is
-the number of invocations it is the mean of; jitting, pilot, warm-up and overhead are in `execution_seconds`. Reports without measurements
-have the values of all launches together, or only their mean.
+the number of invocations it is the mean of; jitting, pilot, warm-up and overhead are in `execution_seconds`. Benchmarks without results of
+the workload have the values of all launches together, or only their mean.
 """
 
 from typing import Any
@@ -23,6 +23,7 @@ from perfarray.readers.entries import (
     value_of,
 )
 from perfarray.readers.opening import Source
+from perfarray.readers.shapes import ANY, NULL, SCALAR, Either
 from perfarray.tables.columns import Table
 
 NAME = "benchmarkdotnet"
@@ -46,6 +47,12 @@ WARMUP, RESULT, ACTUAL = (("Workload", stage) for stage in ("Warmup", "Result", 
 
 NANOSECOND = 1e-9
 
+MEASUREMENT = {"LaunchIndex": SCALAR, "IterationMode": ANY, "Operations": ANY, "Nanoseconds": ANY}
+STATISTICS = {"OriginalValues?": [ANY], "OriginalValues|Mean": ANY}
+BENCHMARK = {"Measurements?": [MEASUREMENT], "Statistics?": STATISTICS, "Memory?": {}}
+SHAPE = {"HostEnvironmentInfo": Either({}, NULL), "Benchmarks": [BENCHMARK]}
+"""The shape of the JSON: a measurement, what is known of all of a benchmark, a benchmark, the whole."""
+
 Bench = dict[str, Any]
 
 
@@ -66,7 +73,7 @@ def read(source: Source) -> Table:
     benchmarks = content["Benchmarks"]
     note_means(source, sum(_has_mean_only(bench) for bench in benchmarks))
     entries = [_entry(source, f"Benchmarks[{index}]", bench) for index, bench in enumerate(benchmarks)]
-    host = content["HostEnvironmentInfo"] or {}
+    host = content.get("HostEnvironmentInfo") or {}
     about = {ours: host[theirs] for theirs, ours in HOST.items() if theirs in host}
     if isinstance(about.get("cpu"), dict):
         about["cpu"] = about["cpu"].get("Value")
@@ -75,7 +82,13 @@ def read(source: Source) -> Table:
 
 def _has_mean_only(bench: Bench) -> bool:
     """Return whether nothing but the mean of a benchmark is in the file."""
-    return not bench.get("Measurements") and "Mean" in (bench.get("Statistics") or {}) and not bench["Statistics"].get("OriginalValues")
+    statistics = bench.get("Statistics") or {}
+    return "Mean" in statistics and not statistics.get("OriginalValues") and RESULT not in map(_kind, bench.get("Measurements") or ())
+
+
+def _kind(measurement: Bench) -> tuple[Any, Any]:
+    """Return mode and stage of a measurement; old versions know no stages."""
+    return measurement["IterationMode"], measurement.get("IterationStage")
 
 
 def _entry(source: Source, place: str, bench: Bench) -> Entry:
@@ -85,7 +98,7 @@ def _entry(source: Source, place: str, bench: Bench) -> Entry:
     for index, measurement in enumerate(bench.get("Measurements") or ()):
         launches.setdefault(measurement["LaunchIndex"], []).append(index)
     runs = [_run(source, place, bench["Measurements"], own) for own in launches.values()]
-    if not runs and statistics:
+    if statistics and all(run is FAILED for run in runs):
         values = statistics.get("OriginalValues") or [statistics["Mean"]]
         runs = [Run({TIME: times_seen(source, f"{place}: 'Statistics'", values, NANOSECOND)})]
     memory = (bench.get("Memory") or {}).get("BytesAllocatedPerOperation")
@@ -94,7 +107,7 @@ def _entry(source: Source, place: str, bench: Bench) -> Entry:
 
 def _run(source: Source, place: str, measurements: list[Bench], own: list[int]) -> Run:
     """Return one launch: its warm-ups and results, per invocation, and what else it took."""
-    kinds = [(measurements[index]["IterationMode"], measurements[index]["IterationStage"]) for index in own]
+    kinds = [_kind(measurements[index]) for index in own]
     if RESULT not in kinds:
         return FAILED
     kept = [index for wanted in (WARMUP, RESULT) for index, kind in zip(own, kinds, strict=True) if kind == wanted]

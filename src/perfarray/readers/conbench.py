@@ -14,6 +14,7 @@ from perfarray.readers.entries import Entry, Run, note_means, table_along
 from perfarray.readers.names import variable_name
 from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source
+from perfarray.readers.shapes import ANY, NULL, Either
 from perfarray.tables.columns import Descriptor, Table
 
 NAME = "conbench"
@@ -31,6 +32,13 @@ RATES = {"i/s": "items/s", "b/s": "B/s", "B/s": "B/s"}
 HARDWARE = {"name": "machine", "cpu_model_name": "cpu", "cpu_core_count": "cores", "cpu_thread_count": "logical_cores", "os_name": "os",
             "os_version": "os_release", "architecture_name": "architecture"}  # fmt: skip
 """What a result says of its machine, by our names."""
+
+STATS = {"data?": [ANY], "times?": [ANY]}
+RESULT = {"stats": Either(STATS, NULL), "tags": Either({}, NULL), "run_id": ANY, "commit?": {}, "hardware?": {}}
+SIDE = Either({"tags?": {}}, NULL)
+ROW = Either(RESULT, {"baseline": SIDE, "contender": SIDE})
+SHAPE = Either([ROW], {"data": Either([ROW], {"data": [ROW]})}, RESULT)
+"""The shape of the JSON: numbers, a result, a side of a comparison, a row, the whole: in an answer of the API, or without it."""
 
 
 class Result(NamedTuple):

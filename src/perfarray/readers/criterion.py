@@ -18,6 +18,7 @@ from perfarray.conventions import BENCHMARK, LOOPS, TIME
 from perfarray.readers import entries
 from perfarray.readers.entries import Entry, Run, table_of_entries, times, value_of
 from perfarray.readers.opening import FileError, Source
+from perfarray.readers.shapes import ANY, Either
 from perfarray.tables.columns import Table, constant_column
 from perfarray.timings.notes import Note
 
@@ -34,6 +35,9 @@ NEW = "new"
 
 FEWEST = 10
 """Samples criterion takes at least."""
+
+SHAPE = Either({"iters": [ANY], "times": [ANY]}, ([ANY], [ANY]))
+"""The shape of the JSON, and of that before 0.4."""
 
 RAW = re.compile(
     r"group,function,value,(?:throughput_num,throughput_type,)?sample_(?:time_nanos|measured_value),(?:unit,)?iteration_count\b"

@@ -7,9 +7,7 @@ of the columns that hold numbers (`"run-{execution}"`). What stands beside a num
 
 import csv
 import io
-import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -23,9 +21,7 @@ from perfarray.readers.numbers import checked, number
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Table
 from perfarray.tables.frames import table_of
-from perfarray.tables.measured import is_time_of_no_unit, value_column
-from perfarray.tables.roles import KNOWN_TIMES
-from perfarray.timings.validation import listed
+from perfarray.tables.measured import name_and_unit, value_column
 
 NAME = "custom"
 
@@ -37,16 +33,6 @@ QUANTITY = "value"
 
 EXAMPLE = "dims={'benchmark': 'program', 'time_ms': 'duration'} for CSV with a header, dims={'benchmark': 0, 'time_ms': 1} for one without"
 PATTERNS = "pattern='{version}/{iteration} = time_ms' for JSON"
-
-NUMBERED = re.compile(r"(\D{0,40})\d{1,9}", re.A)
-"""How a column of a repetition is called: `r1`, `run-10`."""
-
-PRINTED = {
-    "\n# Benchmark mode: ": "JMH prints this; it writes what is read with -rf json -rff FILE",
-    " time:   [": "criterion prints this; what is read are the files below target/criterion",
-    " Performance counter stats for ": "perf stat prints this, for people; what is read is a table of seconds, run by run",
-}
-"""What stands in text that tools print for people, and what would help."""
 
 
 class Pattern(NamedTuple):
@@ -87,9 +73,8 @@ def read(source: Source) -> Table:
     if not rows:
         raise source.error(f"has no number at any place that pattern={source.wanted.pattern!r} names")
     frame = pd.DataFrame([row for row, _, _ in rows])
-    values = checked(
-        [value for _, value, _ in rows], lambda index: rows[index][2], source, above_zero=pattern.metric == TIME, missing=tidy_csv.MISSING
-    )
+    stated = ["" if value is None else value for _, value, _ in rows]
+    values = checked(stated, lambda index: rows[index][2], source, above_zero=pattern.metric == TIME, missing=tidy_csv.MISSING)
     return _table(source, frame, values, pattern)
 
 
@@ -107,7 +92,7 @@ def _table(source: Source, frame: pd.DataFrame, values: Any, pattern: Pattern) -
     source.columns = {dim: repr(name) for name, dim in spoken.items()}
     frame = frame.rename(columns=spoken)
     inside = list(dict.fromkeys([*_names(pattern.places), *spoken.values()]))
-    others = {name: variable_name(str(name), "column_", inside) for name in frame.columns if name not in inside}
+    others = {name: variable_name(str(name), "column_", (*inside, pattern.metric)) for name in frame.columns if name not in inside}
     frame = frame.rename(columns=others)
     frame[VALUE] = values
     level = ITERATION if EXECUTION in inside and ITERATION not in inside else EXECUTION
@@ -127,7 +112,8 @@ def _pattern(text: str) -> Pattern:
     places, value = (places, value) if equals else (text, TIME)
     known = value_column(value.strip())
     read_layout(places, "pattern")
-    return Pattern(places.strip(), *(known[:2] if known else (value.strip(), "1")))
+    name, unit = name_and_unit(value.strip())
+    return Pattern(places.strip(), *(known[:2] if known else (name, unit or "1")))
 
 
 def _names(places: str) -> list[str]:
@@ -197,7 +183,11 @@ def _leaves(source: Source, pattern: Pattern) -> Iterator[tuple[dict[str, Any], 
         inner = list(node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ())
         last = depth + 1 == len(parts)
         said_here = () if name and last else inner
-        beside = {key: value for key, value in said_here if isinstance(key, str) and isinstance(value, str | int | float)}
+        beside = {
+            key: value
+            for key, value in said_here
+            if isinstance(key, str) and isinstance(value, str | int | float) and not (last and key == parts[depth])
+        }
         match = read_layout(parts[depth]).pattern if name else None
         for key, child in inner:
             if isinstance(child, str | int | float | None) and not last:
@@ -243,53 +233,6 @@ def _cells(source: Source, pattern: Pattern) -> Iterator[tuple[dict[str, Any], A
 def _label(text: str) -> Any:
     """Return a cell as a number if it is a whole one."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 16 and (text == "0" or text[0] != "0") else text
-
-
-def said_of_unknown(source: Source) -> str:
-    """Return what would help with a file that no reader recognises."""
-    if source.looks_like_json:
-        keys = _first_number(source.json)
-        place, pattern = "/".join(map(str, keys)), _pattern_of(keys)
-        said = f"say where its numbers are, of which {place!r} is the first: pattern={pattern!r} takes it, and its like, for seconds"
-        return f"{said}; a name in braces in the place of a key makes a dim of it" if keys else "it has no number"
-    for printed, helps in PRINTED.items():
-        if printed in f"\n{source.head}":
-            return helps
-    columns = tidy_csv.header(source.text[: tidy_csv.LONGEST])
-    if all(number(name) is not None for name in columns):
-        return f"it begins with {len(columns)} numbers without a header: dims={{'time': 0}} takes those in column 0 for seconds"
-    rows = [line for line in source.text[: tidy_csv.LONGEST].split("\n")[1:2] if len(columns) == 1 and number(line) is not None]
-    if rows:
-        return f"it is one column of numbers: dims={{'time': {columns[0]!r}}} takes them for seconds"
-    runs = Counter(match[1] for name in columns if (match := NUMBERED.fullmatch(name)))
-    if runs and max(runs.values()) > 1:
-        return f"its columns look like repetitions: pattern={max(runs, key=runs.__getitem__) + '{execution}'!r} takes them for seconds"
-    wanted = f"a table needs a column of what is measured ({', '.join(COMPARED[:3])}, ...) and one of values (time, time_ms, ...)"
-    units = [name for name in columns if is_time_of_no_unit(name)]
-    if units:
-        return f"column {units[0]!r} has no unit of time that is known; these are {KNOWN_TIMES}"
-    has = f", and this has {listed(columns, 12)}" if len(columns) > 1 else ""
-    return f"{wanted}{has}: name them with {EXAMPLE}; format='tidy_csv' says what it lacks"
-
-
-def _pattern_of(keys: Sequence[Any]) -> str:
-    """Return a pattern for a number of JSON and its like: places in lists have names, the last is the iteration; else the first key."""
-    places = [depth for depth, key in enumerate(keys) if isinstance(key, int)]
-    names = {depth: f"{{place{'' if number == 0 else number + 1}}}" for number, depth in enumerate(places[:-1])}
-    names |= {places[-1]: "{iteration}"} if places else {0: "{benchmark}"}
-    return "/".join(names.get(depth, str(key)) for depth, key in enumerate(keys))
-
-
-def _first_number(content: Any) -> tuple[Any, ...]:
-    """Return the keys on the way to the first number of JSON; none where there is no number."""
-    nodes: list[tuple[tuple[Any, ...], Any]] = [((), content)]
-    while nodes:
-        keys, node = nodes.pop()
-        if type(node) in (int, float):
-            return keys
-        inner = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
-        nodes += reversed([((*keys, key), child) for key, child in inner])
-    return ()
 
 
 def check(dims: Mapping[str, Any] | None, pattern: str | None, format: str | None) -> Mapping[str, str | int]:

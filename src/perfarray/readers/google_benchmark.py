@@ -7,7 +7,7 @@ iterations a value is the mean of; counters are coordinates beside the values, r
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from math import isfinite
+from sys import float_info
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from perfarray.conventions import HIGHER, LOOPS, TIME, seconds_factor
 from perfarray.readers.entries import KINDS, Entry, Run, by_name, note_means, table_of_entries, value_of
 from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source
+from perfarray.readers.shapes import ANY, NUMBER, SCALAR, TEXT
 from perfarray.tables.columns import Table
 
 NAME = "google_benchmark"
@@ -37,6 +38,12 @@ FIELDS = frozenset({
     "real_time", "cpu_time", "time_unit", "label", "error_occurred", "error_message", "skipped", "skip_message",
 })  # fmt: skip
 """What a row holds beside its counters."""
+
+ROW = {"name": TEXT, "real_time|run_type|error_occurred|big_o|rms": ANY} | dict.fromkeys(
+    ("run_name?", "family_index?", "per_family_instance_index?", "repetition_index?"), SCALAR
+)
+SHAPE = {"benchmarks": [ROW], "context?": {"caches?": [{"level": SCALAR, "type": SCALAR, "size": NUMBER}]}}
+"""The shape of the JSON: a row, the whole."""
 
 AGGREGATES = ("_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS")
 """How versions before 1.4 told aggregates: by their names alone."""
@@ -142,7 +149,7 @@ def _entry(source: Source, rows: Sequence[Row] | Mapping[int, Row], own: list[in
 
 def _is_no_number(value: Any) -> bool:
     """Return whether a counter has no value: text, or divided by nothing."""
-    return isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value)
+    return isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= float_info.max
 
 
 def _factor(source: Source, index: int, row: Row) -> float:

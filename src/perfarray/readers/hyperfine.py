@@ -1,7 +1,8 @@
 """hyperfine JSON (`--export-json`): every time is that of a process, so times are executions of one iteration.
 
 Warm-up runs are not in the file. A run that ended with an exit code other than 0 failed: it has no time.
-A time of 0 is what is left of one that took no longer than the shell, or failed: none of its command is kept.
+A time of 0 is what is left of one that took no longer than the shell, and NaN. Where no exit codes are in the file it may have failed too:
+none of its command is kept.
 """
 
 from typing import Any
@@ -9,11 +10,16 @@ from typing import Any
 import numpy as np
 
 from perfarray.conventions import TIME
-from perfarray.readers.entries import Entry, Run, amounts, note_means, table_of_entries, times_seen, value_of
+from perfarray.readers.entries import Entry, Run, amounts, note_means, note_unseen, table_of_entries, times_seen, value_of
 from perfarray.readers.opening import Source
+from perfarray.readers.shapes import ANY
 from perfarray.tables.columns import Table
 
 NAME = "hyperfine"
+
+RESULT = {"command": ANY, "times|mean": ANY, "times?": [ANY], "exit_codes?": [ANY], "memory_usage_byte?": [ANY], "parameters?": {}}
+SHAPE = {"results": [RESULT]}
+"""The shape of the JSON: a command, the whole."""
 
 Result = dict[str, Any]
 
@@ -53,7 +59,7 @@ def _entry(source: Source, place: str, result: Result) -> Entry:
     failed = np.array([code != 0 for code in codes])
     seen = times_seen(source, place, [time for time, code in zip(every, codes, strict=True) if code == 0])
     values = {TIME: np.full(len(every), np.nan)}
-    values[TIME][~failed] = np.nan if np.isnan(seen).any() else seen
+    values[TIME][~failed] = np.nan if np.isnan(seen).any() and _may_have_failed(result) else seen
     if memory:
         values["memory"] = np.where(failed, np.nan, amounts(source, f"{place}: 'memory_usage_byte'", memory))
     runs = [
@@ -74,20 +80,27 @@ def _nothings(result: Result) -> list[int]:
     return [index for index, (time, code) in enumerate(zip(*_stated(result), strict=True)) if code == 0 and time == 0]
 
 
+def _may_have_failed(result: Result) -> bool:
+    """Return whether nothing says that the processes of a command ended well."""
+    return not result.get("exit_codes")
+
+
 def _without_times(source: Source, results: list[Result]) -> dict[str, int]:
-    """Count the times of 0, and note of which commands they are; raise where there is no other."""
-    found = {place: values for place, result in enumerate(results) if (values := _nothings(result))}
-    named = {place: f"results[{place}] {str(results[place]['command'])[:60]!r}" for place in found}
-    if found and len(found) == len(results):
-        place, (value, *_) = next(iter(found.items()))
+    """Count the times of 0, and note of which commands they are; raise where all may have failed."""
+    zeros = {place: values for place, result in enumerate(results) if (values := _nothings(result))}
+    names = {place: f"results[{place}] {str(results[place]['command'])[:60]!r}" for place in zeros}
+    doubtful = [place for place in zeros if _may_have_failed(results[place])]
+    if doubtful and len(doubtful) == len(results):
+        value = zeros[0][0]
         raise source.error(
-            f"results[{place}]: value {value} is {_stated(results[place])[0][value]!r}, and no process takes no time: the command "
-            f"{str(results[place]['command'])[:60]!r} failed; take its result out of the file, or measure it again without --ignore-failure"
+            f"results[0]: value {value} is {_stated(results[0])[0][value]!r}, and no process takes no time: the command "
+            f"{str(results[0]['command'])[:60]!r} failed; take its result out of the file, or measure it again without --ignore-failure"
         )
-    if found:
-        said = (
-            f"{len(found)} of {len(results)} commands have times of 0, and no process takes no time: they failed, or took no longer than "
-            f"the shell, whose start hyperfine subtracts; all their times are NaN: {', '.join(named.values())}"
+    if doubtful:
+        sentence = (
+            f"{len(doubtful)} of {len(results)} commands have times of 0, and no process takes no time: they failed, or took no longer "
+            f"than the shell, whose start hyperfine subtracts; all their times are NaN: {', '.join(names[place] for place in doubtful)}"
         )
-        source.note("below_resolution", said, benchmarks=len(found))
-    return {"n_below_resolution": sum(map(len, found.values()))} if found else {}
+        source.note("below_resolution", sentence, benchmarks=len(doubtful))
+    note_unseen(source, sum(len(values) for place, values in zeros.items() if place not in doubtful))
+    return {"n_below_resolution": sum(map(len, zeros.values()))} if zeros else {}

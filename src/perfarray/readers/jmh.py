@@ -31,6 +31,7 @@ from perfarray.readers.entries import relabelled
 from perfarray.readers.names import RESERVED, number_or_text, unique_labels, variable_name
 from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source
+from perfarray.readers.shapes import ANY, COUNT
 from perfarray.tables.columns import Column, Descriptor, Metric, Table, column_of
 
 NAME = "jmh"
@@ -56,6 +57,10 @@ NOT_MEASURED = ("NaN",)
 
 WITHOUT_LIMIT = ("+INF", "-INF", "Infinity", "-Infinity")
 """What a profiler divided by nothing writes: no value either."""
+
+METRIC = {"rawData?": [[ANY]], "rawDataHistogram?": [[[(ANY, ANY)]]]}
+SHAPE = [{"primaryMetric": METRIC, "secondaryMetrics?": {...: METRIC}, "params?": {}, "jvmArgs?": [ANY], "warmupIterations?": COUNT}]
+"""The shape of the JSON: a metric, the list of results."""
 
 Entry = dict[str, Any]
 Forks = list[list[float]]
@@ -114,8 +119,6 @@ def recognise(source: Source) -> bool:
 def read(source: Source) -> Table:
     """Read all entries: benchmark x execution x iteration."""
     content = source.json
-    if not isinstance(content, list) or not all(isinstance(entry, dict) and "primaryMetric" in entry for entry in content):
-        raise source.error("is not JMH JSON: expected a list of results with 'primaryMetric'")
     if not content:
         raise source.error("is an empty list: there is nothing to read")
     names, parts, jvm_dim = _labels(content, source)

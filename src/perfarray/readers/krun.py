@@ -9,9 +9,14 @@ from typing import Any
 from perfarray.conventions import TIME
 from perfarray.readers.entries import FAILED, Entry, Run, table_of_entries, times
 from perfarray.readers.opening import Source
+from perfarray.readers.shapes import ANY, Either
 from perfarray.tables.columns import Table
 
 NAME = "krun"
+
+EXECUTIONS = {...: [[ANY]]}
+SHAPE = Either({"wallclock_times": EXECUTIONS}, {"data": EXECUTIONS}, EXECUTIONS)
+"""The shape of the JSON: the times by benchmark, the whole."""
 
 
 def started(head: str) -> bool:

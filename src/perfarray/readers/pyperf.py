@@ -17,6 +17,7 @@ from perfarray.numerics.types import Integers
 from perfarray.readers.names import number_or_text, unique_labels
 from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source
+from perfarray.readers.shapes import ANY, COUNT, NUMBER, TEXT, Either
 from perfarray.tables.columns import Column, Descriptor, Metric, Table
 
 NAME = "pyperf"
@@ -45,6 +46,12 @@ DESCRIPTORS = {
 }
 """pyperf's metadata to our coordinates."""
 
+FACTS = {"loops?": COUNT, "inner_loops?": COUNT, "cpu_count?": COUNT, "duration?": Either(NUMBER, TEXT)}
+WARMUP = Either((COUNT, NUMBER), NUMBER)
+RUN = {"values?": [NUMBER], "samples?": [NUMBER], "raw_samples?": [NUMBER], "warmups?": [WARMUP], "metadata?": FACTS}
+SHAPE = {"version": ANY, "benchmarks": [{"runs": [RUN], "common_metadata?": FACTS, "metadata?": FACTS}], "metadata?": FACTS}
+"""The shape of the JSON: what the metadata say, a warm-up, a run, a suite."""
+
 Metadata = dict[str, Any]
 
 
@@ -65,8 +72,6 @@ def recognise(source: Source) -> bool:
 def read(source: Source) -> Table:
     """Read a suite: benchmark x execution x iteration."""
     content = source.json
-    if not isinstance(content, dict) or not isinstance(content.get("benchmarks"), list):
-        raise source.error("is not a pyperf suite: expected an object with a list 'benchmarks'")
     benchmarks = content["benchmarks"]
     if not benchmarks:
         raise source.error("'benchmarks' is an empty list: there is nothing to read")
@@ -92,7 +97,7 @@ def _metadata(content: Metadata, bench: Metadata) -> Metadata:
     runs = bench["runs"]
     first = runs[0].get("metadata") or {} if runs else {}
     stated = {key: first[key] for key in ("name", "unit") if key in first}
-    return {**stated, **content.get("metadata", {}), **bench.get("common_metadata", {}), **bench.get("metadata", {})}
+    return {**stated, **(content.get("metadata") or {}), **(bench.get("common_metadata") or {}), **(bench.get("metadata") or {})}
 
 
 def _start_seconds(runs: list[Metadata]) -> float:
@@ -129,7 +134,7 @@ class _Runs:
         own: Metadata = run.get("metadata") or {}
         loops = 1
         measured = run.get("values") or run.get("samples")
-        if not measured and "raw_samples" in run:
+        if not measured and run.get("raw_samples"):
             loops = _number("loops", own, known) * _number("inner_loops", own, known)
             measured = [value / loops for value in run["raw_samples"]]
         if not measured:
@@ -181,8 +186,8 @@ def _spent(measured: list[float], warmups: list[float], own: Metadata, known: Me
 
 def _number(name: str, own: Metadata, known: Metadata) -> int:
     """Return how often something is repeated, as the run or the benchmark says; 1 where nobody does."""
-    stated: Any = own[name] if name in own else known.get(name, 1)
-    return int(stated)
+    stated: Any = own.get(name) if own.get(name) is not None else known.get(name)
+    return 1 if stated is None else int(stated)
 
 
 def _table(source: Source, runs: _Runs, names: list[str], metadata: list[Metadata]) -> Table:

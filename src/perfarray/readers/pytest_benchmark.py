@@ -10,6 +10,7 @@ import numpy as np
 from perfarray.conventions import LOOPS, TIME
 from perfarray.readers.entries import NOTHING, Entry, Run, amounts, note_means, table_of_entries, times
 from perfarray.readers.opening import Source
+from perfarray.readers.shapes import ANY
 from perfarray.tables.columns import Table
 
 NAME = "pytest_benchmark"
@@ -30,6 +31,10 @@ CPU = {"brand_raw": "cpu", "brand": "cpu", "count": "logical_cores", "hz_adverti
 
 COMMIT = {"id": "commit", "branch": "branch", "time": "commit_date", "dirty": "dirty"}
 """`commit_info` to our coordinates."""
+
+STATS = {"data?": [ANY], "data|mean": ANY}
+SHAPE = {"benchmarks": [{"fullname": ANY, "stats": STATS, "params?": {}}], "machine_info?": {"cpu?": {}}, "commit_info?": {}}
+"""The shape of the JSON: what is known of a benchmark, the whole."""
 
 
 def started(head: str) -> bool:

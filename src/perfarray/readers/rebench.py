@@ -17,8 +17,10 @@ from perfarray.readers.entries import Entry, Run, table_of_entries, value_of
 from perfarray.readers.names import variable_name
 from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source, first_line
+from perfarray.readers.shapes import ANY, NULL, NUMBER, SCALAR, TEXT, Either
 from perfarray.tables.columns import Table
 from perfarray.tables.harmonise import per_second
+from perfarray.timings.validation import listed
 
 NAME = "rebench"
 
@@ -35,6 +37,18 @@ NEW = re.compile(r"^\d+\t\d+\t[^\t\n]+\t[^\t\n]+\t[^\t\n]+\t[^\t\n]+\t", re.M)
 ENV = {"hostName": "machine", "cpu": "cpu", "osType": "os"}
 SOURCE = {"commitId": "commit", "branchOrTag": "branch"}
 """ReBench's descriptions of machine and commit to our coordinates."""
+
+SUITE = {"name": SCALAR, "executor": {"name": SCALAR}}
+RUN = {"benchmark": {"name": TEXT, "suite": SUITE}, "extraArgs?": SCALAR, "cores?": SCALAR, "inputSize?": SCALAR, "varValue?": SCALAR}
+POINT = {"in": SCALAR, "it?": NUMBER, "m": [Either({"c": SCALAR, "v": ANY}, [ANY], NULL)]}
+CRITERION = {"i": SCALAR, "c": TEXT, "u": TEXT}
+SHAPE = {
+    "data": [{"runId": RUN, "d?": [POINT]}],
+    "criteria?": [CRITERION],
+    "env?": {"memory?": NUMBER, "clockSpeed?": NUMBER},
+    "source?": {},
+}
+"""The shape of the JSON: a suite, what is known of a run, its numbers of one iteration, a criterion, the whole."""
 
 
 class Point(NamedTuple):
@@ -158,7 +172,10 @@ def _sent(source: Source, about: dict[str, Any]) -> Iterator[Point]:
             for position, measured in enumerate(point["m"]):
                 single = isinstance(measured, dict)
                 values = [(point["it"], measured["v"])] if single else enumerate(measured or (), 1)
-                which = criteria[measured["c"] if single else position]
+                number = measured["c"] if single else position
+                if number not in criteria:
+                    raise source.error(f"{at} has a value of criterion {number!r}; 'criteria' has {listed(criteria) or 'none'}")
+                which = criteria[number]
                 for iteration, value in values:
                     yield Point(known["benchmark"]["name"], settings, (point["in"], iteration), which, value, at)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pkgutil import walk_packages
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from perfarray.numerics.types import Integers
 from perfarray.readers import custom, entries
 from perfarray.readers.numbers import check_measured
 from perfarray.readers.opening import FileError, Source
+from perfarray.readers.shapes import ANY, deviation
+from perfarray.readers.suggestions import suggestion
 from perfarray.tables.columns import Table
 
 MISFIT = (ArithmeticError, AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
@@ -27,7 +29,8 @@ class Format(NamedTuple):
     whether it began as this format; `agree` makes the tables of several files say the same of what they share; `placed` (PLACED
     in the module, optional): a file itself tells where it belongs, so that its path is not needed for a label; `beside` (BESIDE, optional):
     names of the files the tool puts beside those that are read, passed over in silence in their folders; `superseded` (optional): whether
-    another file beside this one holds the same, so that in a folder this one is passed over. What may stand anywhere in a file (ANYWHERE in
+    another file beside this one holds the same, so that in a folder this one is passed over; `shape` (SHAPE, optional): that of its JSON,
+    from which a file that cannot be read deviates at the place a refusal names. What may stand anywhere in a file (ANYWHERE in
     the module) is looked for when no format knows how the file begins.
     """
 
@@ -39,6 +42,7 @@ class Format(NamedTuple):
     placed: bool = False
     beside: tuple[str, ...] = ()
     superseded: Callable[[Source], bool] | None = None
+    shape: Any = ANY
 
 
 @cache
@@ -59,6 +63,7 @@ def formats() -> Mapping[str, Format]:
                 placed=getattr(code, "PLACED", False),
                 beside=getattr(code, "BESIDE", ()),
                 superseded=getattr(code, "superseded", None),
+                shape=getattr(code, "SHAPE", ANY),
             )
             anywhere |= {code.NAME} if getattr(code, "ANYWHERE", False) else set()
     return dict(sorted(found.items(), key=lambda one: one[0] in anywhere))
@@ -108,11 +113,20 @@ def read_table(source: Source, known: Format) -> Table:
     try:
         table = known.read(source)
         check_measured(source, table)
-    except FileError:
-        raise
     except MISFIT as error:
-        raise source.error(f"began as {known.name} and does not go on as such ({type(error).__name__}: {error})") from error
+        reason = _deviation(source, known)
+        if isinstance(error, FileError) and (reason is None or known.recognise(source)):
+            raise
+        raise source.error(f"is not as {known.name} writes it: {reason or f'{type(error).__name__}: {error}'}") from error
     return replace(table, levels=_with_execution(table), format=known.name, notes=(*source.notes, *table.notes))
+
+
+def _deviation(source: Source, known: Format) -> str | None:
+    """Return where JSON first deviates from the shape of a format."""
+    try:
+        return None if known.shape is ANY else deviation(source.json, known.shape)
+    except FileError:
+        return None
 
 
 def _with_execution(table: Table) -> dict[str, Integers]:
@@ -129,7 +143,9 @@ def not_recognised(source: Source) -> FileError:
         _ = source.json  # raises, and says where
     beside = [known.name for known in formats().values() if source.path.name in known.beside]
     helps = f"{beside[0]} puts a file of this name beside its results, and those are read; else " if beside else ""
-    helps += custom.said_of_unknown(source)
+    begun = [(name, _deviation(source, candidate)) for name, candidate in formats().items() if candidate.started(source.head)]
+    reasons = [f"it begins as {name} does, but {reason}" for name, reason in begun if reason]
+    helps += "; ".join(reasons) or suggestion(source, companion=bool(beside))
     return source.error(
         f"no reader recognises its content, which begins {source.head[:40]!r}; {helps}; formats that are known: {known_names()}"
     )

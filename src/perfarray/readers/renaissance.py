@@ -7,6 +7,7 @@ import numpy as np
 from perfarray.conventions import TIME
 from perfarray.readers.entries import FAILED, Entry, Run, amounts, by_name, table_of_entries, times
 from perfarray.readers.opening import Source
+from perfarray.readers.shapes import ANY, NUMBER, Either
 from perfarray.tables.columns import Table
 
 NAME = "renaissance"
@@ -19,6 +20,11 @@ STAMPS = ("uptime_ns", "unixts.before", "unixts.after")
 VM = {"name": "vm", "version": "vm_version", "vm_version": "vm_version", "jre_version": "jre_version", "mode": "vm_mode"}
 OS = {"name": "os", "version": "os_release", "arch": "architecture", "available_processors": "logical_cores"}
 """`environment` to our coordinates."""
+
+RESULTS = {...: Either([{}], {"results": [{}]})}
+ENVIRONMENT = {"vm?": {}, "os?": {"phys_mem_total?": NUMBER}}
+SHAPE = {"format_version": ANY, "benchmarks": ANY, "data|results": ANY, "data?": RESULTS, "results?": RESULTS, "environment?": ENVIRONMENT}
+"""The shape of the JSON: what is known of each benchmark and of the machine, the whole."""
 
 
 def started(head: str) -> bool:
@@ -58,7 +64,7 @@ def _entry(source: Source, name: str, own: Any) -> Entry:
         return Entry(name, [FAILED], known={"termination": termination})
     duration = next((key for key in DURATIONS if key in results[0]), DURATIONS[0])
     place = f"{name!r}: {duration!r}"
-    values = times(source, place, [result[duration] for result in results], 1e-9)
+    values = times(source, place, [result.get(duration) for result in results], 1e-9)
     beside = {}
     for key, (having, stated) in by_name(source, results).items():
         if key not in (*DURATIONS, *STAMPS):

@@ -1,0 +1,130 @@
+"""The shape that a format's JSON has: a file that a reader cannot read is refused with the place where it first deviates from it.
+
+A shape is written as the JSON is: `{"runs": [{"values?": [ANY], "name": TEXT}]}`. A key that ends in `?` may be missing or null, `...`
+stands for every key, `"times|mean"` says that one of the keys has a value, a tuple is a list of so many; other keys may be there.
+"""
+
+import re
+from collections.abc import Callable
+from reprlib import repr as shortened
+from sys import float_info
+from typing import Any, NamedTuple
+
+from perfarray.timings.validation import listed
+
+SHOWN = 60
+"""Characters of a value or a key in a message."""
+
+PLAIN = re.compile(rf"[^\W\d]\w{{,{SHOWN}}}")
+"""Keys that need no quotes."""
+
+
+class Kind(NamedTuple):
+    """A value that holds no others: what messages call it, and the test that tells it."""
+
+    noun: str
+    fits: Callable[[Any], bool]
+
+
+class Either(tuple[Any, ...]):
+    """Several shapes, one of which a value has."""
+
+    def __new__(cls, *shapes: Any) -> "Either":
+        """Take the shapes one by one, and those of another `Either` among them."""
+        flat = (inner for shape in shapes for inner in (shape if isinstance(shape, Either) else (shape,)))
+        return super().__new__(cls, flat)
+
+
+def _is_number(value: Any) -> bool:
+    """Return whether a value is a number that fits into a double."""
+    return type(value) in (int, float) and not abs(value) > float_info.max
+
+
+def _is_count(value: Any) -> bool:
+    """Return whether a value is a whole number above 0, or the text of one."""
+    digits = isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16
+    return (digits and int(value) > 0) or (_is_number(value) and 1 <= value < 1 << 53)
+
+
+ANY = Kind("a value", lambda _: True)
+NULL = Kind("null", lambda value: value is None)
+TEXT = Kind("a text", lambda value: isinstance(value, str))
+NUMBER = Kind("a number", _is_number)
+COUNT = Kind("a number from 1", _is_count)
+SCALAR = Kind("a text or a number", lambda value: not isinstance(value, dict | list))
+
+
+def deviation(value: Any, shape: Any, path: str = "") -> str | None:
+    """Return where JSON first deviates from a shape and what stands there, for a message; None where it does not."""
+    if isinstance(shape, Either):
+        return _deviation_from_all(value, shape, path)
+    if not _is_of_kind(value, shape):
+        return f"{path or 'the document'} is {_shortened(value)}; expected {_noun(shape)}"
+    if isinstance(shape, dict):
+        return next(filter(None, (_deviation_of_key(value, key, inner, path) for key, inner in shape.items())), None)
+    if isinstance(shape, list | tuple) and not isinstance(shape, Kind):
+        shapes = shape * len(value) if isinstance(shape, list) else shape
+        pairs = enumerate(zip(value, shapes, strict=True))
+        return next(filter(None, (deviation(item, inner, f"{path}[{place}]") for place, (item, inner) in pairs)), None)
+    return None
+
+
+def _deviation_of_key(content: dict[str, Any], key: Any, shape: Any, path: str) -> str | None:
+    """Return where what an object has at a key deviates from a shape."""
+    if key is ...:
+        inside = (deviation(value, shape, below(path, name)) for name, value in content.items())
+        return next(filter(None, inside), None)
+    names = key.removesuffix("?").split("|")
+    present = [name for name in names if content.get(name) is not None and content[name] not in ([], {})]
+    if len(names) > 1:
+        return None if present else f"{path or 'the document'} has neither {' nor '.join(map(repr, names))}"
+    if content.get(names[0]) is None and key.endswith("?"):
+        return None
+    if names[0] not in content:
+        there = listed([name[:SHOWN] for name in content], 12) or "no key"
+        return f"{path or 'the document'} has no {names[0]!r}; it has {there}"
+    return deviation(content[names[0]], shape, below(path, names[0]))
+
+
+def _deviation_from_all(value: Any, shapes: Either, path: str) -> str | None:
+    """Return where a value deviates from the shape among several that it is most like."""
+    deviations = [deviation(value, shape, path) for shape in shapes]
+    if None in deviations:
+        return None
+    alike = [place for place, shape in enumerate(shapes) if _is_of_kind(value, shape)]
+    if not alike:
+        return f"{path or 'the document'} is {_shortened(value)}; expected {_noun(shapes)}"
+    return deviations[max(alike, key=lambda place: len(set(shapes[place]) & set(value)) if isinstance(value, dict) else 0)]
+
+
+def _is_of_kind(value: Any, shape: Any) -> bool:
+    """Return whether a value is an object, a list or a number as a shape is, whatever it holds."""
+    if isinstance(shape, Kind):
+        return shape.fits(value)
+    if isinstance(shape, Either):
+        return any(_is_of_kind(value, inner) for inner in shape)
+    if isinstance(shape, dict):
+        return isinstance(value, dict)
+    return isinstance(value, list) and (isinstance(shape, list) or len(value) == len(shape))
+
+
+def _noun(shape: Any) -> str:
+    """Return what messages call the values of a shape."""
+    if isinstance(shape, Kind):
+        return shape.noun
+    if isinstance(shape, Either):
+        return " or ".join(dict.fromkeys(map(_noun, shape)))
+    return "an object" if isinstance(shape, dict) else "a list" if isinstance(shape, list) else f"a list of {len(shape)}"
+
+
+def below(path: str, key: str) -> str:
+    """Write the path of what an object has at a key: `benchmarks[0].runs`."""
+    if PLAIN.fullmatch(key):
+        return f"{path}.{key}" if path else key
+    return f"{path}[{_shortened(key)}]"
+
+
+def _shortened(value: Any) -> str:
+    """Write a value at no great length."""
+    text = shortened(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."

@@ -1,0 +1,255 @@
+"""What would help with a file that no reader recognises: a pattern or columns that read its numbers as what they are.
+
+A pattern is suggested for lists of numbers, or for the numbers at one key of objects that are alike. None is suggested that puts
+quantities of several names or units under one, or that calls seconds what is no time by its name, its unit, or the names beside it.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from math import prod
+from typing import Any, NamedTuple
+
+from perfarray.conventions import BENCHMARK, COMPARED, METRIC, SECONDS, TIME, seconds_factor
+from perfarray.readers import custom, tidy_csv
+from perfarray.readers.numbers import check_measured, number
+from perfarray.readers.opening import Source, Wanted
+from perfarray.tables.measured import UNITS_OF_ROWS, is_time_of_no_unit, name_and_unit, value_column
+from perfarray.tables.roles import KNOWN_TIMES
+from perfarray.timings.validation import listed
+
+NUMBERED = re.compile(r"(\D{0,40})\d{1,9}", re.A)
+"""How columns of one kind are called: `r1`, `run-10`, `time_ms_2`."""
+
+REPETITIONS = frozenset({
+    "r", "run", "rep", "repeat", "repetition", "iter", "iteration", "exec", "execution", "trial", "sample", "fork", "invocation",
+    "pass", "round", "measurement", "t", "time",
+})  # fmt: skip
+"""What a column of a repetition is called before its number."""
+
+NO_TIME = frozenset({
+    "accuracy", "bandwidth", "bit", "byte", "bytes", "cache", "clock", "core", "count", "counter", "cpu", "date", "density", "depth",
+    "efficiency", "energy", "epoch", "error", "flops", "fps", "freq", "frequency", "gb", "gbps", "gflops", "height", "hz", "id",
+    "index", "instructions", "iops", "joules", "kb", "kib", "length", "level", "line", "load", "loss", "mb", "mbps", "mem", "memory",
+    "mhz", "mib", "number", "ops", "order", "page", "percent", "percentage", "pid", "port", "power", "price", "qps", "rank", "rate",
+    "ratio", "reads", "rps", "rss", "score", "seed", "size", "speed", "speedup", "status", "temperature", "throughput", "timestamp",
+    "total", "tps", "usage", "utilization", "version", "volume", "watts", "width", "writes", "year",
+})  # fmt: skip
+"""Words in the names of what is no time."""
+
+UNLIKE = 1000
+"""A time that is so many times another is no repetition of it."""
+
+FORMS = 20
+"""Keys on the way to numbers that are tried."""
+
+EMPTY = 10
+"""Cells for each number above which columns are no labels of dims."""
+
+NUMBERS = 100_000
+"""Numbers of a file that are looked at."""
+
+PRINTED = {
+    "\n# Benchmark mode: ": "JMH prints this; it writes what is read with -rf json -rff FILE",
+    " time:   [": "criterion prints this; what is read are the files below target/criterion",
+    " Performance counter stats for ": "perf stat prints this, for people; what is read is a table of seconds, run by run",
+}
+"""What stands in text that tools print for people, and what would help."""
+
+Keys = tuple[Any, ...]
+
+
+class Leaf(NamedTuple):
+    """One number of JSON: the keys on the way to it, and the objects on that way."""
+
+    keys: Keys
+    value: float
+    objects: tuple[dict[str, Any], ...]
+
+
+def suggestion(source: Source, *, companion: bool = False) -> str:
+    """Return what would help with a file that no reader recognises; none of its numbers is proposed where it lies beside results."""
+    if source.looks_like_json:
+        return _for_json(source, companion)
+    for printed, helps in PRINTED.items():
+        if printed in f"\n{source.head}":
+            return helps
+    return _for_table(source)
+
+
+def _for_json(source: Source, companion: bool) -> str:
+    """Return which pattern takes numbers of JSON for what they are, else what a pattern has to say."""
+    leaves = list(islice(_leaves(source.json), NUMBERS))
+    if not leaves:
+        return "it has no number"
+    groups: dict[Keys, list[Leaf]] = {}
+    for leaf in leaves:
+        groups.setdefault(_form(leaf.keys), []).append(leaf)
+    first = "/".join(map(str, leaves[0].keys))
+    forms = sorted(groups, key=lambda form: (value_column(_name(form)) is None, form[-1] is not ...))
+    for form in forms[: 0 if companion else FORMS]:
+        quantity = _quantity(_name(form), groups[form]) if _is_alike(source.json, form, groups[form]) else None
+        if quantity is None:
+            continue
+        pattern = _pattern(form) + (f" = {quantity}" if quantity != TIME else "")
+        if _reads(source, pattern):
+            place = "/".join(map(str, groups[form][0].keys))
+            taken = "it" if place == first else repr(place)
+            kind = "seconds" if quantity == TIME else repr(quantity)
+            return (
+                f"say where its numbers are, of which {first!r} is the first: pattern={pattern!r} takes {taken}, and its like, for {kind}; "
+                "a name in braces in the place of a key makes a dim of it"
+            )
+    return (
+        f"say where its numbers are, of which {first!r} is the first: a pattern is the keys on the way to numbers of one kind, with a name "
+        "in braces in the place of each key that becomes a dim, and behind ' = ' what they are if they are no seconds"
+    )
+
+
+def _leaves(content: Any) -> Iterator[Leaf]:
+    """Yield the numbers of JSON in their order."""
+    nodes: list[tuple[Keys, Any, tuple[dict[str, Any], ...]]] = [((), content, ())]
+    while nodes:
+        keys, node, objects = nodes.pop()
+        if type(node) in (int, float):
+            yield Leaf(keys, node, objects)
+        elif isinstance(node, dict):
+            nodes += reversed([((*keys, key), child, (*objects, node)) for key, child in node.items()])
+        elif isinstance(node, list):
+            nodes += reversed([((*keys, place), child, objects) for place, child in enumerate(node)])
+
+
+def _form(keys: Keys) -> Keys:
+    """Return what the keys of like numbers have in common: any place in a list (`...`), without lists any first key (None)."""
+    form = tuple(... if isinstance(key, int) else key for key in keys)
+    return form if ... in form or len(form) < 2 else (None, *form[1:])
+
+
+def _name(form: Keys) -> str:
+    """Return the key that numbers, or the list of them, stand at."""
+    return next((key for key in reversed(form) if isinstance(key, str)), "")
+
+
+def _words(*texts: str) -> set[str]:
+    """Return the words of some names, and what they are one of: `peakClocks_kb` has four."""
+    words = {word.lower() for text in texts for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", text[:1000])}
+    return words | {word.removesuffix("s") for word in words}
+
+
+def _quantity(name: str, leaves: Sequence[Leaf]) -> str | None:
+    """Return what numbers are, as a pattern writes it: by their unit or name, else times; None where that is several things, or none."""
+    units = _texts((held for leaf in leaves for held in leaf.objects), units=True)
+    if len(units) > 1:
+        return None
+    known = value_column(name)
+    for unit in units:
+        if seconds_factor(unit) is None:
+            return f"{name} [{unit}]"
+        return TIME if unit == SECONDS else f"{TIME}_{unit}"
+    if known is not None:
+        return TIME if known[:2] == (TIME, SECONDS) else name
+    is_count = any(isinstance(leaf.keys[-1], str) for leaf in leaves) and name.endswith("s") and len(name) > 2
+    names = {key for leaf in leaves for key in leaf.keys if isinstance(key, str)}
+    beside = _texts((held for leaf in leaves for held in leaf.objects[-1:]), units=False)
+    return None if is_count or NO_TIME & _words(*names, *beside) else TIME
+
+
+def _texts(objects: Iterable[dict[str, Any]], *, units: bool) -> set[str]:
+    """Return the texts that objects have, those that are units or the others."""
+    every = {id(held): held for held in objects}.values()
+    return {text for held in every for key, text in held.items() if isinstance(text, str) and (key.lower() in UNITS_OF_ROWS) == units}
+
+
+def _is_alike(content: Any, form: Keys, leaves: Sequence[Leaf]) -> bool:
+    """Return whether numbers may be repetitions of one thing, or the same of several."""
+    if form[-1] is ...:
+        lists: dict[Keys, list[Leaf]] = {}
+        for leaf in leaves:
+            lists.setdefault(leaf.keys[:-1], []).append(leaf)
+        return all(map(_are_repetitions, lists.values()))
+    rivals = any(type(value) in (int, float) for leaf in leaves for key, value in leaf.objects[-1].items() if key != form[-1])
+    if rivals and value_column(_name(form)) is None:
+        return False
+    return ... in form or (form[0] is None and len(leaves) == sum(isinstance(child, dict | list) for child in content.values()))
+
+
+def _are_repetitions(leaves: Sequence[Leaf]) -> bool:
+    """Return whether the numbers of a list may be repetitions: of one size, and without a list of names beside them."""
+    values = [leaf.value for leaf in leaves]
+    beside = [other for held in leaves[0].objects[-1:] for other in held.values() if isinstance(other, list)]
+    named = any(len(other) == len(values) and all(isinstance(name, str) for name in other) for other in beside)
+    return 0 < max(values) < UNLIKE * min(values) and not named
+
+
+def _pattern(form: Keys) -> str:
+    """Return the pattern of a form: numbers of lists are iterations, what else lies in lists is told apart by its place."""
+    names = iter(["{place}", *(f"{{place{number}}}" for number in range(2, len(form) + 2))])
+    parts = [next(names) if key is ... else key for key in form[:-1]]
+    last = "{iteration}" if form[-1] is ... else form[-1]
+    return "/".join([*parts, last] if ... in form else ["{benchmark}", *form[1:]])
+
+
+def _reads(source: Source, pattern: str | None = None, dims: dict[str, Any] | None = None) -> bool:
+    """Return whether a file is read with a pattern or with dims, into an array that is not almost empty."""
+    trial = source.rewritten(source.text)
+    trial.notes, trial.wanted = [], Wanted(pattern=pattern, dims=dims or {})
+    try:
+        table = custom.read(trial)
+        check_measured(trial, table)
+    except ValueError:
+        return False
+    return prod(len(column.labels) for column in table.labels.values()) <= EMPTY * len(table)
+
+
+def _for_table(source: Source) -> str:
+    """Return which columns of a table would be read as what."""
+    text = source.text[: tidy_csv.LONGEST]
+    columns = tidy_csv.header(text)
+    if all(number(name) is not None for name in columns):
+        begin = f"it begins with {len(columns)} numbers without a header: "
+        one = "dims={'time': 0} takes those in column 0 for seconds"
+        return begin + (one if len(columns) == 1 else "dims= names its columns by their places, the first of which is 0")
+    if len(columns) == 1 and any(number(line) is not None for line in text.split("\n")[1:2]):
+        kind = _dim_of_values(columns[0])
+        taken = "seconds" if kind == TIME else "what they are called"
+        return f"it is one column of numbers: dims={ ({kind: columns[0]})!r} takes them for {taken}"
+    pattern = _pattern_of_heads(columns)
+    if pattern is not None and _reads(source, pattern):
+        quantity = pattern.partition(" = ")[2]
+        return f"its columns look like repetitions: pattern={pattern!r} takes them for {repr(quantity) if quantity else 'seconds'}"
+    wanted = f"a table needs a column of what is measured ({', '.join(COMPARED[:3])}, ...) and one of values (time, time_ms, ...)"
+    units = [name for name in columns if is_time_of_no_unit(name)]
+    if units:
+        return f"column {units[0]!r} has no unit of time that is known; these are {KNOWN_TIMES}"
+    has = f", and this has {listed(columns, 12)}" if len(columns) > 1 else ""
+    dims = _dims_of_labels(columns)
+    if dims and _reads(source, dims=dims):
+        return f"{wanted}{has}: {dims=} takes the others for labels"
+    return f"{wanted}{has}: name them with {custom.EXAMPLE}; format='tidy_csv' says what it lacks"
+
+
+def _dims_of_labels(columns: Sequence[str]) -> dict[str, Any]:
+    """Return the columns beside a single one of values as dims, the first as benchmarks; none where values are not named or several are."""
+    named = [name for name in columns if name]
+    labels = [name for name in named if value_column(name) is None]
+    return dict(zip([BENCHMARK, *labels[1:]], labels, strict=False)) if len(labels) == len(named) - 1 else {}
+
+
+def _dim_of_values(name: str) -> str:
+    """Return what `dims` calls a column of numbers: a time, a value whose name says what it is, or some other quantity."""
+    if value_column(name) is not None:
+        return name
+    return METRIC if name_and_unit(name)[1] or NO_TIME & _words(name) else TIME
+
+
+def _pattern_of_heads(columns: Sequence[str]) -> str | None:
+    """Return the pattern of columns that are called as repetitions are, None where none are."""
+    prefixes = Counter(match[1] for name in columns if (match := NUMBERED.fullmatch(name)))
+    for prefix, number_of_columns in prefixes.most_common():
+        name = prefix.rstrip("_-. ")
+        *before, last = re.split(r"[_\-. ]+", name)
+        quantity = name if value_column(name) else "_".join(before) if value_column("_".join(before)) else ""
+        if number_of_columns > 1 and (quantity or (last.lower() in REPETITIONS and not NO_TIME & _words(*before))):
+            return f"{prefix}{{execution}}" + (f" = {quantity}" if quantity not in ("", TIME) else "")
+    return None
