@@ -28,7 +28,7 @@ def test_base_and_peak_lie_along_tuning(tmp_path):
     assert times["ratio"].attrs == {"units": "1", "better": "higher"}
     np.testing.assert_allclose(times["ratio"] * times["time"] / 24, 1000.0, rtol=1e-6)
     assert times["copies"].item() == 24
-    assert (times.attrs["metric"], times.attrs["format"]) == ("time", "spec_csv")
+    assert (times.attrs["metric"], times.attrs["format"]) == ("ratio", "spec_csv")
 
 
 def test_peak_runs_copied_from_base_are_marked(tmp_path):
