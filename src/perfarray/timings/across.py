@@ -16,6 +16,7 @@ from perfarray.timings.apply import is_chunked
 from perfarray.timings.metrics import beside
 from perfarray.timings.notes import NOTES, Note, check, collecting, in_all, noted
 from perfarray.timings.resolve import Data, as_mark, check_dim
+from perfarray.timings.results import Result
 from perfarray.timings.streams import one_key
 from perfarray.timings.validation import listed
 
@@ -96,7 +97,10 @@ def each_suite(function: Callable[P, R], *, lacking: type[ValueError] | tuple[()
         labels = suites_of(times, by, across)
         results, notes = _apart(function, args, one_key(function, kwargs), labels, by, across, lacking)
         notes += [] if several is None else [several]
-        return cast(R, noted(_side_by_side(results, by, times), *notes))
+        datasets = {name: result.dataset if isinstance(result, Result) else result for name, result in results.items()}
+        joined = noted(_side_by_side(datasets, by, times), *notes)
+        model = next(iter(results.values()))
+        return cast(R, replace(model, dataset=joined) if isinstance(model, Result) else joined)
 
     return cast(Callable[P, R], wrapper)
 
@@ -168,11 +172,12 @@ def _apart(
                 errors[label] = str(error)
         gathered += [replace(note, message=f"{label}: {note.message}", values={**note.values, by: label}) for note in notes]
     if errors:
-        reasons = "; ".join(f"{label}: {reason}" for label, reason in errors.items())
+        text = (
+            f"{len(errors)} of {len(labels)} along {by!r} have too little data ({listed(errors)}); in the last, {list(errors.values())[-1]}"
+        )
         if not results:
-            raise lacking(f"no {by} of {len(errors)} has enough data: {reasons}")  # type: ignore[operator, misc]
-        text = f"{len(errors)} of {len(labels)} along {by!r} have too little data and are left out: {reasons}"
-        gathered.append(Note("suites_without_answer", text, {by: list(errors)}))
+            raise lacking(text)  # type: ignore[operator, misc]
+        gathered.append(Note("suites_without_answer", text, {by: [label for label in labels if label not in results]}))
     return results, gathered
 
 
@@ -197,7 +202,7 @@ def suite_labels(times: Data, by: str, across: str) -> npt.NDArray[Any]:
     if coordinate.ndim == 1:
         return labels.reshape(coordinate.shape)
     measured = _measured(times, coordinate.dims).reshape(labels.shape)
-    labels[~measured & measured.any(axis=1, keepdims=True)] = None
+    labels[~measured & (measured.any(axis=1, keepdims=True) | (labels == UNKNOWN))] = None
     for row in labels:
         stated = [label for label in dict.fromkeys(row.tolist()) if label not in (None, UNKNOWN)]
         row[row == UNKNOWN] = stated[0] if len(stated) == 1 else None if stated else UNKNOWN
