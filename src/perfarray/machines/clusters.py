@@ -1,7 +1,6 @@
 """Which machines behave alike: groups by the distances between their scores on the principal components."""
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 import xarray as xr
@@ -9,9 +8,8 @@ import xarray as xr
 from perfarray.machines.numerics.principal_components import cluster_labels
 from perfarray.machines.principal_components import coordinates_along, principal_components
 from perfarray.machines.regions import COMPONENT
-from perfarray.machines.sample_table import TooFew
 from perfarray.numerics.types import Floats
-from perfarray.timings.across import each_suite
+from perfarray.timings.across import TooFew, each_suite
 from perfarray.timings.apply import Output, apply
 from perfarray.timings.resolve import Data
 from perfarray.timings.validation import check_choice, check_count
@@ -19,7 +17,7 @@ from perfarray.timings.validation import check_choice, check_count
 LINKAGES = ("ward", "average", "complete", "single", "weighted", "centroid", "median")
 
 
-@partial(each_suite, lacking=TooFew)
+@each_suite
 def cluster_machines(
     times: Data,
     n_clusters: int,

@@ -13,9 +13,9 @@ import xarray as xr
 from perfarray.conventions import square_units
 from perfarray.machines.numerics.principal_components import principal_axes
 from perfarray.machines.regions import COMPONENT, Chance, Redrawing, redrawing, with_regions
-from perfarray.machines.sample_table import TooFew, sample_table, without_gaps
+from perfarray.machines.sample_table import sample_table, without_gaps
 from perfarray.machines.streamed import streamed_axes
-from perfarray.timings.across import each_suite
+from perfarray.timings.across import TooFew, each_suite
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.best import SUMMARIES
 from perfarray.timings.notes import Note, noted
@@ -48,7 +48,7 @@ class Biplot(Result):
     """
 
 
-@partial(each_suite, lacking=TooFew)
+@each_suite
 def principal_components(
     times: Data,
     *,

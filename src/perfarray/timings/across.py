@@ -79,11 +79,15 @@ def check_weights(weights: xr.DataArray, across: str) -> xr.DataArray:
     return weights.astype(float)
 
 
-def each_suite(function: Callable[P, R], *, lacking: type[ValueError] | tuple[()] = ()) -> Callable[P, R]:
+class TooFew(ValueError):
+    """Too little is left without gaps for an answer."""
+
+
+def each_suite(function: Callable[P, R]) -> Callable[P, R]:
     """Let `by=` name a coordinate along the benchmarks: one result for each of its values, along a dim of that name.
 
-    An answer about one system is given suite by suite where a name stands for benchmarks of several suites, too. A suite with too little
-    for an answer, which the error `lacking` says, is left out and named.
+    An answer about one system is given suite by suite where a name stands for benchmarks of several suites, too. A suite that raises
+    `TooFew` is left out and named.
     """
     one_system = "baseline" not in inspect.signature(function).parameters
 
@@ -95,7 +99,7 @@ def each_suite(function: Callable[P, R], *, lacking: type[ValueError] | tuple[()
             return function(*args, **kwargs)
         by, times = SUITE if by is None else str(by), cast(Data, args[0])
         labels = suites_of(times, by, across)
-        results, notes = _apart(function, args, one_key(function, kwargs), labels, by, across, lacking)
+        results, notes = _apart(function, args, one_key(function, kwargs), labels, by, across)
         notes += [] if several is None else [several]
         datasets = {name: result.dataset if isinstance(result, Result) else result for name, result in results.items()}
         joined = noted(_side_by_side(datasets, by, times), *notes)
@@ -158,26 +162,23 @@ SUITE_NOTES = ("move_together", "incomplete_units", "several_suites")
 """Codes of notes that are on suite rows."""
 
 
-def _apart(
-    function: Any, args: Any, kwargs: Any, labels: dict[str, Any], by: str, across: str, lacking: type[ValueError] | tuple[()] = ()
-) -> tuple[dict[str, Any], list[Note]]:
+def _apart(function: Any, args: Any, kwargs: Any, labels: dict[str, Any], by: str, across: str) -> tuple[dict[str, Any], list[Note]]:
     """Return the results of a function for each suite, and their notes, which name it."""
-    results, gathered, errors = {}, list[Note](), dict[str, str]()
+    results, gathered, errors, reason = {}, list[Note](), list[str](), ""
     for label, names in labels.items():
         with collecting() as notes:
             positional = [of_suite(argument, by, across, label, names) for argument in args]
             try:
                 results[label] = function(*positional, **{key: of_suite(value, by, across, label, names) for key, value in kwargs.items()})
-            except lacking as error:
-                errors[label] = str(error)
+            except TooFew as error:
+                errors.append(label)
+                reason = str(error)
         gathered += [replace(note, message=f"{label}: {note.message}", values={**note.values, by: label}) for note in notes]
     if errors:
-        text = (
-            f"{len(errors)} of {len(labels)} along {by!r} have too little data ({listed(errors)}); in the last, {list(errors.values())[-1]}"
-        )
+        text = f"{len(errors)} of {len(labels)} along {by!r} have too little data ({listed(errors)}); in the last, {reason}"
         if not results:
-            raise lacking(text)  # type: ignore[operator, misc]
-        gathered.append(Note("suites_without_answer", text, {by: [label for label in labels if label not in results]}))
+            raise TooFew(text)
+        gathered.append(Note("suites_without_answer", text, {by: errors}))
     return results, gathered
 
 
@@ -235,6 +236,14 @@ def shared_names(times: Data, across: str) -> Note | None:
     return Note("suites_apart", text, {"suites": suites})
 
 
+def _suite_of_each(array: xr.DataArray, across: str) -> npt.NDArray[Any] | None:
+    """Return the one suite of each benchmark; None where nothing is said of suites, or a name stands for benchmarks of several."""
+    if across not in _dims(array, SUITE):
+        return None
+    rows = [set(row) - {None} for row in suite_labels(array, SUITE, across).reshape(array.sizes[across], -1).tolist()]
+    return None if any(len(row) > 1 for row in rows) else np.array([next(iter(row), UNKNOWN) for row in rows], dtype=object)
+
+
 def of_suite(argument: Any, by: str, across: str, name: str, benchmarks: Any) -> Any:
     """Return what is of one suite of whatever has benchmarks; cells of other suites become NaN, and labels of nothing else go."""
     if not isinstance(argument, xr.DataArray | xr.Dataset) or across not in argument.dims:
@@ -262,11 +271,11 @@ def ways_apart(by: bool) -> str:
 
 def suites_hint(array: xr.DataArray, across: str, *, by: bool = True) -> str:
     """Return how suites are told apart, as the end of a sentence, where the benchmarks that were measured are of several."""
-    suite = array.coords.get(SUITE)
-    if suite is None or suite.dims != (across,):
+    labels = _suite_of_each(array, across)
+    if labels is None:
         return ""
     measured = slice(None) if is_chunked(array) else array.notnull().any([dim for dim in array.dims if dim != across]).values
-    number = len(set(suite.values[measured].tolist()))
+    number = len(set(labels[measured].tolist()))
     return f"; the benchmarks are of {number} suites: {ways_apart(by)}" if number > 1 else ""
 
 
@@ -283,10 +292,9 @@ def several_suites(array: xr.DataArray, counted: xr.DataArray | xr.Variable, acr
 
     `counted` says which benchmarks count, in every cell or in all; where it is lazy, all do. `by` says whether there is an argument `by=`.
     """
-    suite = array.coords.get(SUITE)
-    if suite is None or suite.dims != (across,):
+    labels = _suite_of_each(array, across)
+    if labels is None:
         return None
-    labels = np.array([str(label) for label in suite.values], dtype=object)
     mask = np.ones((1, len(labels)), dtype=bool)
     if not is_chunked(counted):
         mask = np.moveaxis(counted.values, counted.get_axis_num(across), -1).reshape(-1, len(labels))
