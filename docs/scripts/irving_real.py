@@ -80,7 +80,8 @@ def together(ratios: xr.DataArray, rng: np.random.Generator) -> list[object]:
 def tunings(results: xr.Dataset) -> list[list[object]]:
     """Return for every machine and suite of the CSV files: base's five numbers, and peak / base."""
     rows: list[list[object]] = []
-    for suite, part in results.groupby("suite"):
+    suites = sorted(set(results["suite"].values.ravel()) - {"unknown"})
+    for suite, part in ((suite, results.where(results["suite"] == suite, drop=True)) for suite in suites):
         for machine in part["machine"].values:
             ratios = part.sel(machine=machine)["ratio"].dropna("benchmark", how="all")
             if not ratios.size:

@@ -10,12 +10,15 @@ from perfarray.cli.console import show
 from perfarray.cli.prices import without_price
 from perfarray.cli.problems import quoted, reporting
 from perfarray.cli.reading import read_one
-from perfarray.conventions import BENCHMARK, BETTER, EXECUTION, LEVELS, plural
+from perfarray.conventions import BENCHMARK, BETTER, EXECUTION, LEVELS, METRIC, UNKNOWN, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import xarray as xr
+
+SUITE = "suite"
+"""The coordinate that says which suite a benchmark is of."""
 
 MOST = 12
 """Descriptors that are shown."""
@@ -59,7 +62,10 @@ def _content(archive: str, times: "xr.Dataset") -> "Iterator[str]":
         yield f"  {times.sizes[dim]} {dim if times.sizes[dim] == 1 else plural(dim)}: {labels}"
     nest = [f"{times.sizes[dim]} {dim if times.sizes[dim] == 1 else plural(dim)}" for dim in LEVELS if dim in times.sizes]
     yield f"  repetitions: at most {' x '.join(nest)}" if nest else "  no repetitions"
-    for name, metric in times.data_vars.items():
+    if SUITE in times.coords and times.coords[SUITE].size > 1:
+        suites = list(dict.fromkeys(label for label in times[SUITE].values.ravel().tolist() if label != UNKNOWN))
+        yield f"  {len(suites)} {SUITE if len(suites) == 1 else plural(SUITE)}: {quoted(suites, 9)}"
+    for name, metric in sorted(times.data_vars.items(), key=lambda item: item[0] != times.attrs.get(METRIC)):
         unit = metric.attrs.get("units", "1")
         yield f"  measured: {name}{'' if unit == '1' else f' in {unit}'}, {metric.attrs.get(BETTER, 'lower')} is better"
     shared = [f"{name} {label.item()}" for name, label in times.coords.items() if not label.dims]
@@ -121,7 +127,7 @@ def _units(times: "xr.Dataset") -> "xr.DataArray | None":
 
 def _comparisons(units: "xr.DataArray") -> "Iterator[tuple[str, str, str]]":
     """Yield the dims along which cells were measured more than once, and a baseline that has partners; benchmarks, if nothing else."""
-    several = [str(dim) for dim, size in units.sizes.items() if size > 1 and dim in units.coords]
+    several = [str(dim) for dim, size in units.sizes.items() if size > 1 and dim in units.coords and not _suites_along(units, str(dim))]
     others = [dim for dim in several if dim != BENCHMARK]
     for dim in others or [dim for dim in several if units.sizes[dim] <= FEW]:
         measured = (units > 1).transpose(dim, ...)
@@ -130,3 +136,11 @@ def _comparisons(units: "xr.DataArray") -> "Iterator[tuple[str, str, str]]":
         if bool(both.any()):
             label = str(units[dim].values[int(alone.argmax(dim))])
             yield dim, label, f"which {dim} {'are' if plural(dim) == dim else 'is'} faster, by how much, how sure"
+
+
+def _suites_along(units: "xr.DataArray", dim: str) -> bool:
+    """Return whether labels of a dim are of different suites, which are not compared."""
+    if SUITE not in units.coords or dim not in units.coords[SUITE].dims:
+        return False
+    labels = units.coords[SUITE].transpose(dim, ...).values.reshape(units.sizes[dim], -1)
+    return any(len(set(column) - {UNKNOWN}) > 1 for column in labels.T.tolist())

@@ -17,6 +17,7 @@ def biplot(
     *,
     samples: str = "machine",
     features: str = "benchmark",
+    by: str | None = None,
     statistic: str = "median",
     scale: bool = False,
     impute: str | None = None,
@@ -34,7 +35,7 @@ def biplot(
 
     Parameters
     ----------
-    times, samples, features, statistic, scale, impute, confidence_level, unit, levels, rng, metric
+    times, samples, features, by, statistic, scale, impute, confidence_level, unit, levels, rng, metric
         As for `principal_components`.
     n_resamples : int, optional
         Redraw the runs so many times, and draw where each sample may lie by their variation as an ellipse.
@@ -69,6 +70,7 @@ def biplot(
         times,
         samples=samples,
         features=features,
+        by=by,
         statistic=statistic,
         scale=scale,
         impute=impute,

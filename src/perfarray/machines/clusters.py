@@ -9,6 +9,7 @@ from perfarray.machines.numerics.principal_components import cluster_labels
 from perfarray.machines.principal_components import coordinates_along, principal_components
 from perfarray.machines.regions import COMPONENT
 from perfarray.numerics.types import Floats
+from perfarray.timings.across import TooFew, each_suite
 from perfarray.timings.apply import Output, apply
 from perfarray.timings.resolve import Data
 from perfarray.timings.validation import check_choice, check_count
@@ -16,6 +17,7 @@ from perfarray.timings.validation import check_choice, check_count
 LINKAGES = ("ward", "average", "complete", "single", "weighted", "centroid", "median")
 
 
+@each_suite
 def cluster_machines(
     times: Data,
     n_clusters: int,
@@ -23,6 +25,7 @@ def cluster_machines(
     method: str = "ward",
     samples: str = "machine",
     features: str = "benchmark",
+    by: str | None = None,
     statistic: str = "median",
     scale: bool = False,
     n_components: int | None = None,
@@ -39,7 +42,7 @@ def cluster_machines(
         How many groups.
     method : {"ward", "average", "complete", "single", "weighted", "centroid", "median"}
         How SciPy's hierarchy joins groups (`scipy.cluster.hierarchy.linkage`).
-    times, samples, features, statistic, scale, impute, unit, levels, metric
+    times, samples, features, by, statistic, scale, impute, unit, levels, metric
         As for `principal_components`; lazy timings are computed.
     n_components : int, optional
         How many components distances are taken from; default: all, which are the distances between the machines themselves.
@@ -66,6 +69,7 @@ def cluster_machines(
     >>> table.perf.cluster_machines(2).values.tolist()
     [1, 1, 2]
     """
+    del by  # the wrapper reads it
     check_choice(method, "method", LINKAGES)
     number = check_count(n_clusters, "n_clusters")
     found = principal_components(
@@ -74,7 +78,7 @@ def cluster_machines(
     ).to_dataset()  # fmt: skip
     score = found["score"].compute()
     if number > score.sizes[samples]:
-        raise ValueError(f"n_clusters={n_clusters}: there are {score.sizes[samples]} labels of {samples!r} to group")
+        raise TooFew(f"n_clusters={n_clusters}: there are {score.sizes[samples]} labels of {samples!r} to group")
     gaps = bool(score.isnull().any())
 
     def kernel(scores: Floats) -> tuple[np.ndarray, ...]:

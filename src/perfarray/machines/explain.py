@@ -16,6 +16,7 @@ from perfarray.machines.problem import LEAST, by_columns, by_formula
 from perfarray.machines.roles import computable_responses, roles_of, variance_of
 from perfarray.machines.single_values import single_values
 from perfarray.machines.table import machine_table
+from perfarray.timings.across import SUITE
 from perfarray.timings.notes import Note, collecting, noted
 from perfarray.timings.resolve import Data, check_names, resolve
 from perfarray.timings.results import Result
@@ -248,7 +249,10 @@ def explain_variation(
         )
     with collecting() as of_table:
         table = _table(table_or_times, responses, metric)
-    check_columns(table, [name for effect in choice.effects for name in effect.split(":")] + ([groups] if groups else []))
+    effects = [name for effect in choice.effects for name in effect.split(":")] + ([groups] if groups else [])
+    check_columns(table, effects)
+    columns = [predictors] if isinstance(predictors, str) else list(predictors or ())
+    _check_rows(table, [*effects, *columns, *([] if stated is None else names_in(stated.codes()))])
     if every:
         return _levels(table, predictors, stated, choice, confidence_level, of_table)
     if stated is not None:
@@ -261,6 +265,17 @@ def explain_variation(
     attrs = {"result": "explain_variation", "model": model, "confidence_level": confidence_level} | problem.attrs | found.attrs
     dataset = noted(xr.Dataset(variables, attrs=attrs), *of_table, *problem.notes, *found.fit.notes, *found.notes)
     return VariabilityModel(dataset=dataset, result=found.fit.result, answer=found.fit.predict)
+
+
+def _check_rows(table: pd.DataFrame, columns: Sequence[str]) -> None:
+    """Raise where rows of several suites are to be explained together, the suite not being in the model, or rows are few."""
+    rows = table[SUITE].value_counts(sort=False) if roles_of(table).get(SUITE) == "label" and SUITE not in columns else None
+    if rows is not None and len(rows) > 1:
+        text = f"the table has rows of several suites ({listed(f'{suite}: {number}' for suite, number in rows.items())}), whose scores are "
+        text += f"not comparable: select one, as in table[table[{SUITE!r}] == {rows.idxmax()!r}] of table = "
+        raise ValueError(f"{text}times.perf.machine_table(), or name {SUITE!r} in predictors=, groups= or the formula")
+    if len(table) < LEAST:
+        raise ValueError(f"the table has {len(table)} rows (machines); a model needs {LEAST} or more, and says little below 30")
 
 
 def _choice(model: str, formula: str | None, groups: str | None, random: str | Sequence[str], reml: bool, seed: int) -> ModelChoice:
@@ -339,6 +354,4 @@ def _table(given: Any, responses: list[str], metric: str | None) -> pd.DataFrame
         table = machine_table(given, response=tuple(dict.fromkeys(["performance", *computed])), metric=metric)
     else:
         raise TypeError(f"expected a table of machines or timings, got {type(given).__name__}")
-    if len(table) < LEAST:
-        raise ValueError(f"the table has {len(table)} rows (machines); a model needs {LEAST} or more, and says little below 30")
     return table

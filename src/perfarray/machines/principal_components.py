@@ -13,8 +13,9 @@ import xarray as xr
 from perfarray.conventions import square_units
 from perfarray.machines.numerics.principal_components import principal_axes
 from perfarray.machines.regions import COMPONENT, Chance, Redrawing, redrawing, with_regions
-from perfarray.machines.sample_table import TooFew, sample_table, without_gaps
+from perfarray.machines.sample_table import sample_table, without_gaps
 from perfarray.machines.streamed import streamed_axes
+from perfarray.timings.across import TooFew, each_suite
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.best import SUMMARIES
 from perfarray.timings.notes import Note, noted
@@ -47,11 +48,13 @@ class Biplot(Result):
     """
 
 
+@each_suite
 def principal_components(
     times: Data,
     *,
     samples: str = "machine",
     features: str = "benchmark",
+    by: str | None = None,
     statistic: str = "median",
     scale: bool = False,
     n_components: int | None = None,
@@ -72,6 +75,9 @@ def principal_components(
         cells is analysed alone, with the samples and features it has.
     samples, features : str
         The dims whose labels are points and arrows of the biplot.
+    by : str, optional
+        A coordinate along `features`, such as `suite`: an analysis for each of its values, along a dim of that name; those with too little
+        data are left out and named. Default: `suite` where names stand for benchmarks of several suites; else one for all.
     statistic : {"median", "mean", "min", "best", "geometric"}
         The summary of one cell's units; without repetitions there is nothing to summarise.
     scale : bool
@@ -141,6 +147,7 @@ def principal_components(
     >>> found["loading"].round(3).values.ravel().tolist(), found["score"].round(3).values.ravel().tolist()
     ([0.447, 0.894], [-2.236, 0.0, 2.236])
     """
+    del by  # the wrapper reads it
     check_choice(statistic, "statistic", SUMMARIES)
     check_choice(impute, "impute", IMPUTATIONS)
     check_choice(scale, "scale", (True, False))

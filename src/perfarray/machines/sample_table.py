@@ -12,17 +12,13 @@ from perfarray.machines.single_values import single_values
 from perfarray.numerics.levels import one_value_per_unit
 from perfarray.numerics.suite import run_statistic
 from perfarray.numerics.types import Floats, Integers
-from perfarray.timings.across import suites_hint
+from perfarray.timings.across import TooFew, suites_hint
 from perfarray.timings.apply import Output, apply
 from perfarray.timings.best import named_end, slow_end_note
 from perfarray.timings.notes import Note
 from perfarray.timings.resolve import Data, check_names, check_positive_values, resolve
 from perfarray.timings.units import describe_unit, unit_place
 from perfarray.timings.validation import listed
-
-
-class TooFew(ValueError):
-    """A table of which too little is left without gaps."""
 
 
 def sample_table(

@@ -32,7 +32,7 @@ from perfarray.numerics.nested_anova import nested_anova
 from perfarray.numerics.suite import MEANS, suite_mean
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.suites.distributions import relative_variation
-from perfarray.timings.across import check_across, name_suites, suites_hint, suites_of
+from perfarray.timings.across import SUITE, check_across, name_suites, of_suite, shared_names, suites_hint, suites_of
 from perfarray.timings.apply import apply, is_chunked, outputs
 from perfarray.timings.best import named_end
 from perfarray.timings.notes import Note, collecting, is_lazy, noted
@@ -77,7 +77,8 @@ def machine_table(
     across : str
         The dim of the suite; without it, each row is a benchmark of its own.
     by : str, optional
-        A coordinate along `across`, such as `suite`: rows for each of its values, and a column that names it.
+        A coordinate along `across`, such as `suite`: rows for each of its values, and a column that names it. Default: `suite` where names
+        stand for benchmarks of several suites; else all rows are of one.
     statistic, mean, method, n_resamples, unit, shared, rng : optional
         As for `relative_variation`.
     n_flags : int
@@ -149,6 +150,10 @@ def machine_table(
     options: dict[str, Any] = {"statistic": statistic, "mean": mean, "method": method, "n_resamples": n_resamples, "rng": rng}
     options["shared"] = (data.shared if data is not None else ()) or shared
     parts, gathered = [], []
+    several = shared_names(array, across) if by is None else None
+    if several is not None:
+        by = SUITE
+        gathered.append(several)
     for suite, part in _suites(array, by, across).items():
         rows, labels = _rows(part, nest, across)
         rows = with_flags(rows, ROW, across)
@@ -173,7 +178,7 @@ def _suites(array: xr.DataArray, by: str | None, across: str) -> dict[str, xr.Da
     """Return what each suite has rows of its own for, those without any measurement left out; all as one where there is no `by`."""
     if by is None:
         return {"": array}
-    parts = {name: array.isel({across: np.isin(array[across].values, own)}) for name, own in suites_of(array, by, across).items()}
+    parts = {name: of_suite(array, by, across, name, own) for name, own in suites_of(array, by, across).items()}
     return {name: part for name, part in parts.items() if part.notnull().any()} or {"": array}
 
 

@@ -8,6 +8,7 @@ from perfarray.mixtures.numerics.metrics import EMPIRICAL, mean_differences, pro
 from perfarray.mixtures.stopped import Formula, of_stopped
 from perfarray.mixtures.systems import Request, Runs, Systems, resolve_systems, resolve_two_systems
 from perfarray.timings.apply import Output, outputs
+from perfarray.timings.comparable import check_systems
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.resolve import check_dim
 from perfarray.timings.streams import Rng
@@ -269,6 +270,7 @@ def prob_fastest(
     check_dim(array, dim)
     if dim in nest or array.sizes[dim] < 2:
         raise ValueError(f"dim={dim!r}: give a dim with two or more systems that is not one of the levels {nest}")
+    systems = systems._replace(notes=(*systems.notes, *check_systems(array, nest, dim)))
     named = _limits("1", (dim,)) | outputs(tied="probability of a tie for the first place") | outputs("1", (dim,), n="independent units")
     attrs = {"result": "prob_fastest", "dim": dim, "ties": ties, "runs": number, "better": systems.data.better}
     kernel = partial(probabilities_fastest, ties=ties == "half", runs=number)

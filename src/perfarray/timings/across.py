@@ -1,19 +1,22 @@
 """What crosses benchmarks: the dim of a suite, and the suites that one mean is taken over."""
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import BENCHMARK, UNKNOWN, plural
+from perfarray.conventions import BENCHMARK, MARKS, UNKNOWN, plural
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.metrics import beside
 from perfarray.timings.notes import NOTES, Note, check, collecting, in_all, noted
-from perfarray.timings.resolve import Data, check_dim
+from perfarray.timings.resolve import Data, as_mark, check_dim
+from perfarray.timings.results import Result
 from perfarray.timings.streams import one_key
 from perfarray.timings.validation import listed
 
@@ -76,19 +79,51 @@ def check_weights(weights: xr.DataArray, across: str) -> xr.DataArray:
     return weights.astype(float)
 
 
+class TooFew(ValueError):
+    """Too little is left without gaps for an answer."""
+
+
 def each_suite(function: Callable[P, R]) -> Callable[P, R]:
-    """Let `by=` name a coordinate along the benchmarks: one result for each of its values, along a dim of that name."""
+    """Let `by=` name a coordinate along the benchmarks: one result for each of its values, along a dim of that name.
+
+    An answer about one system is given suite by suite where a name stands for benchmarks of several suites, too. A suite that raises
+    `TooFew` is left out and named.
+    """
+    one_system = "baseline" not in inspect.signature(function).parameters
 
     @functools.wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
-        by, across = kwargs.pop("by", None), str(kwargs.get("across", BENCHMARK))
-        if by is None:
+        by, across = kwargs.pop("by", None), str(kwargs.get("across", kwargs.get("features", BENCHMARK)))
+        several = shared_names(cast(Data, args[0]), across) if by is None and one_system else None
+        if by is None and several is None:
             return function(*args, **kwargs)
-        labels = suites_of(cast(Data, args[0]), str(by), across)
-        results, notes = _apart(function, args, one_key(function, kwargs), labels, str(by))
-        return cast(R, noted(beside([result.drop_vars(str(by), errors="ignore") for result in results], str(by), list(labels)), *notes))
+        by, times = SUITE if by is None else str(by), cast(Data, args[0])
+        labels = suites_of(times, by, across)
+        results, notes = _apart(function, args, one_key(function, kwargs), labels, by, across)
+        notes += [] if several is None else [several]
+        datasets = {name: result.dataset if isinstance(result, Result) else result for name, result in results.items()}
+        joined = noted(_side_by_side(datasets, by, times), *notes)
+        model = next(iter(results.values()))
+        return cast(R, replace(model, dataset=joined) if isinstance(model, Result) else joined)
 
     return cast(Callable[P, R], wrapper)
+
+
+def _side_by_side(results: Mapping[str, Any], by: str, times: Data) -> Any:
+    """Put the results of suites along a dim; labels that not all of them have are in the order of the data, and described as there."""
+    joined = beside([result.drop_vars(by, errors="ignore") for result in results.values()], by, list(results))
+    shorter = {dim for result in results.values() for dim, size in result.sizes.items() if size < joined.sizes[dim]}
+    order = {dim: times.indexes[dim][times.indexes[dim].isin(joined.indexes[dim])] for dim in shorter & times.indexes.keys()}
+    if not order:
+        return joined
+    described = {name: times.coords[name].sel(order).variable for name in joined.coords if order.keys() & {*_dims(times, name)}}
+    coords = {name: variable for name, variable in described.items() if name != by and {*variable.dims} <= {*joined.dims}}
+    return joined.reindex(order).assign_coords(coords)
+
+
+def _dims(times: Data, name: Hashable) -> tuple[Hashable, ...]:
+    """Return the dims of a coordinate, none where there is no such."""
+    return tuple(getattr(getattr(times, "coords", {}).get(name), "dims", ()))
 
 
 def each_suite_row(function: Callable[P, xr.Dataset]) -> Callable[P, xr.Dataset]:
@@ -108,9 +143,9 @@ def each_suite_row(function: Callable[P, xr.Dataset]) -> Callable[P, xr.Dataset]
             whole: xr.Dataset = function(*args, **cast(Any, keywords))
         present = whole[across].values
         labels = {name: own for name, own in ((name, own[np.isin(own, present)]) for name, own in labels.items()) if len(own)}
-        results, told = _apart(function, args, keywords, labels, by)
+        results, told = _apart(function, args, keywords, labels, by, across)
         names = [name for name in whole.data_vars if str(name).startswith(OF_SUITE)]
-        rows = beside([result[names].drop_vars(by, errors="ignore") for result in results], by, list(labels))
+        rows = _side_by_side({name: result[names] for name, result in results.items()}, by, cast(Data, args[0]))
         result = whole.drop_vars(names).rename({by: f"{across}_{by}"} if by in whole.coords else {}).assign(rows.data_vars)
         for attr in set(result.attrs) & {SUITES, "n_incomplete_units", NOTES}:
             del result.attrs[attr]
@@ -127,38 +162,106 @@ SUITE_NOTES = ("move_together", "incomplete_units", "several_suites")
 """Codes of notes that are on suite rows."""
 
 
-def _apart(function: Any, args: Any, kwargs: Any, labels: dict[str, Any], by: str) -> tuple[list[Any], list[Note]]:
+def _apart(function: Any, args: Any, kwargs: Any, labels: dict[str, Any], by: str, across: str) -> tuple[dict[str, Any], list[Note]]:
     """Return the results of a function for each suite, and their notes, which name it."""
-    across, results, gathered = str(kwargs.get("across", BENCHMARK)), [], list[Note]()
+    results, gathered, errors, reason = {}, list[Note](), list[str](), ""
     for label, names in labels.items():
         with collecting() as notes:
-            own = [_part(argument, across, names) for argument in args]
-            results.append(function(*own, **{key: _part(value, across, names) for key, value in kwargs.items()}))
+            positional = [of_suite(argument, by, across, label, names) for argument in args]
+            try:
+                results[label] = function(*positional, **{key: of_suite(value, by, across, label, names) for key, value in kwargs.items()})
+            except TooFew as error:
+                errors.append(label)
+                reason = str(error)
         gathered += [replace(note, message=f"{label}: {note.message}", values={**note.values, by: label}) for note in notes]
+    if errors:
+        text = f"{len(errors)} of {len(labels)} along {by!r} have too little data ({listed(errors)}); in the last, {reason}"
+        if not results:
+            raise TooFew(text)
+        gathered.append(Note("suites_without_answer", text, {by: errors}))
     return results, gathered
 
 
 def suites_of(times: Data, by: str, across: str) -> dict[str, Any]:
     """Return the suites by name, in their order, and the labels (or places) of the benchmarks of each."""
+    labels, benchmarks = suite_labels(times, by, across), times[across].values
+    rows = labels.reshape(len(benchmarks), -1)
+    return {name: benchmarks[(rows == name).any(axis=1)] for name in dict.fromkeys(rows.ravel().tolist()) if name is not None}
+
+
+def suite_labels(times: Data, by: str, across: str) -> npt.NDArray[Any]:
+    """Return the suite of every cell of the coordinate `by`, benchmarks first: a benchmark of one suite is of that in all of them.
+
+    None stands for cells of a benchmark of several that were not measured; lazy ones were measured where a suite is stated.
+    """
     check_dim(times, across, "across")
     if by == across or across not in getattr(times.coords.get(by), "dims", ()):
         along = [str(name) for name, coordinate in times.coords.items() if coordinate.dims == (across,) and name != across]
         raise ValueError(f"by={by!r} is not a coordinate along {across!r}; these are: {listed(along) or 'none'}")
-    coordinate, benchmarks = times.coords[by], times[across].values
-    rows = np.moveaxis(coordinate.values, coordinate.get_axis_num(across), 0).reshape(len(benchmarks), -1)
-    own = [list(dict.fromkeys(label for label in map(str, row) if label != UNKNOWN)) or [UNKNOWN] for row in rows]
-    apart = [f"{name} ({', '.join(labels)})" for name, labels in zip(benchmarks, own, strict=True) if len(labels) > 1]
-    if apart:
-        raise ValueError(f"by={by!r} puts these into several suites: {listed(apart, 3)}; each of {across!r} is of one")
-    names = np.array([labels[0] for labels in own], dtype=object)
-    return {name: benchmarks[names == name] for name in dict.fromkeys(names.tolist())}
+    coordinate = times.coords[by].variable.transpose(across, ...)
+    labels = np.array([str(label) for label in coordinate.values.ravel()], dtype=object).reshape(len(coordinate), -1)
+    if coordinate.ndim == 1:
+        return labels.reshape(coordinate.shape)
+    measured = _measured(times, coordinate.dims).reshape(labels.shape)
+    labels[~measured & (measured.any(axis=1, keepdims=True) | (labels == UNKNOWN))] = None
+    for row in labels:
+        stated = [label for label in dict.fromkeys(row.tolist()) if label not in (None, UNKNOWN)]
+        row[row == UNKNOWN] = stated[0] if len(stated) == 1 else None if stated else UNKNOWN
+    return labels.reshape(coordinate.shape)
 
 
-def _part(argument: Any, across: str, names: Any) -> Any:
-    """Return the benchmarks of one suite of whatever has benchmarks."""
+def _measured(times: Data, dims: tuple[Hashable, ...]) -> npt.NDArray[np.bool_]:
+    """Return in which cells of some dims anything was measured; lazy values are taken as measured."""
+    arrays = [times] if isinstance(times, xr.DataArray) else list(times.data_vars.values())
+    cells = np.zeros([times.sizes[dim] for dim in dims], dtype=bool)
+    for array in arrays:
+        if array.dtype.kind == "f" and set(dims) <= set(array.dims):
+            lazy = is_chunked(array)
+            cells |= True if lazy else array.variable.notnull().any([dim for dim in array.dims if dim not in dims]).transpose(*dims).values
+    return cells
+
+
+def shared_names(times: Data, across: str) -> Note | None:
+    """Return the note that names stand for benchmarks of several suites, where they do: each suite then has an answer of its own."""
+    dims = _dims(times, SUITE)
+    if len(dims) < 2 or across not in dims:
+        return None
+    rows = suite_labels(times, SUITE, across).reshape(times.sizes[across], -1)
+    several = [row for row in (set(row.tolist()) - {None} for row in rows) if len(row) > 1]
+    if not several:
+        return None
+    suites = list(suites_of(times, SUITE, across))
+    text = f"{len(several)} labels of {across!r} are benchmarks of several suites: each suite has its own answer, as by={SUITE!r} gives it "
+    text += f"({listed(suites)}); times.where(times[{SUITE!r}] == {suites[0]!r}) selects one"
+    return Note("suites_apart", text, {"suites": suites})
+
+
+def _suite_of_each(array: xr.DataArray, across: str) -> npt.NDArray[Any] | None:
+    """Return the one suite of each benchmark; None where nothing is said of suites, or a name stands for benchmarks of several."""
+    if across not in _dims(array, SUITE):
+        return None
+    rows = [set(row) - {None} for row in suite_labels(array, SUITE, across).reshape(array.sizes[across], -1).tolist()]
+    return None if any(len(row) > 1 for row in rows) else np.array([next(iter(row), UNKNOWN) for row in rows], dtype=object)
+
+
+def of_suite(argument: Any, by: str, across: str, name: str, benchmarks: Any) -> Any:
+    """Return what is of one suite of whatever has benchmarks; cells of other suites become NaN, and labels of nothing else go."""
     if not isinstance(argument, xr.DataArray | xr.Dataset) or across not in argument.dims:
         return argument
-    return argument.isel({across: np.isin(argument[across].values, names)})
+    times = argument.isel({across: np.isin(argument[across].values, benchmarks)})
+    if len(_dims(times, by)) < 2:
+        return times
+    cells = times.coords[by].transpose(across, ...).reset_coords(drop=True)
+    cells = cells.copy(data=suite_labels(times, by, across) == name)
+    labelled = [dim for dim in cells.dims if dim in times.indexes]
+    positions = {dim: np.flatnonzero(cells.any([other for other in cells.dims if other != dim])) for dim in labelled}
+    times, cells = times.isel(positions), cells.isel(positions)
+    marks = {mark: as_mark(times.coords[mark]) & cells for mark in MARKS if {*cells.dims} <= {*_dims(times, mark)}}
+    if isinstance(times, xr.DataArray):
+        times = times.where(cells)
+    else:
+        times = times.assign({key: array.where(cells) for key, array in times.data_vars.items() if {*cells.dims} <= {*array.dims}})
+    return times.assign_coords(marks | {by: (across, np.full(times.sizes[across], name, dtype=object))})
 
 
 def ways_apart(by: bool) -> str:
@@ -168,11 +271,11 @@ def ways_apart(by: bool) -> str:
 
 def suites_hint(array: xr.DataArray, across: str, *, by: bool = True) -> str:
     """Return how suites are told apart, as the end of a sentence, where the benchmarks that were measured are of several."""
-    suite = array.coords.get(SUITE)
-    if suite is None or suite.dims != (across,):
+    labels = _suite_of_each(array, across)
+    if labels is None:
         return ""
     measured = slice(None) if is_chunked(array) else array.notnull().any([dim for dim in array.dims if dim != across]).values
-    number = len(set(suite.values[measured].tolist()))
+    number = len(set(labels[measured].tolist()))
     return f"; the benchmarks are of {number} suites: {ways_apart(by)}" if number > 1 else ""
 
 
@@ -189,10 +292,9 @@ def several_suites(array: xr.DataArray, counted: xr.DataArray | xr.Variable, acr
 
     `counted` says which benchmarks count, in every cell or in all; where it is lazy, all do. `by` says whether there is an argument `by=`.
     """
-    suite = array.coords.get(SUITE)
-    if suite is None or suite.dims != (across,):
+    labels = _suite_of_each(array, across)
+    if labels is None:
         return None
-    labels = np.array([str(label) for label in suite.values], dtype=object)
     mask = np.ones((1, len(labels)), dtype=bool)
     if not is_chunked(counted):
         mask = np.moveaxis(counted.values, counted.get_axis_num(across), -1).reshape(-1, len(labels))

@@ -10,6 +10,7 @@ import xarray as xr
 
 from perfarray.conventions import CENSORED, LOWER
 from perfarray.timings.censored import Bounds, ratio_bounds, stopped_note, without_limit
+from perfarray.timings.comparable import check_label, check_sides
 from perfarray.timings.notes import Note
 from perfarray.timings.resolve import Data, Timings, resolve
 from perfarray.timings.validation import listed
@@ -81,10 +82,10 @@ def resolve_pair(
     candidate = choose(times, metric, levels, shared=shared)
     if isinstance(baseline, xr.DataArray | xr.Dataset):
         other = choose(baseline, _same_metric(baseline, metric, candidate), candidate.levels)
-        pair = _pair_of_objects(candidate, other._replace(array=_bare(other, keep)), dim)
+        pair = _pair_of_objects(candidate, other, dim)
     else:
         pair = _split(candidate, baseline, dim)
-        pair = pair._replace(baseline=pair.baseline._replace(array=_bare(pair.baseline, keep)))
+    pair = pair._replace(baseline=pair.baseline._replace(array=_bare(pair.baseline, keep)))
     pair = pair if paired is None else match_units(pair, paired)
     return pair._replace(attrs=_describe(pair, baseline))
 
@@ -115,7 +116,8 @@ def _split(candidate: Timings, baseline: object, dim: str | None) -> Pair:
         raise ValueError(f"nothing to compare with: {baseline!r} is the only label along {dim!r}")
     others = np.array([place for place in range(len(labels)) if place != here[0]])
     old, new = array.isel({dim: here[0]}, drop=True), array.isel({dim: others})  # a slice would leave lazy chunks that Zarr cannot hold
-    return Pair(candidate._replace(array=new), Timings(old, nest, {}, bounded=candidate.bounded), dim, (), candidate.notes)
+    notes = (*candidate.notes, *check_label(array, here[0], others, nest, dim))
+    return Pair(candidate._replace(array=new), Timings(old, nest, {}, bounded=candidate.bounded), dim, (), notes)
 
 
 def _dim_with(array: xr.DataArray, dim: str, label: object, nest: Sequence[str]) -> str:
@@ -177,7 +179,7 @@ def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> 
             new, old = new.sel({name: both}), old.sel({name: both})
         elif here != there:
             old = old.sel({name: here})
-    notes = (*candidate.notes, *baseline.notes)
+    notes = (*candidate.notes, *baseline.notes, *check_sides(new, old, candidate.levels, dim))
     if unmatched:
         shown = listed(f"{label} ({side})" for label, side in unmatched)
         text = f"{len(unmatched)} labels are on one side only and are left out: {shown}"

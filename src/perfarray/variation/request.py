@@ -6,10 +6,10 @@ from typing import Any, NamedTuple, Self
 
 import xarray as xr
 
-from perfarray.conventions import LOOPS, price_of
+from perfarray.conventions import ITERATION, LOOPS, SECONDS, TIME, price_of
 from perfarray.timings.notes import Note
 from perfarray.timings.pairs import resolve_pair
-from perfarray.timings.resolve import Data, Timings, resolve
+from perfarray.timings.resolve import Data, Timings, choose_metric, resolve
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count, check_number, check_share, listed
 from perfarray.variation.costs import price_note, prices
 
@@ -100,6 +100,7 @@ def _costs_of_baseline(request: Request, absent: Sequence[str], *, single: bool)
 
 def systems(times: Data, baseline: object, request: Request, metric: str | Sequence[str] | None, positive: str = "") -> Systems:
     """Resolve the timings, and those of a baseline beside them; `positive` says what needs positive values."""
+    times, baseline = _timed(times, metric), _timed(baseline, metric)
     if baseline is None:
         if request.paired is not None:
             raise ValueError(f"paired={request.paired!r} matches the units of two systems; name the baseline too")
@@ -113,10 +114,20 @@ def systems(times: Data, baseline: object, request: Request, metric: str | Seque
                 f"the timings have the levels {nests[0]}, the baseline {nests[1]}; plan from the components of both, "
                 "times.perf.variance_components() and baseline.perf.variance_components()"
             )
-    stated = (LOOPS, *(price_of(str(name)) for name in times.dims))
+    stated = (LOOPS, price_of(ITERATION), *(price_of(str(name)) for name in times.dims))
     pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive=positive, keep=stated)
     by_label = pair.dim is not None and not isinstance(baseline, xr.DataArray | xr.Dataset)
     return Systems((pair.candidate, pair.baseline), dict(pair.attrs), pair.notes, {str(pair.dim): baseline} if by_label else {})
+
+
+def _timed(times: Any, metric: str | Sequence[str] | None) -> Any:
+    """Return a Dataset that is asked about scores with the times beside them as what taking a value takes, unless it says so itself."""
+    name = price_of(ITERATION)
+    if not isinstance(times, xr.Dataset) or TIME not in times or name in times.coords or times[TIME].attrs.get("units") != SECONDS:
+        return times
+    scores = choose_metric(times, metric)
+    beside_scores = scores.attrs.get("units") != SECONDS and scores.dims == times[TIME].dims
+    return times.assign_coords({name: times[TIME].variable}) if beside_scores else times
 
 
 def _target(budget: Any, half_width: Any) -> tuple[float | None, float | None]:

@@ -28,7 +28,19 @@ def test_base_and_peak_lie_along_tuning(tmp_path):
     assert times["ratio"].attrs == {"units": "1", "better": "higher"}
     np.testing.assert_allclose(times["ratio"] * times["time"] / 24, 1000.0, rtol=1e-6)
     assert times["copies"].item() == 24
-    assert (times.attrs["metric"], times.attrs["format"]) == ("time", "spec_csv")
+    assert (times.attrs["metric"], times.attrs["format"]) == ("ratio", "spec_csv")
+
+
+def test_the_published_ratio_is_the_main_metric(tmp_path):
+    """Answers are of ratios, of which more is better; of times where no run has a ratio, and where a file of the archive has none."""
+    found = read(tmp_path, spec_result(RATE)).sel(tuning="base").perf.mean_interval()
+    assert (found.attrs["metric"], found["estimate"].attrs["units"]) == ("ratio", "1")
+    np.testing.assert_allclose(found["estimate"].sel(benchmark="400.alpha"), 24e3 * np.mean(1 / np.array([10.5, 11.5, 12.5])))
+    without = spec_result(["400.alpha,24,10.5,,0,S,,,,,", "400.alpha,24,11.5,,0,S,,,,,"])
+    alone = read(tmp_path, without, "without.csv")
+    assert (alone.attrs["metric"], alone.perf.mean_interval()["estimate"].item()) == ("time", 11.0)
+    both = perfarray.read_archive({"a": tmp_path / "result.csv", "b": tmp_path / "without.csv"}, dim="version")
+    assert both.attrs["metric"] == "time"
 
 
 def test_peak_runs_copied_from_base_are_marked(tmp_path):

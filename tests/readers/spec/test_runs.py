@@ -26,6 +26,7 @@ def test_rows_without_a_head(tmp_path, end):
     assert times["time"].values.ravel().tolist() == [142.991572, 97.6, 335.0]
     assert times["time"].attrs == {"units": "s", "better": "lower"}
     assert times["suite"].values.tolist() == ["int2006", "fp2006", "int2017"]
+    assert times.attrs["metric"] == "time"
 
 
 def test_sums_and_scores_are_left_out(tmp_path):
@@ -34,7 +35,7 @@ def test_sums_and_scores_are_left_out(tmp_path):
     assert found["benchmark"].values.tolist() == ["500.alpha_r", "503.gamma_r"]
     assert found["ratio"].values.ravel().tolist() == [4.63, 12.42]
     assert found["ratio"].attrs == {"units": "1", "better": "higher"}
-    assert (found.attrs["n_summary_rows"], found.attrs["format"]) == (1, "spec_runs")
+    assert (found.attrs["n_summary_rows"], found.attrs["format"], found.attrs["metric"]) == (1, "spec_runs", "ratio")
 
 
 def test_empty_fields_are_not_measured(tmp_path):

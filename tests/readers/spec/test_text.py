@@ -32,7 +32,7 @@ def test_rows_are_executions(tmp_path):
     assert times["time"].attrs == {"units": "s", "better": "lower"}
     assert times["ratio"].attrs == {"units": "1", "better": "higher"}
     np.testing.assert_array_equal(times["ratio"].values.reshape(2, 3)[0], [11.71, 11.62, 11.62])
-    assert (times.attrs["metric"], times.attrs["format"]) == ("time", "spec_text")
+    assert (times.attrs["metric"], times.attrs["format"]) == ("ratio", "spec_text")
 
 
 def test_rows_after_the_line_are_not_counted_twice(tmp_path):

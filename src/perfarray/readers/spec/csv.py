@@ -16,7 +16,7 @@ import numpy as np
 from perfarray.conventions import BENCHMARK, EXECUTION, HIGHER, MACHINE, TIME, UNKNOWN
 from perfarray.readers.numbers import positive
 from perfarray.readers.opening import Source
-from perfarray.readers.spec.suites import suite_name
+from perfarray.readers.spec.suites import RATIO, published_metric, suite_name
 from perfarray.tables.columns import Column, Descriptor, Metric, Table, column_of, constant_column
 from perfarray.tables.descriptions.readings import machine_numbers, stated
 
@@ -298,11 +298,11 @@ def _table(runs: Sequence[Run], benchmarks: list[str], about: dict[str, Any], su
         levels={EXECUTION: np.array([run.execution for run in runs], dtype=np.intp)},
         metrics={
             TIME: Metric(values=np.array([run.time for run in runs])),
-            "ratio": Metric(values=np.array([run.ratio for run in runs]), units="1", better=HIGHER),
+            RATIO: Metric(values=np.array([run.ratio for run in runs]), units="1", better=HIGHER),
         },
         marks={"failed": np.array([run.failed for run in runs]), "copied": _copied(runs)},
         descriptors=descriptors,
-        metric=TIME,
+        metric=published_metric(run.ratio for run in runs),
     )
 
 

@@ -13,6 +13,7 @@ from perfarray.conventions import BENCHMARK, EXECUTION, HIGHER, TIME, UNKNOWN
 from perfarray.readers.names import unique_labels
 from perfarray.readers.numbers import positive
 from perfarray.readers.opening import Source
+from perfarray.readers.spec.suites import RATIO, published_metric
 from perfarray.tables.columns import Descriptor, Metric, Table, column_of
 
 NAME = "spec_runs"
@@ -57,13 +58,13 @@ def read(source: Source) -> Table:
     names = unique_labels([name for name, _, _ in runs], source)
     metrics = {TIME: Metric(values=np.array([time for _, time, _ in runs]))}
     if headed:
-        metrics["ratio"] = Metric(values=np.array([ratio for _, _, ratio in runs]), units="1", better=HIGHER)
+        metrics[RATIO] = Metric(values=np.array([ratio for _, _, ratio in runs]), units="1", better=HIGHER)
     return Table(
         labels={BENCHMARK: column_of(names)},
         levels={EXECUTION: np.zeros(len(runs), dtype=np.intp)},
         metrics=metrics,
         descriptors={"suite": Descriptor(dims=(BENCHMARK,), values={(name,): _suite(name) for name in names}, keep=(BENCHMARK,))},
-        metric=TIME,
+        metric=published_metric(ratio for _, _, ratio in runs),
         counts={"n_summary_rows": len(summaries)},
         attrs={"runs": "one per file: how much runs vary cannot be told from one"},
     )

@@ -1,6 +1,12 @@
-"""Names of the suites of SPEC CPU."""
+"""Names of the suites of SPEC CPU, and the measure that SPEC publishes."""
 
 import re
+from collections.abc import Iterable
+
+from perfarray.conventions import TIME
+
+RATIO = "ratio"
+"""Reference time / time, of rates x copies: what SPEC publishes. A time does not say how many copies ran."""
 
 SUITE_WORDS = (
     re.compile(r"SPEC(?P<kind>rate|speed)(?:\(R\))?(?P<year>\d{4})_(?P<part>int|fp)_(?:base|energy_base)"),
@@ -35,3 +41,23 @@ def suite_name(score: str, copies: int | None = None) -> str:
             kind = f"rate{1 if copies == 1 else ''}" if rate else "speed"
             return f"{match['part']}{match['year']}_{kind}"
     return score.split()[0] if score.split() else "unknown"
+
+
+def published_metric(ratios: Iterable[float]) -> str:
+    """Return the main metric of a result: the ratio, or the time where no run has a ratio.
+
+    Parameters
+    ----------
+    ratios : iterable of float
+        The ratios of all runs, NaN where there is none.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> published_metric([2.5, float("nan")]), published_metric([])
+    ('ratio', 'time')
+    """
+    return RATIO if any(ratio == ratio for ratio in ratios) else TIME

@@ -1,9 +1,9 @@
 """SPEC CPU text reports: a row is an execution, the number at the end of the file's name a session; machine and flags are in the name.
 
-`Kunpeng_920_O3-flto_002.txt` is machine `Kunpeng_920`, flags `O3-flto`, the second session. Times are rounded to three digits: equal
-ones stay equal, and are counted in the attributes `n_tied` and `n_partly_tied`. A report without System Info (one that was cut off there
-looks the same) is counted in `n_without_system_info`. The rows after `=====` repeat the selected ones, and are read only where there are
-no others. The counters below are one per benchmark, not per run: only the clock is read, as `cpu_mhz`.
+`Kunpeng_920_O3-flto_002.txt` is machine `Kunpeng_920`, flags `O3-flto`, the second session. Ratios and times are rounded to three
+digits: equal ones stay equal, and equal times are counted in the attributes `n_tied` and `n_partly_tied`. A report without System Info
+(one that was cut off there looks the same) is counted in `n_without_system_info`. The rows after `=====` repeat the selected ones, and
+are read only where there are no others. The counters below are one per benchmark, not per run: only the clock is read, as `cpu_mhz`.
 """
 
 import re
@@ -21,7 +21,7 @@ from perfarray.numerics.types import Integers
 from perfarray.readers.numbers import numbers, positive
 from perfarray.readers.opening import Source, first_line
 from perfarray.readers.spec.agreement import agree as agree
-from perfarray.readers.spec.suites import suite_name
+from perfarray.readers.spec.suites import RATIO, published_metric, suite_name
 from perfarray.tables.columns import Column, Descriptor, Metric, Table, column_of, constant_column
 from perfarray.tables.descriptions.readings import machine_numbers, stated
 
@@ -119,8 +119,8 @@ def read(source: Source) -> Table:
     return Table(
         labels=_labels(rows, cells, place, source),
         levels={"session": np.zeros(n, dtype=np.intp), EXECUTION: cells.executions},
-        metrics={TIME: Metric(values=np.array(rows.times)), "ratio": Metric(values=np.array(rows.ratios), units="1", better=HIGHER)},
-        metric=TIME,
+        metrics={TIME: Metric(values=np.array(rows.times)), RATIO: Metric(values=np.array(rows.ratios), units="1", better=HIGHER)},
+        metric=published_metric(rows.ratios),
         marks={"failed": np.array(rows.failed)} if True in rows.failed else {},
         descriptors={"suite": source.once(_of_suite, suite, rows.names)} | described | _of_runs(rows, place.machine, first),
         level_names={"session": place.session},

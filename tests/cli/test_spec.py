@@ -1,0 +1,96 @@
+"""Reports of SPEC on the command line: the published ratio decides, and results of different suites are declined."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import perfarray
+from perfarray.cli.app import app
+from readers.files_of_our_own import SPEC_HARDWARE, spec_pair, spec_result, write
+from shared_material import ARCHIVES, needs_archives
+
+SECONDS = {"400.alpha": (100.0, 101.0, 102.0), "401.beta": (50.0, 50.5, 50.25)}
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def report(path, copies, slower=1.0, score="SPECint_rate_base2006", machine="Box 1"):
+    """Write a report of so many copies, whose runs take so many times as long."""
+    rows = [spec_pair(name, copies, slower * time, None, k) for name, times in SECONDS.items() for k, time in enumerate(times, 1)]
+    return write(path, spec_result(rows, score=score, after=SPEC_HARDWARE.replace("Box 1 (Model 7, 2.10 GHz)", machine)))
+
+
+@pytest.mark.parametrize("machine", ["Box 1", "Box 2"])
+def test_rates_are_compared_by_what_spec_publishes(tmp_path, machine):
+    """24 copies in 1.2 times the time of 2 are ten times as much work: the command, a report and Python agree, and name the copies."""
+    old = report(tmp_path / "old.csv", 2)
+    new = report(tmp_path / "new.csv", 24, slower=1.2, machine=machine)
+    result = run("compare", old, new, "--json")
+    assert result.exit_code == 0
+    assert "warning: the sides ran different numbers of copies: 24 against 2 in the baseline, of 2 cells" in result.stderr
+    answer = json.loads(result.stdout)
+    assert [row["verdict"] for row in answer["benchmarks"]] == ["faster", "faster"]
+    assert [row["estimate"] for row in answer["benchmarks"]] == pytest.approx([10.0, 10.0])
+    assert answer["suites"][0]["estimate"] == pytest.approx(10.0)
+    sides = [perfarray.read(path).squeeze("machine", drop=True) for path in (old, new)]
+    with pytest.warns(perfarray.PerfarrayWarning, match="different numbers of copies"):
+        found = sides[1].perf.compare(sides[0])
+    assert found["suite_estimate"].item() == pytest.approx(10.0)
+    by_time = run("compare", old, new, "--metric", "time")
+    assert by_time.exit_code == 1
+    assert "a time does not count them, a rate does (--metric 'ratio'" in by_time.stderr
+    page = run("report", old, new, "--output", "markdown", "-o", tmp_path / "page.md")
+    assert page.exit_code == 0, page.output
+    assert "10.0" in (tmp_path / "page.md").read_text()
+
+
+def test_different_suites_have_no_verdict(tmp_path):
+    """A speed report beside a rate report is no answer: exit code 2, and both are named."""
+    old, new = report(tmp_path / "old.csv", 1, score="SPECint_base2006"), report(tmp_path / "new.csv", 24)
+    for command in ("compare", "report"):
+        result = run(command, old, new)
+        assert result.exit_code == 2
+        assert "different suites are not compared: 'int2006_rate' against 'int2006_speed' in the baseline" in result.stderr
+
+
+def test_a_folder_of_several_suites_is_described(tmp_path):
+    """`perfarray FOLDER` names the suites and the published measure, and proposes no comparison that would be declined."""
+    report(tmp_path / "a.csv", 24)
+    report(tmp_path / "b.csv", 4, score="SPECint_base2006", machine="Box 2")
+    shown = run("about", tmp_path).stdout
+    assert "  2 suites: 'int2006_rate', 'int2006_speed'" in shown
+    assert shown.index("measured: ratio, higher is better") < shown.index("measured: time in s")
+    assert "--dim machine" not in shown
+    report(tmp_path / "b.csv", 4, machine="Box 2")
+    assert "--dim machine --baseline" in run("about", tmp_path).stdout
+
+
+@pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
+def test_a_plan_of_rates_is_priced_by_their_times(tmp_path):
+    """What one more execution takes stands beside the rate: the plan costs what that of times costs, of one side and of two."""
+    old, new = report(tmp_path / "old.csv", 24), report(tmp_path / "new.csv", 24, slower=1.1, machine="Box 2")
+    result = run("plan", old, "--half-width", "1%", "--json")
+    assert result.exit_code == 0, result.stderr
+    times = perfarray.read_archive([old, new])
+    for baseline in ((), ("Box 1",)):
+        rates, seconds = (
+            times.perf.plan_repetitions(*baseline, half_width=0.01, cost_units="s", metric=metric).to_dataset() for metric in (None, "time")
+        )
+        assert rates.attrs["metric"] == "ratio"
+        price = seconds["cost"] / seconds["repetitions"].prod("level")
+        np.testing.assert_allclose(rates["cost"] / rates["repetitions"].prod("level"), price)
+
+
+@needs_archives
+def test_the_two_published_rate_reports():
+    """35.27 with 2 copies against 416.44 with 24: 11.8 times as much, in every benchmark more."""
+    folder = ARCHIVES / "spec_csv" / "EstebanMonge_speccpu2006"
+    result = run("compare", folder / "CINT2006.001.ref.csv", folder / "cint2006-rates-example.csv", "--json")
+    answer = json.loads(result.stdout)
+    assert {row["verdict"] for row in answer["benchmarks"] if row["tuning"] == "base"} == {"faster"}
+    (row,) = (row for row in answer["suites"] if row.get("tuning", "base") == "base")
+    assert row["estimate"] == pytest.approx(416.443094 / 35.27003, rel=0.005)

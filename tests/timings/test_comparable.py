@@ -1,0 +1,107 @@
+"""What is compared: sides of one suite, and other numbers of copies or threads are named."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import perfarray
+
+COMPARISONS = [
+    ("compare", {}),
+    ("ratio_interval", {}),
+    ("agreement", {"rng": 1, "n_resamples": 20}),
+    ("speedup", {}),
+    ("speedup_test", {}),
+    ("overall_speedup", {}),
+    ("mean_difference", {"rng": 1}),
+    ("prob_faster", {"rng": 1}),
+    ("score_ratio_interval", {}),
+    ("randomization_test", {"rng": 1}),
+    ("hierarchical_performance_test", {}),
+    ("required_runs", {"width": 0.1}),
+    ("ordering_stability", {"group_sizes": (1, 3)}),
+    ("plan_repetitions", {"half_width": 0.01}),
+]
+
+
+def scores(**coords):
+    """Return three machines of two benchmarks, five executions each."""
+    dims = {"benchmark": ["a", "b"], "machine": ["x", "y", "z"]}
+    times = perfarray.simulate(sizes={"execution": 5}, variances={"execution": 1e-4}, dims=dims, rng=1)["time"]
+    times = times.assign_attrs(units="1", better="higher").rename("ratio")
+    own = {name: (("benchmark", "machine"), np.array(values, dtype=None if name != "suite" else object)) for name, values in coords.items()}
+    return times.assign_coords(own)
+
+
+MIXED = {"suite": [["rate", "speed", "rate"], ["rate", "speed", "rate"]]}
+
+
+@pytest.mark.parametrize(("name", "choices"), COMPARISONS)
+def test_sides_of_different_suites_are_never_compared(name, choices):
+    """Every comparison names both suites and what to do instead, of a label and of another object, in memory and lazy."""
+    times, message = scores(**MIXED), "different suites are not compared: 'speed' against 'rate' in the baseline"
+    with pytest.raises(ValueError, match=rf"{message}.*times.sel\(machine=\[...\]\) with the baseline and 'z'"):
+        getattr(times.perf, name)("x", dim="machine", **choices)
+    with pytest.raises(ValueError, match=message):
+        getattr(times.sel(machine="y").perf, name)(times.sel(machine="x"), **choices)
+    pytest.importorskip("dask")
+    with pytest.raises(ValueError, match=message):
+        getattr(times.chunk({"machine": 1}).perf, name)("x", dim="machine", **choices)
+
+
+def test_all_pairs_are_of_one_suite():
+    """`pairwise` and `prob_fastest` compare every label with every other, in whatever order they lie."""
+    times = scores(**MIXED)
+    for call in (times.perf.pairwise, times.perf.prob_fastest):
+        with pytest.raises(ValueError, match="different suites are not compared"):
+            call(dim="machine")
+    assert times.sel(machine=["x", "z"]).perf.prob_fastest(dim="machine", rng=1)["estimate"].notnull().all()
+
+
+def test_remedies_compare():
+    """The sides that the message names, or the same without names of suites, have the answer of unnamed suites."""
+    times = scores(**MIXED)
+    plain = times.drop_vars("suite").perf.ratio_interval("x", dim="machine")
+    alike = times.sel(machine=["x", "z"]).perf.ratio_interval("x", dim="machine")
+    np.testing.assert_array_equal(alike["estimate"].sel(machine="z"), plain["estimate"].sel(machine="z"))
+
+
+def test_what_is_not_stated_or_not_measured_differs_from_nothing():
+    """A machine whose file says nothing, and cells that one side lacks, are compared as before."""
+    unstated = scores(suite=[["rate", "unknown", "rate"], ["rate", "rate", "rate"]])
+    assert unstated.perf.ratio_interval("x", dim="machine")["estimate"].notnull().all()
+    partly = scores(suite=[["rate", "speed", "rate"], ["rate", "rate", "rate"]])
+    absent = partly.where((partly["benchmark"] != "a") | (partly["machine"] != "y")).assign_attrs(partly.attrs)
+    with pytest.warns(perfarray.PerfarrayWarning, match="no measured value"):
+        found = absent.perf.ratio_interval("x", dim="machine")["estimate"]
+    assert found.notnull().transpose("benchmark", "machine").values.tolist() == [[False, True], [True, True]]
+
+
+@pytest.mark.parametrize("name", ["copies", "threads"])
+def test_other_numbers_of_copies_get_a_note(name):
+    """One note says how many ran on either side; equal numbers are quiet; of times it says that they do not count copies."""
+    differing = {name: [[2, 24, 2], [2, 24, 2]]}
+    times = scores(**differing)
+    with pytest.warns(perfarray.PerfarrayWarning, match=rf"different numbers of {name}: 24 against 2 in the baseline, of 2 cells$") as said:
+        found = times.perf.ratio_interval("x", dim="machine")
+    assert len(said) == 1
+    note = next(note for note in found.perf.notes() if note.code == "settings_differ")
+    assert note.values == {"setting": name, "cells": 2}
+    with pytest.warns(perfarray.PerfarrayWarning, match=f"different numbers of {name}: 24 against 2"):
+        times.sel(machine="y").perf.ratio_interval(times.sel(machine="x"))
+    times.sel(machine=["x", "z"]).perf.ratio_interval("x", dim="machine")
+    end = "; a time does not count them" if name == "copies" else "of 2 cells$"
+    with pytest.warns(perfarray.PerfarrayWarning, match=end):
+        times.assign_attrs(units="s", better="lower").perf.ratio_interval("x", dim="machine")
+
+
+def test_labels_of_several_dims_are_matched_before_they_are_compared():
+    """Machines in another order, and one that the baseline lacks, are no difference; a suite along the benchmarks counts as well."""
+    times = scores(**MIXED)
+    with pytest.warns(perfarray.PerfarrayWarning, match="1 labels are on one side only"):
+        found = times.perf.ratio_interval(times.sel(machine=["z", "y"]))
+    np.testing.assert_allclose(found["estimate"], 1.0)
+    other = times.drop_vars("suite").assign_coords(suite=("benchmark", np.array(["speed", "speed"], dtype=object)))
+    with pytest.raises(ValueError, match="'rate' against 'speed' in the baseline, of 4 cells"):
+        times.perf.ratio_interval(other)
+    assert isinstance(times, xr.DataArray)
