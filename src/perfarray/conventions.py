@@ -1,6 +1,10 @@
 """The vocabulary: dimension names and their nesting, mark and attribute names, units. `docs/conventions.md` explains it."""
 
-from typing import Final
+import math
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 LEVELS: Final = ("binary", "session", "execution", "iteration")
 """Repetition dims, outermost first: what the readers and `levels=None` know as levels."""
@@ -127,6 +131,65 @@ def square_units(units: str) -> str:
     if units in ("1", ""):
         return units
     return f"{units}2" if units.isalpha() else f"({units})2"
+
+
+INTERVAL_LEVEL: Final = "interval_level"
+"""The variable of comparisons that says at which level each interval holds; of other results the attr `confidence_level` does."""
+
+
+BY_PVALUE: Final = "*"
+"""What stands behind a change whose p-value gives a verdict that its interval does not show (`interval_agrees`)."""
+
+
+def level_of_intervals(result: "xr.Dataset") -> str:
+    """Return the confidence level at which the intervals of a result hold, as tables, pictures, reports and commands write it.
+
+    Parameters
+    ----------
+    result : Dataset
+        In memory.
+
+    Returns
+    -------
+    str
+        From the least to the largest where families differ in size; empty where it is not known.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> level_of_intervals(xr.Dataset(attrs={"confidence_level": 0.95}))
+    '95 %'
+    """
+    if INTERVAL_LEVEL in result:
+        levels = result[INTERVAL_LEVEL]
+        answered = levels.where(result["lower"].notnull())
+        levels = answered if bool(answered.notnull().any()) else levels
+        ends = [float(levels.min()), float(levels.max())]
+    else:  # some variables of a corrected comparison alone do not know their level
+        ends = [float(result.attrs.get("confidence_level", math.nan))] if result.attrs.get("correction", "none") == "none" else []
+    texts = dict.fromkeys(percentage(end) for end in ends if not math.isnan(end))
+    return f"{' to '.join(texts)} %" if texts else ""
+
+
+def percentage(level: float) -> str:
+    """Return a level of confidence in percent, with three digits of the risk beside it.
+
+    Parameters
+    ----------
+    level : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> percentage(0.95), percentage(1 - 0.05 / 30)
+    ('95', '99.833')
+    """
+    digits = max(1, 2 - math.floor(math.log10(100 * (1 - level)))) if level < 1 else 1
+    return f"{100 * level:.{digits}f}".rstrip("0").rstrip(".")
 
 
 def plural(name: str) -> str:

@@ -9,6 +9,7 @@ from perfarray.comparisons.engines import PART, REPLICATE, SIDE, Measured
 from perfarray.comparisons.medians import BEYOND, MEDIAN, ORDER_STATISTICS, STOPPED
 from perfarray.comparisons.noise import NOISE
 from perfarray.comparisons.request import Request
+from perfarray.comparisons.verdicts import DECIDING
 from perfarray.timings.across import MOVEMENT, SUITES, UNMATCHED, several_suites
 from perfarray.timings.apply import data_label, in_order, is_chunked
 from perfarray.timings.censored import ONLY_WORSE
@@ -50,7 +51,7 @@ def checks(request: Request, pair: Pair) -> tuple[str, ...]:
     """Return what is counted in the result."""
     declared = request.shared is not None or pair.jointly or request.paired is not None
     own = "resampling" if request.draws else BEYOND if request.medians else NOISE
-    return (UNITS, DEPENDENCE, own, *(() if declared else (MOVEMENT,)))
+    return (UNITS, DEPENDENCE, own, DECIDING, *(() if declared else (MOVEMENT,)))
 
 
 def as_given(
