@@ -16,6 +16,7 @@ HISTORY: Final = ("commit", "date", "build")
 """Dims along which a metric has a history."""
 
 BENCHMARK: Final = "benchmark"
+SESSION: Final = "session"
 EXECUTION: Final = "execution"
 ITERATION: Final = "iteration"
 MACHINE: Final = "machine"
@@ -34,6 +35,14 @@ CENSORED_AT: Final = "censored_at"
 
 UNKNOWN: Final = "unknown"
 """A descriptor nobody wrote down (never NaN: `groupby` would drop it silently)."""
+
+FORMAT: Final = "format"
+"""The attr of timings read from files that names the reader."""
+N_FILES: Final = "n_files"
+"""The attr that counts the files of an archive."""
+
+SEVERAL_SESSIONS: Final = "several_sessions"
+"""The attr that names the level which several sessions were merged into."""
 
 METRIC: Final = "metric"
 RNG_KEY: Final = "rng_key"
