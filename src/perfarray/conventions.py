@@ -1,10 +1,9 @@
 """The vocabulary: dimension names and their nesting, mark and attribute names, units. `docs/conventions.md` explains it."""
 
-import math
-from typing import TYPE_CHECKING, Final
+import math as _math  # no public names: the glossary has an entry for every one of this module
+from typing import Final
 
-if TYPE_CHECKING:
-    import xarray as xr
+import xarray as _xr
 
 LEVELS: Final = ("binary", "session", "execution", "iteration")
 """Repetition dims, outermost first: what the readers and `levels=None` know as levels."""
@@ -150,7 +149,7 @@ BY_PVALUE: Final = "*"
 """What stands behind a change whose p-value gives a verdict that its interval does not show (`interval_agrees`)."""
 
 
-def level_of_intervals(result: "xr.Dataset") -> str:
+def level_of_intervals(result: _xr.Dataset) -> str:
     """Return the confidence level at which the intervals of a result hold, as tables, pictures, reports and commands write it.
 
     Parameters
@@ -175,8 +174,8 @@ def level_of_intervals(result: "xr.Dataset") -> str:
         levels = answered if bool(answered.notnull().any()) else levels
         ends = [float(levels.min()), float(levels.max())]
     else:  # some variables of a corrected comparison alone do not know their level
-        ends = [float(result.attrs.get("confidence_level", math.nan))] if result.attrs.get("correction", "none") == "none" else []
-    texts = dict.fromkeys(percentage(end) for end in ends if not math.isnan(end))
+        ends = [float(result.attrs.get("confidence_level", _math.nan))] if result.attrs.get("correction", "none") == "none" else []
+    texts = dict.fromkeys(percentage(end) for end in ends if not _math.isnan(end))
     return f"{' to '.join(texts)} %" if texts else ""
 
 
@@ -197,7 +196,7 @@ def percentage(level: float) -> str:
     >>> percentage(0.95), percentage(1 - 0.05 / 30)
     ('95', '99.833')
     """
-    digits = max(1, 2 - math.floor(math.log10(100 * (1 - level)))) if level < 1 else 1
+    digits = max(1, 2 - _math.floor(_math.log10(100 * (1 - level)))) if level < 1 else 1
     return f"{100 * level:.{digits}f}".rstrip("0").rstrip(".")
 
 
