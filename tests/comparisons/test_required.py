@@ -175,7 +175,7 @@ def test_a_change_may_be_for_the_better():
     assert 0 <= slower - faster <= 2
     axes = times.perf.required_units("old", change=-0.02).perf.plot()
     assert "to see -2 %, with a chance of 80 %" in axes.get_legend_handles_labels()[1]
-    with pytest.raises(ValueError, match="change=-0.01 does not lie beyond threshold=0.02"):
+    with pytest.raises(ValueError, match=r"change=-0\.01 does not lie beyond threshold=0.02"):
         times.perf.required_units("old", change=-0.01, threshold=0.02)
     with pytest.raises(ValueError, match=r"change=-1\.0 of a time leaves nothing of it: give a fraction above -1"):
         times.perf.required_units("old", change=-1.0)

@@ -100,8 +100,8 @@ def required_units(
     Returns
     -------
     Dataset
-        `required` (units a side; infinite beyond ten million, NaN where the pilot shows no spread), `n` (of the pilot, the smaller side), `power` (the chance with n),
-        `pilot_change`, the relative change that n a side show with the power asked for, and along `units` `smallest_change`, the same of
+        `required` (units a side; infinite beyond ten million, NaN where the pilot shows no spread), `n` (of the pilot, the smaller side),
+        `power` (the chance with n), `pilot_change`, the relative change that n a side show with the power asked for, and along `units` `smallest_change`, the same of
         so many units a side.
 
     Raises
@@ -225,8 +225,8 @@ def required_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     units = plural(str(result.attrs["unit"]))
     alone = f"{{cells}} have fewer than two {units} on a side: their spread is not known; measure two or more, better ten"
     alike = (
-        f"{{cells}} have {units} that do not differ: no number is known, since equal values do not show how much others vary; measure with a "
-        "finer clock, or more iterations in each"
+        f"{{cells}} have {units} that do not differ: no number is known, since equal values do not show how much others vary; measure with "
+        "a finer clock, or more iterations in each"
     )
     never = f"{{cells}} would need more than ten million {units} a side"
     few = f"{{cells}} rest on fewer than five {units} on a side: the number may be off by a factor of two or more; assurance=0.8 is safer"
