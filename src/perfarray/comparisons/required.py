@@ -101,8 +101,8 @@ def required_units(
     -------
     Dataset
         `required` (units a side; infinite beyond ten million, NaN where the pilot shows no spread), `n` (of the pilot, the smaller side),
-        `power` (the chance with n), `pilot_change`, the relative change that n a side show with the power asked for, and along `units` `smallest_change`, the same of
-        so many units a side.
+        `power` (the chance with n), `pilot_change`, the relative change that n a side show with the power asked for, and along `units`
+        `smallest_change`, the same of so many units a side.
 
     Raises
     ------
