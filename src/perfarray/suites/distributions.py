@@ -129,7 +129,7 @@ def score_distribution(
     said = movement_notes(found.assign_attrs(attrs)) if runs.moving and not is_chunked(found["score"]) else ()
     scores = found["score"].assign_coords(suite_score=found["suite_score"]).transpose(..., REPLICATE)
     scores.name = str(runs.system.data.array.name or "time")
-    return describe_one(scores, runs.system, attrs, *said)
+    return describe_one(scores, runs.system, attrs, *said, *runs.weighing.notes)
 
 
 @each_suite
@@ -231,7 +231,7 @@ def five_number_summary(
     with nullcontext() if bar is None else bar:
         found = over_cells(kernel, runs, named, drawn=method == "monte_carlo")
     attrs = runs.describe(drawn=method == "monte_carlo") | {"result": "five_number_summary", "method": method}
-    return describe_one(found, runs.system, attrs, checks=("suite_single_runs", *runs.moving))
+    return describe_one(found, runs.system, attrs, *runs.weighing.notes, checks=("suite_single_runs", *runs.moving))
 
 
 @each_suite
@@ -347,7 +347,7 @@ def relative_variation(
     attrs = runs.describe(drawn=True) | {"result": "relative_variation", "method": method, "statistic": statistic}
     attrs = _as_done(attrs, found, given=n_resamples is not None)
     checks = ("suite_single_runs", *(("suite_redrawn",) if method == "exact" else ()), *runs.moving)
-    return describe_one(found.drop_vars("_draws"), runs.system, attrs, data.selected, checks=checks)
+    return describe_one(found.drop_vars("_draws"), runs.system, attrs, data.selected, *runs.weighing.notes, checks=checks)
 
 
 def _as_done(attrs: dict[str, Hashable], found: xr.Dataset, *, given: bool) -> dict[str, Hashable]:

@@ -264,6 +264,7 @@ def _about(data: xr.Dataset, rows: Rows) -> str:
     elif level := level_of_intervals(data):
         corrected = rows.suites and data.attrs.get("correction", "none") != "none"
         parts.append(f"{level} intervals" + (f", of the suite {percentage(data.attrs['confidence_level'])} %" if corrected else ""))
+    parts += _of_pairs(data) if data.attrs["result"] == "pairwise" else []
     parts += ["medians"] if data.attrs["result"] in MEDIANS and data.attrs.get("statistic") == "median" else []
     together = data.attrs["runs"] if data.attrs["result"] in {"prob_faster", "prob_fastest"} else 1
     parts += [f"totals of {together} runs each"] if together > 1 else []
@@ -277,3 +278,13 @@ def _about(data: xr.Dataset, rows: Rows) -> str:
         return "; ".join([*parts, f"one-level: its half-width at the same cost with one of everything in each {data[LEVEL].values[0]}"])
     parts += [f"n counts {plural(str(data.attrs['unit']))}"] if "unit" in data.attrs and "n" in rows.frame else []
     return "; ".join(parts)
+
+
+def _of_pairs(data: xr.Dataset) -> list[str]:
+    """Write how likely a false verdict is among many pairs that nothing corrects."""
+    both = 2 if "baseline" in data["lower"].dims else 1  # a pair and its reverse
+    pairs = int(data["lower"].notnull().sum()) // both
+    if pairs < 2 or data.attrs["correction"] != "none":
+        return []
+    chance = 100 * (1 - float(data.attrs["confidence_level"]) ** pairs)
+    return [f"{pairs} verdicts at once: a chance of up to {chance:.0f} % to tell apart what does not differ (correction='holm' bounds it)"]
