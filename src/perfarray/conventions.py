@@ -1,6 +1,9 @@
 """The vocabulary: dimension names and their nesting, mark and attribute names, units. `docs/conventions.md` explains it."""
 
+import math as _math  # no public names: the glossary has an entry for every one of this module
 from typing import Final
+
+import xarray as _xr
 
 LEVELS: Final = ("binary", "session", "execution", "iteration")
 """Repetition dims, outermost first: what the readers and `levels=None` know as levels."""
@@ -12,6 +15,7 @@ HISTORY: Final = ("commit", "date", "build")
 """Dims along which a metric has a history."""
 
 BENCHMARK: Final = "benchmark"
+SESSION: Final = "session"
 EXECUTION: Final = "execution"
 ITERATION: Final = "iteration"
 MACHINE: Final = "machine"
@@ -31,6 +35,14 @@ CENSORED_AT: Final = "censored_at"
 
 UNKNOWN: Final = "unknown"
 """A descriptor nobody wrote down (never NaN: `groupby` would drop it silently)."""
+
+FORMAT: Final = "format"
+"""The attr of timings read from files that names the reader."""
+N_FILES: Final = "n_files"
+"""The attr that counts the files of an archive."""
+
+SEVERAL_SESSIONS: Final = "several_sessions"
+"""The attr that names the level which several sessions were merged into."""
 
 METRIC: Final = "metric"
 RNG_KEY: Final = "rng_key"
@@ -131,6 +143,65 @@ def square_units(units: str) -> str:
     if units in ("1", ""):
         return units
     return f"{units}2" if units.isalpha() else f"({units})2"
+
+
+INTERVAL_LEVEL: Final = "interval_level"
+"""The variable of comparisons that says at which level each interval holds; of other results the attr `confidence_level` does."""
+
+
+BY_PVALUE: Final = "*"
+"""What stands behind a change whose p-value gives a verdict that its interval does not show (`interval_agrees`)."""
+
+
+def level_of_intervals(result: _xr.Dataset) -> str:
+    """Return the confidence level at which the intervals of a result hold, as tables, pictures, reports and commands write it.
+
+    Parameters
+    ----------
+    result : Dataset
+        In memory.
+
+    Returns
+    -------
+    str
+        From the least to the largest where families differ in size; empty where it is not known.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> level_of_intervals(xr.Dataset(attrs={"confidence_level": 0.95}))
+    '95 %'
+    """
+    if INTERVAL_LEVEL in result:
+        levels = result[INTERVAL_LEVEL]
+        answered = levels.where(result["lower"].notnull())
+        levels = answered if bool(answered.notnull().any()) else levels
+        ends = [float(levels.min()), float(levels.max())]
+    else:  # some variables of a corrected comparison alone do not know their level
+        ends = [float(result.attrs.get("confidence_level", _math.nan))] if result.attrs.get("correction", "none") == "none" else []
+    texts = dict.fromkeys(percentage(end) for end in ends if not _math.isnan(end))
+    return f"{' to '.join(texts)} %" if texts else ""
+
+
+def percentage(level: float) -> str:
+    """Return a level of confidence in percent, with three digits of the risk beside it.
+
+    Parameters
+    ----------
+    level : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> percentage(0.95), percentage(1 - 0.05 / 30)
+    ('95', '99.833')
+    """
+    digits = max(1, 2 - _math.floor(_math.log10(100 * (1 - level)))) if level < 1 else 1
+    return f"{100 * level:.{digits}f}".rstrip("0").rstrip(".")
 
 
 def plural(name: str) -> str:

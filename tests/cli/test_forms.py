@@ -81,7 +81,8 @@ def test_json_holds_notes_as_data(tmp_path):
     """Their code, their sentence and their numbers, beside the warnings of the command line."""
     old, new = (write(tmp_path / f"{side}.csv", {"a": OLD, "b": OLD[:1]}) for side in ("old", "new"))
     content = json.loads(run("compare", old, new, "--output", "json").stdout)
-    assert [(note["code"], note["values"]["cells"]) for note in content["notes"]] == [("single_unit", 1)]
+    assert [(note["code"], note["values"].get("cells")) for note in content["notes"]] == [("one_session", None), ("single_unit", 1)]
+    assert [note.get("aside", False) for note in content["notes"]] == [True, False]
 
 
 class Reader(HTMLParser):

@@ -486,3 +486,16 @@ def test_few_noisy_units_are_noted_where_limits_fail():
         rates[law] = float((found["normality_pvalue"] <= 0.05).mean())
     assert rates["normal"] < 0.05 + 4 * np.sqrt(0.05 * 0.95 / count)
     assert rates["two modes"] > 0.6
+
+
+def test_many_pairs_say_what_nothing_corrects(suite):
+    """Of p pairs alike, each told apart in 5 %: the table gives 1 - 0.95^p, and none of a corrected call or of a single pair."""
+    few = suite.isel(execution=slice(0, 5), machine=0, drop=True)
+    found = few.perf.pairwise(dim="version", shared=())
+    sentence = "9 verdicts at once: a chance of up to 37 % to tell apart what does not differ (correction='holm' bounds it)"
+    assert sentence in found.perf.table().attrs["about"].split("; ")
+    assert "3 verdicts at once: a chance of up to 14 %" in found.sel(benchmark="fft").perf.table().attrs["about"]
+    assert "6 verdicts at once" in found.sel(baseline="v1").perf.table().attrs["about"]
+    for correction in ("holm", "bh"):
+        assert "at once" not in few.perf.pairwise(dim="version", shared=(), correction=correction).perf.table().attrs["about"]
+    assert "at once" not in few.isel(benchmark=0, version=[0, 1]).perf.pairwise(dim="version").perf.table().attrs["about"]

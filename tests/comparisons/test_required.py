@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 import perfarray
+from perfarray.comparisons.required import Decision
 from perfarray.numerics.power import Spread, beyond, fewest_units
 
 NEST = {"sizes": {"execution": 10}, "variances": {"execution": 4e-4}}
@@ -149,3 +150,32 @@ def test_the_risk_of_equivalence_is_a_choice():
     assert found.attrs["equivalence_risk"] == 0.05
     with pytest.raises(ValueError, match=r"equivalence_risk=0\.7 is not between 0 and 0.5"):
         times.perf.compare("old", equivalence_risk=0.7)
+
+
+def test_a_pilot_without_spread_knows_no_number():
+    """Equal values show no spread: no number is known, and a note says what to do; an unequal side beside an equal one has its own."""
+    for value in (10.0, 0.1):
+        same = perfarray.from_samples({"old": [[value] * 3] * 6, "new": [[0.9 * value] * 3] * 6}, level=("execution", "iteration"))
+        with pytest.warns(perfarray.PerfarrayWarning, match="1 of 1 cells have executions that do not differ: no number is known"):
+            found = same.perf.required_units("old")
+        for name in ("required", "power", "pilot_change"):
+            assert np.isnan(found[name].item())
+        assert found["smallest_change"].isnull().all()
+    half = perfarray.from_samples({"old": [10.0] * 6, "new": [9.0, 9.2, 9.1, 9.0, 8.9, 9.1]})
+    assert np.isfinite(half.perf.required_units("old")["required"].item())
+
+
+def test_a_change_may_be_for_the_better():
+    """A time 2 % below needs what log(0.98) needs, and a rate of -0.02 grows; 2 % to either side of a band is another distance."""
+    times = pilot()
+    for threshold in (0.0, 0.01):
+        better = [Decision("difference", -0.02, threshold, 0.8, 0.025, 0.5, direction).distances for direction in ("lower", "higher")]
+        np.testing.assert_allclose(better, [[np.log((1 - threshold) / 0.98)], [np.log(1.02 / (1 + threshold))]])
+    faster, slower = (times.perf.required_units("old", change=change)["required"].item() for change in (-0.02, 0.02))
+    assert 0 <= slower - faster <= 2
+    axes = times.perf.required_units("old", change=-0.02).perf.plot()
+    assert "to see -2 %, with a chance of 80 %" in axes.get_legend_handles_labels()[1]
+    with pytest.raises(ValueError, match=r"change=-0\.01 does not lie beyond threshold=0.02"):
+        times.perf.required_units("old", change=-0.01, threshold=0.02)
+    with pytest.raises(ValueError, match=r"change=-1\.0 of a time leaves nothing of it: give a fraction above -1"):
+        times.perf.required_units("old", change=-1.0)

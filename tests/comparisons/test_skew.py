@@ -97,3 +97,28 @@ def test_sets_that_end_on_one_side_agree_with_their_test():
     found = perfarray.from_samples(sides).perf.compare("old", **SKEWED)
     assert found["kind"].item() == "at_least"
     assert (found["lower"].item() > 1) == (found["pvalue"].item() <= 0.05) == (found["verdict"].item() == "slower")
+
+
+@pytest.mark.filterwarnings("ignore:.*executions are skewed")
+def test_the_suite_row_is_said_to_be_unadjusted():
+    """Of several benchmarks the suite row is that of t, as without the method, and a kept note says so; of one it is the benchmark's."""
+    new, old = (side.rename(experiment="benchmark") for side in two_sides(5, n=12))
+    found, plain = (new.perf.compare(old, method=method, shared=()) for method in ("skew_adjusted", "fieller"))
+    np.testing.assert_allclose(found["suite_upper"], plain["suite_upper"])
+    (note,) = [note for note in found.perf.notes() if note.aside]
+    assert note.code == "suite_unadjusted"
+    assert "the suite row is not adjusted for skewness" in found.perf.table().attrs["notes"][0]
+    one = new.isel(benchmark=[0]).perf.compare(old.isel(benchmark=[0]), **SKEWED)
+    assert one["suite_upper"].item() == one["upper"].item()
+    assert not any(note.aside for note in (*one.perf.notes(), *plain.perf.notes()))
+
+
+def test_the_suite_row_covers_as_much_as_its_benchmarks():
+    """Exponential units: skewness averages out, so that t over five benchmarks covers no less than the adjusted limits of each."""
+    rng = np.random.default_rng(3)
+    dims, shape = ("experiment", "benchmark", "execution"), (1500, 5, 10)
+    new, old = (xr.DataArray(100 + f * (rng.exponential(size=shape) - 1), dims=dims, attrs={"units": "s"}) for f in (4.0, 1.0))
+    found = new.perf.compare(old, shared=(), **SKEWED)
+    held, suite = (((found[f"{row}lower"] <= 1) & (found[f"{row}upper"] >= 1)).mean().item() for row in ("", "suite_"))
+    assert 0.91 < held < 0.94
+    assert suite > held - 3 * np.sqrt(0.06 / 1500)

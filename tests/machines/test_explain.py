@@ -547,3 +547,16 @@ def test_one_warning_says_it_all():
     assert [[note.code for note in one.message.notes] for one in caught] == [["incomplete_rows", "few_test_units"]]
     assert found.perf.notes() == caught[0].message.notes
     assert dict(found.perf.notes()[1].values) == {"units": found.attrs["n_test_units"], "needed": 6}
+
+
+def test_an_error_names_what_gives_a_response():
+    """Timings of one session a machine have no relative variation: the error says why and what to do, and that works."""
+    nest = {"sizes": {"session": 1, "execution": 6}, "variances": {"session": 1e-4, "execution": 1e-4}}
+    times = perfarray.simulate(**nest, dims={"benchmark": 3, "machine": 12}, rng=1).assign_coords(
+        cores=("machine", np.arange(12) % 7 + 1.0)
+    )
+    for options in ({}, {"model": "ols", "formula": "relative_variation ~ cores"}):
+        with pytest.raises(ValueError, match=r"0 rows have a 'relative_variation'.*rest on one session.*merge_level\(\"session\"\)"):
+            times.perf.explain_variation(**options)
+    for remedy in (times.perf.merge_level("session"), times.perf.machine_table(unit="execution")):
+        assert remedy.perf.explain_variation(model="ols").dataset.attrs["n_missing_response"] == 0

@@ -315,3 +315,26 @@ def test_several_metrics(machines):
         warnings.simplefilter("error")
         found = both.perf.five_number_summary(metric=["time", "energy"], method="exact")
     np.testing.assert_allclose(found["median"].sel(metric="energy"), 2 * found["median"].sel(metric="time"))
+
+
+def test_a_unit_may_be_chosen_for_scores_and_their_five_numbers():
+    """`unit=` pools the levels above, as merging them does; the note on one unit says what the box shows, and names it."""
+    nest = {"sizes": {"session": 1, "execution": 6}, "variances": {"session": 1e-4, "execution": 1e-4}}
+    times = perfarray.simulate(**nest, dims={"benchmark": 3, "machine": 2}, rng=1)
+    with pytest.warns(perfarray.PerfarrayWarning) as caught:
+        single = times.perf.five_number_summary(method="exact")
+    assert (single["range"] > 0).all()
+    (note,) = caught[0].message.notes
+    assert "what differs between sessions is not in the five numbers, which show what differs inside one alone" in note.message
+    assert 'unit="execution"' in note.message
+    assert "no spread" not in note.message
+    found = times.perf.five_number_summary(method="exact", unit="execution")
+    assert (found["n"] == 6).all()
+    assert found.attrs["unit"] == "execution"
+    merged = times.perf.merge_level("session")
+    xr.testing.assert_allclose(found, merged.perf.five_number_summary(method="exact"))
+    drawn = times.perf.score_distribution(unit="execution", rng=1)
+    xr.testing.assert_allclose(drawn, merged.perf.score_distribution(rng=1))
+    constant = times.where(times["execution"] == 0).dropna("execution", how="all")
+    with pytest.warns(perfarray.PerfarrayWarning, match="have a benchmark with a single session, which shows no spread"):
+        constant.perf.five_number_summary(method="exact")

@@ -237,6 +237,26 @@ def test_unknown_labels_are_named():
     assert whole.identical(times.perf.suite_score(weights={"fft": 1, "sort": 2}))
 
 
+def test_an_extra_label_that_is_misspelt_is_named():
+    """A weight of no label that looks like one is left out, and a kept note says so; names that differ in digits are others."""
+    dims = {"benchmark": ["fft", "sort1"], "version": ["old", "new"]}
+    times = perfarray.simulate(sizes={"execution": 3}, variances={"execution": 1e-4}, dims=dims, rng=1)
+    weights = {"fft": 1, "sort1": 2, "srot1": 9, "sort2": 4, "walk": 3}
+    for given in (weights, pd.Series(weights), pd.Series(weights).rename_axis("benchmark").to_xarray()):
+        (note,) = times.perf.suite_score(weights=given).perf.notes()
+        assert (note.code, note.aside) == ("unused_weights", True)
+        assert note.message == "weights for what is no label of 'benchmark' are left out: 'srot1' (there is 'sort1')"
+    costs = {"execution": 1}
+    for method, choices in {
+        "score_distribution": {}, "five_number_summary": {}, "relative_variation": {}, "score_ratio_interval": {"baseline": "old"},
+        "randomization_test": {"baseline": "old"}, "required_runs": {"baseline": "old", "width": 0.1},
+        "plan_suite": {"baseline": "old", "costs": costs, "budget": 1000},
+    }.items():  # fmt: skip
+        found = getattr(times.perf, method)(weights=weights, **choices)
+        dataset = found.to_dataset() if method == "plan_suite" else found
+        assert "unused_weights" in [one.code for one in dataset.perf.notes()]
+
+
 @pytest.mark.parametrize("weights", ["equal", 3.0])
 def test_what_is_no_weights(times, weights):
     """A word or one number for all: the message shows what came."""

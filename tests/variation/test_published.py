@@ -260,3 +260,22 @@ def test_bad_input(call, message):
     """What came, and what is needed."""
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("target", [{"half_width": 0.01}, {"budget": 10000}])
+def test_a_ratio_has_the_degrees_of_freedom_of_the_units_that_are_planned(target):
+    """Satterthwaite's for the variances of both sides at the planned counts; the median half-width is t at the median chi-square."""
+    rng = np.random.default_rng(1)
+    for number in range(40):
+        levels = ["binary", "execution", "iteration"][: 2 + number % 2]
+        sides = [dict(zip(levels, 10 ** rng.uniform(-6, -3, len(levels)), strict=True)) for _ in range(2)]
+        given = [from_components(side) for side in sides]
+        costs = dict(zip(levels[:-1], 10 ** rng.uniform(0, 2.5, len(levels) - 1), strict=True))
+        plan = plan_repetitions(*given, costs=costs, **target).to_dataset()
+        counts = plan["repetitions"].values
+        inside = np.cumprod([1.0, *counts[1:]])
+        one, two = (sum(np.array(list(side.values())) / inside) for side in sides)
+        df = (one + two) ** 2 / ((one**2 + two**2) / (counts[0] - 1))
+        expected = scipy.stats.t.ppf(0.975, df) * np.sqrt((one + two) * scipy.stats.chi2.ppf(0.5, df) / df / counts[0])
+        assert plan["half_width"].item() == pytest.approx(expected, rel=1e-5)
+        assert "budget" in target or plan["half_width"].item() <= 0.01 * (1 + 1e-6)

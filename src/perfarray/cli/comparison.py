@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from perfarray.cli.forms import Row
 from perfarray.cli.grid import CHANGED
 from perfarray.cli.options import percent
-from perfarray.conventions import BENCHMARK, CENSORED, HIGHER, MARKS, plural
+from perfarray.conventions import BENCHMARK, CENSORED, HIGHER, MARKS, level_of_intervals, plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,6 +27,8 @@ class Comparison(NamedTuple):
     attrs: dict[Hashable, Any]
     labels: tuple[str, str]
     """What the baseline and the candidate are called."""
+    level: str
+    """At which the intervals hold."""
 
     def named(self, old: bool = True, new: bool = True) -> dict[str, Row]:
         """Return the rows measured on both sides, or on those sides only, by name."""
@@ -62,7 +64,9 @@ def comparison(result: "xr.Dataset", counted: "xr.Dataset") -> Comparison:
     if len(candidates) == 1 and dim != PROGRAM:
         own, suites = own.isel({dim: 0}, drop=True), suites.isel({dim: 0}, drop=True)
     rows, of_suites = ([_counted(row) for row in rows_of(part, list(map(str, part["estimate"].dims)))] for part in (own, suites))
-    return Comparison(rows, of_suites, dict(result.attrs), (baseline, str(candidates[0]) if len(candidates) == 1 else dim))
+    return Comparison(
+        rows, of_suites, dict(result.attrs), (baseline, str(candidates[0]) if len(candidates) == 1 else dim), level_of_intervals(result)
+    )
 
 
 def _counted(row: Row) -> Row:
@@ -141,7 +145,7 @@ def first(frame: "pd.DataFrame", most: int) -> "tuple[pd.DataFrame, int]":
 def legend(found: Comparison) -> list[str]:
     """Write what the columns mean, what the verdicts rest on and what was left out."""
     attrs, rows = found.attrs, list(found.named().values())
-    threshold, levels, confidence = float(attrs["threshold"]), str(attrs["levels"]).split(), {row["interval_level"] for row in rows}
+    threshold, levels = float(attrs["threshold"]), str(attrs["levels"]).split()
     statistic, method = str(attrs.get("statistic", "mean")), str(attrs["method"])
     below = levels[levels.index(str(attrs.get("value", levels[0]))) + 1 :]
     inside = f", each the mean of its {' and '.join(map(plural, below))}" if below else ""
@@ -157,7 +161,7 @@ def legend(found: Comparison) -> list[str]:
     judged = judged if attrs["correction"] == "none" else f"by its corrected p-value it is{band or ' changed'}"
     lines = [
         f"change: of the {statistic} {attrs['metric']}, of which {good} is faster"
-        + (f", with its {percent(confidence.pop())} interval" if len(confidence) == 1 else ", with its interval")
+        + f", with its {found.level} interval"
         + ("" if method in ("fieller", "order_statistics") else f" (method {method})")
         + f"; {n} {side}{inside}.",
         f"faster, slower: {judged}"
@@ -184,10 +188,7 @@ def _legend_of_correction(found: Comparison) -> list[str]:
     level, tests = float(found.attrs["confidence_level"]), sum(not math.isnan(row["lower"]) for row in found.named().values())
     if found.attrs["correction"] != "none":
         how = f"corrected for their number ({found.attrs['correction']})"
-        return [
-            f"Verdicts are {how}, by their p-values. The intervals are corrected as well, by a rule that can be wider: one that reaches "
-            f"into the band does not contradict its verdict; the suite is at {percent(level)}."
-        ]
+        return [f"Verdicts are {how}, by their p-values, and so are the intervals; the suite is at {percent(level)}."]
     if tests < 2:
         return []
     chance = 100 * (1 - ((1 + level) / 2) ** tests)

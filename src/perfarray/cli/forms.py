@@ -12,7 +12,8 @@ import typer
 
 from perfarray.cli.console import BOLD, DIM, WIDTH, screen_width, show, styled, table_lines, unstyled, wrapped
 from perfarray.cli.grid import CHANGED, VERDICT, Grid, grid_of
-from perfarray.cli.problems import NO_ANSWER, reporting
+from perfarray.cli.options import SPOKEN
+from perfarray.cli.problems import NO_ANSWER, in_line, reporting
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,8 +89,12 @@ def form(output: str | None, file: Path | None, *reads: str | None, json: bool =
 
 
 def give(answer: Answer, wanted: Form, warned: Sequence[str]) -> None:
-    """Print an answer, or write it to a file and print its outcome; leave with its exit code. Without any answer no column is explained."""
-    answer = replace(answer, legend=()) if answer.code == NO_ANSWER and answer.table.empty else answer
+    """Print an answer, or write it to a file and print its outcome; leave with its exit code. Without any answer no column is explained.
+
+    Notes that are not warned of stand below what explains the columns.
+    """
+    aside = [in_line(note["message"], SPOKEN) for note in answer.content.get("notes", ()) if note.get("aside")]
+    answer = replace(answer, legend=() if answer.code == NO_ANSWER and answer.table.empty else (*answer.legend, *aside))
     if wanted.file is None:
         show(_lines(answer, screen_width()) if wanted.kind == TABLE else [WRITERS[wanted.kind](answer, warned).removesuffix("\n")])
     else:
@@ -243,6 +248,7 @@ WRITERS: Final[Mapping[str, Callable[[Answer, Sequence[str]], str]]] = {
 def noted(result: "xr.Dataset") -> tuple[dict[str, Any], list[Row]]:
     """Return the attrs of a result, and what it has to say beside its numbers, as data."""
     import perfarray
+    from perfarray.timings.notes import as_data
 
     attrs = {str(name): value for name, value in result.attrs.items() if name != "notes"}
-    return attrs, [{"code": note.code, "message": note.message, "values": dict(note.values)} for note in perfarray.notes(result)]
+    return attrs, [as_data(note) for note in perfarray.notes(result)]

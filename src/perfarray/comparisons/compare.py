@@ -87,7 +87,8 @@ def compare(
         For every benchmark and candidate: `estimate` = candidate / baseline, `lower`, `upper`, `df`, `n`, `kind` (as `ratio_interval`),
         `pvalue` (twice the smaller p of "not below" and "not above" the band), `pvalue_equivalent` (the larger of two one-sided tests of
         "outside the band"), both also corrected as `pvalue_adjusted` and `pvalue_equivalent_adjusted`; `interval_level`; `verdict`:
-        `faster`, `slower`, `equivalent` or `inconclusive`, in the sense of `better`; `not_slower`, whether a slowdown beyond the threshold
+        `faster`, `slower`, `equivalent` or `inconclusive`, in the sense of `better`; `interval_agrees`, whether the interval shows the
+        verdict; `not_slower`, whether a slowdown beyond the threshold
         is ruled out (one-sided, at half the error rate: the interval's limit; `pvalue_not_slower`, corrected); `smallest_change`, the
         relative change that such units show beyond the threshold with 80 % power; `candidate_mean` and `baseline_mean`, in the units of the
         data (`candidate_median`, `baseline_median`);
@@ -107,6 +108,11 @@ def compare(
     Without correction the verdict is the interval rule: faster or slower when the interval is wholly outside the band, equivalent when
     wholly inside; equivalence from a 95 % interval is two one-sided tests at 2.5 %. A set that is exclusive or unbounded is inconclusive;
     one that ends on one side only (`at_least`, `at_most`) may decide.
+
+    With a correction the corrected p-values decide. Holm calls more faster or slower than Bonferroni's intervals show, as of 3 % of 2,000
+    simulated benchmarks in suites of 20; such a change is marked `*` in tables and pictures. Limits that agree with Holm's verdicts exist
+    (Strassburger and Bretz), but those of every rejected benchmark end at the band unless all are rejected, and no longer say how large a
+    change is at least.
 
     With a bootstrap method the p-values invert its limits: the smallest error rate at which the interval leaves the value out, never
     below 1 / (n_resamples + 1); with `studentized` that is the share of replicates with abs(t*) >= abs(t), (b + 1) /
@@ -134,6 +140,8 @@ def compare(
     ----------
     T. Kalibera, R. Jones, "Quantifying performance changes with effect size confidence intervals", 2012, equation 12.
     R. Woodruff, "Confidence intervals for medians and other position measures", 1952.
+    K. Strassburger, F. Bretz, "Compatible simultaneous lower confidence bounds for the Holm procedure and other
+    Bonferroni-based closed tests", 2008.
     S. Holm 1979; Y. Benjamini, Y. Hochberg 1995; Y. Benjamini, D. Yekutieli 2005 (intervals after selection).
 
     Examples

@@ -7,8 +7,9 @@ import xarray as xr
 
 from perfarray.comparisons.engines import PART, REPLICATE, SIDE, Measured
 from perfarray.comparisons.medians import BEYOND, MEDIAN, ORDER_STATISTICS, STOPPED
-from perfarray.comparisons.noise import NOISE
+from perfarray.comparisons.noise import ADJUSTED, NOISE
 from perfarray.comparisons.request import Request
+from perfarray.comparisons.verdicts import DECIDING
 from perfarray.timings.across import MOVEMENT, SUITES, UNMATCHED, several_suites
 from perfarray.timings.apply import data_label, in_order, is_chunked
 from perfarray.timings.censored import ONLY_WORSE
@@ -38,6 +39,12 @@ def describe(measured: Measured, pair: Pair, request: Request) -> tuple[dict[str
         # An attribute says it, and no note: who compares benchmark by benchmark has not asked for the suite row.
         several = several_suites(pair.candidate.array, estimate.copy(data=~np.isnan(estimate.data)), across)
         attrs |= {SUITES: ", ".join(several.values["suites"])} if several else {}
+    if request.method == ADJUSTED and pair.candidate.array.sizes.get(across, 1) > 1:
+        text = (
+            "the suite row is not adjusted for skewness, which averages out over benchmarks: its limits are those of t on the log ratios; "
+            "method='studentized' draws them"
+        )
+        notes.append(Note("suite_unadjusted", text, {}, aside=True))
     if measured.incomplete:
         attrs["n_incomplete_units"] = measured.incomplete
         how = "shared" if pair.jointly else "paired"
@@ -50,7 +57,7 @@ def checks(request: Request, pair: Pair) -> tuple[str, ...]:
     """Return what is counted in the result."""
     declared = request.shared is not None or pair.jointly or request.paired is not None
     own = "resampling" if request.draws else BEYOND if request.medians else NOISE
-    return (UNITS, DEPENDENCE, own, *(() if declared else (MOVEMENT,)))
+    return (UNITS, DEPENDENCE, own, DECIDING, *(() if declared else (MOVEMENT,)))
 
 
 def as_given(

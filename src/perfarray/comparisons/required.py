@@ -25,6 +25,9 @@ GOALS = ("difference", "not_slower", "equivalent")
 GRID = (2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
 """Units a side for which the smallest change is worked out."""
 
+ROUNDING = float(np.finfo(float).eps) ** 2
+"""A relative variance up to which means of equal values differ by rounding."""
+
 UNITS_DIM = "units"
 
 
@@ -44,8 +47,8 @@ class Decision(NamedTuple):
         """How far, on the log scale, the truth that is planned for lies from what has to be ruled out."""
         above, below = np.log1p(self.threshold), -np.log1p(-self.threshold)
         if self.goal == "difference":
-            worse, band = (self.change, above) if self.better == "lower" else (-self.change, -below)
-            return (float(abs(np.log1p(worse) - band)),)
+            change = self.change if self.better == "lower" else -self.change
+            return (float(abs(np.log1p(change) - (above if change > 0 else -below))),)
         if self.goal == "equivalent":
             return (float(above), float(below))
         return (float(above if self.better == "lower" else below),)
@@ -77,7 +80,7 @@ def required_units(
     times, baseline, dim, levels, metric : as for `compare`
         The pilot: two units a side or more.
     change : float
-        The relative change to see, with `goal="difference"`: 0.02 for a candidate 2 % slower.
+        The relative change to see, with `goal="difference"`: 0.02 for a candidate 2 % slower, -0.02 for one 2 % faster.
     threshold : float
         The change that does not matter, as for `compare`: the verdict is about what lies beyond it.
     goal : {"difference", "not_slower", "equivalent"}
@@ -97,9 +100,9 @@ def required_units(
     Returns
     -------
     Dataset
-        `required` (units a side; infinite beyond ten million), `n` (of the pilot, the smaller side), `power` (the chance with n),
-        `pilot_change`, the relative change that n a side show with the power asked for, and along `units` `smallest_change`, the same of
-        so many units a side.
+        `required` (units a side; infinite beyond ten million, NaN where the pilot shows no spread), `n` (of the pilot, the smaller side),
+        `power` (the chance with n), `pilot_change`, the relative change that n a side show with the power asked for, and along `units`
+        `smallest_change`, the same of so many units a side.
 
     Raises
     ------
@@ -127,7 +130,7 @@ def required_units(
     check_choice(correction, "correction", (None, "holm"))
     level = check_confidence_level(confidence_level)
     threshold, change = check_threshold(threshold), check_number(change, "change")
-    if goal == "difference" and not change > threshold:
+    if goal == "difference" and not abs(change) > threshold:
         raise ValueError(f"change={change!r} does not lie beyond threshold={threshold!r}: no number of units shows it")
     if equivalence_risk is not None and not 0 < equivalence_risk < 0.5:
         raise ValueError(f"equivalence_risk={equivalence_risk!r} is not between 0 and 0.5: it is that of a one-sided test")
@@ -163,8 +166,9 @@ def _required(
     """Plan the cells of one metric; the verdicts of all of them are corrected together, if any are."""
     pair = choose(times, baseline, metric=metric)
     better, nest, array = pair.candidate.better, pair.candidate.levels, pair.candidate.array
-    if decision.goal == "difference" and decision.change >= 1 and better != "lower":
-        raise ValueError(f"change={decision.change!r} of a rate leaves nothing of it: give a fraction below 1")
+    if decision.goal == "difference" and (decision.change <= -1 if better == "lower" else decision.change >= 1):
+        what, limit = ("time", "above -1") if better == "lower" else ("rate", "below 1")
+        raise ValueError(f"change={decision.change!r} of a {what} leaves nothing of it: give a fraction {limit}")
     cells = int(np.prod([size for name, size in array.sizes.items() if name not in nest]))
     own = decision._replace(better=better, risk=decision.risk / (cells if attrs["correction"] != "none" else 1))
     depth, joint = len(nest), "paired" in attrs
@@ -198,8 +202,9 @@ def _plan(new: Floats, old: Floats, paired: bool, decision: Decision) -> tuple[F
             spread = Spread(ratio.residual * n / ratio.numerator.mean**2, np.zeros(n.shape))
         else:
             spread = Spread(*(side.variance * side.n / side.mean**2 for side in (ratio.numerator, ratio.denominator)))
+        varies = spread.new + spread.old > ROUNDING
         known = np.asarray(welch_df(spread.new / n, spread.old / m, n - 1, m - 1))
-        larger = np.where(known > 0, known / chdtri(np.where(known > 0, known, 1.0), decision.assurance), np.nan)
+        larger = np.where(varies & (known > 0), known / chdtri(np.where(known > 0, known, 1.0), decision.assurance), np.nan)
         spread = Spread(spread.new * larger, spread.old * larger)
         distances = tuple(np.asarray(distance) for distance in decision.distances)
         required = fewest_units(spread, distances, decision.risk, decision.power)
@@ -219,10 +224,15 @@ def required_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     required, n = (result.variables[name].values for name in ("required", "n"))
     units = plural(str(result.attrs["unit"]))
     alone = f"{{cells}} have fewer than two {units} on a side: their spread is not known; measure two or more, better ten"
+    alike = (
+        f"{{cells}} have {units} that do not differ: no number is known, since equal values do not show how much others vary; measure with "
+        "a finer clock, or more iterations in each"
+    )
     never = f"{{cells}} would need more than ten million {units} a side"
     few = f"{{cells}} rest on fewer than five {units} on a side: the number may be off by a factor of two or more; assurance=0.8 is safer"
     return (
         count_note("single_unit", alone, n < 2),
+        count_note("no_spread", alike, (n >= 2) & np.isnan(required)),
         count_note("no_number", never, np.isinf(required)),
-        count_note("small_pilot", few, (n >= 2) & (n < 5)) if float(result.attrs["assurance"]) < 0.8 else None,
+        count_note("small_pilot", few, (n >= 2) & (n < 5) & ~np.isnan(required)) if float(result.attrs["assurance"]) < 0.8 else None,
     )

@@ -1,6 +1,7 @@
 """From evidence to verdicts: which are corrected together, and what follows for each."""
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -9,14 +10,25 @@ import xarray as xr
 from perfarray.comparisons.engines import Measured
 from perfarray.comparisons.intervals import ratio_outputs
 from perfarray.comparisons.request import Request
-from perfarray.conventions import LOWER, METRIC
+from perfarray.conventions import BY_PVALUE, LOWER, METRIC
 from perfarray.numerics.verdicts import Adjusted, Evidence, Rules, Suite, Tests, adjust_tests, judge
 from perfarray.timings.apply import Output, compute, is_chunked, outputs
+from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.resolve import check_names
 from perfarray.timings.validation import listed
 
 Variables = dict[Hashable, xr.Variable]
 """Arrays by name, whose labels are those of the evidence."""
+
+DECIDING = "deciding"
+"""The check of verdicts that intervals do not show."""
+
+WIDER = {
+    "holm": "Holm's p-values decide, and the interval is wider: it is Bonferroni's, and holds for all at once",
+    "bh": "Benjamini and Hochberg's p-values decide; the interval is Benjamini and Yekutieli's, for changes and equivalences together",
+    "none": "equivalence_risk= decides, and the interval has another level",
+}
+"""By the correction, why an interval does not show its verdict."""
 
 
 def decide(parts: Sequence[Measured], request: Request, pairs: tuple[str, ...] = ()) -> tuple[list[Variables], tuple[str, ...]]:
@@ -99,6 +111,14 @@ def _adjust_family(pvalues: list[xr.Variable], family: tuple[str, ...], rules: R
     )
 
 
+@check(DECIDING)
+def deciding_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
+    """Count the verdicts that their interval does not show."""
+    text = f"{{cells}}, marked {BY_PVALUE}, have a verdict that the interval does not show: {WIDER[result.attrs['correction']]}"
+    note = count_note("by_pvalue", text, ~result.variables["interval_agrees"].values)
+    return (None if note is None else replace(note, aside=True),)
+
+
 def _outputs(across: str, units: str, statistic: str) -> dict[str, Output]:
     """Return the variables of a comparison, in the order of `numerics.verdicts.Comparison`."""
     smaller, both = "independent units on the smaller side", "benchmarks measured on both sides"
@@ -107,7 +127,11 @@ def _outputs(across: str, units: str, statistic: str) -> dict[str, Output]:
     return (
         ratio_outputs((across,))
         | outputs("1", (across,), **pvalues, interval_level=level)
-        | {"verdict": Output((across,), "", object), "not_slower": Output((across,), "", bool)}
+        | {"verdict": Output((across,), "", object)}
+        | {
+            "interval_agrees": Output((across,), "", bool, "whether the interval shows the verdict"),
+            "not_slower": Output((across,), "", bool),
+        }
         | outputs("1", (across,), smallest_change="relative change seen with some 80 % power")
         | outputs(units, (across,), **{f"{side}_{statistic}": "" for side in ("candidate", "baseline")})
         | outputs(suite_estimate=whole, suite_lower="", suite_upper="", suite_df="", suite_n=smaller, suite_benchmarks=both)

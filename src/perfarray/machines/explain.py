@@ -255,6 +255,7 @@ def explain_variation(
     _check_rows(table, [*effects, *columns, *([] if stated is None else names_in(stated.codes()))])
     if every:
         return _levels(table, predictors, stated, choice, confidence_level, of_table)
+    _check_units(table, responses, of_table)
     if stated is not None:
         problem = by_formula(table, stated, choice)
     else:
@@ -291,6 +292,18 @@ def _choice(model: str, formula: str | None, groups: str | None, random: str | S
     if effects and model != "mixed":
         raise ValueError(f"random={listed(effects)} is for model='mixed'")
     return ModelChoice(model, groups, effects, reml, seed)
+
+
+def _check_units(table: pd.DataFrame, responses: list[str], notes: list[Note]) -> None:
+    """Raise where timings give too few rows a response, since these rest on one unit; the notes of their table name the remedy."""
+    for name in responses:
+        number = int(table[name].notna().sum()) if name in table else LEAST
+        remedies = [note.message for note in notes if note.code == "single_unit"]
+        if number < LEAST and remedies:
+            raise ValueError(
+                f"{number} rows have a {name!r} that can be explained, and a model needs {LEAST} or more: {'; '.join(remedies)} (as "
+                "arguments of machine_table, whose table this takes, too)"
+            )
 
 
 def _levels(

@@ -171,6 +171,7 @@ class Comparison(NamedTuple):
     pvalue_not_slower: Floats
     interval_level: Floats
     verdict: Texts
+    interval_agrees: Mask
     not_slower: Mask
     smallest_change: Floats
     candidate_mean: Floats
@@ -204,6 +205,7 @@ def judge(*arrays: npt.NDArray[Any], limits: Limits, rules: Rules) -> Comparison
         suite, kind = _of_one_benchmark(evidence, estimate, uncorrected, suite, kind)
     bounded = known.at_least | known.at_most
     decided = one_piece(found.kind)
+    verdict = decide(tests, decided & (adjusted.outside <= alpha), decided & (adjusted.inside <= rules.inside_alpha), rules.better)
     distance = distance_seen(evidence.error, evidence.error_df, (1 + adjusted.level) / 2, POWER)
     with np.errstate(over="ignore"):
         change = (1 + rules.threshold) * np.exp(distance) - 1
@@ -220,7 +222,8 @@ def judge(*arrays: npt.NDArray[Any], limits: Limits, rules: Rules) -> Comparison
         pvalue_equivalent_adjusted=adjusted.inside,
         pvalue_not_slower=adjusted.not_slower,
         interval_level=adjusted.level,
-        verdict=decide(tests, decided & (adjusted.outside <= alpha), decided & (adjusted.inside <= rules.inside_alpha), rules.better),
+        verdict=verdict,
+        interval_agrees=~decided | interval_agrees(found, verdict, rules.limits),
         not_slower=decided & (adjusted.not_slower <= alpha / 2),
         smallest_change=np.where(bounded, np.nan, change),
         candidate_mean=evidence.candidate_mean,
@@ -282,6 +285,19 @@ def decide(tests: Tests, outside: Mask, inside: Mask, better: str) -> Texts:
     verdict[outside & (tests.below_low < tests.above_high)] = below_is
     verdict[outside & (tests.below_low >= tests.above_high)] = above_is
     return verdict
+
+
+def interval_agrees(found: RatioSet, verdict: Texts, band: tuple[float, float]) -> Mask:
+    """Return where an interval shows its verdict: beyond the band for faster and slower, inside it for equivalent, else neither.
+
+    It may not where p-values decide that belong to other intervals: Holm rejects more than Bonferroni's intervals show, and those of
+    Benjamini and Yekutieli count verdicts of both kinds.
+    """
+    low, high = band
+    beyond = (found.upper < low) | (found.lower > high)
+    inside, well_inside = (found.lower >= low) & (found.upper <= high), (found.lower > low) & (found.upper < high)
+    neither = ~(beyond | well_inside) | np.isnan(found.lower)
+    return np.select([verdict == EQUIVALENT, verdict == INCONCLUSIVE], [inside, neither], beyond).astype(bool)
 
 
 def adjust_tests(*pvalues: Floats, axes: int, rules: Rules) -> Adjusted:

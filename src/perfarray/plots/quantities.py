@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 import xarray as xr
 from matplotlib.axes import Axes
 
-from perfarray.conventions import THROUGHPUT, TIME
+from perfarray.conventions import THROUGHPUT, TIME, level_of_intervals
 from perfarray.plots.comparisons.interval_marks import Interval, draw_intervals, view_of
 from perfarray.plots.figure import DARK, GREY, axes_for, compared, describe, number_format, write_units
 from perfarray.plots.rows import Row, beside_rows, label_rows, shown_rows, size_for
@@ -81,7 +81,7 @@ def estimates(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     texts = [float(beside.isel(row.cell)) for row in rows]
     shown = [f"{100 * value:.1f} %" if quantity.percent and not quantity.beside and value == value else written(value) for value in texts]
     beside_rows(ax, rows, shown, quantity.beside)
-    level = f"\n{100 * float(result.attrs['confidence_level']):g} % intervals" if "lower" in result else ""
+    level = f"\n{level_of_intervals(result)} intervals" if "lower" in result else ""
     label, runs = quantity.label, int(result.attrs.get("runs", 1))
     label = label if runs == 1 else label.replace("a run", f"{runs} runs").replace(" is ", " are ") + ", taken together"
     ax.set_xlabel(f"{_words(label, result)}{level}")

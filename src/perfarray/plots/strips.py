@@ -7,6 +7,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+from perfarray.conventions import level_of_intervals
 from perfarray.plots.figure import COLOURS, DARK, axes_for, describe, selection, write_units
 
 ESTIMATES: Final = ("estimate", "speedup")
@@ -92,7 +93,7 @@ def _intervals(ax: Axes, result: xr.Dataset, places: np.ndarray, along: str, tru
     lower, upper = result["lower"].values, result["upper"].values
     known = np.isfinite(lower) & np.isfinite(upper)
     held = known if truth is None else known & (lower <= truth) & (truth <= upper)
-    level = f"{100 * float(result.attrs['confidence_level']):.3g} %" if "confidence_level" in result.attrs else "unknown level"
+    level = level_of_intervals(result) or "unknown level"
     width = min(12.0, max(1.0, WIDTH / len(places)))
     for which, colour, label in ((held, COLOURS[1], "interval"), (known & ~held, COLOURS[5], "interval without it")):
         if which.any():

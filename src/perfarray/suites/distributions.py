@@ -6,7 +6,7 @@ from contextlib import nullcontext
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import RNG_KEY
+from perfarray.conventions import RNG_KEY, plural
 from perfarray.numerics.types import Integers
 from perfarray.suites.matching import REPLICATE, describe_one
 from perfarray.suites.numerics.distributions import Suite, central_score, draw_scores, summarise_scores, units_of
@@ -41,6 +41,7 @@ def score_distribution(
     across: str = "benchmark",
     by: str | None = None,
     value: str | None = None,
+    unit: str | None = None,
     shared: str | Sequence[str] | None = None,
     levels: str | Sequence[str] | None = None,
     rng: Rng = None,
@@ -65,6 +66,8 @@ def score_distribution(
         A coordinate along `across`, such as `suite`: a result for each of its values, along a dim of that name. Default: one for all.
     value : str, optional
         The level whose repetitions are runs; levels below it are averaged. Default: `execution`, else the lowest level.
+    unit : str, optional
+        The level whose repetitions are independent, those of levels above it pooled; default: the outermost.
     shared : str or tuple of str, optional
         Levels whose label is the same unit for every benchmark: drawn for all benchmarks together. Default:
         `attrs["shared_levels"]`, else none, and the attr `benchmarks` says so.
@@ -111,16 +114,9 @@ def score_distribution(
     """
     del by  # the wrapper reads it
     request = Request(
-        metric=metric,
-        levels=levels,
-        across=across,
-        mean=mean,
-        weights=weights,
-        value=value,
-        shared=shared,
-        n_resamples=n_resamples,
-        rng=rng,
-    )
+        metric=metric, levels=levels, across=across, mean=mean, weights=weights, value=value, unit=unit, shared=shared,
+        n_resamples=n_resamples, rng=rng,
+    )  # fmt: skip
     runs = resolve_runs(times, request)
     units, drawing = runs.system.data.units, runs.drawing
 
@@ -133,7 +129,7 @@ def score_distribution(
     said = movement_notes(found.assign_attrs(attrs)) if runs.moving and not is_chunked(found["score"]) else ()
     scores = found["score"].assign_coords(suite_score=found["suite_score"]).transpose(..., REPLICATE)
     scores.name = str(runs.system.data.array.name or "time")
-    return describe_one(scores, runs.system, attrs, *said)
+    return describe_one(scores, runs.system, attrs, *said, *runs.weighing.notes)
 
 
 @each_suite
@@ -148,6 +144,7 @@ def five_number_summary(
     across: str = "benchmark",
     by: str | None = None,
     value: str | None = None,
+    unit: str | None = None,
     shared: str | Sequence[str] | None = None,
     levels: str | Sequence[str] | None = None,
     rng: Rng = None,
@@ -158,7 +155,7 @@ def five_number_summary(
 
     Parameters
     ----------
-    times, mean, weights, across, value, shared, levels, rng, metric
+    times, mean, weights, across, value, unit, shared, levels, rng, metric
         As for `score_distribution`.
     method : {"monte_carlo", "exact"}
         Five numbers of `n_resamples` scores drawn at random, as in the paper; or of the distribution itself, without random numbers.
@@ -211,16 +208,9 @@ def five_number_summary(
     del by  # the wrapper reads it
     check_choice(method, "method", METHODS)
     request = Request(
-        metric=metric,
-        levels=levels,
-        across=across,
-        mean=mean,
-        weights=weights,
-        value=value,
-        shared=shared,
-        n_resamples=n_resamples,
-        rng=rng,
-    )
+        metric=metric, levels=levels, across=across, mean=mean, weights=weights, value=value, unit=unit, shared=shared,
+        n_resamples=n_resamples, rng=rng,
+    )  # fmt: skip
     runs = resolve_runs(times, request)
     drawing = runs.drawing
     bar = cells_bar(runs.cells, "five numbers", wanted=progress and method == "exact")
@@ -241,7 +231,7 @@ def five_number_summary(
     with nullcontext() if bar is None else bar:
         found = over_cells(kernel, runs, named, drawn=method == "monte_carlo")
     attrs = runs.describe(drawn=method == "monte_carlo") | {"result": "five_number_summary", "method": method}
-    return describe_one(found, runs.system, attrs, checks=("suite_single_runs", *runs.moving))
+    return describe_one(found, runs.system, attrs, *runs.weighing.notes, checks=("suite_single_runs", *runs.moving))
 
 
 @each_suite
@@ -357,7 +347,7 @@ def relative_variation(
     attrs = runs.describe(drawn=True) | {"result": "relative_variation", "method": method, "statistic": statistic}
     attrs = _as_done(attrs, found, given=n_resamples is not None)
     checks = ("suite_single_runs", *(("suite_redrawn",) if method == "exact" else ()), *runs.moving)
-    return describe_one(found.drop_vars("_draws"), runs.system, attrs, data.selected, checks=checks)
+    return describe_one(found.drop_vars("_draws"), runs.system, attrs, data.selected, *runs.weighing.notes, checks=checks)
 
 
 def _as_done(attrs: dict[str, Hashable], found: xr.Dataset, *, given: bool) -> dict[str, Hashable]:
@@ -390,8 +380,13 @@ def redrawn(result: xr.Dataset) -> tuple[Note | None, ...]:
 
 @check("suite_single_runs")
 def single_runs(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Count the cells with a benchmark that has a single unit."""
+    """Count the cells with a benchmark that has a single unit; what lies inside it may vary."""
+    unit = str(result.attrs["unit"])
     if result.attrs["result"] == "relative_variation":
         return (single_unit_note(result, "their variation is NaN, since one shows none"),)
-    text = f"{{cells}} have a benchmark with a single {result.attrs['unit']}, which shows no spread"
-    return (count_note("single_unit", text, result["n"] == 1),)
+    single, varied = result["n"] == 1, result["range"] > 0
+    inside = f"what differs between {plural(unit)} is not in the five numbers, which show what differs inside one alone"
+    return (
+        single_unit_note(result, inside, single & varied),
+        count_note("single_unit", f"{{cells}} have a benchmark with a single {unit}, which shows no spread", single & ~varied),
+    )

@@ -175,7 +175,7 @@ def randomization_test(
     attrs |= {"mean": mean, "statistic": statistic, "alternative": alternative} | ({} if joint else {"benchmarks": INDEPENDENT})
     if draws is not None:
         attrs |= {"n_resamples": draws.n_resamples, "engine": draws.engine, "plus_one": int(plus_one)} | describe_key(draws.key)
-    return describe_two(found, systems, attrs, checks=("suite_benchmarks", "suite_exchanges", *moving(request, joint)))
+    return describe_two(found, systems, attrs, *weighing.notes, checks=("suite_benchmarks", "suite_exchanges", *moving(request, joint)))
 
 
 def _most_exchanges(systems: TwoSystems, how: Exchange) -> int:

@@ -131,7 +131,7 @@ def required_runs(
     attrs |= {"confidence_level": level, "width": wanted, "start": first} | weighing.attrs
     attrs |= {"n_resamples": draws.n_resamples} | describe_key(draws.key) if draws is not None else {}
     checks = ("suite_start", "suite_pilot", *moving(request, score.shared))
-    return describe_two(found.drop_vars("_unused"), systems, attrs, _note_unused(found), checks=checks)
+    return describe_two(found.drop_vars("_unused"), systems, attrs, _note_unused(found), *weighing.notes, checks=checks)
 
 
 def _most(systems: TwoSystems, start: int) -> int:

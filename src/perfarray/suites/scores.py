@@ -139,7 +139,7 @@ def suite_score(
     named = outputs(data.units, estimate=f"{weighing.name(mean)} mean over {across}")
     found = apply(kernel, along(system.data, across), system.kept, core=[[across, *data.levels], [across]], outputs=named)
     attrs = describe_unit(data, place) | {"result": "suite_score", "mean": mean, "statistic": statistic} | weighing.attrs
-    return describe_one(found, system, attrs, checks=("suite_score",))
+    return describe_one(found, system, attrs, *weighing.notes, checks=("suite_score",))
 
 
 @check("suite_score")
@@ -285,7 +285,7 @@ def score_ratio_interval(
     attrs |= {"benchmarks": SAMPLE} if random_benchmarks else {}
     attrs |= {"n_resamples": draws.n_resamples, "engine": draws.engine} | describe_key(draws.key) if draws is not None else {}
     checks = ("suite_limits", "suite_benchmarks", *(("suite_replicates",) if draws else ()), *moving(request, joint))
-    return describe_two(found, systems, attrs, checks=checks)
+    return describe_two(found, systems, attrs, *weighing.notes, checks=checks)
 
 
 def _without_bounds(found: xr.Dataset, systems: TwoSystems) -> xr.Dataset:

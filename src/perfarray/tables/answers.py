@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import BENCHMARK, plural
+from perfarray.conventions import BENCHMARK, level_of_intervals, percentage, plural
 from perfarray.numerics.types import Integers, Mask, Texts
 from perfarray.tables.columns import objects
 from perfarray.tables.combine import as_dataset, parts_of
@@ -255,14 +255,16 @@ def _about(data: xr.Dataset, rows: Rows) -> str:
     if data.attrs["result"] == "variance_components":
         parts.append("what each level adds, as standard deviation in percent of the mean")
         if data.attrs.get("limits") == "jackknife":
-            parts.append(f"in brackets its {100 * float(data.attrs['confidence_level']):.4g} % interval")
+            parts.append(f"in brackets its {level_of_intervals(data)} interval")
         elif bool(data["share"].notnull().all("level").any()):
             parts.append("in brackets its share of the variance")
     elif data.attrs["result"] == "agreement":
-        parts.append(f"{100 * float(data.attrs['confidence_level']):.4g} % intervals")
+        parts.append(f"{level_of_intervals(data)} intervals")
         parts.append("n/a: these data cannot give the method a verdict (the variable remark says why)")
-    elif "confidence_level" in data.attrs:
-        parts.append(f"{100 * float(data.attrs['confidence_level']):.4g} % intervals")
+    elif level := level_of_intervals(data):
+        corrected = rows.suites and data.attrs.get("correction", "none") != "none"
+        parts.append(f"{level} intervals" + (f", of the suite {percentage(data.attrs['confidence_level'])} %" if corrected else ""))
+    parts += _of_pairs(data) if data.attrs["result"] == "pairwise" else []
     parts += ["medians"] if data.attrs["result"] in MEDIANS and data.attrs.get("statistic") == "median" else []
     together = data.attrs["runs"] if data.attrs["result"] in {"prob_faster", "prob_fastest"} else 1
     parts += [f"totals of {together} runs each"] if together > 1 else []
@@ -276,3 +278,13 @@ def _about(data: xr.Dataset, rows: Rows) -> str:
         return "; ".join([*parts, f"one-level: its half-width at the same cost with one of everything in each {data[LEVEL].values[0]}"])
     parts += [f"n counts {plural(str(data.attrs['unit']))}"] if "unit" in data.attrs and "n" in rows.frame else []
     return "; ".join(parts)
+
+
+def _of_pairs(data: xr.Dataset) -> list[str]:
+    """Write how likely a false verdict is among many pairs that nothing corrects."""
+    both = 2 if "baseline" in data["lower"].dims else 1  # a pair and its reverse
+    pairs = int(data["lower"].notnull().sum()) // both
+    if pairs < 2 or data.attrs["correction"] != "none":
+        return []
+    chance = 100 * (1 - float(data.attrs["confidence_level"]) ** pairs)
+    return [f"{pairs} verdicts at once: a chance of up to {chance:.0f} % to tell apart what does not differ (correction='holm' bounds it)"]

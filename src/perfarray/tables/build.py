@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from perfarray.conventions import METRIC, UNKNOWN
+from perfarray.conventions import FORMAT, METRIC, UNKNOWN
 from perfarray.numerics.types import Floats, Integers, same_text
 from perfarray.tables.columns import Descriptor, Metric, Table, level_order, objects
 from perfarray.timings.options import options
@@ -24,9 +24,6 @@ LARGE_PAGE = 2**21
 
 EXACT = 2**53
 """Numbers below this are exact as floats; a descriptor beyond it is kept as text."""
-
-FORMAT = "format"
-"""The attr that names the reader."""
 
 
 def build(table: Table) -> xr.Dataset:

@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import COMPARED, LEVELS, MARKS, METRIC, TIME, UNKNOWN
-from perfarray.tables.build import FORMAT, build
+from perfarray.conventions import COMPARED, FORMAT, LEVELS, MARKS, METRIC, TIME, UNKNOWN
+from perfarray.tables.build import build
 from perfarray.tables.columns import Column, Descriptor, Metric, Table, objects
 from perfarray.tables.harmonise import promoted
 from perfarray.tables.join import SILENT, join_tables

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import CENSORED, LEVELS, LOWER, SECONDS, plural
+from perfarray.conventions import BY_PVALUE, CENSORED, LEVELS, LOWER, SECONDS, plural
 from perfarray.tables import axes, diagnoses, words
 from perfarray.tables.words import NOTHING, Cell, Columns, change, number, percent, probability, quantity
 from perfarray.timings.apply import LEVEL
@@ -72,11 +72,11 @@ def _both(cell: Cell, sides: Sequence[str], units: str) -> str:
 
 
 def _change(cell: Cell, better: str, bound: Mapping[str, str], threshold: float) -> str:
-    """Write a change; as a ratio and a bound where stopped runs leave no more known."""
-    kind = cell.get("kind", "bounded")
+    """Write a change, marked where its interval does not show the verdict; a ratio and a bound where stopped runs leave no more known."""
+    kind, mark = cell.get("kind", "bounded"), "" if cell.get("interval_agrees", True) else f" {BY_PVALUE}"
     if kind in bound and not math.isnan(cell["estimate"]):
-        return f"{bound[kind]}{words.ratio(cell['estimate'])} ({words.between(*_open(cell))})"
-    return change(cell["estimate"], cell["lower"], cell["upper"], kind, better, threshold)
+        return f"{bound[kind]}{words.ratio(cell['estimate'])} ({words.between(*_open(cell))}){mark}"
+    return change(cell["estimate"], cell["lower"], cell["upper"], kind, better, threshold) + mark
 
 
 def _open(cell: Cell) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import CENSORED, CENSORED_AT, ITERATION, LEVELS, MARKS
+from perfarray.conventions import CENSORED, CENSORED_AT, ITERATION, LEVELS, MARKS, SESSION, SEVERAL_SESSIONS
 from perfarray.numerics.levels import count_repetitions
 from perfarray.timings.apply import LEVEL, Output, apply, is_chunked, outputs
 from perfarray.timings.metrics import over_metrics
@@ -104,7 +104,8 @@ def merge_level(times: Data, level: str) -> Data:
         bare = bare.assign({name: bare[name].where(first).assign_attrs(bare[name].attrs) for name in narrow})
     merged = bare.stack({"_merged": (level, below)}, create_index=False).rename({"_merged": below}).transpose(*order)
     merged = _without_empty_positions(merged, below)
-    return merged.assign_coords({below: np.arange(merged.sizes[below])})
+    several = level == SESSION and times.sizes[level] > 1
+    return merged.assign_coords({below: np.arange(merged.sizes[below])}).assign_attrs({SEVERAL_SESSIONS: below} if several else {})
 
 
 def _without_empty_positions(times: Data, dim: str) -> Data:

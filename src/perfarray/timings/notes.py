@@ -190,8 +190,12 @@ def once(notes: list[Note]) -> list[Note]:
 
 def to_json(notes: tuple[Note, ...]) -> str:
     """Write notes for an attr."""
-    rows = [{"code": note.code, "message": note.message, "values": dict(note.values)} for note in notes]
-    return json.dumps(rows, default=lambda value: value.item() if hasattr(value, "item") else str(value))
+    return json.dumps(list(map(as_data, notes)), default=lambda value: value.item() if hasattr(value, "item") else str(value))
+
+
+def as_data(note: Note) -> dict[str, Any]:
+    """Return a note as JSON holds it."""
+    return {"code": note.code, "message": note.message, "values": dict(note.values)} | ({"aside": True} if note.aside else {})
 
 
 def notes(result: xr.Dataset | xr.DataArray | pd.DataFrame) -> tuple[Note, ...]:
@@ -219,7 +223,7 @@ def notes(result: xr.Dataset | xr.DataArray | pd.DataFrame) -> tuple[Note, ...]:
     ['single_unit']
     """
     rows = json.loads(str(result.attrs.get(NOTES, "[]")))
-    kept = [Note(row["code"], row["message"], row["values"]) for row in rows]
+    kept = [Note(**row) for row in rows]
     checks = tuple(str(result.attrs.get(UNCHECKED, "")).split())
     if checks and isinstance(result, xr.Dataset) and not is_lazy(result):
         # A result from a file may come before the topic that made it: loading its function registers the checks.

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import CENSORED, LOWER
+from perfarray.conventions import CENSORED, FORMAT, LEVELS, LOWER, N_FILES, SESSION, SEVERAL_SESSIONS
 from perfarray.timings.censored import Bounds, ratio_bounds, stopped_note, without_limit
 from perfarray.timings.comparable import check_label, check_sides
 from perfarray.timings.notes import Note
@@ -87,7 +87,24 @@ def resolve_pair(
         pair = _split(candidate, baseline, dim)
     pair = pair._replace(baseline=pair.baseline._replace(array=_bare(pair.baseline, keep)))
     pair = pair if paired is None else match_units(pair, paired)
-    return pair._replace(attrs=_describe(pair, baseline))
+    notes = (*pair.notes, *_without_sessions(times, pair)) if paired is None else pair.notes
+    return pair._replace(attrs=_describe(pair, baseline), notes=notes)
+
+
+def _without_sessions(times: Data, pair: Pair) -> tuple[Note, ...]:
+    """Say what intervals lack where each side is one session: of data read from files, which have what files say, and of one selected.
+
+    Whoever made an array in memory knows what is in it. Matched units have their session in common, which leaves the ratio.
+    """
+    array, levels = pair.candidate.array, pair.candidate.levels
+    sessions = SESSION in (*array.dims, *array.coords) or not {FORMAT, N_FILES}.isdisjoint(times.attrs)
+    if not sessions or SEVERAL_SESSIONS in times.attrs or SESSION in (*levels, pair.dim) or levels[0] not in LEVELS:
+        return ()
+    text = (
+        "no level is a session (one run of the whole harness): what differs between sessions is not in the interval, and two sessions of "
+        "one program may differ by more; measure several of both sides in turn, and name that level 'session'"
+    )
+    return (Note("one_session", text, {"unit": levels[0]}, aside=True),)
 
 
 def _describe(pair: Pair, baseline: object) -> dict[str, Hashable]:

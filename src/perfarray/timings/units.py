@@ -77,11 +77,12 @@ def more_units(attrs: Mapping[Any, Any], *, unit: bool = False) -> str:
     return f"{', '.join(ways[:-1])} or {ways[-1]} take the repetitions inside it as independent, if they are"
 
 
-def single_unit_note(result: xr.Dataset, consequence: str) -> Note | None:
-    """Say which cells of a method with an argument `unit=` rest on one unit, what follows, and what can be done."""
+def single_unit_note(result: xr.Dataset, consequence: str, where: xr.DataArray | None = None) -> Note | None:
+    """Say which cells of a method with an argument `unit=`, or some of them, rest on one unit, what follows, and what can be done."""
     unit, outermost = str(result.attrs["unit"]), str(result.attrs["levels"]).split()[0]
     remedy = more_units(result.attrs, unit=True) if unit == outermost else "measure more of them"
-    return cells_note("single_unit", f"{{cells}} rest on one {unit}: {consequence}; {remedy}", result["n"], (result["n"] == 1).values)
+    single = result["n"] == 1 if where is None else where
+    return cells_note("single_unit", f"{{cells}} rest on one {unit}: {consequence}; {remedy}", result["n"], single.values)
 
 
 UNITS = "units"

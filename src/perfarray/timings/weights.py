@@ -1,18 +1,24 @@
 """How much each benchmark of a suite counts: what the caller gave, checked and normalised."""
 
 import json
-from collections.abc import Hashable
+import re
+from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from perfarray.numerics.types import Floats
 from perfarray.timings.across import Weights, as_weights, check_weights
+from perfarray.timings.notes import Note
 from perfarray.timings.resolve import Data, check_dim
 
 WEIGHTS = "weights"
 """The attr that says how much each benchmark counts: its share of the whole by label, as JSON."""
+
+NEAR = 0.75
+"""How alike two names are of which one may be misspelt: two letters of four that change places."""
 
 
 class Weighing(NamedTuple):
@@ -21,6 +27,7 @@ class Weighing(NamedTuple):
     across: str
     shares: dict[Hashable, float]
     without: tuple[Hashable, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     def kept(self, data: Any) -> Any:
         """Return timings without the benchmarks that do not count; a label as it is."""
@@ -76,4 +83,23 @@ def weigh(times: Data, across: str, weights: Weights | None) -> Weighing:
     numbers = check_weights(given.reindex({across: labels}), across).values
     shares = dict(zip(labels.values.tolist(), (numbers / numbers.sum()).tolist(), strict=True))
     counts = {label: share for label, share in shares.items() if share > 0}
-    return Weighing(across, counts, tuple(label for label in shares if label not in counts))
+    left_out = tuple(label for label in shares if label not in counts)
+    return Weighing(across, counts, left_out, _misspelt(weights, labels.values.tolist(), across))
+
+
+def _misspelt(weights: Weights, labels: list[Any], across: str) -> tuple[Note, ...]:
+    """Name the weights of labels that are not there and look like one that is: of a part of a suite, those of the whole suite are given.
+
+    Names that differ in their digits alone are of several benchmarks.
+    """
+    from difflib import get_close_matches
+
+    if isinstance(weights, xr.DataArray):
+        weights = weights.to_series() if across in weights.coords else []
+    names = list(weights.keys()) if isinstance(weights, Mapping | pd.Series) else []
+    pairs = []
+    for label in (str(name) for name in names if name not in labels):
+        near = get_close_matches(label, [str(own) for own in labels], n=1, cutoff=NEAR)
+        pairs += [f"{label!r} (there is {own!r})" for own in near if re.sub(r"\d", "", own) != re.sub(r"\d", "", label)]
+    text = f"weights for what is no label of {across!r} are left out: {', '.join(pairs[:5])}"
+    return (Note("unused_weights", text, {"labels": pairs}, aside=True),) if pairs else ()

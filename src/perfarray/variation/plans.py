@@ -21,8 +21,8 @@ from perfarray.timings.validation import check_choice
 from perfarray.variation.advice import NO_OUTER, NO_PLAN, advice_on_nest
 from perfarray.variation.components import LIMITS
 from perfarray.variation.costs import ITERATIONS, PRICE
-from perfarray.variation.numerics.allocation import price, variance_of_mean
-from perfarray.variation.numerics.assurance import Evidence, assured_half_width, known
+from perfarray.variation.numerics.allocation import ROUNDING, price, variance_of_mean
+from perfarray.variation.numerics.assurance import Evidence, assured_half_width, growth, known
 from perfarray.variation.numerics.jackknife import evenness
 from perfarray.variation.numerics.pilot import component_limits, units_to_add
 from perfarray.variation.numerics.plans import Plan, counts_by_budget, lower_counts, plan_assured
@@ -32,6 +32,9 @@ from perfarray.variation.request import BUDGET_FACTOR, FACTORS, Request, systems
 
 CELLS = 1 << 9
 """Cells planned at once: on its way each has 24 variances at 26 budgets."""
+
+NEAR, TRIES = 0.01, 4
+"""How many more degrees of freedom a plan may bring than it was made with, and how often it is made again."""
 
 BY_BUDGET = {"half_width_by_budget": ", before rounding", "default_half_width_by_budget": ""}
 
@@ -162,13 +165,32 @@ def plan_repetitions(
 
 
 class _Pilot(NamedTuple):
-    """What the data at hand say, relative to the mean: components, prices and counts (..., L); per cell the units and what they know."""
+    """What the data at hand say, relative to the mean: components, prices and counts (..., L); per cell the units and what they know.
+
+    `candidate` is what the candidate has of the components of a ratio, none below zero; of one system all.
+    """
 
     variance: Floats
+    candidate: Floats
     cost: Floats
     total: Floats
     evidence: Evidence
     n: Floats
+
+    def of(self, cells: Mask) -> "_Pilot":
+        """Return the same of some cells."""
+        arrays = (part if part is None else part[cells] for part in self.evidence)
+        whole = (part[cells] for part in (self.variance, self.candidate, self.cost, self.total))
+        return _Pilot(*whole, Evidence(*arrays), self.n[cells])
+
+    def growing(self, growth: Floats) -> "_Pilot":
+        """Return the same with what each further unit brings."""
+        return self._replace(evidence=self.evidence._replace(growth=growth))
+
+    def sized(self, plan: Plan) -> Floats:
+        """Return how many degrees of freedom each unit brings that is as the plan makes it."""
+        each = np.concatenate([np.ones_like(plan.repetitions[..., :1]), np.nan_to_num(plan.repetitions[..., 1:], nan=1.0)], axis=-1)
+        return growth(variance_of_mean(each, np.maximum(np.nan_to_num(self.variance), 0.0)), variance_of_mean(each, self.candidate))
 
 
 @over_metrics
@@ -184,8 +206,8 @@ def _planned(times: Data, baseline: object, *, request: Request, metric: str | l
     arrays, core = [array for own, _ in parts for array in own], [dims for _, own in parts for dims in own]
     first = len(parts[0][0])
 
-    def plan(variance: Floats, cost: Floats, total: Floats, n: Floats, *evidence: Floats) -> tuple[np.ndarray, ...]:
-        return _plan_cells(_Pilot(variance, cost, total, Evidence(*evidence), n), request, nest)
+    def plan(variance: Floats, candidate: Floats, cost: Floats, total: Floats, n: Floats, *evidence: Floats) -> tuple[np.ndarray, ...]:
+        return _plan_cells(_Pilot(variance, candidate, cost, total, Evidence(*evidence), n), request, nest)
 
     def kernel(*whole: Floats) -> list[np.ndarray]:
         values, costs = whole[: len(arrays)], whole[len(arrays) :]
@@ -195,7 +217,7 @@ def _planned(times: Data, baseline: object, *, request: Request, metric: str | l
             for own, cost in zip(by_side, costs, strict=False)
         ]
         pilot = pilots[0] if len(pilots) == 1 else _of_ratio(*pilots)
-        parts = [pilot.variance, pilot.cost, pilot.total, pilot.n, *pilot.evidence[:4]]
+        parts = [pilot.variance, pilot.candidate, pilot.cost, pilot.total, pilot.n, *pilot.evidence[:4]]
         return by_blocks(plan, parts, pilot.n.ndim, -(-pilot.n.size // CELLS))
 
     result = apply(
@@ -233,14 +255,15 @@ def _outputs(cost_units: str) -> dict[str, Output]:
 def _plan_cells(pilot: _Pilot, request: Request, levels: tuple[str, ...]) -> tuple[np.ndarray, ...]:
     """Plan, and set the plan beside the data at hand."""
     width, money, level, sure = request.half_width, request.budget, request.confidence_level, request.assurance
-    own = pilot.evidence if sure is None else pilot.evidence.with_scale()
+    pilot = pilot if sure is None else pilot._replace(evidence=pilot.evidence.with_scale())
     limit: dict[str, Any] = {"min_units": request.min_units, "confidence_level": level}
-    plan = plan_assured(pilot.variance, pilot.cost, own, sure, budget=money, half_width=width, **limit)
+    plan, own = _settled(pilot, request, **limit)
     seen = np.maximum(np.nan_to_num(pilot.variance), 0.0)
     merged = np.isnan(pilot.variance)
     merged[..., 0] = False
     each = np.concatenate([np.ones_like(plan.repetitions[..., :1]), plan.repetitions[..., 1:]], axis=-1)
     below = variance_of_mean(each, seen) - seen[..., 0]
+    plan = plan._replace(half_width=assured_half_width(plan.repetitions[..., 0], below, own, sure, level))
     limits = [
         assured_half_width(plan.repetitions[..., 0], below, known(top, own.growth), sure, level)
         for top in component_limits(own.top, own.unit_variance, own.df, level)
@@ -265,6 +288,24 @@ def _plan_cells(pilot: _Pilot, request: Request, levels: tuple[str, ...]) -> tup
     )  # fmt: skip
 
 
+def _settled(pilot: _Pilot, request: Request, **limit: Any) -> tuple[Plan, Evidence]:
+    """Plan with the degrees of freedom that units bring which are as the plan makes them, or fewer; return both."""
+    pilot = pilot.growing(pilot.sized(lower_counts(pilot.variance, pilot.cost, request.min_units)))
+    asked: dict[str, Any] = {"budget": request.budget, "half_width": request.half_width, **limit}
+    plan = plan_assured(pilot.variance, pilot.cost, pilot.evidence, request.assurance, **asked)
+    for number in range(TRIES if request.assurance is not None else 0):
+        freedom, before = pilot.sized(plan), pilot.evidence.growth
+        other = before > freedom * (1 + ROUNDING)
+        other |= (before < freedom * (1 - NEAR)) & (number == 0)  # later only fewer: two plans may take turns
+        if not other.any():
+            break
+        pilot = pilot.growing(np.where(other, freedom, before))
+        some = pilot.of(other)
+        for whole, part in zip(plan, plan_assured(some.variance, some.cost, some.evidence, request.assurance, **asked), strict=True):
+            whole[other] = part
+    return plan, pilot.growing(pilot.sized(plan)).evidence
+
+
 def _pilot(values: Floats, dear: Floats, request: Request) -> _Pilot:
     """Estimate one system's components relative to its mean."""
     levels = dear.shape[-1]
@@ -279,7 +320,7 @@ def _pilot(values: Floats, dear: Floats, request: Request) -> _Pilot:
     n = total[..., 0]
     even = evenness(unit_means(values, levels)) if request.limits == "jackknife" else np.ones_like(spread)
     evidence = Evidence(spread, variance[..., 0], np.where(n > 1, (n - 1) * even, np.nan), np.ones_like(spread))
-    return _Pilot(variance, cost, total, evidence, n)
+    return _Pilot(variance, np.maximum(np.nan_to_num(variance), 0.0), cost, total, evidence, n)
 
 
 def _known_pilot(parts: Sequence[Floats], dear: Floats, biased: bool) -> _Pilot:
@@ -297,7 +338,8 @@ def _known_pilot(parts: Sequence[Floats], dear: Floats, biased: bool) -> _Pilot:
     cost = np.concatenate([dear[..., :-1], np.where(np.isnan(dear[..., -1:]), mean[..., None], dear[..., -1:])], axis=-1)
     n = total[..., 0]
     df = np.where(estimated[1] > 0, estimated[1], np.nan) if estimated else np.full(spread.shape, np.inf)
-    return _Pilot(relative, cost, total, Evidence(spread, relative[..., 0], df, np.ones_like(spread)), n)
+    evidence = Evidence(spread, relative[..., 0], df, np.ones_like(spread))
+    return _Pilot(relative, np.maximum(np.nan_to_num(relative), 0.0), cost, total, evidence, n)
 
 
 def _of_ratio(new: _Pilot, old: _Pilot) -> _Pilot:
@@ -306,17 +348,12 @@ def _of_ratio(new: _Pilot, old: _Pilot) -> _Pilot:
     variance[..., 0] = new.variance[..., 0] + old.variance[..., 0]
     a, b, cost = new.evidence, old.evidence, new.cost + old.cost
     one, two = a.unit_variance, b.unit_variance
-    certain = np.isinf(a.df) & np.isinf(b.df)
-    if certain.any():  # no pilot has seen units: those to come are as the plan makes them
-        each = np.nan_to_num(lower_counts(variance, cost, 2).repetitions, nan=1.0)
-        units = [variance_of_mean(each, np.maximum(np.nan_to_num(own.variance), 0.0)) for own in (new, old)]
-        one, two = (np.where(certain, unit, own) for unit, own in zip(units, (one, two), strict=True))
     spread = one + two
     with np.errstate(divide="ignore", invalid="ignore"):
-        df = spread**2 / (one**2 / a.df + two**2 / b.df)
-        growth = spread**2 / (one**2 + two**2)
-    both = np.minimum(new.total, old.total)
-    return _Pilot(variance, cost, both, Evidence(spread, variance[..., 0], df, growth), np.minimum(new.n, old.n))
+        df = np.where(np.isinf(a.df) & np.isinf(b.df), np.inf, spread**2 / (one**2 / a.df + two**2 / b.df))
+    part = np.minimum(new.candidate, np.maximum(np.nan_to_num(variance), 0.0))
+    evidence = Evidence(spread, variance[..., 0], df, np.ones_like(spread))
+    return _Pilot(variance, part, cost, np.minimum(new.total, old.total), evidence, np.minimum(new.n, old.n))
 
 
 def _advice(plan: Plan, pilot: _Pilot, already: Floats, merged: Mask, levels: tuple[str, ...]) -> Texts:

@@ -184,7 +184,8 @@ def _planned(times: Data, baseline: object, *, request: SuiteRequest, weighing: 
     if not any(is_chunked(side.array) for side in sides):
         _check_affordable(result, request, nest[0])
     mixed = name_suites(result, sides[0].array, sides[0].array.notnull().any(nest), across)
-    return noted(result, *found.notes, stated, mixed, dependence_note(sides, request.paired is not None), checks=("suite_plans",))
+    told = (*found.notes, *weighing.notes, stated, mixed, dependence_note(sides, request.paired is not None))
+    return noted(result, *told, checks=("suite_plans",))
 
 
 def _check_shared(data: Timings, request: SuiteRequest) -> tuple[str, ...]:

@@ -66,8 +66,8 @@ def smallest_changes(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         cell = result.squeeze(list(required.dims))
         ax.plot(cell["units"], 100 * cell["smallest_change"], color=COLOURS[0])
         if result.attrs["goal"] == "difference":
-            ax.axhline(asked["change"], color=DARK, linewidth=0.8, linestyle=":", label=f"{asked['change']:g} %")
-            ax.plot(cell["required"], asked["change"], "o", color=COLOURS[0], label=f"{purpose}, {chance}")
+            ax.axhline(abs(asked["change"]), color=DARK, linewidth=0.8, linestyle=":", label=f"{asked['change']:g} %")
+            ax.plot(cell["required"], abs(asked["change"]), "o", color=COLOURS[0], label=f"{purpose}, {chance}")
         ax.plot(cell["n"], 100 * cell["pilot_change"], "o", color=COLOURS[0], markerfacecolor="none", label="pilot")
         ax.set_yscale("log")
         _number_ticks(ax.yaxis)

@@ -24,7 +24,7 @@ FAR: Final = 10.0
 
 
 class Interval(NamedTuple):
-    """One row's numbers; `side` is what to write before an estimate that is a bound."""
+    """One row's numbers; `side` is what to write before an estimate that is a bound, `mark` what to write behind one."""
 
     y: float
     estimate: float
@@ -34,6 +34,7 @@ class Interval(NamedTuple):
     verdict: str
     suite: bool
     side: str = ""
+    mark: str = ""
 
     @property
     def unmeasured(self) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from perfarray.conventions import BENCHMARK, HIGHER, LOWER, THROUGHPUT, TIME
+from perfarray.conventions import BENCHMARK, BY_PVALUE, HIGHER, LOWER, THROUGHPUT, TIME, level_of_intervals, percentage
 from perfarray.plots.comparisons.interval_marks import Interval, draw_intervals, view_of
 from perfarray.plots.figure import DARK, axes_for, compared, describe, elided, number_format, selection, write_units
 from perfarray.plots.rows import GAP, Row, beside_rows, label_rows, shown_rows, size_for, suite_rows
@@ -85,7 +85,7 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "
     draw_intervals(ax, intervals, view, log)
     label_rows(ax, everything)
     _set_suite_apart(ax, suite)
-    beside_rows(ax, everything, [interval.side + _change(interval.estimate) for interval in intervals], "change")
+    beside_rows(ax, everything, [interval.side + _change(interval.estimate) + interval.mark for interval in intervals], "change")
     ax.set_xlabel(f"{_quantity(result)}\n{_confidence(result, intervals)}")
     describe(ax, _ratio_title(result, estimate, left_out))
     return ax
@@ -257,7 +257,7 @@ def _interval(result: xr.Dataset, row: Row, prefix: str = "") -> Interval:
     """Take the numbers of one row."""
     cell = {
         name: result[prefix + name].isel(row.cell).item()
-        for name in ("estimate", "lower", "upper", "kind", "verdict")
+        for name in ("estimate", "lower", "upper", "kind", "verdict", "interval_agrees")
         if prefix + name in result
     }
     return Interval(
@@ -269,6 +269,7 @@ def _interval(result: xr.Dataset, row: Row, prefix: str = "") -> Interval:
         str(cell.get("verdict", "")),
         bool(prefix),
         side=_side(result, cell),
+        mark="" if cell.get("interval_agrees", True) else f" {BY_PVALUE}",
     )
 
 
@@ -322,12 +323,16 @@ def _quantity(result: xr.Dataset) -> str:
 
 def _confidence(result: xr.Dataset, intervals: list[Interval]) -> str:
     """Write what the bars are, and why some points have none."""
-    level = float(result.attrs.get("confidence_level", np.nan))
-    known = "intervals" if np.isnan(level) else f"{100 * level:g} % confidence intervals"
-    correction = result.attrs.get("correction", "none")
-    corrected = "" if correction == "none" else f", corrected for many benchmarks ({correction})"
-    hollow = any(not interval.segments() and np.isfinite(interval.estimate) for interval in intervals)
-    return known + corrected + ("; hollow: one unit, no interval" if hollow else "")
+    level, attrs = level_of_intervals(result), result.attrs
+    bars = f"{level} confidence intervals" if level else "intervals"
+    more, corrected = [], attrs.get("correction", "none") != "none"
+    if corrected:
+        asked = percentage(attrs["confidence_level"])
+        bars += f", corrected{'' if level else f' from {asked} %'} for many benchmarks ({attrs['correction']})"
+        more += [f"of the suite {asked} %"] if any(row.suite for row in intervals) else []
+    more += ["hollow: one unit, no interval"] if any(not row.segments() and np.isfinite(row.estimate) for row in intervals) else []
+    more += [f"{BY_PVALUE} the p-value decides, the interval is wider"] if any(row.mark for row in intervals) else []
+    return ("\n" if corrected else "; ").join(filter(None, [bars, "; ".join(more)]))
 
 
 def _ratio_title(result: xr.Dataset, estimate: xr.DataArray, left_out: list[str]) -> str:

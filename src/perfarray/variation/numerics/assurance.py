@@ -65,6 +65,16 @@ def known(top: Floats, growth: Floats) -> Evidence:
     return Evidence(top, top, np.full(np.shape(top), np.inf), growth, scale=np.ones(NODES))
 
 
+def growth(variance: Floats, candidate: Floats) -> Floats:
+    """Return the degrees of freedom that one more unit a side brings, by Satterthwaite: 1 where all the variance is the candidate's.
+
+    `variance` is that of a unit of the ratio, `candidate` what the candidate has of it.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(variance > 0, candidate / variance, 1.0)
+    return np.asarray(1 / (share**2 + (1 - share) ** 2))
+
+
 def assured_half_width(n: Floats, below: Floats, evidence: Evidence, assurance: float | None, confidence_level: float) -> Floats:
     """Return the half-width that this share of experiments of n units stays within, `below` being the variance inside one unit.
 
