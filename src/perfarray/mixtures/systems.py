@@ -85,7 +85,8 @@ def resolve_systems(times: Any, request: Request) -> Systems:
     """Resolve the systems that lie in one object, and how they are compared."""
     given = isinstance(times, Result)
     levels = (PARAMETER, COMPONENT) if given else request.levels
-    data = resolve(_parameters(times) if given else times, request.metric, levels, censored="drop" if given else request.censored)
+    own, censored = (_parameters(times), "drop") if given else (times, request.censored)
+    data = resolve(own, request.metric, levels, censored=censored, any_size=given)
     return _systems((data.array,), data, given, request)._replace(sides=(data,))
 
 
@@ -100,7 +101,7 @@ def resolve_two_systems(times: Any, baseline: object, dim: str | None, request: 
     old = _parameters(baseline) if isinstance(baseline, Result) else baseline
     levels = (PARAMETER, COMPONENT) if given else request.levels
     paired, censored = (None, "drop") if given else (request.paired, request.censored)
-    pair = resolve_pair(new, old, dim=dim, metric=request.metric, levels=levels, paired=paired, censored=censored)
+    pair = resolve_pair(new, old, dim=dim, metric=request.metric, levels=levels, paired=paired, censored=censored, any_size=given)
     found = _systems((pair.candidate.array, pair.baseline.array), pair.candidate, given, request)
     described = {key: text for key, text in pair.attrs.items() if not (given and key in ("levels", "unit"))}
     described |= {"baseline": "other mixtures"} if isinstance(baseline, Result) else {}

@@ -70,23 +70,17 @@ def resolve_pair(
     positive_at: str | int = 0,
     censored: str = "drop",
     keep: Sequence[str] = (),
+    any_size: bool = False,
 ) -> Pair:
     """Split `times` at the label `baseline`, or match it with another timings object, by label on dims that are not levels.
 
     `paired` brings the units of the outermost level side by side; the other choices are those of `resolve`. Of the baseline's coordinates
     that are not labels only those to `keep` stay, and the mark of stopped runs: the others do not describe the answer.
     """
-    choose = partial(resolve, positive=positive, positive_at=positive_at, censored=censored)
+    choose = partial(resolve, positive=positive, positive_at=positive_at, censored=censored, any_size=any_size)
     candidate = choose(times, metric, levels, shared=shared)
     if isinstance(baseline, xr.DataArray | xr.Dataset):
-        other = resolve(
-            baseline,
-            _same_metric(baseline, metric, candidate),
-            candidate.levels,
-            positive=positive,
-            positive_at=positive_at,
-            censored=censored,
-        )
+        other = choose(baseline, _same_metric(baseline, metric, candidate), candidate.levels)
         pair = _pair_of_objects(candidate, other._replace(array=_bare(other, keep)), dim)
     else:
         pair = _split(candidate, baseline, dim)

@@ -152,12 +152,14 @@ def resolve(
     positive: str = "",
     positive_at: str | int = 0,
     censored: str = "drop",
+    any_size: bool = False,
 ) -> Timings:
     """Choose the metric and the nest, and leave out (as NaN) what is marked as warm-up, censored, failed or copied.
 
     With `censored="bound"`, stopped runs are not left out: their limits stand in their places, and `bounds` says where. The numbers of
     positions marked are counted by mark; marks that are lazy are left out too, and named without being counted. `shared` names the levels
-    whose units serve every benchmark; `positive` says what needs positive values, and `positive_at` at which level.
+    whose units serve every benchmark; `positive` says what needs positive values, and `positive_at` at which level; with `any_size`,
+    what is computed scales values so large or so small that their squares are lost, which others refuse.
     """
     array = choose_metric(times, metric, levels)
     if array.dtype.kind not in "iuf":
@@ -176,7 +178,7 @@ def resolve(
     found = Timings(marked.array, nest, marked.left_out, (), selected, marked.uncounted, bounded=marked.bounded)
     found = found._replace(shared=shared_levels(found, shared))
     copies = _copies(array, nest) if marked.left_out.get(COPIED) else None
-    notes, values = (*hidden, *check_direction(array), *stopped, *((copies,) if copies else ())), finite(marked.array)
+    notes, values = (*hidden, *check_direction(array), *stopped, *((copies,) if copies else ())), finite(marked.array, any_size=any_size)
     notes = (*notes, *check_positive(values, nest, positive, positive_at)) if positive else notes
     return found._replace(array=values, notes=notes)
 

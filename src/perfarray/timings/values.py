@@ -10,7 +10,7 @@ import xarray as xr
 
 from perfarray.conventions import BETTER, DIRECTIONS, HIGHER, LOWER, SCORES, THROUGHPUT, seconds_factor
 from perfarray.numerics.levels import unit_means
-from perfarray.numerics.types import Floats
+from perfarray.numerics.types import Floats, Mask
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import check_choice, number_of
@@ -23,6 +23,10 @@ RATE = re.compile(
 
 POWER = re.compile(r"[kMµmun]?(?:J|Wh|joules?)")
 """Energy over time is power, of which less is better."""
+
+
+SMALLEST, LARGEST = 1e-50, 1e50
+"""Between these, and at 0, powers up to the sixth of values are numbers: variances, their squares, third moments. No timing lies beyond."""
 
 
 def direction_of(units: str, name: str = "") -> str:
@@ -69,12 +73,17 @@ def check_direction(array: xr.DataArray) -> tuple[Note, ...]:
     return ()
 
 
-def finite(array: xr.DataArray) -> xr.DataArray:
-    """Return the array, and refuse infinite values: of a lazy array when it is computed."""
-    if not is_chunked(array) and not np.isinf(array.values).any():
+def finite(array: xr.DataArray, *, any_size: bool = False) -> xr.DataArray:
+    """Return the array, and refuse values that are infinite or whose squares are lost in rounding: of a lazy array when it is computed.
+
+    With `any_size`, only infinite ones: what is computed scales the values.
+    """
+    limits = (0.0, np.finfo(float).max) if any_size else (SMALLEST, LARGEST)
+    if not is_chunked(array) and not _outside(array.values, *limits).any():
         return array
     labels = [array.indexes[dim] if dim in array.indexes else range(size) for dim, size in array.sizes.items()]
-    refuse = partial(_refuse_infinite, name=str(array.name or "the data"), dims=tuple(map(str, array.dims)), labels=labels)
+    name, dims = str(array.name or "the data"), tuple(map(str, array.dims))
+    refuse = partial(_refuse_outside, limits=limits, name=name, dims=dims, labels=labels)
     if is_chunked(array):
         lazy = array.data
         return array.copy(data=lazy.map_blocks(refuse, dtype=lazy.dtype, meta=np.empty((0,) * lazy.ndim, lazy.dtype)))
@@ -82,16 +91,27 @@ def finite(array: xr.DataArray) -> xr.DataArray:
     return array
 
 
-def _refuse_infinite(values: Floats, name: str, dims: tuple[str, ...], labels: list[Any], block_info: Any = None) -> Floats:
-    """Return the values of an array or of one of its blocks, or raise at the first that is infinite."""
+def _outside(values: Floats, smallest: float, largest: float) -> Mask:
+    """Return which values, zeros apart, are larger or smaller in size than two limits."""
+    return np.asarray((values > largest) | (values < -largest) | ((values < smallest) & (values > -smallest) & (values != 0)))
+
+
+def _refuse_outside(
+    values: Floats, limits: tuple[float, float], name: str, dims: tuple[str, ...], labels: list[Any], block_info: Any = None
+) -> Floats:
+    """Return the values of an array or of one of its blocks, or raise at the first that is infinite, or else outside the limits."""
     infinite = np.isinf(values)
-    if infinite.any():
-        first = np.argwhere(infinite)[0]
+    wrong = infinite if infinite.any() else _outside(values, *limits)
+    if wrong.any():
+        first = np.argwhere(wrong)[0]
         starts = [low for low, _ in block_info[0]["array-location"]] if block_info else [0] * values.ndim
-        place = _place(dims, labels, first + starts)
+        where = f"the first ({values[tuple(first)]:g}) at {_place(dims, labels, first + starts)}"
+        if infinite.any():
+            number = number_of(int(wrong.sum()), "infinite value")
+            raise ValueError(f"{name} has {number}, {where}; mark runs that did not end as censored or failed, or remove them")
         raise ValueError(
-            f"{name} has {number_of(int(infinite.sum()), 'infinite value')}, the first ({values[tuple(first)]:g}) at {place}; "
-            "mark runs that did not end as censored or failed, or remove them"
+            f"{name} has {number_of(int(wrong.sum()), 'value')} outside {limits[0]:g} to {limits[1]:g} in size, {where}; their squares "
+            "are lost in rounding: give them in another unit"
         )
     return values
 
