@@ -261,6 +261,8 @@ def _about(data: xr.Dataset, rows: Rows) -> str:
     elif data.attrs["result"] == "agreement":
         parts.append(f"{100 * float(data.attrs['confidence_level']):.4g} % intervals")
         parts.append("n/a: these data cannot give the method a verdict (the variable remark says why)")
+    elif data.attrs["result"] == "hierarchical_performance_test":
+        parts += ["tested: the candidate is better", f"speedups at {100 * float(data.attrs['confidence_level']):.4g} %"]
     elif "confidence_level" in data.attrs:
         parts.append(f"{100 * float(data.attrs['confidence_level']):.4g} % intervals")
     parts += ["medians"] if data.attrs["result"] in MEDIANS and data.attrs.get("statistic") == "median" else []
