@@ -64,7 +64,7 @@ def files(shipped, tmp_path, monkeypatch):
 
 
 @pytest.mark.filterwarnings(
-    "ignore:(?s).*(skewed|depend on those before them|cannot be tested):perfarray.PerfarrayWarning"
+    "ignore:(?s).*(skewed|depend on those before them|cannot be tested|carry, more than chance):perfarray.PerfarrayWarning"
 )  # some of the timings that pages use are
 @pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
 def test_code_runs(page, files, shared, capsys):
@@ -154,6 +154,7 @@ def test_glossary_names_levels_outermost_first():
 
 
 SENTENCES = {
+    "carried_by",
     "differences",
     "finding",
     "protocol",
@@ -165,7 +166,7 @@ SENTENCES = {
     "used_by",
     "warnings",
 }
-"""Variables of free text."""
+"""Variables of free text, or of labels."""
 
 
 @pytest.mark.filterwarnings("ignore:.*cells:UserWarning", "ignore:.*n_resamples:UserWarning", "ignore:.*smallest:UserWarning")

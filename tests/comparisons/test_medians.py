@@ -290,6 +290,22 @@ def test_replicates_of_one_unit_give_medians_no_limits(method):
     assert found["upper"].isnull()
 
 
+@pytest.mark.parametrize("options", [{}, {"paired": "binary"}, {"value": "binary"}, {"shared": "binary"}])
+@pytest.mark.parametrize("function", ["compare", "ratio_interval"])
+def test_a_cell_without_runs_is_nan_beside_others(function, options):
+    """It has no answer and warns of nothing but itself; the other benchmark has the numbers that it has alone."""
+    options = options if function == "compare" else {name: choice for name, choice in options.items() if name != "shared"}
+    times = xr.concat([NESTED, NESTED.where(NESTED["version"] == "old")], dim="benchmark").assign_coords(benchmark=["sort", "fft"])
+    with collecting() as notes:
+        both = getattr(times.perf, function)("old", statistic="median", **options)
+        alone = getattr(times.sel(benchmark=["sort"]).perf, function)("old", statistic="median", **options)
+    assert "no_value" in {note.code for note in notes}
+    xr.testing.assert_equal(both.sel(benchmark=["sort"]), alone)
+    empty = both.sel(benchmark="fft")
+    assert np.isnan([empty[name].item() for name in ("estimate", "lower", "upper", "df")]).all()
+    assert function != "compare" or empty["verdict"].item() == "inconclusive"
+
+
 @pytest.mark.parametrize(("unlimited", "chunks"), [(False, None), (True, {"benchmark": 4})])
 def test_stopped_runs_leave_verdicts_that_hold(unlimited, chunks):
     """One stopped run of thirty leaves a verdict of medians, limit known or not, where that of means would go; half of them leave none."""

@@ -485,6 +485,24 @@ def test_ranks_that_cannot_say_anything(suite):
         three.perf.hierarchical_performance_test("v1", sides="both")
 
 
+def test_ranks_say_what_was_tested_and_whether_anything_differs():
+    """Of equal, slower and faster programs: a confidence of 0 is that of no difference, or of the other direction; counts tell which."""
+    same = perfarray.simulate(
+        sizes={"execution": 5}, variances={"execution": 1e-4}, dims={"benchmark": 6, "version": ["old", "new"]}, rng=3
+    )
+    old, new = (same["time"].sel(version=[version]).assign_coords(version=["x"]) for version in ("old", "new"))
+    new = xr.concat([ratio * new for ratio in (1.0, 1.2, 0.8)], dim="version").assign_coords(version=["equal", "slower", "faster"])
+    found = new.perf.hierarchical_performance_test(old.sel(version="x", drop=True))
+    assert found["better_benchmarks"].values.tolist() == [0, 0, 6]
+    assert found["worse_benchmarks"].values.tolist() == [0, 6, 0]
+    assert found["confidence"].values.tolist() == [0, 0, 1 - 2.0**-6]
+    table = found.perf.table()
+    assert table["confidence"].to_dict() == {"equal": "none differs", "slower": "0 %", "faster": "98 %"}
+    assert "tested: the candidate is better" in table.attrs["about"]
+    assert [note.code for note in found.perf.notes()] == ["no_difference", "other_direction"]
+    assert table.attrs["notes"][0].startswith("1 of 3 cells have no benchmark that differs by its own rank-sum test at 0.05")
+
+
 def test_what_was_left_out_is_data(suite):
     """Notes have a code and the labels; a lazy result tells after computing what can be seen in it."""
     times = suite["time"].where(~((suite["benchmark"] == "zip") & (suite["version"] == "v2"))).assign_attrs(suite["time"].attrs)

@@ -172,6 +172,27 @@ class TestRange:
             perfarray.read(tmp_path / "runs.csv")
 
 
+class TestSizes:
+    """Values whose squares are lost are refused by every method that does not scale them, in the same words."""
+
+    SENTENCE = r"^time has 288 values outside 1e-50 to 1e\+50 in size, the first \({}\) at benchmark=fft, version=old, machine=a, exec"
+
+    @pytest.mark.parametrize("name", [name for name in METHODS if name not in ("fit_mixture", "goodness_of_fit")])
+    @pytest.mark.parametrize(("power", "first"), [(-530, "2.8.*e-159"), (530, "3.5.*e.160")])
+    def test_refused(self, name, power, first):
+        with pytest.raises(ValueError, match=self.SENTENCE.format(first)):
+            ask(runs() * 2.0**power, name)
+
+    def test_zeros_and_the_sizes_of_timings_are_not(self):
+        times = (runs() * 1e-45).assign_attrs(units="1")
+        times[0, 0, 0, 0, 0] = 0.0
+        assert np.isfinite(ask(times, "compare")["lower"]).all()
+
+    def test_lazy(self):
+        with pytest.raises(ValueError, match=r"^time has 144 values outside .* version=old, machine=(a|c)"):
+            ask((runs() * 1e-160).chunk({"machine": 2, "benchmark": 3, "version": 2}), "mean_interval").compute()
+
+
 class TestDirection:
     """`better` is lower or higher, and rates that say neither are noted."""
 

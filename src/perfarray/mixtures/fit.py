@@ -179,7 +179,7 @@ def _fitted(
     metric: str | list[str] | None,
 ) -> xr.Dataset:
     """Fit every cell."""
-    data = resolve(times, metric, levels)
+    data = resolve(times, metric, levels, any_size=True)
     place, most = value_place(data, value), max(request.numbers)
 
     bar = cells_bar(data.array.count(data.levels), "fitting mixtures", wanted=progress, each=len(request.families))

@@ -134,7 +134,7 @@ def goodness_of_fit(
     )
     default = FitRequest(tolerance=None if tolerance is None else check_positive(tolerance, "tolerance"), engine=engine())
     given, request = ([], default) if mixture is None else _given(mixture, default)
-    data = resolve(times, metric, levels)
+    data = resolve(times, metric, levels, any_size=True)
     place = value_place(data, value)
     arrays = [data.array, cell_keys([data.array], data.levels), *given]
     bar = cells_bar(arrays[1], "testing fits", wanted=progress)

@@ -229,7 +229,7 @@ class GaussianMixture(CellResult):
         if is_joint(self.dataset):
             return assigned(self.dataset, times)
         if isinstance(times, xr.Dataset):
-            times = resolve(times, str(self.dataset.attrs["metric"]) if "metric" in self.dataset.attrs else None).array
+            times = resolve(times, str(self.dataset.attrs["metric"]) if "metric" in self.dataset.attrs else None, any_size=True).array
         return self._apply(scaled.classes, Output((), "1"), "component", _points(times, "x"))
 
     def sample(self, n: int, *, rng: Rng = None) -> xr.DataArray:

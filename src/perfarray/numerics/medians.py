@@ -115,8 +115,7 @@ def runs_of(values: Floats) -> Runs:
         spread = np.sqrt(np.where(units, (below - centre) ** 2, 0.0).sum(axis=-1) / (n - 1) / n)
         independent = 1 / (all_shares**2).sum(axis=-1)
     single = (measured.sum(axis=-1) <= 1).all(axis=-1)
-    error = np.where(single, 0.0, spread)
-    error = np.fmax(error, 0.5 / np.sqrt(independent))
+    error = np.where(n > 0, np.fmax(np.where(single, 0.0, spread), 0.5 / np.sqrt(independent)), np.nan)
     order = np.argsort(all_runs, axis=-1)
     ordered, part = (np.take_along_axis(own, order, axis=-1) for own in (all_runs, all_shares))
     with np.errstate(invalid="ignore"):

@@ -1,5 +1,6 @@
 """The hierarchical performance test: is the candidate better in most benchmarks, by ranks."""
 
+from dataclasses import replace
 from math import ceil, log2
 from typing import Any
 
@@ -67,9 +68,9 @@ def hierarchical_performance_test(
     Dataset
         Along the dims of `score_ratio_interval`, unit 1: `confidence` = 1 - exact one-sided p of "the candidate is better" (as `better` of
         the data says), `pvalue`, `speedup` (the largest factor by which it is better at `confidence_level`; 0 where stopped runs
-        leave no bound, NaN where none is accepted),
-        `n` (units behind the benchmark that has fewest) and `suite_benchmarks`. All but the counts are NaN where no benchmark has enough
-        runs to reach `alpha`, and a note says so.
+        leave no bound, NaN where none is accepted), `better_benchmarks` and `worse_benchmarks` (how many their own tests find better and
+        worse at `alpha`), `n` (units behind the benchmark that has fewest) and `suite_benchmarks`. All but the last two are NaN where no
+        benchmark has enough runs to reach `alpha`, and a note says so.
 
     Raises
     ------
@@ -78,8 +79,10 @@ def hierarchical_performance_test(
 
     Notes
     -----
-    Benchmarks count equally, however much they differ; those whose own test does not reject count as equal. With fewer than 5 benchmarks
-    the confidence cannot reach 0.95. Shared units are not taken into account: benchmarks are assumed independent.
+    Only "the candidate is better" is tested: exchange the sides to ask whether it is worse. Benchmarks count equally, however much they
+    differ; those whose own test does not reject count as equal. Where all of them do, as of most programs that are the same, the confidence
+    is 0 by this rule, which does not say that the candidate is worse, or equal. With fewer than 5 benchmarks the confidence cannot reach
+    0.95. Shared units are not taken into account: benchmarks are assumed independent.
 
     Two-sided rank sums of 3 runs a side have no p below 0.1, one-sided ones reach 0.05. Tables 6 and 8 of Irving et al. rest on 3 runs a
     side (SPEC) and need `sides="one"`; table 5 and figures 6 to 8 and 14 rest on 5, where either can be taken.
@@ -115,14 +118,17 @@ def hierarchical_performance_test(
         larger, smaller = (matched.old, matched.new) if lower_is_better else (matched.new, matched.old)
         found = hierarchical_test(larger, smaller, share, level, zeros, TAILS[sides])
         speedup = np.where(found.speedup < 1 / FAR, 0.0, found.speedup)
-        return found.confidence, 1 - found.confidence, speedup, smallest_number(matched), *count(matched)
+        counts = found.larger, found.smaller, smallest_number(matched), *count(matched)
+        return found.confidence, 1 - found.confidence, speedup, *counts
 
     better, factor = "confidence that the candidate is better", "factor by which the candidate is better at least"
-    named = outputs(confidence=better, pvalue="", speedup=factor, n="independent units on the smaller side")
+    named = outputs(confidence=better, pvalue="", speedup=factor)
+    named |= outputs(better_benchmarks="benchmarks that are better by their own test", worse_benchmarks="benchmarks that are worse")
+    named |= outputs(n="independent units on the smaller side")
     found = over_suites(kernel, systems, named | counted(across))
     attrs = {"result": "hierarchical_performance_test", "method": "hpt", "alpha": share, "confidence_level": level, "zeros": zeros}
     attrs |= {"sides": sides, "question": RANKED}
-    return describe_two(found, systems, attrs, checks=("suite_benchmarks", "suite_ranks"))
+    return describe_two(found, systems, attrs, checks=("suite_benchmarks", "suite_ranks", "suite_direction"))
 
 
 @check("suite_ranks")
@@ -143,3 +149,19 @@ def too_few_for_ranks(result: xr.Dataset) -> tuple[Note | None, ...]:
         count_note("few_runs", text, unable, runs=needed[sides]),
         count_note("few_benchmarks", few, short, benchmarks=least),
     )
+
+
+@check("suite_direction")
+def direction_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
+    """Count the cells in which no benchmark differs, and those where more are worse: both have a confidence near 0."""
+    better, worse, alpha = result["better_benchmarks"], result["worse_benchmarks"], float(result.attrs["alpha"])
+    equal = (
+        f"{{cells}} have no benchmark that differs by its own rank-sum test at {alpha:g}: their p is 1 by rule, which does not show that "
+    )
+    equal += "the sides are equal"
+    against = (
+        "{cells} have more benchmarks that are worse than better; only whether the candidate is better was tested: exchange the sides "
+    )
+    against += "to test whether it is worse"
+    told = count_note("no_difference", equal, (better == 0) & (worse == 0)), count_note("other_direction", against, worse > better)
+    return tuple(replace(note, aside=True) for note in told if note is not None)

@@ -261,6 +261,8 @@ def _about(data: xr.Dataset, rows: Rows) -> str:
     elif data.attrs["result"] == "agreement":
         parts.append(f"{level_of_intervals(data)} intervals")
         parts.append("n/a: these data cannot give the method a verdict (the variable remark says why)")
+    elif data.attrs["result"] == "hierarchical_performance_test":
+        parts += ["tested: the candidate is better", f"speedups at {level_of_intervals(data)}"]
     elif level := level_of_intervals(data):
         corrected = rows.suites and data.attrs.get("correction", "none") != "none"
         parts.append(f"{level} intervals" + (f", of the suite {percentage(data.attrs['confidence_level'])} %" if corrected else ""))

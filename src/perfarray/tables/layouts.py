@@ -201,10 +201,16 @@ def _randomization(data: xr.Dataset) -> Columns:
 
 
 def _hierarchical(_: xr.Dataset) -> Columns:
-    """Show the confidence that the candidate is better, and the speedup that has it."""
+    """Show the confidence that the candidate is better, or that nothing differs, the speedup, and the benchmarks behind both."""
+
+    def confidence(cell: Cell) -> str:
+        return "none differs" if cell["better_benchmarks"] == cell["worse_benchmarks"] == 0 else percent(cell["confidence"])
+
     return {
-        "confidence": lambda cell: percent(cell["confidence"]),
+        "confidence": confidence,
         "speedup": lambda cell: words.ratio(cell["speedup"]),
+        "better": lambda cell: words.count(cell["better_benchmarks"]),
+        "worse": lambda cell: words.count(cell["worse_benchmarks"]),
         "benchmarks": lambda cell: words.count(cell["suite_benchmarks"]),
     }
 

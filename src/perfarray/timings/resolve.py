@@ -153,13 +153,15 @@ def resolve(
     positive_at: str | int = 0,
     censored: str = "drop",
     measured: bool = True,
+    any_size: bool = False,
 ) -> Timings:
     """Choose the metric and the nest, and leave out (as NaN) what is marked as warm-up, censored, failed or copied.
 
     With `censored="bound"`, stopped runs are not left out: their limits stand in their places, and `bounds` says where. The numbers of
     positions marked are counted by mark; marks that are lazy are left out too, and named without being counted. `shared` names the levels
     whose units serve every benchmark; `positive` says what needs positive values, and `positive_at` at which level; values that are not
-    `measured`, as parameters of a model, may be any.
+    `measured`, as parameters of a model, may be any; with `any_size`, what is computed scales values so large or so small that their
+    squares are lost, which others refuse.
     """
     array = choose_metric(times, metric, levels)
     if array.dtype.kind not in "iuf":
@@ -179,7 +181,7 @@ def resolve(
     found = found._replace(shared=shared_levels(found, shared))
     copies = _copies(array, nest) if marked.left_out.get(COPIED) else None
     notes = (*hidden, *check_direction(array), *stopped, *((copies,) if copies else ()))
-    values = measurable(marked.array) if measured else marked.array
+    values = measurable(marked.array, any_size=any_size) if measured else marked.array
     notes = (*notes, *check_positive(values, nest, positive, positive_at)) if positive else notes
     return found._replace(array=values, notes=notes)
 

@@ -6,12 +6,11 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
 from perfarray.conventions import BETTER, DIRECTIONS, HIGHER, LOWER, SCORES, SIMULATED, THROUGHPUT, TIME, seconds_factor
 from perfarray.numerics.levels import unit_means
-from perfarray.numerics.types import Floats
+from perfarray.numerics.types import Floats, Mask
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import check_choice, number_of
@@ -27,6 +26,10 @@ NOT_NEGATIVE = ("cpu_time", THROUGHPUT)
 
 POWER = re.compile(r"[kMµmun]?(?:J|Wh|joules?)")
 """Energy over time is power, of which less is better."""
+
+
+SMALLEST, LARGEST = 1e-50, 1e50
+"""Between these, and at 0, powers up to the sixth of values are numbers: variances, their squares, third moments. No timing lies beyond."""
 
 
 def direction_of(units: str, name: str = "") -> str:
@@ -73,7 +76,7 @@ def check_direction(array: xr.DataArray) -> tuple[Note, ...]:
     return ()
 
 
-def out_of_range(values: Floats, name: object, units: str) -> npt.NDArray[np.bool_]:
+def out_of_range(values: Floats, name: object, units: str) -> Mask:
     """Return which values cannot have been measured: infinite ones, times that are not above 0, other seconds and rates below 0.
 
     `name` is that of the variable; None stands for the only measurement there is. What is in no unit of time is no time.
@@ -84,14 +87,18 @@ def out_of_range(values: Floats, name: object, units: str) -> npt.NDArray[np.boo
     return np.asarray(wrong | (values < 0)) if seconds or name in NOT_NEGATIVE else wrong
 
 
-def measurable(array: xr.DataArray) -> xr.DataArray:
-    """Return the array, and refuse values that cannot have been measured: of a lazy array when it is computed."""
-    # Only infinite values of a simulation are refused: its effects may be larger than its mean.
+def measurable(array: xr.DataArray, *, any_size: bool = False) -> xr.DataArray:
+    """Return the array; refuse values that cannot have been measured or whose squares are lost: of a lazy array when it is computed.
+
+    With `any_size` squares do not matter: what is computed scales the values.
+    """
+    # A simulation may go below 0: its effects may be larger than its mean.
     name, units = ("", "") if SIMULATED in array.attrs else (array.name, str(array.attrs.get("units", "")))
-    if not is_chunked(array) and not out_of_range(array.values, name, units).any():
+    limits = (0.0, np.finfo(float).max) if any_size else (SMALLEST, LARGEST)
+    if not is_chunked(array) and not (out_of_range(array.values, name, units) | _outside(array.values, *limits)).any():
         return array
     labels = [array.indexes[dim] if dim in array.indexes else range(size) for dim, size in array.sizes.items()]
-    refuse = partial(_refuse, name=name, units=units, dims=tuple(map(str, array.dims)), labels=labels)
+    refuse = partial(_refuse, name=name, units=units, limits=limits, dims=tuple(map(str, array.dims)), labels=labels)
     if is_chunked(array):
         lazy = array.data
         return array.copy(data=lazy.map_blocks(refuse, dtype=lazy.dtype, meta=np.empty((0,) * lazy.ndim, lazy.dtype)))
@@ -99,23 +106,43 @@ def measurable(array: xr.DataArray) -> xr.DataArray:
     return array
 
 
-def _refuse(values: Floats, name: object, units: str, dims: tuple[str, ...], labels: list[Any], block_info: Any = None) -> Floats:
-    """Return the values of an array or of one of its blocks, or raise at the first that cannot have been measured."""
-    wrong = out_of_range(values, name, units)
-    if wrong.any():
-        first = np.argwhere(wrong)[0]
-        starts = [low for low, _ in block_info[0]["array-location"]] if block_info else [0] * values.ndim
-        kind = "infinite value" if np.isinf(values[tuple(first)]) else "value"
-        remedy = "mark runs that did not end as censored or failed, or remove them"
-        if kind == "value":
-            remedy = (
-                "a time is above 0, other seconds and rates are not below it: mark failed runs as failed, and give logs and differences "
-                "other units"
-            )
-        raise ValueError(
-            f"{name or 'the data'} has {number_of(int(wrong.sum()), kind)}{' out of range' if kind == 'value' else ''}, the first "
-            f"({values[tuple(first)]:g}) at {_place(dims, labels, first + starts)}; {remedy}"
-        )
+def _outside(values: Floats, smallest: float, largest: float) -> Mask:
+    """Return which values, zeros apart, are larger or smaller in size than two limits."""
+    return np.asarray((values > largest) | (values < -largest) | ((values < smallest) & (values > -smallest) & (values != 0)))
+
+
+def _refuse(
+    values: Floats,
+    name: object,
+    units: str,
+    limits: tuple[float, float],
+    dims: tuple[str, ...],
+    labels: list[Any],
+    block_info: Any = None,
+) -> Floats:
+    """Return the values of an array or of one of its blocks, or raise at the first that is infinite, else out of range, else of no size."""
+    reasons = (
+        (np.isinf(values), "infinite value", "", "mark runs that did not end as censored or failed, or remove them"),
+        (
+            out_of_range(values, name, units),
+            "value",
+            " out of range",
+            "a time is above 0, other seconds and rates are not below it: mark failed runs as failed, and give logs and differences other "
+            "units",
+        ),
+        (
+            _outside(values, *limits),
+            "value",
+            f" outside {limits[0]:g} to {limits[1]:g} in size",
+            "their squares are lost in rounding: give them in another unit",
+        ),
+    )
+    for wrong, noun, trouble, remedy in reasons:
+        if wrong.any():
+            first = np.argwhere(wrong)[0]
+            starts = [low for low, _ in block_info[0]["array-location"]] if block_info else [0] * values.ndim
+            where = f"the first ({values[tuple(first)]:g}) at {_place(dims, labels, first + starts)}"
+            raise ValueError(f"{name or 'the data'} has {number_of(int(wrong.sum()), noun)}{trouble}, {where}; {remedy}")
     return values
 
 

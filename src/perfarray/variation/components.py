@@ -8,12 +8,14 @@ import xarray as xr
 
 from perfarray.conventions import plural, square_units
 from perfarray.numerics.nested_anova import Components, nested_anova
-from perfarray.numerics.types import Floats
+from perfarray.numerics.types import Floats, Texts
 from perfarray.timings.apply import LEVEL, Output, apply, outputs
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note, noted
-from perfarray.timings.resolve import Data, resolve
+from perfarray.timings.pairs import labels_along
+from perfarray.timings.resolve import Data, cell_names, resolve
 from perfarray.timings.validation import check_choice, check_confidence_level
+from perfarray.variation.numerics.carriers import carriers
 from perfarray.variation.numerics.component_intervals import anova_limits
 from perfarray.variation.numerics.jackknife import jackknife_limits, unevenness
 from perfarray.variation.numerics.reml import nested_reml
@@ -34,6 +36,9 @@ LOOKED_AT = 64
 
 UNEVEN, SELDOM = 3.0, 0.1
 """The unevenness that a note speaks of, and the share of cells that may show it by chance."""
+
+CHANCE, EXAMPLES = 0.001, 3
+"""How often, at most, a call with normal effects names units that carry a level; and in how many cells they are named."""
 
 
 @over_metrics
@@ -79,7 +84,9 @@ def variance_components(
         and its `variance_standard_error`; `level_variance` (:math:`S_i^2`, the variance of that level's means, which contains what lies
         below), `share` (of the sum of the components, a negative one counting as zero), `coefficient_of_variation` =
         :math:`\sqrt{\max(T_i^2, 0)}` / mean, `level_coefficient_of_variation` = :math:`S_i` / mean, `repetitions` (average number in one
-        parent), `merged`, by analysis of variance of 10 outermost units or more `unevenness` (how many times as much the logarithm of
+        parent), `merged`, `carried_by`, `carried_share` and `carried_pvalue` (labels of one or two outermost units without which a level's
+        mean square is less than half, else "", their share of its sum of squares, and how often, at most, units of normal values have as
+        much), by analysis of variance of 10 outermost units or more `unevenness` (how many times as much the logarithm of
         the level's mean square varies as that of normal values would; with normal limits, of many cells only some; a note kept with
         the result says where 3 or more is common). Without the dim: `mean`, `standard_error` of it, `df`; with all levels drawn anew
         `total_coefficient_of_variation` of a single measurement; with a likelihood method `criterion`, -2 log likelihood at the maximum.
@@ -109,6 +116,8 @@ def variance_components(
     are exponential, 31 to 49 if lognormal (sigma 1), 73 to 80 (sigma 0.5), and fewer the more there are. `limits="jackknife"` covers 88 to
     93, 74 to 88 and 90 to 94 there; of normal ones 96, at 1.02 to 1.06 times the width on the scale of a
     standard deviation (of 5 binaries 1.05 to 1.22 at the median, many times that in one cell of ten).
+    Neither says much of a level that one or two outermost units carry: a warning names them, which normal effects cause in at most one of
+    1,000 calls.
 
     Standard errors of components are those of the expected information, NaN for a component set to zero and, by analysis of variance of
     ragged data, above the lowest level; an interval made from them would be far too short: do not.
@@ -149,11 +158,12 @@ def variance_components(
     confidence = check_confidence_level(confidence_level)
     data = resolve(times, metric, levels)
     depth = len(data.levels)
+    units = np.append([str(label) for label in labels_along(data.array, data.levels[0])], "").astype(object)
     result = apply(
         lambda values: (
-            _by_anova(values, depth, negative, limits, confidence)
+            _by_anova(values, depth, units, negative, limits, confidence)
             if method == "anova"
-            else _by_likelihood(values, depth, method == "reml", confidence)
+            else _by_likelihood(values, depth, units, method == "reml", confidence)
         ),
         data.array,
         core=[data.levels],
@@ -183,15 +193,21 @@ def _outputs(units: str, method: str) -> dict[str, Output]:
         "level_coefficient_of_variation": "relative standard deviation of the level's means",
         "repetitions": "repetitions inside one parent",
     }
+    carried = {
+        "carried_share": "share of the level's sum of squares that leaving out these units takes away",
+        "carried_pvalue": "how often units of normal values carry as much, at most",
+    }
     named = outputs(squared, (LEVEL,), **squares) | outputs("1", (LEVEL,), **relative)
     named |= {"merged": Output((LEVEL,), "", bool, "merged into the level below")} | outputs(units, mean="", standard_error="")
     criterion = "-2 log likelihood" + (", restricted" if method == "reml" else "")
     named |= outputs(total_coefficient_of_variation="relative standard deviation of a single measurement", df="")
+    named |= {"carried_by": Output((LEVEL,), "", object, "one or two units without which the level's mean square is less than half")}
+    named |= outputs("1", (LEVEL,), **carried)
     uneven = outputs("1", (LEVEL,), unevenness="variance of the log mean square, over that of normal values")
     return named | (uneven if method == "anova" else outputs(criterion=criterion))
 
 
-def _by_anova(values: Floats, levels: int, negative: str, limits: str, confidence_level: float) -> tuple[np.ndarray, ...]:
+def _by_anova(values: Floats, levels: int, units: Texts, negative: str, limits: str, confidence_level: float) -> tuple[np.ndarray, ...]:
     """Estimate by analysis of variance."""
     found = nested_anova(values, levels, negative)
     ends = normal = anova_limits(values, found, confidence_level)
@@ -201,17 +217,25 @@ def _by_anova(values: Floats, levels: int, negative: str, limits: str, confidenc
     error = np.where(found.variance == 0, np.nan, normal.standard_error) if negative == "zero" else normal.standard_error
     along, whole = _relative(found, found.variance, found.mean)
     uneven = unevenness(values, found, LOOKED_AT if limits == "normal" else None)
-    rest = (found.mean, found.standard_error, whole, found.df, uneven)
+    rest = (found.mean, found.standard_error, whole, found.df, *_carried(values, found, units), uneven)
     return found.variance, ends.lower, ends.upper, error, *along, *rest
 
 
-def _by_likelihood(values: Floats, levels: int, restricted: bool, confidence_level: float) -> tuple[np.ndarray, ...]:
+def _by_likelihood(values: Floats, levels: int, units: Texts, restricted: bool, confidence_level: float) -> tuple[np.ndarray, ...]:
     """Estimate by maximum likelihood, restricted or not; what describes the data is that of the analysis of variance."""
     start = nested_anova(values, levels)
     fit = nested_reml(values, levels, start, restricted, confidence_level)
     along, whole = _relative(start, fit.variance, fit.mean)
     limits = (fit.lower, fit.upper, fit.variance_standard_error)
-    return fit.variance, *limits, *along, fit.mean, fit.standard_error, whole, fit.df, fit.criterion
+    rest = (fit.mean, fit.standard_error, whole, fit.df, *_carried(values, start, units), fit.criterion)
+    return fit.variance, *limits, *along, *rest
+
+
+def _carried(values: Floats, found: Components, units: Texts) -> tuple[Texts, Floats, Floats]:
+    """Return the labels of one or two units that carry a level, "" where there are none, their share, and its p-value."""
+    places = carriers(values, found)
+    first, second = units[places.first], units[places.second]
+    return first + np.where(second == "", "", " and ").astype(object) + second, places.share, places.pvalue
 
 
 def _relative(found: Components, variance: Floats, mean: Floats) -> tuple[tuple[np.ndarray, ...], Floats]:
@@ -236,6 +260,7 @@ def component_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     found = [
         count_note("single_unit", alone, single),
         count_note("no_value", "{cells} have no measured value; their answers are NaN", empty),
+        _carriers_note(result, outermost),
     ]
     if result.attrs["method"] == "anova":
         two = f"{{cells}} rest on two {plural(outermost)}: leaving out one leaves no variance, and limits are those of normal effects"
@@ -246,6 +271,28 @@ def component_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     nothing = "{cells}: no maximum of the likelihood was found; their components are NaN (method='anova' has an answer)"
     unlimited = "{cells}: some limits of the profile likelihood were not found and are NaN"
     return *found, count_note("no_maximum", nothing, lost.any(axis=-1)), count_note("no_limits", unlimited, open_ended.any(axis=-1))
+
+
+def _carriers_note(result: xr.Dataset, unit: str) -> Note | None:
+    """Name the units that carry a level, at an error rate of `CHANCE` in all levels of all cells."""
+    pvalue = result["carried_pvalue"]
+    where = pvalue * int(pvalue.notnull().sum()) <= CHANCE
+    cells = where.any(LEVEL)
+    if not cells.any():
+        return None
+    names, examples = cell_names(cells) if cells.ndim else [""], []
+    for place, name in list(zip(np.argwhere(cells.values), names, strict=True))[:EXAMPLES]:
+        cell = result.isel(dict(zip(cells.dims, place, strict=True)))
+        row = cell.isel({LEVEL: int(np.nanargmin(cell["carried_pvalue"].values))})
+        label = row["carried_by"].item()
+        text = f"{plural(unit) if ' and ' in label else unit} {label} with {100 * row['carried_share'].item():.0f} % of the squares of "
+        examples.append((f"{name}: " if name else "") + text + row[LEVEL].item())
+    shown = "; ".join(examples) + ("; ..." if len(names) > EXAMPLES else "")
+    text = (
+        f"{{cells}} have a level that one or two {plural(unit)} carry, more than chance makes ({shown}): estimate and limits "
+        f"say little of the others; look at these {plural(unit)}, or leave them out"
+    )
+    return count_note("carried", text, cells.values, units=sorted({str(label) for label in result["carried_by"].values[where.values]}))
 
 
 def _uneven(result: xr.Dataset) -> Note | None:

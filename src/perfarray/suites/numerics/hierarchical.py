@@ -26,10 +26,15 @@ STEPS = 34
 
 
 class Performance(NamedTuple):
-    """How surely the first system has the larger values, and the largest factor for which that still holds at a confidence."""
+    """How surely the first system has the larger values, and the largest factor for which that still holds at a confidence.
+
+    `larger` and `smaller`: in how many benchmarks their own tests find them so.
+    """
 
     confidence: Floats
     speedup: Floats
+    larger: Floats
+    smaller: Floats
 
 
 def doubled_ranks(values: Floats) -> Integers:
@@ -194,11 +199,12 @@ def hierarchical_test(x: Floats, y: Floats, alpha: float, confidence_level: floa
     -------
     Performance
         `confidence` = 1 - exact one-sided p; `speedup`: the largest factor f such that the first system, divided by f, is still larger at
-        the confidence asked for, NaN where none is (few benchmarks). Both are NaN where no benchmark has enough runs to differ at `alpha`.
+        the confidence asked for, NaN where none is (few benchmarks); `larger` and `smaller`, numbers of benchmarks. All are NaN where no
+        benchmark has enough runs to differ at `alpha`.
     """
     batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
     sides = [np.broadcast_to(side, (*batch, *side.shape[-2:])).reshape(-1, *side.shape[-2:]) for side in (x, y)]
-    found = np.full((2, len(sides[0])), np.nan)
+    found = np.full((len(Performance._fields), len(sides[0])), np.nan)
     able: Mask = np.asarray((smallest_pvalues(sides[0], sides[1], tails) <= alpha).any(axis=-1))
     step = max(1, BLOCK // max(1, sum(side[:1].size for side in sides)))
     # Some cells at a time bound the memory: the runs of each are divided, sorted and counted.
@@ -207,18 +213,20 @@ def hierarchical_test(x: Floats, y: Floats, alpha: float, confidence_level: floa
         if len(cells):
             own, other = (np.sort(side[cells], axis=-1) for side in sides)
             found[:, cells] = _tested(own, other, alpha, confidence_level, zeros, tails)
-    return Performance(found[0].reshape(batch), found[1].reshape(batch))
+    return Performance(*(part.reshape(batch) for part in found))
 
 
-def _tested(x: Floats, y: Floats, alpha: float, confidence_level: float, zeros: str, tails: int) -> tuple[Floats, Floats]:
-    """Return the confidence in every cell, and the largest factor accepted: by bisection on the log scale, in all cells at once."""
+def _tested(x: Floats, y: Floats, alpha: float, confidence_level: float, zeros: str, tails: int) -> Performance:
+    """Return what is said of every cell, the largest factor accepted by bisection on the log scale, in all cells at once."""
+
+    def confidence_in(differences: Floats) -> Floats:
+        # The law of signed ranks depends on a cell's own ties and zeros.
+        return np.array([1.0 - signed_rank_pvalue(own[~np.isnan(own)], zeros) for own in differences])
 
     def confidence(x: Floats, y: Floats, factor: Floats) -> Floats:
-        kept = kept_differences(x / factor[:, None, None], y, alpha, tails)
-        # The law of signed ranks depends on a cell's own ties and zeros.
-        return np.array([1.0 - signed_rank_pvalue(own[~np.isnan(own)], zeros) for own in kept])
+        return confidence_in(kept_differences(x / factor[:, None, None], y, alpha, tails))
 
-    at_one = confidence(x, y, np.ones(len(x)))
+    at_one = kept_differences(x, y, alpha, tails)
     (least_x, least_y), (most_x, most_y) = ([extreme.reduce(side, axis=-1) for side in (x, y)] for extreme in (np.fmin, np.fmax))
     low = np.log(np.fmin.reduce(least_x / most_y, axis=-1)) - 1e-6
     high = np.log(np.fmax.reduce(most_x / least_y, axis=-1)) + 1e-6
@@ -230,4 +238,4 @@ def _tested(x: Floats, y: Floats, alpha: float, confidence_level: float, zeros: 
         accepted = confidence(x, y, np.exp(middle)) >= confidence_level
         low, high = np.where(accepted, middle, low), np.where(accepted, high, middle)
     speedup[sought] = np.exp(low)
-    return at_one, speedup
+    return Performance(confidence_in(at_one), speedup, (at_one > 0).sum(axis=-1), (at_one < 0).sum(axis=-1))

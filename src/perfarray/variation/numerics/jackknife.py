@@ -7,7 +7,6 @@ its log to first order, and trigamma(df / 2) exactly, if it were one of normal v
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from perfarray.numerics.levels import mean_of_measured
 from perfarray.numerics.nested_anova import BLOCK, Components, pool_levels, squares_within
@@ -51,7 +50,7 @@ def jackknife_limits(values: Floats, found: Components, confidence_level: float)
     squares, nominal = (part.reshape(-1, part.shape[-1]) for part in (found.level_variance, found.level_df))
     result = np.full((2, *squares.shape), np.nan)
     cells = values.reshape(-1, *values.shape[values.ndim - nominal.shape[-1] :])
-    for pooled, rows in _patterns(cells, nominal):
+    for pooled, rows in patterns(cells, nominal):
         df = np.clip(_df_of(log_variance(pooled)), LEAST_DF, nominal[rows])
         df = np.where(np.isnan(df), nominal[rows], df)
         for part, limits in zip(result, _limits(pooled, squares[rows], nominal[rows], df, confidence_level), strict=True):
@@ -87,13 +86,13 @@ def unevenness(values: Floats, found: Components, most: int | None = None) -> Fl
     )
     different, which = np.unique(nominal, return_inverse=True)
     normal, seen = polygamma(1, different / 2)[which].reshape(nominal.shape), result[looked]
-    for pooled, rows in _patterns(cells, nominal):
+    for pooled, rows in patterns(cells, nominal):
         units = (~np.isnan(pooled)).any(axis=tuple(range(2, pooled.ndim))).sum(axis=1)
         seen[rows] = np.where(units[:, None] >= LEAST_SEEN, log_variance(pooled) / normal[rows], np.nan)
     return result.reshape(found.level_df.shape)
 
 
-def _patterns(cells: Floats, nominal: Floats) -> Iterator[tuple[Floats, tuple[Integers, ...]]]:
+def patterns(cells: Floats, nominal: Floats) -> Iterator[tuple[Floats, tuple[Integers, ...]]]:
     """Yield cells that have the same levels, without the others, and where they and their levels stand, the lowest level first."""
     known = nominal > 0
     for pattern in np.unique(known[known.any(axis=1)], axis=0):
@@ -121,18 +120,28 @@ def log_variance(cells: Floats) -> Floats:
 
 def left_out(cells: Floats) -> Floats:
     """Return the mean squares (count, n_L, L), lowest level first, that remain when each outermost unit is left out."""
-    found: list[npt.NDArray[np.float64]] = []
-    means, whole = cells, not np.isnan(cells).any()
+    squares, df, means = unit_squares(cells)
     with np.errstate(invalid="ignore", divide="ignore"):
-        while means.ndim > 2:
-            parents, within, df = _within_units(means) if whole else _within_ragged_units(means)
-            found.append((within.sum(axis=1, keepdims=True) - within) / (df.sum(axis=1, keepdims=True) - df))
-            means = parents
+        found = [
+            (own.sum(axis=1, keepdims=True) - own) / (each.sum(axis=1, keepdims=True) - each) for own, each in zip(squares, df, strict=True)
+        ]
         n = (~np.isnan(means)).sum(axis=1, keepdims=True)
         away = np.nan_to_num(means - mean_of_measured(means)[:, None]) ** 2
         # What leaving out one value takes from the sum of squares around the mean, which moves.
         found.append((away.sum(axis=1, keepdims=True) - away * n / (n - 1)) / (n - 2))
     return np.stack(found, axis=-1)
+
+
+def unit_squares(cells: Floats) -> tuple[list[Floats], list[Floats], Floats]:
+    """Return the sums of squares (count, n_L) inside every outermost unit, lowest level first, their df, and the units' means."""
+    squares: list[Floats] = []
+    df: list[Floats] = []
+    means, whole = cells, not np.isnan(cells).any()
+    while means.ndim > 2:
+        means, within, each = _within_units(means) if whole else _within_ragged_units(means)
+        squares.append(within)
+        df.append(each)
+    return squares, df, means
 
 
 def _within_units(means: Floats) -> tuple[Floats, Floats, Floats]:

@@ -1,0 +1,150 @@
+"""Spikes: one or two outermost units without which a level's mean square is less than half, beyond what normal values show.
+
+Of normal values, the share of a level's sum of squares that leaving out some units takes away is beta distributed, and its law is that of
+Cochran's test of a large variance below the outermost level, of Grubbs' tests of one and two outliers there. Bonferroni's bound over the
+units makes p-values that are never too small.
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from perfarray.numerics.levels import mean_of_measured
+from perfarray.numerics.nested_anova import Components
+from perfarray.numerics.types import Floats, Integers, Mask
+from perfarray.variation.numerics.jackknife import LEAST_UNITS, patterns, unit_squares
+
+LEFT = 0.5
+"""What is left, at most, of the mean square of a level that some units carry."""
+
+DOUBTFUL = 0.01
+"""A p-value below which it is asked whether values were rounded, which is dear: a step of a clock is no spike."""
+
+NONE = -1
+"""The place of a unit that is not there."""
+
+
+class Carriers(NamedTuple):
+    """Along the levels, outermost first: the places of one or two outermost units, their share of the sum of squares, and its p-value.
+
+    The p-value is 1 where no unit carries the level, and NaN where that cannot be seen: below three units, or without variation.
+    """
+
+    first: Integers
+    second: Integers
+    share: Floats
+    pvalue: Floats
+
+
+class _Removal(NamedTuple):
+    """What leaving out one unit, or two, takes from a level of some cells, among so many ways to choose them: shapes (cells,)."""
+
+    first: Integers
+    second: Integers
+    taken: Floats
+    df: Floats
+    ways: Floats
+
+
+def carriers(values: Floats, found: Components) -> Carriers:
+    """Return the outermost units that carry a level.
+
+    Parameters
+    ----------
+    values : array, shape (..., n_L, ..., n_1)
+        Measurements; NaN is "not measured".
+    found : Components
+        What `nested_anova` said of them: shape (..., L).
+
+    Returns
+    -------
+    Carriers
+        Shape (..., L).
+    """
+    levels = found.level_df.shape[-1]
+    nominal = found.level_df.reshape(-1, levels)
+    answer = Carriers(*(np.full(nominal.shape, NONE) for _ in range(2)), *(np.full(nominal.shape, np.nan) for _ in range(2)))
+    for cells, rows in patterns(values.reshape(-1, *values.shape[values.ndim - levels :]), nominal):
+        if rows[1].ravel()[-1] > 0:
+            continue  # of one outermost unit, what stands in its place are units inside it
+        squares, df, means = unit_squares(cells)
+        away = means - mean_of_measured(means)[:, None]
+        units = np.isfinite(away).sum(axis=1)
+        removals = [*map(_below, squares, df), _outermost(away)]
+        totals = [*(own.sum(axis=1) for own in squares), np.nansum(away**2, axis=1)]
+        degrees = [*(each.sum(axis=1) for each in df), units - 1.0]
+        for level, own in enumerate(map(partial(_judged, cells, units >= LEAST_UNITS), removals, totals, degrees)):
+            for whole, part in zip(answer, own, strict=True):
+                whole[rows[0].ravel(), rows[1].ravel()[level]] = part
+    return Carriers(*(part.reshape(found.level_df.shape) for part in answer))
+
+
+def _below(squares: Floats, df: Floats) -> list[_Removal]:
+    """Return what the one unit and the two units take that have the largest sums of squares (cells, units) inside them."""
+    order = np.argsort(-squares, axis=1)[:, :2]
+    taken, removed = (np.take_along_axis(part, order, axis=1) for part in (squares, df))
+    n = (df > 0).sum(axis=1).astype(float)
+    first, second = order[:, 0], order[:, -1]
+    both = _Removal(first, second, taken.sum(axis=1), removed.sum(axis=1), n * (n - 1) / 2)
+    return [_Removal(first, np.full_like(first, NONE), taken[:, 0], removed[:, 0], n), both]
+
+
+def _outermost(away: Floats) -> list[_Removal]:
+    """Return the same of means (cells, units) by their distances from the mean of all, which moves without them; two are at the ends."""
+    n = np.isfinite(away).sum(axis=1)
+    order = np.argsort(away, axis=1)  # units that are not there stand last
+    last = np.maximum(n - 1, 0)
+    found = []
+    for ends in ([(0,), (last,)], [(0, 1), (last, last - 1), (0, last)]):
+        places = np.stack([np.stack(np.broadcast_arrays(*end, last)[:-1]) for end in ends])  # (choices, units left out, cells)
+        units = np.take_along_axis(order.T[None], np.clip(places, 0, away.shape[1] - 1), axis=1)
+        values = np.take_along_axis(away.T[None], units, axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            taken = (values**2).sum(axis=1) + values.sum(axis=1) ** 2 / (n - len(ends[0]))
+        most = np.argmax(np.nan_to_num(taken, nan=-1.0), axis=0)[None]
+        chosen = np.take_along_axis(units, most[:, None], axis=0)[0]
+        second = chosen[1] if len(chosen) > 1 else np.full_like(chosen[0], NONE)
+        ways = n * (n - 1) / 2 if len(chosen) > 1 else n
+        found.append(_Removal(chosen[0], second, np.take_along_axis(taken, most, axis=0)[0], np.full(n.shape, float(len(chosen))), ways))
+    return found
+
+
+def _judged(cells: Floats, several: Mask, removals: list[_Removal], total: Floats, df: Floats) -> Carriers:
+    """Return the removal that chance makes least often, of those that leave less than half of the mean square, of each cell."""
+    seen = several & (total > 0) & (df > 1)
+    chances = np.stack([_chance(each, total, df, np.zeros(len(total))) for each in removals])
+    doubtful = np.flatnonzero(seen & (chances.min(axis=0) < DOUBTFUL))
+    rounding = np.array([_resolution(cells[cell]) ** 2 / 12 for cell in doubtful])
+    for row, each in zip(chances, removals, strict=True):
+        row[doubtful] = _chance(_Removal(*(part[doubtful] for part in each)), total[doubtful], df[doubtful], rounding)
+    least = chances.argmin(axis=0)
+    first, second, taken = (np.choose(least, [each[place] for each in removals]) for place in range(3))
+    # There are two looks: at one unit, and at two.
+    pvalue = np.minimum(1.0, 2 * chances.min(axis=0))
+    carried = seen & (pvalue < 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(carried, taken / total, np.nan)
+    return Carriers(np.where(carried, first, NONE), np.where(carried, second, NONE), share, np.where(seen, pvalue, np.nan))
+
+
+def _chance(removal: _Removal, total: Floats, df: Floats, rounding: Floats) -> Floats:
+    """Return how often, at most, some units of normal values take as much: 1 where they leave half of the mean square.
+
+    `rounding` is the variance of one degree of freedom that values do not show because they were rounded.
+    """
+    from scipy.special import betainc
+
+    left = df - removal.df
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rest = np.maximum(total - removal.taken, 0.0) + left * rounding
+        share = rest / (rest + removal.taken)
+        carried = (left > 0) & (share / left < LEFT / df)
+        chance = betainc(np.where(carried, left, 1.0) / 2, np.where(carried, removal.df, 1.0) / 2, np.where(carried, share, 1.0))
+    return np.asarray(np.where(carried, np.minimum(1.0, removal.ways * chance), 1.0))
+
+
+def _resolution(cell: Floats) -> float:
+    """Return the smallest distance of two values that differ; 0 of values that do not."""
+    gaps = np.diff(np.unique(cell[~np.isnan(cell)]))
+    return float(gaps.min()) if gaps.size else 0.0
