@@ -179,9 +179,9 @@ class _Pilot(NamedTuple):
 
     def of(self, cells: Mask) -> "_Pilot":
         """Return the same of some cells."""
-        arrays = (part if part is None else part[cells] for part in self.evidence)
-        whole = (part[cells] for part in (self.variance, self.candidate, self.cost, self.total))
-        return _Pilot(*whole, Evidence(*arrays), self.n[cells])
+        own, scale = Evidence(*(part[cells] for part in self.evidence[:4])), self.evidence.scale
+        own = own if scale is None else own._replace(scale=scale[cells])
+        return _Pilot(self.variance[cells], self.candidate[cells], self.cost[cells], self.total[cells], own, self.n[cells])
 
     def growing(self, growth: Floats) -> "_Pilot":
         """Return the same with what each further unit brings."""
