@@ -1,9 +1,8 @@
 """The vocabulary: dimension names and their nesting, mark and attribute names, units. `docs/conventions.md` explains it."""
 
 import math as _math  # no public names: the glossary has an entry for every one of this module
+from typing import Any as _Any
 from typing import Final
-
-import xarray as _xr
 
 LEVELS: Final = ("binary", "session", "execution", "iteration")
 """Repetition dims, outermost first: what the readers and `levels=None` know as levels."""
@@ -153,7 +152,7 @@ BY_PVALUE: Final = "*"
 """What stands behind a change whose p-value gives a verdict that its interval does not show (`interval_agrees`)."""
 
 
-def level_of_intervals(result: _xr.Dataset) -> str:
+def level_of_intervals(result: _Any) -> str:
     """Return the confidence level at which the intervals of a result hold, as tables, pictures, reports and commands write it.
 
     Parameters

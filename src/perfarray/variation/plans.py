@@ -179,9 +179,9 @@ class _Pilot(NamedTuple):
 
     def of(self, cells: Mask) -> "_Pilot":
         """Return the same of some cells."""
-        arrays = (part if part is None else part[cells] for part in self.evidence)
-        whole = (part[cells] for part in (self.variance, self.candidate, self.cost, self.total))
-        return _Pilot(*whole, Evidence(*arrays), self.n[cells])
+        own, scale = Evidence(*(part[cells] for part in self.evidence[:4])), self.evidence.scale
+        own = own if scale is None else own._replace(scale=scale[cells])
+        return _Pilot(self.variance[cells], self.candidate[cells], self.cost[cells], self.total[cells], own, self.n[cells])
 
     def growing(self, growth: Floats) -> "_Pilot":
         """Return the same with what each further unit brings."""
@@ -351,9 +351,9 @@ def _of_ratio(new: _Pilot, old: _Pilot) -> _Pilot:
     spread = one + two
     with np.errstate(divide="ignore", invalid="ignore"):
         df = np.where(np.isinf(a.df) & np.isinf(b.df), np.inf, spread**2 / (one**2 / a.df + two**2 / b.df))
-    part = np.minimum(new.candidate, np.maximum(np.nan_to_num(variance), 0.0))
+    candidate = np.minimum(new.candidate, np.maximum(np.nan_to_num(variance), 0.0))
     evidence = Evidence(spread, variance[..., 0], df, np.ones_like(spread))
-    return _Pilot(variance, part, cost, np.minimum(new.total, old.total), evidence, np.minimum(new.n, old.n))
+    return _Pilot(variance, candidate, cost, np.minimum(new.total, old.total), evidence, np.minimum(new.n, old.n))
 
 
 def _advice(plan: Plan, pilot: _Pilot, already: Floats, merged: Mask, levels: tuple[str, ...]) -> Texts:
