@@ -31,6 +31,9 @@ CENSORED_AT: Final = "censored_at"
 UNKNOWN: Final = "unknown"
 """A descriptor nobody wrote down (never NaN: `groupby` would drop it silently)."""
 
+SUITE: Final = "suite"
+"""The coordinate that says which suite a benchmark belongs to: sides of different suites are not compared."""
+
 METRIC: Final = "metric"
 RNG_KEY: Final = "rng_key"
 """The attr of results that draw: what `rng=` takes to have the same random numbers again."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import BENCHMARK, MARKS, UNKNOWN, plural
+from perfarray.conventions import BENCHMARK, MARKS, SUITE, UNKNOWN, plural
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.metrics import beside
 from perfarray.timings.notes import NOTES, Note, check, collecting, in_all, noted
@@ -28,9 +28,6 @@ UNMATCHED = "unmatched"
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-SUITE = "suite"
-"""The coordinate of the readers that says which suite a benchmark belongs to."""
 
 
 def check_across(across: str, array: xr.DataArray, nest: tuple[str, ...], compared: str | None = None) -> None:

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import HIGHER, UNKNOWN
-from perfarray.timings.across import SUITE
+from perfarray.conventions import HIGHER, SUITE, UNKNOWN
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.notes import Note
 from perfarray.timings.resolve import cell_names
