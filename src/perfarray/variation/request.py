@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Self
 
 import xarray as xr
 
-from perfarray.conventions import ITERATION, LOOPS, SECONDS, TIME, price_of
+from perfarray.conventions import ITERATION, LOOPS, SCORES, SECONDS, TIME, price_of
 from perfarray.timings.notes import Note
 from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.resolve import Data, Timings, choose_metric, resolve
@@ -126,8 +126,8 @@ def _timed(times: Any, metric: str | Sequence[str] | None) -> Any:
     if not isinstance(times, xr.Dataset) or TIME not in times or name in times.coords or times[TIME].attrs.get("units") != SECONDS:
         return times
     scores = choose_metric(times, metric)
-    beside_scores = scores.attrs.get("units") != SECONDS and scores.dims == times[TIME].dims
-    return times.assign_coords({name: times[TIME].variable}) if beside_scores else times
+    computed = scores.name in SCORES and scores.dims == times[TIME].dims  # a score is computed from the time of the same run
+    return times.assign_coords({name: times[TIME].variable}) if computed else times
 
 
 def _target(budget: Any, half_width: Any) -> tuple[float | None, float | None]:
