@@ -260,7 +260,7 @@ def of_suite(argument: Any, by: str, across: str, name: str, benchmarks: Any) ->
     cells = times.coords[by].transpose(across, ...).reset_coords(drop=True)
     cells = cells.copy(data=suite_labels(times, by, across) == name)
     labelled = [dim for dim in cells.dims if dim in times.indexes]
-    positions = {dim: np.flatnonzero(cells.any([other for other in cells.dims if other != dim])) for dim in labelled}
+    positions = {dim: np.flatnonzero(cells.any([name for name in cells.dims if name != dim])) for dim in labelled}
     times, cells = times.isel(positions), cells.isel(positions)
     marks = {mark: as_mark(times.coords[mark]) & cells for mark in MARKS if {*cells.dims} <= {*_dims(times, mark)}}
     if isinstance(times, xr.DataArray):

@@ -30,11 +30,11 @@ def check_sides(new: xr.DataArray, old: xr.DataArray, levels: Sequence[str], dim
     return tuple(_note(name, new, old, cells) for name, cells in differing if cells is not None)
 
 
-def check_label(array: xr.DataArray, position: int, others: Iterable[int], levels: Sequence[str], dim: str) -> tuple[Note, ...]:
-    """Do as `check_sides` for one label of a dim and others of it."""
+def check_label(array: xr.DataArray, position: int, candidates: Iterable[int], levels: Sequence[str], dim: str) -> tuple[Note, ...]:
+    """Do as `check_sides` for the candidates and the baseline, positions along a dim."""
     if not any(dim in array.coords[name].dims for name in (SUITE, *SETTINGS) if name in array.coords and name != dim):
         return ()
-    return check_sides(array.isel({dim: np.asarray(list(others))}), array.isel({dim: position}), levels, dim)
+    return check_sides(array.isel({dim: np.asarray(list(candidates))}), array.isel({dim: position}), levels, dim)
 
 
 def check_systems(array: xr.DataArray, levels: Sequence[str], dim: str) -> tuple[Note, ...]:
@@ -69,20 +69,23 @@ def _stated(variable: xr.Variable) -> xr.Variable:
 
 def _refusal(new: xr.DataArray, old: xr.DataArray, cells: xr.DataArray, dim: str | None) -> str:
     """Name both suites, the cells, and what to compare instead."""
-    names, others = (listed(values, 3) for values in _values(SUITE, new, old, cells))
-    text = f"different suites are not compared: {names} against {others} in the baseline, of {_count(cells)} "
+    suites, baseline_suites = (listed(values, 3) for values in _values(SUITE, new, old, cells))
+    text = f"different suites are not compared: {suites} against {baseline_suites} in the baseline, of {_count(cells)} "
     text += f"({listed(cell_names(cells), 3)}); "
     remedy = "give sides of one suite"
     if dim is not None and dim in cells.dims:
-        alike = cells[dim].values[~cells.any([other for other in cells.dims if other != dim]).values].tolist()
-        remedy += f": times.sel({dim}=[...]) with the baseline and {listed(alike, 5)}, which have its suite" if alike else ""
+        differs = cells.any([name for name in cells.dims if name != dim])
+        comparable = cells[dim].values[~differs.values].tolist()
+        remedy += f": times.sel({dim}=[...]) with the baseline and {listed(comparable, 5)}, which have its suite" if comparable else ""
     return f'{text}{remedy}; if these are names of one suite, times.drop_vars("{SUITE}") compares them'
 
 
 def _note(name: str, new: xr.DataArray, old: xr.DataArray, cells: xr.DataArray) -> Note:
     """Say how many copies or threads ran on either side."""
-    numbers, others = (", ".join(str(value).removesuffix(".0") for value in values[:3]) for values in _values(name, new, old, cells))
-    text = f"the sides ran different numbers of {name}: {numbers} against {others} in the baseline, of {_count(cells)}"
+    numbers, baseline_numbers = (
+        ", ".join(str(value).removesuffix(".0") for value in values[:3]) for values in _values(name, new, old, cells)
+    )
+    text = f"the sides ran different numbers of {name}: {numbers} against {baseline_numbers} in the baseline, of {_count(cells)}"
     if name == COPIES and new.attrs.get("better") != HIGHER:
         text += "; a time does not count them, a rate does (metric='ratio', where the files have it)"
     return Note("settings_differ", text, {"setting": name, "cells": int(cells.sum())})
