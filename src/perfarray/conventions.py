@@ -43,6 +43,9 @@ N_FILES: Final = "n_files"
 SEVERAL_SESSIONS: Final = "several_sessions"
 """The attr that names the level which several sessions were merged into."""
 
+SUITE: Final = "suite"
+"""The coordinate that says which suite a benchmark belongs to: sides of different suites are not compared."""
+
 METRIC: Final = "metric"
 RNG_KEY: Final = "rng_key"
 """The attr of results that draw: what `rng=` takes to have the same random numbers again."""

@@ -198,7 +198,7 @@ def test_suites_along_other_dims_as_well():
     xr.testing.assert_equal(found.drop_vars("benchmark_suite"), expected.drop_vars("benchmark_suite"))
     said[0][1] = "fp"
     mixed = times.assign_coords(suite=(("benchmark", "version"), np.array(said, dtype=object)))
-    with pytest.raises(ValueError, match="different suites are not compared: 'fp' against 'int' in the baseline, of 1 cells"):
+    with pytest.raises(ValueError, match="different suites are not compared: 'fp' against 'int' in the baseline, of 1 cell "):
         mixed.perf.compare("old", by="suite")
 
 

@@ -106,6 +106,8 @@ def test_components_and_clusters_go_suite_by_suite(folder, place):
         alone = perfarray.read_archive(str(place / f"{suite}-*.csv")).perf.principal_components().to_dataset()
         own = found["score"].sel(suite=suite, machine=alone["machine"].values).transpose(*alone["score"].dims)
         np.testing.assert_allclose(own, alone["score"], atol=1e-12)
+    pytest.importorskip("matplotlib")
+    assert "int2006_rate, base, one of 2 analyses" in folder.perf.biplot().get_title(loc="left")
     clusters = folder.perf.cluster_machines(2, by="suite")
     assert clusters.sel(suite="int2006_speed", machine=["Box 3", "Box 4"]).squeeze().values.tolist() == [1, 2]
     with pytest.raises(ValueError, match="along 'suite' have too little data"):

@@ -105,3 +105,24 @@ def test_labels_of_several_dims_are_matched_before_they_are_compared():
     with pytest.raises(ValueError, match="'rate' against 'speed' in the baseline, of 4 cells"):
         times.perf.ratio_interval(other)
     assert isinstance(times, xr.DataArray)
+
+
+def test_a_dim_of_that_name_may_be_compared():
+    """Who compares threads, or suites, along a dim of their own asks for it; numbers that a table gives as text are named as written."""
+    times = scores()
+    for name in ("threads", "suite"):
+        found = times.rename(machine=name).perf.ratio_interval("x", dim=name)
+        np.testing.assert_array_equal(found["estimate"].values, times.perf.ratio_interval("x", dim="machine")["estimate"].values)
+    texts = times.assign_coords(copies=("machine", ["2", "24 (HT)", "2"]))
+    with pytest.warns(perfarray.PerfarrayWarning, match=r"copies: 24 \(HT\) against 2 in the baseline, of 2 cells"):
+        texts.perf.ratio_interval("x", dim="machine")
+    numbers = times.assign_coords(copies=("machine", [2, 2, 2])).sel(machine="y")
+    with pytest.warns(perfarray.PerfarrayWarning, match="copies: 2 against 24"):
+        numbers.perf.ratio_interval(times.sel(machine="x").assign_coords(copies="24"))
+
+
+def test_answers_by_keyword():
+    """The timings may be named, with suites and without."""
+    times = scores(suite=[["rate", "speed", "rate"], ["rate", "rate", "rate"]])
+    with pytest.warns(perfarray.PerfarrayWarning, match="1 labels of 'benchmark' are benchmarks of several suites"):
+        assert set(perfarray.suite_score(times=times)["suite"].values) == {"rate", "speed"}

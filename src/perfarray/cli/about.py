@@ -10,15 +10,12 @@ from perfarray.cli.console import show
 from perfarray.cli.prices import without_price
 from perfarray.cli.problems import quoted, reporting
 from perfarray.cli.reading import read_one
-from perfarray.conventions import BENCHMARK, BETTER, EXECUTION, LEVELS, METRIC, UNKNOWN, plural
+from perfarray.conventions import BENCHMARK, BETTER, EXECUTION, LEVELS, METRIC, SUITE, UNKNOWN, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import xarray as xr
-
-SUITE = "suite"
-"""The coordinate that says which suite a benchmark is of."""
 
 MOST = 12
 """Descriptors that are shown."""

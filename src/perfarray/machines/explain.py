@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from perfarray.conventions import SUITE
 from perfarray.machines.columns import check_columns
 from perfarray.machines.evaluation import Holdout, evaluate
 from perfarray.machines.formulas import Formula, names_in, read_formula
@@ -16,7 +17,6 @@ from perfarray.machines.problem import LEAST, by_columns, by_formula
 from perfarray.machines.roles import computable_responses, roles_of, variance_of
 from perfarray.machines.single_values import single_values
 from perfarray.machines.table import machine_table
-from perfarray.timings.across import SUITE
 from perfarray.timings.notes import Note, collecting, noted
 from perfarray.timings.resolve import Data, check_names, resolve
 from perfarray.timings.results import Result

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import BETTER, CENSORED, LOWER, MACHINE, METRIC, UNKNOWN
+from perfarray.conventions import BETTER, CENSORED, LOWER, MACHINE, METRIC, SUITE, UNKNOWN
 from perfarray.machines.descriptors import UNPARSED, Described, described, with_flags
 from perfarray.machines.numerics.noise_ceiling import concentration, log_spread_noise, spread_of_redrawn
 from perfarray.machines.numerics.principal_components import complete_part
@@ -32,7 +32,7 @@ from perfarray.numerics.nested_anova import nested_anova
 from perfarray.numerics.suite import MEANS, suite_mean
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.suites.distributions import relative_variation
-from perfarray.timings.across import SUITE, check_across, name_suites, of_suite, shared_names, suites_hint, suites_of
+from perfarray.timings.across import check_across, name_suites, of_suite, shared_names, suites_hint, suites_of
 from perfarray.timings.apply import apply, is_chunked, outputs
 from perfarray.timings.best import named_end
 from perfarray.timings.notes import Note, collecting, is_lazy, noted

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import BENCHMARK, MARKS, UNKNOWN, plural
+from perfarray.conventions import BENCHMARK, MARKS, SUITE, UNKNOWN, plural
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.metrics import beside
 from perfarray.timings.notes import NOTES, Note, check, collecting, in_all, noted
@@ -28,9 +28,6 @@ UNMATCHED = "unmatched"
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-SUITE = "suite"
-"""The coordinate of the readers that says which suite a benchmark belongs to."""
 
 
 def check_across(across: str, array: xr.DataArray, nest: tuple[str, ...], compared: str | None = None) -> None:
@@ -89,15 +86,17 @@ def each_suite(function: Callable[P, R]) -> Callable[P, R]:
     An answer about one system is given suite by suite where a name stands for benchmarks of several suites, too. A suite that raises
     `TooFew` is left out and named.
     """
-    one_system = "baseline" not in inspect.signature(function).parameters
+    parameters = inspect.signature(function).parameters
+    one_system, first = "baseline" not in parameters, next(iter(parameters))
 
     @functools.wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
         by, across = kwargs.pop("by", None), str(kwargs.get("across", kwargs.get("features", BENCHMARK)))
-        several = shared_names(cast(Data, args[0]), across) if by is None and one_system else None
+        times = cast(Data, args[0] if args else kwargs.get(first))
+        several = shared_names(times, across) if by is None and one_system else None
         if by is None and several is None:
             return function(*args, **kwargs)
-        by, times = SUITE if by is None else str(by), cast(Data, args[0])
+        by = SUITE if by is None else str(by)
         labels = suites_of(times, by, across)
         results, notes = _apart(function, args, one_key(function, kwargs), labels, by, across)
         notes += [] if several is None else [several]
@@ -113,11 +112,18 @@ def _side_by_side(results: Mapping[str, Any], by: str, times: Data) -> Any:
     """Put the results of suites along a dim; labels that not all of them have are in the order of the data, and described as there."""
     joined = beside([result.drop_vars(by, errors="ignore") for result in results.values()], by, list(results))
     shorter = {dim for result in results.values() for dim, size in result.sizes.items() if size < joined.sizes[dim]}
-    order = {dim: times.indexes[dim][times.indexes[dim].isin(joined.indexes[dim])] for dim in shorter & times.indexes.keys()}
+    order = {
+        dim: times.indexes[dim][times.indexes[dim].isin(joined.indexes[dim])]
+        for dim in shorter & times.indexes.keys() & joined.indexes.keys()
+    }
     if not order:
         return joined
-    described = {name: times.coords[name].sel(order).variable for name in joined.coords if order.keys() & {*_dims(times, name)}}
-    coords = {name: variable for name, variable in described.items() if name != by and {*variable.dims} <= {*joined.dims}}
+    described = {name: {*_dims(times, name)} for name in joined.coords if name != by}
+    coords = {
+        name: times.coords[name].sel({dim: order[dim] for dim in dims & order.keys()}).variable
+        for name, dims in described.items()
+        if dims & order.keys() and dims <= {*joined.dims}
+    }
     return joined.reindex(order).assign_coords(coords)
 
 
@@ -254,7 +260,7 @@ def of_suite(argument: Any, by: str, across: str, name: str, benchmarks: Any) ->
     cells = times.coords[by].transpose(across, ...).reset_coords(drop=True)
     cells = cells.copy(data=suite_labels(times, by, across) == name)
     labelled = [dim for dim in cells.dims if dim in times.indexes]
-    positions = {dim: np.flatnonzero(cells.any([other for other in cells.dims if other != dim])) for dim in labelled}
+    positions = {dim: np.flatnonzero(cells.any([name for name in cells.dims if name != dim])) for dim in labelled}
     times, cells = times.isel(positions), cells.isel(positions)
     marks = {mark: as_mark(times.coords[mark]) & cells for mark in MARKS if {*cells.dims} <= {*_dims(times, mark)}}
     if isinstance(times, xr.DataArray):

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import HIGHER, UNKNOWN
-from perfarray.timings.across import SUITE
+from perfarray.conventions import HIGHER, SUITE, UNKNOWN
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.notes import Note
 from perfarray.timings.resolve import cell_names
@@ -24,34 +23,34 @@ def check_sides(new: xr.DataArray, old: xr.DataArray, levels: Sequence[str], dim
     Both sides have the same labels on every dim but the levels and the dim compared, which only the new side has. What one side does not
     state differs from nothing, and neither do cells that are not measured on both sides; lazy ones are taken as measured.
     """
-    suites = _differing(SUITE, new, old, levels)
+    differing = [(name, None if name == dim else _differing(name, new, old, levels)) for name in (SUITE, *SETTINGS)]
+    suites = differing.pop(0)[1]
     if suites is not None:
         raise ValueError(_refusal(new, old, suites, dim))
-    differing = [(name, _differing(name, new, old, levels)) for name in SETTINGS]
     return tuple(_note(name, new, old, cells) for name, cells in differing if cells is not None)
 
 
-def check_label(array: xr.DataArray, place: int, others: Iterable[int], levels: Sequence[str], dim: str) -> tuple[Note, ...]:
-    """Do as `check_sides` for one label of a dim and others of it."""
-    if not any(dim in array.coords[name].dims for name in (SUITE, *SETTINGS) if name in array.coords):
+def check_label(array: xr.DataArray, position: int, candidates: Iterable[int], levels: Sequence[str], dim: str) -> tuple[Note, ...]:
+    """Do as `check_sides` for the candidates and the baseline, positions along a dim."""
+    if not any(dim in array.coords[name].dims for name in (SUITE, *SETTINGS) if name in array.coords and name != dim):
         return ()
-    return check_sides(array.isel({dim: np.asarray(list(others))}), array.isel({dim: place}), levels, dim)
+    return check_sides(array.isel({dim: np.asarray(list(candidates))}), array.isel({dim: position}), levels, dim)
 
 
 def check_systems(array: xr.DataArray, levels: Sequence[str], dim: str) -> tuple[Note, ...]:
     """Do as `check_sides` for all labels of a dim."""
-    notes = [check_label(array, place, range(place), levels, dim) for place in range(1, array.sizes[dim])]
-    return next((own for own in notes if own), ())
+    notes = [check_label(array, position, range(position), levels, dim) for position in range(1, array.sizes[dim])]
+    return next((of_label for of_label in notes if of_label), ())
 
 
 def _differing(name: str, new: xr.DataArray, old: xr.DataArray, levels: Sequence[str]) -> xr.DataArray | None:
     """Return the cells measured on both sides of which a coordinate says different things; None where there are none."""
     if name not in new.coords or name not in old.coords:
         return None
-    here, there = new.coords[name].variable, old.coords[name].variable
-    if {*here.dims, *there.dims} & {*levels}:
+    candidate, baseline = (side.coords[name].variable.astype(object) for side in (new, old))
+    if {*candidate.dims, *baseline.dims} & {*levels}:
         return None
-    differs = (here != there) & _stated(here) & _stated(there)
+    differs = (candidate != baseline) & _stated(candidate) & _stated(baseline)
     if not differs.values.any():
         return None
     for side in (new, old):
@@ -70,24 +69,32 @@ def _stated(variable: xr.Variable) -> xr.Variable:
 
 def _refusal(new: xr.DataArray, old: xr.DataArray, cells: xr.DataArray, dim: str | None) -> str:
     """Name both suites, the cells, and what to compare instead."""
-    names, others = (listed(values, 3) for values in _values(SUITE, new, old, cells))
-    text = f"different suites are not compared: {names} against {others} in the baseline, of {int(cells.sum())} cells "
+    suites, baseline_suites = (listed(values, 3) for values in _values(SUITE, new, old, cells))
+    text = f"different suites are not compared: {suites} against {baseline_suites} in the baseline, of {_count(cells)} "
     text += f"({listed(cell_names(cells), 3)}); "
     remedy = "give sides of one suite"
     if dim is not None and dim in cells.dims:
-        alike = cells[dim].values[~cells.any([other for other in cells.dims if other != dim]).values].tolist()
-        remedy += f": times.sel({dim}=[...]) with the baseline and {listed(alike, 5)}, which have its suite" if alike else ""
+        differs = cells.any([name for name in cells.dims if name != dim])
+        comparable = cells[dim].values[~differs.values].tolist()
+        remedy += f": times.sel({dim}=[...]) with the baseline and {listed(comparable, 5)}, which have its suite" if comparable else ""
     return f'{text}{remedy}; if these are names of one suite, times.drop_vars("{SUITE}") compares them'
 
 
 def _note(name: str, new: xr.DataArray, old: xr.DataArray, cells: xr.DataArray) -> Note:
     """Say how many copies or threads ran on either side."""
-    numbers, others = (", ".join(f"{value:g}" for value in values[:3]) for values in _values(name, new, old, cells))
-    text = f"the sides ran different numbers of {name}: {numbers} against {others} in the baseline, of "
-    text += f"{int(cells.sum())} cells"
+    numbers, baseline_numbers = (
+        ", ".join(str(value).removesuffix(".0") for value in values[:3]) for values in _values(name, new, old, cells)
+    )
+    text = f"the sides ran different numbers of {name}: {numbers} against {baseline_numbers} in the baseline, of {_count(cells)}"
     if name == COPIES and new.attrs.get("better") != HIGHER:
         text += "; a time does not count them, a rate does (metric='ratio', where the files have it)"
     return Note("settings_differ", text, {"setting": name, "cells": int(cells.sum())})
+
+
+def _count(cells: xr.DataArray) -> str:
+    """Write the number of some cells."""
+    number = int(cells.sum())
+    return f"{number} cell{'s' if number > 1 else ''}"
 
 
 def _values(name: str, new: xr.DataArray, old: xr.DataArray, cells: xr.DataArray) -> tuple[list[Any], list[Any]]:

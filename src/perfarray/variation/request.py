@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Self
 
 import xarray as xr
 
-from perfarray.conventions import ITERATION, LOOPS, SECONDS, TIME, price_of
+from perfarray.conventions import ITERATION, LOOPS, SCORES, SECONDS, TIME, price_of
 from perfarray.timings.notes import Note
 from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.resolve import Data, Timings, choose_metric, resolve
@@ -100,7 +100,7 @@ def _costs_of_baseline(request: Request, absent: Sequence[str], *, single: bool)
 
 def systems(times: Data, baseline: object, request: Request, metric: str | Sequence[str] | None, positive: str = "") -> Systems:
     """Resolve the timings, and those of a baseline beside them; `positive` says what needs positive values."""
-    times, baseline = _timed(times, metric), _timed(baseline, metric)
+    times, baseline = (_timed(side, metric, request.levels) for side in (times, baseline))
     if baseline is None:
         if request.paired is not None:
             raise ValueError(f"paired={request.paired!r} matches the units of two systems; name the baseline too")
@@ -120,14 +120,14 @@ def systems(times: Data, baseline: object, request: Request, metric: str | Seque
     return Systems((pair.candidate, pair.baseline), dict(pair.attrs), pair.notes, {str(pair.dim): baseline} if by_label else {})
 
 
-def _timed(times: Any, metric: str | Sequence[str] | None) -> Any:
+def _timed(times: Any, metric: str | Sequence[str] | None, levels: str | Sequence[str] | None) -> Any:
     """Return a Dataset that is asked about scores with the times beside them as what taking a value takes, unless it says so itself."""
     name = price_of(ITERATION)
     if not isinstance(times, xr.Dataset) or TIME not in times or name in times.coords or times[TIME].attrs.get("units") != SECONDS:
         return times
-    scores = choose_metric(times, metric)
-    beside_scores = scores.attrs.get("units") != SECONDS and scores.dims == times[TIME].dims
-    return times.assign_coords({name: times[TIME].variable}) if beside_scores else times
+    scores = choose_metric(times, metric, levels)
+    computed = scores.name in SCORES and scores.dims == times[TIME].dims  # a score is computed from the time of the same run
+    return times.assign_coords({name: times[TIME].variable}) if computed else times
 
 
 def _target(budget: Any, half_width: Any) -> tuple[float | None, float | None]:

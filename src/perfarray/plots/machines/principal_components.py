@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.ticker import MaxNLocator
 
+from perfarray.conventions import SUITE
 from perfarray.plots.figure import COLOURS, DARK, NOTE_SIZE, Floats, axes_for, describe, selection, shortened
 from perfarray.plots.machines.point_names import Mark, write_names
 
@@ -91,7 +92,8 @@ def principal_components(
         raise ValueError(f"kind={kind!r} is not known; choose one of 'biplot', 'scree'")
     result = result.compute()
     result, others = _one_analysis(result)
-    chosen = [*selection(result), *([f"one of {others + 1} analyses (select another)"] if others else [])]
+    suite = [str(result[SUITE].item())] if SUITE in result.coords and result[SUITE].ndim == 0 else []
+    chosen = [*suite, *selection(result), *([f"one of {others + 1} analyses (select another)"] if others else [])]
     if regions and "region_radius" not in result:
         raise ValueError("the result has no regions: give principal_components, or biplot, n_resamples=500")
     return _scree(result, ax, chosen) if kind == "scree" else _biplot(result, ax, components, chosen, regions)
