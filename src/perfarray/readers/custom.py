@@ -116,13 +116,12 @@ def _table(source: Source, frame: pd.DataFrame, values: Any, pattern: Pattern) -
     return replace(table, notes=())
 
 
-def _labels(frame: pd.DataFrame, given: Sequence[str], others: Sequence[str]) -> list[str]:
-    """Return the columns, of texts before those of whole numbers, that tell rows apart which those before them do not."""
-    codes = {name: pd.factorize(frame[name], use_na_sentinel=False)[0] for name in (*given, *others)}
-    explained = [name for name in given if name not in LEVELS]
-    labels: list[str] = []
-    for name in sorted(set(others) - {*MARKS, CENSORED_AT}, key=lambda name: (is_numeric_dtype(frame[name]), others.index(name))):
-        if not is_float_dtype(frame[name]) and not depends_only_on(codes[name], [codes[other] for other in (*explained, *labels)]):
+def _labels(frame: pd.DataFrame, dims: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """Return the columns, those of texts before those of whole numbers, that tell rows apart which the dims and earlier columns do not."""
+    codes = {name: pd.factorize(frame[name], use_na_sentinel=False)[0] for name in (*dims, *columns)}
+    labels = [name for name in dims if name not in LEVELS]
+    for name in sorted(set(columns) - {*MARKS, CENSORED_AT}, key=lambda name: (is_numeric_dtype(frame[name]), columns.index(name))):
+        if not is_float_dtype(frame[name]) and not depends_only_on(codes[name], [codes[label] for label in labels]):
             labels.append(name)
     return labels
 
