@@ -228,9 +228,8 @@ def _for_table(source: Source) -> str:
         return f"column {units[0]!r} has no unit of time that is known; these are {KNOWN_TIMES}"
     has = f", and this has {listed(columns, 12)}" if len(columns) > 1 else ""
     dims = _dims_of_labels(columns)
-    if dims and _reads(source, dims=dims):
-        return f"{needs}{has}: {dims=} takes the others for labels"
-    return f"{needs}{has}: name them with {custom.EXAMPLE}; format='tidy_csv' says what it lacks"
+    labels = f"{dims=} takes the others for labels; else " if dims and _reads(source, dims=dims) else ""
+    return f"{needs}{has}: {labels}name them with {custom.EXAMPLE}; format='tidy_csv' says what it lacks"
 
 
 def _dims_of_labels(columns: Sequence[str]) -> dict[str, Any]:
