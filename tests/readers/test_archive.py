@@ -138,7 +138,7 @@ class TestFormat:
 
     def test_forced_on_a_file(self, tmp_path):
         """It must fit."""
-        with pytest.raises(ValueError, match=r"a\.json: is not JMH JSON"):
+        with pytest.raises(ValueError, match=r"a\.json: is not as jmh writes it: the document is .*; expected a list"):
             perfarray.read_archive([write(tmp_path / "a.json", small_suite(1.0))], format="jmh")
 
 

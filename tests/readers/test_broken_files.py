@@ -266,14 +266,14 @@ def places(value, path=()):
 
 
 def replaced(value, path, new):
-    """Return parsed JSON with one value replaced; None instead of a new value leaves it out."""
+    """Return parsed JSON with one value replaced; `...` instead of a new value leaves it out."""
     if not path:
         return new
     copy = dict(value) if isinstance(value, dict) else list(value)
     if len(path) == 1 and new is Ellipsis:
         del copy[path[0]]
     else:
-        copy[path[0]] = replaced(value[path[0]], path[1:], [] if new is Ellipsis else new)
+        copy[path[0]] = replaced(value[path[0]], path[1:], new)
     return copy
 
 

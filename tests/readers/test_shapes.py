@@ -89,5 +89,6 @@ def test_every_refusal_names_the_place(tmp_path, name):
             assert not re.search(r"\b[A-Z]\w+Error: ", message), (place, odd, message)
             if " writes it: " in message:
                 reason = message.partition(" writes it: ")[2]
-                around = path_of(place[:-1])
-                assert reason.startswith((path_of(place), f"{around} has n", f"{around} is ")) or not place, (place, odd, message)
+                around, above = path_of(place[:-1]), path_of(place[:-2])
+                places_named = (path_of(place), f"{around} has n", f"{around} is ", f"{above} has neither ")
+                assert reason.startswith(places_named) or not place, (place, odd, message)

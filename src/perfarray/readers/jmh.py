@@ -31,7 +31,7 @@ from perfarray.readers.entries import relabelled
 from perfarray.readers.names import RESERVED, number_or_text, unique_labels, variable_name
 from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source
-from perfarray.readers.shapes import ANY, COUNT
+from perfarray.readers.shapes import ANY, NUMBER
 from perfarray.tables.columns import Column, Descriptor, Metric, Table, column_of
 
 NAME = "jmh"
@@ -59,7 +59,7 @@ WITHOUT_LIMIT = ("+INF", "-INF", "Infinity", "-Infinity")
 """What a profiler divided by nothing writes: no value either."""
 
 METRIC = {"rawData?": [[ANY]], "rawDataHistogram?": [[[(ANY, ANY)]]]}
-SHAPE = [{"primaryMetric": METRIC, "secondaryMetrics?": {...: METRIC}, "params?": {}, "jvmArgs?": [ANY], "warmupIterations?": COUNT}]
+SHAPE = [{"primaryMetric": METRIC, "secondaryMetrics?": {...: METRIC}, "params?": {}, "jvmArgs?": [ANY], "warmupIterations?": NUMBER}]
 """The shape of the JSON: a metric, the list of results."""
 
 Entry = dict[str, Any]

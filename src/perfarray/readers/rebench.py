@@ -171,7 +171,7 @@ def _sent(source: Source, about: dict[str, Any]) -> Iterator[Point]:
             at = f"data[{index}]: d[{place}]"
             for position, measured in enumerate(point["m"]):
                 single = isinstance(measured, dict)
-                values = [(point["it"], measured["v"])] if single else enumerate(measured or (), 1)
+                values = [(point.get("it"), measured["v"])] if single else enumerate(measured or (), 1)
                 number = measured["c"] if single else position
                 if number not in criteria:
                     raise source.error(f"{at} has a value of criterion {number!r}; 'criteria' has {listed(criteria) or 'none'}")

@@ -65,7 +65,7 @@ def deviation(value: Any, shape: Any, path: str = "") -> str | None:
     if isinstance(shape, list | tuple) and not isinstance(shape, Kind):
         shapes = shape * len(value) if isinstance(shape, list) else shape
         pairs = enumerate(zip(value, shapes, strict=True))
-        return next(filter(None, (deviation(item, inner, f"{path}[{place}]") for place, (item, inner) in pairs)), None)
+        return next(filter(None, (deviation(item, inner, f"{path}[{index}]") for index, (item, inner) in pairs)), None)
     return None
 
 
@@ -81,8 +81,8 @@ def _deviation_of_key(content: dict[str, Any], key: Any, shape: Any, path: str) 
     if content.get(names[0]) is None and key.endswith("?"):
         return None
     if names[0] not in content:
-        there = listed([name[:SHOWN] for name in content], 12) or "no key"
-        return f"{path or 'the document'} has no {names[0]!r}; it has {there}"
+        keys = listed([name[:SHOWN] for name in content], 12) or "no key"
+        return f"{path or 'the document'} has no {names[0]!r}; it has {keys}"
     return deviation(content[names[0]], shape, below(path, names[0]))
 
 
@@ -91,10 +91,10 @@ def _deviation_from_all(value: Any, shapes: Either, path: str) -> str | None:
     deviations = [deviation(value, shape, path) for shape in shapes]
     if None in deviations:
         return None
-    alike = [place for place, shape in enumerate(shapes) if _is_of_kind(value, shape)]
-    if not alike:
+    fitting = [index for index, shape in enumerate(shapes) if _is_of_kind(value, shape)]
+    if not fitting:
         return f"{path or 'the document'} is {_shortened(value)}; expected {_noun(shapes)}"
-    return deviations[max(alike, key=lambda place: len(set(shapes[place]) & set(value)) if isinstance(value, dict) else 0)]
+    return deviations[max(fitting, key=lambda index: len(set(shapes[index]) & set(value)) if isinstance(value, dict) else 0)]
 
 
 def _is_of_kind(value: Any, shape: Any) -> bool:

@@ -94,11 +94,11 @@ def _for_json(source: Source, companion: bool) -> str:
             continue
         pattern = _pattern(form) + (f" = {quantity}" if quantity != TIME else "")
         if _reads(source, pattern):
-            place = "/".join(map(str, groups[form][0].keys))
-            taken = "it" if place == first else repr(place)
+            example = "/".join(map(str, groups[form][0].keys))
+            subject = "it" if example == first else repr(example)
             kind = "seconds" if quantity == TIME else repr(quantity)
             return (
-                f"say where its numbers are, of which {first!r} is the first: pattern={pattern!r} takes {taken}, and its like, for {kind}; "
+                f"say where its numbers are, of which {first!r} is the first: {pattern=} takes {subject}, and its like, for {kind}; "
                 "a name in braces in the place of a key makes a dim of it"
             )
     return (
@@ -117,7 +117,7 @@ def _leaves(content: Any) -> Iterator[Leaf]:
         elif isinstance(node, dict):
             nodes += reversed([((*keys, key), child, (*objects, node)) for key, child in node.items()])
         elif isinstance(node, list):
-            nodes += reversed([((*keys, place), child, objects) for place, child in enumerate(node)])
+            nodes += reversed([((*keys, index), child, objects) for index, child in enumerate(node)])
 
 
 def _form(keys: Keys) -> Keys:
@@ -139,26 +139,28 @@ def _words(*texts: str) -> set[str]:
 
 def _quantity(name: str, leaves: Sequence[Leaf]) -> str | None:
     """Return what numbers are, as a pattern writes it: by their unit or name, else times; None where that is several things, or none."""
-    units = _texts((held for leaf in leaves for held in leaf.objects), units=True)
+    units = _texts((record for leaf in leaves for record in leaf.objects), units=True)
     if len(units) > 1:
         return None
-    known = value_column(name)
+    column = value_column(name)
     for unit in units:
         if seconds_factor(unit) is None:
             return f"{name} [{unit}]"
         return TIME if unit == SECONDS else f"{TIME}_{unit}"
-    if known is not None:
-        return TIME if known[:2] == (TIME, SECONDS) else name
+    if column is not None:
+        return TIME if column[:2] == (TIME, SECONDS) else name
     is_count = any(isinstance(leaf.keys[-1], str) for leaf in leaves) and name.endswith("s") and len(name) > 2
     names = {key for leaf in leaves for key in leaf.keys if isinstance(key, str)}
-    beside = _texts((held for leaf in leaves for held in leaf.objects[-1:]), units=False)
-    return None if is_count or NO_TIME & _words(*names, *beside) else TIME
+    texts = _texts((record for leaf in leaves for record in leaf.objects[-1:]), units=False)
+    return None if is_count or NO_TIME & _words(*names, *texts) else TIME
 
 
 def _texts(objects: Iterable[dict[str, Any]], *, units: bool) -> set[str]:
     """Return the texts that objects have, those that are units or the others."""
-    every = {id(held): held for held in objects}.values()
-    return {text for held in every for key, text in held.items() if isinstance(text, str) and (key.lower() in UNITS_OF_ROWS) == units}
+    distinct = {id(record): record for record in objects}.values()
+    return {
+        text for record in distinct for key, text in record.items() if isinstance(text, str) and (key.lower() in UNITS_OF_ROWS) == units
+    }
 
 
 def _is_alike(content: Any, form: Keys, leaves: Sequence[Leaf]) -> bool:
@@ -177,17 +179,17 @@ def _is_alike(content: Any, form: Keys, leaves: Sequence[Leaf]) -> bool:
 def _are_repetitions(leaves: Sequence[Leaf]) -> bool:
     """Return whether the numbers of a list may be repetitions: of one size, and without a list of names beside them."""
     values = [leaf.value for leaf in leaves]
-    beside = [other for held in leaves[0].objects[-1:] for other in held.values() if isinstance(other, list)]
-    named = any(len(other) == len(values) and all(isinstance(name, str) for name in other) for other in beside)
+    siblings = [sibling for record in leaves[0].objects[-1:] for sibling in record.values() if isinstance(sibling, list)]
+    named = any(len(sibling) == len(values) and all(isinstance(name, str) for name in sibling) for sibling in siblings)
     return 0 < max(values) < UNLIKE * min(values) and not named
 
 
 def _pattern(form: Keys) -> str:
     """Return the pattern of a form: numbers of lists are iterations, what else lies in lists is told apart by its place."""
     names = iter(["{place}", *(f"{{place{number}}}" for number in range(2, len(form) + 2))])
-    parts = [next(names) if key is ... else key for key in form[:-1]]
+    above = [next(names) if key is ... else key for key in form[:-1]]
     last = "{iteration}" if form[-1] is ... else form[-1]
-    return "/".join([*parts, last] if ... in form else ["{benchmark}", *form[1:]])
+    return "/".join([*above, last] if ... in form else ["{benchmark}", *form[1:]])
 
 
 def _reads(source: Source, pattern: str | None = None, dims: dict[str, Any] | None = None) -> bool:
@@ -208,25 +210,24 @@ def _for_table(source: Source) -> str:
     columns = tidy_csv.header(text)
     if all(number(name) is not None for name in columns):
         begin = f"it begins with {len(columns)} numbers without a header: "
-        one = "dims={'time': 0} takes those in column 0 for seconds"
-        return begin + (one if len(columns) == 1 else "dims= names its columns by their places, the first of which is 0")
+        single = "dims={'time': 0} takes those in column 0 for seconds"
+        return begin + (single if len(columns) == 1 else "dims= names its columns by their places, the first of which is 0")
     if len(columns) == 1 and any(number(line) is not None for line in text.split("\n")[1:2]):
         kind = _dim_of_values(columns[0])
-        taken = "seconds" if kind == TIME else "what they are called"
-        return f"it is one column of numbers: dims={ ({kind: columns[0]})!r} takes them for {taken}"
+        dims, quantity = {kind: columns[0]}, "seconds" if kind == TIME else "what they are called"
+        return f"it is one column of numbers: {dims=} takes them for {quantity}"
     pattern = _pattern_of_heads(columns)
     if pattern is not None and _reads(source, pattern):
-        quantity = pattern.partition(" = ")[2]
-        return f"its columns look like repetitions: pattern={pattern!r} takes them for {repr(quantity) if quantity else 'seconds'}"
-    wanted = f"a table needs a column of what is measured ({', '.join(COMPARED[:3])}, ...) and one of values (time, time_ms, ...)"
+        quantity = repr(pattern.partition(" = ")[2]) if " = " in pattern else "seconds"
+        return f"its columns look like repetitions: {pattern=} takes them for {quantity}"
+    needs = f"a table needs a column of what is measured ({', '.join(COMPARED[:3])}, ...) and one of values (time, time_ms, ...)"
     units = [name for name in columns if is_time_of_no_unit(name)]
     if units:
         return f"column {units[0]!r} has no unit of time that is known; these are {KNOWN_TIMES}"
     has = f", and this has {listed(columns, 12)}" if len(columns) > 1 else ""
     dims = _dims_of_labels(columns)
-    if dims and _reads(source, dims=dims):
-        return f"{wanted}{has}: {dims=} takes the others for labels"
-    return f"{wanted}{has}: name them with {custom.EXAMPLE}; format='tidy_csv' says what it lacks"
+    labels = f"{dims=} takes the others for labels; else " if dims and _reads(source, dims=dims) else ""
+    return f"{needs}{has}: {labels}name them with {custom.EXAMPLE}; format='tidy_csv' says what it lacks"
 
 
 def _dims_of_labels(columns: Sequence[str]) -> dict[str, Any]:
@@ -248,8 +249,8 @@ def _pattern_of_heads(columns: Sequence[str]) -> str | None:
     prefixes = Counter(match[1] for name in columns if (match := NUMBERED.fullmatch(name)))
     for prefix, number_of_columns in prefixes.most_common():
         name = prefix.rstrip("_-. ")
-        *before, last = re.split(r"[_\-. ]+", name)
-        quantity = name if value_column(name) else "_".join(before) if value_column("_".join(before)) else ""
-        if number_of_columns > 1 and (quantity or (last.lower() in REPETITIONS and not NO_TIME & _words(*before))):
+        *front, last = re.split(r"[_\-. ]+", name)
+        quantity = name if value_column(name) else "_".join(front) if value_column("_".join(front)) else ""
+        if number_of_columns > 1 and (quantity or (last.lower() in REPETITIONS and not NO_TIME & _words(*front))):
             return f"{prefix}{{execution}}" + (f" = {quantity}" if quantity not in ("", TIME) else "")
     return None
