@@ -6,6 +6,7 @@ import pytest
 
 import perfarray
 from cli.test_compare import OLD, run, write
+from perfarray.timings.notes import collecting
 
 FOLDER = perfarray.dataset_path("python_malloc")
 
@@ -24,7 +25,10 @@ def test_components_of_a_file():
     assert lines[0].endswith("mean  between executions  between iterations")
     assert any(line.endswith("in percent of the mean; in brackets its share of the variance.") for line in lines)
     assert lines[-1] == "6 cells: most of the variance lies between executions in 3, between iterations in 3"
-    expected = perfarray.variance_components(perfarray.read(FOLDER / "malloc.json"))["share"]
+    with collecting() as told:
+        expected = perfarray.variance_components(perfarray.read(FOLDER / "malloc.json"))["share"]
+    assert [note.code for note in told] == ["carried", "uneven"]
+    assert " ".join(told[0].message.split()[:9]) in " ".join((result.stdout + result.stderr).split())
     first = json.loads(run("components", FOLDER / "malloc.json", "--json").stdout)["rows"][0]
     assert first["share"] == expected.sel(benchmark=first["benchmark"]).squeeze().to_series().to_dict()
     assert first["share"]["execution"] > 0.5

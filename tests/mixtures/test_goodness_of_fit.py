@@ -1,15 +1,20 @@
 """The test of a fit: the distance, its calibration, and what is refused."""
 
+import sys
+
 import numpy as np
 import pytest
 import xarray as xr
 from scipy.stats import norm
 
 import perfarray
+from perfarray.mixtures.numerics import goodness_of_fit as tested
 from perfarray.mixtures.numerics.fit import FitRequest, fit_mixtures
-from perfarray.mixtures.numerics.goodness_of_fit import critical_place, ks_distance
+from perfarray.mixtures.numerics.goodness_of_fit import critical_place, fitted, ks_distance
 from perfarray.mixtures.numerics.normal import Mixture
 from perfarray.mixtures.numerics.scale import Scaled
+from perfarray.timings import progress
+from perfarray.timings.notes import collecting
 from strategies import experiments
 
 
@@ -129,6 +134,34 @@ def test_a_constant_sample_has_no_test():
         fit = times.perf.goodness_of_fit(n_resamples=5, rng=1)
     assert fit["statistic"].sel(benchmark="constant") == 0
     assert fit["pvalue"].isnull().values.tolist() == [True, False]
+
+
+def test_cells_tested_together_have_the_numbers_of_each_alone(monkeypatch):
+    """Small samples of several cells are fitted at once, those of one size; that changes nothing but the time."""
+    rng = np.random.default_rng(1)
+    samples = {name: rng.exponential(1, n) for name, n in {"a": 20, "b": 30, "c": 20, "d": 20}.items()}
+    times = perfarray.from_samples(samples | {"e": np.ones(20)}, dim="benchmark")
+    calls = []
+    monkeypatch.setattr(tested, "fitted", lambda values, *rest: calls.append(len(values)) or fitted(values, *rest))
+    with collecting():
+        together = times.perf.goodness_of_fit(n_resamples=7, rng=1)
+        monkeypatch.setattr(tested, "TOGETHER", 1)
+        alone = times.perf.goodness_of_fit(n_resamples=7, rng=1)
+    assert calls == [21, 7, 7, 7, 7, 7]
+    assert together.identical(alone)
+
+
+def test_a_bar_appears_in_a_terminal_when_a_test_takes_long(monkeypatch, capsys):
+    """Nobody has to ask for it, and it is no part of what is written to a file."""
+    times = two_modes(20)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    times.perf.goodness_of_fit(n_resamples=5, rng=1)
+    assert "testing fits" not in capsys.readouterr().err
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    times.perf.goodness_of_fit(n_resamples=5, rng=1)
+    assert "testing fits" in capsys.readouterr().err
+    times.perf.goodness_of_fit(n_resamples=5, rng=1, progress=False)
+    assert "testing fits" not in capsys.readouterr().err
 
 
 def test_a_bar_shows_progress(capsys):

@@ -7,6 +7,7 @@ import perfarray
 from perfarray.cli.comparison import comparison, legend, measured
 from perfarray.cli.console import BOLD, DIM, screen_width, show, styled, table_lines, wrapped
 from perfarray.cli.grid import grid_of
+from perfarray.timings.notes import collecting
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,11 +27,14 @@ and counting them as independent would claim more than was measured."""
 def demo() -> None:
     """Show what perfarray answers, on timings that come with it: five C benchmarks, compiled with -O2 and with -O3."""
     times = perfarray.load_dataset("c_suite")
-    counted, components = perfarray.counts(times), perfarray.variance_components(times)
+    counted = perfarray.counts(times)
+    with collecting() as told:
+        components = perfarray.variance_components(times)
+    remarks = [_widest(components), *(note.message for note in told if not note.aside)]
     result = perfarray.compare(times, "O2", dim="flags", threshold=0.02)
     found = comparison(result, counted)
     _story("1. What was measured", WHAT, perfarray.table(counted.isel(flags=0)))
-    _story("2. Where does the variation come from?", WHERE, perfarray.table(components), [_widest(components)])
+    _story("2. Where does the variation come from?", WHERE, perfarray.table(components), remarks)
     _story("3. Is -O3 faster than -O2, by how much, how sure?", FASTER, measured(perfarray.table(result), found), legend(found))
     show([styled("4. What to do next", BOLD), "", *_next_steps()])
 

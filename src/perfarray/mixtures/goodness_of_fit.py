@@ -43,7 +43,7 @@ def goodness_of_fit(
     alpha: float = 0.05,
     distribution: bool = False,
     tolerance: float | None = STOPPED,
-    progress: bool = False,
+    progress: bool | None = None,
     value: str | None = None,
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
@@ -75,8 +75,8 @@ def goodness_of_fit(
     tolerance : float, optional
         Where no mixture is given: the relative change of the log-likelihood at which EM stops, for the data and for what is drawn; None
         goes on to the maximum, which takes several times as long.
-    progress : bool
-        Show a progress bar that counts cells; a lazy result has none.
+    progress : bool, optional
+        Show a progress bar that counts cells; a lazy result has none. Default: in a terminal, when the test has taken 5 seconds.
     times, value, levels, metric
         As for `fit_mixture`.
 
@@ -97,6 +97,9 @@ def goodness_of_fit(
 
     Notes
     -----
+    A cell of 60 runs takes 0.4 s per 100 samples drawn, 8 s where `fit_mixture(distribution="best")` made the mixture, which every
+    sample's is then chosen like; `n_resamples=99` tells a p of 0.05 to within 0.02.
+
     Runs are taken as independent. Where units have unequal numbers of runs, the distance weights units alike, and what is drawn is of
     runs that count alike. A p-value that is large says that the runs do not contradict the mixture; with 30 runs they contradict little.
 

@@ -6,8 +6,11 @@ import xarray as xr
 
 from perfarray.timings.apply import is_chunked
 
+PATIENCE = 5.0
+"""Seconds after which a bar that nobody asked for appears."""
 
-def cells_bar(cells: xr.DataArray, doing: str, *, wanted: bool, each: int = 1) -> Any:
+
+def cells_bar(cells: xr.DataArray, doing: str, *, wanted: bool | None, each: int = 1) -> Any:
     """Return a bar that counts cells, or None where none is wanted, or cells are lazy: they are computed later.
 
     Parameters
@@ -16,13 +19,14 @@ def cells_bar(cells: xr.DataArray, doing: str, *, wanted: bool, each: int = 1) -
         One value a cell.
     doing : str
         What is done to each, in front of the bar.
-    wanted : bool
-        What the caller was given as `progress=`.
+    wanted : bool, optional
+        What the caller was given as `progress=`; None shows the bar in a terminal, when the call has taken `PATIENCE`.
     each : int
         How often each cell is counted.
     """
-    if not wanted or is_chunked(cells):
+    if wanted is False or is_chunked(cells):
         return None
     from tqdm.auto import tqdm
 
-    return tqdm(total=each * cells.size, desc=doing, unit="cell")
+    unasked = {"disable": None, "delay": PATIENCE} if wanted is None else {}
+    return tqdm(total=each * cells.size, desc=doing, unit="cell", **unasked)

@@ -84,7 +84,7 @@ def variance_components(
         and its `variance_standard_error`; `level_variance` (:math:`S_i^2`, the variance of that level's means, which contains what lies
         below), `share` (of the sum of the components, a negative one counting as zero), `coefficient_of_variation` =
         :math:`\sqrt{\max(T_i^2, 0)}` / mean, `level_coefficient_of_variation` = :math:`S_i` / mean, `repetitions` (average number in one
-        parent), `merged`, `carried_by`, `carried_share` and `carried_pvalue` (labels of one or two outermost units without which a level's
+        parent), `merged`, `carried_by`, `carried_share`, `carried_pvalue` (labels of one or two outermost units without which the level's
         mean square is less than half, else "", their share of its sum of squares, and how often, at most, units of normal values have as
         much), by analysis of variance of 10 outermost units or more `unevenness` (how many times as much the logarithm of
         the level's mean square varies as that of normal values would; with normal limits, of many cells only some; a note kept with
