@@ -253,6 +253,23 @@ def test_chunk_sizes():
 
 
 @KINDS
+def test_descriptors_have_the_chunks_of_the_timings(tmp_path, monkeypatch, name):
+    """What was converted and is opened lazily has consistent chunks; a suite is asked, and the answer goes into another store."""
+    pytest.importorskip("dask.array")
+    monkeypatch.setattr(writing, "LARGEST", 120)
+    rows = [f"m{m},b{b},{b + 1 + m % 7 + x / 10},{2 ** (m % 3)},{m % 4}" for m in range(90) for b in range(2) for x in range(2)]
+    table = write(tmp_path / "a.csv", "\n".join(["machine,benchmark,time,cores,cpu_mhz", *rows]).encode())
+    assert run("convert", table, tmp_path / name).exit_code == 0
+    zarr = name == "out.zarr"
+    times = xr.open_zarr(tmp_path / name, consolidated=False) if zarr else xr.open_dataset(tmp_path / name, chunks={}, engine="h5netcdf")
+    assert times.chunksizes["machine"] == times["cores"].chunks[0] == (23, 23, 23, 21)
+    times = times.isel(file=0, drop=True)
+    lazy, expected = (given.perf.five_number_summary(n_resamples=20, rng=1) for given in (times, times.compute()))
+    lazy.drop_vars("machine").to_zarr(tmp_path / "answer.zarr", zarr_format=3, consolidated=False)
+    xr.testing.assert_allclose(opened(tmp_path / "answer.zarr"), expected.drop_vars("machine"))
+
+
+@KINDS
 def test_a_store_that_is_not_there(tmp_path, name):
     """Its name is said plainly, and the one in its folder that is nearly so."""
     result = run("about", tmp_path / name)

@@ -1,9 +1,11 @@
 """A table of machines: rows, responses, typed columns, what could not be read."""
 
 import json
+import tracemalloc
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
@@ -245,3 +247,39 @@ def test_flags_of_single_benchmarks_are_columns():
     assert json.loads(table.attrs["roles"])["flag -ipo"] == "flag"
     whole = described.assign_coords(flags=("machine", np.array(["-O0", "-O0"], dtype=object))).perf.machine_table()
     assert [name for name in whole if name.startswith("flag ")] == ["flag -O0"]
+
+
+def many_machines(number, chunks):
+    """Return one score of each machine, and what describes them, as stores hold it: lazy texts of any length."""
+    pytest.importorskip("dask.array")
+    place = np.arange(number)
+    texts = {name: [f"{name} {code % 50}: as written in a report, and longer than a number" for code in place] for name in "abcdef"}
+    texts |= {"memory": [f"{1 << code % 4} GB" for code in place], "os": ["a lot" if code % 3 else "Ubuntu 22.04" for code in place]}
+    flags = [f"-O{code % 4} -flto" if code % 5 else "unknown" for code in place]
+    described = {name: ("machine", np.array(own, dtype=object)) for name, own in (texts | {"flags": flags}).items()}
+    times = xr.DataArray(1.0 + place % 7, dims="machine", coords={"machine": place, **described}, name="score")
+    stored = {name: times[name].variable.astype(np.dtypes.StringDType()).chunk(machine=chunks) for name in described}
+    return times, times.assign_coords(stored)
+
+
+def test_texts_of_a_store():
+    """They are read as those in memory are, with the same columns and categories; each row counts."""
+    times, stored = many_machines(300, 70)
+    expected, found = (perfarray.machine_table(given, n_flags=3) for given in (times, stored))
+    pd.testing.assert_frame_equal(found, expected)
+    assert found.attrs == expected.attrs
+    assert found.attrs["unparsed"] == "os: 200"
+    assert found["memory_gb"].tolist()[:5] == [1.0, 2.0, 4.0, 8.0, 1.0]
+    assert found.filter(like="flag ").sum().to_dict() == {"flag -flto": 240, "flag -O0": 60, "flag -O1": 60}
+
+
+def test_memory_of_descriptors():
+    """One descriptor at a time is looked at, and of it the distinct texts: beyond the table, no more than a block of one is in memory."""
+    _, stored = many_machines(60_000, 6_000)
+    perfarray.machine_table(stored[:100])
+    tracemalloc.start()
+    table = perfarray.machine_table(stored)
+    held, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(table) == 60_000
+    assert most - held < 25e6

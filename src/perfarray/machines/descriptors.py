@@ -1,7 +1,7 @@
 """Descriptions of machines as typed columns: numbers, True and False, categories."""
 
 from collections import Counter
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -35,32 +35,63 @@ class Described(NamedTuple):
     unparsed: Counter[str]
 
 
-def described(coordinates: Mapping[str, npt.NDArray[Any]], labels: Container[str], n_flags: int) -> Described:
-    """Read descriptors, of which each has a value for every row; those that label the rows have a column already."""
+BLOCK: Final = 1 << 16
+"""Rows of a lazy descriptor that are in memory together."""
+
+Values = Sequence[xr.Variable]
+"""A descriptor along the rows, in parts, which may be lazy."""
+
+
+def described(coordinates: Mapping[str, Values], labels: Container[str], n_flags: int) -> Described:
+    """Read descriptors, of which each has a value for every row; those that label the rows have a column already.
+
+    One after the other, and of each the distinct values: machines are many, and descriptions few.
+    """
     columns: dict[str, Any] = {}
     of_flags: dict[str, Mask] = {}
     unparsed: Counter[str] = Counter()
     for name, values in coordinates.items():
         if name in FLAGS:
-            of_flags |= _flag_columns(values, n_flags)
+            of_flags |= _flag_columns(*_distinct(values), n_flags)
             columns |= of_flags
-        elif name in READINGS and values.dtype.kind in "OUS":
-            read, failed = read_texts(name, values.tolist())
-            typed = {key: _typed(np.array(own, dtype=object)) for key, own in read.items() if key not in labels}
+        elif name in READINGS and values[0].dtype.kind in "OUST":
+            codes, distinct = _distinct(values)
+            read, failed = read_texts(name, distinct.tolist())
+            typed = {key: _typed(np.array(own, dtype=object))[codes] for key, own in read.items() if key not in labels}
             columns |= {key: _filled(column, coordinates.get(key)) for key, column in typed.items()}
             if any(failed):
-                columns[f"{name}{UNPARSED}"] = failed
-                unparsed[name] = sum(1 for text in failed if text)
-        elif name not in labels:
-            columns.setdefault(name, _typed(values))
+                columns[f"{name}{UNPARSED}"] = [failed[code] for code in codes.tolist()]
+                unparsed[name] = int(np.array([bool(text) for text in failed])[codes].sum())
+        elif name not in labels and name not in columns:
+            codes, distinct = _distinct(values)
+            columns[name] = _typed(distinct)[codes]
     return Described(columns, tuple(of_flags), unparsed)
 
 
-def _filled(column: Any, stated: Any) -> Any:
+def _distinct(values: Values) -> tuple[Any, npt.NDArray[Any]]:
+    """Return the place of every value among the distinct ones, and these; of numbers all places, and all numbers."""
+    if values[0].dtype.kind in "iufb":
+        return slice(None), np.concatenate([part.values for part in values])
+    places: dict[Any, int] = {}
+    distinct, codes = [], []
+    for block in (part[start : start + BLOCK].values.tolist() for part in values for start in range(0, part.size, BLOCK)):
+        # What is no text counts as it is written: True is not 1, and NaN is NaN.
+        keys = [value if isinstance(value, str) else (type(value), repr(value)) for value in block]
+        for key, value in zip(keys, block, strict=True):
+            if key not in places:
+                places[key] = len(places)
+                distinct.append(value)
+        codes.append(np.array([places[key] for key in keys], dtype=np.int32))
+    column = np.empty(len(distinct), dtype=object)
+    column[:] = distinct
+    return np.concatenate(codes), column
+
+
+def _filled(column: Any, stated: Values | None) -> Any:
     """Return numbers as they are stated, with their gaps filled by a column that was read; the column where no numbers are stated."""
-    if not isinstance(stated, np.ndarray) or stated.dtype.kind not in "iuf":
+    if stated is None or stated[0].dtype.kind not in "iuf":
         return column
-    known = stated.astype(float)
+    known = np.concatenate([part.values for part in stated]).astype(float)
     return np.where(np.isnan(known), column, known) if isinstance(column, np.ndarray) and column.dtype.kind == "f" else known
 
 
@@ -89,9 +120,11 @@ def with_flags(rows: xr.DataArray, row: str, across: str) -> xr.DataArray:
     return rows.assign_coords({FLAGS[0]: (row, np.array([text or UNKNOWN for text in joined], dtype=object))})
 
 
-def _flag_columns(values: npt.NDArray[Any], n_flags: int) -> dict[str, Mask]:
+def _flag_columns(codes: Any, distinct: npt.NDArray[Any], n_flags: int) -> dict[str, Mask]:
     """Return the commonest flags, in order of how often they occur, as True and False."""
-    given = [own or () for own in read_each(flags, values.tolist())]
-    number = Counter(flag for own in given for flag in own)
+    given = [own or () for own in read_each(flags, distinct.tolist())]
+    number: Counter[str] = Counter()
+    for own, rows in zip(given, np.bincount(np.arange(len(distinct))[codes]).tolist(), strict=True):
+        number.update(dict.fromkeys(own, rows))
     chosen = sorted(number, key=lambda flag: (-number[flag], flag))[:n_flags]
-    return {f"{FLAG}{flag}": np.array([flag in own for own in given]) for flag in chosen}
+    return {f"{FLAG}{flag}": np.array([flag in own for own in given])[codes] for flag in chosen}

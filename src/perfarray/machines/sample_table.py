@@ -15,6 +15,7 @@ from perfarray.numerics.types import Floats, Integers
 from perfarray.timings.across import TooFew, suites_hint
 from perfarray.timings.apply import Output, apply
 from perfarray.timings.best import named_end, slow_end_note
+from perfarray.timings.chunks import evenly_chunked
 from perfarray.timings.notes import Note
 from perfarray.timings.resolve import Data, check_names, check_positive_values, resolve
 from perfarray.timings.units import describe_unit, unit_place
@@ -78,7 +79,7 @@ def without_gaps(table: xr.DataArray, samples: str, features: str, impute: str |
     else:
         rows, columns = complete_part(finite.values)
     places: dict[Hashable, Integers] = {dim: np.flatnonzero(keep) for dim, keep in ((samples, rows), (features, columns)) if not keep.all()}
-    kept, there = table.isel(places), finite.isel(places)
+    kept, there = evenly_chunked(table.isel(places)), finite.isel(places)
     if kept.sizes[samples] < 2 or kept.sizes[features] < 1:
         raise TooFew(
             f"{kept.sizes[samples]} labels of {samples!r} and {kept.sizes[features]} of {features!r} are left without gaps, of "

@@ -3,6 +3,7 @@
 import xarray as xr
 
 from perfarray.conventions import LEVELS, METRIC
+from perfarray.timings.chunks import evenly_chunked
 from perfarray.timings.resolve import Data
 from perfarray.timings.validation import listed
 from perfarray.timings.values import check_direction, measurable
@@ -26,4 +27,4 @@ def single_values(times: Data, metric: str | None) -> xr.DataArray | None:
 def _checked(array: xr.DataArray) -> xr.DataArray:
     """Refuse a direction that is none, and values that cannot have been measured."""
     check_direction(array)
-    return measurable(array)
+    return measurable(evenly_chunked(array))

@@ -35,6 +35,7 @@ from perfarray.suites.distributions import relative_variation
 from perfarray.timings.across import check_across, name_suites, of_suite, shared_names, suites_hint, suites_of
 from perfarray.timings.apply import apply, is_chunked, outputs
 from perfarray.timings.best import named_end
+from perfarray.timings.chunks import evenly_chunked
 from perfarray.timings.notes import Note, collecting, is_lazy, noted
 from perfarray.timings.notes import notes as notes_of
 from perfarray.timings.resolve import Data, check_names, resolve
@@ -146,7 +147,8 @@ def machine_table(
     array = data.array if data is not None else scores
     assert array is not None  # one of the two was made
     check_across(across, array, nest)
-    array = array.chunk(dict.fromkeys((across, *nest), -1)) if is_chunked(array) and nest else array.compute()
+    whole = {dim: array.sizes[dim] for dim in (across, *nest) if dim in array.dims}
+    array = evenly_chunked(array, whole) if is_chunked(array) and nest else array.copy(data=array.values)  # descriptors stay lazy
     options: dict[str, Any] = {"statistic": statistic, "mean": mean, "method": method, "n_resamples": n_resamples, "rng": rng}
     options["shared"] = (data.shared if data is not None else ()) or shared
     parts, gathered = [], []
@@ -182,10 +184,10 @@ def _suites(array: xr.DataArray, by: str | None, across: str) -> dict[str, xr.Da
     return {name: part for name, part in parts.items() if part.notnull().any()} or {"": array}
 
 
-def _coordinates(parts: Sequence[xr.DataArray]) -> dict[str, Any]:
-    """Return the coordinates of all rows."""
+def _coordinates(parts: Sequence[xr.DataArray]) -> dict[str, list[xr.Variable]]:
+    """Return the coordinates of all rows, those of each part apart."""
     names = [str(name) for name, coordinate in parts[0].coords.items() if coordinate.dims == (ROW,)]
-    return {name: np.concatenate([rows.coords[name].values for rows in parts]) for name in names}
+    return {name: [rows.coords[name].variable for rows in parts] for name in names}
 
 
 class _Computed(NamedTuple):
@@ -270,7 +272,7 @@ def _responses(rows: xr.DataArray, nest: tuple[str, ...], across: str, wanted: t
     measured = array.notnull().any(nest).values
     kept, columns, left_out, notes = _same_suite(measured, array[across].values, suites_hint(rows, across))
     suite = array if measured.all() else array.isel({ROW: np.flatnonzero(kept), across: np.flatnonzero(columns)}).assign_attrs(array.attrs)
-    found = relative_variation(suite, across=across, levels=nest, **options)
+    found = relative_variation(suite, across=across, levels=nest, **options).drop_vars("standard_deviation")
     statistic = named_end(options["statistic"], str(rows.attrs.get(BETTER, LOWER)))
     parts = [name(level) for level in nest for name in (variance_of, _noise_of_variance, variation_of)]
     further = apply(

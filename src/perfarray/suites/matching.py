@@ -13,6 +13,7 @@ from perfarray.timings.across import MOVEMENT, UNMATCHED, check_across, name_sui
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
 from perfarray.timings.best import slow_end_note
 from perfarray.timings.censored import ONLY_WORSE, Bounds, bound_interval
+from perfarray.timings.chunks import evenly_chunked
 from perfarray.timings.notes import Note, check, count_note, noted
 from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resolve import Data, Timings
@@ -254,7 +255,7 @@ def along(side: Timings, across: str) -> xr.DataArray:
     """Return the timings with the dim of the suite in one chunk; a single benchmark gets one."""
     check_across(across, side.array, side.levels)
     array = side.array if across in side.array.dims else side.array.expand_dims({across: 1})
-    return array.chunk({across: -1}) if is_chunked(array) else array
+    return evenly_chunked(array, {across: array.sizes[across]})
 
 
 def _unmatched(labels: tuple[str, ...]) -> dict[str, Hashable]:

@@ -104,7 +104,7 @@ def over_cells(
     numbers are `drawn`, benchmarks come in an order that depends on their labels alone, not on that of the data.
     """
     data, across = runs.system.data, runs.system.across
-    depth, place, mean = len(data.levels), runs.place, runs.drawing.mean
+    depth, place, mean, jointly = len(data.levels), runs.place, runs.drawing.mean, runs.shared  # not `runs`: tasks would carry the timings
     joint = next((number for number, level in enumerate(data.levels) if level not in data.shared), depth)
     joint = joint if most is None else min(joint, most)
 
@@ -123,7 +123,7 @@ def over_cells(
             chosen = np.where(wrong[(..., *(np.newaxis,) * (depth + 1))], np.nan, chosen)
         units = unit_means(chosen, depth)
         units = units.reshape(-1, *units.shape[-2:])
-        together = [np.full(len(units), np.nan)] * 2 if runs.shared else common_movement(units)
+        together = [np.full(len(units), np.nan)] * 2 if jointly else common_movement(units)
         suite = arrange(chosen, depth, place, joint)
         suite = suite if shares is None else suite._replace(counts=shares[places] / shares[places].mean())
         found = (*kernel(suite, cells.ravel()), *together)

@@ -10,6 +10,7 @@ import xarray as xr
 
 from perfarray.conventions import CENSORED, FORMAT, LEVELS, LOWER, N_FILES, SESSION, SEVERAL_SESSIONS
 from perfarray.timings.censored import Bounds, ratio_bounds, stopped_note, without_limit
+from perfarray.timings.chunks import chunk_lengths, evenly_chunked
 from perfarray.timings.comparable import check_label, check_sides
 from perfarray.timings.notes import Note
 from perfarray.timings.resolve import Data, Timings, resolve
@@ -86,7 +87,7 @@ def resolve_pair(
     else:
         pair = _split(candidate, baseline, dim)
     pair = pair._replace(baseline=pair.baseline._replace(array=_bare(pair.baseline, keep)))
-    pair = pair if paired is None else match_units(pair, paired)
+    pair = _evenly_chunked(pair if paired is None else match_units(pair, paired))
     notes = (*pair.notes, *_without_sessions(times, pair)) if paired is None else pair.notes
     return pair._replace(attrs=_describe(pair, baseline), notes=notes)
 
@@ -132,7 +133,7 @@ def _split(candidate: Timings, baseline: object, dim: str | None) -> Pair:
     if len(labels) == 1:
         raise ValueError(f"nothing to compare with: {baseline!r} is the only label along {dim!r}")
     others = np.array([place for place in range(len(labels)) if place != here[0]])
-    old, new = array.isel({dim: here[0]}, drop=True), array.isel({dim: others})  # a slice would leave lazy chunks that Zarr cannot hold
+    old, new = array.isel({dim: here[0]}, drop=True), array.isel({dim: others})
     notes = (*candidate.notes, *check_label(array, here[0], others, nest, dim))
     return Pair(candidate._replace(array=new), Timings(old, nest, {}, bounded=candidate.bounded), dim, (), notes)
 
@@ -210,6 +211,13 @@ def _bare(side: Timings, keep: Sequence[str]) -> xr.DataArray:
     kept = {*side.array.dims, *keep, *((CENSORED,) if side.bounded else ())}
     others = [name for name in side.array.coords if name not in kept]
     return side.array.reset_coords(others, drop=True) if others else side.array
+
+
+def _evenly_chunked(pair: Pair) -> Pair:
+    """Return the pair in even chunks, those of the baseline as long as those of the candidate where both have a dim that is not a level."""
+    new, old = evenly_chunked(pair.candidate.array), pair.baseline.array
+    lengths = {dim: length for dim, length in chunk_lengths(new).items() if dim in old.dims and dim not in pair.candidate.levels}
+    return pair._replace(candidate=pair.candidate._replace(array=new), baseline=pair.baseline._replace(array=evenly_chunked(old, lengths)))
 
 
 def match_units(pair: Pair, paired: str) -> Pair:

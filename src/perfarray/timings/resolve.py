@@ -9,6 +9,7 @@ import xarray as xr
 from perfarray.conventions import BETTER, CENSORED, CENSORED_AT, COPIED, LEVELS, LOWER, MARKS, METRIC, TIME, plural
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.censored import CHOICES, Bounds, bounds_of, left_out_note, nothing, stopped_note, with_limits, without_limit
+from perfarray.timings.chunks import evenly_chunked
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import check_choice, listed
 from perfarray.timings.values import check_direction, check_limits, check_positive, measurable
@@ -172,6 +173,7 @@ def resolve(
     if 0 in array.sizes.values():
         empty = [str(dim) for dim, size in array.sizes.items() if not size]
         raise ValueError(f"there are no timings: {listed(empty, 5)} has no labels; was everything left out by a selection?")
+    array = evenly_chunked(array)
     hidden = _hidden_cells(times, array) if isinstance(times, xr.Dataset) else ()
     selected = _selected_unit(array, nest) if levels is None else None
     marked = _without_marks(array, censored)

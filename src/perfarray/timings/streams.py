@@ -21,6 +21,9 @@ Keys = npt.NDArray[np.uint64]
 KEY = "_key"
 """The name of arrays of keys, which no label has."""
 
+BLOCK = 1 << 16
+"""Labels that are made texts together."""
+
 DIGITS = 32
 """Hexadecimal digits of a key of 128 bits."""
 
@@ -123,8 +126,12 @@ def label_hashes(labels: npt.NDArray[Any]) -> Keys:
     """Return 64 bits for every label, the same in every process: whole numbers and text by what they are, others by type and text."""
     if labels.dtype.kind in "mM":
         labels = labels.astype(f"{labels.dtype.kind}8[ns]").view(np.int64)
-    items = labels.tolist()
-    if labels.dtype.kind in "iu" or all(type(item) is int and abs(item) < 1 << 63 for item in items):
+    if labels.dtype.kind in "iu" or (labels.dtype.kind == "O" and all(type(item) is int and abs(item) < 1 << 63 for item in labels)):
         return pd.util.hash_array(labels.astype(np.int64))
+    return np.concatenate([_text_hashes(labels[start : start + BLOCK].tolist()) for start in range(0, max(len(labels), 1), BLOCK)])
+
+
+def _text_hashes(items: Sequence[Any]) -> Keys:
+    """Return 64 bits for every label that is not a whole number."""
     texts = [item if isinstance(item, str) else f"{type(item).__name__}:{item}" for item in items]
     return pd.util.hash_array(np.array(texts, dtype=object), categorize=False)

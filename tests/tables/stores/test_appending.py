@@ -133,6 +133,26 @@ def test_chunks_grow_with_the_store(tmp_path):
     np.testing.assert_array_equal(lazy["time"], whole["time"])
 
 
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("older", [False, True])
+def test_descriptors_keep_the_chunks_of_the_timings(tmp_path, monkeypatch, older):
+    """Whatever is added, in stores of earlier versions too, whose descriptors had chunks of their own; the timings stay where they are."""
+    times, more = (made(names, cores=("machine", np.arange(float(len(names))))) for names in ("abcdefghij", "klm"))
+    with monkeypatch.context() as patched:
+        if older:
+            patched.setattr(stores, "common_chunk_sizes", lambda _: {"machine": 4, "benchmark": 2, "execution": 3})
+            own = stores.zarr_encoding
+            patched.setattr(stores, "zarr_encoding", lambda *given: own(*given) | {"cores": {"chunks": (7,)}})
+        store = stored(times, tmp_path)
+    length = 4 if older else 3
+    before = files(store)
+    found = appending.append(more.assign_coords(os=("machine", np.array(["bsd", "linux", "bsd"], dtype=object))), store)
+    after = files(store)
+    assert found.chunksizes["machine"] == (*[length] * (13 // length), 1)
+    assert sum(before[path] == after.get(path) for path in before if path.parts[:2] == ("time", "c")) == 10 // length
+    assert found["cores"].values.tolist() == [*range(10), *range(3)]
+
+
 REFUSED = {
     "machines": (made("cbd"), r"2 machines are in the store already, and not added again: 'c', 'b'"),
     "units": (made("x").assign(time=made("x")["time"].assign_attrs(units="ms")), r"'units' of 'time' is 's' in the store, and 'ms' in"),

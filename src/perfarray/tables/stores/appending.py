@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.tables.stores.joining import grows_along, joined_along
-from perfarray.tables.stores.writing import chunk_sizes, opened, writing, zarr_encoding
+from perfarray.tables.stores.writing import common_chunk_sizes, opened, writing, zarr_encoding
 from perfarray.timings.writing import replacing
 
 NUMPY = "2.3.0"
@@ -53,13 +53,17 @@ def append(times: xr.Dataset, output: Path) -> xr.Dataset:
     with replacing(output, unchanged=True) as (fresh,), opened(output) as stored, writing():
         along = grows_along(stored, times)
         joined = joined_along(along, stored, times)
-        sizes = {name: chunk_sizes(variable.sizes) for name, variable in joined.variables.items()}
-        going_on = [name for name in joined.variables if _goes_on(along, name, stored, joined, sizes[name])]
+        sizes = _chunk_sizes(along, stored, joined)
+        going_on = [
+            name
+            for name in joined.variables
+            if _continues(along, name, stored, joined) and stored[name].encoding["chunks"] == tuple(sizes[dim] for dim in stored[name].dims)
+        ]
         for name, variable in joined.variables.items():
             own = stored.variables[name].encoding if name in going_on else {}
             variable.encoding = {key: value for key, value in own.items() if key not in ("preferred_chunks", "coordinates")}
-        anew = joined.drop_vars(going_on)
-        joined.to_zarr(fresh, zarr_format=3, compute=False, consolidated=True, safe_chunks=False, encoding=zarr_encoding(anew))
+        encoding = zarr_encoding(joined.drop_vars(going_on), sizes)
+        joined.to_zarr(fresh, zarr_format=3, compute=False, consolidated=True, safe_chunks=False, encoding=encoding)
         flat = joined.reset_coords().drop_vars(list(joined.indexes))
         flat = flat[[name for name in flat.data_vars if not isinstance(flat.variables[name].data, np.ndarray)]]
         linked = [name for name in going_on if _layout(fresh, name) == _layout(output, name)]
@@ -67,19 +71,28 @@ def append(times: xr.Dataset, output: Path) -> xr.Dataset:
             shutil.copytree(output / str(name), fresh / str(name), copy_function=_link, ignore=_metadata, dirs_exist_ok=True)
         new, whole = {along: slice(stored.sizes[along], None)}, {along: slice(0, None)}
         _fill(flat[linked].isel(new, missing_dims="ignore").load(), fresh, new)
-        _fill(xr.Dataset({name: array.chunk(sizes[name]) for name, array in flat.drop_vars(linked).items()}), fresh, whole)
+        anew = flat.drop_vars(linked)
+        _fill(anew.chunk({dim: sizes[dim] for dim in anew.dims}), fresh, whole)
     return opened(output)
 
 
-def _goes_on(along: str, name: Hashable, stored: xr.Dataset, joined: xr.Dataset, sizes: Sizes) -> bool:
-    """Return whether a variable is as it was, but for its end: chunks that are far too small for what there is now are written anew."""
+def _chunk_sizes(along: str, stored: xr.Dataset, joined: xr.Dataset) -> Sizes:
+    """Return sizes of chunks for all variables: those that the largest has in the store, unless they are far too small by now."""
+    sizes, largest = common_chunk_sizes(joined), max(joined.variables, key=lambda name: joined.variables[name].size)
+    if not _continues(along, largest, stored, joined):
+        return sizes
+    own = dict(zip(stored[largest].dims, stored[largest].encoding["chunks"], strict=True))
+    return sizes | own if 2 * own[along] >= sizes[along] else sizes
+
+
+def _continues(along: str, name: Hashable, stored: xr.Dataset, joined: xr.Dataset) -> bool:
+    """Return whether a variable is as it was, but for its end."""
     if name in joined.indexes or name not in stored.variables:
         return False
     old, new = stored.variables[name], joined.variables[name]
     if (old.dims, old.dtype) != (new.dims, new.dtype) or along not in old.dims:
         return False
-    same = all(np.array_equal(stored[dim].values, joined[dim].values) for dim in old.dims if dim != along)
-    return same and bool(2 * old.encoding["chunks"][old.dims.index(along)] >= sizes[along])
+    return all(np.array_equal(stored[dim].values, joined[dim].values) for dim in old.dims if dim != along)
 
 
 def _layout(store: Path, name: Hashable) -> dict[str, Any]:

@@ -38,7 +38,7 @@ def write(times: xr.Dataset, output: Path) -> None:
             fresh.write_bytes(packed.getbuffer())
         else:
             with writing():
-                times.to_zarr(fresh, zarr_format=3, consolidated=True, encoding=zarr_encoding(times))
+                times.to_zarr(fresh, zarr_format=3, consolidated=True, encoding=zarr_encoding(times, common_chunk_sizes(times)))
 
 
 @contextmanager
@@ -61,45 +61,58 @@ def opened(store: Path) -> xr.Dataset:
 
 def netcdf_encoding(times: xr.Dataset) -> dict[Hashable, dict[str, Any]]:
     """Compress numbers, in chunks whose levels are whole: most cells of an archive are empty, and take no room then."""
+    sizes = common_chunk_sizes(times)
     return {
-        name: {"zlib": True, "shuffle": True, "chunksizes": tuple(chunk_sizes(variable.sizes).values())}
+        name: {"zlib": True, "shuffle": True, "chunksizes": tuple(sizes[dim] for dim in variable.dims)}
         for name, variable in times.variables.items()
         if variable.size and variable.dims and variable.dtype.kind in "biuf"
     }
 
 
-def zarr_encoding(times: xr.Dataset) -> dict[Hashable, dict[str, Any]]:
-    """Return chunks for every variable with dims that is not a label."""
+def zarr_encoding(times: xr.Dataset, sizes: Mapping[Hashable, int]) -> dict[Hashable, dict[str, Any]]:
+    """Return chunks of these sizes for every variable with dims that is not a label."""
     return {
-        name: {"chunks": tuple(chunk_sizes(variable.sizes).values())}
+        name: {"chunks": tuple(sizes[dim] for dim in variable.dims)}
         for name, variable in times.variables.items()
         if variable.dims and name not in times.dims
     }
 
 
-def chunk_sizes(sizes: Mapping[Hashable, int]) -> dict[Hashable, int]:
-    """Halve the longest dim that is not a level until a chunk is small enough: every answer needs its levels whole.
+def common_chunk_sizes(times: xr.Dataset) -> dict[Hashable, int]:
+    """Return sizes of chunks for all variables: those of a descriptor have to be those of the timings that it describes."""
+    return chunk_sizes(*(variable.sizes for variable in times.variables.values()))
+
+
+def chunk_sizes(*variables: Mapping[Hashable, int]) -> dict[Hashable, int]:
+    """Halve the longest dim that is not a level until a chunk of each variable is small enough: every answer needs its levels whole.
 
     Parameters
     ----------
-    sizes : mapping of dim to int
-        The whole array.
+    *variables : mapping of dim to int
+        The sizes of each.
 
     Returns
     -------
     dict of dim to int
+        The same for all variables.
 
     Examples
     --------
-    >>> chunk_sizes({"machine": 1_000_000, "benchmark": 12, "execution": 3})
+    >>> chunk_sizes({"machine": 1_000_000}, {"machine": 1_000_000, "benchmark": 12, "execution": 3})
     {'machine': 15625, 'benchmark': 12, 'execution': 3}
     """
-    chunk = dict(sizes)
-    free = [dim for dim in sizes if dim not in LEVELS]
-    while np.prod([float(size) for size in chunk.values()]) > LARGEST and any(chunk[dim] > 1 for dim in free):
-        longest = max(free, key=chunk.__getitem__)
-        chunk[longest] = -(-chunk[longest] // 2)
+    chunk = {dim: size for sizes in variables for dim, size in sizes.items()}
+    for sizes in sorted(variables, key=_number_of_values, reverse=True):
+        free = [dim for dim in sizes if dim not in LEVELS]
+        while _number_of_values({dim: chunk[dim] for dim in sizes}) > LARGEST and any(chunk[dim] > 1 for dim in free):
+            longest = max(free, key=chunk.__getitem__)
+            chunk[longest] = -(-chunk[longest] // 2)
     return chunk
+
+
+def _number_of_values(sizes: Mapping[Hashable, int]) -> float:
+    """Return how many values an array has, or a chunk, without overflow."""
+    return float(np.prod([float(size) for size in sizes.values()]))
 
 
 def check_installed(output: Path) -> None:

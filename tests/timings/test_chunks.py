@@ -1,0 +1,79 @@
+"""Lazy timings whose chunks are of many lengths, or not those of their descriptors: every answer is given, and can be stored."""
+
+import warnings
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import perfarray
+
+pytest.importorskip("dask.array")
+pytest.importorskip("zarr")
+
+DRAWN = {"n_resamples": 20, "rng": 1}
+
+SUITES = {
+    "five_number_summary": lambda times: times.perf.five_number_summary(**DRAWN),
+    "relative_variation": lambda times: times.perf.relative_variation(),
+    "score_distribution": lambda times: times.perf.score_distribution(**DRAWN).to_dataset(name="score"),
+    "principal_components": lambda times: times.perf.principal_components().to_dataset(),
+    "cluster_machines": lambda times: times.perf.cluster_machines(3).to_dataset(name="cluster"),
+    "suite_score": lambda times: times.perf.suite_score(),
+}
+"""What is asked of whole suites."""
+
+CELLS = {
+    "mean_interval": lambda times: times.perf.mean_interval(),
+    "variance_components": lambda times: times.perf.variance_components(),
+    "ratio_interval": lambda times: times.perf.ratio_interval(3, dim="machine"),
+    "score_ratio_interval": lambda times: times.perf.score_ratio_interval(3, dim="machine"),
+    "ratio_of_objects": lambda times: times.perf.ratio_interval(in_memory().chunk(machine=70)),
+}
+"""What is asked of every cell, one of each kind."""
+
+ANSWERS = SUITES | CELLS
+
+
+def in_memory():
+    """Return timings of some hundred described machines; one lacks a benchmark."""
+    times = perfarray.simulate(
+        sizes={"execution": 3}, variances={"execution": 1e-4}, dims={"machine": range(310), "benchmark": ["fft", "sort"]}, rng=1
+    )
+    times["time"][{"machine": 1, "benchmark": 0}] = np.nan
+    texts = np.array([f"Xeon E5-{number % 7}" for number in range(310)], dtype=object)
+    return times.assign_coords(cores=("machine", 2 ** (np.arange(310) % 6)), cpu=("machine", texts))
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """Return a store whose descriptors have chunks of their own, as those of other programs have, and had those of `convert`."""
+    path = tmp_path_factory.mktemp("stores") / "times.zarr"
+    encoding = {"time": {"chunks": (100, 2, 3)}, "cores": {"chunks": (310,)}, "cpu": {"chunks": (140,)}}
+    in_memory().to_zarr(path, zarr_format=3, consolidated=False, encoding=encoding)
+    return path
+
+
+def lazily(store, shape):
+    """Open a store, as it is, or some of its machines, so that chunks have many lengths."""
+    times = xr.open_zarr(store, consolidated=False)
+    return times if shape == "whole" else times.isel(machine=np.arange(310) % 7 != 5).isel(machine=slice(2, None))
+
+
+@pytest.mark.parametrize("shape", ["whole", "some"])
+@pytest.mark.parametrize("name", ANSWERS)
+def test_answers_can_be_stored(store, tmp_path, name, shape):
+    """They are those of the timings in memory; no chunk of theirs is longer than the timings' own."""
+    times = lazily(store, shape)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found, expected = ANSWERS[name](times), ANSWERS[name](times.compute())
+        assert max(found.chunksizes.get("machine", (0,))) <= 100
+        found.to_zarr(tmp_path / "answer.zarr", zarr_format=3, consolidated=False)
+    stored = xr.open_zarr(tmp_path / "answer.zarr", consolidated=False).load()
+    assert set(stored.variables) == set(expected.variables)
+    for variable in expected.variables:
+        if expected[variable].dtype.kind in "iufb":
+            np.testing.assert_allclose(stored[variable], expected[variable], rtol=1e-9, atol=1e-14)  # scores: differences of values near 1
+        else:
+            assert stored[variable].values.tolist() == expected[variable].values.tolist()
