@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from typing import Any, TypeVar
 
@@ -144,6 +144,13 @@ def keeping(data: Told, *notes: Note | None) -> Told:
     return data
 
 
+def add_notes(result: Told, *notes: Note) -> Told:
+    """Tell further notes of a result that has its own, and keep them with those."""
+    kept = json.loads(str(result.attrs.get(NOTES, "[]")))
+    result.attrs[NOTES] = json.dumps([*kept, *json.loads(to_json(tell(*notes)))])
+    return result
+
+
 @cache
 def version() -> str:
     """Return the version of the package."""
@@ -190,7 +197,7 @@ def once(notes: list[Note]) -> list[Note]:
 
 def to_json(notes: tuple[Note, ...]) -> str:
     """Write notes for an attr."""
-    rows = [{"code": note.code, "message": note.message, "values": dict(note.values)} for note in notes]
+    rows = [{name: value for name, value in asdict(note).items() if name != "aside" or value} for note in notes]
     return json.dumps(rows, default=lambda value: value.item() if hasattr(value, "item") else str(value))
 
 
@@ -219,7 +226,7 @@ def notes(result: xr.Dataset | xr.DataArray | pd.DataFrame) -> tuple[Note, ...]:
     ['single_unit']
     """
     rows = json.loads(str(result.attrs.get(NOTES, "[]")))
-    kept = [Note(row["code"], row["message"], row["values"]) for row in rows]
+    kept = [Note(**row) for row in rows]
     checks = tuple(str(result.attrs.get(UNCHECKED, "")).split())
     if checks and isinstance(result, xr.Dataset) and not is_lazy(result):
         # A result from a file may come before the topic that made it: loading its function registers the checks.
