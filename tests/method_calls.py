@@ -29,7 +29,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "prob_faster": OLD | FEW, "prob_fastest": VERSIONS | FEW, "randomization_test": OLD | {"rng": 1, "distribution": True},
     "ratio_interval": OLD, "relative_variation": {}, "required_runs": OLD | {"width": 0.02}, "required_units": OLD, "run_estimate": {},
     "score_distribution": FEW, "score_ratio_interval": OLD | {"sensitivity": True}, "speedup": OLD | {"confidence_level": 0.9},
-    "speedup_test": OLD | {"correction": "holm"}, "steady_state": RUNS, "stopping": OLD | {"half_width": 0.02}, "suite_score": {},
+    "speedup_test": OLD | {"correction": "holm", "confidence_level": 0.9}, "steady_state": RUNS, "stopping": OLD | {"half_width": 0.02}, "suite_score": {},
     "to_frame": {}, "trend": COMMITS, "variability_level": {"n_resamples": 0}, "variance_components": {},
 }  # fmt: skip
 """By method, what it is asked besides."""

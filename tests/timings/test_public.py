@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -39,12 +40,15 @@ def test_every_method_is_called():
     assert {*ANSWER_NAMES} == {*CALLS, "report"} - {*UNTOUCHED}
 
 
+plain_answer = cache(lambda name: answer(name, given(name)))
+
+
 @each
 def test_names_of_answers_are_listed(name):
     """Every variable and dim that an answer has of its own is in the list by which labels of the data make room."""
     times = given(name)
-    own = names_of(answer(name, times)) - {*times.dims, *times.coords, "time"}
-    assert own - {*ANSWER_NAMES.get(name, "").split()} <= ({"iteration"} if name in UNTOUCHED else {"benchmark_2", "execution"})
+    own = names_of(plain_answer(name)) - {*times.dims, *times.coords, "time"}
+    assert own - {*ANSWER_NAMES.get(name, "").split()} <= {"execution", "iteration"}
 
 
 @each
@@ -57,7 +61,9 @@ def test_descriptors_called_as_any_variable_of_any_answer(name):
     for number, label in enumerate(sorted(EVERY_NAME - {*times.dims, *times.coords, "units", "warmup"})):
         dim = places[number % len(places)]
         labels[label] = 7 if dim is None else (dim, np.arange(times.sizes[dim]))
-    plain, found = answer(name, times), answer(name, times.assign_coords(labels))
+    plain, found = plain_answer(name), answer(name, times.assign_coords(labels))
+    if name == "explain_variation":  # it explains by whatever is said of machines
+        return
     for variable, values in values_of(plain).items():
         np.testing.assert_array_equal(np.asarray(values_of(found)[variable]), np.asarray(values))
     if "result" in plain.attrs and not isinstance(plain, pd.DataFrame):
@@ -69,13 +75,13 @@ def test_dims_called_as_a_variable_of_the_answer(name):
     """Dims of one label with all names that the answer has: no number changes, and each is there as `data_<name>`."""
     times = given(name)
     reserved = sorted({*ANSWER_NAMES.get(name, "").split()} - {*times.dims, *times.coords})
-    plain = answer(name, times)
+    plain = plain_answer(name)
     for start in range(0, len(reserved), 20):  # NumPy has 64 dims
         dims = reserved[start : start + 20]
         found = answer(name, times.expand_dims({dim: ["x"] for dim in dims}))
         for variable, values in values_of(plain).items():
             own = np.asarray(values_of(found)[variable])
-            if own.size == values.size and own.dtype.kind == "f":
+            if own.size == values.size and own.dtype.kind == "f" and "rng" not in CALLS[name]:  # more labels, other random numbers
                 np.testing.assert_allclose(np.squeeze(own), np.squeeze(np.asarray(values)), rtol=1e-9)
         if isinstance(found, xr.Dataset) and "machine" in found.dims and name != "explain_variation":
             assert {f"data_{dim}" for dim in dims} & {*found.dims}
@@ -93,7 +99,7 @@ def test_what_labels_are_called_is_noted():
     assert note.values["names"] == {"data_lower": "lower", "data_n": "n"}
     assert note.message in found.perf.table().attrs["notes"]
     assert found["data_lower"].values.tolist() == [1, 2, 3]
-    assert found["n"].dims == ("benchmark", "data_n", "version")[::-1] or set(found["n"].dims) == {"benchmark", "data_n", "version"}
+    assert {*found["n"].dims} == {"benchmark", "data_n", "version"}
     assert "n" in times.dims
     assert times.perf.mean_interval(levels=("execution",))["estimate"].sizes["data_n"] == 4
 
@@ -160,13 +166,14 @@ def test_labels_that_are_several_in_one():
     assert len(stacked.perf.to_frame()) == times.size
 
 
+def odd_names(times):
+    """Return timings with a dim `level`, a dim, a coordinate and a variable whose names are numbers, and labels that are missing."""
+    named = times.drop_vars(["machine", "cores"]).rename(machine="m").swap_dims(m=5).expand_dims(level=[np.nan])
+    return named.assign_coords({6: ("benchmark", [1, 2, 3]), "benchmark": ["a", None, "c"]}).to_dataset(name="7").rename({"7": 7})
+
+
 ODD_LABELS = {
-    "a dim called level": lambda times: times.rename(machine="level"),
-    "a dim called 5": lambda times: times.drop_vars(["machine", "cores"]).rename(machine="m").swap_dims(m=5),
-    "a variable called 5": lambda times: times.to_dataset(name="5").rename({"5": 5}),
-    "a coordinate called 5": lambda times: times.assign_coords({5: ("machine", [1, 2, 3, 4])}),
-    "None": lambda times: times.assign_coords(benchmark=["a", None, "c"]),
-    "NaN": lambda times: times.assign_coords(machine=[1, np.nan, 3, 4]),
+    "names": odd_names,
     "stacked": lambda times: times.stack(case=("benchmark", "machine")),
     "the same twice": lambda times: times.assign_coords(machine=list("aabc")),
     "none at all": lambda times: times.drop_vars(["machine", "benchmark", "cores"]),
@@ -181,7 +188,7 @@ def test_odd_labels(labels):
         try:
             found = answer(name, times)
         except ValueError as error:
-            assert re.search("not found; the array has dims|no such dim|none of that name", str(error)), (name, str(error))  # noqa: PT017
+            assert re.search("not found; the array has dims|no such dim|holds 'a' more than once", str(error)), (name, str(error))  # noqa: PT017
             continue
         if "result" in found.attrs and not isinstance(found, pd.DataFrame):
             perfarray.table(found)

@@ -13,7 +13,7 @@ JUDGED: Final = (
 PLAN: Final = (
     "repetitions unrounded merged already more cost seconds least_budget half_width half_width_lower half_width_upper more_half_width "
     "default_half_width half_width_by_budget default_half_width_by_budget n advice level budget_factor baseline_repetitions "
-    "baseline_already baseline_more component side binary_seconds "
+    "baseline_already baseline_more component side binary_seconds dependence_pvalue "
 )
 MIXTURE: Final = (
     "weight mean standard_deviation family n_components covariance loglik bic n n_iterations converged floored n_floored component "
@@ -27,7 +27,7 @@ COMPARED: Final = RATIO + JUDGED + TOGETHER
 
 ANSWER_NAMES: Final = {
     "agreement": COMPARED + "outcome remark suite_outcome suite_remark title question agree differences suite_agree suite_differences "
-    "method speedup significant confidence_level confidence test warnings n_baseline n_candidate searched judged_level protocol statistic",
+    "method speedup significant confidence_level confidence test warnings n_baseline n_candidate searched judged_level protocol statistic standard_error smallest_pvalue n_exchanges step_outcome step_pvalue required",
     "autocorrelation": "autocorrelation pooled_autocorrelation effective_n pvalue drift drift_pvalue n pooled_n pooled_effective_n "
     "pooled_drift pooled_drift_pvalue dependence_pvalue lag",
     "bootstrap_distribution": "replicate observed n",
@@ -36,12 +36,12 @@ ANSWER_NAMES: Final = {
     "change_points": LIMITS + "change segment pvalue verdict cause earliest latest probability value value_lower value_upper segment_mean "
     "n_units noise within correlation drifting pvalue_any common n_common alarm code",
     "cluster_machines": "cluster score loading explained_variance explained_variance_ratio cumulative_variance_ratio center divisor "
-    "correlation principal_component",
+    "correlation principal_component value",
     "compare": COMPARED,
     "counts": "minimum maximum total balanced level",
     "estimator_stability": "estimate relative_standard_deviation adjusted_standard_deviation required_group_size n group_size statistic load",
     "explain_variation": TABLE + "influence permutation_influence lower upper measured predicted correlation correlation_lower "
-    "correlation_upper noise_ceiling at at_value dependence dependent predictor n",
+    "correlation_upper noise_ceiling at at_value dependence dependent predictor n point effect coefficient coefficient_lower coefficient_upper better_than_mean pvalue term response n_test_units variance",
     "fit_mixture": MIXTURE,
     "five_number_summary": TOGETHER + "minimum q1 median q3 maximum range interquartile_range standard_deviation n number q1_lower q1_upper "
     "median_lower median_upper q3_lower q3_upper",
@@ -54,13 +54,13 @@ ANSWER_NAMES: Final = {
     "mode n",
     "normality": "statistic pvalue rejected n share_rejected group_size",
     "ordering_stability": "right required ratio pvalue n group_size statistic load",
-    "overall_speedup": LIMITS + "speedup gain accelerated_speedup accelerated_gain n_accelerated",
+    "overall_speedup": LIMITS + "speedup gain accelerated_speedup accelerated_gain n_accelerated baseline",
     "pairwise": COMPARED + "baseline",
     "plan_repetitions": PLAN,
     "plan_suite": PLAN,
     "principal_components": "score loading explained_variance explained_variance_ratio cumulative_variance_ratio center divisor "
     "correlation principal_component apart_pvalue distance loading_lower loading_upper region_radius score_covariance score_lower "
-    "score_upper n_imputed",
+    "score_upper n_imputed value benchmark_2 machine_2 principal_component_2",
     "prob_faster": LIMITS + "tied",
     "prob_fastest": LIMITS + "tied",
     "randomization_test": LIMITS + TOGETHER + "statistic pvalue smallest_pvalue n_exchanges suite_benchmarks null_distribution replicate",
@@ -70,14 +70,14 @@ ANSWER_NAMES: Final = {
     "required_runs": LIMITS + TOGETHER + "required extrapolated width n_candidate n_baseline remark runs",
     "required_units": COMPARED + "required power pilot_change units",
     "run_estimate": LIMITS,
-    "score_distribution": "replicate suite_score",
+    "score_distribution": "replicate suite_score suite_correlation suite_correlation_pvalue score",
     "score_ratio_interval": LIMITS + TOGETHER + "standard_error df pvalue suite_benchmarks estimate_without lower_without upper_without "
     "distribution replicate",
-    "speedup": RATIO,
+    "speedup": RATIO + "baseline",
     "speedup_test": "speedup significant confidence_level pvalue pvalue_adjusted test warnings n_baseline n_candidate n searched "
     "judged_level protocol step_pvalue step_outcome required step",
     "steady_state": "kind start steady_mean n_segments warmup segment segment_mean kind_of_all",
-    "stopping": LIMITS + "half_width required extrapolated estimate_at_stop lower_at_stop upper_at_stop runs",
+    "stopping": LIMITS + "half_width required extrapolated estimate_at_stop lower_at_stop upper_at_stop runs dependence_pvalue",
     "suite_score": "estimate",
     "trend": "slope lower upper pvalue verdict total n correlation segment",
     "variability_level": LIMITS + "stability supported n_supported pvalue level",

@@ -123,7 +123,9 @@ def new_names(function: str, given: Mapping[str, Any]) -> dict[Hashable, str]:
     present = {name for value in data for name in (*value.dims, *value.coords)}
     others = [name for value in data for name in (*present, *getattr(value, "data_vars", ())) if not isinstance(name, str)]
     # Suites without a dim are given one: a coordinate that says of other cells which benchmark they are of would be in its way.
-    said = [BENCHMARK] if any(BENCHMARK in value.coords and value.coords[BENCHMARK].dims not in ((), (BENCHMARK,)) for value in data) else []
+    said = (
+        [BENCHMARK] if any(BENCHMARK in value.coords and value.coords[BENCHMARK].dims not in ((), (BENCHMARK,)) for value in data) else []
+    )
     names: dict[Hashable, str] = {name: str(name) for name in others}
     names |= {name: f"data_{name}" for name in sorted((reserved & present) | {*said})}
     return {old: _free(new, present) for old, new in names.items()}
