@@ -25,16 +25,22 @@ TABLE: Final = (
 )
 COMPARED: Final = RATIO + JUDGED + TOGETHER
 
+SERIES: Final = (
+    "autocorrelation pooled_autocorrelation effective_n pvalue drift drift_pvalue n pooled_n pooled_effective_n pooled_drift "
+    "pooled_drift_pvalue dependence_pvalue lag "
+)
+STEADY: Final = "kind start steady_mean n_segments warmup segment segment_mean kind_of_all "
+
 ANSWER_NAMES: Final = {
+    "against": "value beside",
     "agreement": COMPARED + "outcome remark suite_outcome suite_remark title question agree differences suite_agree suite_differences "
     "method speedup significant confidence_level confidence test warnings n_baseline n_candidate searched judged_level protocol statistic standard_error smallest_pvalue n_exchanges step_outcome step_pvalue required",
-    "autocorrelation": "autocorrelation pooled_autocorrelation effective_n pvalue drift drift_pvalue n pooled_n pooled_effective_n "
-    "pooled_drift pooled_drift_pvalue dependence_pvalue lag",
+    "autocorrelation": SERIES,
     "bootstrap_distribution": "replicate observed n",
     "bootstrap_interval": LIMITS + "standard_error",
     "calibrate": COMPARED + "false_alarm_rate error unanswered used_by cell_rate noise_floor n_splits rule split half",
     "change_points": LIMITS + "change segment pvalue verdict cause earliest latest probability value value_lower value_upper segment_mean "
-    "n_units noise within correlation drifting pvalue_any common n_common alarm code",
+    "n_units noise within correlation drifting pvalue_any common n_common alarm code level",
     "cluster_machines": "cluster score loading explained_variance explained_variance_ratio cumulative_variance_ratio center divisor "
     "correlation principal_component value",
     "compare": COMPARED,
@@ -47,6 +53,7 @@ ANSWER_NAMES: Final = {
     "median_lower median_upper q3_lower q3_upper",
     "goodness_of_fit": MIXTURE + "statistic critical_value pvalue pvalue_error resolution null_distance replicate",
     "hierarchical_performance_test": "confidence pvalue speedup n suite_benchmarks",
+    "lagged": SERIES + "value earlier correlation",
     "machine_table": TABLE,
     "mean_difference": LIMITS + "baseline_difference",
     "mean_interval": LIMITS + CHECKS + "standard_error df",
@@ -54,6 +61,7 @@ ANSWER_NAMES: Final = {
     "mode n",
     "normality": "statistic pvalue rejected n share_rejected group_size",
     "ordering_stability": "right required ratio pvalue n group_size statistic load",
+    "overlaid": "place x density q1 median q3 run reached",
     "overall_speedup": LIMITS + "speedup gain accelerated_speedup accelerated_gain n_accelerated baseline",
     "pairwise": COMPARED + "baseline",
     "plan_repetitions": PLAN,
@@ -73,15 +81,17 @@ ANSWER_NAMES: Final = {
     "score_distribution": "replicate suite_score suite_correlation suite_correlation_pvalue score",
     "score_ratio_interval": LIMITS + TOGETHER + "standard_error df pvalue suite_benchmarks estimate_without lower_without upper_without "
     "distribution replicate",
+    "sequence": STEADY + "value counted mean",
     "speedup": RATIO + "baseline",
     "speedup_test": "speedup significant confidence_level pvalue pvalue_adjusted test warnings n_baseline n_candidate n searched "
     "judged_level protocol step_pvalue step_outcome required step",
-    "steady_state": "kind start steady_mean n_segments warmup segment segment_mean kind_of_all",
+    "steady_state": STEADY,
     "stopping": LIMITS + "half_width required extrapolated estimate_at_stop lower_at_stop upper_at_stop runs dependence_pvalue",
     "suite_score": "estimate",
     "trend": "slope lower upper pvalue verdict total n correlation segment",
+    "violins": "place x density q1 median q3",
     "variability_level": LIMITS + "stability supported n_supported pvalue level",
     "variance_components": LIMITS + "variance variance_standard_error level_variance share coefficient_of_variation "
     "level_coefficient_of_variation repetitions merged mean standard_error total_coefficient_of_variation df unevenness level criterion",
 }  # fmt: skip
-"""By the name of the public function."""
+"""By the name of the function: of a public one, or of one that says what a picture draws."""

@@ -4,7 +4,7 @@ import functools
 import inspect
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
-from typing import Any, cast, get_args, get_origin
+from typing import Any, TypeVar, cast, get_args, get_origin
 
 import numpy as np
 import pandas as pd
@@ -16,12 +16,14 @@ from perfarray.timings.notes import Note, add_notes, notes
 from perfarray.timings.results import Result
 from perfarray.timings.validation import listed
 
+Labelled = TypeVar("Labelled", xr.DataArray, xr.Dataset)
+
 EVERY_NAME = frozenset(" ".join(ANSWER_NAMES.values()).split())
 
 LABELLED = (xr.DataArray, xr.Dataset)
 
 NAMING = (
-    "across along by dim family features groups host level levels load metric order paired predictors random resample response samples "
+    "across along by coordinate dim family features groups host level levels load metric order paired predictors random resample response samples "
     "shared unit value"
 ).split()
 """Arguments that name dims, coordinates or variables."""
@@ -136,6 +138,11 @@ def _free(name: str, present: Set[Any]) -> str:
     return _free(f"data_{name}", present) if name in present else name
 
 
+def as_in_answer(function: str, data: Any) -> Any:
+    """Return data with the names that they have in the answer of a public function."""
+    return _renamed(_flat(data), new_names(function, {"": data}), "") if isinstance(data, LABELLED) else data
+
+
 def _is_data(value: Any) -> bool:
     """Return whether something is labelled data, and no answer."""
     return isinstance(value, LABELLED) and "result" not in value.attrs
@@ -194,7 +201,7 @@ def beside(other: xr.Dataset, answer: xr.Dataset) -> xr.Dataset:
     return other.reset_coords(drop=True).rename({old: new for old, new in called.items() if old in other.dims})
 
 
-def without_foreign_names(answer: xr.Dataset) -> xr.Dataset:
+def without_foreign_names(answer: Labelled) -> Labelled:
     """Return an answer without descriptors of the data that are called as a variable of other answers: what shows it may look for those."""
     own = ANSWER_NAMES.get(str(answer.attrs.get("result")), "").split()
     others = EVERY_NAME - {*own, *OF_METRICS, *answer.dims}
