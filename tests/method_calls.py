@@ -29,7 +29,8 @@ CALLS: dict[str, dict[str, Any]] = {
     "prob_faster": OLD | FEW, "prob_fastest": VERSIONS | FEW, "randomization_test": OLD | {"rng": 1, "distribution": True},
     "ratio_interval": OLD, "relative_variation": {}, "required_runs": OLD | {"width": 0.02}, "required_units": OLD, "run_estimate": {},
     "score_distribution": FEW, "score_ratio_interval": OLD | {"sensitivity": True}, "speedup": OLD | {"confidence_level": 0.9},
-    "speedup_test": OLD | {"correction": "holm", "confidence_level": 0.9}, "steady_state": RUNS, "stopping": OLD | {"half_width": 0.02}, "suite_score": {},
+    "speedup_test": OLD | {"correction": "holm", "confidence_level": 0.9},
+    "steady_state": RUNS, "stopping": OLD | {"half_width": 0.02}, "suite_score": {},
     "to_frame": {}, "trend": COMMITS, "variability_level": {"n_resamples": 0}, "variance_components": {},
 }  # fmt: skip
 """By method, what it is asked besides."""
@@ -40,10 +41,21 @@ OF_ANSWERS = ("accelerated_proportion", "biplot", "next_measurement", "notes", "
 ELSEWHERE = ("join", "report")
 """Methods with tests of their own here: one is given timings twice, the other takes seconds."""
 
-ONE_SYSTEM = (
-    "bootstrap_interval cluster_machines explain_variation five_number_summary fit_mixture goodness_of_fit machine_table mean_interval "
-    "plan_suite principal_components relative_variation"
-).split()
+ONE_SYSTEM = frozenset(
+    [
+        "bootstrap_interval",
+        "cluster_machines",
+        "explain_variation",
+        "five_number_summary",
+        "fit_mixture",
+        "goodness_of_fit",
+        "machine_table",
+        "mean_interval",
+        "plan_suite",
+        "principal_components",
+        "relative_variation",
+    ]
+)
 """Methods that are asked about the new version alone."""
 
 NESTED = ("drop_warmup", "merge_level", "modes_by")

@@ -217,10 +217,12 @@ class FrameAccessor(Accessor):
     notes = Method(lambda: perfarray.notes)
     to_timings = Method(lambda: perfarray.to_timings)
 
-    def __getattr__(self, name: str) -> Any:
-        """Say what makes timings of a table, where a method of timings is asked of it."""
-        remedy = f"; it is a method of timings: df.perf.to_timings().perf.{name}" if hasattr(TimingsAccessor, name) else ""
-        raise AttributeError(f"the .perf of a pandas table has no {name!r}{remedy}")
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Say what makes timings of a table, where a method of timings is asked of it."""
+            remedy = f"; it is a method of timings: df.perf.to_timings().perf.{name}" if hasattr(TimingsAccessor, name) else ""
+            raise AttributeError(f"the .perf of a pandas table has no {name!r}{remedy}")
 
 
 class PlotAccessor(Accessor):

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from tests.method_calls import CALLS, ELSEWHERE, METHODS, OF_ANSWERS, answer, given, timings
 
 import perfarray
 from perfarray.timings.answer_names import ANSWER_NAMES
 from perfarray.timings.public import EVERY_NAME
-from tests.method_calls import CALLS, ELSEWHERE, METHODS, OF_ANSWERS, answer, given, timings
 
 UNTOUCHED = ("drop_warmup", "merge_level", "to_frame")
 """Methods that give timings back, with the names that they have."""
@@ -51,7 +51,7 @@ def test_names_of_answers_are_listed(name):
     """Every variable and dim that an answer has of its own is in the list by which labels of the data make room."""
     times = given(name)
     own = names_of(plain_answer(name)) - {*times.dims, *times.coords, "time"}
-    assert own - {*ANSWER_NAMES.get(name, "").split()} <= {"execution", "iteration"}
+    assert own - {*ANSWER_NAMES.get(name, "").split()} <= {"execution", "iteration", "confidence_level"}
 
 
 @each
@@ -61,7 +61,8 @@ def test_descriptors_called_as_any_variable_of_any_answer(name):
     dims = [dim for dim in ("benchmark", "machine") if dim in times.dims]
     places = [*dims, None]
     labels = {}
-    for number, label in enumerate(sorted(EVERY_NAME - {*times.dims, *times.coords, "units", "warmup"})):
+    meant = {"units", "warmup", "confidence_level"}  # what these say of the data counts
+    for number, label in enumerate(sorted(EVERY_NAME - {*times.dims, *times.coords, *meant})):
         dim = places[number % len(places)]
         labels[label] = 7 if dim is None else (dim, np.arange(times.sizes[dim]))
     plain, found = plain_answer(name), answer(name, times.assign_coords(labels))
@@ -148,7 +149,7 @@ def test_mixtures_of_timings_with_such_names():
     """Whoever has a mixture of renamed cells assigns the runs of the same data."""
     times = timings().sel(version="new").rename(machine="mean")
     mixture = times.perf.fit_mixture(n_components=1)
-    assert mixture.assign(times).sizes == {"version": 1, "benchmark": 3, "data_mean": 4, "execution": 6}
+    assert mixture.assign(times).sizes == {"benchmark": 3, "data_mean": 4, "execution": 6}
 
 
 def test_labels_that_are_several_in_one():

@@ -49,8 +49,7 @@ class Comparison(NamedTuple):
 
 def comparison(result: "xr.Dataset", counted: "xr.Dataset") -> Comparison:
     """Turn a comparison, and the counts of both sides, into rows; a dim with one candidate is named by it alone."""
-    from perfarray.timings.public import beside
-    from perfarray.timings.writing import rows_of
+    from perfarray.timings.writing import beside, rows_of
 
     dim, baseline = str(result.attrs["dim"]), str(result.attrs["baseline"])
     candidates = result[dim].values.tolist()

@@ -24,7 +24,6 @@ TABLE: Final = (
     "execution_variance iteration_variance binary_variation session_variation execution_variation iteration_variation "
 )
 COMPARED: Final = RATIO + JUDGED + TOGETHER
-
 SERIES: Final = (
     "autocorrelation pooled_autocorrelation effective_n pvalue drift drift_pvalue n pooled_n pooled_effective_n pooled_drift "
     "pooled_drift_pvalue dependence_pvalue lag "
@@ -34,35 +33,38 @@ STEADY: Final = "kind start steady_mean n_segments warmup segment segment_mean k
 ANSWER_NAMES: Final = {
     "against": "value beside",
     "agreement": COMPARED + "outcome remark suite_outcome suite_remark title question agree differences suite_agree suite_differences "
-    "method speedup significant confidence_level confidence test warnings n_baseline n_candidate searched judged_level protocol statistic standard_error smallest_pvalue n_exchanges step_outcome step_pvalue required",
+    "method speedup significant confidence_level confidence test warnings n_baseline n_candidate searched judged_level protocol "
+    "statistic standard_error smallest_pvalue n_exchanges step_outcome step_pvalue required",
     "autocorrelation": SERIES,
     "bootstrap_distribution": "replicate observed n",
     "bootstrap_interval": LIMITS + "standard_error",
     "calibrate": COMPARED + "false_alarm_rate error unanswered used_by cell_rate noise_floor n_splits rule split half",
-    "change_points": LIMITS + "change segment pvalue verdict cause earliest latest probability value value_lower value_upper segment_mean "
-    "n_units noise within correlation drifting pvalue_any common n_common alarm code level",
+    "change_points": LIMITS + "change segment pvalue verdict cause earliest latest probability value value_lower value_upper "
+    "segment_mean n_units noise within correlation drifting pvalue_any common n_common alarm code level",
     "cluster_machines": "cluster score loading explained_variance explained_variance_ratio cumulative_variance_ratio center divisor "
     "correlation principal_component value",
     "compare": COMPARED,
     "counts": "minimum maximum total balanced level",
-    "estimator_stability": "estimate relative_standard_deviation adjusted_standard_deviation required_group_size n group_size statistic load",
+    "estimator_stability": "estimate relative_standard_deviation adjusted_standard_deviation required_group_size n group_size statistic "
+    "load",
     "explain_variation": TABLE + "influence permutation_influence lower upper measured predicted correlation correlation_lower "
-    "correlation_upper noise_ceiling at at_value dependence dependent predictor n point effect coefficient coefficient_lower coefficient_upper better_than_mean pvalue term response n_test_units variance",
+    "correlation_upper noise_ceiling at at_value dependence dependent predictor n point effect coefficient coefficient_lower "
+    "coefficient_upper better_than_mean pvalue term response n_test_units variance",
     "fit_mixture": MIXTURE,
-    "five_number_summary": TOGETHER + "minimum q1 median q3 maximum range interquartile_range standard_deviation n number q1_lower q1_upper "
-    "median_lower median_upper q3_lower q3_upper",
+    "five_number_summary": TOGETHER + "minimum q1 median q3 maximum range interquartile_range standard_deviation n number q1_lower "
+    "q1_upper median_lower median_upper q3_lower q3_upper",
     "goodness_of_fit": MIXTURE + "statistic critical_value pvalue pvalue_error resolution null_distance replicate",
     "hierarchical_performance_test": "confidence pvalue speedup n suite_benchmarks",
     "lagged": SERIES + "value earlier correlation",
     "machine_table": TABLE,
     "mean_difference": LIMITS + "baseline_difference",
     "mean_interval": LIMITS + CHECKS + "standard_error df",
-    "modes_by": "n_modes weight location statistic pvalue pvalue_adjusted smallest_pvalue n_exchanged share finding exchanged factor label "
-    "mode n",
+    "modes_by": "n_modes weight location statistic pvalue pvalue_adjusted smallest_pvalue n_exchanged share finding exchanged factor "
+    "label mode n",
     "normality": "statistic pvalue rejected n share_rejected group_size",
     "ordering_stability": "right required ratio pvalue n group_size statistic load",
-    "overlaid": "place x density q1 median q3 run reached",
     "overall_speedup": LIMITS + "speedup gain accelerated_speedup accelerated_gain n_accelerated baseline",
+    "overlaid": "place x density q1 median q3 run reached",
     "pairwise": COMPARED + "baseline",
     "plan_repetitions": PLAN,
     "plan_suite": PLAN,
@@ -83,15 +85,15 @@ ANSWER_NAMES: Final = {
     "distribution replicate",
     "sequence": STEADY + "value counted mean",
     "speedup": RATIO + "baseline",
-    "speedup_test": "speedup significant confidence_level pvalue pvalue_adjusted test warnings n_baseline n_candidate n searched "
+    "speedup_test": "speedup significant pvalue pvalue_adjusted test warnings n_baseline n_candidate n searched "
     "judged_level protocol step_pvalue step_outcome required step",
     "steady_state": STEADY,
     "stopping": LIMITS + "half_width required extrapolated estimate_at_stop lower_at_stop upper_at_stop runs dependence_pvalue",
     "suite_score": "estimate",
     "trend": "slope lower upper pvalue verdict total n correlation segment",
-    "violins": "place x density q1 median q3",
     "variability_level": LIMITS + "stability supported n_supported pvalue level",
     "variance_components": LIMITS + "variance variance_standard_error level_variance share coefficient_of_variation "
     "level_coefficient_of_variation repetitions merged mean standard_error total_coefficient_of_variation df unevenness level criterion",
+    "violins": "place x density q1 median q3",
 }  # fmt: skip
 """By the name of the function: of a public one, or of one that says what a picture draws."""

@@ -19,6 +19,9 @@ from perfarray.numerics.types import Floats, Mask
 NOTES = "notes"
 """The attr that keeps the notes of a result, as JSON."""
 
+DATA_NAMES = "data_names"
+"""The code of the note on what labels of the data are called in an answer, since a variable has their name."""
+
 UNCHECKED = "unchecked"
 """The attr that names what could not be counted because the result was lazy."""
 

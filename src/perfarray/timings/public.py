@@ -12,7 +12,7 @@ import xarray as xr
 
 from perfarray.conventions import BENCHMARK, BETTER, METRIC
 from perfarray.timings.answer_names import ANSWER_NAMES
-from perfarray.timings.notes import Note, add_notes, notes
+from perfarray.timings.notes import DATA_NAMES, Note, add_notes
 from perfarray.timings.results import Result
 from perfarray.timings.validation import listed
 
@@ -22,10 +22,33 @@ EVERY_NAME = frozenset(" ".join(ANSWER_NAMES.values()).split())
 
 LABELLED = (xr.DataArray, xr.Dataset)
 
-NAMING = (
-    "across along by coordinate dim family features groups host level levels load metric order paired predictors random resample response samples "
-    "shared unit value"
-).split()
+NAMING = frozenset(
+    [
+        "across",
+        "along",
+        "by",
+        "coordinate",
+        "dim",
+        "family",
+        "features",
+        "groups",
+        "host",
+        "level",
+        "levels",
+        "load",
+        "metric",
+        "order",
+        "paired",
+        "predictors",
+        "random",
+        "resample",
+        "response",
+        "samples",
+        "shared",
+        "unit",
+        "value",
+    ]
+)
 """Arguments that name dims, coordinates or variables."""
 
 JOINT = ", "
@@ -49,9 +72,6 @@ REMEDIES: Mapping[type, str] = {
     str: "perfarray.read makes timings of a file",
     Result: "it is an answer; .to_dataset() has its numbers",
 }
-DATA_NAMES = "data_names"
-"""The code of the note on what labels of the data are called."""
-
 FROM_NUMBERS = 'perfarray.from_samples({"old": [...], "new": [...]}) makes timings of numbers'
 
 
@@ -193,12 +213,6 @@ def _noted(answer: Any, names: Mapping[Hashable, str], stacked: Mapping[Hashable
     if isinstance(answer, Result):
         return replace(answer, dataset=add_notes(answer.dataset, *remarks))
     return add_notes(answer, *remarks) if isinstance(answer, (*LABELLED, pd.DataFrame)) else answer
-
-
-def beside(other: xr.Dataset, answer: xr.Dataset) -> xr.Dataset:
-    """Return another answer on the same data as it stands beside one: its dims have the names that they have there, and no descriptors."""
-    called = {old: new for note in notes(answer) if note.code == DATA_NAMES for new, old in note.values["names"].items()}
-    return other.reset_coords(drop=True).rename({old: new for old, new in called.items() if old in other.dims})
 
 
 def without_foreign_names(answer: Labelled) -> Labelled:
