@@ -41,21 +41,10 @@ OF_ANSWERS = ("accelerated_proportion", "biplot", "next_measurement", "notes", "
 ELSEWHERE = ("join", "report")
 """Methods with tests of their own here: one is given timings twice, the other takes seconds."""
 
-ONE_SYSTEM = frozenset(
-    [
-        "bootstrap_interval",
-        "cluster_machines",
-        "explain_variation",
-        "five_number_summary",
-        "fit_mixture",
-        "goodness_of_fit",
-        "machine_table",
-        "mean_interval",
-        "plan_suite",
-        "principal_components",
-        "relative_variation",
-    ]
-)
+ONE_SYSTEM = (
+    "bootstrap_interval", "cluster_machines", "explain_variation", "five_number_summary", "fit_mixture", "goodness_of_fit",
+    "machine_table", "mean_interval", "plan_suite", "principal_components", "relative_variation",
+)  # fmt: skip
 """Methods that are asked about the new version alone."""
 
 NESTED = ("drop_warmup", "merge_level", "modes_by")

@@ -4,6 +4,8 @@ import functools
 import inspect
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
+from numbers import Number
+from types import NoneType
 from typing import Any, TypeVar, cast, get_args, get_origin
 
 import numpy as np
@@ -23,31 +25,8 @@ EVERY_NAME = frozenset(" ".join(ANSWER_NAMES.values()).split())
 LABELLED = (xr.DataArray, xr.Dataset)
 
 NAMING = frozenset(
-    [
-        "across",
-        "along",
-        "by",
-        "coordinate",
-        "dim",
-        "family",
-        "features",
-        "groups",
-        "host",
-        "level",
-        "levels",
-        "load",
-        "metric",
-        "order",
-        "paired",
-        "predictors",
-        "random",
-        "resample",
-        "response",
-        "samples",
-        "shared",
-        "unit",
-        "value",
-    ]
+    ("across", "along", "by", "coordinate", "dim", "family", "features", "groups", "host", "level", "levels", "load", "metric", "order")
+    + ("paired", "predictors", "random", "resample", "response", "samples", "shared", "unit", "value")
 )
 """Arguments that name dims, coordinates or variables."""
 
@@ -58,6 +37,14 @@ OF_METRICS = (METRIC, "units", BETTER)
 """What an answer on several metrics has besides."""
 
 TIMINGS = "a DataArray or a Dataset of timings"
+SEVERAL = frozenset((tuple, list, Sequence))
+SIMPLE = frozenset((str, int, float, bool, NoneType)) | SEVERAL
+"""Kinds of arguments that are one name or number, or several."""
+
+SCALARS = (str, bytes, Number, np.generic, np.ndarray)
+
+COLLECTIONS = (Sequence, Set, pd.Index, np.ndarray)
+
 EXPECTED = {
     "frame": "a pandas DataFrame",
     "table_or_times": "a table of machines or timings",
@@ -84,6 +71,8 @@ def public(function: Callable[..., Any]) -> Callable[..., Any]:
     accepted = _types(parameters[0].annotation) if parameters else ()
     if not {*LABELLED, pd.DataFrame}.intersection(accepted):
         return function
+    kinds = {parameter.name: _types(parameter.annotation) for parameter in parameters[1:]}
+    defaults = {parameter.name: parameter.default for parameter in parameters}
     positional = [parameter.name for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY]
 
     @functools.wraps(function)
@@ -91,7 +80,9 @@ def public(function: Callable[..., Any]) -> Callable[..., Any]:
         given = dict(zip(positional, args, strict=False)) | kwargs
         if positional[0] in given:
             _check_data(given[positional[0]], positional[0], accepted)
-        _check_names(given)
+        for name, value in given.items():
+            if name in kinds and value is not defaults[name]:
+                _check_argument(name, value, kinds[name])
         names, stacked = new_names(function.__name__, given), stacked_dims(given.values())
         if not names and not stacked:
             return function(*args, **kwargs)
@@ -123,17 +114,27 @@ def _kind_of(value: Any) -> str:
     return "None" if value is None else type(value).__name__
 
 
-def _check_names(given: Mapping[str, Any]) -> None:
-    """Raise where an argument that names something is neither a text nor several, and where a baseline cannot be a label."""
-    for name in NAMING:
-        value = given.get(name)
-        if value is None or isinstance(value, str | xr.DataArray):
-            continue
-        if not isinstance(value, Sequence | Set | pd.Index) or not all(isinstance(part, str) for part in value):
-            raise ValueError(f"{name}={value!r}: give a name or a tuple of names")
-    baseline = given.get("baseline")
-    if not isinstance(baseline, (*LABELLED, Result, Hashable)):
-        raise TypeError(f"baseline is {_kind_of(baseline)}: give a label of the data, or other timings; {FROM_NUMBERS}")
+def _check_argument(name: str, value: Any, kinds: tuple[type, ...]) -> None:
+    """Raise where an argument is not of the kind that a function takes: one name or number, or several of them."""
+    if name == "baseline" and not isinstance(value, (*LABELLED, Result, Hashable)):
+        raise TypeError(f"baseline is a {_kind_of(value)}: give a label of the data, or other timings; {FROM_NUMBERS}")
+    if not {*kinds} <= SIMPLE or (value is None and (NoneType in kinds or {*kinds} <= {int, float})):
+        return
+    numbers, several = str not in kinds, not SEVERAL.isdisjoint(kinds)
+    if isinstance(value, str) and bool not in kinds:
+        return
+    what = "name" if not numbers else "True or False" if bool in kinds else "number"
+    if not several and (value is None or np.ndim(value) or not isinstance(value, SCALARS) or (not numbers and name in NAMING)):
+        raise ValueError(f"{name}={_shown(value)}: give {what if bool in kinds else f'one {what}'}")
+    if several and (not isinstance(value, COLLECTIONS) or not all(isinstance(one, Number if numbers else str) for one in value)):
+        raise ValueError(f"{name}={_shown(value)}: give a {what} or a tuple of {what}s")
+    if several and numbers and not len(value):
+        raise ValueError(f"{name}={_shown(value)}: give at least one {what}")
+
+
+def _shown(value: Any) -> str:
+    """Write what was given, or of what is long its kind."""
+    return _kind_of(value) if isinstance(value, (*LABELLED, np.ndarray, pd.DataFrame, pd.Series)) else repr(value)
 
 
 def new_names(function: str, given: Mapping[str, Any]) -> dict[Hashable, str]:
