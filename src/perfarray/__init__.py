@@ -3,6 +3,7 @@
 import sys
 from importlib import import_module
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import lazy_loader
@@ -14,9 +15,14 @@ _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 def __getattr__(name: str) -> Any:
     """Return a public name, loaded at first use; `.perf` is there from then on at the latest."""
-    if name in __all__:
-        import_module("perfarray.accessor")
-    return _load(name)
+    if name not in __all__:
+        return _load(name)
+    import_module("perfarray.accessor")
+    from perfarray.timings.public import public
+
+    value = _load(name)
+    globals()[name] = value = public(value) if isinstance(value, FunctionType) else value
+    return value
 
 
 def _is_command() -> bool:

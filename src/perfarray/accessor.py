@@ -105,10 +105,12 @@ def _drawn(
 ) -> "Axes":
     """Draw a result, which its attr `result` names, or its facets; where its curves are computed first, the keywords are theirs."""
     from perfarray import plots
+    from perfarray.timings.public import without_foreign_names
 
     if isinstance(result, xr.Dataset) and "result" not in result.attrs:
         stored = [array for array in result.data_vars.values() if "result" in array.attrs]  # an array result that came from a file
         result = stored[0] if len(stored) == 1 else result
+    result = without_foreign_names(result) if isinstance(result, xr.DataArray | xr.Dataset) else result
     held = getattr(result, "data_vars", ())
     curves = CURVES.get(next((name for name in CURVES if name in held), str(result.attrs.get("result"))))
 
@@ -125,6 +127,13 @@ def _with_ax(function: Callable[..., Any], draw: "Callable[..., Axes]") -> inspe
     place = len(parameters) - (parameters[-1].kind is inspect.Parameter.VAR_KEYWORD)
     parameters.insert(place, drawing.parameters["ax"])
     return signature.replace(parameters=parameters, return_annotation=drawing.return_annotation)
+
+
+def _public(module: str, name: str) -> Callable[..., xr.Dataset]:
+    """Return what says what a picture draws, with the checks and the names of public functions."""
+    from perfarray.timings.public import public
+
+    return public(getattr(import_module(module), name))
 
 
 class Accessor:
@@ -208,11 +217,18 @@ class FrameAccessor(Accessor):
     notes = Method(lambda: perfarray.notes)
     to_timings = Method(lambda: perfarray.to_timings)
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Say what makes timings of a table, where a method of timings is asked of it."""
+            remedy = f"; it is a method of timings: df.perf.to_timings().perf.{name}" if hasattr(TimingsAccessor, name) else ""
+            raise AttributeError(f"the .perf of a pandas table has no {name!r}{remedy}")
+
 
 class PlotAccessor(Accessor):
     """Pictures: called, it draws a result; each method computes with the topic's own keywords, draws, and returns the Axes."""
 
-    against = Picture(lambda: import_module("perfarray.diagnostics.curves").against, "Draw all measurements against a coordinate")
+    against = Picture(lambda: _public("perfarray.diagnostics.curves", "against"), "Draw all measurements against a coordinate")
     biplot = Method(lambda: perfarray.biplot)
     cdf_fit = Picture(
         lambda: perfarray.fit_mixture, "Fit a mixture to one cell; draw its distribution and its runs'", runs=True, kind="cdf"
@@ -224,7 +240,7 @@ class PlotAccessor(Accessor):
     influence = Picture(lambda: perfarray.explain_variation, "Explain the variation and draw what each predictor contributes")
     intervals = Picture(lambda: perfarray.compare, "Compare with a baseline and draw the forest plot of ratios")
     lag = Picture(
-        lambda: import_module("perfarray.diagnostics.curves").lagged,
+        lambda: _public("perfarray.diagnostics.curves", "lagged"),
         "Draw every value against an earlier one of its series: a cloud where they are independent",
     )
     mixture = Picture(lambda: perfarray.fit_mixture, "Fit a mixture to one cell and draw it over its runs", runs=True)
@@ -308,7 +324,8 @@ class PlotAccessor(Accessor):
         matplotlib.axes.Axes
         """
         from perfarray import plots
-        from perfarray.mixtures.curves import overlaid
+
+        overlaid = _public("perfarray.mixtures.curves", "overlaid")
 
         def draw(part: Any, ax: "Axes | None") -> "Axes":
             return plots.overlay(overlaid(part, kind=kind, value=value, metric=metric), ax=ax)
@@ -339,7 +356,8 @@ class PlotAccessor(Accessor):
         matplotlib.axes.Axes
         """
         from perfarray import plots
-        from perfarray.diagnostics.curves import sequence
+
+        sequence = _public("perfarray.diagnostics.curves", "sequence")
 
         def draw(part: Any, ax: "Axes | None") -> "Axes":
             return plots.run_sequence(sequence(part, metric=metric, steady=steady), ax, max_lines=max_lines)
@@ -370,7 +388,8 @@ class PlotAccessor(Accessor):
         matplotlib.axes.Axes
         """
         from perfarray import plots
-        from perfarray.mixtures.curves import violins
+
+        violins = _public("perfarray.mixtures.curves", "violins")
 
         def draw(part: Any, ax: "Axes | None") -> "Axes":
             return plots.violin(violins(part, value=value, metric=metric), ax, relative)

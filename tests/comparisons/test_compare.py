@@ -255,14 +255,14 @@ def test_pairwise_keeps_what_is_known_of_its_labels(suite):
     assert alone["build"].values.tolist() == ["a", "b", "c"]
 
 
-def test_pairwise_needs_the_dim_of_its_result(suite):
-    """An array with a dim `baseline` is refused with the remedy, whichever dim is compared; renamed, it is compared."""
+def test_pairwise_of_a_dim_baseline(suite):
+    """The result has a dim `baseline` of its own: that of the data is `data_baseline` there, whichever dim is compared."""
+    plain = suite.perf.pairwise(dim="version")["estimate"]
     named = suite.rename(version="baseline")
-    for dim in ("baseline", "machine"):
-        with pytest.raises(ValueError, match=r"rename\(baseline='saved'\)"):
-            named.perf.pairwise(dim=dim)
-    found = named.rename(baseline="saved").perf.pairwise(dim="saved")
-    np.testing.assert_array_equal(found["estimate"].values, suite.perf.pairwise(dim="version")["estimate"].values)
+    found = named.perf.pairwise(dim="baseline")
+    assert found.attrs["dim"] == "data_baseline"
+    np.testing.assert_array_equal(found["estimate"].transpose("data_baseline", ...), plain.transpose("version", ...))
+    assert named.perf.pairwise(dim="machine")["estimate"].sizes == {"benchmark": 3, "data_baseline": 3, "machine": 2, "baseline": 2}
 
 
 def test_pairwise_warns_once(suite):

@@ -1,6 +1,6 @@
 """Rules that say whether two sides differ: this package's, those of other tools, and whatever method a caller names."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -69,7 +69,7 @@ class Asked(NamedTuple):
 
 def check_rules(rules: Any, levels: Sequence[str], threshold: float, confidence_level: float, rng: str) -> list[Asked]:
     """Return the rules of some names, or of callables of two sides."""
-    given = [rules] if isinstance(rules, str) or callable(rules) else list(rules)
+    given = [rules] if isinstance(rules, str) or callable(rules) else list(rules) if isinstance(rules, Sequence | Set) else []
     if not given:
         raise ValueError(f"rules={rules!r}: give at least one of {listed((OURS, *RULES))}, the name of a method, or a callable")
     asked = []

@@ -51,12 +51,12 @@ class Comparison(NamedTuple):
 
 def comparison(result: "xr.Dataset", counted: "xr.Dataset") -> Comparison:
     """Turn a comparison, and the counts of both sides, into rows; a dim with one candidate is named by it alone."""
-    from perfarray.timings.writing import rows_of
+    from perfarray.timings.writing import beside, rows_of
 
     dim, baseline = str(result.attrs["dim"]), str(result.attrs["baseline"])
     candidates = result[dim].values.tolist()
-    units = counted["total"].sel(level=result.attrs["unit"])
-    where = next(label for label in counted[dim].values.tolist() if str(label) == baseline)
+    units = beside(counted, result)["total"].sel(level=result.attrs["unit"])
+    where = next(label for label in units[dim].values.tolist() if str(label) == baseline)
     sides = {"n_old": units.sel({dim: where}, drop=True).expand_dims({dim: candidates}), "n_new": units.sel({dim: candidates})}
     own = result[[name for name in result.data_vars if not str(name).startswith(SUITE)]].assign(sides)
     suites = result[[name for name in result.data_vars if str(name).startswith(SUITE)]]

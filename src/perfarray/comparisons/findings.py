@@ -11,7 +11,7 @@ from perfarray.comparisons.noise import ADJUSTED, NOISE
 from perfarray.comparisons.request import Request
 from perfarray.comparisons.verdicts import DECIDING
 from perfarray.timings.across import MOVEMENT, SUITES, UNMATCHED, several_suites
-from perfarray.timings.apply import data_label, in_order, is_chunked
+from perfarray.timings.apply import in_order, is_chunked
 from perfarray.timings.censored import ONLY_WORSE
 from perfarray.timings.dependence import DEPENDENCE
 from perfarray.timings.notes import Note
@@ -72,9 +72,8 @@ def as_given(
     labels = {name: label for name, label in measured.labels.variables.items() if not {across, *INNER} & set(label.dims)}
     labels |= {name: label for name, label in given.variables.items() if about & set(label.dims) and set(label.dims) <= set(dims)}
     every = {**measured.labels.xindexes, **given.xindexes}
-    indexes = {name: index for name, index in every.items() if name in labels and name not in found}
-    named = {data_label(name, found): label.to_base_variable() if name in found else label for name, label in labels.items()}
-    return xr.Dataset({name: in_order(variable, dims) for name, variable in found.items()}, xr.Coordinates(named, indexes), attrs)
+    indexes = {name: index for name, index in every.items() if name in labels}
+    return xr.Dataset({name: in_order(variable, dims) for name, variable in found.items()}, xr.Coordinates(labels, indexes), attrs)
 
 
 def _absent(estimate: xr.Variable, array: xr.DataArray, across: str) -> list[str]:

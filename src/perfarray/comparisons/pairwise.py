@@ -72,7 +72,7 @@ def pairwise(
     Raises
     ------
     ValueError
-        As `compare`; fewer than two labels; a dim `baseline` in `times`, which the result needs for itself: rename it.
+        As `compare`; fewer than two labels.
 
     Examples
     --------
@@ -97,10 +97,6 @@ def _gather(times: Data, dim: object, request: Request) -> Found:
     """Measure every label of a dim against every other."""
     if dim not in times.dims:
         raise ValueError(f"dim {dim!r} not found; the array has dims {tuple(times.dims)}")
-    if BASELINE in times.dims:
-        raise ValueError(
-            "the result of pairwise has a dim 'baseline' of its own, and the array has one too; rename it, as in rename(baseline='saved')"
-        )
     labels = times[dim].values.tolist()
     if len(labels) < 2:
         raise ValueError(f"nothing to compare: dim {dim!r} has the labels {listed(labels)}")

@@ -174,14 +174,15 @@ def change_points(
     rules |= {"min_size": least, "across": across, "confidence_level": sure}
     core = [dim, *data.levels]
     first = apply(partial(chances, question=question), data.array, core=[core], outputs={"pvalue_any": Output()})["pvalue_any"]
-    bounds = data.bounds
+    every = xr.zeros_like(data.array.isel(dict.fromkeys(data.levels, 0), drop=True), dtype=bool)
+    at_least, at_most = (bound | every for bound in data.bounds)  # a mark may lie along the runs alone
     found = apply(
         partial(describe, question=question),
         data.array,
         _levels(first, level, correction),
         hosts,
-        bounds.at_least,
-        bounds.at_most,
+        at_least,
+        at_most,
         core=[core, [], [dim], [dim], [dim]],
         outputs=_outputs(dim, data.units, labels),
         coords={dim: labels},

@@ -16,6 +16,7 @@ from perfarray.mixtures.numerics.scale import NAMES, Scaled
 from perfarray.numerics.random import Streams
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply, outputs
+from perfarray.timings.public import as_in_answer
 from perfarray.timings.resolve import resolve
 from perfarray.timings.results import CellResult
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of
@@ -226,6 +227,7 @@ class GaussianMixture(CellResult):
         ValueError
             A Dataset without the metric that was fitted.
         """
+        times = as_in_answer("fit_mixture", times)
         if is_joint(self.dataset):
             return assigned(self.dataset, times)
         if isinstance(times, xr.Dataset):

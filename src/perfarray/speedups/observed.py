@@ -143,7 +143,7 @@ def _limits(pair: Pair, place: int, statistic: str, level: float) -> xr.Dataset:
 @check("speedup_limits")
 def speedup_limits_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells without limits, or with one alone."""
-    n, lower, upper = (result[name].values for name in ("n", "lower", "upper"))
+    n, lower, upper = (result[name].transpose(*result["n"].dims).values for name in ("n", "lower", "upper"))
     level, unit = 100 * float(result.attrs["confidence_level"]), str(result.attrs["unit"])
     one = f"{{cells}} rest on one {unit}: their limits are NaN, since one unit shows no spread; measure more of them"
     median = result.attrs["statistic"] == "median"

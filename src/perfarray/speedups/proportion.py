@@ -106,6 +106,8 @@ def accelerated_proportion(
 def _flags(significant: xr.DataArray | xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
     """Return 1, 0 or NaN per benchmark, and the risk at which each was tested (NaN: not known)."""
     if isinstance(significant, xr.DataArray):
+        if significant.dtype.kind not in "biuf":
+            raise ValueError(f"significant holds {significant.dtype} values; give True and False")
         flags = significant.astype(float)
         return flags, xr.full_like(flags, np.nan)
     if not isinstance(significant, xr.Dataset) or not {"significant", "confidence_level", "searched", "n"} <= set(significant.data_vars):

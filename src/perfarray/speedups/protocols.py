@@ -190,11 +190,10 @@ def tested(
     check_choice(search, "search", SEARCHES)
     check_choice(ties, "ties", TIES)
     place, nest = unit_place(pair.candidate, unit), pair.candidate.levels
+    arrays = (pair.candidate.array, pair.baseline.array, _level_of_cells(pair, confidence_level))
     return apply(
         _kernel(pair, statistic, search, place, ties=ties),
-        pair.candidate.array,
-        pair.baseline.array,
-        _level_of_cells(pair, confidence_level),
+        *(array.drop_vars(LEVEL, errors="ignore") for array in arrays),  # it is a variable of the result
         core=[nest, nest, ()],
         outputs=_outputs(statistic),
         coords={"step": list(STEPS[statistic]), "warning": list(WARNINGS[statistic])},

@@ -17,6 +17,7 @@ from perfarray.tables.layouts import OF_SUITE, Layout, layout_of
 from perfarray.tables.words import Cell, Columns
 from perfarray.timings.apply import LEVEL
 from perfarray.timings.notes import is_lazy, notes
+from perfarray.timings.public import without_foreign_names
 from perfarray.timings.results import Result
 from perfarray.timings.validation import check_choice, listed
 from perfarray.timings.weights import WEIGHTS
@@ -93,8 +94,9 @@ def first_rows(data: xr.Dataset, most: int) -> tuple[pd.DataFrame, int]:
 
 def _table(data: xr.Dataset, sort: str | None, most: int | None) -> tuple[pd.DataFrame, int]:
     """Return the table of a result, or of combined ones side by side with their names above the columns; and how many cells there are."""
+    data = without_foreign_names(data)
     if data.attrs["result"] == "combine":
-        tables = {name: _rows(part, sort, most, whole=True) for name, part in parts_of(data).items()}
+        tables = {name: _rows(without_foreign_names(part), sort, most, whole=True) for name, part in parts_of(data).items()}
         frame = pd.concat(_side_by_side({name: own.frame for name, own in tables.items()}), axis=1).fillna("")
         first = next(iter(tables.values()))._replace(suites=0)
     else:

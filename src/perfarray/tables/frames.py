@@ -327,6 +327,8 @@ def to_frame(times: Data) -> pd.DataFrame:
     2     new          0   3.0
     """
     dataset = times.to_dataset(name=times.name or "time") if isinstance(times, xr.DataArray) else times
+    if not dataset.dims:
+        raise ValueError("a table needs a row for every label of a dim, and there are no dims")
     frame = dataset.to_dataframe(dim_order=list(times.dims)).reset_index()
     metrics = [name for name in dataset.data_vars if dataset[name].dims and name != CENSORED_AT]
     empty = frame[metrics].isna().all(axis=1)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import COMPARED, FORMAT, LEVELS, MARKS, METRIC, TIME, UNKNOWN
+from perfarray.conventions import COMPARED, EXECUTION, FORMAT, LEVELS, MARKS, METRIC, TIME, UNKNOWN
 from perfarray.tables.build import build
 from perfarray.tables.columns import Column, Descriptor, Metric, Table, objects
 from perfarray.tables.harmonise import promoted
@@ -96,6 +96,10 @@ def _as_dataset(times: Data) -> xr.Dataset:
     if not isinstance(times, xr.Dataset):
         raise TypeError(f"expected timings (a DataArray or a Dataset), got {type(times).__name__}; to_timings makes them of a pandas table")
     metrics = metrics_of(times) or [str(name) for name, variable in times.data_vars.items() if variable.dtype.kind in "iuf"]
+    others = {str(name): variable.dtype for name, variable in times.data_vars.items() if variable.dtype.kind not in "iuf"}
+    if not any(times[name].dims for name in metrics):
+        held = f"it holds {listed(f'{name} ({dtype})' for name, dtype in others.items())}" if others else "it has no values along a dim"
+        raise ValueError(f"no measurements to join: {held}; timings are numbers along a dim such as {EXECUTION!r}")
     return times.set_coords([name for name in times.data_vars if name not in metrics])
 
 
@@ -117,6 +121,8 @@ def _meaning(array: xr.DataArray) -> tuple[str, str]:
 def _labels_along(level: str, given: Sequence[xr.Dataset]) -> npt.NDArray[Any]:
     """Return the labels of the repetitions along a level in all timings, in their order."""
     own = [times[level].values for times in given if level in times.dims]
+    if len({labels.dtype.kind in "iuf" or labels.dtype.kind for labels in own}) > 1:
+        raise ValueError(f"the labels along {level!r} are of several kinds: {listed(str(labels[0]) for labels in own)}; number them alike")
     return np.unique(np.concatenate(own)) if own else np.arange(1)
 
 

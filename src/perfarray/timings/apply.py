@@ -88,7 +88,7 @@ def run(
     sizes = {name: len(values) for name, values in coords.items()}
     variables = compute(kernel, *(array.variable for array in arrays), core=core, outputs=outputs, sizes=sizes)
     returned = {dim for output in outputs.values() for dim in output.dims}
-    return variables, _coordinates(arrays, used, {name: values for name, values in coords.items() if name in returned}, variables)
+    return variables, _coordinates(arrays, used, {name: values for name, values in coords.items() if name in returned})
 
 
 def compute(
@@ -170,11 +170,6 @@ def _lazily(
     return found if isinstance(found, tuple) else (found,)
 
 
-def data_label(name: Hashable, variables: Mapping[Any, Any]) -> Hashable:
-    """Return what a descriptor of the data is called in a result: `data_<name>` where a variable of the result has its name."""
-    return f"data_{name}" if name in variables else name
-
-
 def _same_labels(arrays: Sequence[xr.DataArray], used: set[str]) -> bool:
     """Return whether what broadcasts has the very same indexes wherever it occurs, or none and one size: that need not be aligned."""
     known: dict[Hashable, Any] = {}
@@ -185,7 +180,7 @@ def _same_labels(arrays: Sequence[xr.DataArray], used: set[str]) -> bool:
     return True
 
 
-def _coordinates(arrays: Sequence[xr.DataArray], used: set[str], coords: Mapping[str, Any], variables: Mapping[Any, Any]) -> xr.Coordinates:
+def _coordinates(arrays: Sequence[xr.DataArray], used: set[str], coords: Mapping[str, Any]) -> xr.Coordinates:
     """Return the labels of the result: those of the inputs that do not lie along core dims, and those of the new dims.
 
     Indexes are handed on: xarray makes them anew from anything else.
@@ -197,9 +192,7 @@ def _coordinates(arrays: Sequence[xr.DataArray], used: set[str], coords: Mapping
         own = {name: label for name, label in labels.variables.items() if number >= len(arrays) or not used.intersection(label.dims)}
         kept |= own
         indexes |= {name: index for name, index in labels.xindexes.items() if name in own}
-    if not kept.keys().isdisjoint(variables):
-        kept = {data_label(name, variables): label.to_base_variable() if name in variables else label for name, label in kept.items()}
-    return xr.Coordinates(kept, {name: index for name, index in indexes.items() if name in kept})
+    return xr.Coordinates(kept, indexes)
 
 
 def is_chunked(array: xr.DataArray | xr.Variable) -> bool:

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from typing import Any, TypeVar
 
@@ -18,6 +18,9 @@ from perfarray.numerics.types import Floats, Mask
 
 NOTES = "notes"
 """The attr that keeps the notes of a result, as JSON."""
+
+DATA_NAMES = "data_names"
+"""The code of the note on what labels of the data are called in an answer, since a variable has their name."""
 
 UNCHECKED = "unchecked"
 """The attr that names what could not be counted because the result was lazy."""
@@ -142,6 +145,13 @@ def keeping(data: Told, *notes: Note | None) -> Told:
     if told:
         data.attrs[NOTES] = to_json(told)
     return data
+
+
+def add_notes(result: Told, *notes: Note) -> Told:
+    """Tell further notes of a result that has its own, and keep them with those."""
+    kept = json.loads(str(result.attrs.get(NOTES, "[]")))
+    result.attrs[NOTES] = json.dumps([*kept, *json.loads(to_json(tell(*notes)))])
+    return result
 
 
 @cache

@@ -1,5 +1,6 @@
 """Two systems side by side: a label and its baseline, or two timings objects, matched by label."""
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -173,7 +174,9 @@ def find_dim(array: xr.DataArray, label: object, levels: Sequence[str]) -> str:
 def labels_along(array: xr.DataArray, dim: Hashable) -> list[Any]:
     """Return the labels of a dim, or its places: of an index, since xarray's own way to them costs five times as much."""
     index = array.indexes.get(dim)
-    return list((array[dim] if index is None else index).values.tolist())
+    labels = list((array[dim] if index is None else index).values.tolist())
+    # One object for all that are NaN, which Python then takes for equal.
+    return [math.nan if label != label else label for label in labels] if index is not None and index.dtype.kind == "f" else labels
 
 
 def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> Pair:

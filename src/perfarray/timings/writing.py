@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import IO, TYPE_CHECKING, Any
 
-from perfarray.timings.notes import Note, tell
+from perfarray.timings.notes import DATA_NAMES, Note, notes, tell
 from perfarray.timings.validation import listed
 
 if TYPE_CHECKING:
@@ -207,6 +207,12 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else str(value)
     return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+def beside(other: "xr.Dataset", answer: "xr.Dataset") -> "xr.Dataset":
+    """Return another answer on the same data as it stands beside one: its dims have the names that they have there, and no descriptors."""
+    called = {old: new for note in notes(answer) if note.code == DATA_NAMES for new, old in note.values["names"].items()}
+    return other.reset_coords(drop=True).rename({old: new for old, new in called.items() if old in other.dims})
 
 
 def rows_of(data: "xr.Dataset", dims: Sequence[str]) -> list[dict[str, Any]]:

@@ -79,13 +79,20 @@ def _stated(times: Timings, levels: Sequence[str], cost_units: str) -> dict[str,
     return found
 
 
+def _numbers(array: xr.DataArray, name: str) -> xr.DataArray:
+    """Return a coordinate of numbers."""
+    if array.coords[name].dtype.kind not in "biuf":
+        raise ValueError(f"the coordinate {name!r} holds {array.coords[name].dtype} values, not numbers")
+    return array.coords[name].astype(float)
+
+
 def _one_value(times: Timings) -> xr.DataArray | None:
     """Return the seconds it takes to measure one value, a mean over the levels; None where nothing tells."""
     array, name = times.array.astype(float), price_of(ITERATION)
-    loops = array.coords[LOOPS].astype(float).fillna(1.0) if LOOPS in array.coords else 1.0
+    loops = _numbers(array, LOOPS).fillna(1.0) if LOOPS in array.coords else 1.0
     seconds = array * loops if times.units == SECONDS else xr.full_like(array, np.nan)
     if name in array.coords:
-        stated = array.coords[name].astype(float)
+        stated = _numbers(array, name)
         seconds = xr.where(stated.notnull() & array.notnull(), stated, seconds)
     elif times.units != SECONDS:
         return None

@@ -182,7 +182,8 @@ def _spread(estimates: Floats, counts: Integers) -> tuple[Floats, Floats]:
     there = np.arange(estimates.shape[-1]) < counts[:, None]
     mean = np.where(there, estimates, 0.0).sum(axis=-1) / counts
     squares = np.where(there, (estimates - mean[:, None]) ** 2, 0.0).sum(axis=-1)
-    return mean, np.sqrt(squares / (counts - 1)) / mean
+    with np.errstate(invalid="ignore"):  # groups of zeros have no relative deviation
+        return mean, np.sqrt(squares / (counts - 1)) / mean
 
 
 def size_that_separates(deviations: Floats, sizes: Sequence[int], difference: float, multiple: float) -> Floats:

@@ -1,0 +1,223 @@
+"""The public face: what every public function of labelled data checks and names alike before it is asked."""
+
+import functools
+import inspect
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from dataclasses import replace
+from numbers import Number
+from types import NoneType
+from typing import Any, TypeVar, cast, get_args, get_origin
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from perfarray.conventions import BENCHMARK, BETTER, METRIC
+from perfarray.timings.answer_names import ANSWER_NAMES
+from perfarray.timings.notes import DATA_NAMES, Note, add_notes
+from perfarray.timings.results import Result
+from perfarray.timings.validation import listed
+
+Labelled = TypeVar("Labelled", xr.DataArray, xr.Dataset)
+
+EVERY_NAME = frozenset(" ".join(ANSWER_NAMES.values()).split())
+
+LABELLED = (xr.DataArray, xr.Dataset)
+
+NAMING = frozenset(
+    ("across", "along", "by", "coordinate", "dim", "family", "features", "groups", "host", "level", "levels", "load", "metric", "order")
+    + ("paired", "predictors", "random", "resample", "response", "samples", "shared", "unit", "value")
+)
+"""Arguments that name dims, coordinates or variables."""
+
+JOINT = ", "
+"""What stands between the parts of a label that is several in one."""
+
+OF_METRICS = (METRIC, "units", BETTER)
+"""What an answer on several metrics has besides."""
+
+TIMINGS = "a DataArray or a Dataset of timings"
+SEVERAL = frozenset((tuple, list, Sequence))
+SIMPLE = frozenset((str, int, float, bool, NoneType)) | SEVERAL
+"""Kinds of arguments that are one name or number, or several."""
+
+SCALARS = (str, bytes, Number, np.generic, np.ndarray)
+
+COLLECTIONS = (Sequence, Set, pd.Index, np.ndarray)
+
+EXPECTED = {
+    "frame": "a pandas DataFrame",
+    "table_or_times": "a table of machines or timings",
+    "result": "an answer of perfarray",
+    "changes": "the answer of change_points",
+    "significant": "the answer of speedup_test, or a DataArray of true and false",
+}
+"""What a first argument of this name is."""
+
+REMEDIES: Mapping[type, str] = {
+    pd.DataFrame: ".perf.to_timings() makes timings of a pandas table",
+    str: "perfarray.read makes timings of a file",
+    Result: "it is an answer; .to_dataset() has its numbers",
+}
+FROM_NUMBERS = 'perfarray.from_samples({"old": [...], "new": [...]}) makes timings of numbers'
+
+
+def public(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that refuses what is no labelled data, and gives labels called as a variable of its answer another name.
+
+    What takes no labelled data first is returned as it is.
+    """
+    parameters = list(inspect.signature(function).parameters.values())
+    accepted = _types(parameters[0].annotation) if parameters else ()
+    if not {*LABELLED, pd.DataFrame}.intersection(accepted):
+        return function
+    kinds = {parameter.name: _types(parameter.annotation) for parameter in parameters[1:]}
+    defaults = {parameter.name: parameter.default for parameter in parameters}
+    positional = [parameter.name for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY]
+
+    @functools.wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        given = dict(zip(positional, args, strict=False)) | kwargs
+        if positional[0] in given:
+            _check_data(given[positional[0]], positional[0], accepted)
+        for name, value in given.items():
+            if name in kinds and value is not defaults[name]:
+                _check_argument(name, value, kinds[name])
+        names, stacked = new_names(function.__name__, given), stacked_dims(given.values())
+        if not names and not stacked:
+            return function(*args, **kwargs)
+        places = [*positional, *("" for _ in args[len(positional) :])]
+        arguments = [_renamed(_flat(value), names, name) for name, value in zip(places, args, strict=False)]
+        answer = function(*arguments, **{name: _renamed(_flat(value), names, name) for name, value in kwargs.items()})
+        return _noted(answer, names, stacked)
+
+    # A process that is sent the function looks it up where it stands for users.
+    checked.__module__, checked.__qualname__ = "perfarray", function.__name__
+    return checked
+
+
+def _types(annotation: Any) -> tuple[type, ...]:
+    """Return the types that an annotation names."""
+    return tuple(cast(type, get_origin(part) or part) for part in (get_args(annotation) or (annotation,)))
+
+
+def _check_data(data: Any, argument: str, accepted: tuple[type, ...]) -> None:
+    """Raise where the first argument is not of the types that a function takes; the message says what makes them."""
+    if isinstance(data, accepted):
+        return
+    remedy = next((text for kind, text in REMEDIES.items() if isinstance(data, kind)), FROM_NUMBERS)
+    raise TypeError(f"expected {EXPECTED.get(argument, TIMINGS)}, got {_kind_of(data)}; {remedy}")
+
+
+def _kind_of(value: Any) -> str:
+    """Write what kind of thing was given."""
+    return "None" if value is None else type(value).__name__
+
+
+def _check_argument(name: str, value: Any, kinds: tuple[type, ...]) -> None:
+    """Raise where an argument is not of the kind that a function takes: one name or number, or several of them."""
+    if name == "baseline" and not isinstance(value, (*LABELLED, Result, Hashable)):
+        raise TypeError(f"baseline is a {_kind_of(value)}: give a label of the data, or other timings; {FROM_NUMBERS}")
+    if not {*kinds} <= SIMPLE or (value is None and (NoneType in kinds or {*kinds} <= {int, float})):
+        return
+    numbers, several = str not in kinds, not SEVERAL.isdisjoint(kinds)
+    if isinstance(value, str) and bool not in kinds:
+        return
+    what = "name" if not numbers else "True or False" if bool in kinds else "number"
+    if not several and (value is None or np.ndim(value) or not isinstance(value, SCALARS) or (not numbers and name in NAMING)):
+        raise ValueError(f"{name}={_shown(value)}: give {what if bool in kinds else f'one {what}'}")
+    if several and (not isinstance(value, COLLECTIONS) or not all(isinstance(one, Number if numbers else str) for one in value)):
+        raise ValueError(f"{name}={_shown(value)}: give a {what} or a tuple of {what}s")
+    if several and numbers and not len(value):
+        raise ValueError(f"{name}={_shown(value)}: give at least one {what}")
+
+
+def _shown(value: Any) -> str:
+    """Write what was given, or of what is long its kind."""
+    return _kind_of(value) if isinstance(value, (*LABELLED, np.ndarray, pd.DataFrame, pd.Series)) else repr(value)
+
+
+def new_names(function: str, given: Mapping[str, Any]) -> dict[Hashable, str]:
+    """Return what dims and coordinates are called in an answer that has variables or dims of their names: `data_<name>`."""
+    reserved = {*ANSWER_NAMES.get(function, "").split(), *(OF_METRICS if isinstance(given.get(METRIC), list | tuple) else ())}
+    if not reserved:
+        return {}
+    data = [value for value in given.values() if _is_data(value)]
+    present = {name for value in data for name in (*value.dims, *value.coords)}
+    others = [name for value in data for name in (*present, *getattr(value, "data_vars", ())) if not isinstance(name, str)]
+    # Suites without a dim are given one: a coordinate that says of other cells which benchmark they are of would be in its way.
+    said = (
+        [BENCHMARK] if any(BENCHMARK in value.coords and value.coords[BENCHMARK].dims not in ((), (BENCHMARK,)) for value in data) else []
+    )
+    names: dict[Hashable, str] = {name: str(name) for name in others}
+    names |= {name: f"data_{name}" for name in sorted((reserved & present) | {*said})}
+    return {old: _free(new, present) for old, new in names.items()}
+
+
+def _free(name: str, present: Set[Any]) -> str:
+    """Return a name that nothing has."""
+    return _free(f"data_{name}", present) if name in present else name
+
+
+def as_in_answer(function: str, data: Any) -> Any:
+    """Return data with the names that they have in the answer of a public function."""
+    return _renamed(_flat(data), new_names(function, {"": data}), "") if isinstance(data, LABELLED) else data
+
+
+def _is_data(value: Any) -> bool:
+    """Return whether something is labelled data, and no answer."""
+    return isinstance(value, LABELLED) and "result" not in value.attrs
+
+
+def stacked_dims(values: Iterable[Any]) -> dict[Hashable, list[str]]:
+    """Return the dims whose labels are several in one (`stack` makes such), and what these are."""
+    return {
+        dim: [str(name) for name in index.names]
+        for value in values
+        if isinstance(value, LABELLED)
+        for dim, index in value.indexes.items()
+        if dim in value.dims and isinstance(index, pd.MultiIndex)
+    }
+
+
+def _flat(value: Any) -> Any:
+    """Return data with labels that are several in one as a text each; what they are made of stays beside them. So it is with a label."""
+    if isinstance(value, tuple) and not all(isinstance(part, str) for part in value):
+        return JOINT.join(map(str, value))
+    for dim in stacked_dims([value]):
+        texts = [JOINT.join(map(str, label)) for label in value.indexes[dim]]
+        value = value.reset_index(dim).assign_coords({dim: (dim, np.array(texts, dtype=object))})
+    return value
+
+
+def _renamed(value: Any, names: Mapping[Hashable, str], argument: str) -> Any:
+    """Return an argument with the names that the answer uses: of data, and of what names their dims and coordinates."""
+    if _is_data(value):
+        present = {*value.dims, *value.coords, *getattr(value, "data_vars", ())}
+        return value.rename({old: new for old, new in names.items() if old in present})
+    if argument not in NAMING or argument == METRIC:
+        return value
+    if isinstance(value, str):
+        return names.get(value, value)
+    return tuple(names.get(part, part) for part in value) if isinstance(value, Iterable) else value
+
+
+def _noted(answer: Any, names: Mapping[Hashable, str], stacked: Mapping[Hashable, list[str]]) -> Any:
+    """Keep in an answer what labels of the data are called there."""
+    remarks = []
+    if names:
+        text = f"the data's {listed(names)} are called {listed(names.values())} here: variables of the answer have those names"
+        remarks.append(Note(DATA_NAMES, text, {"names": {new: str(old) for old, new in names.items()}}, aside=True))
+    for dim, parts in stacked.items():
+        text = f"a label of {str(dim)!r} is {listed(parts)} in one, and a text here"
+        remarks.append(Note("stacked_labels", text, {"dim": str(dim), "names": parts}, aside=True))
+    if isinstance(answer, Result):
+        return replace(answer, dataset=add_notes(answer.dataset, *remarks))
+    return add_notes(answer, *remarks) if isinstance(answer, (*LABELLED, pd.DataFrame)) else answer
+
+
+def without_foreign_names(answer: Labelled) -> Labelled:
+    """Return an answer without descriptors of the data that are called as a variable of other answers: what shows it may look for those."""
+    own = ANSWER_NAMES.get(str(answer.attrs.get("result")), "").split()
+    others = EVERY_NAME - {*own, *OF_METRICS, *answer.dims}
+    return answer.drop_vars([name for name in answer.coords if name in others]) if own else answer

@@ -1,0 +1,147 @@
+"""Misuse: whatever comes, a method answers or raises in our words; no exception and no warning of NumPy, pandas or xarray gets out."""
+
+import datetime
+import inspect
+import re
+import traceback
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import perfarray
+from tests.method_calls import CALLS, FEW, METHODS, OF_ANSWERS, OLD, ONE_SYSTEM, given, timings
+
+ROOT = Path(perfarray.__file__).parent
+TIMES = timings()
+
+OBJECTS = [
+    None, 5, 1.5, True, 1j, "old.json", b"old", Path("old.json"), [1.0, 2.0], [[1.0], [2.0]], (1.0,), {1.0}, {"old": [1.0]}, len, object(),
+    np.ones(3), np.float64(1), pd.Series([1.0]), pd.Index([1.0]), pd.DataFrame({"time": [1.0]}), xr.Variable("execution", [1.0]),
+    datetime.date(2026, 1, 1), xr.DataArray, TIMES.groupby("machine"), (number for number in [1.0]),
+]  # fmt: skip
+"""What is no timings, no answer, and (of tables) no table of machines."""
+
+DATA = {
+    "true and false": TIMES > 1,
+    "texts": TIMES.astype(str),
+    "objects": TIMES.astype(object),
+    "durations": (TIMES * 1e9).astype("timedelta64[ns]"),
+    "dates": (TIMES * 1e9).astype("datetime64[ns]"),
+    "complex numbers": TIMES.astype(complex),
+    "small whole numbers": (TIMES * 10).astype("uint8"),
+    "nothing measured": TIMES * np.nan,
+    "zeros": TIMES * 0,
+    "negative": -TIMES,
+    "one run": TIMES.isel(execution=[0]),
+    "one number": TIMES.isel(execution=0, version=0, benchmark=0, machine=0),
+    "no benchmark": TIMES.isel(benchmark=[]),
+    "no run": TIMES.isel(execution=[]),
+    "no version": TIMES.isel(version=[]),
+    "nothing": xr.Dataset(),
+    "texts in a Dataset": xr.Dataset({"time": TIMES.astype(str)}),
+    "two metrics": xr.Dataset({"a": TIMES, "b": TIMES}),
+    "labels alone": TIMES.coords.to_dataset(),
+    "attrs of other kinds": TIMES.to_dataset().assign_attrs(metric=5, shared_levels=5, units=["s"]),
+    "marks that are texts": TIMES.assign_coords(warmup=("execution", list("abcdef"))),
+    "loops that are texts": TIMES.assign_coords(loops="many"),
+    "a run that was stopped": TIMES.assign_coords(censored=("execution", [True, *[False] * 5])),
+    "dates as labels": TIMES.assign_coords(execution=pd.date_range("2026", periods=6)),
+    "labels of all kinds": TIMES.assign_coords(machine=np.array([1, "a", None, 2.5], dtype=object)),
+    "an answer": TIMES.perf.counts(),
+}
+
+ARGUMENTS = [5.5, {"a": 1}, [["a"]], [object()], b"a", object(), np.ones(2), TIMES, lambda: None]
+"""What no argument takes; where one does, it is answered."""
+
+FOREIGN = re.compile("unhashable|not iterable|ambiguous|not supported between|must be a string|object has no|object is not|ufunc|broadcast")
+"""How Python and NumPy speak."""
+
+each = pytest.mark.parametrize("name", sorted({*CALLS, *OF_ANSWERS, "join"} - {"agreement"}))
+
+
+def asked(name, times, *others, **options):
+    """Ask a method; return what it raises, if that is in our words, and nothing where it answers."""
+    keywords = {**CALLS.get(name, {}), **(OLD if name == "compare" else {}), **options}
+    keywords.pop("statistic", None) if name == "compare" and "statistic" not in options else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", perfarray.PerfarrayWarning)
+        try:
+            getattr(perfarray, name)(times, *others, **keywords)
+        except (TypeError, ValueError) as error:
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            assert Path(last.filename).is_relative_to(ROOT), (last.filename, str(error))
+            assert not FOREIGN.search(str(error)), str(error)
+            return error
+    return None
+
+
+def test_every_method_is_tried():
+    """But for two: `report` gathers answers of others, and `agreement` asks all of them."""
+    assert {*CALLS, *OF_ANSWERS, "join", "report"} == {*METHODS}
+
+
+@each
+def test_what_is_no_timings(name):
+    """A TypeError says what came, what is expected, and what makes timings of it."""
+    for thing in OBJECTS:
+        if isinstance(thing, pd.DataFrame) and name in ("explain_variation", "notes"):
+            continue
+        if isinstance(thing, np.ndarray) and name == "bootstrap_interval":
+            continue
+        error = asked(name, thing, *([TIMES] if name == "join" else []))
+        assert isinstance(error, TypeError), (thing, error)
+        assert re.match("expected .*, got .*; ", str(error)), thing
+        if name == "join":
+            assert isinstance(asked(name, TIMES, thing), TypeError)
+        if "baseline" in CALLS.get(name, {}):
+            assert asked(name, TIMES, baseline=thing)
+
+
+@each
+def test_odd_timings(name):
+    """Numbers that are none, labels of other kinds, nothing at all."""
+    for data in DATA.values():
+        own = data.sel(version="new") if name in ONE_SYSTEM and "version" in data.dims and data.sizes["version"] else data
+        asked(name, own, *([TIMES] if name == "join" else []), **({"along": "session"} if name == "join" else {}))
+
+
+@each
+def test_odd_arguments(name):
+    """Every argument of every method."""
+    parameters = list(inspect.signature(getattr(perfarray, name)).parameters.values())[1:]
+    times = given(name) if name in CALLS else TIMES
+    for parameter in parameters:
+        if parameter.name in ("second", "others", "ax"):
+            continue
+        for value in ARGUMENTS:
+            asked(name, times, *([TIMES] if name == "join" else []), **{parameter.name: value})
+
+
+def test_remedies():
+    """Each says the way from what came."""
+    with pytest.raises(TypeError, match=r"got list; perfarray\.from_samples"):
+        perfarray.compare([1.0], [2.0])
+    with pytest.raises(TypeError, match=r"baseline is a list: give a label of the data, or other timings; perfarray\.from_samples"):
+        TIMES.perf.compare([2.0])
+    with pytest.raises(TypeError, match=r"got DataFrame; \.perf\.to_timings\(\) makes timings"):
+        perfarray.compare(pd.DataFrame({"a": [1.0]}), "old")
+    with pytest.raises(TypeError, match=r"got str; perfarray\.read makes timings of a file"):
+        perfarray.counts("old.json")
+    with pytest.raises(TypeError, match=r"got GaussianMixture; it is an answer"):
+        perfarray.counts(TIMES.perf.fit_mixture(n_components=1))
+    with pytest.raises(AttributeError, match=r"no 'compare'; it is a method of timings: df\.perf\.to_timings\(\)\.perf\.compare"):
+        _ = pd.DataFrame({"a": [1.0]}).perf.compare
+    with pytest.raises(ValueError, match=r"levels=5: give a name or a tuple of names"):
+        TIMES.perf.counts(levels=5)
+    with pytest.raises(ValueError, match=r"metric=5: give a name or a tuple of names"):
+        TIMES.perf.counts(metric=5)
+    with pytest.raises(ValueError, match=r"no measurements to join: it holds 'time \(bool\)'; timings are numbers"):
+        perfarray.join(TIMES > 1, TIMES)
+    with pytest.raises(ValueError, match="there are no dims"):
+        TIMES.isel(dict.fromkeys(TIMES.dims, 0)).perf.to_frame()
+    assert FEW

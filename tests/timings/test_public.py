@@ -1,0 +1,204 @@
+"""The public face: labels of the data that are called as a variable of the answer have another name there, by one rule."""
+
+import pickle
+import re
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from tests.method_calls import CALLS, ELSEWHERE, METHODS, OF_ANSWERS, answer, given, timings
+
+import perfarray
+from perfarray.timings.answer_names import ANSWER_NAMES
+from perfarray.timings.public import EVERY_NAME
+
+UNTOUCHED = ("drop_warmup", "merge_level", "to_frame")
+"""Methods that give timings back, with the names that they have."""
+
+DRAWN = ("against", "lagged", "overlaid", "sequence", "violins")
+"""What says what a picture draws, and is no public function."""
+
+each = pytest.mark.parametrize("name", sorted(CALLS))
+
+
+def names_of(found):
+    """Return the names of all variables and dims of an answer; of a table, its columns."""
+    if isinstance(found, pd.DataFrame):
+        return {str(name) for name in found.columns}
+    return {*found.dims, *found.coords, *getattr(found, "data_vars", ())}
+
+
+def values_of(found):
+    """Return the variables of an answer that are its own."""
+    if isinstance(found, xr.Dataset):
+        return dict(found.data_vars)
+    return {name: found[name] for name in found if name in EVERY_NAME} if isinstance(found, pd.DataFrame) else {"": found}
+
+
+def test_every_method_is_called():
+    """A new method has a call here."""
+    assert sorted([*CALLS, *OF_ANSWERS, *ELSEWHERE]) == METHODS
+    assert {*ANSWER_NAMES} == {*CALLS, "report", *DRAWN} - {*UNTOUCHED}
+
+
+plain_answer = cache(lambda name: answer(name, given(name)))
+
+
+@each
+def test_names_of_answers_are_listed(name):
+    """Every variable and dim that an answer has of its own is in the list by which labels of the data make room."""
+    times = given(name)
+    own = names_of(plain_answer(name)) - {*times.dims, *times.coords, "time"}
+    assert own - {*ANSWER_NAMES.get(name, "").split()} <= {"execution", "iteration", "confidence_level"}
+
+
+@each
+def test_descriptors_called_as_any_variable_of_any_answer(name):
+    """Descriptors of benchmarks, of machines and of the whole with all names that answers have: no number changes, each has its table."""
+    times = given(name)
+    dims = [dim for dim in ("benchmark", "machine") if dim in times.dims]
+    places = [*dims, None]
+    labels = {}
+    meant = {"units", "warmup", "confidence_level"}  # what these say of the data counts
+    for number, label in enumerate(sorted(EVERY_NAME - {*times.dims, *times.coords, *meant})):
+        dim = places[number % len(places)]
+        labels[label] = 7 if dim is None else (dim, np.arange(times.sizes[dim]))
+    plain, found = plain_answer(name), answer(name, times.assign_coords(labels))
+    if name == "explain_variation":  # it explains by whatever is said of machines
+        return
+    for variable, values in values_of(plain).items():
+        np.testing.assert_array_equal(np.asarray(values_of(found)[variable]), np.asarray(values))
+    if "result" in plain.attrs and not isinstance(plain, pd.DataFrame):
+        assert perfarray.table(found).equals(perfarray.table(plain))
+
+
+@each
+def test_dims_called_as_a_variable_of_the_answer(name):
+    """Dims of one label with all names that the answer has: no number changes, and each is there as `data_<name>`."""
+    times = given(name)
+    reserved = sorted({*ANSWER_NAMES.get(name, "").split()} - {*times.dims, *times.coords})
+    plain = plain_answer(name)
+    for start in range(0, len(reserved), 20):  # NumPy has 64 dims
+        dims = reserved[start : start + 20]
+        found = answer(name, times.expand_dims({dim: ["x"] for dim in dims}))
+        for variable, values in values_of(plain).items():
+            own = np.asarray(values_of(found)[variable])
+            if own.size == values.size and own.dtype.kind == "f" and "rng" not in CALLS[name]:  # more labels, other random numbers
+                np.testing.assert_allclose(np.squeeze(own), np.squeeze(np.asarray(values)), rtol=1e-9)
+        if isinstance(found, xr.Dataset) and "machine" in found.dims and name != "explain_variation":
+            assert {f"data_{dim}" for dim in dims} & {*found.dims}
+        if "result" in plain.attrs and not isinstance(plain, pd.DataFrame):
+            perfarray.table(found)
+
+
+def test_what_labels_are_called_is_noted():
+    """The note is kept and shown below the table; nobody is warned, and the data keep their names."""
+    times = timings().rename(machine="n").assign_coords(lower=("benchmark", [1, 2, 3]), cpu="x")
+    found = times.perf.compare("old")
+    note = found.perf.notes()[-1]
+    assert (note.code, note.aside) == ("data_names", True)
+    assert note.message == "the data's 'lower', 'n' are called 'data_lower', 'data_n' here: variables of the answer have those names"
+    assert note.values["names"] == {"data_lower": "lower", "data_n": "n"}
+    assert note.message in found.perf.table().attrs["notes"]
+    assert found["data_lower"].values.tolist() == [1, 2, 3]
+    assert {*found["n"].dims} == {"benchmark", "data_n", "version"}
+    assert "n" in times.dims
+    assert times.perf.mean_interval(levels=("execution",))["estimate"].sizes["data_n"] == 4
+
+
+def test_arguments_name_what_the_data_name():
+    """`dim=`, `across=`, `by=`, `levels=` and `family=` take the names of the data."""
+    plain = timings().assign_coords(group=("benchmark", ["x", "x", "y"]))
+    named = plain.rename(version="kind", benchmark="estimate", execution="df", group="verdict")
+    options = {"dim": "kind", "across": "estimate", "levels": ("df",), "by": "verdict", "correction": "holm"}
+    found = named.perf.compare("old", **options, family="estimate")
+    expected = plain.perf.compare("old", dim="version", by="group", correction="holm", family="benchmark")
+    assert found.attrs["dim"] == "data_kind"
+    assert found["suite_estimate"].dims[0] == "data_verdict"
+    for name in ("pvalue_adjusted", "suite_upper"):
+        np.testing.assert_allclose(found[name], expected[name])
+
+
+def test_names_that_are_taken():
+    """Where the data have `data_n`, too, the name is longer."""
+    found = timings().assign_coords(n=("benchmark", [1, 2, 3]), data_n="x").perf.mean_interval()
+    assert found["data_data_n"].values.tolist() == [1, 2, 3]
+    assert found["data_n"].item() == "x"
+
+
+def test_several_metrics():
+    """A dim `metric` of the data makes room for that of the answer."""
+    times = timings()
+    both = xr.Dataset({"time": times, "energy": 2 * times}).expand_dims(metric=["a"]).assign_coords(units="old")
+    found = both.perf.mean_interval(metric=["time", "energy"])
+    assert found["metric"].values.tolist() == ["time", "energy"]
+    assert {"data_metric", "data_units"} <= {*found.coords}
+
+
+def test_two_answers_side_by_side():
+    """What was called otherwise in one answer alone does not keep them apart."""
+    times = timings().assign_coords(lower=("benchmark", [1, 2, 3]))
+    both = perfarray.combine({"mean": times.perf.mean_interval(), "runs": times.perf.counts()})
+    assert {"lower", "data_lower", "mean_lower"} <= {*both.variables}
+    perfarray.table(perfarray.combine({"mean": times.perf.mean_interval(), "run": times.perf.run_estimate()}))
+
+
+def test_mixtures_of_timings_with_such_names():
+    """Whoever has a mixture of renamed cells assigns the runs of the same data."""
+    times = timings().sel(version="new").rename(machine="mean")
+    mixture = times.perf.fit_mixture(n_components=1)
+    assert mixture.assign(times).sizes == {"benchmark": 3, "data_mean": 4, "execution": 6}
+
+
+def test_labels_that_are_several_in_one():
+    """Stacked dims are answered with a text for each label, and its parts beside it; a baseline may be a tuple."""
+    times = timings()
+    stacked = times.stack(case=("benchmark", "machine"))
+    found = stacked.perf.compare("old")
+    np.testing.assert_array_equal(
+        np.ravel(found["estimate"]), np.ravel(times.perf.compare("old")["estimate"].transpose("version", "benchmark", "machine"))
+    )
+    assert found["case"].values[:2].tolist() == ["a, m0", "a, m1"]
+    assert found["machine"].values[:2].tolist() == ["m0", "m1"]
+    assert [note.code for note in found.perf.notes() if note.aside] == ["data_names", "stacked_labels"]
+    builds = times.expand_dims(level=[3]).stack(build=("version", "level"))
+    assert builds.perf.compare(("old", 3))["build"].values.tolist() == ["new, 3"]
+    runs = times.expand_dims(session=2).rename(execution="run").stack(execution=("session", "run"))
+    assert runs.perf.counts()["total"].values.max() == 12
+    assert len(stacked.perf.to_frame()) == times.size
+
+
+def odd_names(times):
+    """Return timings with a dim `level`, a dim, a coordinate and a variable whose names are numbers, and labels that are missing."""
+    named = times.drop_vars(["machine", "cores"]).rename(machine="m").swap_dims(m=5).expand_dims(level=[np.nan])
+    return named.assign_coords({6: ("benchmark", [1, 2, 3]), "benchmark": ["a", None, "c"]}).to_dataset(name="7").rename({"7": 7})
+
+
+ODD_LABELS = {
+    "names": odd_names,
+    "stacked": lambda times: times.stack(case=("benchmark", "machine")),
+    "the same twice": lambda times: times.assign_coords(machine=list("aabc")),
+    "none at all": lambda times: times.drop_vars(["machine", "benchmark", "cores"]),
+}
+
+
+@pytest.mark.parametrize("labels", ODD_LABELS)
+def test_odd_labels(labels):
+    """Each method answers, or says in our words why it does not; the answer has a table."""
+    for name in sorted({*CALLS} - {"explain_variation", "report"}):
+        times = given(name, ODD_LABELS[labels](timings()))
+        try:
+            found = answer(name, times)
+        except ValueError as error:
+            assert re.search("not found; the array has dims|no such dim|holds 'a' more than once", str(error)), (name, str(error))  # noqa: PT017
+            continue
+        if "result" in found.attrs and not isinstance(found, pd.DataFrame):
+            perfarray.table(found)
+
+
+def test_functions_travel():
+    """Other processes find a public function where users do."""
+    assert pickle.loads(pickle.dumps(perfarray.compare)) is perfarray.compare
+    assert perfarray.compare.__module__ == "perfarray"
