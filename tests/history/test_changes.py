@@ -112,6 +112,48 @@ def test_false_alarms_do_not_depend_on_the_noise():
     assert alarms.mean() == pytest.approx(0.1, abs=3 * np.sqrt(0.1 * 0.9 / count))
 
 
+DESIGNS = {
+    "twice from the middle": np.where(np.arange(100) < 50, 1.0, 2.0),
+    "four times from the middle": np.where(np.arange(100) < 50, 1.0, 4.0),
+    "three times in the last fifth": np.where(np.arange(100) < 80, 1.0, 3.0),
+}
+"""Spreads of 100 commits by that of the first."""
+
+
+def spread_histories(design, number):
+    """Return stable histories of a program whose spread changes."""
+    logs = np.random.default_rng(12).normal(size=(number, 100, 1)) * DESIGNS[design][:, None]
+    return xr.DataArray(np.exp(0.01 * logs), dims=("benchmark", "commit", "execution"))
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_a_change_of_spread_is_no_change_of_level(design):
+    """Of stable histories whose spread changes, 7.5 % show a change at most: within two standard errors (10, 13 and 20 % without)."""
+    times = spread_histories(design, 300)
+    with pytest.warns(PerfarrayWarning, match=r"in \d+ of 300 series the spread of one commit about the next changes"):
+        found = times.perf.change_points(correction=None)
+    assert found["change"].any("commit").mean() < 0.075 + 2 * np.sqrt(0.075 * 0.925 / 300)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_a_change_of_spread_gives_no_more_alarms(design):
+    """At one false alarm in 1,000 commits there are at most 1.5: within two standard errors of 20,000 commits (4 to 6 without)."""
+    with warnings.catch_warnings(action="ignore"):
+        found = spread_histories(design, 200).perf.change_points(online=True)
+    assert found["alarm"].mean() < 0.0015 + 2 * np.sqrt(0.0015 / 20_000)
+
+
+def test_a_change_of_spread_is_named():
+    """The note names the benchmark, the commit and the size; each commit's noise is its own."""
+    logs = np.random.default_rng(13).normal(size=(100, 1)) * DESIGNS["four times from the middle"][:, None]
+    times = xr.DataArray(np.exp(0.01 * logs), dims=("commit", "execution"), coords={"commit": [f"c{place:02}" for place in range(100)]})
+    with pytest.warns(PerfarrayWarning, match=r"1 of 1 series .* from about c(4|5)\d on, [345](\.\d)? times larger"):
+        found = times.perf.change_points()
+    noise = found["relative_noise"]
+    assert 3 < noise[90] / noise[10] < 5.5
+    assert float((noise**2).mean()) == pytest.approx(1)
+
+
 def test_one_outlying_commit_is_no_change(history):
     spiked = history.copy()
     spiked[3, 30] *= 3

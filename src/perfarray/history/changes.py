@@ -35,8 +35,11 @@ HOST = "host"
 FALSE = 0.05
 """The share of series without dependence in which chance makes some."""
 
+UNEVEN = 0.1
+"""The share of series in which chance makes a change of spread, where noise has long tails."""
+
 FEW = 5
-"""Common changes that are named."""
+"""Common changes, and series whose spread changes, that are named."""
 
 LEAST = 7
 """Characters of a hash that is abbreviated as git does."""
@@ -108,7 +111,8 @@ def change_points(
     -------
     Dataset
         Along `dim`: `value`, that of the commit, with `value_lower` and `value_upper` (what its noise makes of it, at the confidence
-        level), and `segment_mean`, that of its segment, in the units of the data; `n_units` behind it; `segment`, its number
+        level), and `segment_mean`, that of its segment, in the units of the data; `n_units` behind it; `relative_noise`, its spread by
+        that of the whole history (1 where the spread does not change); `segment`, its number
         from 0; `change`, the first commit of a new segment; `probability`, that of a change at this commit. Where `change`: `estimate`
         (after / before), `lower`, `upper`; `pvalue`, the chance that a stable history shows such a step anywhere; `verdict`, `faster`,
         `slower`, `equivalent` or `inconclusive` in the sense of `better` and `threshold`; `earliest` and `latest`, the labels of the first
@@ -136,7 +140,7 @@ def change_points(
     executions inside one day do not make the day's noise a change, and one execution a commit is enough. Tests are those of normal scores
     of ranks, for one step and for a bump, in every stretch: `alpha` holds whatever the noise, outliers, modes and long tails included,
     as long as one commit's noise does not depend on the one before. Where neighbours are alike beyond chance, that is taken out and
-    told. Fewer than 8 commits can show no change at 5 %. Sizes are Huber's estimates, which single days hardly move, with Student's t;
+    told; where the spread changes along the history, commits count by their own, and a note names the series. Fewer than 8 commits can show no change at 5 %. Sizes are Huber's estimates, which single days hardly move, with Student's t;
     selected as the largest, small changes look larger than they are. A slow drift is cut into steps: `drifting` says so.
 
     Online, scores are those of ranks among the commits before; their sums over the last commits, of which the largest is watched, have
@@ -289,7 +293,7 @@ def _outputs(dim: str, units: str, labels: npt.NDArray[Any]) -> dict[str, Output
         | {name: Output(along, "", label, f"{name} {dim} that may have made the change") for name in ("earliest", "latest")}
         | outputs("1", along, probability="probability of a change here")
         | outputs(units, along, value=f"mean of the {dim}", value_lower="", value_upper="", segment_mean="mean of the segment")
-        | outputs("1", along, n_units=f"independent units of the {dim}")
+        | outputs("1", along, n_units=f"independent units of the {dim}", relative_noise=f"of the {dim}, by the whole history's")
         | {"_first": Output(along, "", int), "_last": Output(along, "", int)}
         | outputs("1", n=f"{plural(dim)} measured", noise=f"standard deviation of a {dim} / mean")
         | outputs("1", within=f"of it, from repetitions inside a {dim}", correlation="of neighbours' noise")
@@ -354,7 +358,31 @@ def change_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         count_note("drift", drift, result["drifting"].values.astype(bool), "series"),
         count_note("no_ratio", ratio, np.isnan(result["estimate"].values[result["change"].values]), "changes"),
         _common_note(result, dim),
+        _spread_note(result, dim),
     )
+
+
+def _spread_note(result: xr.Dataset, dim: str) -> Note | None:
+    """Name the series whose spread changes, unless there are no more of them than chance makes."""
+    spreads = result["relative_noise"].transpose(..., dim)
+    least, most = spreads.min(dim), spreads.max(dim)
+    uneven = (most > least).values
+    if not uneven.any() or (uneven.size > 1 and uneven.sum() < UNEVEN * uneven.size + 2 * np.sqrt(UNEVEN * uneven.size)):
+        return None
+    examples = []
+    for cell in np.argwhere(uneven)[:FEW]:
+        series = spreads[tuple(cell)].dropna(dim)
+        large = series.values**2 > float(series.max() * series.min())
+        place = int(np.flatnonzero(large != large[0])[0])
+        name = "".join(f"{series[other].item()} " for other in spreads.dims[:-1] if other in series.coords)
+        label = series[dim].values[place] if dim in series.coords else place
+        words = "larger" if large[place] else "smaller"
+        examples.append(f"{name}from about {label} on, {float(series.max() / series.min()):.2g} times {words}")
+    text = (
+        f"in {{cells}} the spread of one {dim} about the next changes along the history (the variable relative_noise): "
+        f"{'; '.join(examples)}; each {dim} was judged by its own spread, which is estimated"
+    )
+    return count_note("spread", text, uneven, "series")
 
 
 def _common_note(result: xr.Dataset, dim: str) -> Note | None:
