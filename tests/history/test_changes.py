@@ -8,7 +8,7 @@ import xarray as xr
 
 import perfarray
 from perfarray import PerfarrayWarning
-from perfarray.history.changes import order_note
+from perfarray.history.changes import are_hashes
 from strategies import experiments
 
 COMMITS = [f"c{place:02}" for place in range(60)]
@@ -359,5 +359,19 @@ def test_labels_are_shown_as_they_are():
 )
 def test_hashes_are_known_by_how_they_look(labels, hashes):
     """Abbreviated to seven characters or more, or to four where letters and digits are mixed as by chance; numbers and names are none."""
-    named = xr.DataArray(np.zeros(len(labels.split())), dims="commit", coords={"commit": labels.split()})
-    assert (order_note(named, "commit") is not None) == hashes
+    assert are_hashes(labels.split()) == hashes
+
+
+def test_an_order_that_is_not_known_is_no_history(history):
+    """Hashes in the order of their names have none: change points and trends are refused, with the ways to give one."""
+    hashes = [f"{place * 2654435761 % 2**32:08x}" for place in range(history.sizes["commit"])]
+    unordered = history.assign_coords(commit=hashes).sortby("commit")
+    for method in (unordered.perf.change_points, unordered.perf.trend):
+        with pytest.raises(ValueError, match=rf"the order of the {len(hashes)} commits is not known: .*sel\(commit=.*--order FILE.*date"):
+            method()
+    again = unordered.sel(commit=hashes).perf.change_points()
+    assert changed(again, benchmark="a")[0] in hashes[19:22]
+    dates = unordered.assign_coords(date=("commit", [f"2026-03-01T00:{hashes.index(name):02}" for name in unordered["commit"].values]))
+    with pytest.raises(ValueError, match="is not known"):
+        dates.perf.change_points()
+    xr.testing.assert_equal(dates.sortby("date").perf.change_points(), again)

@@ -32,8 +32,8 @@ class Commits(NamedTuple):
     """Of one series, along the commits that were measured: their values, and standard errors of which the ratios count.
 
     `within` is what one unit adds to the variance of its commit's mean, NaN where no commit has two; `correlation` is that of one commit's
-    noise with the next one's, 0 where it is not larger than chance makes it; `spreads` are in the errors, 1 where the spread does not change,
-    and `doubt` is what p-values are multiplied by where it does.
+    noise with the next one's, 0 where it is not larger than chance makes it; `spreads` are part of the errors, 1 where the spread does not
+    change, and `doubt` is what p-values are multiplied by where it does.
     """
 
     places: Integers
