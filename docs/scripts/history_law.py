@@ -49,7 +49,7 @@ def alarms(number: int = 900, n: int = 1000) -> list[float]:
     for _ in range(number):
         values = rng.normal(size=n)
         for place, rate in enumerate(watch.RATES):
-            seen = len(watch.watch(values, 2, rate))
+            seen = len(watch.watch(values, np.ones(n), 2, rate))
             counts[place] += seen
             if not seen:
                 break  # nor at a higher limit

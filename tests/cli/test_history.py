@@ -86,12 +86,14 @@ def test_an_order_that_is_told(results, tmp_path):
 
 
 def test_hashes_without_dates(tmp_path):
-    """The order of hashes is no order in time: a sentence says so, unless an order is told; the one benchmark that changed is named."""
+    """The order of hashes is no order in time: there is no answer, unless an order is told; the one benchmark that changed is named."""
     for place, commit in enumerate(HASHES[:12]):
         shown = [{"command": name, "times": [level, 1.01 * level]} for name, level in (("sort", 1.0 + (place >= 6)), ("fft", 1.0))]
         write(tmp_path / commit[:8] / "h.json", {"results": shown})
     layout = ("--layout", "{commit}/h.json")
-    assert "in the order of their hashes" in " ".join(run("history", tmp_path, *layout).stderr.split())
+    refused = run("history", tmp_path, *layout)
+    assert refused.exit_code == 2
+    assert "order of the 12 commits is not known" in " ".join(refused.stderr.split())
     order = write(tmp_path / "order.txt", "\n".join(reversed(HASHES)))
     told = run("history", str(tmp_path / "*" / "h.json"), "--order", order, *layout)
     assert ("hashes" in told.stderr, told.stdout.splitlines()[2].split()[:2]) == (False, ["sort", HASHES[6][:8]])

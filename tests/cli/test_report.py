@@ -2,11 +2,13 @@
 
 import json
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 import perfarray
 from perfarray.cli.app import app
+from readers.files_of_our_own import write
 
 OLD, NEW = (str(perfarray.dataset_path("python_malloc") / f"{name}.json") for name in ("malloc", "pymalloc"))
 
@@ -76,3 +78,56 @@ def test_what_cannot_be_written_is_said(arguments, message, tmp_path, monkeypatc
     assert done.exit_code == 2
     assert message in done.output
     assert not list(tmp_path.iterdir())
+
+
+HASHES = [f"{place * 2654435761 % 2**32:08x}" for place in range(1, 25)]
+"""Commits in the order they were made, which is not that of their names."""
+
+
+def nightly(folder, *, dated):
+    """Write a pyperf file for each commit: `sort` is 6 % slower from the tenth on, `fft` 5 % faster from the seventeenth."""
+    rng = np.random.default_rng(1)
+    for place, commit in enumerate(HASHES):
+        benches = []
+        for name, level in (("sort", 1.06 if place >= 9 else 1.0), ("fft", 0.95 if place >= 16 else 1.0)):
+            runs = [{"values": (level * rng.normal(1, 0.004, 2)).tolist(), "metadata": {}} for _ in range(4)]
+            for run_number, own in enumerate(runs if dated else ()):
+                own["metadata"] = {"date": f"2026-03-{place + 1:02} 02:00:{run_number:02}"}
+            benches.append({"metadata": {"name": name, "unit": "second"}, "runs": runs})
+        write(folder / f"{commit}.json", {"version": "1.0", "benchmarks": benches})
+    return folder
+
+
+def history_of(*arguments, path):
+    """Return the summary of a report, and its section on the history."""
+    done = run(*arguments, "--layout", "{commit}.json", "-o", path)
+    assert done.exit_code == 0, done.output
+    found = json.loads(path.read_text())
+    assert "Nothing was measured on both sides" not in str(found)
+    return found["summary"], {one["title"]: one for one in found["sections"]}["Since when"]
+
+
+def test_a_nightly_archive_has_a_history(tmp_path):
+    """Dates of the files, or a list, order the commits; summary and section agree. Without an order there is no history, and a remedy."""
+    lines, section = history_of(nightly(tmp_path / "dated", dated=True), path=tmp_path / "report.json")
+    assert lines[-1] == "Changes along the commits: 1 slower, 1 faster."
+    assert [(row["commit"], row["verdict"]) for row in section["rows"]] == [(HASHES[9], "slower"), (HASHES[16], "faster")]
+    undated = nightly(tmp_path / "undated", dated=False)
+    lines, section = history_of(undated, path=tmp_path / "report.json")
+    assert "Changes" not in lines[-1]
+    assert section["notes"][0].startswith("No answer: the order of the 24 commits is not known")
+    assert "--order FILE" in section["notes"][0]
+    order = write(tmp_path / "order.txt", "\n".join(reversed(HASHES)))
+    lines, section = history_of(undated, "--order", order, path=tmp_path / "report.json")
+    assert lines[-1] == "Changes along the commits: 1 slower, 1 faster."
+
+
+def test_a_stable_history_has_no_change(tmp_path):
+    """Summary and section say so in the same words; no pictures and tables of nothing."""
+    rows = [f"a,c{place:02},{1 + (place * 7919 % 31) / 1000}" for place in range(20)]
+    write(tmp_path / "t.csv", "\n".join(["benchmark,commit,time", *rows]))
+    assert run(tmp_path / "t.csv", "--dims", "commit=commit", "-o", tmp_path / "report.json").exit_code == 0
+    found = json.loads((tmp_path / "report.json").read_text())
+    section = {one["title"]: one for one in found["sections"]}["Since when"]
+    sentence = "No change in 1 series along the commits: none is larger than chance makes it."
+    assert (found["summary"][-1], section["notes"][-1]) == (sentence, sentence)

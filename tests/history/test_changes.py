@@ -8,7 +8,7 @@ import xarray as xr
 
 import perfarray
 from perfarray import PerfarrayWarning
-from perfarray.history.changes import order_note
+from perfarray.history.changes import are_hashes
 from strategies import experiments
 
 COMMITS = [f"c{place:02}" for place in range(60)]
@@ -110,6 +110,48 @@ def test_false_alarms_do_not_depend_on_the_noise():
     with warnings.catch_warnings(action="ignore"):
         alarms = times.perf.change_points(correction=None, alpha=0.1)["change"].any("commit")
     assert alarms.mean() == pytest.approx(0.1, abs=3 * np.sqrt(0.1 * 0.9 / count))
+
+
+DESIGNS = {
+    "twice from the middle": np.where(np.arange(100) < 50, 1.0, 2.0),
+    "four times from the middle": np.where(np.arange(100) < 50, 1.0, 4.0),
+    "three times in the last fifth": np.where(np.arange(100) < 80, 1.0, 3.0),
+}
+"""Spreads of 100 commits by that of the first."""
+
+
+def spread_histories(design, number):
+    """Return stable histories of a program whose spread changes."""
+    logs = np.random.default_rng(12).normal(size=(number, 100, 1)) * DESIGNS[design][:, None]
+    return xr.DataArray(np.exp(0.01 * logs), dims=("benchmark", "commit", "execution"))
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_a_change_of_spread_is_no_change_of_level(design):
+    """Of stable histories whose spread changes, 7.5 % show a change at most: within two standard errors (10, 13 and 20 % without)."""
+    times = spread_histories(design, 300)
+    with pytest.warns(PerfarrayWarning, match=r"in \d+ of 300 series the spread of one commit about the next changes"):
+        found = times.perf.change_points(correction=None)
+    assert found["change"].any("commit").mean() < 0.075 + 2 * np.sqrt(0.075 * 0.925 / 300)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_a_change_of_spread_gives_no_more_alarms(design):
+    """At one false alarm in 1,000 commits there are at most 1.5: within two standard errors of 20,000 commits (4 to 6 without)."""
+    with warnings.catch_warnings(action="ignore"):
+        found = spread_histories(design, 200).perf.change_points(online=True)
+    assert found["alarm"].mean() < 0.0015 + 2 * np.sqrt(0.0015 / 20_000)
+
+
+def test_a_change_of_spread_is_named():
+    """The note names the benchmark, the commit and the size; each commit's noise is its own."""
+    logs = np.random.default_rng(13).normal(size=(100, 1)) * DESIGNS["four times from the middle"][:, None]
+    times = xr.DataArray(np.exp(0.01 * logs), dims=("commit", "execution"), coords={"commit": [f"c{place:02}" for place in range(100)]})
+    with pytest.warns(PerfarrayWarning, match=r"1 of 1 series .* from about c(4|5)\d on, [345](\.\d)? times larger"):
+        found = times.perf.change_points()
+    noise = found["relative_noise"]
+    assert 3 < noise[90] / noise[10] < 5.5
+    assert float((noise**2).mean()) == pytest.approx(1)
 
 
 def test_one_outlying_commit_is_no_change(history):
@@ -317,5 +359,19 @@ def test_labels_are_shown_as_they_are():
 )
 def test_hashes_are_known_by_how_they_look(labels, hashes):
     """Abbreviated to seven characters or more, or to four where letters and digits are mixed as by chance; numbers and names are none."""
-    named = xr.DataArray(np.zeros(len(labels.split())), dims="commit", coords={"commit": labels.split()})
-    assert (order_note(named, "commit") is not None) == hashes
+    assert are_hashes(labels.split()) == hashes
+
+
+def test_an_order_that_is_not_known_is_no_history(history):
+    """Hashes in the order of their names have none: change points and trends are refused, with the ways to give one."""
+    hashes = [f"{place * 2654435761 % 2**32:08x}" for place in range(history.sizes["commit"])]
+    unordered = history.assign_coords(commit=hashes).sortby("commit")
+    for method in (unordered.perf.change_points, unordered.perf.trend):
+        with pytest.raises(ValueError, match=rf"the order of the {len(hashes)} commits is not known: .*sel\(commit=.*--order FILE.*date"):
+            method()
+    again = unordered.sel(commit=hashes).perf.change_points()
+    assert changed(again, benchmark="a")[0] in hashes[19:22]
+    dates = unordered.assign_coords(date=("commit", [f"2026-03-01T00:{hashes.index(name):02}" for name in unordered["commit"].values]))
+    with pytest.raises(ValueError, match="is not known"):
+        dates.perf.change_points()
+    xr.testing.assert_equal(dates.sortby("date").perf.change_points(), again)

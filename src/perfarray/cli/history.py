@@ -30,13 +30,7 @@ OPTIONS = options.SPOKEN | {name: f"--{name}" for name in ("threshold", "alpha",
 def history(
     archive: options.Archive,
     dim: Annotated[str | None, typer.Option(help="What the history is along; default: commit, date or build.")] = None,
-    order: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Commits, the newest first, as git log --format=%H prints them; - is stdin. Default: by date, else by name.",
-        ),
-    ] = None,
+    order: options.Order = None,
     from_commit: Annotated[
         str | None, typer.Option("--since", metavar="COMMIT", help="Show, and judge by, changes from this commit on; all are looked at.")
     ] = None,

@@ -70,6 +70,12 @@ Dims = Annotated[
 Encoding = Annotated[str | None, typer.Option(help="How the text of the files is encoded, as in latin-1; default: UTF-8.")]
 Format = Annotated[str | None, typer.Option(help="The format of the files; default: recognised by content.")]
 Archive = Annotated[str, typer.Argument(help="A file, a folder or a quoted glob pattern.", show_default=False)]
+Order = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE", help="Commits, the newest first, as git log --format=%H prints them; - is stdin. Default: by date, else by name."
+    ),
+]
 File = Annotated[
     Path | None,
     typer.Option("-o", metavar="FILE", help="Write the answer there, and print its outcome; .md, .csv, .json and .html say the form."),

@@ -9,6 +9,7 @@ import perfarray
 from perfarray.cli import options
 from perfarray.cli.console import show
 from perfarray.cli.forms import SUFFIXES, form
+from perfarray.cli.ordering import history_dim, in_order
 from perfarray.cli.prices import by_level, given_costs, named_levels, without_price
 from perfarray.cli.problems import reporting
 from perfarray.cli.reading import read_one
@@ -37,6 +38,7 @@ def report(
     dim: options.Dim = None,
     baseline: options.Baseline = None,
     files_are: options.FilesAre = None,
+    order: options.Order = None,
     threshold: options.Threshold = None,
     correction: options.Correction = None,
     cost: options.Cost = None,
@@ -75,6 +77,7 @@ def report(
         else:
             sides = read_sides(Asked(old=old, new=new, said=said, files_are=files_are, dim=dim, baseline=baseline), sentences)
             times, compared = sides.times, {"baseline": sides.baseline, "dim": sides.dim}
+        times = times if order is None else in_order(times, history_dim(times, None), order, sentences)
         costs = by_level(prices, str(times.attrs.get("format", ""))) or None
         if units == SECONDS and (missing := [level for level in without_price(times, judged.get("levels")) if level not in (costs or {})]):
             asked = " ".join(f"--cost {level}=SECONDS" for level in missing)

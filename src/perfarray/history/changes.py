@@ -1,6 +1,7 @@
 """Since when: the commits of a history at which a metric changed, for every benchmark and machine."""
 
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,13 @@ import xarray as xr
 
 from perfarray.conventions import BENCHMARK, plural
 from perfarray.history.numerics.causes import common_changes
-from perfarray.history.numerics.law import fewest
+from perfarray.history.numerics.law import LENGTHS, fewest
 from perfarray.history.numerics.results import Question, chances, describe
 from perfarray.history.numerics.watch import KNOWN, RATES
 from perfarray.numerics.types import Floats
 from perfarray.numerics.verdicts import adjust
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
+from perfarray.timings.dates import earliest_dates
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note, noted
 from perfarray.timings.resolve import Data, check_dim, resolve
@@ -35,8 +37,11 @@ HOST = "host"
 FALSE = 0.05
 """The share of series without dependence in which chance makes some."""
 
+UNEVEN = 0.1
+"""The share of series in which chance makes a change of spread, where noise has long tails."""
+
 FEW = 5
-"""Common changes that are named."""
+"""Common changes, and series whose spread changes, that are named."""
 
 LEAST = 7
 """Characters of a hash that is abbreviated as git does."""
@@ -108,7 +113,8 @@ def change_points(
     -------
     Dataset
         Along `dim`: `value`, that of the commit, with `value_lower` and `value_upper` (what its noise makes of it, at the confidence
-        level), and `segment_mean`, that of its segment, in the units of the data; `n_units` behind it; `segment`, its number
+        level), and `segment_mean`, that of its segment, in the units of the data; `n_units` behind it; `relative_noise`, its spread by
+        that of the whole history (1 where the spread does not change); `segment`, its number
         from 0; `change`, the first commit of a new segment; `probability`, that of a change at this commit. Where `change`: `estimate`
         (after / before), `lower`, `upper`; `pvalue`, the chance that a stable history shows such a step anywhere; `verdict`, `faster`,
         `slower`, `equivalent` or `inconclusive` in the sense of `better` and `threshold`; `earliest` and `latest`, the labels of the first
@@ -123,7 +129,7 @@ def change_points(
     Raises
     ------
     ValueError
-        Unknown dims, coordinates or levels; labels that repeat; numbers out of range.
+        Unknown dims, coordinates or levels; labels that repeat, or hashes in the order of their names without dates; numbers out of range.
 
     See Also
     --------
@@ -136,8 +142,9 @@ def change_points(
     executions inside one day do not make the day's noise a change, and one execution a commit is enough. Tests are those of normal scores
     of ranks, for one step and for a bump, in every stretch: `alpha` holds whatever the noise, outliers, modes and long tails included,
     as long as one commit's noise does not depend on the one before. Where neighbours are alike beyond chance, that is taken out and
-    told. Fewer than 8 commits can show no change at 5 %. Sizes are Huber's estimates, which single days hardly move, with Student's t;
-    selected as the largest, small changes look larger than they are. A slow drift is cut into steps: `drifting` says so.
+    told; where the spread changes along the history, commits count by their own, and a note names the series. Fewer than 8 commits can
+    show no change at 5 %. Sizes are Huber's estimates, which single days hardly move, with Student's t; selected as the largest, small
+    changes look larger than they are. A slow drift is cut into steps: `drifting` says so.
 
     Online, scores are those of ranks among the commits before; their sums over the last commits, of which the largest is watched, have
     one limit for all noise too. Nothing is strange before 8 commits are known. What neighbours have in common is estimated from all
@@ -193,7 +200,7 @@ def change_points(
     found["pvalue_any"] = first
     found = found.assign(_together(found, dim, across)).drop_vars(["_first", "_last"] if online else ["_first", "_last", "alarm"])
     stopped = data.stopped_note(ONLY_WORSE) if data.n_stopped else None
-    return noted(found, *data.notes, order_note(data.array, dim), stopped, checks=("changes",))
+    return noted(found, *data.notes, stopped, checks=("changes",))
 
 
 def _rate(false_alarms: float) -> float:
@@ -205,7 +212,7 @@ def _rate(false_alarms: float) -> float:
 
 
 def history_labels(array: xr.DataArray, dim: str, levels: tuple[str, ...]) -> npt.NDArray[Any]:
-    """Return the labels of a history; those that repeat are refused."""
+    """Return the labels of a history; those that repeat, and those whose order is not known, are refused."""
     check_dim(array, dim)
     if dim in levels:
         raise ValueError(f"dim={dim!r} is one of the levels {levels}; a history runs along a dim whose labels are not repetitions")
@@ -217,25 +224,27 @@ def history_labels(array: xr.DataArray, dim: str, levels: tuple[str, ...]) -> np
             f"{dim!r} holds {listed(names, 5)} more than once; measurements of one {dim} are repetitions of it: put them along a level "
             f"such as 'session' (in a table: .perf.to_timings(level='session')), or give each its own label"
         )
+    if not _has_order(array, dim):
+        raise ValueError(
+            f"the order of the {len(labels)} {plural(dim)} is not known: they are in that of their hashes, not of dates. Put them in that "
+            f"of git log, the oldest first (times.sel({dim}=[...]); --order FILE of the command line), or give each its date, a "
+            f"coordinate {dim}_date or date along {dim!r}, and sort by it (times.sortby)"
+        )
     return np.asarray(labels.astype(object) if labels.dtype.kind in "UST" else labels)
 
 
-def order_note(array: xr.DataArray, dim: str) -> Note | None:
-    """Say that hashes lie in the order of their names, where no date says that this is that of time."""
-    if dim not in array.coords or any(stamp in array.coords for stamp in (f"{dim}_date", "date")):
-        return None
+def _has_order(array: xr.DataArray, dim: str) -> bool:
+    """Return whether a history has an order: hashes in that of their names have none, unless their dates ascend."""
+    if dim not in array.coords:
+        return True
     labels = [str(label) for label in array[dim].values.tolist()]
-    if len(labels) < 3 or labels != sorted(labels) or not _are_hashes(labels):
-        return None
-    return Note(
-        "order",
-        f"the {plural(dim)} are in the order of their hashes, not of time, for they have no dates: put them in that of git log (isel, or "
-        "--order FILE of the command line), or changes mean nothing",
-        {plural(dim): len(labels)},
-    )
+    # Of fewer, chance alone puts some into the order of time, and none can show a change.
+    if len(labels) < LENGTHS[0] or labels != sorted(labels) or not are_hashes([Path(label).stem for label in labels]):
+        return True
+    return any(stamp in array.coords and earliest_dates(array[stamp], dim).is_monotonic_increasing for stamp in (f"{dim}_date", "date"))
 
 
-def _are_hashes(labels: list[str]) -> bool:
+def are_hashes(labels: list[str]) -> bool:
     """Return whether labels are hashes; short ones have to look drawn: most mix digits and letters, and not all begin with one kind."""
     shortest = min(map(len, labels))
     if shortest < SHORTEST or not HEXADECIMAL.issuperset("".join(labels)) or all(map(str.isdigit, labels)):
@@ -290,7 +299,7 @@ def _outputs(dim: str, units: str, labels: npt.NDArray[Any]) -> dict[str, Output
         | {name: Output(along, "", label, f"{name} {dim} that may have made the change") for name in ("earliest", "latest")}
         | outputs("1", along, probability="probability of a change here")
         | outputs(units, along, value=f"mean of the {dim}", value_lower="", value_upper="", segment_mean="mean of the segment")
-        | outputs("1", along, n_units=f"independent units of the {dim}")
+        | outputs("1", along, n_units=f"independent units of the {dim}", relative_noise=f"of the {dim}, by the whole history's")
         | {"_first": Output(along, "", int), "_last": Output(along, "", int)}
         | outputs("1", n=f"{plural(dim)} measured", noise=f"standard deviation of a {dim} / mean")
         | outputs("1", within=f"of it, from repetitions inside a {dim}", correlation="of neighbours' noise")
@@ -355,7 +364,31 @@ def change_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         count_note("drift", drift, result["drifting"].values.astype(bool), "series"),
         count_note("no_ratio", ratio, np.isnan(result["estimate"].values[result["change"].values]), "changes"),
         _common_note(result, dim),
+        _spread_note(result, dim),
     )
+
+
+def _spread_note(result: xr.Dataset, dim: str) -> Note | None:
+    """Name the series whose spread changes, unless there are no more of them than chance makes."""
+    spreads = result["relative_noise"].transpose(..., dim)
+    least, most = spreads.min(dim), spreads.max(dim)
+    uneven = (most > least).values
+    if not uneven.any() or (uneven.size > 1 and uneven.sum() < UNEVEN * uneven.size + 2 * np.sqrt(UNEVEN * uneven.size)):
+        return None
+    examples = []
+    for cell in np.argwhere(uneven)[:FEW]:
+        series = spreads[tuple(cell)].dropna(dim)
+        large = series.values**2 > float(series.max() * series.min())
+        place = int(np.flatnonzero(large != large[0])[0])
+        name = "".join(f"{series[other].item()} " for other in spreads.dims[:-1] if other in series.coords)
+        label = series[dim].values[place] if dim in series.coords else place
+        words = "larger" if large[place] else "smaller"
+        examples.append(f"{name}from about {label} on, {float(series.max() / series.min()):.2g} times {words}")
+    text = (
+        f"in {{cells}} the spread of one {dim} about the next changes along the history (the variable relative_noise): "
+        f"{'; '.join(examples)}; each {dim} was judged by its own spread, which is estimated"
+    )
+    return count_note("spread", text, uneven, "series")
 
 
 def _common_note(result: xr.Dataset, dim: str) -> Note | None:

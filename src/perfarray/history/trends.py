@@ -7,7 +7,7 @@ import pandas as pd
 import xarray as xr
 
 from perfarray.conventions import plural
-from perfarray.history.changes import history_labels, order_note
+from perfarray.history.changes import history_labels
 from perfarray.history.numerics.trends import Question, log_slopes
 from perfarray.numerics.types import Floats
 from perfarray.numerics.verdicts import INCONCLUSIVE
@@ -71,7 +71,7 @@ def trend(
     Raises
     ------
     ValueError
-        Unknown dims or levels, labels that repeat, values that are not positive; changes of other commits.
+        Unknown dims or levels, labels that repeat or have no order, values that are not positive; changes of other commits.
 
     See Also
     --------
@@ -123,7 +123,7 @@ def trend(
     if data.bounded:
         found = _without_stopped(found, (data.bounds.at_least | data.bounds.at_most).any(dim))
     stopped = data.stopped_note("slopes of these series have no limits and no verdict") if data.n_stopped else None
-    return noted(found, *data.notes, order_note(data.array, dim), stopped, checks=("trend",))
+    return noted(found, *data.notes, stopped, checks=("trend",))
 
 
 def _places(array: xr.DataArray, dim: str) -> tuple[Floats, str]:

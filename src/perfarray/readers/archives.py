@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import pandas as pd
 import xarray as xr
 
 from perfarray.conventions import HISTORY
@@ -24,6 +23,7 @@ from perfarray.readers.recognising import formats, known_names, not_recognised, 
 from perfarray.readers.repeated import without_repeats
 from perfarray.tables.build import build
 from perfarray.tables.harmonise import finished
+from perfarray.timings.dates import earliest_dates
 from perfarray.timings.notes import Note, keeping
 from perfarray.timings.validation import check_choice, listed
 
@@ -231,12 +231,12 @@ def read_archive(
 
 
 def _by_date(dataset: xr.Dataset) -> xr.Dataset:
-    """Put a history into the order of the dates that lie along it, where every label has one."""
+    """Put a history into the order of the dates along it, where every label has one: of several, its earliest."""
     for dim in HISTORY:
         for stamp in (f"{dim}_date", "date"):
-            if dim == stamp or stamp not in dataset.coords or dataset.coords[stamp].dims != (dim,):
+            if dim == stamp or stamp not in dataset.coords:
                 continue
-            dates = pd.to_datetime(pd.Series(dataset.coords[stamp].values.astype(str)), errors="coerce", utc=True, format="ISO8601")
+            dates = earliest_dates(dataset.coords[stamp], dim)
             if not dates.isna().any():
                 return dataset.isel({dim: dates.argsort(kind="stable").to_numpy()})
     return dataset

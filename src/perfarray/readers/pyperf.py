@@ -205,7 +205,7 @@ def _table(source: Source, runs: _Runs, names: list[str], metadata: list[Metadat
         levels={"execution": np.repeat(execution, length), "iteration": iteration},
         metrics=metrics,
         marks={"warmup": iteration < np.repeat(cold, length)},
-        descriptors=_descriptors(names, metadata, runs, execution) | _prices(names, runs, execution),
+        descriptors=_descriptors(names, metadata, runs, execution) | _date(source) | _prices(names, runs, execution),
         metric=TIME if TIME in metrics else next(iter(metrics)),
         counts={"n_calibration_runs": runs.calibrations},
     )
@@ -258,6 +258,15 @@ def _descriptors(names: list[str], metadata: list[Metadata], runs: _Runs, execut
         if stated:
             found[ours] = Descriptor(dims=dims, values={key: _descriptor(ours, value) for key, value in stated.items()})
     return found
+
+
+def _date(source: Source) -> dict[str, Descriptor]:
+    """Return when the first run of the file began: the dates of its runs."""
+    content = source.json
+    runs = [run for bench in content["benchmarks"] for run in bench["runs"]]
+    holders = [content, *content["benchmarks"], *runs]
+    dates = [metadata["date"] for holder in holders if isinstance(metadata := holder.get("metadata"), dict) and "date" in metadata]
+    return {"date": Descriptor(dims=(), values={(): min(map(str, dates))})} if dates else {}
 
 
 def _prices(names: list[str], runs: _Runs, execution: Integers) -> dict[str, Descriptor]:

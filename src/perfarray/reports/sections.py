@@ -82,6 +82,9 @@ UNDRAWN = "Pictures are left out: matplotlib, which draws them, is not installed
 ONE_SIDED = "nothing was measured on both sides."
 FEW_OR_ALIKE = "too little was measured, or nothing varies."
 
+VERDICTS = ("compare", "change_points")
+"""The results whose verdicts the summary counts."""
+
 ENOUGH = 10
 """Repetitions whose order says something."""
 
@@ -147,7 +150,7 @@ def gathered(
             "Is there more than one mode", "Clusters of runs, where a mean describes none of them.", "variability_level", given | SEED
         ),
         *_in_order(times, given),
-        *_since_when(times, given),
+        *_since_when(times, given | {name: value for name, value in judged.items() if name in ("threshold", "correction")}),
         Question(
             "Can such answers be trusted",
             "Halves of the same timings compared, where nothing differs: how often rules see a difference.",
@@ -163,7 +166,7 @@ def gathered(
     ]
     with_baseline = ("compare", "agreement", "plan_repetitions")
     sections = [_answered(times, one, pair if one.method in with_baseline else (), drawn) for one in asked]
-    verdicts = [_changed(one.table) for one in sections if one.table is not None and "verdict" in one.table]
+    verdicts = [_changed(one) for one in sections if one.result is not None and one.result.attrs.get("result") in VERDICTS]
     missing = [UNDRAWN] if drawn and find_spec("matplotlib") is None else []
     code = ["import perfarray", "", f"times = ...  # what this report is about{_reading(times, dim)}"]
     code += [f"print(perfarray.table({one.code}))" for one in sections if one.code]
@@ -210,23 +213,35 @@ def _answered(times: xr.DataArray | xr.Dataset, question: Question, pair: tuple[
         result: xr.Dataset = found.to_dataset() if hasattr(found, "sel") and not isinstance(found, xr.Dataset) else found
         table, left = _shown(perfarray.table(result, sort=question.sort))
         if table.empty:
-            left = (f"No answer: {ONE_SIDED if question.method in ('compare', 'agreement') else FEW_OR_ALIKE}",)
+            left = (_reason(question.method, result),)
         return empty._replace(
             about=" ".join(filter(None, [question.about, _sentence(table.attrs["about"])])),
             table=table,
             notes=(*table.attrs["notes"], *left),
-            picture=_picture(result) if drawn else None,
+            picture=_picture(result) if drawn and left != (f"No answer: {FEW_OR_ALIKE}",) else None,
             result=result.compute(),
         )
 
 
-def _changed(table: pd.DataFrame) -> str:
-    """Return how many verdicts there are of each kind, and what became of suites."""
+def _reason(method: str, result: xr.Dataset) -> str:
+    """Return why a table has no rows."""
+    if method == "change_points" and (judged := int(result["pvalue_any"].notnull().sum())):
+        return f"No change in {judged} series along the {plural(str(result.attrs['dim']))}: none is larger than chance makes it."
+    return f"No answer: {ONE_SIDED if method in ('compare', 'agreement') else FEW_OR_ALIKE}"
+
+
+def _changed(section: Section) -> str:
+    """Return how many verdicts there are of each kind, and what became of suites; of a history, since when."""
+    table, result = section.table, section.result
+    assert table is not None
+    assert result is not None
     suites = int(table.attrs["suites"])
     cells, rest = table.iloc[: len(table) - suites], table.iloc[len(table) - suites :]
+    history = result.attrs["result"] == "change_points"
     if cells.empty:
-        return _sentence(ONE_SIDED.removesuffix("."))
+        return section.notes[-1] if history else _sentence(ONE_SIDED.removesuffix("."))
     counts = ", ".join(f"{number} {verdict}" for verdict, number in cells["verdict"].value_counts(sort=False).items())
+    counts = f"Changes along the {plural(str(result.attrs['dim']))}: {counts}" if history else counts
     named = [" ".join(map(str, label)) if isinstance(label, tuple) else str(label) for label in rest.index]
     return "; ".join([counts, *(f"{label} together {change}" for label, change in zip(named, rest["change"], strict=True))]) + "."
 

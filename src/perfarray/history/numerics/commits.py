@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perfarray.history.numerics.search import best_step
+from perfarray.history.numerics.spreads import relative_spreads
 from perfarray.numerics.levels import mean_of_measured
 from perfarray.numerics.types import Floats, Integers
 
@@ -20,6 +21,9 @@ SURE = 2.3
 CAUTION = 1.0
 """What is added to a correlation that is believed, times the same root: less than there is costs more than more than there is."""
 
+DOUBT = 1.4
+"""Times which p-values count where the spread changes: where and by how much is estimated (docs/how-to/change_points.md)."""
+
 MOST = 0.9
 """The largest correlation that is taken out."""
 
@@ -28,7 +32,8 @@ class Commits(NamedTuple):
     """Of one series, along the commits that were measured: their values, and standard errors of which the ratios count.
 
     `within` is what one unit adds to the variance of its commit's mean, NaN where no commit has two; `correlation` is that of one commit's
-    noise with the next one's, 0 where it is not larger than chance makes it.
+    noise with the next one's, 0 where it is not larger than chance makes it; `spreads` are part of the errors, 1 where the spread does not
+    change, and `doubt` is what p-values are multiplied by where it does.
     """
 
     places: Integers
@@ -37,6 +42,8 @@ class Commits(NamedTuple):
     counts: Floats
     within: float
     correlation: float
+    spreads: Floats
+    doubt: float
 
 
 def commits_of(units: Floats) -> Commits:
@@ -48,7 +55,10 @@ def commits_of(units: Floats) -> Commits:
     squares, spare = np.nansum((units - values[:, None]) ** 2), float(np.sum(counts - 1))
     within = float(squares / spare) if spare > 0 else np.nan
     errors = _errors(values, counts, within)
-    return Commits(places, values, errors, counts, within, _dependence(values / errors) if len(values) >= 8 else 0.0)
+    spreads = relative_spreads(values, errors)
+    errors, doubt = errors * spreads, DOUBT if (spreads != 1).any() else 1.0
+    correlation = _dependence((values - np.median(values)) / errors) if len(values) >= 8 else 0.0
+    return Commits(places, values, errors, counts, within, correlation, spreads, doubt)
 
 
 def _errors(values: Floats, counts: Floats, within: float) -> Floats:

@@ -53,7 +53,7 @@ def chances(values: Floats, *, question: Question) -> tuple[Floats]:
     for cell in np.ndindex(pvalues.shape):  # each has its own commits
         commits, _, clean = prepare(units[cell])
         if len(clean) >= max(LENGTHS[0], 2 * question.least):
-            pvalues[cell] = whole_chance(clean, commits.errors, question.least)
+            pvalues[cell] = min(commits.doubt * whole_chance(clean, commits.errors, question.least), 1.0)
     return (pvalues,)
 
 
@@ -109,6 +109,7 @@ def _one(units: Floats, level: float, hosts: Integers, known: Known, question: Q
         _along(size, commits.places, steps.probability),
         *(_along(size, commits.places, give(part)) for part in (commits.values, *_limits(commits, steps, question), steps.levels)),
         _along(size, commits.places, commits.counts),
+        _along(size, commits.places, commits.spreads),
         first,
         last,
         float(len(commits.values)),
@@ -132,8 +133,9 @@ def _limits(commits: Commits, steps: Steps, question: Question) -> tuple[Floats,
 def _changes(commits: Commits, clean: Floats, level: float, question: Question) -> tuple[dict[int, float], list[int]]:
     """Return where a series changes with the p-values, and where that is seen by one who watches it."""
     if not question.rate:
-        return (find_changes(clean, commits.errors, question.least, level) if level > 0 else {}), []
-    alarms = watch(clean, question.least, question.rate)
+        found = find_changes(clean, commits.errors, question.least, level / commits.doubt) if level > 0 else {}
+        return {place: min(commits.doubt * pvalue, 1.0) for place, pvalue in found.items()}, []
+    alarms = watch(clean, commits.errors, question.least, question.rate)
     return {alarm.place: alarm.pvalue for alarm in alarms}, [alarm.seen for alarm in alarms]
 
 

@@ -27,7 +27,7 @@ class Alarm(NamedTuple):
     pvalue: float
 
 
-def watch(values: Floats, least: int, rate: float) -> list[Alarm]:
+def watch(values: Floats, errors: Floats, least: int, rate: float) -> list[Alarm]:
     """Return the changes that are seen by one who looks at every commit once it is there.
 
     Each commit's rank among those since the last change becomes a normal score. Of commits that do not change these are independent,
@@ -36,8 +36,8 @@ def watch(values: Floats, least: int, rate: float) -> list[Alarm]:
 
     Parameters
     ----------
-    values : array, shape (n,)
-        What was measured, complete.
+    values, errors : array, shape (n,)
+        What was measured, complete; standard errors, of which only the ratios count.
     least : int
         The fewest commits that make a change.
     rate : float
@@ -52,7 +52,7 @@ def watch(values: Floats, least: int, rate: float) -> list[Alarm]:
     known = max(KNOWN, least)
     first, limit = 0, float(np.interp(-np.log(rate), -np.log(RATES), LIMITS))
     while len(values) - first > known:
-        statistics, lengths = strangeness(sequential_scores(values[first:], known), least, known)
+        statistics, lengths = strangeness(sequential_scores(values[first:], errors[first:], known), least, known)
         alarms = np.flatnonzero(statistics >= limit)
         if not alarms.size:
             break
@@ -65,12 +65,21 @@ def watch(values: Floats, least: int, rate: float) -> list[Alarm]:
     return found
 
 
-def sequential_scores(values: Floats, known: int) -> Floats:
-    """Return the normal score of every value's rank among those up to it; 0 of the first, which have to be `known`."""
+def sequential_scores(values: Floats, errors: Floats, known: int) -> Floats:
+    """Return the normal score of every value's rank among those up to it; 0 of the first, which have to be `known`.
+
+    Where standard errors differ, ranks are those of distances from the median of the values before, in standard errors.
+    """
     n = len(values)
     before: Mask = np.tri(n, k=-1, dtype=bool)
-    smaller = np.sum((values[None, :] < values[:, None]) & before, axis=1)
-    ties = np.sum((values[None, :] == values[:, None]) & before, axis=1)
+    if np.ptp(errors) == 0:
+        distances, last = values[None, :], values[:, None]
+    else:
+        centres = np.array([np.median(values[: max(place, 1)]) for place in range(n)])
+        distances = (values[None, :] - centres[:, None]) / errors
+        last = np.diagonal(distances)[:, None]
+    smaller = np.sum((distances < last) & before, axis=1)
+    ties = np.sum((distances == last) & before, axis=1)
     scores = ndtri((smaller + ties / 2 + 0.5) / np.arange(1, n + 1))
     scores[:known] = 0.0
     return np.asarray(scores)

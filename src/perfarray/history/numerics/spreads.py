@@ -1,0 +1,99 @@
+"""Where the noise of a series changes its size: the spread of every commit, relative to that of the whole series."""
+
+from itertools import pairwise
+
+import numpy as np
+from scipy.special import ndtri
+
+from perfarray.numerics.types import Floats
+
+SHORTEST = 20
+"""Differences below which no change of spread can be told."""
+
+SEGMENT, FEWEST = 8, 4
+"""The fewest differences of a segment; in short series an eighth of them, but no fewer than four."""
+
+CLIP = 2.5
+"""Differences count up to so many standard deviations of their segment: a step, or a single day, is no spread."""
+
+LEAST = 0.05
+"""The least spread of a segment, as a share of that of the whole series: equal values have none."""
+
+SHARE = 2 / 3
+"""The information of one difference relative to an independent value: neighbouring differences share a commit."""
+
+LIMITS = {20: 2.90, 30: 3.10, 60: 3.28, 100: 3.42, 200: 3.60, 500: 3.79, 1000: 3.90, 2000: 3.98}
+"""What the largest contrast of so many differences exceeds in 5 % of series of stable normal noise (8 to 10 % with long tails)."""
+
+
+def relative_spreads(values: Floats, errors: Floats) -> Floats:
+    """Return the spread of every value in its standard errors, where it changes along a series; else 1.
+
+    Differences of neighbours show the noise without the steps. Their sizes become half-normal scores of ranks, and the largest contrast
+    of one split is compared with that of stable noise; each split divides the series, and its parts are tested again. Where a
+    split lies is not known: variances are averaged over its places, by how likely each is.
+
+    Parameters
+    ----------
+    values, errors : array, shape (n,)
+        What was measured, complete; standard errors, of which only the ratios count.
+
+    Returns
+    -------
+    array, shape (n,)
+        Their squares have the mean 1.
+    """
+    n = len(values)
+    sizes = np.abs(np.diff(values)) / np.sqrt(errors[1:] ** 2 + errors[:-1] ** 2)
+    if n <= SHORTEST or not np.median(sizes) > 0:  # most values are equal: one that is not would be a spread
+        return np.ones(n)
+    splits, stretches, floor = [0, n - 1], [(0, n - 1)], LEAST * _scale(sizes)
+    while stretches:
+        first, last = stretches.pop()
+        if split := _split(sizes[first:last]):
+            splits.append(first + split)
+            stretches += [(first, first + split), (first + split, last)]
+    splits.sort()
+    if len(splits) == 2:
+        return np.ones(n)
+    scales = [max(_scale(sizes[low:high]), floor) for low, high in pairwise(splits)]
+    variances = np.repeat(np.square(scales), np.diff(splits))
+    for (low, high), (old, new) in zip(zip(splits, splits[2:], strict=False), pairwise(scales), strict=True):  # few
+        mixed = old**2 + _chances_after(sizes[low:high], old, new) * (new**2 - old**2)
+        variances[low:high] = np.maximum(variances[low:high], mixed)  # a spread taken for too small makes changes of noise
+    variances = np.maximum(np.append(variances, variances[-1]), np.append(variances[0], variances))
+    return np.sqrt(variances / np.mean(variances))
+
+
+def _split(sizes: Floats) -> int:
+    """Return where the sizes of differences change most, if more than by chance; else 0."""
+    n = len(sizes)
+    if n < SHORTEST:
+        return 0
+    ordered = np.sort(sizes)
+    ranks = (np.searchsorted(ordered, sizes, "left") + np.searchsorted(ordered, sizes, "right") + 1) / 2
+    if not np.ptp(ranks):
+        return 0
+    scores = ndtri((1 + ranks / (n + 1)) / 2)
+    scores -= scores.mean()
+    least = min(SEGMENT, max(FEWEST, n // 8))
+    places = np.arange(least, n - least + 1)
+    contrasts = np.abs(np.cumsum(scores)[places - 1]) / np.sqrt(places * (n - places) / n * np.mean(scores**2))
+    best = int(np.argmax(contrasts))
+    limit = np.interp(np.log(n), np.log(list(LIMITS)), list(LIMITS.values()))
+    return int(places[best]) if contrasts[best] >= limit else 0
+
+
+def _scale(sizes: Floats) -> float:
+    """Return the standard deviation of differences, single ones apart."""
+    typical = 1.4826 * float(np.median(sizes))
+    clipped = np.minimum(sizes, CLIP * typical) if typical > 0 else sizes
+    return float(np.sqrt(np.mean(clipped**2)))
+
+
+def _chances_after(sizes: Floats, old: float, new: float) -> Floats:
+    """Return the probability that each difference of a stretch lies after the one change of its spread."""
+    losses = [np.log(scale) + np.minimum(sizes / scale, CLIP) ** 2 / 2 for scale in (old, new)]
+    likely = SHARE * np.cumsum(losses[1] - losses[0])[:-1]
+    chances = np.exp(likely - likely.max())
+    return np.append(0.0, np.cumsum(chances / chances.sum()))
