@@ -13,7 +13,7 @@ import pytest
 import xarray as xr
 
 import perfarray
-from tests.method_calls import CALLS, FEW, METHODS, OF_ANSWERS, OLD, ONE_SYSTEM, given, timings
+from method_calls import CALLS, FEW, METHODS, OF_ANSWERS, OLD, ONE_SYSTEM, given, timings
 
 ROOT = Path(perfarray.__file__).parent
 TIMES = timings()
@@ -72,12 +72,14 @@ def asked(name, times, *others, **options):
         warnings.simplefilter("ignore", perfarray.PerfarrayWarning)
         try:
             getattr(perfarray, name)(times, *others, **keywords)
-        except (TypeError, ValueError) as error:
-            last = traceback.extract_tb(error.__traceback__)[-1]
-            assert Path(last.filename).is_relative_to(ROOT), (last.filename, str(error))
-            assert not FOREIGN.search(str(error)), str(error)
-            return error
-    return None
+        except (TypeError, ValueError) as refusal:
+            error = refusal
+        else:
+            return None
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    assert Path(last.filename).is_relative_to(ROOT), (last.filename, str(error))
+    assert not FOREIGN.search(str(error)), str(error)
+    return error
 
 
 def test_every_method_is_tried():

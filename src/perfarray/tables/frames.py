@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -45,6 +45,7 @@ from perfarray.timings.validation import listed
 from perfarray.timings.values import direction_of
 
 
+@runtime_checkable
 class ArrowTable(Protocol):
     """A table with the Arrow PyCapsule interface."""
 

@@ -8,7 +8,8 @@ CHECKS: Final = "normality_pvalue skewness_pvalue skewness dependence_pvalue "
 RATIO: Final = LIMITS + CHECKS + "df kind candidate_share candidate_mean baseline_mean candidate_median baseline_median "
 JUDGED: Final = (
     "pvalue pvalue_adjusted pvalue_equivalent pvalue_equivalent_adjusted pvalue_not_slower interval_level verdict not_slower "
-    "smallest_change suite_estimate suite_lower suite_upper suite_df suite_n suite_benchmarks suite_kind suite_pvalue suite_verdict "
+    "smallest_change interval_agrees suite_estimate suite_lower suite_upper suite_df suite_n suite_benchmarks suite_kind suite_pvalue "
+    "suite_verdict "
 )
 PLAN: Final = (
     "repetitions unrounded merged already more cost seconds least_budget half_width half_width_lower half_width_upper more_half_width "
@@ -54,7 +55,7 @@ ANSWER_NAMES: Final = {
     "five_number_summary": TOGETHER + "minimum q1 median q3 maximum range interquartile_range standard_deviation n number q1_lower "
     "q1_upper median_lower median_upper q3_lower q3_upper",
     "goodness_of_fit": MIXTURE + "statistic critical_value pvalue pvalue_error resolution null_distance replicate",
-    "hierarchical_performance_test": "confidence pvalue speedup n suite_benchmarks",
+    "hierarchical_performance_test": "confidence pvalue speedup better_benchmarks worse_benchmarks n suite_benchmarks",
     "lagged": SERIES + "value earlier correlation",
     "machine_table": TABLE,
     "mean_difference": LIMITS + "baseline_difference",
@@ -93,7 +94,8 @@ ANSWER_NAMES: Final = {
     "trend": "slope lower upper pvalue verdict total n correlation segment",
     "variability_level": LIMITS + "stability supported n_supported pvalue level",
     "variance_components": LIMITS + "variance variance_standard_error level_variance share coefficient_of_variation "
-    "level_coefficient_of_variation repetitions merged mean standard_error total_coefficient_of_variation df unevenness level criterion",
+    "level_coefficient_of_variation repetitions merged mean standard_error total_coefficient_of_variation df unevenness level criterion "
+    "carried_by carried_share carried_pvalue",
     "violins": "place x density q1 median q3",
 }  # fmt: skip
 """By the name of the function: of a public one, or of one that says what a picture draws."""

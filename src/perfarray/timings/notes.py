@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeVar
 
@@ -233,7 +233,7 @@ def notes(result: xr.Dataset | xr.DataArray | pd.DataFrame) -> tuple[Note, ...]:
     ['single_unit']
     """
     rows = json.loads(str(result.attrs.get(NOTES, "[]")))
-    kept = [Note(**row) for row in rows]
+    kept = [Note(row["code"], row["message"], row["values"], aside=bool(row.get("aside"))) for row in rows]
     checks = tuple(str(result.attrs.get(UNCHECKED, "")).split())
     if checks and isinstance(result, xr.Dataset) and not is_lazy(result):
         # A result from a file may come before the topic that made it: loading its function registers the checks.

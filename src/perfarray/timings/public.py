@@ -24,10 +24,10 @@ EVERY_NAME = frozenset(" ".join(ANSWER_NAMES.values()).split())
 
 LABELLED = (xr.DataArray, xr.Dataset)
 
-NAMING = frozenset(
-    ("across", "along", "by", "coordinate", "dim", "family", "features", "groups", "host", "level", "levels", "load", "metric", "order")
-    + ("paired", "predictors", "random", "resample", "response", "samples", "shared", "unit", "value")
-)
+NAMING = frozenset({
+    "across", "along", "by", "coordinate", "dim", "family", "features", "groups", "host", "level", "levels", "load", "metric", "order",
+    "paired", "predictors", "random", "resample", "response", "samples", "shared", "unit", "value",
+})  # fmt: skip
 """Arguments that name dims, coordinates or variables."""
 
 JOINT = ", "
@@ -46,7 +46,7 @@ SCALARS = (str, bytes, Number, np.generic, np.ndarray)
 COLLECTIONS = (Sequence, Set, pd.Index, np.ndarray)
 
 EXPECTED = {
-    "frame": "a pandas DataFrame",
+    "table": "a pandas DataFrame",
     "table_or_times": "a table of machines or timings",
     "result": "an answer of perfarray",
     "changes": "the answer of change_points",
@@ -126,7 +126,7 @@ def _check_argument(name: str, value: Any, kinds: tuple[type, ...]) -> None:
     what = "name" if not numbers else "True or False" if bool in kinds else "number"
     if not several and (value is None or np.ndim(value) or not isinstance(value, SCALARS) or (not numbers and name in NAMING)):
         raise ValueError(f"{name}={_shown(value)}: give {what if bool in kinds else f'one {what}'}")
-    if several and (not isinstance(value, COLLECTIONS) or not all(isinstance(one, Number if numbers else str) for one in value)):
+    if several and (not isinstance(value, COLLECTIONS) or not all(isinstance(item, Number if numbers else str) for item in value)):
         raise ValueError(f"{name}={_shown(value)}: give a {what} or a tuple of {what}s")
     if several and numbers and not len(value):
         raise ValueError(f"{name}={_shown(value)}: give at least one {what}")
