@@ -147,7 +147,7 @@ def machine_table(
     array = data.array if data is not None else scores
     assert array is not None  # one of the two was made
     check_across(across, array, nest)
-    whole = {dim: array.sizes[dim] for dim in (across, *nest) if dim in array.dims}
+    whole: dict[Hashable, int] = {dim: array.sizes[dim] for dim in (across, *nest) if dim in array.dims}
     array = evenly_chunked(array, whole) if is_chunked(array) and nest else array.copy(data=array.values)  # descriptors stay lazy
     options: dict[str, Any] = {"statistic": statistic, "mean": mean, "method": method, "n_resamples": n_resamples, "rng": rng}
     options["shared"] = (data.shared if data is not None else ()) or shared

@@ -1,5 +1,7 @@
 """When labels of a dim were made or measured."""
 
+from typing import Any
+
 import pandas as pd
 import xarray as xr
 
@@ -18,4 +20,5 @@ def earliest_dates(stamps: xr.DataArray, dim: str) -> pd.Series:
         return pd.Series([pd.NaT])
     texts = stamps.transpose(dim, ...).values.reshape(stamps.sizes[dim], -1).astype(str)
     dates = pd.DataFrame(texts).apply(pd.to_datetime, errors="coerce", utc=True, format="ISO8601")
-    return dates.min(axis=1)
+    earliest: pd.Series[Any] = dates.min(axis=1)
+    return earliest

@@ -147,10 +147,10 @@ def keeping(data: Told, *notes: Note | None) -> Told:
     return data
 
 
-def add_notes(result: Told, *notes: Note) -> Told:
+def add_notes(result: Any, *notes: Note) -> Any:
     """Tell further notes of a result that has its own, and keep them with those."""
-    kept = json.loads(str(result.attrs.get(NOTES, "[]")))
-    result.attrs[NOTES] = json.dumps([*kept, *json.loads(to_json(tell(*notes)))])
+    earlier = json.loads(str(result.attrs.get(NOTES, "[]")))
+    result.attrs[NOTES] = json.dumps([*earlier, *json.loads(to_json(tell(*notes)))])
     return result
 
 

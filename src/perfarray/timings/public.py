@@ -18,7 +18,7 @@ from perfarray.timings.notes import DATA_NAMES, Note, add_notes
 from perfarray.timings.results import Result
 from perfarray.timings.validation import listed
 
-Labelled = TypeVar("Labelled", xr.DataArray, xr.Dataset)
+Labelled = TypeVar("Labelled", bound=xr.DataArray | xr.Dataset)
 
 EVERY_NAME = frozenset(" ".join(ANSWER_NAMES.values()).split())
 
@@ -218,6 +218,6 @@ def _noted(answer: Any, names: Mapping[Hashable, str], stacked: Mapping[Hashable
 
 def without_foreign_names(answer: Labelled) -> Labelled:
     """Return an answer without descriptors of the data that are called as a variable of other answers: what shows it may look for those."""
-    own = ANSWER_NAMES.get(str(answer.attrs.get("result")), "").split()
-    others = EVERY_NAME - {*own, *OF_METRICS, *answer.dims}
-    return answer.drop_vars([name for name in answer.coords if name in others]) if own else answer
+    reserved = ANSWER_NAMES.get(str(answer.attrs.get("result")), "").split()
+    others = EVERY_NAME - {*reserved, *OF_METRICS, *answer.dims}
+    return cast(Labelled, answer.drop_vars([name for name in answer.coords if name in others])) if reserved else answer

@@ -83,7 +83,8 @@ def _numbers(array: xr.DataArray, name: str) -> xr.DataArray:
     """Return a coordinate of numbers."""
     if array.coords[name].dtype.kind not in "biuf":
         raise ValueError(f"the coordinate {name!r} holds {array.coords[name].dtype} values, not numbers")
-    return array.coords[name].astype(float)
+    numbers: xr.DataArray = array.coords[name].astype(float)
+    return numbers
 
 
 def _one_value(times: Timings) -> xr.DataArray | None:

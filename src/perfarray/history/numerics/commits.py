@@ -58,7 +58,7 @@ def commits_of(units: Floats) -> Commits:
     spreads = relative_spreads(values, errors)
     errors, doubt = errors * spreads, DOUBT if (spreads != 1).any() else 1.0
     correlation = _dependence((values - np.median(values)) / errors) if len(values) >= 8 else 0.0
-    return Commits(places, values, errors, counts, within, correlation, spreads, doubt)
+    return Commits(places, values, errors, counts, within, correlation, spreads=spreads, doubt=doubt)
 
 
 def _errors(values: Floats, counts: Floats, within: float) -> Floats:

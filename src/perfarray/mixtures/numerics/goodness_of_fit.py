@@ -149,8 +149,9 @@ def calibrated_fit(
             _judge(found, row, calibration)
             if after_each:
                 after_each()
-    for _ in range(np.count_nonzero(~testable) if after_each else 0):
-        after_each()
+    if after_each:
+        for _ in range(np.count_nonzero(~testable)):
+            after_each()
     return found
 
 

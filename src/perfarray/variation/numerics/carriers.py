@@ -6,7 +6,7 @@ units makes p-values that are never too small.
 """
 
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -77,7 +77,8 @@ def carriers(values: Floats, found: Components) -> Carriers:
         for level, own in enumerate(map(partial(_judged, cells, units >= LEAST_UNITS), removals, totals, degrees)):
             for whole, part in zip(answer, own, strict=True):
                 whole[rows[0].ravel(), rows[1].ravel()[level]] = part
-    return Carriers(*(part.reshape(found.level_df.shape) for part in answer))
+    shaped: list[Any] = [part.reshape(found.level_df.shape) for part in answer]
+    return Carriers(*shaped)
 
 
 def _below(squares: Floats, df: Floats) -> list[_Removal]:
@@ -117,7 +118,8 @@ def _judged(cells: Floats, several: Mask, removals: list[_Removal], total: Float
     doubtful = np.flatnonzero(seen & (chances.min(axis=0) < DOUBTFUL))
     rounding = np.array([_resolution(cells[cell]) ** 2 / 12 for cell in doubtful])
     for row, each in zip(chances, removals, strict=True):
-        row[doubtful] = _chance(_Removal(*(part[doubtful] for part in each)), total[doubtful], df[doubtful], rounding)
+        some: list[Any] = [part[doubtful] for part in each]
+        row[doubtful] = _chance(_Removal(*some), total[doubtful], df[doubtful], rounding)
     least = chances.argmin(axis=0)
     first, second, taken = (np.choose(least, [each[place] for each in removals]) for place in range(3))
     # There are two looks: at one unit, and at two.
