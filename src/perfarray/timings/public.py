@@ -5,8 +5,8 @@ import inspect
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from numbers import Number
-from types import NoneType
-from typing import Any, TypeVar, cast, get_args, get_origin
+from types import NoneType, UnionType
+from typing import Any, TypeVar, Union, cast, get_args, get_origin
 
 import numpy as np
 import pandas as pd
@@ -98,7 +98,8 @@ def public(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _types(annotation: Any) -> tuple[type, ...]:
     """Return the types that an annotation names."""
-    return tuple(cast(type, get_origin(part) or part) for part in (get_args(annotation) or (annotation,)))
+    parts = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+    return tuple(cast(type, get_origin(part) or part) for part in parts)
 
 
 def _check_data(data: Any, argument: str, accepted: tuple[type, ...]) -> None:
