@@ -7,7 +7,6 @@ import perfarray
 from perfarray.cli.comparison import comparison, legend, measured
 from perfarray.cli.console import BOLD, DIM, screen_width, show, styled, table_lines, wrapped
 from perfarray.cli.grid import grid_of
-from perfarray.timings.notes import collecting
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +25,8 @@ and counting them as independent would claim more than was measured."""
 
 def demo() -> None:
     """Show what perfarray answers, on timings that come with it: five C benchmarks, compiled with -O2 and with -O3."""
+    from perfarray.timings.notes import collecting
+
     times = perfarray.load_dataset("c_suite")
     counted = perfarray.counts(times)
     with collecting() as told:

@@ -120,8 +120,6 @@ def trend(
         | {"steps": "given" if given else "found"},
     )
     found = found if dim in data.array.coords else found.drop_vars(dim)
-    if not given:
-        found = _without_limits(found, found["segment"].max(dim) >= STEPS)
     if data.bounded:
         found = _without_limits(found, (data.bounds.at_least | data.bounds.at_most).any(dim))
     stopped = data.stopped_note("slopes of these series have no limits and no verdict") if data.n_stopped else None
@@ -151,7 +149,7 @@ def _segments(changes: xr.Dataset, array: xr.DataArray, dim: str) -> xr.DataArra
 
 
 def _without_limits(found: xr.Dataset, uncertain: xr.DataArray) -> xr.Dataset:
-    """Leave out limits and verdicts of some series: stopped runs hide a part of the slope, and several steps may be slope."""
+    """Leave out limits and verdicts of some series: stopped runs hide a part of the slope."""
     for name in ("lower", "upper", "pvalue"):
         found[name] = found[name].where(~uncertain).assign_attrs(found[name].attrs)
     found["verdict"] = found["verdict"].where(~uncertain, INCONCLUSIVE)
@@ -166,8 +164,8 @@ def trend_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     short = f"{{cells}} have fewer than {NEEDED} {many} with data: a line through two shows no noise; measure more {many}, or compare two"
     constant = f"{{cells}} do not vary, or have no two {many} in one segment: they show no slope and no noise"
     steps = (
-        f"{{cells}} have two steps or more, found in the same {many}, among which some may be slope: their slopes have no limits and no "
-        "verdict; ask of a stretch without steps, or give changes= if they are known"
+        f"{{cells}} have two steps or more, found in the same {many}, among which some may be slope: of 95 %, limits then hold 40 to 85; "
+        "ask of a stretch without steps, or give changes= if they are known"
     )
     stairs = result["segment"].max(dim).values >= STEPS if result.attrs["steps"] == "found" else np.zeros(n.shape, dtype=bool)
     return (

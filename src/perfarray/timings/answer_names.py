@@ -33,7 +33,8 @@ STEADY: Final = "kind start steady_mean n_segments warmup segment segment_mean k
 
 ANSWER_NAMES: Final = {
     "against": "value beside",
-    "agreement": COMPARED + "outcome remark suite_outcome suite_remark title question agree differences suite_agree suite_differences "
+    "agreement": COMPARED + "better_benchmarks worse_benchmarks "
+    "outcome remark suite_outcome suite_remark title question agree differences suite_agree suite_differences "
     "method speedup significant confidence_level confidence test warnings n_baseline n_candidate searched judged_level protocol "
     "statistic standard_error smallest_pvalue n_exchanges step_outcome step_pvalue required",
     "autocorrelation": SERIES,
@@ -41,7 +42,7 @@ ANSWER_NAMES: Final = {
     "bootstrap_interval": LIMITS + "standard_error",
     "calibrate": COMPARED + "false_alarm_rate error unanswered used_by cell_rate noise_floor n_splits rule split half",
     "change_points": LIMITS + "change segment pvalue verdict cause earliest latest probability value value_lower value_upper "
-    "segment_mean n_units noise within correlation drifting pvalue_any common n_common alarm code level",
+    "segment_mean n_units noise relative_noise within correlation drifting pvalue_any common n_common alarm code level",
     "cluster_machines": "cluster score loading explained_variance explained_variance_ratio cumulative_variance_ratio center divisor "
     "correlation principal_component value",
     "compare": COMPARED,

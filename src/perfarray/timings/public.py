@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import BENCHMARK, BETTER, METRIC
+from perfarray.conventions import BENCHMARK, BETTER, CENSORED_AT, LEVELS, LOOPS, MARKS, METRIC, price_of
 from perfarray.timings.answer_names import ANSWER_NAMES
 from perfarray.timings.notes import DATA_NAMES, Note, add_notes
 from perfarray.timings.results import Result
@@ -29,6 +29,9 @@ NAMING = frozenset({
     "paired", "predictors", "random", "resample", "response", "samples", "shared", "unit", "value",
 })  # fmt: skip
 """Arguments that name dims, coordinates or variables."""
+
+MEANT = frozenset({*MARKS, CENSORED_AT, LOOPS, *map(price_of, LEVELS)})
+"""Coordinates that methods go by: they keep their names."""
 
 JOINT = ", "
 """What stands between the parts of a label that is several in one."""
@@ -87,8 +90,8 @@ def public(function: Callable[..., Any]) -> Callable[..., Any]:
         if not names and not stacked:
             return function(*args, **kwargs)
         places = [*positional, *("" for _ in args[len(positional) :])]
-        arguments = [_renamed(_flat(value), names, name) for name, value in zip(places, args, strict=False)]
-        answer = function(*arguments, **{name: _renamed(_flat(value), names, name) for name, value in kwargs.items()})
+        arguments = [_renamed(_flat(value, name), names, name) for name, value in zip(places, args, strict=False)]
+        answer = function(*arguments, **{name: _renamed(_flat(value, name), names, name) for name, value in kwargs.items()})
         return _noted(answer, names, stacked)
 
     # A process that is sent the function looks it up where it stands for users.
@@ -127,7 +130,7 @@ def _check_argument(name: str, value: Any, kinds: tuple[type, ...]) -> None:
     what = "name" if not numbers else "True or False" if bool in kinds else "number"
     if not several and (value is None or np.ndim(value) or not isinstance(value, SCALARS) or (not numbers and name in NAMING)):
         raise ValueError(f"{name}={_shown(value)}: give {what if bool in kinds else f'one {what}'}")
-    if several and (not isinstance(value, COLLECTIONS) or not all(isinstance(item, Number if numbers else str) for item in value)):
+    if several and (not isinstance(value, COLLECTIONS) or not (numbers or all(isinstance(item, str) for item in value))):
         raise ValueError(f"{name}={_shown(value)}: give a {what} or a tuple of {what}s")
     if several and numbers and not len(value):
         raise ValueError(f"{name}={_shown(value)}: give at least one {what}")
@@ -144,6 +147,8 @@ def new_names(function: str, given: Mapping[str, Any]) -> dict[Hashable, str]:
     if not reserved:
         return {}
     data = [value for value in given.values() if _is_data(value)]
+    if function == "bootstrap_interval" and any("replicate" in value.dims for value in data):
+        return {}  # an answer of bootstrap_distribution without its attrs
     present = {name for value in data for name in (*value.dims, *value.coords)}
     others = [name for value in data for name in (*present, *getattr(value, "data_vars", ())) if not isinstance(name, str)]
     # Suites without a dim are given one: a coordinate that says of other cells which benchmark they are of would be in its way.
@@ -151,7 +156,7 @@ def new_names(function: str, given: Mapping[str, Any]) -> dict[Hashable, str]:
         [BENCHMARK] if any(BENCHMARK in value.coords and value.coords[BENCHMARK].dims not in ((), (BENCHMARK,)) for value in data) else []
     )
     names: dict[Hashable, str] = {name: str(name) for name in others}
-    names |= {name: f"data_{name}" for name in sorted((reserved & present) | {*said})}
+    names |= {name: f"data_{name}" for name in sorted((reserved & present - MEANT) | {*said})}
     return {old: _free(new, present) for old, new in names.items()}
 
 
@@ -181,9 +186,9 @@ def stacked_dims(values: Iterable[Any]) -> dict[Hashable, list[str]]:
     }
 
 
-def _flat(value: Any) -> Any:
+def _flat(value: Any, argument: str = "") -> Any:
     """Return data with labels that are several in one as a text each; what they are made of stays beside them. So it is with a label."""
-    if isinstance(value, tuple) and not all(isinstance(part, str) for part in value):
+    if argument == "baseline" and isinstance(value, tuple):
         return JOINT.join(map(str, value))
     for dim in stacked_dims([value]):
         texts = [JOINT.join(map(str, label)) for label in value.indexes[dim]]

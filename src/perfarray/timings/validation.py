@@ -1,7 +1,7 @@
 """Checks of what users give; every message says what came and what is needed."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 
@@ -20,7 +20,7 @@ def number_of(number: int, what: str) -> str:
 
 def check_choice(value: object, name: str, choices: Sequence[object]) -> None:
     """Raise unless `value` is one of `choices`."""
-    if not any(value is choice or value == choice for choice in choices):
+    if not isinstance(value, Hashable) or value not in choices:
         raise ValueError(f"{name}={value!r} is not known; choose one of {listed(choices)}")
 
 

@@ -126,8 +126,10 @@ def _judged(cells: Floats, several: Mask, removals: list[_Removal], total: Float
     pvalue = np.minimum(1.0, 2 * chances.min(axis=0))
     carried = seen & (pvalue < 1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.where(carried, taken / total, np.nan)
-    return Carriers(np.where(carried, first, NONE), np.where(carried, second, NONE), share, np.where(seen, pvalue, np.nan))
+        shares = np.where(carried, taken / total, np.nan), np.where(seen, pvalue, np.nan)
+    # Blocks of cells differ in the last digits of their sums: single precision is what is known.
+    share, pvalue = (part.astype(np.float32).astype(float) for part in shares)
+    return Carriers(np.where(carried, first, NONE), np.where(carried, second, NONE), share, pvalue)
 
 
 def _chance(removal: _Removal, total: Floats, df: Floats, rounding: Floats) -> Floats:
