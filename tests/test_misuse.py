@@ -3,6 +3,7 @@
 import datetime
 import inspect
 import re
+import sys
 import traceback
 import warnings
 from pathlib import Path
@@ -57,13 +58,21 @@ DATA = {
 ARGUMENTS = [5.5, {"a": 1}, [["a"]], [object()], b"a", object(), np.ones(2), TIMES, lambda: None]
 """What no argument takes; where one does, it is answered."""
 
-OPEN = {"join", "overall_speedup", "plan_suite", "required_units"}
+OPEN = {"join", "overall_speedup", "plan_suite", "report", "required_units"}
 """Methods of which some odd arguments still end in an error of xarray or Python."""
 
 FOREIGN = re.compile("unhashable|not iterable|ambiguous|not supported between|must be a string|object has no|object is not|ufunc|broadcast")
 """How Python and NumPy speak."""
 
 each = pytest.mark.parametrize("name", sorted({*CALLS, *OF_ANSWERS, "join"} - {"agreement"}))
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    """Close what pictures leave open."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 def asked(name, times, *others, **options):
