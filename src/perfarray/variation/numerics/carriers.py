@@ -127,8 +127,8 @@ def _judged(cells: Floats, several: Mask, removals: list[_Removal], total: Float
     carried = seen & (pvalue < 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = np.where(carried, taken / total, np.nan), np.where(seen, pvalue, np.nan)
-    # Sums of other blocks of cells differ in their last digits, which are not known: 40 of 53 bits are kept.
-    share, pvalue = (np.ldexp(np.round(np.frexp(part)[0] * 2.0**40) / 2.0**40, np.frexp(part)[1]) for part in shares)
+    # Sums of other blocks of cells differ in their last digits, which are not known: 32 of 53 bits are kept.
+    share, pvalue = (np.ldexp(np.round(np.frexp(part)[0] * 2.0**32) / 2.0**32, np.frexp(part)[1]) for part in shares)
     return Carriers(np.where(carried, first, NONE), np.where(carried, second, NONE), share, pvalue)
 
 
