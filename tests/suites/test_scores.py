@@ -492,6 +492,7 @@ def test_ranks_say_what_was_tested_and_whether_anything_differs():
     )
     old, new = (same["time"].sel(version=[version]).assign_coords(version=["x"]) for version in ("old", "new"))
     new = xr.concat([ratio * new for ratio in (1.0, 1.2, 0.8)], dim="version").assign_coords(version=["equal", "slower", "faster"])
+    new = new.assign_attrs(old.attrs)
     found = new.perf.hierarchical_performance_test(old.sel(version="x", drop=True))
     assert found["better_benchmarks"].values.tolist() == [0, 0, 6]
     assert found["worse_benchmarks"].values.tolist() == [0, 6, 0]
