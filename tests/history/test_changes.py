@@ -8,7 +8,7 @@ import xarray as xr
 
 import perfarray
 from perfarray import PerfarrayWarning
-from perfarray.history.changes import are_hashes
+from perfarray.history.order import are_hashes
 from strategies import experiments
 
 COMMITS = [f"c{place:02}" for place in range(60)]

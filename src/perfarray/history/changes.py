@@ -1,7 +1,6 @@
 """Since when: the commits of a history at which a metric changed, for every benchmark and machine."""
 
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,16 +10,16 @@ import xarray as xr
 
 from perfarray.conventions import BENCHMARK, plural
 from perfarray.history.numerics.causes import common_changes
-from perfarray.history.numerics.law import LENGTHS, fewest
+from perfarray.history.numerics.law import fewest
 from perfarray.history.numerics.results import Question, chances, describe
 from perfarray.history.numerics.watch import KNOWN, RATES
+from perfarray.history.order import history_labels
 from perfarray.numerics.types import Floats
 from perfarray.numerics.verdicts import adjust
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
-from perfarray.timings.dates import earliest_dates
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note, noted
-from perfarray.timings.resolve import Data, check_dim, resolve
+from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.validation import (
     check_choice,
     check_confidence_level,
@@ -42,14 +41,6 @@ UNEVEN = 0.1
 
 FEW = 5
 """Common changes, and series whose spread changes, that are named."""
-
-LEAST = 7
-"""Characters of a hash that is abbreviated as git does."""
-
-SHORTEST = 4
-"""Characters git abbreviates a hash to where it is asked to: names such as 2024a, base and 1000 are as long."""
-
-HEXADECIMAL = frozenset("0123456789abcdef")
 
 ONLY_WORSE = "no change in favour of the stopped side is called one, and the limit towards what is not known is open"
 
@@ -208,48 +199,6 @@ def _rate(false_alarms: float) -> float:
     if not low <= rate <= high:
         raise ValueError(f"false_alarms={false_alarms!r} per 1,000 commits: give a number from {1000 * low:.2g} to {1000 * high:.2g}")
     return rate
-
-
-def history_labels(array: xr.DataArray, dim: str, levels: tuple[str, ...]) -> npt.NDArray[Any]:
-    """Return the labels of a history; those that repeat, and those whose order is not known, are refused."""
-    check_dim(array, dim)
-    if dim in levels:
-        raise ValueError(f"dim={dim!r} is one of the levels {levels}; a history runs along a dim whose labels are not repetitions")
-    labels = array[dim].values if dim in array.coords else np.arange(array.sizes[dim])
-    repeated = pd.Index(labels).duplicated()
-    if repeated.any():
-        names = list(dict.fromkeys(labels[repeated].tolist()))
-        raise ValueError(
-            f"{dim!r} holds {listed(names, 5)} more than once; measurements of one {dim} are repetitions of it: put them along a level "
-            f"such as 'session' (in a table: .perf.to_timings(level='session')), or give each its own label"
-        )
-    if not _has_order(array, dim):
-        raise ValueError(
-            f"the order of the {len(labels)} {plural(dim)} is not known: they are in that of their hashes, not of dates. Put them in that "
-            f"of git log, the oldest first (times.sel({dim}=[...]); --order FILE of the command line), or give each its date, a "
-            f"coordinate {dim}_date or date along {dim!r}, and sort by it (times.sortby)"
-        )
-    return np.asarray(labels.astype(object) if labels.dtype.kind in "UST" else labels)
-
-
-def _has_order(array: xr.DataArray, dim: str) -> bool:
-    """Return whether a history has an order: hashes in that of their names have none, unless their dates ascend."""
-    if dim not in array.coords:
-        return True
-    labels = [str(label) for label in array[dim].values.tolist()]
-    # Of fewer, chance alone puts some into the order of time, and none can show a change.
-    if len(labels) < LENGTHS[0] or labels != sorted(labels) or not are_hashes([Path(label).stem for label in labels]):
-        return True
-    return any(stamp in array.coords and earliest_dates(array[stamp], dim).is_monotonic_increasing for stamp in (f"{dim}_date", "date"))
-
-
-def are_hashes(labels: list[str]) -> bool:
-    """Return whether labels are hashes; short ones have to look drawn: most mix digits and letters, and not all begin with one kind."""
-    shortest = min(map(len, labels))
-    if shortest < SHORTEST or not HEXADECIMAL.issuperset("".join(labels)) or all(map(str.isdigit, labels)):
-        return False
-    mixed = [not label.isdigit() and not label.isalpha() for label in labels]
-    return shortest >= LEAST or (2 * sum(mixed) > len(labels) and len({label[0].isdigit() for label in labels}) == 2)
 
 
 def _hosts(array: xr.DataArray, dim: str, host: str | None, levels: tuple[str, ...]) -> xr.DataArray:

@@ -17,5 +17,5 @@ def earliest_dates(stamps: xr.DataArray, dim: str) -> pd.Series:
     if dim not in stamps.dims:
         return pd.Series([pd.NaT])
     texts = stamps.transpose(dim, ...).values.reshape(stamps.sizes[dim], -1).astype(str)
-    dates = pd.DataFrame(texts).apply(pd.to_datetime, errors="coerce", utc=True, format="ISO8601")
-    return dates.min(axis=1)
+    dates: pd.Series = pd.DataFrame(texts).apply(pd.to_datetime, errors="coerce", utc=True, format="ISO8601").min(axis=1)
+    return dates

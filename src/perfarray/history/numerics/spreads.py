@@ -62,7 +62,7 @@ def relative_spreads(values: Floats, errors: Floats) -> Floats:
         mixed = old**2 + _chances_after(sizes[low:high], old, new) * (new**2 - old**2)
         variances[low:high] = np.maximum(variances[low:high], mixed)  # a spread taken for too small makes changes of noise
     variances = np.maximum(np.append(variances, variances[-1]), np.append(variances[0], variances))
-    return np.sqrt(variances / np.mean(variances))
+    return np.asarray(np.sqrt(variances / np.mean(variances)))
 
 
 def _split(sizes: Floats) -> int:
