@@ -1,9 +1,9 @@
 """Change points of simulated histories: false alarms, steps found, and where, beside other tools.
 
-`python history_study.py stable [HISTORIES [OTHERS]]`, `... steps`, `... trends`, `... positions`, `... watching`: minutes each. The other
-tools are those that are installed: apache-otava 0.8 (its command's defaults), asv 0.6 (`detect_steps`), ruptures 1.1 (PELT of means,
-penalty 2 sigma^2 log n, sigma from the differences of neighbours), and a z-score over the last 100 commits (5 standard deviations, as
-conbench's default; and 3).
+`python history_study.py stable [HISTORIES [OTHERS]]`, `... steps`, `... trends`, `... positions`, `... watching`, `... spreads`: minutes
+each. The other tools are those that are installed: apache-otava 0.8 (its command's defaults), asv 0.6 (`detect_steps`), ruptures 1.1 (PELT
+of means, penalty 2 sigma^2 log n, sigma from the differences of neighbours), and a z-score over the last 100 commits (5 standard
+deviations, as conbench's default; and 3).
 
 What counts: a step is found where a tool reports a change at most two commits away; what it reports more than five commits from every step
 is a false alarm, and so is, in a history without a step, every change. A trend without a step is scored as stable, but what is called a
@@ -238,6 +238,24 @@ def watching(number: int = 200) -> None:
                     f"{model:14} {size:4.0%} {name:16} seen within 5, 10, 50: {within}, median after {np.median(after):.0f} commits",
                     flush=True,
                 )
+
+
+def spreads(number: int = 2000, n: int = 100) -> None:
+    """Print the share of stable histories with a change, and the alarms per 1,000 commits, where the spread changes."""
+    middle, end = np.arange(n) >= n // 2, np.arange(n) >= n - n // 5
+    designs = {"the same": 0.0 * middle, "twice": 1.0 * middle, "four times": 3.0 * middle, "three times in the last fifth": 2.0 * end}
+    for name, more in designs.items():
+        logs = 0.01 * np.random.default_rng(n).normal(size=(number, n)) * (1 + more)
+        times = xr.DataArray(np.exp(logs)[..., None], dims=("benchmark", "commit", "execution"))
+        with warnings.catch_warnings(action="ignore"):
+            found = times.perf.change_points(correction=None)
+            alarms = times[: max(number // 7, 1)].perf.change_points(online=True)["alarm"]
+        uneven = found["relative_noise"].max("commit") > found["relative_noise"].min("commit")
+        print(
+            f"{name:30} any {float(found['change'].any('commit').mean()):.3f}  alarms per 1,000 {1000 * float(alarms.mean()):.2f}  "
+            f"spread told {float(uneven.mean()):.2f}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -33,6 +33,17 @@ def test_calibration_and_recalibration_runs_are_no_executions(tmp_path):
     assert times.attrs["n_calibration_runs"] == 3
 
 
+def test_the_first_run_dates_the_file(tmp_path):
+    """Of a folder, dates lie along the commits and order them, whatever these are called."""
+    for commit, day in (("aa", 2), ("bb", 1)):
+        runs = [run(1.0) | {"metadata": {"date": f"2026-03-0{day} 02:00:0{second}"}} for second in (1, 0)]
+        write(tmp_path / f"{commit}.json", suite(bench("fft", *runs)))
+    times = perfarray.read_archive(tmp_path, layout="{commit}.json")
+    assert times["commit"].values.tolist() == ["bb", "aa"]
+    assert times["date"].dims == ("commit",)
+    assert times["date"].values.tolist() == ["2026-03-01 02:00:00", "2026-03-02 02:00:00"]
+
+
 def test_nothing_but_calibration_is_an_error(tmp_path):
     """A benchmark without any value is named with its place."""
     with pytest.raises(ValueError, match=r"file\.json: benchmark 'sort' \(benchmarks\[1\]\) has 1 runs and no values"):

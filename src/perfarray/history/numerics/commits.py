@@ -33,7 +33,7 @@ class Commits(NamedTuple):
 
     `within` is what one unit adds to the variance of its commit's mean, NaN where no commit has two; `correlation` is that of one commit's
     noise with the next one's, 0 where it is not larger than chance makes it; `spreads` are part of the errors, 1 where the spread does not
-    change, and `doubt` is what p-values are multiplied by where it does.
+    change.
     """
 
     places: Integers
@@ -43,7 +43,11 @@ class Commits(NamedTuple):
     within: float
     correlation: float
     spreads: Floats
-    doubt: float
+
+    @property
+    def doubt(self) -> float:
+        """What p-values are multiplied by."""
+        return DOUBT if (self.spreads != 1).any() else 1.0
 
 
 def commits_of(units: Floats) -> Commits:
@@ -56,9 +60,9 @@ def commits_of(units: Floats) -> Commits:
     within = float(squares / spare) if spare > 0 else np.nan
     errors = _errors(values, counts, within)
     spreads = relative_spreads(values, errors)
-    errors, doubt = errors * spreads, DOUBT if (spreads != 1).any() else 1.0
+    errors = errors * spreads
     correlation = _dependence((values - np.median(values)) / errors) if len(values) >= 8 else 0.0
-    return Commits(places, values, errors, counts, within, correlation, spreads=spreads, doubt=doubt)
+    return Commits(places, values, errors, counts, within, correlation, spreads)
 
 
 def _errors(values: Floats, counts: Floats, within: float) -> Floats:

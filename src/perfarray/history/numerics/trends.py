@@ -9,7 +9,7 @@ import numpy.typing as npt
 from perfarray.history.numerics.commits import commits_of
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.types import Floats, Integers, Mask
-from perfarray.numerics.verdicts import Tests, decide
+from perfarray.numerics.verdicts import INCONCLUSIVE, Tests, decide
 
 CORRELATIONS = np.append(np.arange(0.0, 0.96, 0.05), 0.99)
 """Correlations of neighbours over which the slope is averaged: alike likely before the series is seen."""
@@ -28,6 +28,9 @@ ROUNDS = 4
 
 LEAST_WITH_STEPS = 8
 """Values that a series has more than, for each step that is looked for in it."""
+
+NEARLY = 0.15
+"""The share of its penalty from which on a step that is left out is in doubt: limits then hold the slopes with and without it."""
 
 BISECTIONS = 60
 
@@ -71,7 +74,7 @@ def log_slopes(values: Floats, *segments: Floats, question: Question) -> tuple[n
     -------
     tuple of array
         Slope, limits, p-value and verdict, the slope over the whole series, commits measured, correlation of neighbours (all of shape
-        (...)), and segments (..., n).
+        (...)), and segments (..., n). Limits hold the slopes with and without a step that nearly pays.
 
     References
     ----------
@@ -81,6 +84,7 @@ def log_slopes(values: Floats, *segments: Floats, question: Question) -> tuple[n
     shape, size = units.shape[:-2], units.shape[-2]
     weight, centre, error = (np.full((*shape, len(CORRELATIONS)), np.nan) for _ in range(3))
     found = Mixture(weight, centre, error, np.full(shape, np.nan))
+    other = Mixture(*(part.copy() for part in found))
     n, reach, labels = (np.full(own, np.nan) for own in (shape, shape, (*shape, size)))
     for cell in np.ndindex(shape):  # each has gaps and segments of its own
         commits = commits_of(np.log(np.where(units[cell] > 0, units[cell], np.nan)))
@@ -91,12 +95,16 @@ def log_slopes(values: Floats, *segments: Floats, question: Question) -> tuple[n
         if segments:
             own = np.broadcast_to(segments[0], labels.shape)[cell][commits.places]
             starts: Integers = np.flatnonzero(np.diff(own, prepend=np.nan) != 0)
+            more = starts
         else:
-            starts = _steps(y, x, spread)
+            starts, more = _steps(y, x, spread)
         labels[cell][commits.places] = np.repeat(np.arange(len(starts)), np.diff([*starts, len(y)]))
-        for part, value in zip(found, _robust(y, x, spread, starts) or (), strict=False):
-            part[cell] = value
-    return (*_conclude(found, reach, question), n, (found.weight * CORRELATIONS).sum(axis=-1), labels)
+        slopes = _robust(y, x, spread, starts)
+        for mixture, parts in ((found, slopes), (other, slopes if more is starts else _robust(y, x, spread, more))):
+            for part, value in zip(mixture, parts or (), strict=False):
+                part[cell] = value
+    answers = _both(_conclude(found, reach, question), _conclude(other, reach, question))
+    return (*answers, n, (found.weight * CORRELATIONS).sum(axis=-1), labels)
 
 
 def _conclude(found: Mixture, reach: Floats, question: Question) -> tuple[npt.NDArray[Any], ...]:
@@ -111,11 +119,24 @@ def _conclude(found: Mixture, reach: Floats, question: Question) -> tuple[npt.ND
         return (*(np.exp(part) for part in (centre, lower, upper)), tests.two_sided, verdict, np.exp(centre * reach))
 
 
-def _steps(y: Floats, x: Floats, spread: Floats) -> Integers:
-    """Return where segments begin: a line, and one step after the other as long as they pay."""
+def _both(chosen: tuple[npt.NDArray[Any], ...], other: tuple[npt.NDArray[Any], ...]) -> tuple[npt.NDArray[Any], ...]:
+    """Return the first of two answers with limits that hold those of both, and a verdict where they agree."""
+    slope, lower, upper, pvalue, verdict, total = chosen
+    return (
+        slope,
+        np.fmin(lower, other[1]),
+        np.fmax(upper, other[2]),
+        np.fmax(pvalue, other[3]),
+        np.where((verdict == other[4]) | np.isnan(other[0]), verdict, INCONCLUSIVE),
+        total,
+    )
+
+
+def _steps(y: Floats, x: Floats, spread: Floats) -> tuple[Integers, Integers]:
+    """Return where segments begin, a line and one step after the other as long as they pay; and the same with one that nearly does."""
     starts = np.array([0])
     if len(y) <= LEAST_WITH_STEPS:
-        return starts
+        return starts, starts
     around, outlying = _outlying(y / spread)
     values = np.where(outlying > 1, around * spread, y)
     penalty, most = 4 * (1 + np.log(len(y))) * _long_run(values / spread) ** 2, len(y) // LEAST_WITH_STEPS
@@ -125,7 +146,9 @@ def _steps(y: Floats, x: Floats, spread: Floats) -> Integers:
         if not gains[place] > penalty:
             break
         starts = _settled(values, x, spread, np.sort([*starts, place]), penalty)
-    return starts
+    gains = _gains(values, x, spread, starts)
+    place = int(np.argmax(gains))
+    return starts, np.sort([*starts, place]) if gains[place] > NEARLY * penalty else starts
 
 
 def _settled(y: Floats, x: Floats, spread: Floats, starts: Integers, penalty: float) -> Integers:
