@@ -29,7 +29,7 @@ def test_the_default_method_is_said():
 @pytest.mark.parametrize("method", ["fieller", "delta", "log_delta", "studentized", "batch_means", "skew_adjusted"])
 def test_methods_of_means_are_refused(method):
     """What rests on standard errors of means is refused for medians, and the message lists what there is."""
-    with pytest.raises(ValueError, match="'order_statistics', 'percentile', 'basic', 'bca', or statistic='mean'"):
+    with pytest.raises(ValueError, match="'order_statistics', 'rank', 'percentile', 'basic', 'bca', or statistic='mean'"):
         PLAIN.perf.ratio_interval("old", statistic="median", method=method)
 
 
@@ -329,3 +329,56 @@ def test_false_alarms_of_medians():
     asked = {"variances": {"execution": 1e-3}, "distribution": "lognormal", "n_experiments": 60, "dims": {"benchmark": 6}, "rng": 1}
     found = perfarray.false_alarm_rate("compare", statistic="median", sizes={"execution": 10}, **asked)
     assert found["estimate"].mean() < 0.04
+
+
+def separated(benchmarks=20, units=8):
+    """Return benchmarks of which every new run is slower than every old one."""
+    rng = np.random.default_rng(1)
+    runs = {f"b{place}": [rng.normal(mean, 0.1, units) for mean in (10, 12)] for place in range(benchmarks)}
+    return perfarray.from_samples(runs, dim="benchmark", level=("version", "execution")).assign_coords(version=["old", "new"])
+
+
+@pytest.mark.parametrize("chunks", [None, {"benchmark": 3}])
+def test_complete_separations_are_seen_by_ranks(chunks):
+    """Twenty of 8 units a side, corrected by Holm: all decided by the exact p of 2 / 12870, and none by order statistics, which say so."""
+    times = separated() if chunks is None else separated().chunk(chunks)
+    ranked = times.perf.compare("old", statistic="median", method="rank", correction="holm").compute()
+    assert (ranked["verdict"] == "slower").all()
+    np.testing.assert_allclose(ranked["pvalue"], 2 / 12870)
+    assert ((ranked["lower"] > 1) & (ranked["upper"] < 1.3) & (ranked["kind"] == "bounded")).all()
+    with collecting() as told:
+        ordered = separated().perf.compare("old", statistic="median", correction="holm")
+    assert (ordered["verdict"] == "inconclusive").all()
+    assert "9 executions of one run each have both, fewer at a lower confidence_level; method='rank' takes 6 and" in told[0].message
+
+
+def test_ratios_by_ranks():
+    """The Hodges-Lehmann ratio with the limits of both functions; rates are the mirror image; one value of each unit is ranked."""
+    times = separated(3)
+    found = times.perf.ratio_interval("old", statistic="median", method="rank")
+    compared = times.perf.compare("old", statistic="median", method="rank")
+    for name in ("estimate", "lower", "upper", "n"):
+        xr.testing.assert_allclose(found[name], compared[name])
+    rates = (1 / times["time"]).assign_attrs(units="1/s", better="higher").perf.compare("old", statistic="median", method="rank")
+    np.testing.assert_allclose(1 / rates["upper"], compared["lower"])
+    assert rates["verdict"].values.tolist() == compared["verdict"].values.tolist()
+    nested = NESTED.perf.ratio_interval("old", statistic="median", method="rank")
+    means = NESTED.mean(("execution", "iteration"), keep_attrs=True).perf.ratio_interval("old", statistic="median", method="rank")
+    np.testing.assert_allclose(nested["lower"], means["lower"])
+    for choice in ({"value": "execution"}, {"paired": "binary"}):
+        with pytest.raises(ValueError, match="does not go with method='rank', which ranks one value of each binary"):
+            NESTED.perf.compare("old", statistic="median", method="rank", **choice)
+
+
+def test_stopped_runs_widen_what_ranks_say():
+    """A candidate stopped at its limit is at least as slow: the upper limit is open, or as with any longer run."""
+    times = separated(1).isel(benchmark=0)
+    stopped = times.assign_coords(censored=("execution", np.arange(8) == 0)).where(times > 0)
+    stopped["censored"] = (times["version"] == "new") & (times["execution"] == 0)
+    with collecting():
+        bound = stopped.perf.compare("old", statistic="median", method="rank")
+        longer = times.where(~stopped["censored"], 1e6).drop_vars("censored").perf.compare("old", statistic="median", method="rank")
+        as_is = times.perf.compare("old", statistic="median", method="rank")
+    assert bound["lower"].item() == pytest.approx(as_is["lower"].item())
+    assert bound["upper"].item() >= as_is["upper"].item()
+    assert bound["verdict"].item() == longer["verdict"].item() == "slower"

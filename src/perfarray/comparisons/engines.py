@@ -13,6 +13,7 @@ from perfarray.comparisons.noise import noise
 from perfarray.comparisons.request import Request
 from perfarray.numerics import bootstrap_tests, median_tests, ratio_tests
 from perfarray.numerics.levels import of_unit_means, unit_means
+from perfarray.numerics.rank_sums import RANK
 from perfarray.numerics.suite import movement
 from perfarray.numerics.verdicts import Evidence, Known, Limits, Rules, Suite
 from perfarray.timings.apply import Kernel, Output, apply, is_chunked, run, together
@@ -153,7 +154,7 @@ def _order_statistics(pair: Pair, request: Request, rules: Rules, place: int) ->
     most = max(prod(side.array.sizes[level] for level in nest[: place + 1]) for side in sides)
     return Engine(
         _of_runs(partial(median_tests.evidence_of_medians, rules=rules, levels=place + 1, far=FAR), nest, place, 2 + len(ends)),
-        partial(median_tests.limits_of_medians, far=FAR),
+        partial(median_tests.limits_of_medians, far=FAR, ranked=request.method == RANK),
         {"_limits": (SIDE, PART)},
         {SIDE: range(4 if ends else 2), PART: range(median_tests.NUMBERS + 2 * most)},
         {"value": nest[place]},

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.comparisons.engines import PART, REPLICATE, SIDE, Measured
-from perfarray.comparisons.medians import BEYOND, MEDIAN, ORDER_STATISTICS, STOPPED
+from perfarray.comparisons.medians import BEYOND, MEDIAN, STOPPED
 from perfarray.comparisons.noise import ADJUSTED, NOISE
 from perfarray.comparisons.request import Request
 from perfarray.comparisons.verdicts import DECIDING
@@ -31,7 +31,7 @@ def describe(measured: Measured, pair: Pair, request: Request) -> tuple[dict[str
     attrs |= {"benchmarks": f"shared: {' '.join(pair.shared)}" if pair.jointly else "independent (assumed)"}
     attrs |= {"paired": request.paired} if request.paired else {}
     attrs |= {"equivalence_risk": request.equivalence_risk} if request.equivalence_risk is not None else {}
-    notes = [*pair.notes, pair.candidate.selected, pair.stopped_note(STOPPED if request.method == ORDER_STATISTICS else ONLY_WORSE)]
+    notes = [*pair.notes, pair.candidate.selected, pair.stopped_note(STOPPED if request.medians and not request.draws else ONLY_WORSE)]
     if across in pair.candidate.array.dims:
         if not is_chunked(estimate):
             unmatched = dict.fromkeys([*pair.unmatched, *_absent(estimate, pair.candidate.array, across)])

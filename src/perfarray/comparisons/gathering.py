@@ -45,7 +45,7 @@ def gather(times: Data, baseline: object, request: Request) -> Found:
         censored=request.censored,
     )
     check_across(request.across, pair.candidate.array, pair.candidate.levels, pair.dim)
-    place, zeros = check_runs(pair, request.value) if request.medians else (0, [])
+    place, zeros = check_runs(pair, request.value, request.method, request.paired) if request.medians else (0, [])
     measured = measure(pair, request, place)
     attrs, notes = describe(measured, pair, request)
     return Found(measured, pair, attrs, [*zeros, *notes], pair.candidate.array.coords)

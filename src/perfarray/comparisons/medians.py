@@ -12,6 +12,7 @@ from perfarray.numerics.bootstrap_intervals import median_ratio_by_draws
 from perfarray.numerics.intervals import BOOTSTRAP_METHODS, DF_RULES, RATIO_METHODS, kind_of
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.medians import ratio_of_medians, units_with_limits
+from perfarray.numerics.rank_sums import RANK, units_with_rank_limits
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Kernel, Output, apply, together
 from perfarray.timings.censored import ratio_bounds
@@ -31,7 +32,7 @@ MEAN, MEDIAN = "mean", "median"
 ORDER_STATISTICS = "order_statistics"
 """The default method of medians."""
 
-MEDIAN_METHODS = (ORDER_STATISTICS, *(name for name in BOOTSTRAP_METHODS if name != "studentized"))
+MEDIAN_METHODS = (ORDER_STATISTICS, RANK, *(name for name in BOOTSTRAP_METHODS if name != "studentized"))
 
 BEYOND = "beyond"
 """The check of limits that lie beyond all runs."""
@@ -57,9 +58,18 @@ def check_ratio_method(statistic: str, method: str | None, df: str, value: str |
     return method or ORDER_STATISTICS
 
 
-def check_runs(pair: Pair, value: str | None) -> tuple[int, list[Note]]:
-    """Return the place in the nest of the runs whose median is taken, and what zeros inside them there are; runs are positive."""
-    place, sides = value_place(pair.candidate, value), (pair.candidate, pair.baseline)
+def check_runs(pair: Pair, value: str | None, method: str, paired: str | None) -> tuple[int, list[Note]]:
+    """Return the place in the nest of the runs whose median is taken, and what zeros inside them there are; runs are positive.
+
+    Rank sums take one value of every unit, and sides that do not depend on each other.
+    """
+    unit = pair.candidate.levels[0]
+    if method == RANK and (value not in (None, unit) or paired):
+        wrong = f"value={value!r}" if value not in (None, unit) else f"paired={paired!r}"
+        raise ValueError(
+            f"{wrong} does not go with method='rank', which ranks one value of each {unit}; choose method='{ORDER_STATISTICS}'"
+        )
+    place, sides = value_place(pair.candidate, unit if method == RANK else value), (pair.candidate, pair.baseline)
     return place, [note for side in sides for note in check_positive(side.array, pair.candidate.levels, "a ratio of medians", place)]
 
 
@@ -77,13 +87,13 @@ def median_ratio(
 ) -> xr.Dataset:
     """Return the ratio of medians of every cell, with the variables that every ratio has."""
     nest, sides = pair.candidate.levels, (pair.candidate, pair.baseline)
-    place, zeros = check_runs(pair, value)
+    place, zeros = check_runs(pair, value, method, paired)
     attrs: dict[str, Hashable] = {**pair.attrs, "result": "ratio_interval", "method": method, "confidence_level": level}
     attrs |= {"statistic": MEDIAN, "value": nest[place]} | ({"paired": paired} if paired else {})
     keys: list[xr.DataArray] = []
     asked: dict[str, Any] = {"levels": place + 1, "paired": paired is not None, "level": level}
-    limits: Kernel = partial(ratio_of_medians, **asked)
-    if method == ORDER_STATISTICS:
+    limits: Kernel = partial(ratio_of_medians, **asked, ranked=method == RANK)
+    if method not in BOOTSTRAP_METHODS:
         check_no_resampling(method, resample)
     else:
         runs = pair.candidate._replace(levels=nest[: place + 1])
@@ -102,7 +112,7 @@ def median_ratio(
         return apply(kernel, candidate.array, baseline.array, *keys, core=core, outputs=outputs | told, attrs=attrs)
 
     result = _bounded(pair, answer) if pair.bounded else answer(*sides)
-    checks = (UNITS, BEYOND if method == ORDER_STATISTICS else "resampling", DEPENDENCE)
+    checks = (UNITS, "resampling" if method in BOOTSTRAP_METHODS else BEYOND, DEPENDENCE)
     return noted(result, *pair.notes, *zeros, pair.candidate.selected, pair.stopped_note(STOPPED), checks=checks)
 
 
@@ -128,10 +138,12 @@ def beyond_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells of which a limit lies beyond all runs."""
     level = float(result["interval_level"].max() if "interval_level" in result else result.attrs["confidence_level"])
     units = str(result.attrs["levels"]).split()[0]
-    needed = units_with_limits(level)
+    ranked = result.attrs["method"] == RANK
+    needed = units_with_rank_limits(level) if ranked else units_with_limits(level)
+    other = "" if ranked else f"method='rank' takes {units_with_rank_limits(level)} and equal shapes; "
     text = (
         f"{{cells}} have a limit beyond all their runs, so that there is none at {100 * level:.4g} %: {needed} {plural(units)} of one run "
-        "each have both, fewer at a lower confidence_level; or take statistic='mean'"
+        f"each have both, fewer at a lower confidence_level; {other}or take statistic='mean'"
     )
     if result.attrs.get(CENSORED) == "bound":
         return ()  # what stopped runs leave open is said already

@@ -13,6 +13,7 @@ import numpy as np
 from perfarray.numerics.intervals import UNBOUNDED, Ratio, RatioSet, kind_of, quotient, welch_df
 from perfarray.numerics.levels import UnitSummary, summarise_units
 from perfarray.numerics.medians import Medians, Runs, as_cells, error_of_log, finite_df, medians_of
+from perfarray.numerics.rank_sums import RANK, rank_pvalues
 from perfarray.numerics.ratio_tests import bound_suite, suite_of_units, sure_suite
 from perfarray.numerics.types import Floats, Mask
 from perfarray.numerics.verdicts import Evidence, Known, Rules, Suite, Tests
@@ -31,10 +32,11 @@ def evidence_of_medians(new: Floats, old: Floats, *others: Any, rules: Rules, le
     and what is known of the ratios of means; ratios beyond `far` are of runs at their worst.
     """
     batch, cells = as_cells(levels, *(others[:4] or (new, old)))
-    here = medians_of(*cells[:2], paired=rules.paired)
+    ranked = rules.method == RANK
+    here = medians_of(*cells[:2], paired=rules.paired, ranked=ranked)
     ends, hangs, unknown = [here], np.zeros(len(here.n), dtype=bool), np.zeros(len(here.n), dtype=bool)
     if others:
-        worst = [medians_of(*sides, paired=rules.paired) for sides in ((cells[2], cells[1]), (cells[0], cells[3]))]
+        worst = [medians_of(*sides, paired=rules.paired, ranked=ranked) for sides in ((cells[2], cells[1]), (cells[0], cells[3]))]
         ends = worst[::-1] if rules.better == "lower" else worst
         hangs, unknown = _hanging(here, worst[0].new, worst[1].old, [np.broadcast_to(side, batch).ravel() for side in others[4:6]])
     errors = [np.where(here.n > 1, error_of_log(side), np.nan) for side in (here.new, here.old)]
@@ -49,7 +51,7 @@ def evidence_of_medians(new: Floats, old: Floats, *others: Any, rules: Rules, le
         error=np.where(without, np.nan, error),
         error_df=df,
         **dict.fromkeys(Known._fields, np.zeros(len(here.n), dtype=bool)),  # the limits hold as they are
-        **_band_tests(here, ends, rules, far)._asdict(),
+        **(_rank_tests(here, ends, rules) if ranked else _band_tests(here, ends, rules, far))._asdict(),
     )
     suite, ratio = _suite(here, errors, batch, rules)
     bounds = Known(*(others[6:] or np.zeros((2, *batch), dtype=bool)))
@@ -57,11 +59,11 @@ def evidence_of_medians(new: Floats, old: Floats, *others: Any, rules: Rules, le
     return *(part.reshape(batch) for part in rows), *bound_suite(suite, ratio, bounds), packed.reshape(*batch, *packed.shape[1:])
 
 
-def limits_of_medians(level: Floats, _: Evidence, material: Floats, *, far: float) -> RatioSet:
+def limits_of_medians(level: Floats, _: Evidence, material: Floats, *, far: float, ranked: bool = False) -> RatioSet:
     """Return the limits at a level per ratio."""
     batch = np.broadcast_shapes(level.shape, material.shape[:-2])
     cells = np.broadcast_to(material, (*batch, *material.shape[-2:])).reshape(-1, *material.shape[-2:])
-    ends = [_unpacked(cells[:, place : place + 2]) for place in range(0, cells.shape[1], 2)]
+    ends = [_unpacked(cells[:, place : place + 2])._replace(ranked=ranked) for place in range(0, cells.shape[1], 2)]
     found = limits_of(ends, np.broadcast_to(level, batch).ravel(), far)
     return RatioSet(found.lower.reshape(batch), found.upper.reshape(batch), found.kind.reshape(batch))
 
@@ -130,6 +132,16 @@ def _band_tests(here: Medians, ends: Sequence[Medians], rules: Rules, far: float
     at_low, at_high = (_least_error_rate(beyond, estimate, rules.confidence_level) / 2 for beyond in (above, below))
     above_low, below_high = np.where(over, at_low, 1 - at_low), np.where(under, at_high, 1 - at_high)
     return Tests(1 - above_low, above_low, below_high, 1 - below_high)
+
+
+def _rank_tests(here: Medians, ends: Sequence[Medians], rules: Rules) -> Tests:
+    """Test the ratio against both limits of the band, from both sides, by rank sums: at the end that stopped runs leave it nearest to."""
+    pvalues = np.full((4, len(here.n)), np.nan)
+    for cell, (lowest, highest) in enumerate(zip(ends[0].samples, ends[-1].samples, strict=True)):
+        if here.n[cell] > 1:
+            sides = [(rank_pvalues(*highest, limit)[0], rank_pvalues(*lowest, limit)[1]) for limit in rules.limits]
+            pvalues[:, cell] = np.ravel(sides)
+    return Tests(*pvalues)
 
 
 def _least_error_rate(beyond: Callable[[Floats], Mask], like: Floats, level: float) -> Floats:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfarray.numerics.intervals import UNBOUNDED, kind_of, t_quantile, welch_df
+from perfarray.numerics.rank_sums import hodges_lehmann, rank_limits
 from perfarray.numerics.statistics import nest_weights, weighted_median
 from perfarray.numerics.types import Floats
 
@@ -41,16 +42,28 @@ class Runs(NamedTuple):
 
 
 class Medians(NamedTuple):
-    """The runs of two systems, the degrees of freedom of the log ratio of their medians, and how much pairs of units go together."""
+    """The runs of two systems, the degrees of freedom of the log ratio of their medians, and how much pairs of units go together.
+
+    `ranked`: whether limits are those of the exact two-sample problem, of units of one run each.
+    """
 
     new: Runs
     old: Runs
     df: Floats
     correlation: Floats
+    ranked: bool = False
+
+    @property
+    def samples(self) -> list[tuple[Floats, Floats]]:
+        """The runs of every cell."""
+        sides = zip(self.new.ordered, self.old.ordered, strict=True)
+        return [(new[~np.isnan(new)], old[~np.isnan(old)]) for new, old in sides]
 
     @property
     def estimate(self) -> Floats:
         """Candidate over baseline."""
+        if self.ranked:
+            return np.array([hodges_lehmann(*sample) for sample in self.samples])
         with np.errstate(divide="ignore", invalid="ignore"):
             return self.new.median / self.old.median
 
@@ -61,10 +74,15 @@ class Medians(NamedTuple):
 
     def limits(self, level: float | Floats) -> tuple[Floats, Floats]:
         """Return the limits of the ratio at a level, or one per cell; 0 and infinity where they lie beyond all runs."""
+        if self.ranked:
+            # Cell by cell: all ratios of a cell's runs are as many as its runs squared.
+            each = np.broadcast_to(level, (len(self.df),)).tolist()
+            ends = [rank_limits(*sample, own) for sample, own in zip(self.samples, each, strict=True)]
+            return np.array([low for low, _ in ends]), np.array([high for _, high in ends])
         return _between(self, [median_limits(side, self.df, level) for side in (self.new, self.old)])
 
 
-def medians_of(new: Floats, old: Floats, *, paired: bool) -> Medians:
+def medians_of(new: Floats, old: Floats, *, paired: bool, ranked: bool = False) -> Medians:
     """Return what two systems' runs (cells, n_L, ..., n_1) say of their medians; pairs with a gap are left out."""
     cells = [new, old]
     if paired:
@@ -72,13 +90,15 @@ def medians_of(new: Floats, old: Floats, *, paired: bool) -> Medians:
         gaps = np.any([np.isnan(side).all(axis=inner, keepdims=True) for side in cells], axis=0)
         cells = [np.where(gaps, np.nan, side) for side in cells]
     one, two = (runs_of(side) for side in cells)
-    return Medians(one, two, _df(one, two, paired), _correlation(one, two) if paired else np.zeros(len(new)))
+    return Medians(one, two, _df(one, two, paired), _correlation(one, two) if paired else np.zeros(len(new)), ranked)
 
 
-def ratio_of_medians(new: Floats, old: Floats, *, levels: int, paired: bool, level: float) -> tuple[npt.NDArray[Any], ...]:
+def ratio_of_medians(
+    new: Floats, old: Floats, *, levels: int, paired: bool, level: float, ranked: bool = False
+) -> tuple[npt.NDArray[Any], ...]:
     """Return estimate, limits, df, n and kind of the ratio of the medians of positive timings (..., n_L, ..., n_1)."""
     batch, cells = as_cells(levels, new, old)
-    found = medians_of(*cells, paired=paired)
+    found = medians_of(*cells, paired=paired, ranked=ranked)
     lower, upper = (np.where(found.n >= 2, limit, np.nan) for limit in found.limits(level))
     kind = kind_of(lower, upper)
     lower = np.where(kind == UNBOUNDED, -np.inf, lower)
