@@ -25,6 +25,7 @@ from hypothesis import settings
 from shared_material import SHARED
 from strategies import examples
 
+os.environ.setdefault("MPLBACKEND", "agg")  # no screen
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the processes of pytest-xdist share the cores already
 
 # Tests start some eighty processes: what is compiled is kept, or each would compile the same modules again.
@@ -53,6 +54,14 @@ def pytest_collection_finish():
 def pytest_collect_file():
     """Look for examples in docstrings in the package alone: here there are none."""
     return [found for found in (yield) if not isinstance(found, DoctestModule)]
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    """Close the figures that a test leaves open: Matplotlib warns of more than 20."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture(scope="session")

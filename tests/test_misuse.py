@@ -3,7 +3,6 @@
 import datetime
 import inspect
 import re
-import sys
 import traceback
 import warnings
 from pathlib import Path
@@ -65,14 +64,6 @@ FOREIGN = re.compile("unhashable|not iterable|ambiguous|not supported between|mu
 """How Python and NumPy speak."""
 
 each = pytest.mark.parametrize("name", sorted({*CALLS, *OF_ANSWERS, "join"} - {"agreement"}))
-
-
-@pytest.fixture(autouse=True)
-def closed_figures():
-    """Close what pictures leave open."""
-    yield
-    if "matplotlib.pyplot" in sys.modules:
-        sys.modules["matplotlib.pyplot"].close("all")
 
 
 def asked(name, times, *others, **options):

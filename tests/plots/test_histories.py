@@ -46,7 +46,6 @@ def test_many_series_stand_under_each_other(series, drawn):
     ax = result.isel(benchmark=slice(9)).perf.plot(only_changes=True)
     assert [label.get_text() for label in ax.get_yticklabels()] == ["b0", "b2", "b4", "b6", "b8"]
     assert "5 of 9: those that changed" in ax.get_title(loc="left").replace("\n", " ")
-    plt.close("all")
 
 
 def test_what_cannot_be_drawn_is_said():

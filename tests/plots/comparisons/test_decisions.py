@@ -1,6 +1,5 @@
 """Units that a decision needs: points and curves are the numbers of the result."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -23,7 +22,6 @@ def test_one_cell_is_a_curve():
     points = {line.get_label(): line.get_xydata()[0] for line in ax.lines if line.get_marker() == "o"}
     assert points["to see 2 %, with a chance of 80 %"].tolist() == [result["required"].item(), 2.0]
     assert points["pilot"].tolist() == pytest.approx([10, 100 * result["smallest_change"].sel(units=10).item()])
-    plt.close("all")
 
 
 def test_several_cells_are_rows():
@@ -36,4 +34,3 @@ def test_several_cells_are_rows():
     many = plan(benchmark=100).perf.plot()
     assert "60 of 100: lowest and highest" in many.get_title(loc="left")
     assert many.figure.get_figheight() < 18
-    plt.close("all")

@@ -1,6 +1,5 @@
 """When to stop: curves and points are the numbers of the result."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -29,7 +28,6 @@ def test_few_cells_are_curves():
     np.testing.assert_allclose(stops, [(required[cell], half[cell, int(required[cell]) - 1]) for cell in known])
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
     assert sum("would do" in text for text in texts) == 7 - len(known) > 0
-    plt.close("all")
 
 
 def test_a_narrow_axis_has_numbers():
@@ -39,7 +37,6 @@ def test_a_narrow_axis_has_numbers():
     low, high = ax.get_ylim()
     assert high < 5 * low
     assert sum(low <= tick <= high for tick in ax.get_yticks()) >= 4
-    plt.close("all")
 
 
 def test_many_cells_are_rows():
@@ -50,7 +47,6 @@ def test_many_cells_are_rows():
     shown = np.concatenate([points["required"][~np.isnan(points["required"])], points["would do"]])
     assert sorted(shown) == sorted(result["extrapolated"].values[:9].ravel())
     assert "60 of 100:\nlowest and highest number of executions" in result.perf.plot().get_title(loc="left")
-    plt.close("all")
 
 
 def test_nothing_is_not_drawn():
