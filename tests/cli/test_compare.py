@@ -691,5 +691,5 @@ def test_medians_are_compared(tmp_path):
     assert "change: of the median time, of which less is faster, with its 95 % interval; n = 6 independent executions" in answer.output
     assert "1 compared by their medians: 0 slower, 1 faster" in answer.output
     wrong = run("compare", old, new, "--statistic", "median", "--method", "fieller")
-    assert "choose one of 'order_statistics', 'percentile', 'basic', 'bca', or --statistic 'mean'" in in_line(wrong.output)
+    assert "choose one of 'order_statistics', 'rank', 'percentile', 'basic', 'bca', or --statistic 'mean'" in in_line(wrong.output)
     assert wrong.exit_code == 2
