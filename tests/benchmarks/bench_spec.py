@@ -12,7 +12,7 @@ from pathlib import Path
 from interleaved import compared, interleaved, ratio, report
 
 import perfarray
-from perfarray.readers.finding import Found
+from perfarray.readers.finding import InputFile
 from perfarray.readers.joining import combine
 from perfarray.readers.opening import Source
 from perfarray.readers.recognising import formats, read_table
@@ -36,7 +36,7 @@ def main() -> None:
     paths = sorted(FOLDER.rglob("*_*.txt"))
     known = formats()["spec_text"]
     tables = [read_table(Source(path), known) for path in paths]
-    found = [Found(path, path.name, {}, False) for path in paths]
+    found = [InputFile(path, path.name, {}, False) for path in paths]
     joined = combine(tables, found)
     variants = {
         SCAN: lambda: [scan(path) for path in paths],

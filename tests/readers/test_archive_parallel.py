@@ -72,7 +72,7 @@ def test_a_process_that_ends_is_an_error(many, monkeypatch):
         perfarray.read_archive(many, parallel=1)
 
 
-def ended(one, how, answers):
+def ended(file, settings, answers):
     """End the process."""
     os._exit(1)
 

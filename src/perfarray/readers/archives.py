@@ -12,12 +12,12 @@ from uuid import uuid4
 import xarray as xr
 
 from perfarray.conventions import HISTORY
-from perfarray.readers.attempts import asked, every_attempt, put_beside
+from perfarray.readers.attempts import companion_paths, iter_attempts, read_settings
 from perfarray.readers.custom import check
 from perfarray.readers.dims import with_dims
 from perfarray.readers.finding import AnyPath, checked_path, shown
 from perfarray.readers.joining import combine
-from perfarray.readers.opening import MissingFileError, Source, Wanted, known_encoding, say_near
+from perfarray.readers.opening import FileOptions, MissingFileError, Source, known_encoding, say_near
 from perfarray.readers.packs import is_pack
 from perfarray.readers.recognising import formats, known_names, not_recognised, read_table, recognise
 from perfarray.readers.repeated import without_repeats
@@ -80,7 +80,7 @@ def read(
     >>> times["time"].dims
     ('benchmark', 'execution', 'iteration')
     """
-    source = Source(checked_path(path), wanted=Wanted(known_encoding(encoding), check(dims, pattern, format), pattern))
+    source = Source(checked_path(path), file_options=FileOptions(known_encoding(encoding), check(dims, pattern, format), pattern))
     try:
         several = isdir(source.path) or is_pack(source)
     except MissingFileError as error:
@@ -89,10 +89,10 @@ def read(
     if several:
         return _one_result(source, format)
     with source.within_memory():
-        known = recognise(source, format)
-        if known is None:
+        file_format = recognise(source, format)
+        if file_format is None:
             raise not_recognised(source)
-        table = with_dims(source, read_table(source, known))
+        table = with_dims(source, read_table(source, file_format))
         try:
             dataset = build(finished([table])[0])
         except ValueError as error:
@@ -102,7 +102,7 @@ def read(
 
 def _one_result(source: Source, format: str | None) -> xr.Dataset:
     """Read a folder or an archive whose files say themselves where they belong, or that has one file alone."""
-    dataset = read_archive(source.path, format=format, **source.wanted._asdict())
+    dataset = read_archive(source.path, format=format, **source.options._asdict())
     files, name = dataset.attrs["n_files"], dataset.attrs.get("format", "")
     if files > 1 and not (name in formats() and formats()[name].placed):
         raise source.error(f"holds {files} files, which do not say themselves what tells them apart; read_archive reads them along a dim")
@@ -191,37 +191,37 @@ def read_archive(
     ['malloc', 'pymalloc']
     """
     check_choice(on_error, "on_error", ("raise", "warn", "skip"))
-    how = asked(layout, dim, format, dims, pattern, encoding)
-    tables, kept, skipped, broken = [], [], [], []
-    with closing(every_attempt(paths, how, parallel=parallel, on_dask=chunks is not None, progress=progress)) as every:
-        for placed, table, _, error in every:
+    settings = read_settings(layout, dim, format, dims, pattern, encoding)
+    tables, files, skipped, broken = [], [], [], []
+    with closing(iter_attempts(paths, settings, parallel=parallel, on_dask=chunks is not None, progress=progress)) as attempts:
+        for file, table, _, error in attempts:
             if error is not None:
                 if on_error == "raise":
                     if isinstance(error, MissingFileError):
-                        say_near(error, placed.path)
+                        say_near(error, file.path)
                     elif not (isinstance(paths, str | PathLike) and Path(paths).is_file()):
                         error.add_note('on_error="warn" leaves such files out, and names them')
                     raise error
                 broken.append(str(error))
             elif table is None:
-                skipped.append(placed)
+                skipped.append(file)
             else:
                 tables.append(table)
-                kept.append(placed)
-    files = len(tables) + len(skipped) + len(broken)
-    beside = put_beside(skipped, tables)
-    unknown = [file.label for file in skipped if file.path not in beside]
+                files.append(file)
+    n_files = len(tables) + len(skipped) + len(broken)
+    companions = companion_paths(skipped, tables)
+    unknown = [file.label for file in skipped if file.path not in companions]
     if not tables:
-        raise ValueError(f"none of the {files} files in {shown(paths)} could be read{_reasons(broken, unknown)}")
-    tables, kept, repeats = without_repeats(tables, kept)
+        raise ValueError(f"none of the {n_files} files in {shown(paths)} could be read{_reasons(broken, unknown)}")
+    tables, files, repeats = without_repeats(tables, files)
     with _naming(paths):
-        joined = combine(tables, kept)
+        joined = combine(tables, files)
         built = build(joined)
     built = built if not isinstance(paths, str | PathLike) else _by_date(built)
     dataset = keeping(
         built,
-        _left_out("broken_files", files, broken if on_error == "warn" else []),
-        _left_out("unknown_format", files, unknown),
+        _left_out("broken_files", n_files, broken if on_error == "warn" else []),
+        _left_out("unknown_format", n_files, unknown),
         *repeats,
         *_shortened(joined.notes),
     )
@@ -278,9 +278,9 @@ def _reasons(broken: Sequence[str], skipped: Sequence[str]) -> str:
 
 def _shortened(notes: Sequence[Note]) -> list[Note]:
     """Return the first notes of each kind, and how many more there are of it."""
-    kept: list[Note] = []
+    shortened: list[Note] = []
     for code, count in Counter(note.code for note in notes).items():
-        kept += [note for note in notes if note.code == code][:MOST]
+        shortened += [note for note in notes if note.code == code][:MOST]
         if count > MOST:
-            kept.append(Note(code, f"and {count - MOST} more of the kind {code!r}", {"notes": count - MOST}))
-    return kept
+            shortened.append(Note(code, f"and {count - MOST} more of the kind {code!r}", {"notes": count - MOST}))
+    return shortened

@@ -76,7 +76,7 @@ def read(source: Source) -> Table:
     content = source.json
     columns = content.get("result_columns") or []
     suite = _suite(source)
-    found = [
+    suite_entries = [
         entry
         for name, result in content["results"].items()
         for entry in _entries(source, name, _fields(result, columns), suite.get(name, UNDESCRIBED))
@@ -85,14 +85,14 @@ def read(source: Source) -> Table:
     params = content.get("params") or {}
     about = {PARAMS.get(key, key): value for key, value in params.items() if value not in (None, "") and key != MACHINE}
     about |= {ENVIRONMENT: content.get("env_name") or source.path.stem.partition("-")[2]}
-    table = table_of_entries(source, found, kinds={**KINDS, TRACK: ("1", LOWER)} | _tracked(suite), about=about)
-    place = {MACHINE: str(params.get(MACHINE) or UNKNOWN), COMMIT: str(content["commit_hash"])[:8]}
+    table = table_of_entries(source, suite_entries, kinds={**KINDS, TRACK: ("1", LOWER)} | _tracked(suite), about=about)
+    file_labels = {MACHINE: str(params.get(MACHINE) or UNKNOWN), COMMIT: str(content["commit_hash"])[:8]}
     stated = {"commit_hash": str(content["commit_hash"]), "commit_date": _date(content.get("date"))}
     return replace(
         table,
-        labels=table.labels | {dim: constant_column(label, len(table)) for dim, label in place.items()},
+        labels=table.labels | {dim: constant_column(label, len(table)) for dim, label in file_labels.items()},
         descriptors=table.descriptors
-        | {name: Descriptor(dims=(COMMIT,), values={(place[COMMIT],): value}, keep=(COMMIT,)) for name, value in stated.items()},
+        | {name: Descriptor(dims=(COMMIT,), values={(file_labels[COMMIT],): value}, keep=(COMMIT,)) for name, value in stated.items()},
     )
 
 
@@ -102,7 +102,7 @@ def agree(tables: Sequence[Table]) -> list[Table]:
     environments: dict[tuple[str, str], set[str]] = {}
     for table in agreed:
         environments.setdefault((table.labels[MACHINE].labels[0], table.labels[COMMIT].labels[0]), set()).add(_environment(table))
-    if all(len(own) == 1 for own in environments.values()):
+    if all(len(names) == 1 for names in environments.values()):
         return agreed
     return [
         replace(
@@ -130,9 +130,9 @@ def _fields(result: Any, columns: Sequence[str]) -> Mapping[str, Any]:
 
 def _suite(source: Source) -> Mapping[str, Described]:
     """Return what `benchmarks.json`, one folder above, says of the benchmarks: it is read once for all files."""
-    beside = source.beside("../benchmarks.json")
+    sibling = source.beside("../benchmarks.json")
     try:
-        return {} if beside is None else source.once(_described, beside.text)
+        return {} if sibling is None else source.once(_described, sibling.text)
     except FileError as error:
         source.note("no_descriptions", f"units and names of parameters cannot be read: {error}")
         return {}
@@ -144,10 +144,10 @@ def _described(text: str) -> Mapping[str, Described]:
         content = json.loads(text)
     except (ValueError, RecursionError):
         return {}
-    stated = {name: own for name, own in content.items() if isinstance(own, dict)} if isinstance(content, dict) else {}
+    stated = {name: entry for name, entry in content.items() if isinstance(entry, dict)} if isinstance(content, dict) else {}
     return {
-        name: Described(_names(own.get("param_names")), own["unit"] if isinstance(own.get("unit"), str) else "")
-        for name, own in stated.items()
+        name: Described(_names(entry.get("param_names")), entry["unit"] if isinstance(entry.get("unit"), str) else "")
+        for name, entry in stated.items()
     }
 
 
@@ -164,7 +164,7 @@ def _metric(name: str, unit: str) -> str:
 
 def _tracked(suite: Mapping[str, Described]) -> dict[str, tuple[str, str]]:
     """Return unit and direction of what is tracked."""
-    pairs = ((_metric(name, own.unit), own.unit) for name, own in suite.items())
+    pairs = ((_metric(name, description.unit), description.unit) for name, description in suite.items())
     return {metric: (unit, direction_of(unit)) for metric, unit in pairs if metric.startswith(f"{TRACK}_")}
 
 
@@ -183,15 +183,15 @@ def _entries(source: Source, name: str, fields: Mapping[str, Any], described: De
             raise source.error(f"{name!r} has {len(column)} {key} and {size} combinations of parameters")
     metric = _metric(name, described.unit)
     stated = described.names if len(set(described.names)) == len(params) else ()
-    names = stated or tuple(f"arg{place}" for place in range(len(params)))
-    found = []
+    names = stated or tuple(f"arg{position}" for position in range(len(params)))
+    parameter_entries = []
     for index, (chosen, value) in enumerate(zip(product(*params), results, strict=True)):
         loops = numbers[index] if stats[index] is None else stats[index].get("number", numbers[index])
         run = _run(source, f"{name!r}: result {index}", metric, samples[index] or value, loops)
         label = f"{name}({', '.join(map(str, chosen))})" if chosen else name
-        settings = {key: value_of(str(own)) for key, own in zip(names, chosen, strict=True)}
-        found.append(Entry(label, [run], settings, {"benchmark_name": name}))
-    return found
+        settings = {key: value_of(str(parameter)) for key, parameter in zip(names, chosen, strict=True)}
+        parameter_entries.append(Entry(label, [run], settings, {"benchmark_name": name}))
+    return parameter_entries
 
 
 def _listed(value: Any, size: int) -> list[Any]:
@@ -199,15 +199,15 @@ def _listed(value: Any, size: int) -> list[Any]:
     return [None] * size if value is None else value if isinstance(value, list) else [value]
 
 
-def _run(source: Source, place: str, metric: str, value: Any, number: Any) -> Run:
+def _run(source: Source, location: str, metric: str, value: Any, number: Any) -> Run:
     """Return one result or its samples: null failed, NaN was not measured."""
     if value is None or (isinstance(value, float) and isnan(value)):
         return Run({metric: np.array([np.nan])}, marks={"failed": np.array([value is None])})
     samples = value if isinstance(value, list) else [value]
-    values = (times if metric == TIME else amounts)(source, place, samples)
+    values = (times if metric == TIME else amounts)(source, location, samples)
     if not isinstance(value, list) or number is None:
         return Run({metric: values})
-    return Run({metric: values}, {LOOPS: np.repeat(amounts(source, f"{place}: 'number'", [number]), len(values))})
+    return Run({metric: values}, {LOOPS: np.repeat(amounts(source, f"{location}: 'number'", [number]), len(values))})
 
 
 def _date(stamp: Any) -> str | None:

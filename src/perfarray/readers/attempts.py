@@ -1,4 +1,4 @@
-"""What came of each file of an archive: read one after another, by several processes, or as dask tasks; always in the same order."""
+"""Read the files of an archive in order: in this process, in several processes, or as dask tasks."""
 
 import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 from perfarray.readers.custom import check
 from perfarray.readers.dims import with_dims
-from perfarray.readers.finding import Found, find_files
-from perfarray.readers.joining import check_place
+from perfarray.readers.finding import InputFile, find_files
+from perfarray.readers.joining import check_location
 from perfarray.readers.layout import Layout, read_layout
-from perfarray.readers.opening import FileError, Source, Wanted, known_encoding
+from perfarray.readers.opening import FileError, FileOptions, Source, known_encoding
 from perfarray.readers.packs import is_pack, members
 from perfarray.readers.recognising import formats, not_recognised, read_table, recognise
 from perfarray.tables.columns import Table
@@ -25,79 +25,81 @@ from perfarray.timings.options import Options, in_force, options
 from perfarray.timings.validation import check_count
 
 BATCH = 256
-"""Files handed to dask at once: after them the progress bar moves. Its processes start anew for every batch, so it is not small."""
+"""Files in one dask batch. The progress bar moves after each batch; dask starts its processes again for each, so that it is not small."""
 
 SHARES = 16
-"""Parts that the files are cut into for each process: what one reads at a time, so that none is left with all the large ones."""
+"""Chunks of files for each process: small ones, so that no process gets all the large files."""
 
 WORTH = 1 << 25
-"""Bytes from which on processes are started without a number of them: to start one takes as long as to read some ten million."""
+"""Bytes from which `parallel=True` starts processes: starting one takes as long as reading about ten million bytes."""
 
 UNKNOWN_FORMAT = "no reader recognises its content"
 EMPTY = "is empty"
 SUPERSEDED = "another file beside it holds the same"
-"""Why a file is passed over."""
+"""Reasons to skip a file."""
 
 
 class Attempt(NamedTuple):
-    """What came of one file: its place, and its table, why it is passed over, or what is wrong with it."""
+    """A file with its table, the reason to skip it, or the error."""
 
-    placed: Found
+    file: InputFile
     table: Table | None = None
-    skipped: str = ""
+    skip_reason: str = ""
     error: FileError | None = None
 
 
-class How(NamedTuple):
-    """How the files of an archive are read, wherever that is done."""
+class ReadSettings(NamedTuple):
+    """How to read the files of an archive, in this process or another."""
 
     layout: Layout | None
     dim: str
     format: str | None
-    wanted: Wanted
+    file_options: FileOptions
     options: Options
 
 
-def asked(
+def read_settings(
     layout: str | None, dim: str, format: str | None, dims: Mapping[str, str | int] | None, pattern: str | None, encoding: str | None
-) -> How:
-    """Return how files are to be read as the caller says, or raise."""
-    wanted = Wanted(known_encoding(encoding), check(dims, pattern, format), pattern)
-    return How(None if layout is None else read_layout(layout), dim, format, wanted, options())
+) -> ReadSettings:
+    """Check the caller's arguments and return them as settings."""
+    file_options = FileOptions(known_encoding(encoding), check(dims, pattern, format), pattern)
+    return ReadSettings(None if layout is None else read_layout(layout), dim, format, file_options, options())
 
 
-def every_attempt(paths: Any, how: How, *, parallel: bool | int, progress: bool, on_dask: bool = False) -> Generator[Attempt, None, None]:
-    """Read files and yield what came of each, whoever is ready first: those of a mapping label by label, in the order of their paths."""
-    found = find_files(paths, how.dim, None if how.layout is None else how.layout.text)
-    found = [one for _, own in groupby(found, attrgetter("labels")) for one in sorted(own, key=attrgetter("path.parts"))]
-    attempt = partial(_attempts_at, how=how, answers={})
-    if processes := _processes(parallel, found):
-        every = _by_processes(attempt, found, processes)
+def iter_attempts(
+    paths: Any, settings: ReadSettings, *, parallel: bool | int, progress: bool, on_dask: bool = False
+) -> Generator[Attempt, None, None]:
+    """Yield an attempt for each file, in the order of paths; the files of a mapping label by label."""
+    files = find_files(paths, settings.dim, None if settings.layout is None else settings.layout.text)
+    files = [file for _, group in groupby(files, attrgetter("labels")) for file in sorted(group, key=attrgetter("path.parts"))]
+    attempt = partial(_attempts_at, settings=settings, answers={})
+    if processes := _processes(parallel, files):
+        results = _by_processes(attempt, files, processes)
     elif on_dask:
-        every = _as_tasks(attempt, found)
+        results = _as_tasks(attempt, files)
     else:
-        every = map(attempt, found)
-    with _progress_bar(len(found)) if progress else nullcontext() as bar:
-        for of_one in every:
-            yield from of_one
+        results = map(attempt, files)
+    with _progress_bar(len(files)) if progress else nullcontext() as bar:
+        for attempts in results:
+            yield from attempts
             if bar is not None:
                 bar.update()
 
 
-def put_beside(skipped: Sequence[Found], tables: Sequence[Table]) -> set[Path]:
-    """Return the paths of those of the files passed over that a tool puts beside the results which were read."""
-    ends = tuple(chain.from_iterable(formats()[name].beside for name in {table.format for table in tables}))
-    return {file.path for file in skipped if ends and file.path.name.endswith(ends)}
+def companion_paths(files: Sequence[InputFile], tables: Sequence[Table]) -> set[Path]:
+    """Return the paths of skipped files that a tool writes next to results of a format that was read."""
+    endings = tuple(chain.from_iterable(formats()[name].beside for name in {table.format for table in tables}))
+    return {file.path for file in files if endings and file.path.name.endswith(endings)}
 
 
-def _processes(parallel: bool | int, found: Sequence[Found]) -> int:
-    """Return how many processes read the files, 0 for none but this one; `True` starts them where there is enough to read."""
+def _processes(parallel: bool | int, files: Sequence[InputFile]) -> int:
+    """Return the number of processes to start, 0 to read in this one; `True` starts them for at least `WORTH` bytes."""
     if parallel is False:
         return 0
     if parallel is not True:
-        return min(check_count(parallel, "parallel"), len(found))
-    most = min(cores(), len(found))
-    return most if most > 1 and sum(map(_size, found)) >= WORTH else 0
+        return min(check_count(parallel, "parallel"), len(files))
+    limit = min(cores(), len(files))
+    return limit if limit > 1 and sum(map(_size, files)) >= WORTH else 0
 
 
 def cores() -> int:
@@ -105,19 +107,19 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _size(one: Found) -> int:
-    """Return the bytes of a file, 0 where they cannot be had: why is said when it is read."""
+def _size(file: InputFile) -> int:
+    """Return the bytes of a file, 0 where the system refuses them: reading the file then reports the reason."""
     try:
-        return one.path.stat().st_size
+        return file.path.stat().st_size
     except OSError:
         return 0
 
 
-def _by_processes(attempt: Callable[[Found], list[Attempt]], found: Sequence[Found], processes: int) -> Iterator[list[Attempt]]:
-    """Read files by processes that are started for it, anew: threads of this one do no harm to them."""
+def _by_processes(attempt: Callable[[InputFile], list[Attempt]], files: Sequence[InputFile], processes: int) -> Iterator[list[Attempt]]:
+    """Read files in new processes: spawned ones cannot inherit a lock that a thread of this process holds."""
     try:
         with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-            yield from pool.map(attempt, found, chunksize=-(-len(found) // (SHARES * processes)))
+            yield from pool.map(attempt, files, chunksize=-(-len(files) // (SHARES * processes)))
     except BrokenProcessPool as error:
         raise ChildProcessError(
             "a process that read files ended: for want of memory, or since the program that starts it is not guarded by "
@@ -125,82 +127,88 @@ def _by_processes(attempt: Callable[[Found], list[Attempt]], found: Sequence[Fou
         ) from error
 
 
-def _as_tasks(attempt: Callable[[Found], list[Attempt]], found: Sequence[Found]) -> Iterator[list[Attempt]]:
-    """Read files on dask's scheduler: the one that was chosen, so that no worker is started that nobody asked for."""
+def _as_tasks(attempt: Callable[[InputFile], list[Attempt]], files: Sequence[InputFile]) -> Iterator[list[Attempt]]:
+    """Read files on the dask scheduler that the caller chose."""
     try:
         from dask.base import compute
         from dask.delayed import delayed
     except ImportError as error:
         raise ImportError("chunks= needs dask, which is not installed; install perfarray[io]") from error
     task = delayed(attempt, pure=False, traverse=False)
-    for start in range(0, len(found), BATCH):
-        yield from compute(*(task(one) for one in found[start : start + BATCH]))  # type: ignore[no-untyped-call]
+    for start in range(0, len(files), BATCH):
+        yield from compute(*(task(file) for file in files[start : start + BATCH]))  # type: ignore[no-untyped-call]
 
 
 def _progress_bar(files: int) -> Any:
-    """Return a bar that counts files."""
+    """Return a progress bar that counts files."""
     from tqdm.auto import tqdm
 
     return tqdm(total=files, desc="reading", unit="file")
 
 
-def _attempts_at(one: Found, how: How, answers: dict[Any, Any]) -> list[Attempt]:
-    """Read one file of several, or the members of an archive, as those of a folder of its name."""
-    with in_force(how.options):
-        if one.problem:
-            return [Attempt(one, error=FileError(f"{one.path}: {one.problem}"))]
-        source = Source(one.path, answers, how.wanted)
+def _attempts_at(file: InputFile, settings: ReadSettings, answers: dict[Any, Any]) -> list[Attempt]:
+    """Read one file, or the members of a tar or zip archive as files of a folder of its name."""
+    with in_force(settings.options):
+        if file.problem:
+            return [Attempt(file, error=FileError(f"{file.path}: {file.problem}"))]
+        source = Source(file.path, answers, settings.file_options)
         try:
             with source.within_memory():
                 contents = members(source) if is_pack(source) else None
         except FileError as error:
-            return [Attempt(one, error=error)]
+            return [Attempt(file, error=error)]
         if contents is None:
-            return [_attempt(one, source, how)]
-        above = one.path.as_posix().removesuffix(one.label)
-        inside = [
-            one._replace(path=path, label=path.as_posix().removeprefix(above), explicit=False, pack=one.path) for path in sorted(contents)
+            return [_attempt(file, source, settings)]
+        prefix = file.path.as_posix().removesuffix(file.label)
+        packed_files = [
+            file._replace(path=path, label=path.as_posix().removeprefix(prefix), explicit=False, pack=file.path)
+            for path in sorted(contents)
         ]
-        return [_attempt(member, Source(member.path, answers, how.wanted, contents), how) for member in inside]
+        return [_attempt(member, Source(member.path, answers, settings.file_options, contents), settings) for member in packed_files]
 
 
-def _attempt(one: Found, source: Source, how: How) -> Attempt:
-    """Read one file; what is wrong with it is returned, so that the first in order is reported and not the first in time."""
+def _attempt(file: InputFile, source: Source, settings: ReadSettings) -> Attempt:
+    """Read one file. An error is returned, so that the caller reports the first in order of files and not the first in time."""
     try:
         with source.within_memory():
-            table = _read(source, how.format, one.explicit)
+            table = _read(source, settings.format, file.explicit)
             if isinstance(table, str):
-                return Attempt(one, skipped=table)
-            one = one._replace(labels=_labels_of(one, how.layout, how.dim, table))
-            check_place(table, one)
+                return Attempt(file, skip_reason=table)
+            file = file._replace(labels=_labels_of(file, settings.layout, settings.dim, table))
+            check_location(table, file)
     except FileError as error:
-        return Attempt(one, error=error)
-    return Attempt(one, table)
+        return Attempt(file, error=error)
+    return Attempt(file, table)
 
 
 def _read(source: Source, format: str | None, explicit: bool) -> Table | str:
-    """Read one file of several; of one that nobody named and that is passed over, say why."""
-    known = recognise(source, format)
-    if known is None:
+    """Return the table of one file, or the reason to skip it where the caller did not name it."""
+    file_format = recognise(source, format)
+    if file_format is None:
         if explicit:
             raise not_recognised(source)
         return UNKNOWN_FORMAT if source.first_bytes.strip() else EMPTY
-    if known.superseded is not None and not explicit and known.superseded(source):
+    if file_format.superseded is not None and not explicit and file_format.superseded(source):
         return SUPERSEDED
     try:
-        return with_dims(source, read_table(source, known))
+        return with_dims(source, read_table(source, file_format))
     except FileError:
-        if (format is None and source.wanted.pattern is None) or explicit or known.started(source.head) or known.recognise(source):
+        if (
+            (format is None and source.options.pattern is None)
+            or explicit
+            or file_format.started(source.head)
+            or file_format.recognise(source)
+        ):
             raise
         return UNKNOWN_FORMAT if source.first_bytes.strip() else EMPTY
 
 
-def _labels_of(one: Found, layout: Layout | None, dim: str, table: Table) -> dict[str, Any]:
-    """Return the labels a file's place gives it: none where the file says itself where it belongs."""
+def _labels_of(file: InputFile, layout: Layout | None, dim: str, table: Table) -> dict[str, Any]:
+    """Return the labels from a file's path: none where its content states them."""
     if layout is None:
-        placed = dim == "file" and formats()[table.format].placed
-        return one.labels or ({} if placed else {dim: one.label})
-    parsed = layout.labels(one.path.absolute().as_posix())
+        self_located = dim == "file" and formats()[table.format].placed
+        return file.labels or ({} if self_located else {dim: file.label})
+    parsed = layout.labels(file.path.absolute().as_posix())
     if parsed is None:
-        raise FileError(f"{one.path}: its path does not match layout={layout.text!r}")
-    return one.labels | parsed
+        raise FileError(f"{file.path}: its path does not match layout={layout.text!r}")
+    return file.labels | parsed

@@ -55,7 +55,7 @@ def read(source: Source) -> Table:
     if root.get("error"):
         source.note("aborted", f"was aborted ({root.get('error')[:80]!r}): tasks are missing", error=root.get("error"))
     entries = [_entry(source, f"run {index}", run) for index, run in enumerate(_runs(root))]
-    about = {ours: root.get(theirs) for theirs, ours in RESULT.items() if root.get(theirs)}
+    about = {name: root.get(key) for key, name in RESULT.items() if root.get(key)}
     return table_of_entries(source, entries, kinds=KINDS | {"energy": ("J", LOWER)}, about=about | _machine(root.findall("systeminfo")))
 
 
@@ -64,7 +64,7 @@ def _runs(root: Any) -> list[Any]:
     return list(root.iter("run")) or list(root.iter("sourcefile"))
 
 
-def _entry(source: Source, place: str, run: Any) -> Entry:
+def _entry(source: Source, location: str, run: Any) -> Entry:
     """Return the one run of a task."""
     columns: dict[str, str] = {}
     for column in run.findall("column"):
@@ -73,41 +73,44 @@ def _entry(source: Source, place: str, run: Any) -> Entry:
     values: dict[str, float] = {TIME: np.nan}
     for title, (name, unit) in COLUMNS.items():
         if columns.get(title):
-            values[name] = _amount(source, f"{place}: {title!r}", columns[title], unit)
+            values[name] = _amount(source, f"{location}: {title!r}", columns[title], unit)
     stopped = status.startswith(TIMEOUT)
     failed = not stopped and columns.get("category") == "error"
     bound = min((values[name] for name in (TIME, "cpu_time") if np.isfinite(values.get(name, np.nan))), default=np.nan)
     if stopped or failed:
         values = dict.fromkeys(values, np.nan)
-    one = Run(
+    execution = Run(
         {name: np.array([value]) for name, value in values.items()},
         {CENSORED_AT: np.array([bound])} if stopped else {},
         {CENSORED: np.array([stopped])} if stopped else {"failed": np.array([failed])} if failed else {},
     )
-    known = {"status": status or None, "category": columns.get("category"), "machine": columns.get("host")}
-    return Entry(run.get("name", ""), [one], {"properties": run.get("properties")}, known)
+    metadata = {"status": status or None, "category": columns.get("category"), "machine": columns.get("host")}
+    return Entry(run.get("name", ""), [execution], {"properties": run.get("properties")}, metadata)
 
 
-def _amount(source: Source, place: str, text: str, unit: str) -> float:
+def _amount(source: Source, location: str, text: str, unit: str) -> float:
     """Read one amount in the unit of its variable; a time that is not above 0 is none."""
     match = AMOUNT.fullmatch(text.strip())
-    written = match[2] if match else ""
-    factor = 1.0 if written in ("", unit) else (seconds_factor(written) if unit == "s" else None)
+    unit_symbol = match[2] if match else ""
+    factor = 1.0 if unit_symbol in ("", unit) else (seconds_factor(unit_symbol) if unit == "s" else None)
     if match is None or factor is None:
-        raise source.error(f"{place} is {text[:60]!r}; expected a number in {unit}")
-    return float(checked([match[1]], lambda _: place, source, above_zero=unit == "s")[0]) * factor
+        raise source.error(f"{location} is {text[:60]!r}; expected a number in {unit}")
+    return float(checked([match[1]], lambda _: location, source, above_zero=unit == "s")[0]) * factor
 
 
 def _machine(systems: list[Any]) -> dict[str, Any]:
     """Return what is known of the machine, if there is one alone."""
     if len(systems) != 1:
         return {}
-    cpu, ram, system = (systems[0].find(part) for part in ("cpu", "ram", "os"))
+    cpu, ram, system = (systems[0].find(tag) for tag in ("cpu", "ram", "os"))
     size = AMOUNT.fullmatch(ram.get("size", "")) if ram is not None else None
-    found: dict[str, Any] = {"machine": systems[0].get("hostname"), "os": system.get("name") if system is not None else None}
+    about: dict[str, Any] = {"machine": systems[0].get("hostname"), "os": system.get("name") if system is not None else None}
     if cpu is not None:
         cores = cpu.get("cores", "")
-        found |= {"cpu": cpu.get("model"), "logical_cores": int(cores) if cores.isascii() and cores.isdigit() and len(cores) < 9 else None}
+        about |= {
+            "cpu": cpu.get("model"),
+            "logical_cores": int(cores) if cores.isascii() and cores.isdigit() and len(cores) < 9 else None,
+        }
     if size is not None and size[2] in ("", "B") and size[1].isdigit() and len(size[1]) < 20:
-        found["memory_gb"] = int(size[1]) / 2**30
-    return found
+        about["memory_gb"] = int(size[1]) / 2**30
+    return about

@@ -15,11 +15,11 @@ from perfarray.readers.entries import (
     Entry,
     Run,
     amounts,
-    count_unseen,
+    count_below_resolution,
     note_means,
     table_of_entries,
     times,
-    times_seen,
+    times_or_nan,
     value_of,
 )
 from perfarray.readers.opening import Source
@@ -74,10 +74,10 @@ def read(source: Source) -> Table:
     note_means(source, sum(_has_mean_only(bench) for bench in benchmarks))
     entries = [_entry(source, f"Benchmarks[{index}]", bench) for index, bench in enumerate(benchmarks)]
     host = content.get("HostEnvironmentInfo") or {}
-    about = {ours: host[theirs] for theirs, ours in HOST.items() if theirs in host}
+    about = {name: host[key] for key, name in HOST.items() if key in host}
     if isinstance(about.get("cpu"), dict):
         about["cpu"] = about["cpu"].get("Value")
-    return table_of_entries(source, entries, about=about, counts=count_unseen(source, entries))
+    return table_of_entries(source, entries, about=about, counts=count_below_resolution(source, entries))
 
 
 def _has_mean_only(bench: Bench) -> bool:
@@ -91,39 +91,41 @@ def _kind(measurement: Bench) -> tuple[Any, Any]:
     return measurement["IterationMode"], measurement.get("IterationStage")
 
 
-def _entry(source: Source, place: str, bench: Bench) -> Entry:
+def _entry(source: Source, location: str, bench: Bench) -> Entry:
     """Return one benchmark with its parameters and job."""
     statistics = bench.get("Statistics") or {}
     launches: dict[Any, list[int]] = {}
     for index, measurement in enumerate(bench.get("Measurements") or ()):
         launches.setdefault(measurement["LaunchIndex"], []).append(index)
-    runs = [_run(source, place, bench["Measurements"], own) for own in launches.values()]
+    runs = [_run(source, location, bench["Measurements"], indices) for indices in launches.values()]
     if statistics and all(run is FAILED for run in runs):
         values = statistics.get("OriginalValues") or [statistics["Mean"]]
-        runs = [Run({TIME: times_seen(source, f"{place}: 'Statistics'", values, NANOSECOND)})]
+        runs = [Run({TIME: times_or_nan(source, f"{location}: 'Statistics'", values, NANOSECOND)})]
     memory = (bench.get("Memory") or {}).get("BytesAllocatedPerOperation")
     return Entry(_name(bench), runs or [FAILED], _settings(bench), {} if memory is None else {"bytes_per_op": memory})
 
 
-def _run(source: Source, place: str, measurements: list[Bench], own: list[int]) -> Run:
+def _run(source: Source, location: str, measurements: list[Bench], indices: list[int]) -> Run:
     """Return one launch: its warm-ups and results, per invocation, and what else it took."""
-    kinds = [_kind(measurements[index]) for index in own]
+    kinds = [_kind(measurements[index]) for index in indices]
     if RESULT not in kinds:
         return FAILED
-    kept = [index for wanted in (WARMUP, RESULT) for index, kind in zip(own, kinds, strict=True) if kind == wanted]
-    others = [index for index, kind in zip(own, kinds, strict=True) if kind not in (RESULT, ACTUAL)]
-    at = f"{place}: 'Measurements' of launch {measurements[own[0]]['LaunchIndex']}"
-    loops = times(source, f"{at}: 'Operations'", [measurements[index]["Operations"] for index in kept])
-    values = times_seen(source, f"{at}: 'Nanoseconds'", [measurements[index]["Nanoseconds"] for index in kept], NANOSECOND) / loops
-    spent = float(amounts(source, f"{at}: 'Nanoseconds'", [measurements[index]["Nanoseconds"] for index in others]).sum()) * NANOSECOND
-    warmup = np.arange(len(kept)) < kinds.count(WARMUP)
-    return Run({TIME: values}, {LOOPS: loops, price_of(EXECUTION): np.full(len(kept), spent)}, {"warmup": warmup})
+    used = [index for read_kind in (WARMUP, RESULT) for index, kind in zip(indices, kinds, strict=True) if kind == read_kind]
+    extra = [index for index, kind in zip(indices, kinds, strict=True) if kind not in (RESULT, ACTUAL)]
+    launch = f"{location}: 'Measurements' of launch {measurements[indices[0]]['LaunchIndex']}"
+    loops = times(source, f"{launch}: 'Operations'", [measurements[index]["Operations"] for index in used])
+    values = times_or_nan(source, f"{launch}: 'Nanoseconds'", [measurements[index]["Nanoseconds"] for index in used], NANOSECOND) / loops
+    extra_seconds = (
+        float(amounts(source, f"{launch}: 'Nanoseconds'", [measurements[index]["Nanoseconds"] for index in extra]).sum()) * NANOSECOND
+    )
+    warmup = np.arange(len(used)) < kinds.count(WARMUP)
+    return Run({TIME: values}, {LOOPS: loops, price_of(EXECUTION): np.full(len(used), extra_seconds)}, {"warmup": warmup})
 
 
 def _name(bench: Bench) -> str:
     """Return the full name; old reports have its parts."""
-    parts = [str(bench[part]) for part in ("Namespace", "Type", "Method") if bench.get(part)]
-    return str(bench.get("FullName") or ".".join(parts) + (f"({bench['Parameters']})" if bench.get("Parameters") else ""))
+    name_parts = [str(bench[field]) for field in ("Namespace", "Type", "Method") if bench.get(field)]
+    return str(bench.get("FullName") or ".".join(name_parts) + (f"({bench['Parameters']})" if bench.get("Parameters") else ""))
 
 
 def _settings(bench: Bench) -> dict[str, Any]:

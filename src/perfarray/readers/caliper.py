@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perfarray.conventions import LOWER, SECONDS, TIME, seconds_factor
-from perfarray.readers.entries import NOTHING, Entry, Run, amounts, count_unseen, table_of_entries, times_seen, value_of
+from perfarray.readers.entries import NOTHING, Entry, Run, amounts, count_below_resolution, table_of_entries, times_or_nan, value_of
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Table
 
@@ -64,23 +64,23 @@ def read(source: Source) -> Table:
     entries = [_entry(source, index, record, profile, names) for index, record in enumerate(profile.records)]
     kinds = dict.fromkeys(sorted(names.values(), key=lambda name: name != TIME), (SECONDS, LOWER))
     about = {GLOBALS.get(key, key): value_of(str(value)) for key, value in profile.about.items() if not key.startswith(LEFT_OUT)}
-    return table_of_entries(source, entries, kinds=kinds, about=about, counts=count_unseen(source, entries))
+    return table_of_entries(source, entries, kinds=kinds, about=about, counts=count_below_resolution(source, entries))
 
 
 def _entry(source: Source, index: int, record: Mapping[str, Any], profile: Profile, names: Mapping[str, str]) -> Entry:
     """Return one region; a time of 0 is one that was too short to be seen."""
-    values, beside = {}, {}
+    values, counters = {}, {}
     for key in (key for key in record if key in profile.units):
-        at = f"record {index}: {key!r}"
+        location = f"record {index}: {key!r}"
         factor = _factor(profile.units[key])
         if key in names and factor is not None:
-            values[names[key]] = times_seen(source, at, [record[key]], factor)
+            values[names[key]] = times_or_nan(source, location, [record[key]], factor)
         else:
-            beside[key.rpartition("#")[2]] = amounts(source, at, [record[key]])
+            counters[key.rpartition("#")[2]] = amounts(source, location, [record[key]])
     path = record.get("path") or ()
-    own = {key: text for key, text in record.items() if key not in profile.units and isinstance(text, str) and text not in path}
-    settings = {key: value_of(text) for key, text in own.items() if key not in ("path", "spot.channel")}
-    return Entry("/".join(map(str, path)) or OUTSIDE, [Run(values or {TIME: np.array([np.nan])}, beside)], settings or NOTHING)
+    texts = {key: text for key, text in record.items() if key not in profile.units and isinstance(text, str) and text not in path}
+    settings = {key: value_of(text) for key, text in texts.items() if key not in ("path", "spot.channel")}
+    return Entry("/".join(map(str, path)) or OUTSIDE, [Run(values or {TIME: np.array([np.nan])}, counters)], settings or NOTHING)
 
 
 def _variable(name: str) -> str:
@@ -122,10 +122,10 @@ def _check_tree(source: Source, lines: Iterable[str]) -> None:
     for number, line in enumerate(lines, 1):
         if not line.startswith("__rec=node,"):
             continue
-        fields = dict(part.partition("=")[::2] for part in line.split(","))
-        own, above = (fields.get(name, "") for name in ("id", "parent"))
-        if not own.isdigit() or int(own) in depths or (above and (not above.isdigit() or int(above) not in depths)):
-            raise source.error(f"line {number}: node {own[:20]!r} below {above[:20]!r}: expected a new node below one that is there")
-        depths[int(own)] = 1 + (depths[int(above)] if above else 0)
-        if depths[int(own)] > DEEPEST:
+        fields = dict(field.partition("=")[::2] for field in line.split(","))
+        node, parent = (fields.get(name, "") for name in ("id", "parent"))
+        if not node.isdigit() or int(node) in depths or (parent and (not parent.isdigit() or int(parent) not in depths)):
+            raise source.error(f"line {number}: node {node[:20]!r} below {parent[:20]!r}: expected a new node below one that is there")
+        depths[int(node)] = 1 + (depths[int(parent)] if parent else 0)
+        if depths[int(node)] > DEEPEST:
             raise source.error(f"line {number}: more than {DEEPEST} nodes lie one below another")

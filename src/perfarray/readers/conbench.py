@@ -51,7 +51,7 @@ class Result(NamedTuple):
     better: str
     values: Sequence[Any] | None
     durations: Sequence[Any]
-    place: str
+    location: str
 
 
 def started(head: str) -> bool:
@@ -89,14 +89,14 @@ def read(source: Source) -> Table:
     runs: dict[str, dict[Any, tuple[Entry, list[Run]]]] = {}
     for result in results:
         settings = {key: value for key, value in result.tags.items() if key not in ("id", "name")}
-        own = runs.setdefault(result.run, {})
+        cases = runs.setdefault(result.run, {})
         case = (result.name, tuple(sorted((key, repr(value)) for key, value in settings.items())))
-        own.setdefault(case, (Entry(result.name, [], settings), []))[1].append(_run(source, result, variables))
-    entries = {run: [entry._replace(runs=every) for entry, every in own.values()] for run, own in runs.items()}
+        cases.setdefault(case, (Entry(result.name, [], settings), []))[1].append(_run(source, result, variables))
+    entries = {run: [entry._replace(runs=case_runs) for entry, case_runs in cases.values()] for run, cases in runs.items()}
     return table_along(source, RUN, entries, kinds, _about(rows))
 
 
-def _results(row: dict[str, Any], place: str) -> list[Result]:
+def _results(row: dict[str, Any], location: str) -> list[Result]:
     """Return the one result of a row, or the two it compares."""
     if _is_result(row):
         tags, stats, unit = row["tags"] or {}, row["stats"] or {}, str((row["stats"] or {}).get("unit") or "1")
@@ -105,19 +105,28 @@ def _results(row: dict[str, Any], place: str) -> list[Result]:
         durations = (stats.get("times") or ()) if values else ()
         return [
             Result(
-                str(tags.get("name")), tags, str(row["run_id"]), unit, better, values=values, durations=durations, place=f"{place}: 'data'"
+                str(tags.get("name")),
+                tags,
+                str(row["run_id"]),
+                unit,
+                better,
+                values=values,
+                durations=durations,
+                location=f"{location}: 'data'",
             )
         ]
     unit, better = str(row.get("unit") or "1"), HIGHER if row.get("less_is_better") is False else LOWER
-    found = []
+    results = []
     for side in SIDES:
-        one = row[side]
-        if one:
-            number = one.get("single_value_summary")
-            values = None if one.get("error") or number is None else [number]
-            tags, name = one.get("tags") or {}, str(one.get("benchmark_name"))
-            found.append(Result(name, tags, str(one.get("run_id")), unit, better, values=values, durations=(), place=f"{place}: {side}"))
-    return found
+        content = row[side]
+        if content:
+            number = content.get("single_value_summary")
+            values = None if content.get("error") or number is None else [number]
+            tags, name = content.get("tags") or {}, str(content.get("benchmark_name"))
+            results.append(
+                Result(name, tags, str(content.get("run_id")), unit, better, values=values, durations=(), location=f"{location}: {side}")
+            )
+    return results
 
 
 def _variables(results: Sequence[Result]) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
@@ -125,13 +134,13 @@ def _variables(results: Sequence[Result]) -> tuple[dict[str, str], dict[str, tup
     variables: dict[str, str] = {}
     kinds: dict[str, tuple[str, str]] = {}
     for result in sorted(results, key=lambda result: seconds_factor(result.unit) is None):
-        ours = RATES.get(result.unit, result.unit)
+        unit = RATES.get(result.unit, result.unit)
         if seconds_factor(result.unit) is not None:
             name, kind = TIME, (SECONDS, LOWER)
-        elif result.better == HIGHER and kinds.get(THROUGHPUT, (ours, HIGHER)) == (ours, HIGHER):
-            name, kind = THROUGHPUT, (ours, HIGHER)
+        elif result.better == HIGHER and kinds.get(THROUGHPUT, (unit, HIGHER)) == (unit, HIGHER):
+            name, kind = THROUGHPUT, (unit, HIGHER)
         else:
-            name, kind = variable_name(ours, "unit_"), (ours, result.better)
+            name, kind = variable_name(unit, "unit_"), (unit, result.better)
         variables[result.unit] = name
         kinds.setdefault(name, kind)
     if any(len(result.durations) for result in results):
@@ -145,32 +154,35 @@ def _run(source: Source, result: Result, variables: Mapping[str, str]) -> Run:
     if result.values is None:
         return Run({name: np.array([np.nan])}, marks={"failed": np.array([True])})
     factor = seconds_factor(result.unit) if name == TIME else 1.0
-    values = {name: _column(source, result.place, result.values, above_zero=name == TIME) * (1.0 if factor is None else factor)}
+    values = {name: _column(source, result.location, result.values, above_zero=name == TIME) * (1.0 if factor is None else factor)}
     if name != TIME and len(result.durations) == len(result.values):
-        values[TIME] = _column(source, f"{result.place}, 'times'", result.durations, above_zero=True)
+        values[TIME] = _column(source, f"{result.location}, 'times'", result.durations, above_zero=True)
     return Run(values)
 
 
-def _column(source: Source, place: str, stated: Sequence[Any], *, above_zero: bool) -> Any:
+def _column(source: Source, location: str, stated: Sequence[Any], *, above_zero: bool) -> Any:
     """Return what a list has as numbers, NaN for null."""
     column = np.full(len(stated), np.nan)
-    having = [index for index, value in enumerate(stated) if value is not None]
-    column[having] = checked(
-        [stated[index] for index in having], lambda index: f"{place}: value {having[index]}", source, above_zero=above_zero
+    indices = [index for index, value in enumerate(stated) if value is not None]
+    column[indices] = checked(
+        [stated[index] for index in indices],
+        lambda index: f"{location}: value {indices[index]}",
+        source,
+        above_zero=above_zero,
     )
     return column
 
 
 def _about(rows: Sequence[dict[str, Any]]) -> dict[str, Descriptor]:
     """Return what results say of their runs: when, of which commit, on which machine."""
-    found: dict[str, dict[tuple[Any, ...], Any]] = {}
+    values_by_name: dict[str, dict[tuple[Any, ...], Any]] = {}
     for row in rows:
         if _is_result(row):
             commit, hardware = row.get("commit") or {}, row.get("hardware") or {}
-            stated = {ours: hardware.get(theirs) for theirs, ours in HARDWARE.items()} | {
+            stated = {name: hardware.get(key) for key, name in HARDWARE.items()} | {
                 "date": row.get("timestamp"), "commit": commit.get("sha"), "run_reason": row.get("run_reason"),
             }  # fmt: skip
             for name, value in stated.items():
                 if value is not None:
-                    found.setdefault(name, {}).setdefault((str(row["run_id"]),), value)
-    return {name: Descriptor(dims=(RUN,), values=values) for name, values in found.items()}
+                    values_by_name.setdefault(name, {}).setdefault((str(row["run_id"]),), value)
+    return {name: Descriptor(dims=(RUN,), values=values) for name, values in values_by_name.items()}

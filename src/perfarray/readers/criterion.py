@@ -57,14 +57,18 @@ def recognise(source: Source) -> bool:
         return _is_raw(source)
     if isinstance(content, dict):
         return isinstance(content.get("iters"), list) and isinstance(content.get("times"), list)
-    if not (isinstance(content, list) and len(content) == 2 and all(isinstance(own, list) for own in content)):
+    if not (isinstance(content, list) and len(content) == 2 and all(isinstance(column, list) for column in content)):
         return False
     return source.path.name.partition(".")[0] == "sample" or _is_linear(*content)
 
 
-def _is_linear(loops: list[Any], every: list[Any]) -> bool:
+def _is_linear(loops: list[Any], sample_times: list[Any]) -> bool:
     """Return whether each sample has as many more iterations as the first: files before 0.4 know no other way, nor fewer samples."""
-    return len(loops) == len(every) >= FEWEST and all(value == place * loops[0] for place, value in enumerate(loops, 1)) and loops[0] > 0
+    return (
+        len(loops) == len(sample_times) >= FEWEST
+        and all(value == number * loops[0] for number, value in enumerate(loops, 1))
+        and loops[0] > 0
+    )
 
 
 def _is_raw(source: Source) -> bool:
@@ -81,22 +85,22 @@ def _raw(source: Source) -> tuple[list[str], list[str]]:
     """Return iterations and times, in nanoseconds, of the rows of `raw.csv`."""
     rows = list(csv.DictReader(io.StringIO(source.text)))
     column = "sample_time_nanos" if rows and "sample_time_nanos" in rows[0] else "sample_measured_value"
-    other = next((row.get("unit") for row in rows if row.get("unit", "ns") != "ns"), None)
-    if other is not None:
-        raise source.error(f"has values in {other!r}; expected 'ns'")
+    foreign_unit = next((row.get("unit") for row in rows if row.get("unit", "ns") != "ns"), None)
+    if foreign_unit is not None:
+        raise source.error(f"has values in {foreign_unit!r}; expected 'ns'")
     return [row.get("iteration_count") or "" for row in rows], [row.get(column) or "" for row in rows]
 
 
 def read(source: Source) -> Table:
     """Read the samples of one benchmark: benchmark x baseline x execution x iteration."""
     content = None if _is_raw(source) else source.json
-    stated, every = (content["iters"], content["times"]) if isinstance(content, dict) else content or _raw(source)
-    if len(stated) != len(every):
-        raise source.error(f"has {len(stated)} numbers of iterations and {len(every)} times")
+    stated, sample_times = (content["iters"], content["times"]) if isinstance(content, dict) else content or _raw(source)
+    if len(stated) != len(sample_times):
+        raise source.error(f"has {len(stated)} numbers of iterations and {len(sample_times)} times")
     loops = times(source, "'iters'", stated)
-    run = Run({TIME: times(source, "'times'", every, 1e-9) / loops}, {LOOPS: loops})
-    name, settings, known = _identity(source)
-    table = table_of_entries(source, [Entry(name, [run], settings, known)], about=_sampling(content))
+    run = Run({TIME: times(source, "'times'", sample_times, 1e-9) / loops}, {LOOPS: loops})
+    name, settings, metadata = _identity(source)
+    table = table_of_entries(source, [Entry(name, [run], settings, metadata)], about=_sampling(content))
     folder = source.path.absolute().parent.name
     return replace(table, labels=table.labels | {BASELINE: constant_column(folder, len(table))})
 
@@ -108,20 +112,20 @@ def _sampling(content: Any) -> dict[str, Any]:
 
 def _identity(source: Source) -> tuple[str, dict[str, Any], dict[str, Any]]:
     """Return the benchmark's name, its settings and what else `benchmark.json` says; without it, the folder's name."""
-    beside = source.beside("benchmark.json")
-    known: dict[str, Any] = {}
-    if beside is not None:
+    sibling = source.beside("benchmark.json")
+    metadata: dict[str, Any] = {}
+    if sibling is not None:
         try:
-            content = beside.json
+            content = sibling.json
         except FileError as error:
             raise source.error(f"the name of its benchmark cannot be read: {error}") from error
-        known = content if isinstance(content, dict) else {}
-    named = "/".join(filter(None, source.text.split("\n")[1].split(",")[:3])) if not known and _is_raw(source) else ""
-    name = str(known.get("full_id") or named or source.path.absolute().parent.parent.name)
-    settings = {"parameter": value_of(str(known["value_str"]))} if known.get("value_str") is not None else {}
-    throughput = known.get("throughput")
+        metadata = content if isinstance(content, dict) else {}
+    named = "/".join(filter(None, source.text.split("\n")[1].split(",")[:3])) if not metadata and _is_raw(source) else ""
+    name = str(metadata.get("full_id") or named or source.path.absolute().parent.parent.name)
+    settings = {"parameter": value_of(str(metadata["value_str"]))} if metadata.get("value_str") is not None else {}
+    throughput = metadata.get("throughput")
     amount = {key.lower(): value for key, value in throughput.items()} if isinstance(throughput, dict) else {}
-    return name, settings, {key: str(known[f"{key}_id"]) for key in ("group", "function") if known.get(f"{key}_id")} | amount
+    return name, settings, {key: str(metadata[f"{key}_id"]) for key in ("group", "function") if metadata.get(f"{key}_id")} | amount
 
 
 def agree(tables: Sequence[Table]) -> list[Table]:
@@ -131,8 +135,8 @@ def agree(tables: Sequence[Table]) -> list[Table]:
     for table in entries.agree(tables):
         if table.labels[BASELINE].labels != [NEW] and _values(table) in new:
             label = table.labels[BASELINE].labels[0]
-            said = f"{table.labels[BENCHMARK].labels[0]}: baseline {label!r} is a copy of {NEW!r}, and is marked 'copied'"
-            note = Note("copied_baseline", said, {"benchmark": table.labels[BENCHMARK].labels[0], BASELINE: label})
+            sentence = f"{table.labels[BENCHMARK].labels[0]}: baseline {label!r} is a copy of {NEW!r}, and is marked 'copied'"
+            note = Note("copied_baseline", sentence, {"benchmark": table.labels[BENCHMARK].labels[0], BASELINE: label})
             table = replace(table, marks=table.marks | {"copied": np.ones(len(table), dtype=bool)}, notes=(*table.notes, note))
         agreed.append(table)
     return agreed

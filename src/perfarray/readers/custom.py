@@ -50,12 +50,12 @@ def started(_head: str) -> bool:
 
 def recognise(source: Source) -> bool:
     """Return whether the caller says how the file is to be read, and it has what is named."""
-    if source.wanted.pattern is not None:
-        return next(_rows(source, _pattern(source.wanted.pattern)), None) is not None
-    if not source.wanted.dims or source.looks_like_json:
+    if source.options.pattern is not None:
+        return next(_rows(source, _pattern(source.options.pattern)), None) is not None
+    if not source.options.dims or source.looks_like_json:
         return False
     columns = tidy_csv.header(source.text[: tidy_csv.LONGEST])
-    named = source.wanted.dims.values()
+    named = source.options.dims.values()
     if any(isinstance(name, int) for name in named):
         return True
     value_named = _quantity(source, columns) is not None or any(map(value_column, _renamed(source, columns)))
@@ -64,14 +64,14 @@ def recognise(source: Source) -> bool:
 
 def read(source: Source) -> Table:
     """Read the values under the names they were given."""
-    if source.wanted.pattern is None:
-        if not source.wanted.dims:
+    if source.options.pattern is None:
+        if not source.options.dims:
             raise source.error(f"is read as {NAME!r} with what you say of it: {EXAMPLE}; {PATTERNS}")
         return tidy_csv.read(_with_header(source))
-    pattern = _pattern(source.wanted.pattern)
+    pattern = _pattern(source.options.pattern)
     rows = list(_rows(source, pattern))
     if not rows:
-        raise source.error(f"has no number at any place that pattern={source.wanted.pattern!r} names")
+        raise source.error(f"has no number at any place that pattern={source.options.pattern!r} names")
     frame = pd.DataFrame([row for row, _, _ in rows])
     stated = ["" if value is None else value for _, value, _ in rows]
     values = checked(stated, lambda index: rows[index][2], source, above_zero=pattern.metric == TIME, missing=tidy_csv.MISSING)
@@ -85,18 +85,18 @@ def _rows(source: Source, pattern: Pattern) -> Iterator[tuple[dict[str, Any], An
 
 def _table(source: Source, frame: pd.DataFrame, values: Any, pattern: Pattern) -> Table:
     """Return values and what is known of each as a table; rows that nothing tells apart are numbered."""
-    spoken = {str(name): dim for dim, name in source.wanted.dims.items()}
-    missing = spoken.keys() - set(frame.columns)
+    dim_of = {str(name): dim for dim, name in source.options.dims.items()}
+    missing = dim_of.keys() - set(frame.columns)
     if missing:
         raise source.error(f"has nothing called {sorted(missing)[0]!r} beside its numbers; it has {', '.join(map(str, frame.columns))}")
-    source.columns = {dim: repr(name) for name, dim in spoken.items()}
-    frame = frame.rename(columns=spoken)
-    inside = list(dict.fromkeys([*_names(pattern.places), *spoken.values()]))
-    others = {name: variable_name(str(name), "column_", (*inside, pattern.metric)) for name in frame.columns if name not in inside}
-    frame = frame.rename(columns=others)
+    source.columns = {dim: repr(name) for name, dim in dim_of.items()}
+    frame = frame.rename(columns=dim_of)
+    pattern_dims = list(dict.fromkeys([*_names(pattern.places), *dim_of.values()]))
+    reserved = (*pattern_dims, pattern.metric)
+    frame = frame.rename(columns=lambda name: name if name in pattern_dims else variable_name(str(name), "column_", reserved))
     frame[VALUE] = values
-    level = ITERATION if EXECUTION in inside and ITERATION not in inside else EXECUTION
-    dims = {name: name for name in inside if name not in (*COMPARED, *LEVELS)}
+    level = ITERATION if EXECUTION in pattern_dims and ITERATION not in pattern_dims else EXECUTION
+    dims = {name: name for name in pattern_dims if name not in (*COMPARED, *LEVELS)}
     try:
         table = table_of(frame, value={pattern.metric: VALUE}, units={pattern.metric: pattern.units}, better=None, level=level, dims=dims)
     except ValueError as error:
@@ -110,10 +110,10 @@ def _pattern(text: str) -> Pattern:
     """Return the parts of a pattern: places, and after ` = ` the column of values it would be in a table."""
     places, equals, value = text.rpartition(" = ")
     places, value = (places, value) if equals else (text, TIME)
-    known = value_column(value.strip())
+    recognised = value_column(value.strip())
     read_layout(places, "pattern")
     name, unit = name_and_unit(value.strip())
-    return Pattern(places.strip(), *(known[:2] if known else (name, unit or "1")))
+    return Pattern(places.strip(), *(recognised[:2] if recognised else (name, unit or "1")))
 
 
 def _names(places: str) -> list[str]:
@@ -123,7 +123,7 @@ def _names(places: str) -> list[str]:
 
 def _quantity(source: Source, columns: Iterable[str]) -> str | None:
     """Return our name of a column of values that is no table's own: what `metric` names, else a score where nothing else is a value."""
-    dims = source.wanted.dims
+    dims = source.options.dims
     if METRIC in dims:
         return QUANTITY if isinstance(dims[METRIC], int) else str(dims[METRIC])
     by_place = any(isinstance(name, int) for name in dims.values())
@@ -133,20 +133,20 @@ def _quantity(source: Source, columns: Iterable[str]) -> str | None:
 
 def _renamed(source: Source, columns: list[str]) -> list[str]:
     """Return the columns of a table under the names the caller gave them; by place: the file has none of its own."""
-    ours = {name: dim for dim, name in source.wanted.dims.items() if dim != METRIC}
-    value_named = _quantity(source, columns) is not None or any(map(value_column, ours.values()))
-    if any(isinstance(name, int) for name in source.wanted.dims.values()):
-        named = {place: dim for dim, place in source.wanted.dims.items()}
-        return [named.get(place, f"column_{place}") if named.get(place) != METRIC else QUANTITY for place in range(len(columns))]
+    dim_of = {name: dim for dim, name in source.options.dims.items() if dim != METRIC}
+    value_named = _quantity(source, columns) is not None or any(map(value_column, dim_of.values()))
+    if any(isinstance(name, int) for name in source.options.dims.values()):
+        dim_at = {index: dim for dim, index in source.options.dims.items()}
+        return [dim_at.get(index, f"column_{index}") if dim_at.get(index) != METRIC else QUANTITY for index in range(len(columns))]
     return [
-        ours.get(name, f"column_{name}" if name in ours.values() or (value_named and _is_other_value(source, name)) else name)
+        dim_of.get(name, f"column_{name}" if name in dim_of.values() or (value_named and _is_other_value(source, name)) else name)
         for name in columns
     ]
 
 
 def _is_other_value(source: Source, name: str) -> bool:
     """Return whether a column looks like one of values where the caller named another."""
-    return value_column(name) is not None and name not in source.wanted.dims.values()
+    return value_column(name) is not None and name not in source.options.dims.values()
 
 
 def _with_header(source: Source) -> Source:
@@ -154,78 +154,80 @@ def _with_header(source: Source) -> Source:
     text = source.text
     comments = tidy_csv.comments(text[: tidy_csv.LONGEST])
     separator = tidy_csv.separator(text[: tidy_csv.LONGEST])
-    first, _, rest = text[len(comments) :].partition("\n")
-    by_place = [name for name in source.wanted.dims.values() if isinstance(name, int)]
+    first, _, body_lines = text[len(comments) :].partition("\n")
+    by_place = [name for name in source.options.dims.values() if isinstance(name, int)]
     columns = next(csv.reader([first], delimiter=separator), []) if by_place else tidy_csv.header(text[: tidy_csv.LONGEST])
     if by_place and not 0 <= min(by_place) <= max(by_place) < len(columns):
         raise source.error(f"has {len(columns)} columns, of places 0 to {len(columns) - 1}; dims= names {sorted(by_place)}")
     names = _renamed(source, columns)
     metric = _quantity(source, columns)
     about = f"# metric: {metric}\n" if metric is not None else ""
-    body = text[len(comments) :] if by_place else rest
+    body = text[len(comments) :] if by_place else body_lines
     table = source.rewritten(f"{comments}{about}{separator.join(names)}\n{body}")
-    there = map(str, range(len(columns))) if by_place else map(repr, columns)
-    table.columns = dict(zip(names, there, strict=True))
+    column_names = map(str, range(len(columns))) if by_place else map(repr, columns)
+    table.columns = dict(zip(names, column_names, strict=True))
     return table
 
 
 def _leaves(source: Source, pattern: Pattern) -> Iterator[tuple[dict[str, Any], Any, str]]:
     """Yield the numbers of JSON with what their places and what stands beside them say, and the place."""
-    parts = [part.strip() for part in pattern.places.split("/")]
+    steps = [part.strip() for part in pattern.places.split("/")]
 
-    def walk(node: Any, depth: int, known: Mapping[str, Any], place: str) -> Iterator[tuple[dict[str, Any], Any, str]]:
-        if depth == len(parts):
+    def walk(node: Any, depth: int, metadata: Mapping[str, Any], location: str) -> Iterator[tuple[dict[str, Any], Any, str]]:
+        if depth == len(steps):
             if isinstance(node, dict | list):
-                raise source.error(f"{place or 'it'} is not a number: pattern={source.wanted.pattern!r} ends there; name what is inside")
-            yield dict(known), node, place
+                raise source.error(
+                    f"{location or 'it'} is not a number: pattern={source.options.pattern!r} ends there; name what is inside"
+                )
+            yield dict(metadata), node, location
             return
-        name = _names(parts[depth]) if "{" in parts[depth] else []
+        name = _names(steps[depth]) if "{" in steps[depth] else []
         inner = list(node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ())
-        last = depth + 1 == len(parts)
-        said_here = () if name and last else inner
-        beside = {
+        last = depth + 1 == len(steps)
+        siblings = () if name and last else inner
+        sibling_values = {
             key: value
-            for key, value in said_here
-            if isinstance(key, str) and isinstance(value, str | int | float) and not (last and key == parts[depth])
+            for key, value in siblings
+            if isinstance(key, str) and isinstance(value, str | int | float) and not (last and key == steps[depth])
         }
-        match = read_layout(parts[depth]).pattern if name else None
+        step_pattern = read_layout(steps[depth]).pattern if name else None
         for key, child in inner:
             if isinstance(child, str | int | float | None) and not last:
                 continue
-            found = match.fullmatch(str(key)) if match is not None else None
-            if found is not None:
-                said = {only: key if isinstance(key, int) else text for only, text in found.groupdict().items()}
-            elif match is None and str(key) == parts[depth]:
-                said = {}
+            match = step_pattern.fullmatch(str(key)) if step_pattern is not None else None
+            if match is not None:
+                labels = {dim: key if isinstance(key, int) else text for dim, text in match.groupdict().items()}
+            elif step_pattern is None and str(key) == steps[depth]:
+                labels = {}
             else:
                 continue
-            yield from walk(child, depth + 1, {**known, **beside, **said}, f"{place}/{key}" if place else str(key))
+            yield from walk(child, depth + 1, {**metadata, **sibling_values, **labels}, f"{location}/{key}" if location else str(key))
 
     yield from walk(source.json, 0, {}, "")
 
 
 def _cells(source: Source, pattern: Pattern) -> Iterator[tuple[dict[str, Any], Any, str]]:
     """Yield the numbers in the columns whose heads fit the pattern, with what the other columns and the head say, and the place."""
-    match = read_layout(pattern.places).pattern
+    head_pattern = read_layout(pattern.places).pattern
     separator = tidy_csv.separator(source.text[: tidy_csv.LONGEST])
-    heads: dict[int, dict[str, Any]] = {}
-    others: dict[int, str] = {}
+    labels: dict[int, dict[str, Any]] = {}
+    column_names: dict[int, str] = {}
     wordy = 0
     for line, row in enumerate(csv.reader(io.StringIO(source.text), delimiter=separator, skipinitialspace=True), 1):
         cells = [cell.strip() for cell in row]
-        if not heads:
-            named = source.wanted.dims.values()
-            found = {place: match.fullmatch(cell) for place, cell in enumerate(cells) if place not in named and cell not in named}
-            heads = {place: fits.groupdict() for place, fits in found.items() if fits}
-            others = {place: str(place) if place in named else cell or f"column_{place}" for place, cell in enumerate(cells)}
+        if not labels:
+            named = source.options.dims.values()
+            unnamed = [(column, cell) for column, cell in enumerate(cells) if column not in named and cell not in named]
+            labels = {column: match.groupdict() for column, cell in unnamed if (match := head_pattern.fullmatch(cell))}
+            column_names = {column: str(column) if column in named else cell or f"column_{column}" for column, cell in enumerate(cells)}
             continue
-        found_here = [place for place in heads if place < len(cells) and cells[place] not in tidy_csv.MISSING]
-        if found_here and all(number(cells[place]) is None for place in found_here):
+        value_columns = [column for column in labels if column < len(cells) and cells[column] not in tidy_csv.MISSING]
+        if value_columns and all(number(cells[column]) is None for column in value_columns):
             wordy += 1
             continue
-        known = {name: _label(cells[place]) for place, name in others.items() if place not in heads and place < len(cells)}
-        for place in found_here:
-            yield {**known, **heads[place]}, cells[place], f"row {line}, column {others[place]!r}"
+        metadata = {name: _label(cells[column]) for column, name in column_names.items() if column not in labels and column < len(cells)}
+        for column in value_columns:
+            yield {**metadata, **labels[column]}, cells[column], f"row {line}, column {column_names[column]!r}"
     if wordy:
         source.note("rows_of_text", f"{wordy} rows have text where numbers are expected: they are passed over", rows=wordy)
 

@@ -23,18 +23,18 @@ def with_dims(source: Source, table: Table) -> Table:
     FileError
         When there is no such setting or column, when it would be two levels of the same, or when benchmarks could not be told apart.
     """
-    stated = {} if table.format == custom.NAME else source.wanted.dims
+    stated = {} if table.format == custom.NAME else source.options.dims
     named = {dim: str(name) for dim, name in stated.items() if dim != name or dim not in (*table.labels, *table.levels)}
     if not named:
         return table
-    again = [dim for dim in named if dim in table.labels]
-    if again:
-        raise source.error(f"has a dim {again[0]!r} of its own; give {named[again[0]]!r} another name in dims=")
+    repeated = [dim for dim in named if dim in table.labels]
+    if repeated:
+        raise source.error(f"has a dim {repeated[0]!r} of its own; give {named[repeated[0]]!r} another name in dims=")
     table = _unspelt(source, table, named)
     for dim, name in named.items():
         column = column_of(_values(source, table, name))
-        rest = {key: value for key, value in table.descriptors.items() if key != name}
-        table = replace(table, descriptors=rest, columns={key: value for key, value in table.columns.items() if key != name})
+        descriptors = {key: value for key, value in table.descriptors.items() if key != name}
+        table = replace(table, descriptors=descriptors, columns={key: value for key, value in table.columns.items() if key != name})
         if dim not in LEVELS:
             table = replace(table, labels=table.labels | {dim: column})
         elif dim in table.levels and table.levels[dim].max(initial=0) > 0:
@@ -48,7 +48,7 @@ def with_dims(source: Source, table: Table) -> Table:
 
 def _order(labels: Sequence[Any]) -> Integers:
     """Return the places that sort labels, numbers among each other by value."""
-    return np.array(sorted(range(len(labels)), key=lambda place: (isinstance(labels[place], str), labels[place])), dtype=np.intp)
+    return np.array(sorted(range(len(labels)), key=lambda index: (isinstance(labels[index], str), labels[index])), dtype=np.intp)
 
 
 def _values(source: Source, table: Table, name: str) -> Texts:
@@ -58,8 +58,8 @@ def _values(source: Source, table: Table, name: str) -> Texts:
         whole = values.dtype.kind == "f" and bool((values % 1 == 0).all())
         return objects((values.astype(int) if whole else values).tolist())
     if name not in table.descriptors:
-        known = tidy_csv.header(source.text[: tidy_csv.LONGEST]) if table.format == tidy_csv.NAME else [*table.descriptors, *table.columns]
-        raise source.error(f"has no setting or column {name!r}; it has {listed(known, 30) or 'none'}")
+        names = tidy_csv.header(source.text[: tidy_csv.LONGEST]) if table.format == tidy_csv.NAME else [*table.descriptors, *table.columns]
+        raise source.error(f"has no setting or column {name!r}; it has {listed(names, 30) or 'none'}")
     descriptor = table.descriptors[name]
     keys, inverse = _keys(table, descriptor.dims)
     stated = objects([UNKNOWN if (value := descriptor.values.get(key)) is None else value for key in keys])
@@ -77,32 +77,34 @@ def _keys(table: Table, dims: Sequence[str]) -> tuple[list[tuple[Any, ...]], Int
 
 def _unspelt(source: Source, table: Table, named: Mapping[str, str]) -> Table:
     """Leave the settings that become dims out of the labels of benchmarks; what else is known then depends on both."""
-    parts = table.parts.get(BENCHMARK)
-    taken = [name for name in named.values() if name in table.descriptors and BENCHMARK in table.descriptors[name].dims]
-    if parts is None or not taken:
+    label_parts = table.parts.get(BENCHMARK)
+    settings = [name for name in named.values() if name in table.descriptors and BENCHMARK in table.descriptors[name].dims]
+    if label_parts is None or not settings:
         return table
-    old = table.labels[BENCHMARK]
+    old_column = table.labels[BENCHMARK]
     plain = table.descriptors["benchmark_name"].values if "benchmark_name" in table.descriptors else {}
-    parts = [own.without(taken, plain.get((label,), own.name)) for own, label in zip(parts, old.labels, strict=True)]
-    labels = formats()[table.format].agree([replace(table, parts={BENCHMARK: parts})])[0].labels[BENCHMARK].labels
-    told = [tuple(_said(table.descriptors[name], label) for name in taken) for label in old.labels]
-    if len(set(zip(labels, told, strict=True))) < len(labels):
-        raise source.error(f"has benchmarks that nothing would tell apart where dims= takes {listed(taken)} out of their names")
-    new = column_of(labels)
-    own_parts = dict(zip(labels, parts, strict=True))
-    kept = [own_parts[label] for label in new.labels]
-    by_label = dict(zip(old.labels, zip(labels, told, strict=True), strict=True))
-    own_dims = {name: dim for dim, name in named.items() if name in taken and dim not in LEVELS}
+    label_parts = [
+        entry.without(settings, plain.get((label,), entry.name)) for entry, label in zip(label_parts, old_column.labels, strict=True)
+    ]
+    labels = formats()[table.format].agree([replace(table, parts={BENCHMARK: label_parts})])[0].labels[BENCHMARK].labels
+    setting_values = [tuple(_said(table.descriptors[name], label) for name in settings) for label in old_column.labels]
+    if len(set(zip(labels, setting_values, strict=True))) < len(labels):
+        raise source.error(f"has benchmarks that nothing would tell apart where dims= takes {listed(settings)} out of their names")
+    new_column = column_of(labels)
+    parts_by_label = dict(zip(labels, label_parts, strict=True))
+    new_parts = [parts_by_label[label] for label in new_column.labels]
+    by_label = dict(zip(old_column.labels, zip(labels, setting_values, strict=True), strict=True))
+    setting_dims = {name: dim for dim, name in named.items() if name in settings and dim not in LEVELS}
     descriptors = {
-        name: descriptor if BENCHMARK not in descriptor.dims or name in taken else _moved(descriptor, by_label, taken, own_dims)
+        name: descriptor if BENCHMARK not in descriptor.dims or name in settings else _moved(descriptor, by_label, settings, setting_dims)
         for name, descriptor in table.descriptors.items()
     }
-    rows = {name: _values(source, table, name) for name in taken}
+    rows = {name: _values(source, table, name) for name in settings}
     table = replace(
         table,
-        labels=table.labels | {BENCHMARK: Column(codes=new.codes[old.codes], labels=new.labels)},
-        parts=table.parts | {BENCHMARK: kept},
-        descriptors={name: own for name, own in descriptors.items() if name not in taken},
+        labels=table.labels | {BENCHMARK: Column(codes=new_column.codes[old_column.codes], labels=new_column.labels)},
+        parts=table.parts | {BENCHMARK: new_parts},
+        descriptors={name: descriptor for name, descriptor in descriptors.items() if name not in settings},
         columns=table.columns | {name: ((*table.labels, *table.levels), values) for name, values in rows.items()},
     )
     return table
@@ -113,16 +115,18 @@ def _said(descriptor: Descriptor, label: Any) -> Any:
     return descriptor.values.get((label,))
 
 
-def _moved(descriptor: Descriptor, by_label: Mapping[Any, Any], taken: Sequence[str], own_dims: Mapping[str, str]) -> Descriptor:
+def _moved(descriptor: Descriptor, by_label: Mapping[Any, Any], settings: Sequence[str], setting_dims: Mapping[str, str]) -> Descriptor:
     """Return what is known of benchmarks by their new labels and the dims that were parts of the old ones."""
-    at = descriptor.dims.index(BENCHMARK)
-    dims = [name for name in taken if name in own_dims]
+    axis = descriptor.dims.index(BENCHMARK)
+    dims = [name for name in settings if name in setting_dims]
     values: dict[tuple[Any, ...], Any] = {}
     for key, value in descriptor.values.items():
-        label, told = by_label[key[at]]
-        beside = tuple(UNKNOWN if said is None else said for name, said in zip(taken, told, strict=True) if name in dims)
-        values.setdefault((*key[:at], label, *key[at + 1 :], *beside), value)
-    return Descriptor(dims=(*descriptor.dims, *(own_dims[name] for name in dims)), values=values)
+        label, setting_values = by_label[key[axis]]
+        added_labels = tuple(
+            UNKNOWN if value is None else value for name, value in zip(settings, setting_values, strict=True) if name in dims
+        )
+        values.setdefault((*key[:axis], label, *key[axis + 1 :], *added_labels), value)
+    return Descriptor(dims=(*descriptor.dims, *(setting_dims[name] for name in dims)), values=values)
 
 
 def _numbered(table: Table) -> Table:

@@ -6,6 +6,7 @@ name has it with several values; what the name says already is not said twice.
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -39,7 +40,7 @@ class Run(NamedTuple):
     """One execution: by metric a value for each iteration, numbers that stand beside each (such as its loops), marks."""
 
     values: Mapping[str, Floats]
-    beside: Mapping[str, Floats] = NOTHING
+    counters: Mapping[str, Floats] = NOTHING
     marks: Mapping[str, npt.NDArray[np.bool_]] = NOTHING
 
 
@@ -49,74 +50,74 @@ class Entry(NamedTuple):
     name: str
     runs: Sequence[Run]
     settings: Mapping[str, Any] = NOTHING
-    known: Mapping[str, Any] = NOTHING
+    metadata: Mapping[str, Any] = NOTHING
 
 
-class Parts(NamedTuple):
+class LabelParts(NamedTuple):
     """What a label is made of: the name, settings, and what tells it from its like."""
 
     name: str
     settings: Mapping[str, Any]
     repeated: str = ""
 
-    def without(self, taken: Collection[str], plain: str) -> "Parts":
+    def without(self, removed: Collection[str], plain_name: str) -> "LabelParts":
         """Return what is left without some settings; `plain` is the name where it spells no setting."""
-        left = {key: value for key, value in self.settings.items() if key not in taken}
-        return Parts(self.name if left.keys() == self.settings.keys() else plain, left, self.repeated)
+        remaining = {key: value for key, value in self.settings.items() if key not in removed}
+        return LabelParts(self.name if remaining.keys() == self.settings.keys() else plain_name, remaining, self.repeated)
 
-    def label(self, named: Collection[str]) -> str:
+    def label(self, keys: Collection[str]) -> str:
         """Return `name[setting=value,...]` with some of its settings."""
-        said = ",".join(f"{key}={value}" for key, value in self.settings.items() if key in named and value is not None)
-        return f"{self.name}[{said}]{self.repeated}" if said else f"{self.name}{self.repeated}"
+        settings = ",".join(f"{key}={value}" for key, value in self.settings.items() if key in keys and value is not None)
+        return f"{self.name}[{settings}]{self.repeated}" if settings else f"{self.name}{self.repeated}"
 
 
 FAILED = Run({TIME: np.array([np.nan])}, marks={"failed": np.array([True])})
 """An execution of which nothing is left."""
 
 
-def times(source: Source, place: str, values: Sequence[Any], factor: float = 1.0) -> Floats:
+def times(source: Source, location: str, values: Sequence[Any], factor: float = 1.0) -> Floats:
     """Return what a file has as times, in seconds; `place` names where the values stand."""
-    return checked(values, lambda index: f"{place}: value {index}", source, above_zero=True) * factor
+    return checked(values, lambda index: f"{location}: value {index}", source, above_zero=True) * factor
 
 
-def times_seen(source: Source, place: str | Callable[[int], str], values: Sequence[Any], factor: float = 1.0) -> Floats:
+def times_or_nan(source: Source, location: str | Callable[[int], str], values: Sequence[Any], factor: float = 1.0) -> Floats:
     """Return what a file has as times, in seconds, NaN for 0: that was too short to be seen."""
-    at = place if callable(place) else lambda index: f"{place}: value {index}"
-    found = checked(values, at, source)
-    seen = np.flatnonzero(found)
-    checked(found[seen].tolist(), lambda index: at(int(seen[index])), source, above_zero=True)
-    return np.where(found == 0, np.nan, found) * factor
+    locate = location if callable(location) else lambda index: f"{location}: value {index}"
+    numbers = checked(values, locate, source)
+    nonzero = np.flatnonzero(numbers)
+    checked(numbers[nonzero].tolist(), lambda index: locate(int(nonzero[index])), source, above_zero=True)
+    return np.where(numbers == 0, np.nan, numbers) * factor
 
 
-def count_unseen(source: Source, entries: Sequence[Entry]) -> dict[str, int]:
+def count_below_resolution(source: Source, entries: Sequence[Entry]) -> dict[str, int]:
     """Count the times that were too short to be seen, and note them."""
-    return note_unseen(
+    return note_below_resolution(
         source, sum(int(np.isnan(run.values.get(TIME, np.nan)).sum()) for entry in entries for run in entry.runs if run is not FAILED)
     )
 
 
-def note_unseen(source: Source, unseen: int) -> dict[str, int]:
+def note_below_resolution(source: Source, count: int) -> dict[str, int]:
     """Note how many times were too short to be seen, and return their count."""
-    if unseen:
-        source.note("below_resolution", f"{unseen} times are 0, too short to be seen: they are NaN", times=unseen)
-    return {"n_below_resolution": unseen}
+    if count:
+        source.note("below_resolution", f"{count} times are 0, too short to be seen: they are NaN", times=count)
+    return {"n_below_resolution": count}
 
 
-def amounts(source: Source, place: str, values: Sequence[Any]) -> Floats:
+def amounts(source: Source, location: str, values: Sequence[Any]) -> Floats:
     """Return what a file has as finite numbers."""
-    return checked(values, lambda index: f"{place}: value {index}", source)
+    return checked(values, lambda index: f"{location}: value {index}", source)
 
 
-def by_name(source: Source, rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[list[int], list[Any]]]:
+def columns_by_name(source: Source, rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[list[int], list[Any]]]:
     """Return for each name that rows have the rows with it and what they have."""
-    found: dict[str, tuple[list[int], list[Any]]] = {}
-    for place, row in enumerate(rows):
+    columns: dict[str, tuple[list[int], list[Any]]] = {}
+    for index, row in enumerate(rows):
         for name, value in row.items():
-            places, values = found.setdefault(name, ([], []))
-            places.append(place)
+            indices, values = columns.setdefault(name, ([], []))
+            indices.append(index)
             values.append(value)
-    check_size(source, len(rows), len(found), MOST)
-    return found
+    check_size(source, len(rows), len(columns), MOST)
+    return columns
 
 
 def check_size(source: Source, rows: int, names: int, most: int) -> None:
@@ -128,10 +129,10 @@ def check_size(source: Source, rows: int, names: int, most: int) -> None:
 def note_means(source: Source, entries: int) -> None:
     """Note that some benchmarks have no values but their mean."""
     if entries:
-        said = (
+        sentence = (
             f"{entries} benchmarks have no values but their mean: it is the one value of its execution, and how iterations vary is unknown"
         )
-        source.note("means_only", said, benchmarks=entries)
+        source.note("means_only", sentence, benchmarks=entries)
 
 
 def table_of_entries(
@@ -169,11 +170,11 @@ def table_of_entries(
     entries = _measured(source, entries)
     runs = [run for entry in entries for run in entry.runs]
     lengths = np.array([max(len(values) for values in run.values.values()) for run in runs], dtype=np.intp)
-    known = dict.fromkeys(key for entry in entries for key in (*entry.settings, *entry.known))
-    check_size(source, len(entries), len(known) + len(about), MOST_SETTINGS)
-    names, parts = _labels(entries, source)
-    measured, beside, marks = (dict.fromkeys(name for run in runs for name in run[place]) for place in range(3))
-    check_size(source, int(lengths.sum()), len(measured | beside), MOST)
+    descriptions = dict.fromkeys(key for entry in entries for key in (*entry.settings, *entry.metadata))
+    check_size(source, len(entries), len(descriptions) + len(about), MOST_SETTINGS)
+    names, label_parts = _labels(entries, source)
+    measured, counters, marks = (dict.fromkeys(name for run in runs for name in run[field]) for field in range(3))
+    check_size(source, int(lengths.sum()), len(measured | counters), MOST)
     per_entry = [len(entry.runs) for entry in entries]
     bench = np.repeat(np.repeat(np.arange(len(entries)), per_entry), lengths)
     execution = np.repeat(np.concatenate([np.arange(count) for count in per_entry]), lengths)
@@ -186,8 +187,8 @@ def table_of_entries(
         raise source.error(
             f"holds no measurement: none of its {len(entries)} benchmarks has a value, {entries[0].name[:60]!r} is the first"
         )
-    taken = {*OTHERWISE, *metrics}
-    ours = {name: name if name == LOOPS else _coordinate(name, "counter_", taken) for name in beside}
+    used_names = {*OTHERWISE, *metrics}
+    coordinates = {name: name if name == LOOPS else _coordinate(name, "counter_", used_names) for name in counters}
     return Table(
         labels={BENCHMARK: Column(codes=bench, labels=names)},
         levels={EXECUTION: execution, ITERATION: np.arange(len(bench)) - np.repeat(np.cumsum(lengths) - lengths, lengths)},
@@ -195,11 +196,11 @@ def table_of_entries(
         metric=next(iter(metrics)),
         marks={name: _column([run.marks.get(name) for run in runs], lengths, False) for name in marks},
         columns={
-            ours[name]: ((BENCHMARK, EXECUTION, ITERATION), _column([run.beside.get(name) for run in runs], lengths, np.nan))
-            for name in beside
+            coordinates[name]: ((BENCHMARK, EXECUTION, ITERATION), _column([run.counters.get(name) for run in runs], lengths, np.nan))
+            for name in counters
         },
-        descriptors=_descriptors(names, entries, about, taken),
-        parts={BENCHMARK: parts},
+        descriptors=_descriptors(names, entries, about, used_names),
+        parts={BENCHMARK: label_parts},
         counts=dict(counts),
     )
 
@@ -212,21 +213,21 @@ def table_along(
     described: dict[str, Descriptor],
 ) -> Table:
     """Lay entries out with a dim of the file's own, whose labels the keys are; the same benchmark has the same label along it."""
-    _measured(source, [entry for own in entries.values() for entry in own])
-    tables = agree([table_of_entries(source, own, kinds=kinds) for own in entries.values()])
-    parts = {label: own for table in tables for label, own in zip(table.labels[BENCHMARK].labels, table.parts[BENCHMARK], strict=True)}
+    _measured(source, list(chain.from_iterable(entries.values())))
+    tables = agree([table_of_entries(source, group, kinds=kinds) for group in entries.values()])
+    label_parts = dict(chain.from_iterable(zip(table.labels[BENCHMARK].labels, table.parts[BENCHMARK], strict=True) for table in tables))
     joined = join_tables([replace(table, parts={}) for table in tables], [{dim: label} for label in entries], [{} for _ in tables])
-    same: dict[str, Sequence[Any]] = {BENCHMARK: [parts[label] for label in joined.labels[BENCHMARK].labels]}
-    return replace(joined, parts=same, descriptors=joined.descriptors | described)
+    joined_parts: dict[str, Sequence[Any]] = {BENCHMARK: [label_parts[label] for label in joined.labels[BENCHMARK].labels]}
+    return replace(joined, parts=joined_parts, descriptors=joined.descriptors | described)
 
 
 def _measured(source: Source, entries: Sequence[Entry]) -> list[Entry]:
     """Return the benchmarks that ran, or raise."""
-    found = [entry for entry in entries if entry.runs]
-    if not found:
+    measured = [entry for entry in entries if entry.runs]
+    if not measured:
         first = f", {entries[0].name[:60]!r} is the first" if entries else ""
         raise source.error(f"holds no measurement: it names {len(entries)} benchmarks{first}, and none of them has a run")
-    return found
+    return measured
 
 
 def agree(tables: Sequence[Table]) -> list[Table]:
@@ -235,7 +236,7 @@ def agree(tables: Sequence[Table]) -> list[Table]:
     What a format does with the tables of several files that has no `agree` of its own; labels that are not made of parts stay.
     """
     named = _named([table.parts.get(BENCHMARK, ()) for table in tables])
-    return [relabelled(table, lambda parts: parts.label(named)) for table in tables]
+    return [relabelled(table, lambda label_parts: label_parts.label(named)) for table in tables]
 
 
 def relabelled(table: Table, label: Callable[[Any], str]) -> Table:
@@ -253,56 +254,57 @@ def value_of(text: str) -> int | float | str:
     return text if value is None else value
 
 
-def _named(files: Iterable[Sequence[Parts]]) -> set[str]:
+def _named(files: Iterable[Sequence[LabelParts]]) -> set[str]:
     """Return the settings that one name has with several values in one file."""
     named = set()
-    for every in files:
-        seen: dict[tuple[str, str], Any] = {}
-        keys = dict.fromkeys(key for parts in every for key in parts.settings)
-        for parts in every:
+    for file_parts in files:
+        first_values: dict[tuple[str, str], Any] = {}
+        keys = dict.fromkeys(key for label_parts in file_parts for key in label_parts.settings)
+        for label_parts in file_parts:
             for key in keys:
-                value = parts.settings.get(key)
-                if seen.setdefault((parts.name, key), value) != value:
+                value = label_parts.settings.get(key)
+                if first_values.setdefault((label_parts.name, key), value) != value:
                     named.add(key)
     return named
 
 
-def _labels(entries: Sequence[Entry], source: Source) -> tuple[list[str], list[Parts]]:
+def _labels(entries: Sequence[Entry], source: Source) -> tuple[list[str], list[LabelParts]]:
     """Return the labels of entries, each once, and what they are made of."""
-    every = [Parts(entry.name, dict(entry.settings)) for entry in entries]
-    named = _named([every])
-    plain = [parts.label(named) for parts in every]
-    labels = unique_labels(plain, source)
-    return labels, [parts._replace(repeated=label.removeprefix(before)) for parts, label, before in zip(every, labels, plain, strict=True)]
+    label_parts = [LabelParts(entry.name, dict(entry.settings)) for entry in entries]
+    named = _named([label_parts])
+    base_labels = [single.label(named) for single in label_parts]
+    labels = unique_labels(base_labels, source)
+    suffixes = [label.removeprefix(base) for label, base in zip(labels, base_labels, strict=True)]
+    return labels, [single._replace(repeated=suffix) for single, suffix in zip(label_parts, suffixes, strict=True)]
 
 
-def _column(parts: Sequence[npt.NDArray[Any] | None], lengths: Integers, blank: Any) -> npt.NDArray[Any]:
+def _column(arrays: Sequence[npt.NDArray[Any] | None], lengths: Integers, blank: Any) -> npt.NDArray[Any]:
     """Lay the values of all runs out one after another, blank where a run has none."""
     column = np.full(int(lengths.sum()), blank)
-    for start, part in zip((np.cumsum(lengths) - lengths).tolist(), parts, strict=True):
-        if part is not None:
-            column[start : start + len(part)] = part
+    for start, array in zip((np.cumsum(lengths) - lengths).tolist(), arrays, strict=True):
+        if array is not None:
+            column[start : start + len(array)] = array
     return column
 
 
-def _coordinate(name: str, prefix: str, taken: set[str]) -> str:
+def _coordinate(name: str, prefix: str, used_names: set[str]) -> str:
     """Return a name of its own for a coordinate, and take it; without blanks, at which netCDF splits a list of coordinates."""
-    ours = variable_name("_".join(name.split()), prefix, taken)
-    while ours in taken:
-        ours += "_"
-    taken.add(ours)
-    return ours
+    coordinate = variable_name("_".join(name.split()), prefix, used_names)
+    while coordinate in used_names:
+        coordinate += "_"
+    used_names.add(coordinate)
+    return coordinate
 
 
-def _descriptors(names: Sequence[str], entries: Sequence[Entry], about: Mapping[str, Any], taken: set[str]) -> dict[str, Descriptor]:
+def _descriptors(names: Sequence[str], entries: Sequence[Entry], about: Mapping[str, Any], used_names: set[str]) -> dict[str, Descriptor]:
     """Return settings and what else is known along `benchmark`, and what is known of the file."""
-    stated = [{**entry.known, **entry.settings} for entry in entries]
-    keys = dict.fromkeys(key for own in stated for key, value in own.items() if value is not None)
-    found = {}
+    entry_metadata = [{**entry.metadata, **entry.settings} for entry in entries]
+    keys = dict.fromkeys(key for metadata in entry_metadata for key, value in metadata.items() if value is not None)
+    descriptors = {}
     for key in keys:
-        values = {(name,): number_or_text(own.get(key)) for name, own in zip(names, stated, strict=True)}
-        found[_coordinate(key, "setting_", taken)] = Descriptor(dims=(BENCHMARK,), values=values, keep=(BENCHMARK,))
+        values = {(name,): number_or_text(metadata.get(key)) for name, metadata in zip(names, entry_metadata, strict=True)}
+        descriptors[_coordinate(key, "setting_", used_names)] = Descriptor(dims=(BENCHMARK,), values=values, keep=(BENCHMARK,))
     for key, value in about.items():
         if value is not None:
-            found[_coordinate(key, "about_", taken)] = Descriptor(dims=(), values={(): number_or_text(value)})
-    return found
+            descriptors[_coordinate(key, "about_", used_names)] = Descriptor(dims=(), values={(): number_or_text(value)})
+    return descriptors

@@ -1,4 +1,4 @@
-"""Which files are meant by a folder, a glob, a list or a mapping of these, and what each is called among the others."""
+"""Find the files of a folder, a glob, a list or a mapping of these, and label each."""
 
 import glob
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
@@ -17,13 +17,13 @@ from perfarray.timings.validation import listed
 AnyPath = str | PathLike[str]
 
 DEEP = "**"
-"""What stands for any folders in a pattern."""
+"""Pattern of any number of folders."""
 
 
-class Found(NamedTuple):
-    """A file to read: where, what it is called among the others, what its place says of it, whether it was asked for by name, and when.
+class InputFile(NamedTuple):
+    """A file to read: path, label among the files, labels by dim, whether the caller named it, position in the caller's order.
 
-    `pack` is the archive that it is a member of, `problem` why it cannot be read, or the folder not be looked into.
+    `pack` is the archive that contains it, `problem` the reason why the file or folder cannot be read.
     """
 
     path: Path
@@ -35,51 +35,51 @@ class Found(NamedTuple):
     problem: str = ""
 
 
-def compared_labels(one: Found) -> dict[str, Any]:
-    """Return the labels a caller gave to what is compared: neither levels, nor what a file is called among the others."""
-    return {name: label for name, label in one.labels.items() if name not in LEVELS and (name, label) != ("file", one.label)}
+def compared_labels(file: InputFile) -> dict[str, Any]:
+    """Return the labels of compared dims that the caller gave: neither levels nor the file's own label."""
+    return {name: label for name, label in file.labels.items() if name not in LEVELS and (name, label) != ("file", file.label)}
 
 
-def find_files(paths: Any, dim: str, layout: str | None) -> list[Found]:
-    """Return the files of a folder or glob, sorted, and those of a list or mapping as they were given.
+def find_files(paths: Any, dim: str, layout: str | None) -> list[InputFile]:
+    """Return the files of a folder or glob in order of paths, those of a list or mapping in the given order.
 
     Raises
     ------
     MissingFileError
-        When there are none, or none for a key of the mapping.
+        When there are no files, or none for a key of the mapping.
     TypeError
         When `paths` is none of these.
     """
     if not isinstance(paths, Mapping):
-        found = list(_find(paths))
-        if not found:
+        files = list(_find(paths))
+        if not files:
             raise MissingFileError(f"no files found in {shown(paths)}")
-        return _ordered(found)
+        return _ordered(files)
     if not paths:
         raise ValueError("the mapping of labels to paths is empty")
     if layout is not None and f"{{{dim}}}" in layout:
         raise ValueError(f"dim {dim!r} is named both by the mapping and by layout={layout!r}")
-    found = []
+    files = []
     for label, inner in paths.items():
-        inside = list(_find(inner))
-        if not inside:
+        label_files = list(_find(inner))
+        if not label_files:
             raise MissingFileError(f"no files found for {label!r} in {shown(inner)}")
-        found += [one._replace(labels={dim: label}) for one in inside]
-    return _ordered(found)
+        files += [file._replace(labels={dim: label}) for file in label_files]
+    return _ordered(files)
 
 
-def _ordered(found: Sequence[Found]) -> list[Found]:
-    """Number files in the order in which the caller gave them."""
-    return [one._replace(order=order) for order, one in enumerate(found)]
+def _ordered(files: Sequence[InputFile]) -> list[InputFile]:
+    """Number files in the caller's order."""
+    return [file._replace(order=order) for order, file in enumerate(files)]
 
 
 def shown(paths: Any) -> str:
-    """Write paths for a message."""
+    """Format paths for a message."""
     return repr(fspath(paths)) if isinstance(paths, str | PathLike) else listed(map(str, paths), 3)
 
 
-def _find(paths: Any) -> Iterator[Found]:
-    """Yield the files of a folder, glob or list, each once, labelled by their path below the folder they have in common."""
+def _find(paths: Any) -> Iterator[InputFile]:
+    """Yield each file of a folder, glob or list once, labelled by its path below the common folder."""
     if isinstance(paths, str | PathLike):
         root = checked_path(paths)
         files = {file.path: file for file in _expanded(paths)}
@@ -95,13 +95,13 @@ def _find(paths: Any) -> Iterator[Found]:
         raise TypeError(
             f"paths must be a folder, a glob pattern, a list of files or a mapping of labels to those; got {type(paths).__name__}"
         )
-    above = len(folder.parts) if folder else 0
+    depth = len(folder.parts) if folder else 0
     for path, file in files.items():
-        yield file._replace(label=("/".join(path.parts[above:]) if folder else "") or path.as_posix())
+        yield file._replace(label=("/".join(path.parts[depth:]) if folder else "") or path.as_posix())
 
 
 def checked_path(item: Any) -> Path:
-    """Return a path that the caller gave, or raise: an empty one would be the current folder, which nobody named."""
+    """Return the caller's path, or raise: an empty path would mean the current folder."""
     if not isinstance(item, str | PathLike):
         raise TypeError(f"a path must be text or path-like; got {item!r}")
     if not fspath(item):
@@ -109,22 +109,22 @@ def checked_path(item: Any) -> Path:
     return item if isinstance(item, Path) else Path(item)
 
 
-def _expanded(item: Any) -> list[Found]:
-    """Return the files one path stands for, without their labels, and folders that cannot be looked into."""
+def _expanded(item: Any) -> list[InputFile]:
+    """Return the unlabelled files of one path or pattern, and folders that cannot be listed."""
     path = checked_path(item)
     text = fspath(item)
     if isdir(text):
         return sorted(_inside(path), key=attrgetter("path.parts"))
     if exists(text) or not glob.has_magic(text):
-        return [Found(path, "", {}, True)]
+        return [InputFile(path, "", {}, True)]
     if DEEP in path.parts:
         return sorted(_matching(path.parts), key=attrgetter("path"))
     matches = map(_entry, sorted(map(Path, glob.glob(text))))
     return [match for match in matches if match is not None]
 
 
-def _inside(root: Path) -> Iterator[Found]:
-    """Yield the files of a folder and of those in it; a link is followed to a file, not to a folder."""
+def _inside(root: Path) -> Iterator[InputFile]:
+    """Yield the files of a folder and its subfolders; links to files are followed, links to folders are not."""
     folders = [fspath(root)]
     while folders:
         folder = folders.pop()
@@ -141,26 +141,26 @@ def _inside(root: Path) -> Iterator[Found]:
                 yield file
 
 
-def _entry(entry: DirEntry[str] | Path) -> Found | None:
-    """Return a file that nobody named; a link in a circle, since what it was to lead to is lost; nothing for what is no file."""
+def _entry(entry: DirEntry[str] | Path) -> InputFile | None:
+    """Return a regular file, a link that cannot be resolved with its problem, or None for anything else."""
     try:
-        return Found(Path(entry), "", {}, False) if S_ISREG(entry.stat().st_mode) else None
+        return InputFile(Path(entry), "", {}, False) if S_ISREG(entry.stat().st_mode) else None
     except FileNotFoundError:
         return None
     except OSError as error:
         return _unreadable(Path(entry), error)
 
 
-def _unreadable(path: Path, error: OSError) -> Found:
-    """Return what cannot be looked at, with the reason."""
-    return Found(path, "", {}, False, problem=f"cannot be opened: {error.strerror or error}")
+def _unreadable(path: Path, error: OSError) -> InputFile:
+    """Return a path that cannot be read, with the reason."""
+    return InputFile(path, "", {}, False, problem=f"cannot be opened: {error.strerror or error}")
 
 
-def _matching(pattern: tuple[str, ...]) -> Iterator[Found]:
-    """Yield the files that a pattern with `**` stands for; Python's own `glob` goes through links to folders, in circles as well."""
+def _matching(pattern: tuple[str, ...]) -> Iterator[InputFile]:
+    """Yield the files that match a pattern with `**`; `glob` would follow links to folders, even in circles."""
     depth = pattern.index(DEEP)
-    above = fspath(Path(*pattern[:depth]))
-    for root in map(Path, glob.glob(above) if glob.has_magic(above) else [above]):
+    fixed = fspath(Path(*pattern[:depth]))
+    for root in map(Path, glob.glob(fixed) if glob.has_magic(fixed) else [fixed]):
         if root.is_dir():
             for file in _inside(root):
                 if _matches(file.path.parts[len(root.parts) :], pattern[depth:]) or (file.problem and isdir(file.path)):
@@ -168,7 +168,7 @@ def _matching(pattern: tuple[str, ...]) -> Iterator[Found]:
 
 
 def _matches(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
-    """Return whether a path is as a pattern says, by the rules of `glob`: only a name with a dot stands for names that begin with one."""
+    """Return whether a path matches a pattern by the rules of `glob`: a name with a leading dot needs a pattern with one."""
     if not pattern or not parts:
         return not parts and set(pattern) <= {DEEP}
     visible = not parts[0].startswith(".")
@@ -178,7 +178,7 @@ def _matches(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
 
 
 def _common_folder(files: Sequence[Path]) -> Path | None:
-    """Return the folder all files lie in, or None where paths are not comparable."""
+    """Return the common folder of files, or None for a mixture of absolute and relative paths."""
     if not files or len({path.is_absolute() for path in files}) > 1:
         return None
     return Path(commonpath({dirname(path) for path in files}))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from perfarray.conventions import HIGHER, LOOPS, LOWER, SECONDS, THROUGHPUT, TIME, seconds_factor
-from perfarray.readers.entries import Entry, Run, by_name, note_unseen, table_of_entries, times_seen, value_of
+from perfarray.readers.entries import Entry, Run, columns_by_name, note_below_resolution, table_of_entries, times_or_nan, value_of
 from perfarray.readers.names import variable_name
 from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source, first_line
@@ -88,14 +88,14 @@ def read(source: Source) -> Table:
     """Read the results: benchmark x execution x iteration, a variable for each unit."""
     groups, directions = _groups(source)
     stated = [dict(key[2]) for key in groups]
-    constant = {key: value for key, value in stated[0].items() if all(other.get(key) == value for other in stated)} if stated else {}
+    constant = {key: value for key, value in stated[0].items() if all(settings.get(key) == value for settings in stated)} if stated else {}
     units = dict.fromkeys(unit for runs in groups.values() for lines in runs.values() for _, words in lines for unit in words[3::2])
     kinds: dict[str, tuple[str, str]] = {}
     for unit in sorted(units, key=lambda unit: unit != "ns/op"):
         better = directions.get(unit, HIGHER if unit.endswith("/s") else LOWER)
         kinds[_variable(unit)[0]] = (SECONDS if _variable(unit)[1] is not None else unit, better)
     plain = {name: {"benchmark_name": _plain(name)} for name, _, _ in groups}
-    plain = plain if any(name != own["benchmark_name"] for name, own in plain.items()) else {}
+    plain = plain if any(name != metadata["benchmark_name"] for name, metadata in plain.items()) else {}
     entries = [
         Entry(name, [_run(source, lines) for lines in runs.values()], _settings(name, threads, dict(keys), constant), plain.get(name, {}))
         for (name, threads, keys), runs in groups.items()
@@ -107,8 +107,8 @@ def read(source: Source) -> Table:
 def _count_unseen(source: Source, groups: Groups) -> dict[str, int]:
     """Count the times that are 0: before 1.15, Go wrote two digits after the point."""
     lines = (words for runs in groups.values() for lines in runs.values() for _, words in lines)
-    unseen = sum(float(value) == 0 for words in lines for value, unit in zip(words[2::2], words[3::2], strict=True) if unit == "ns/op")
-    return note_unseen(source, unseen) if unseen else {}
+    zeros = sum(float(value) == 0 for words in lines for value, unit in zip(words[2::2], words[3::2], strict=True) if unit == "ns/op")
+    return note_below_resolution(source, zeros) if zeros else {}
 
 
 def _groups(source: Source) -> tuple[Groups, dict[str, str]]:
@@ -117,7 +117,7 @@ def _groups(source: Source) -> tuple[Groups, dict[str, str]]:
     directions: dict[str, str] = {}
     keys: dict[str, str] = {}
     state: tuple[tuple[str, str], ...] | None = None
-    process, seen = 0, False
+    process, has_results = 0, False
     for number, line in enumerate(_text(source).split("\n"), 1):
         if line.startswith("Benchmark"):
             words = line.split()
@@ -130,16 +130,16 @@ def _groups(source: Source) -> tuple[Groups, dict[str, str]]:
             split = bool(dash) and threads.isascii() and threads.isdigit() and len(threads) < 6
             key = (name, int(threads), state) if split else (words[0].removeprefix("Benchmark"), None, state)
             groups.setdefault(key, {}).setdefault(process, []).append((number, words))
-            seen = True
+            has_results = True
         elif line.startswith(ENDS):
-            process, seen = process + seen, False
+            process, has_results = process + has_results, False
         elif line.startswith("Unit "):
             words = line.split()
             if len(words) > 2 and words[2] in ("better=higher", "better=lower"):
                 directions[words[1]] = words[2].removeprefix("better=")
         elif match := SETTING.fullmatch(line):
             if match[1] in HEADS:
-                process, seen = process + seen, False
+                process, has_results = process + has_results, False
             if keys.get(match[1]) != match[2]:
                 keys[match[1]] = match[2] or ""
                 state = None
@@ -150,22 +150,22 @@ def _groups(source: Source) -> tuple[Groups, dict[str, str]]:
 
 def _plain(name: str) -> str:
     """Return the name without the settings in it."""
-    return "/".join(part for place, part in enumerate(name.split("/")) if not place or "=" not in part)
+    return "/".join(segment for position, segment in enumerate(name.split("/")) if not position or "=" not in segment)
 
 
 def _settings(name: str, threads: int | None, keys: dict[str, str], constant: dict[str, str]) -> dict[str, Any]:
     """Return the settings in a name (`/size=15`), its threads, and the keys that are not the same for all."""
-    parts = [part.partition("=") for part in name.split("/")[1:]]
-    own = {key: value_of(value) for key, equals, value in parts if equals and key}
-    return {key: value for key, value in keys.items() if key == "pkg" or key not in constant} | {"gomaxprocs": threads} | own
+    segments = [segment.partition("=") for segment in name.split("/")[1:]]
+    name_settings = {key: value_of(value) for key, equals, value in segments if equals and key}
+    return {key: value for key, value in keys.items() if key == "pkg" or key not in constant} | {"gomaxprocs": threads} | name_settings
 
 
 def _variable(unit: str) -> tuple[str, float | None]:
     """Return the variable of a unit, and its factor to seconds if it is a time: `ns/op`, `build-real-ns/op`."""
-    what, dash, scale = unit.removesuffix("/op").rpartition("-")
+    quantity, dash, scale = unit.removesuffix("/op").rpartition("-")
     factor = seconds_factor(scale) if unit.endswith("/op") else None
     if factor is not None:
-        return (variable_name(what, "metric_") if dash else TIME), factor
+        return (variable_name(quantity, "metric_") if dash else TIME), factor
     return METRICS.get(unit) or variable_name(unit, "metric_"), None
 
 
@@ -173,13 +173,13 @@ def _run(source: Source, lines: list[Line]) -> Run:
     """Return the values of the lines of one process."""
     rows = [dict(zip(words[3::2], words[2::2], strict=True)) for _, words in lines]
     values = {}
-    for unit, (having, stated) in by_name(source, rows).items():
+    for unit, (rows_with_unit, texts) in columns_by_name(source, rows).items():
         name, factor = _variable(unit)
-        places = [f"line {lines[place][0]}: {unit!r}" for place in having]
+        locations = [f"line {lines[row][0]}: {unit!r}" for row in rows_with_unit]
         values[name] = np.full(len(lines), np.nan)
         if name == TIME:
-            values[name][having] = times_seen(source, places.__getitem__, stated, factor or 1.0)
+            values[name][rows_with_unit] = times_or_nan(source, locations.__getitem__, texts, factor or 1.0)
         else:
-            values[name][having] = checked(stated, places.__getitem__, source, missing=("NaN",)) * (factor or 1.0)
+            values[name][rows_with_unit] = checked(texts, locations.__getitem__, source, missing=("NaN",)) * (factor or 1.0)
     counts = checked([words[1] for _, words in lines], lambda index: f"line {lines[index][0]}: the number of iterations", source)
     return Run(values, {LOOPS: counts})

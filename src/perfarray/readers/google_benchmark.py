@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from perfarray.conventions import HIGHER, LOOPS, TIME, seconds_factor
-from perfarray.readers.entries import KINDS, Entry, Run, by_name, note_means, table_of_entries, value_of
+from perfarray.readers.entries import KINDS, Entry, Run, columns_by_name, note_means, table_of_entries, value_of
 from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source
 from perfarray.readers.shapes import ANY, NUMBER, SCALAR, TEXT
@@ -75,10 +75,10 @@ def read(source: Source) -> Table:
     names = {row["name"] for row in rows}
     measured = [index for index, row in enumerate(rows) if not _is_aggregate(row, names)]
     groups = _groups(rows, measured)
-    known = {rows[own[0]].get("run_name", rows[own[0]]["name"]) for own in groups}
-    means = [index for index in sorted(set(range(len(rows))) - set(measured)) if _mean_of(rows[index]) not in {None, *known}]
+    measured_names = {rows[group[0]].get("run_name", rows[group[0]]["name"]) for group in groups}
+    means = [index for index in sorted(set(range(len(rows))) - set(measured)) if _mean_of(rows[index]) not in {None, *measured_names}]
     note_means(source, len(means))
-    entries = [_entry(source, rows, own) for own in groups]
+    entries = [_entry(source, rows, group) for group in groups]
     for index in means:
         mean = {key: value for key, value in rows[index].items() if key != "iterations"} | {"run_name": _mean_of(rows[index])}
         entries.append(_entry(source, {index: mean}, [index]))
@@ -119,31 +119,37 @@ def _groups(rows: list[Row], measured: Iterable[int]) -> list[list[int]]:
     return list(groups.values())
 
 
-def _entry(source: Source, rows: Sequence[Row] | Mapping[int, Row], own: list[int]) -> Entry:
+def _entry(source: Source, rows: Sequence[Row] | Mapping[int, Row], indices: list[int]) -> Entry:
     """Return one benchmark; what failed or was skipped has no time."""
-    every = [rows[index] for index in own]
-    ran = [not (row.get("error_occurred") or row.get("skipped")) for row in every]
-    units = np.array([_factor(source, index, row) for index, row in zip(own, every, strict=True)])
+    group_rows = [rows[index] for index in indices]
+    succeeded = [not (row.get("error_occurred") or row.get("skipped")) for row in group_rows]
+    units = np.array([_factor(source, index, row) for index, row in zip(indices, group_rows, strict=True)])
     columns = {}
-    for key, (places, stated) in by_name(source, every).items():
+    for key, (row_indices, stated) in columns_by_name(source, group_rows).items():
         counter = key not in FIELDS
         if key not in MEASURED and not (counter and any(isinstance(value, int | float) for value in stated)):
             continue
-        having = [place for place, value in zip(places, stated, strict=True) if ran[place] and not (counter and _is_no_number(value))]
-        at = [f"benchmarks[{own[place]}]: {key!r}" for place in having]
-        columns[key] = np.full(len(own), np.nan)
-        columns[key][having] = checked([every[place][key] for place in having], at.__getitem__, source, above_zero=key == "real_time")
-    values = {TIME: np.full(len(own), np.nan)}
+        valid = [
+            row_index
+            for row_index, value in zip(row_indices, stated, strict=True)
+            if succeeded[row_index] and not (counter and _is_no_number(value))
+        ]
+        locations = [f"benchmarks[{indices[row_index]}]: {key!r}" for row_index in valid]
+        columns[key] = np.full(len(indices), np.nan)
+        columns[key][valid] = checked(
+            [group_rows[row_index][key] for row_index in valid], locations.__getitem__, source, above_zero=key == "real_time"
+        )
+    values = {TIME: np.full(len(indices), np.nan)}
     values |= {ours: columns.pop(theirs) * units for theirs, ours in MEASURED.items() if theirs in columns and ours != LOOPS}
     values |= {key: columns.pop(key) for key in RATES if key in columns}
-    beside = {LOOPS if key == "iterations" else key: column for key, column in columns.items()}
-    first = every[0]
+    counters = {LOOPS if key == "iterations" else key: column for key, column in columns.items()}
+    first = group_rows[0]
     name = str(first.get("run_name", first["name"]))
-    settings, known = _settings(name)
-    known |= {key: str(first[key]) for key in ("label", "error_message") if first.get(key)}
-    failed = np.array([bool(row.get("error_occurred")) for row in every])
+    settings, metadata = _settings(name)
+    metadata |= {key: str(first[key]) for key in ("label", "error_message") if first.get(key)}
+    failed = np.array([bool(row.get("error_occurred")) for row in group_rows])
     return Entry(
-        name, [Run(values, beside, {"failed": failed} if failed.any() else {})], {"threads": first.get("threads")} | settings, known
+        name, [Run(values, counters, {"failed": failed} if failed.any() else {})], {"threads": first.get("threads")} | settings, metadata
     )
 
 
@@ -165,33 +171,33 @@ def _settings(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     plain: list[str] = []
     named: dict[str, Any] = {}
     unnamed: list[int | float] = []
-    for place, part in enumerate(_outside_brackets(name)):
-        key, colon, text = part.partition(":")
-        value = value_of(text if colon else part)
-        if place and colon and key.isidentifier() and not text.startswith(":"):
+    for position, segment in enumerate(_outside_brackets(name)):
+        key, colon, text = segment.partition(":")
+        value = value_of(text if colon else segment)
+        if position and colon and key.isidentifier() and not text.startswith(":"):
             named[key] = value
-        elif place and not isinstance(value, str):
+        elif position and not isinstance(value, str):
             unnamed.append(value)
         else:
-            plain.append(part)
-    return {f"arg{place}": value for place, value in enumerate(unnamed)} | named, {"benchmark_name": "/".join(plain)}
+            plain.append(segment)
+    return {f"arg{position}": value for position, value in enumerate(unnamed)} | named, {"benchmark_name": "/".join(plain)}
 
 
 def _outside_brackets(name: str) -> list[str]:
     """Split a name at slashes that are not between angle brackets."""
     depth, slashes = 0, [-1]
-    for place, character in enumerate(name):
+    for position, character in enumerate(name):
         depth += (character == "<") - (character == ">")
         if character == "/" and depth <= 0:
-            slashes.append(place)
+            slashes.append(position)
     return [name[start + 1 : end] for start, end in pairwise([*slashes, len(name)])]
 
 
 def _about(context: Row) -> dict[str, Any]:
     """Return what the file says of machine, library and program."""
-    found = {CONTEXT.get(key, key): value for key, value in context.items() if isinstance(value, str | int | float)}
+    metadata = {CONTEXT.get(key, key): value for key, value in context.items() if isinstance(value, str | int | float)}
     for cache in context.get("caches") or ():
-        ours = CACHES.get((cache["level"], cache["type"]))
-        if ours is not None:
-            found[ours] = cache["size"] / 1024
-    return found
+        name = CACHES.get((cache["level"], cache["type"]))
+        if name is not None:
+            metadata[name] = cache["size"] / 1024
+    return metadata

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from perfarray.conventions import TIME
-from perfarray.readers.entries import Entry, Run, amounts, note_means, note_unseen, table_of_entries, times_seen, value_of
+from perfarray.readers.entries import Entry, Run, amounts, note_below_resolution, note_means, table_of_entries, times_or_nan, value_of
 from perfarray.readers.opening import Source
 from perfarray.readers.shapes import ANY
 from perfarray.tables.columns import Table
@@ -48,34 +48,34 @@ def read(source: Source) -> Table:
     return table_of_entries(source, entries, counts=_without_times(source, results))
 
 
-def _entry(source: Source, place: str, result: Result) -> Entry:
+def _entry(source: Source, location: str, result: Result) -> Entry:
     """Return one command with its parameters."""
-    every, codes = _stated(result)
+    all_times, codes = _stated(result)
     memory = result.get("memory_usage_byte")
-    if len(codes) != len(every) or (memory and len(memory) != len(every)):
+    if len(codes) != len(all_times) or (memory and len(memory) != len(all_times)):
         raise source.error(
-            f"{place}: {len(every)} times, {len(codes)} exit codes and {len(memory or every)} amounts of memory do not match"
+            f"{location}: {len(all_times)} times, {len(codes)} exit codes and {len(memory or all_times)} amounts of memory do not match"
         )
     failed = np.array([code != 0 for code in codes])
-    seen = times_seen(source, place, [time for time, code in zip(every, codes, strict=True) if code == 0])
-    values = {TIME: np.full(len(every), np.nan)}
-    values[TIME][~failed] = np.nan if np.isnan(seen).any() and _may_have_failed(result) else seen
+    successful_times = times_or_nan(source, location, [time for time, code in zip(all_times, codes, strict=True) if code == 0])
+    values = {TIME: np.full(len(all_times), np.nan)}
+    values[TIME][~failed] = np.nan if np.isnan(successful_times).any() and _may_have_failed(result) else successful_times
     if memory:
-        values["memory"] = np.where(failed, np.nan, amounts(source, f"{place}: 'memory_usage_byte'", memory))
+        values["memory"] = np.where(failed, np.nan, amounts(source, f"{location}: 'memory_usage_byte'", memory))
     runs = [
         Run({name: column[index : index + 1] for name, column in values.items()}, marks={"failed": failed[index : index + 1]})
-        for index in range(len(every))
+        for index in range(len(all_times))
     ]
     return Entry(str(result["command"]), runs, {key: value_of(str(text)) for key, text in (result.get("parameters") or {}).items()})
 
 
 def _stated(result: Result) -> tuple[list[Any], list[Any]]:
     """Return the times of a command and its exit codes: 0 where the version does not write them."""
-    every = result.get("times") or [result["mean"]]
-    return every, result.get("exit_codes") or [0] * len(every)
+    all_times = result.get("times") or [result["mean"]]
+    return all_times, result.get("exit_codes") or [0] * len(all_times)
 
 
-def _nothings(result: Result) -> list[int]:
+def _zeros(result: Result) -> list[int]:
     """Return which times of a command are 0 although its process did not fail."""
     return [index for index, (time, code) in enumerate(zip(*_stated(result), strict=True)) if code == 0 and time == 0]
 
@@ -87,20 +87,20 @@ def _may_have_failed(result: Result) -> bool:
 
 def _without_times(source: Source, results: list[Result]) -> dict[str, int]:
     """Count the times of 0, and note of which commands they are; raise where all may have failed."""
-    zeros = {place: values for place, result in enumerate(results) if (values := _nothings(result))}
-    names = {place: f"results[{place}] {str(results[place]['command'])[:60]!r}" for place in zeros}
-    doubtful = [place for place in zeros if _may_have_failed(results[place])]
+    zeros = {index: values for index, result in enumerate(results) if (values := _zeros(result))}
+    names = {index: f"results[{index}] {str(results[index]['command'])[:60]!r}" for index in zeros}
+    doubtful = [index for index in zeros if _may_have_failed(results[index])]
     if doubtful and len(doubtful) == len(results):
-        value = zeros[0][0]
+        position = zeros[0][0]
         raise source.error(
-            f"results[0]: value {value} is {_stated(results[0])[0][value]!r}, and no process takes no time: the command "
+            f"results[0]: value {position} is {_stated(results[0])[0][position]!r}, and no process takes no time: the command "
             f"{str(results[0]['command'])[:60]!r} failed; take its result out of the file, or measure it again without --ignore-failure"
         )
     if doubtful:
         sentence = (
             f"{len(doubtful)} of {len(results)} commands have times of 0, and no process takes no time: they failed, or took no longer "
-            f"than the shell, whose start hyperfine subtracts; all their times are NaN: {', '.join(names[place] for place in doubtful)}"
+            f"than the shell, whose start hyperfine subtracts; all their times are NaN: {', '.join(names[index] for index in doubtful)}"
         )
         source.note("below_resolution", sentence, benchmarks=len(doubtful))
-    note_unseen(source, sum(len(values) for place, values in zeros.items() if place not in doubtful))
+    note_below_resolution(source, sum(len(values) for index, values in zeros.items() if index not in doubtful))
     return {"n_below_resolution": sum(map(len, zeros.values()))} if zeros else {}

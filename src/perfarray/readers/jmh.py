@@ -8,7 +8,7 @@ a fork were configured to take.
 
 from collections.abc import Collection, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,7 +75,7 @@ class Unit(NamedTuple):
     common: str
 
 
-class Parts(NamedTuple):
+class EntryLabel(NamedTuple):
     """What the label of an entry is made of: the name, its params, what may have to be named too, and what tells it from its like."""
 
     name: str
@@ -84,16 +84,16 @@ class Parts(NamedTuple):
     threads: Any
     repeated: str = ""
 
-    def without(self, taken: Collection[str], plain: str) -> "Parts":
+    def without(self, removed: Collection[str], plain_name: str) -> "EntryLabel":
         """Return what is left without some settings; `plain` is the name where it spells no setting."""
-        params = tuple(param for param in self.params if param.partition("=")[0] not in taken)
-        mode, threads = ("" if "mode" in taken else self.mode), (1 if "threads" in taken else self.threads)
-        return Parts(plain, params, mode, threads, self.repeated)
+        params = tuple(param for param in self.params if param.partition("=")[0] not in removed)
+        mode, threads = ("" if "mode" in removed else self.mode), (1 if "threads" in removed else self.threads)
+        return EntryLabel(plain_name, params, mode, threads, self.repeated)
 
     def label(self, with_mode: bool, with_threads: bool) -> str:
         """Return `name[params,mode,threads]`."""
-        parts = [*self.params, *([f"mode={self.mode}"] if with_mode else []), *([f"threads={self.threads}"] if with_threads else [])]
-        return f"{self.name}[{','.join(parts)}]{self.repeated}" if parts else f"{self.name}{self.repeated}"
+        settings = [*self.params, *([f"mode={self.mode}"] if with_mode else []), *([f"threads={self.threads}"] if with_threads else [])]
+        return f"{self.name}[{','.join(settings)}]{self.repeated}" if settings else f"{self.name}{self.repeated}"
 
 
 class Piece(NamedTuple):
@@ -121,9 +121,9 @@ def read(source: Source) -> Table:
     content = source.json
     if not content:
         raise source.error("is an empty list: there is nothing to read")
-    names, parts, jvm_dim = _labels(content, source)
-    taken = TAKEN | set(map(_setting, set(chain.from_iterable(entry.get("params") or () for entry in content))))
-    pieces = [list(_pieces(index, entry, taken, source)) for index, entry in enumerate(content)]
+    names, entry_labels, jvm_dim = _labels(content, source)
+    reserved = TAKEN | set(map(_setting, set(chain.from_iterable(entry.get("params") or () for entry in content))))
+    pieces = [list(_pieces(index, entry, reserved, source)) for index, entry in enumerate(content)]
     lengths = [_fork_lengths(of_entry) for of_entry in pieces]
     sizes = [sum(of_entry) for of_entry in lengths]
     dims = {BENCHMARK: column_of(names)} | ({} if jvm_dim is None else {"jvm_args": column_of(jvm_dim)})
@@ -136,26 +136,26 @@ def read(source: Source) -> Table:
         metrics=metrics,
         descriptors=_descriptors(content, names, jvm_dim) | _prices(pieces, content, names, jvm_dim),
         metric=TIME if TIME in metrics else THROUGHPUT,
-        parts={BENCHMARK: list(dict(zip(names, parts, strict=True)).values())},
+        parts={BENCHMARK: list(dict(zip(names, entry_labels, strict=True)).values())},
     )
 
 
 def agree(tables: Sequence[Table]) -> list[Table]:
     """Name mode and threads in the labels of every file if one of them must, so that the same benchmark has the same label in all."""
     named = _named([table.parts[BENCHMARK] for table in tables])
-    return [relabelled(table, lambda parts: parts.label(*named)) for table in tables]
+    return [relabelled(table, lambda label: label.label(*named)) for table in tables]
 
 
-def _named(files: Sequence[Sequence[Parts]]) -> tuple[bool, bool]:
+def _named(files: Sequence[Sequence[EntryLabel]]) -> tuple[bool, bool]:
     """Return whether labels name the mode, where several occur, and the threads, where several occur or it is not 1."""
-    every = [parts for own in files for parts in own]
-    return len({parts.mode for parts in every}) > 1, {parts.threads for parts in every} != {1}
+    labels = [label for file_labels in files for label in file_labels]
+    return len({label.mode for label in labels}) > 1, {label.threads for label in labels} != {1}
 
 
-def _labels(content: list[Entry], source: Source) -> tuple[list[str], list[Parts], list[str] | None]:
+def _labels(content: list[Entry], source: Source) -> tuple[list[str], list[EntryLabel], list[str] | None]:
     """Return the labels of the entries and what they are made of; entries that differ in nothing but jvmArgs lie along that dim."""
     entries = [
-        Parts(
+        EntryLabel(
             str(entry.get("benchmark", UNKNOWN)),
             tuple(f"{key}={value}" for key, value in (entry.get("params") or {}).items()),
             str(entry.get("mode", UNKNOWN)),
@@ -164,13 +164,16 @@ def _labels(content: list[Entry], source: Source) -> tuple[list[str], list[Parts
         for entry in content
     ]
     named = _named([entries])
-    names = [parts.label(*named) for parts in entries]
+    names = [entry.label(*named) for entry in entries]
     jvm = [_jvm_args(entry) for entry in content]
     if len(set(names)) < len(names) and len(set(zip(names, jvm, strict=True))) == len(names):
         return names, entries, jvm
     labels = unique_labels(names, source)
-    parts = [own._replace(repeated=label.removeprefix(name)) for own, name, label in zip(entries, names, labels, strict=True)]
-    return labels, parts, None
+    return (
+        labels,
+        [entry._replace(repeated=label.removeprefix(name)) for entry, name, label in zip(entries, names, labels, strict=True)],
+        None,
+    )
 
 
 def _jvm_args(entry: Entry) -> str:
@@ -183,14 +186,14 @@ def _setting(param: str) -> str:
     return variable_name(param, "param_", TAKEN)
 
 
-def _pieces(index: int, entry: Entry, taken: frozenset[str], source: Source) -> Any:
+def _pieces(index: int, entry: Entry, reserved: frozenset[str], source: Source) -> Any:
     """Yield the metrics of one entry: the primary, then the secondary ones."""
     primary = entry["primaryMetric"]
     unit = _primary_unit(str(primary.get("scoreUnit", "")), entry.get("mode"), index, source)
     yield Piece(index, unit.kind, unit, _forks(primary, index, "primaryMetric", source))
     for name, metric in (entry.get("secondaryMetrics") or {}).items():
-        ours = source.once(variable_name, name.lstrip("·+"), "secondary_", taken)
-        yield Piece(index, ours, source.once(_unit, str(metric.get("scoreUnit", "1"))), _forks(metric, index, name, source))
+        variable = source.once(variable_name, name.lstrip("·+"), "secondary_", reserved)
+        yield Piece(index, variable, source.once(_unit, str(metric.get("scoreUnit", "1"))), _forks(metric, index, name, source))
 
 
 def _forks(metric: Entry, index: int, name: str, source: Source) -> Forks:
@@ -204,17 +207,17 @@ def _forks(metric: Entry, index: int, name: str, source: Source) -> Forks:
     return [[_histogram_mean(pairs, f"entry {index}: the histogram of {name!r}", source) for pairs in fork] for fork in histograms]
 
 
-def _histogram_mean(pairs: list[list[float]], place: str, source: Source) -> float:
+def _histogram_mean(pairs: list[list[float]], location: str, source: Source) -> float:
     """Return the mean of one iteration of mode `sample`: pairs of value and how often it was seen."""
-    values = checked([value for value, _ in pairs], lambda pair: f"{place}: value {pair}", source)
-    counts = checked([count for _, count in pairs], lambda pair: f"{place}: count {pair}", source)
+    values = checked([value for value, _ in pairs], lambda pair: f"{location}: value {pair}", source)
+    counts = checked([count for _, count in pairs], lambda pair: f"{location}: count {pair}", source)
     if (counts < 0).any():
-        raise source.error(f"{place}: count {int((counts < 0).argmax())} is negative")
+        raise source.error(f"{location}: count {int((counts < 0).argmax())} is negative")
     with np.errstate(over="ignore", invalid="ignore"):
         total = counts.sum()
         mean = float(values @ counts / total) if total else float("nan")
     if total and not np.isfinite(mean):
-        raise source.error(f"{place}: its counts and values are too large for a mean")
+        raise source.error(f"{location}: its counts and values are too large for a mean")
     return mean
 
 
@@ -232,13 +235,13 @@ def _primary_unit(text: str, mode: Any, index: int, source: Source) -> Unit:
 
 def _unit(text: str) -> Unit:
     """Read a unit: a time (also per operation), a rate (of operations: a throughput), or something else."""
-    before, _, after = text.partition("/")
-    factor = seconds_factor(before)
-    if factor is not None and after in ("op", ""):
+    numerator, _, denominator = text.partition("/")
+    factor = seconds_factor(numerator)
+    if factor is not None and denominator in ("op", ""):
         return Unit(TIME, SECONDS, factor, SECONDS)
-    per = seconds_factor(after)
-    if per is not None:
-        return Unit(THROUGHPUT if before == "ops" else f"{before}_rate", text, 1.0 / per, f"{before}/s")
+    period = seconds_factor(denominator)
+    if period is not None:
+        return Unit(THROUGHPUT if numerator == "ops" else f"{numerator}_rate", text, 1.0 / period, f"{numerator}/s")
     return Unit(text, text, 1.0, text)
 
 
@@ -246,11 +249,11 @@ def _fork_lengths(pieces: list[Piece]) -> list[int]:
     """Return how many iterations each fork of an entry has, in the metric that has most."""
     lengths = [len(fork) for fork in pieces[0].forks]
     for piece in pieces[1:]:
-        own = [len(fork) for fork in piece.forks]
-        if own != lengths:
-            width = max(len(own), len(lengths))
-            own, lengths = own + [0] * (width - len(own)), lengths + [0] * (width - len(lengths))
-            lengths = [max(pair) for pair in zip(own, lengths, strict=True)]
+        fork_lengths = [len(fork) for fork in piece.forks]
+        if fork_lengths != lengths:
+            width = max(len(fork_lengths), len(lengths))
+            fork_lengths, lengths = fork_lengths + [0] * (width - len(fork_lengths)), lengths + [0] * (width - len(lengths))
+            lengths = [max(pair) for pair in zip(fork_lengths, lengths, strict=True)]
     return lengths
 
 
@@ -275,8 +278,8 @@ def _metrics(pieces: list[Piece], lengths: list[list[int]], source: Source) -> d
         by_name.setdefault(piece.name, {}).setdefault(piece.unit.kind, []).append(piece)
     metrics = {}
     for name, kinds in by_name.items():
-        for kind, own in kinds.items():
-            metrics[name if len(kinds) == 1 else variable_name(f"{name}_{kind}", "")] = _metric(own, fork_starts, rows, source)
+        for kind, group in kinds.items():
+            metrics[name if len(kinds) == 1 else variable_name(f"{name}_{kind}", "")] = _metric(group, fork_starts, rows, source)
     return metrics
 
 
@@ -292,66 +295,72 @@ def _metric(pieces: list[Piece], fork_starts: list[list[int]], rows: int, source
     values = np.full(rows, np.nan)
     primary = pieces[0].name in (TIME, THROUGHPUT)
     missing = NOT_MEASURED if primary else (*NOT_MEASURED, *WITHOUT_LIMIT)
-    numbers = checked(flat, partial(_place, pieces), source, above_zero=pieces[0].name == TIME, missing=missing)
+    numbers = checked(flat, partial(_locate, pieces), source, above_zero=pieces[0].name == TIME, missing=missing)
     if convert:
         numbers *= np.repeat([piece.unit.factor for piece in pieces], [sum(map(len, piece.forks)) for piece in pieces])
     values[np.repeat(np.array(starts, dtype=np.intp), lengths) + _counted(lengths)] = numbers
     return Metric(values=values, units=unit.written, better=HIGHER if unit.kind == THROUGHPUT else LOWER)
 
 
-def _place(pieces: list[Piece], index: int) -> str:
+def _locate(pieces: list[Piece], index: int) -> str:
     """Write where a value stands, for a message."""
-    places = [(piece, fork, place) for piece in pieces for fork, own in enumerate(piece.forks) for place in range(len(own))]
-    piece, fork, place = places[index]
-    return f"entry {piece.entry}: value {place} of fork {fork} of {piece.name!r}"
+    positions = (
+        (piece, fork, iteration) for piece in pieces for fork, length in enumerate(map(len, piece.forks)) for iteration in range(length)
+    )
+    piece, fork, iteration = next(islice(positions, index, None))
+    return f"entry {piece.entry}: value {iteration} of fork {fork} of {piece.name!r}"
 
 
 def _descriptors(content: list[Entry], names: list[str], jvm_dim: list[str] | None) -> dict[str, Descriptor]:
     """Return settings and versions along `benchmark` (and `jvm_args`, if that is a dim); settings stay there even where all are alike."""
     dims = (BENCHMARK,) if jvm_dim is None else (BENCHMARK, "jvm_args")
     keys = list(zip(names, strict=True)) if jvm_dim is None else list(zip(names, jvm_dim, strict=True))
-    found: dict[str, dict[tuple[str, ...], Any]] = {
+    values_by_name: dict[str, dict[tuple[str, ...], Any]] = {
         "benchmark_name": {key: str(entry.get("benchmark", UNKNOWN)) for key, entry in zip(keys, content, strict=True)},
         "mode": {key: str(entry.get("mode", UNKNOWN)) for key, entry in zip(keys, content, strict=True)},
         "threads": {key: number_or_text(entry.get("threads", 1)) for key, entry in zip(keys, content, strict=True)},
     }
     for param in dict.fromkeys(chain.from_iterable(entry.get("params") or () for entry in content)):
         values = ((key, (entry.get("params") or {}).get(param)) for key, entry in zip(keys, content, strict=True))
-        found[_setting(param)] = {key: None if value is None else str(value) for key, value in values}
+        values_by_name[_setting(param)] = {key: None if value is None else str(value) for key, value in values}
     for theirs, ours in DESCRIPTORS.items():
         if any(theirs in entry for entry in content):
-            found[ours] = {key: number_or_text(entry.get(theirs)) for key, entry in zip(keys, content, strict=True)}
+            values_by_name[ours] = {key: number_or_text(entry.get(theirs)) for key, entry in zip(keys, content, strict=True)}
     if jvm_dim is None and any(entry.get("jvmArgs") for entry in content):
-        found["jvm_args"] = {key: _jvm_args(entry) for key, entry in zip(keys, content, strict=True)}
+        values_by_name["jvm_args"] = {key: _jvm_args(entry) for key, entry in zip(keys, content, strict=True)}
     versions = {*DESCRIPTORS.values(), "jvm_args"}
-    kept = {name: () if name in versions else (BENCHMARK,) for name in found}
-    return {name: Descriptor(dims=dims, values=values, keep=kept[name]) for name, values in found.items()}
+    retained_dims = {name: () if name in versions else (BENCHMARK,) for name in values_by_name}
+    return {name: Descriptor(dims=dims, values=values, keep=retained_dims[name]) for name, values in values_by_name.items()}
 
 
 def _prices(pieces: list[list[Piece]], content: list[Entry], names: list[str], jvm_dim: list[str] | None) -> dict[str, Descriptor]:
     """Return the seconds an iteration takes, and a fork before its first one: its warm-up; the start of a JVM is not in the file."""
     dims = (BENCHMARK, EXECUTION) if jvm_dim is None else (BENCHMARK, "jvm_args", EXECUTION)
     keys = [(name,) for name in names] if jvm_dim is None else list(zip(names, jvm_dim, strict=True))
-    found: dict[str, dict[tuple[Any, ...], Any]] = {price_of(ITERATION): {}, price_of(EXECUTION): {}}
+    prices: dict[str, dict[tuple[Any, ...], Any]] = {price_of(ITERATION): {}, price_of(EXECUTION): {}}
     for key, entry, of_entry in zip(keys, content, pieces, strict=True):
-        once = _operation_seconds(of_entry[0]) if entry.get("mode") in TIME_MODES else None
-        one, cold = (_iteration_seconds(entry.get(f"{which}Time"), once, entry.get("mode")) for which in ("measurement", "warmup"))
-        number = entry.get("warmupIterations")
-        warmup = number * cold if cold is not None and isinstance(number, int) else 0.0 if number == 0 else None
+        operation = _operation_seconds(of_entry[0]) if entry.get("mode") in TIME_MODES else None
+        seconds = partial(_iteration_seconds, operation=operation, mode=entry.get("mode"))
+        iteration, warmup_iteration = seconds(entry.get("measurementTime")), seconds(entry.get("warmupTime"))
+        n_warmups = entry.get("warmupIterations")
+        if warmup_iteration is not None and isinstance(n_warmups, int):
+            warmup = n_warmups * warmup_iteration
+        else:
+            warmup = 0.0 if n_warmups == 0 else None
         for fork in range(len(of_entry[0].forks)):
-            found[price_of(ITERATION)][(*key, fork)] = one
-            found[price_of(EXECUTION)][(*key, fork)] = warmup
+            prices[price_of(ITERATION)][(*key, fork)] = iteration
+            prices[price_of(EXECUTION)][(*key, fork)] = warmup
     return {
-        name: Descriptor(dims=dims, values=own, keep=(EXECUTION,))
-        for name, own in found.items()
-        if any(value is not None for value in own.values())
+        name: Descriptor(dims=dims, values=by_fork, keep=(EXECUTION,))
+        for name, by_fork in prices.items()
+        if any(value is not None for value in by_fork.values())
     }
 
 
 def _operation_seconds(primary: Piece) -> float | None:
     """Return the mean seconds of an operation."""
-    every = [value for fork in primary.forks for value in fork if isinstance(value, int | float)]
-    return primary.unit.factor * sum(every) / len(every) if every and primary.unit.kind == TIME else None
+    values = [value for fork in primary.forks for value in fork if isinstance(value, int | float)]
+    return primary.unit.factor * sum(values) / len(values) if values and primary.unit.kind == TIME else None
 
 
 def _iteration_seconds(configured: Any, operation: float | None, mode: Any) -> float | None:

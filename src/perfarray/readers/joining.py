@@ -1,4 +1,4 @@
-"""Tables of many files become one: places give labels, names and units are made to agree, files of one place are told apart."""
+"""Join the tables of many files: paths give labels, formats reconcile names and units, and files with equal labels get a dim `file`."""
 
 import itertools
 from collections.abc import Collection, Mapping, Sequence
@@ -9,7 +9,7 @@ import numpy as np
 
 from perfarray.conventions import BENCHMARK, LEVELS, UNKNOWN
 from perfarray.numerics.types import Integers
-from perfarray.readers.finding import Found, compared_labels
+from perfarray.readers.finding import InputFile, compared_labels
 from perfarray.readers.opening import FileError
 from perfarray.readers.recognising import formats
 from perfarray.tables.columns import Column, Descriptor, Table, column_of, constant_column, joint_codes, number_within
@@ -19,139 +19,142 @@ from perfarray.timings.notes import Note
 from perfarray.timings.validation import listed
 
 
-def combine(tables: Sequence[Table], kept: Sequence[Found]) -> Table:
-    """Join the tables along what their places say; files that share a cell get a dim `file`."""
+def combine(tables: Sequence[Table], files: Sequence[InputFile]) -> Table:
+    """Join the tables along the labels of their paths; files that share a cell get a dim `file`."""
     tables = finished(_agreed(tables))
-    own = {name for table in tables for name in table.labels}
-    tables = [promoted(_placed(table, one, own), own) for table, one in zip(tables, kept, strict=True)]
-    extra = [{name: label for name, label in one.labels.items() if name not in LEVELS and name not in own} for one in kept]
-    places = [_place(table, one, own) for table, one in zip(tables, kept, strict=True)]
-    if collide(tables, places):
-        if any("file" in compared_labels(one) for one in kept):
+    file_dims = {name for table in tables for name in table.labels}
+    tables = [promoted(_relabelled(table, file, file_dims), file_dims) for table, file in zip(tables, files, strict=True)]
+    extra_labels = [{name: label for name, label in file.labels.items() if name not in LEVELS and name not in file_dims} for file in files]
+    locations = [_location(table, file, file_dims) for table, file in zip(tables, files, strict=True)]
+    if collide(tables, locations):
+        if any("file" in compared_labels(file) for file in files):
             raise ValueError(
                 "several files of one label of dim 'file' hold the same benchmarks, and files that share a cell would be told apart by "
                 "that dim; name another, as in dim='version'"
             )
-        files = _file_labels(tables, kept, places)
-        extra = [{**labels, "file": file} for labels, file in zip(extra, files, strict=True)]
-    # A file that says itself where it belongs has no label of its path: beside files that have one, it is as any dim that a file lacks.
-    absent = dict.fromkeys(itertools.chain(*extra), UNKNOWN)
-    extra = [absent | labels for labels in extra]
-    positions, notes = _positions(kept)
-    called = _level_labels(kept, positions)
-    taken = own.union(*extra, *called, *(table.metrics for table in tables))
-    tables = [without_clashes(table, taken) for table in tables]
-    tables = [replace(table, descriptors=table.descriptors | said) if said else table for table, said in zip(tables, called, strict=True)]
-    joined = join_tables(tables, extra, positions)
-    return _as_given(replace(joined, notes=(*joined.notes, *notes)), [len(table) for table in tables], kept)
+        file_labels = _file_labels(tables, files, locations)
+        extra_labels = [{**labels, "file": label} for labels, label in zip(extra_labels, file_labels, strict=True)]
+    # A file whose content states its labels has none from its path; among files that have one, its label is unknown.
+    absent = dict.fromkeys(itertools.chain(*extra_labels), UNKNOWN)
+    extra_labels = [absent | labels for labels in extra_labels]
+    positions, notes = _positions(files)
+    level_labels = _level_labels(files, positions)
+    names = file_dims.union(*extra_labels, *level_labels, *(table.metrics for table in tables))
+    tables = [without_clashes(table, names) for table in tables]
+    tables = [
+        replace(table, descriptors=table.descriptors | descriptors) if descriptors else table
+        for table, descriptors in zip(tables, level_labels, strict=True)
+    ]
+    joined = join_tables(tables, extra_labels, positions)
+    return _in_given_order(replace(joined, notes=(*joined.notes, *notes)), [len(table) for table in tables], files)
 
 
-def _as_given(joined: Table, rows: Sequence[int], kept: Sequence[Found]) -> Table:
-    """Order the labels along dims of which each file has one as the caller gave the files; benchmarks if their places name them."""
-    given = np.argsort([one.order for one in kept], kind="stable")
-    if (given == np.arange(len(kept))).all():
+def _in_given_order(joined: Table, rows: Sequence[int], files: Sequence[InputFile]) -> Table:
+    """Put the labels of dims along which each file has one into the caller's order of files; benchmarks only if paths name them."""
+    sequence = np.argsort([file.order for file in files], kind="stable")
+    if (sequence == np.arange(len(files))).all():
         return joined
     starts = np.cumsum(rows) - rows
     labels = dict(joined.labels)
     for name, column in joined.labels.items():
-        own = column.codes[starts]
-        placed = name != BENCHMARK or any(name in one.labels for one in kept)
-        if placed and (np.repeat(own, rows) == column.codes).all():
-            before = np.array(list(dict.fromkeys(own[given].tolist())))
-            labels[name] = Column(codes=np.argsort(before)[column.codes], labels=[column.labels[code] for code in before])
+        codes = column.codes[starts]
+        ordered = name != BENCHMARK or any(name in file.labels for file in files)
+        if ordered and (np.repeat(codes, rows) == column.codes).all():
+            code_order = np.array(list(dict.fromkeys(codes[sequence].tolist())))
+            labels[name] = Column(codes=np.argsort(code_order)[column.codes], labels=[column.labels[code] for code in code_order])
     return replace(joined, labels=labels)
 
 
 def _agreed(tables: Sequence[Table]) -> list[Table]:
-    """Let each format make what its files say agree."""
+    """Reconcile the tables of each format by its `agree`."""
     agreed = list(tables)
-    for name, known in formats().items():
-        own = [index for index, table in enumerate(tables) if table.format == name]
-        if len(own) > 1:
-            for index, table in zip(own, known.agree([tables[index] for index in own]), strict=True):
+    for name, file_format in formats().items():
+        indices = [index for index, table in enumerate(tables) if table.format == name]
+        if len(indices) > 1:
+            for index, table in zip(indices, file_format.agree([tables[index] for index in indices]), strict=True):
                 agreed[index] = table
     return agreed
 
 
-def check_place(table: Table, one: Found) -> None:
-    """Raise where what a file's place says contradicts the file."""
-    for name, label in one.labels.items():
+def check_location(table: Table, file: InputFile) -> None:
+    """Raise where the labels of a file's path contradict its content."""
+    for name, label in file.labels.items():
         if name in table.metrics or name in table.marks:
-            raise FileError(f"{one.path}: its place names {name!r}, which is a variable of the file; name the dim otherwise")
+            raise FileError(f"{file.path}: its place names {name!r}, which is a variable of the file; name the dim otherwise")
         if name in table.levels and table.levels[name].max(initial=0) > 0:
             raise FileError(
-                f"{one.path}: the layout names the level {name!r}, but the file holds several of its own; name another level or a dim"
+                f"{file.path}: the layout names the level {name!r}, but the file holds several of its own; name another level or a dim"
             )
         if name in table.labels and len(table.labels[name].labels) > 1:
             raise FileError(
-                f"{one.path}: its place says {name}={label!r}, but the file holds several: {listed(table.labels[name].labels, 5)}"
+                f"{file.path}: its place says {name}={label!r}, but the file holds several: {listed(table.labels[name].labels, 5)}"
             )
 
 
-def _placed(table: Table, one: Found, dims: Collection[str]) -> Table:
-    """Give dims of the files themselves the label a file's place has for it; what the file calls it stays as a coordinate."""
-    for name in [name for name in one.labels if name in dims]:
-        label = one.labels[name]
+def _relabelled(table: Table, file: InputFile, dims: Collection[str]) -> Table:
+    """Label a file along dims of the content as its path does; the content's own label becomes the coordinate `<dim>_recorded`."""
+    for name in [name for name in file.labels if name in dims]:
+        label = file.labels[name]
         recorded = table.labels[name].labels[0] if name in table.labels else label
         if name not in table.labels:
             table = replace(table, labels=table.labels | {name: constant_column(label, len(table))})
         elif recorded != label:
             table = rename_labels(table, name, {recorded: label})
-            before = Descriptor(dims=(name,), values={(label,): str(recorded)})
-            table = replace(table, descriptors=table.descriptors | {f"{name}_recorded": before})
+            descriptor = Descriptor(dims=(name,), values={(label,): str(recorded)})
+            table = replace(table, descriptors=table.descriptors | {f"{name}_recorded": descriptor})
     return table
 
 
-def _place(table: Table, one: Found, dims: Collection[str]) -> tuple[Any, ...]:
-    """Return what tells a file from others as a whole: what its path says, and its number where it is not the first of a level."""
-    stated = tuple((name, label) for name, label in one.labels.items() if name not in dims)
+def _location(table: Table, file: InputFile, dims: Collection[str]) -> tuple[Any, ...]:
+    """Return what identifies a file as a whole: labels of its path, and the level numbers above 0 that all its rows share."""
+    stated = tuple((name, label) for name, label in file.labels.items() if name not in dims)
     later = tuple(
         (name, int(codes[0])) for name, codes in table.levels.items() if len(codes) and codes[0] > 0 and (codes == codes[0]).all()
     )
     return stated + later
 
 
-def _file_labels(tables: Sequence[Table], kept: Sequence[Found], places: Sequence[tuple[Any, ...]]) -> list[str]:
-    """Return what tells files of one place apart: their folders if that is enough and none has its path as a label, else their paths."""
-    if any("file" in one.labels for one in kept):
-        return [one.label for one in kept]
-    folders = [one.label.rpartition("/")[0] or "." for one in kept]
-    apart = [(*place, folder) for place, folder in zip(places, folders, strict=True)]
-    return [one.label for one in kept] if collide(tables, apart) else folders
+def _file_labels(tables: Sequence[Table], files: Sequence[InputFile], locations: Sequence[tuple[Any, ...]]) -> list[str]:
+    """Return labels that distinguish files of one location: their folders where these suffice and no path is a label, else their paths."""
+    if any("file" in file.labels for file in files):
+        return [file.label for file in files]
+    folders = [file.label.rpartition("/")[0] or "." for file in files]
+    in_folders = [(*location, folder) for location, folder in zip(locations, folders, strict=True)]
+    return [file.label for file in files] if collide(tables, in_folders) else folders
 
 
-def _positions(kept: Sequence[Found]) -> tuple[list[dict[str, int]], list[Note]]:
-    """Number level labels from paths from 0, 9 before 10: one label is one number, whatever is compared and for every benchmark.
+def _positions(files: Sequence[InputFile]) -> tuple[list[dict[str, int]], list[Note]]:
+    """Number the level labels of paths from 0, in natural order: one label has one number for all that is compared.
 
-    Those that nothing shares are numbered inside what is compared, and so are those that would leave most of the array empty.
+    Labels are numbered inside each compared side where no two sides share one, or where common numbers would leave most cells empty.
     """
-    stated = [one.labels for one in kept]
-    compared = sorted({name for own in stated for name in own} - {BENCHMARK, "file", *LEVELS})
-    parents = [column_of(str(own.get(name, "")) for own in stated).codes for name in compared]
-    places: list[dict[str, int]] = [{} for _ in kept]
-    above: list[Integers] = []
+    file_labels = [file.labels for file in files]
+    compared = sorted({name for stated in file_labels for name in stated} - {BENCHMARK, "file", *LEVELS})
+    parents = [column_of(str(stated.get(name, "")) for stated in file_labels).codes for name in compared]
+    positions: list[dict[str, int]] = [{} for _ in files]
+    ancestors: list[Integers] = []
     notes: list[Note] = []
-    together = True
-    for name in [name for name in LEVELS if any(name in own for own in stated)]:
-        labels = _ranks([str(own.get(name, "0")) for own in stated])
-        inside, overall = number_within([*parents, *above], labels), number_within(above, labels)
-        common = together and _distinct([*above, labels]) < _distinct([*parents, *above, labels])
-        together = common and overall.max() < 2 * (inside.max() + 1)
-        if common and not together:
+    shared = True
+    for name in [name for name in LEVELS if any(name in stated for stated in file_labels)]:
+        labels = _ranks([str(stated.get(name, "0")) for stated in file_labels])
+        inside, overall = number_within([*parents, *ancestors], labels), number_within(ancestors, labels)
+        common = shared and _distinct([*ancestors, labels]) < _distinct([*parents, *ancestors, labels])
+        shared = common and overall.max() < 2 * (inside.max() + 1)
+        if common and not shared:
             notes.append(_numbered_apart(name, compared, int(overall.max()) + 1, int(inside.max()) + 1))
-        above = [*above, overall if together else inside]
-        for place, number in zip(places, above[-1], strict=True):
-            place[name] = int(number)
-    return places, notes
+        ancestors = [*ancestors, overall if shared else inside]
+        for position, number in zip(positions, ancestors[-1], strict=True):
+            position[name] = int(number)
+    return positions, notes
 
 
 def _distinct(columns: Sequence[Integers]) -> int:
-    """Return how many different rows columns have."""
+    """Return the number of distinct rows."""
     return len(np.unique(joint_codes(columns)[0]))
 
 
 def _numbered_apart(name: str, compared: Sequence[str], overall: int, inside: int) -> Note:
-    """Note that one label has several numbers."""
+    """Note that one number stands for several labels."""
     sentence = (
         f"paths name {overall} different labels of {name!r}, and no more than {inside} of them in one place: they are numbered inside "
         f"{listed(compared)}, so that one number is not one {name}; {name}_label says which it is"
@@ -159,19 +162,22 @@ def _numbered_apart(name: str, compared: Sequence[str], overall: int, inside: in
     return Note("numbered_apart", sentence, {"level": name, "labels": overall, "most": inside})
 
 
-def _level_labels(kept: Sequence[Found], places: Sequence[Mapping[str, int]]) -> list[dict[str, Descriptor]]:
-    """Return what paths call the levels that they name, where that is not their number."""
-    called = {
-        name for one, place in zip(kept, places, strict=True) for name, number in place.items() if one.labels.get(name) != str(number)
+def _level_labels(files: Sequence[InputFile], positions: Sequence[Mapping[str, int]]) -> list[dict[str, Descriptor]]:
+    """Return the labels of levels in paths, where any differs from its number."""
+    names = {
+        name
+        for file, position in zip(files, positions, strict=True)
+        for name, number in position.items()
+        if file.labels.get(name) != str(number)
     }
     return [
-        {f"{name}_label": Descriptor(dims=(), values={(): one.labels.get(name)}, keep=(name,)) for name in LEVELS if name in called}
-        for one in kept
+        {f"{name}_label": Descriptor(dims=(), values={(): file.labels.get(name)}, keep=(name,)) for name in LEVELS if name in names}
+        for file in files
     ]
 
 
 def _ranks(labels: Sequence[str]) -> Integers:
-    """Return the place of each label among all, numbers inside them by value."""
+    """Return the rank of each label in natural order: 9 before 10."""
     names = sorted(set(labels))
     if len(names) > 1:
         from natsort import natsorted  # it takes as long to load as two small files to read

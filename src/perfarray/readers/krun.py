@@ -33,14 +33,15 @@ def _executions(content: Any) -> dict[str, Any] | None:
     """Return the times by `benchmark:vm:variant`, or None where the content is something else."""
     if not isinstance(content, dict):
         return None
-    whole = not content.keys() & {"audit", "config", "reboots"}
-    found = content if whole else content.get("wallclock_times", content.get("data"))
-    if not isinstance(found, dict) or not found:
+    is_bare = not content.keys() & {"audit", "config", "reboots"}
+    executions = content if is_bare else content.get("wallclock_times", content.get("data"))
+    if not isinstance(executions, dict) or not executions:
         return None
     fits = all(
-        key.count(":") == 2 and isinstance(value, list) and all(isinstance(own, list) for own in value) for key, value in found.items()
+        key.count(":") == 2 and isinstance(value, list) and all(isinstance(execution, list) for execution in value)
+        for key, value in executions.items()
     )
-    return found if fits else None
+    return executions if fits else None
 
 
 def read(source: Source) -> Table:
@@ -49,9 +50,12 @@ def read(source: Source) -> Table:
     if executions is None:
         raise source.error("is not Krun's: expected lists of executions by 'benchmark:vm:variant'")
     entries = []
-    for key, every in executions.items():
+    for key, benchmark_executions in executions.items():
         name, vm, variant = key.split(":")
-        runs = [Run({TIME: times(source, f"{key!r}: execution {index}", own)}) if own else FAILED for index, own in enumerate(every)]
+        runs = [
+            Run({TIME: times(source, f"{key!r}: execution {index}", values)}) if values else FAILED
+            for index, values in enumerate(benchmark_executions)
+        ]
         entries.append(Entry(name, runs, {"vm": vm, "variant": variant}))
     return table_of_entries(source, entries, about=_about(source.json.get("audit")))
 

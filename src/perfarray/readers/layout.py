@@ -65,14 +65,18 @@ def read_layout(text: str, called: str = "layout") -> Layout:
         When the layout names no dim, or one twice, or a brace is missing.
     """
     names = re.findall(r"\{([^{}]*)\}", text)
-    rest = re.sub(r"\{[^{}]*\}", "", text)
-    if lone := re.search(r"[{}]", rest):
-        other = "}" if lone[0] == "{" else "{"
-        raise ValueError(f"{called}={text!r} has a {lone[0]!r} whose {other!r} is missing; dims stand in braces, as in '{{version}}.json'")
+    plain_text = re.sub(r"\{[^{}]*\}", "", text)
+    if lone := re.search(r"[{}]", plain_text):
+        missing_brace = "}" if lone[0] == "{" else "{"
+        raise ValueError(
+            f"{called}={text!r} has a {lone[0]!r} whose {missing_brace!r} is missing; dims stand in braces, as in '{{version}}.json'"
+        )
     bad = [name for name in names if not name.isidentifier()]
     if not names or bad or len(set(names)) != len(names):
-        found = listed(names) or "none"
-        raise ValueError(f"{called}={text!r} must name dims in braces, each once, as in '{{version}}/{{machine}}.json'; it names {found}")
+        dim_names = listed(names) or "none"
+        raise ValueError(
+            f"{called}={text!r} must name dims in braces, each once, as in '{{version}}/{{machine}}.json'; it names {dim_names}"
+        )
     pieces = re.split(r"\{[^{}]*\}", text)
     pattern = re.escape(pieces[0]) + "".join(
         f"(?P<{name}>[^/]+?)" + re.escape(piece) for name, piece in zip(names, pieces[1:], strict=True)

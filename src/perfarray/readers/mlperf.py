@@ -52,7 +52,7 @@ class Event(NamedTuple):
     name: str | None
     at: str
     success: Any
-    place: str
+    location: str
 
 
 def started(head: str) -> bool:
@@ -83,14 +83,14 @@ def agree(tables: Sequence[Table]) -> list[Table]:
     """Number the runs of a benchmark on a machine as their files do."""
     from natsort import natsorted
 
-    places = [(*(table.labels[dim].labels[0] for dim in (BENCHMARK, MACHINE)),) for table in tables]
+    file_labels = [(*(table.labels[dim].labels[0] for dim in (BENCHMARK, MACHINE)),) for table in tables]
     names: dict[Any, set[str]] = {}
-    for place, table in zip(places, tables, strict=True):
-        names.setdefault(place, set()).add(table.level_names[EXECUTION])
-    numbers = {place: {name: number for number, name in enumerate(natsorted(own))} for place, own in names.items()}
+    for labels, table in zip(file_labels, tables, strict=True):
+        names.setdefault(labels, set()).add(table.level_names[EXECUTION])
+    numbers = {labels: {name: number for number, name in enumerate(natsorted(run_names))} for labels, run_names in names.items()}
     return [
-        replace(table, levels=table.levels | {EXECUTION: table.levels[EXECUTION] + numbers[place][table.level_names[EXECUTION]]})
-        for place, table in zip(places, entries.agree(tables), strict=True)
+        replace(table, levels=table.levels | {EXECUTION: table.levels[EXECUTION] + numbers[labels][table.level_names[EXECUTION]]})
+        for labels, table in zip(file_labels, entries.agree(tables), strict=True)
     ]
 
 
@@ -102,28 +102,28 @@ def _run(source: Source, start: Event, stop: Event | None) -> Run:
     if str(stop.success).lower() in ("false", "aborted"):
         return FAILED
     if stop.success is None:
-        source.note("success_not_stated", f"{stop.place} does not say whether the run reached its target; it is taken to have")
-    began, ended = (
-        float(checked([event.at], lambda _, event=event: f"{event.place}: the time of {event.key!r}", source)[0])  # type: ignore[misc]
+        source.note("success_not_stated", f"{stop.location} does not say whether the run reached its target; it is taken to have")
+    start_seconds, stop_seconds = (
+        float(checked([event.at], lambda _, event=event: f"{event.location}: the time of {event.key!r}", source)[0])  # type: ignore[misc]
         for event in (start, stop)
     )
-    if not ended > began:
-        raise source.error(f"{stop.place}: the run ends at {stop.at[:30]}, and begins at {start.at[:30]}")
-    return Run({TIME: np.array([ended - began])})
+    if not stop_seconds > start_seconds:
+        raise source.error(f"{stop.location}: the run ends at {stop.at[:30]}, and begins at {start.at[:30]}")
+    return Run({TIME: np.array([stop_seconds - start_seconds])})
 
 
 def _events(source: Source) -> list[Event]:
     """Return what is logged of start and end, and who logs it."""
-    found = []
+    events = []
     for number, line in enumerate(source.text.split("\n"), 1):
-        at = line.find(":::ML")
-        if at >= 0 and (START in line or STOP in line or "submission_benchmark" in line):
-            event = _event(line[at:], f"line {number}")
-            found += [event] if event is not None else []
-    return found
+        offset = line.find(":::ML")
+        if offset >= 0 and (START in line or STOP in line or "submission_benchmark" in line):
+            event = _event(line[offset:], f"line {number}")
+            events += [event] if event is not None else []
+    return events
 
 
-def _event(line: str, place: str) -> Event | None:
+def _event(line: str, location: str) -> Event | None:
     """Read one line of any version; None where it is about something else."""
     if line.startswith(":::MLLOG "):
         stated = _json(line.removeprefix(":::MLLOG "))
@@ -131,15 +131,15 @@ def _event(line: str, place: str) -> Event | None:
         outcome = metadata.get("status") if isinstance(metadata, dict) else None
         name = str(stated.get("value")) if key == "submission_benchmark" else None
         milliseconds = stated.get("time_ms")
-        at = repr(milliseconds / 1000) if isinstance(milliseconds, int | float) else str(milliseconds)
-        return Event(key, name, at, outcome, place) if key in (START, STOP, "submission_benchmark") else None
+        seconds = repr(milliseconds / 1000) if isinstance(milliseconds, int | float) else str(milliseconds)
+        return Event(key, name, seconds, outcome, location) if key in (START, STOP, "submission_benchmark") else None
     match = LINE.match(line) or MIDDLE.match(line)
     if match is None or match["key"] not in (START, STOP):
         return None
     stated = _json(match["value"] or "")
     metadata = stated.get("metadata")
     outcome = stated.get("success", metadata.get("status") if isinstance(metadata, dict) else None)
-    return Event(match["key"], match.groupdict().get("name"), match["at"], outcome, place)
+    return Event(match["key"], match.groupdict().get("name"), match["at"], outcome, location)
 
 
 def _json(text: str) -> dict[str, Any]:
@@ -153,11 +153,11 @@ def _json(text: str) -> dict[str, Any]:
 
 def _system(source: Source) -> tuple[str | None, dict[str, Any]]:
     """Return what the machine is called, and what is known of it."""
-    beside = source.beside("entry.json") or source.beside("../entry.json")
-    if beside is None:
+    sibling = source.beside("entry.json") or source.beside("../entry.json")
+    if sibling is None:
         return None, {}
     try:
-        content = beside.json
+        content = sibling.json
     except FileError as error:
         raise source.error(f"its machine cannot be read: {error}") from error
     if not isinstance(content, dict):
@@ -165,5 +165,5 @@ def _system(source: Source) -> tuple[str | None, dict[str, Any]]:
     nodes = content.get("nodes")
     node = nodes[0] if isinstance(nodes, list) and nodes and isinstance(nodes[0], dict) else {}
     tables = ((content, SYSTEM), (node, NODE))
-    about = {ours: stated[theirs] for stated, names in tables for theirs, ours in names.items() if stated.get(theirs) not in EMPTY}
-    return str(about["hardware"]) if "hardware" in about else beside.path.absolute().parent.name, about
+    about = {name: stated[key] for stated, field_names in tables for key, name in field_names.items() if stated.get(key) not in EMPTY}
+    return str(about["hardware"]) if "hardware" in about else sibling.path.absolute().parent.name, about

@@ -19,17 +19,17 @@ NAMED = 20
 
 def unique_labels(names: Sequence[str], source: Source, repetition: str = "benchmark names occur more than once") -> list[str]:
     """Keep every one of several labels of the same name: the second becomes `name#2`; one note names them."""
-    taken = set(names)
-    if len(taken) == len(names):
+    used_labels = set(names)
+    if len(used_labels) == len(names):
         return list(names)
     counts: dict[str, int] = {}
     labels = []
     for name in names:
         counts[name] = counts.get(name, 0) + 1
         label = name
-        while counts[name] > 1 and (label := f"{name}#{counts[name]}") in taken:
+        while counts[name] > 1 and (label := f"{name}#{counts[name]}") in used_labels:
             counts[name] += 1
-        taken.add(label)
+        used_labels.add(label)
         labels.append(label)
     repeated = [name for name, count in Counter(names).items() if count > 1]
     source.note(
@@ -41,10 +41,10 @@ def unique_labels(names: Sequence[str], source: Source, repetition: str = "bench
     return labels
 
 
-def variable_name(name: str, prefix: str, taken: Collection[str] = RESERVED) -> str:
+def variable_name(name: str, prefix: str, used_names: Collection[str] = RESERVED) -> str:
     """Return a name a variable can have in every file format, with a prefix where it is taken."""
     clean = re.sub(r"[/\x00-\x1f\x7f]", "_", name).strip()
-    return clean if re.match(r"\w", clean) and clean not in taken else f"{prefix}{clean}"
+    return clean if re.match(r"\w", clean) and clean not in used_names else f"{prefix}{clean}"
 
 
 def number_or_text(value: Any) -> Any:

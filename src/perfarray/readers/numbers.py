@@ -55,15 +55,15 @@ def numbers(texts: Sequence[str]) -> list[float] | None:
         values = list(map(float, texts))
     except ValueError:
         return None
-    together = "".join(texts)
-    plain = "_" not in together and together.isascii()
+    joined = "".join(texts)
+    plain = "_" not in joined and joined.isascii()
     # A sum that is finite shows that all numbers are.
     return values if plain and (isfinite(sum(values)) or all(map(isfinite, values))) else None
 
 
 def checked(
     values: Sequence[Any] | npt.NDArray[Any],
-    place: Callable[[int], str],
+    locate: Callable[[int], str],
     source: Source,
     *,
     above_zero: bool = False,
@@ -102,13 +102,13 @@ def checked(
     if array is not None and bool(np.isfinite(array).all()) and not (above_zero and bool((array <= 0).any())):
         return array
     values = values.tolist() if isinstance(values, np.ndarray) else values
-    found = [_value(value, missing) for value in values]
-    for index, value in enumerate(found):
+    parsed = [_value(value, missing) for value in values]
+    for index, value in enumerate(parsed):
         if value is None or (above_zero and value <= 0):
-            shown = repr(values[index])
-            shown = shown if len(shown) <= 60 else f"{shown[:60]}..."
-            raise source.error(f"{place(index)} is {shown}; expected a number{' above 0' if above_zero else ''}")
-    return np.array(found, dtype=float)
+            written = repr(values[index])
+            written = written if len(written) <= 60 else f"{written[:60]}..."
+            raise source.error(f"{locate(index)} is {written}; expected a number{' above 0' if above_zero else ''}")
+    return np.array(parsed, dtype=float)
 
 
 def check_measured(source: Source, table: Table) -> None:

@@ -53,7 +53,7 @@ class FileError(ValueError):
     """A file that cannot be read: the message names the file, the place in it and what was expected, at no greater length than allowed."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(said(message))
+        super().__init__(escape_and_truncate(message))
 
 
 class MissingFileError(FileNotFoundError, FileError):
@@ -72,7 +72,7 @@ def say_near(error: MissingFileError, path: Path) -> None:
         error.add_note(f"there is {str(path.with_name(name))!r}")
 
 
-class Wanted(NamedTuple):
+class FileOptions(NamedTuple):
     """What the caller says of files: their encoding, which settings or columns are dims, and how home-grown files are laid out."""
 
     encoding: str | None = None
@@ -93,11 +93,11 @@ class Source:
         self,
         path: Path,
         answers: dict[Any, Any] | None = None,
-        wanted: Wanted = Wanted(),  # noqa: B008 (frozen)
+        file_options: FileOptions = FileOptions(),  # noqa: B008 (frozen)
         contents: Mapping[Path, bytes] | None = None,
     ) -> None:
         self.path = path
-        self.wanted = wanted
+        self.options = file_options
         self.notes: list[Note] = []
         self.columns: Mapping[str, str] = {}
         self._answers: dict[Any, Any] = {} if answers is None else answers
@@ -113,7 +113,7 @@ class Source:
 
     def note(self, code: str, sentence: str, **values: Any) -> None:
         """Note what is odd about this file; the sentence goes on after its name."""
-        self.notes.append(Note(code, said(f"{self.path}: {self._as_there(sentence)}"), {"file": str(self.path), **values}))
+        self.notes.append(Note(code, escape_and_truncate(f"{self.path}: {self._as_there(sentence)}"), {"file": str(self.path), **values}))
 
     def error(self, message: str) -> FileError:
         """Return an error that names this file."""
@@ -121,18 +121,18 @@ class Source:
 
     def _as_there(self, sentence: str) -> str:
         """Return a sentence that names columns as the file does."""
-        there = {repr(ours): theirs for ours, theirs in self.columns.items()}
-        return COLUMN.sub(lambda match: there.get(match[0], match[0]), sentence) if there else sentence
+        names_in_file = {repr(ours): theirs for ours, theirs in self.columns.items()}
+        return COLUMN.sub(lambda match: names_in_file.get(match[0], match[0]), sentence) if names_in_file else sentence
 
     def beside(self, name: str) -> "Source | None":
         """Return the file of a name in the same folder (`../name`: in the one above), None where there is none; links are not followed."""
         path = Path(os.path.normpath(self.path.parent / name))
-        there = path in self._contents if self._contents is not None else path.is_file() and not path.is_symlink()
-        return Source(path, self._answers, self.wanted, self._contents) if there else None
+        exists = path in self._contents if self._contents is not None else path.is_file() and not path.is_symlink()
+        return Source(path, self._answers, self.options, self._contents) if exists else None
 
     def rewritten(self, text: str) -> "Source":
         """Return this file with another text; what is odd about it is noted here."""
-        source = Source(self.path, self._answers, self.wanted, self._contents)
+        source = Source(self.path, self._answers, self.options, self._contents)
         source.text, source.notes = text, self.notes
         return source
 
@@ -151,22 +151,22 @@ class Source:
             return self._contents[self.path]
         if _is_named_pipe(self.path):
             raise self.error("is a named pipe, whose end may never come; write what it gives to a file, or hand it over as <(command)")
-        most = options().max_file_bytes
-        parts: list[bytes] = []
+        limit = options().max_file_bytes
+        chunks: list[bytes] = []
         try:
             with open(self.path, "rb", buffering=0, opener=_opened) as file:
                 size = os.fstat(file.fileno()).st_size
-                left = most + 1 if size <= most else 0
-                while left > 0 and (part := file.read(min(left, size + 1 if size else PART))):
-                    parts.append(part)
-                    left -= len(part)
+                remaining = limit + 1 if size <= limit else 0
+                while remaining > 0 and (chunk := file.read(min(remaining, size + 1 if size else PART))):
+                    chunks.append(chunk)
+                    remaining -= len(chunk)
         except FileNotFoundError as error:
             raise MissingFileError(f"{self.path}: there is no such file") from error
         except (OSError, ValueError) as error:
             raise self.error(f"cannot be opened: {getattr(error, 'strerror', None) or error}") from error
-        if left <= 0:
-            self.too_large(most)
-        return b"".join(parts)
+        if remaining <= 0:
+            self.too_large(limit)
+        return b"".join(chunks)
 
     def unpacked(self) -> bytes:
         """Return the bytes without compression."""
@@ -194,12 +194,12 @@ class Source:
 
     def _decoded(self, content: bytes) -> str:
         """Return bytes as text."""
-        encoding = self.wanted.encoding or ("utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig")
+        encoding = self.options.encoding or ("utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig")
         try:
             return content.decode(encoding)
         except UnicodeError as error:
             start = getattr(error, "start", 0)
-            if self.wanted.encoding or encoding == "utf-16" or content.lstrip()[:1] in (b"{", b"[", b"<") or NOT_TEXT.search(content):
+            if self.options.encoding or encoding == "utf-16" or content.lstrip()[:1] in (b"{", b"[", b"<") or NOT_TEXT.search(content):
                 named = encoding.upper().removesuffix("-SIG")
                 raise self.error(f"is not {named} text: byte {start} is 0x{content[start : start + 1].hex()}") from None
         for guess in ("cp1252", "latin-1"):
@@ -208,8 +208,8 @@ class Source:
             except UnicodeDecodeError:
                 continue
             break
-        said_of = f"is not UTF-8 (byte {start} is {content[start]:#04x}) and is read as {guess}; encoding= names another"
-        self.note("guessed_encoding", said_of, encoding=guess, byte=start)
+        sentence = f"is not UTF-8 (byte {start} is {content[start]:#04x}) and is read as {guess}; encoding= names another"
+        self.note("guessed_encoding", sentence, encoding=guess, byte=start)
         return text
 
     @cached_property
@@ -282,10 +282,10 @@ def known_encoding(encoding: str | None) -> str | None:
     return encoding
 
 
-def said(message: str) -> str:
+def escape_and_truncate(message: str) -> str:
     """Return a message with no more characters than are wanted, and none that moves a terminal's cursor."""
-    most = options().max_message
-    short = message if len(message) <= most else f"{message[:most]}... ({len(message) - most} characters more)"
+    limit = options().max_message
+    short = message if len(message) <= limit else f"{message[:limit]}... ({len(message) - limit} characters more)"
     return CONTROLS.sub(lambda match: ascii(match[0])[1:-1], short)
 
 
@@ -306,13 +306,13 @@ def _opened(path: str, flags: int) -> int:
     return descriptor
 
 
-def first_line(text: str, begins: str, pattern: re.Pattern[str]) -> re.Match[str] | None:
+def first_line(text: str, prefix: str, pattern: re.Pattern[str]) -> re.Match[str] | None:
     """Return the first line that begins so and matches: an expression alone looks at every character, and takes ten times as long."""
-    place = 0 if text.startswith(begins) else text.find(f"\n{begins}") + 1 or -1
-    while place >= 0:
-        if found := pattern.match(text, place):
-            return found
-        place = text.find(f"\n{begins}", place) + 1 or -1
+    position = 0 if text.startswith(prefix) else text.find(f"\n{prefix}") + 1 or -1
+    while position >= 0:
+        if match := pattern.match(text, position):
+            return match
+        position = text.find(f"\n{prefix}", position) + 1 or -1
     return None
 
 
@@ -347,8 +347,8 @@ def _unpacked(file: Any) -> bytes:
     content = b""
     with file:
         try:
-            while len(content) < HEAD and (more := file.read1(HEAD)):
-                content += more
+            while len(content) < HEAD and (chunk := file.read1(HEAD)):
+                content += chunk
         except DAMAGED:
             pass
     return content

@@ -36,10 +36,12 @@ def formats(name: str | None = None) -> pd.DataFrame:
     >>> print(perfarray.formats("jmh").loc["jmh", "what"])
     JMH JSON (`-rf json`): forks are executions, measurement iterations iterations; warm-up is not in the file.
     """
-    known = dict(sorted(recognising.formats().items()))
+    formats_by_name = dict(sorted(recognising.formats().items()))
     if name is not None:
-        check_choice(name, "format", list(known))
-        known = {name: known[name]}
-    texts = {own: str(sys.modules[one.read.__module__].__doc__ or "").partition("\n") for own, one in known.items()}
-    rows = {own: {"what": first, "details": " ".join(rest.split())} for own, (first, _, rest) in texts.items()}
+        check_choice(name, "format", list(formats_by_name))
+        formats_by_name = {name: formats_by_name[name]}
+    texts = {
+        key: str(sys.modules[file_format.read.__module__].__doc__ or "").partition("\n") for key, file_format in formats_by_name.items()
+    }
+    rows = {key: {"what": first, "details": " ".join(details.split())} for key, (first, _, details) in texts.items()}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("format")

@@ -49,26 +49,26 @@ def members(source: Source) -> dict[Path, bytes]:
     FileError
         When the archive is damaged, has too many members or too much in them, or a member's name leads out of it.
     """
-    found: dict[Path, bytes] = {}
+    contents: dict[Path, bytes] = {}
     total = 0
     packed_as_zip = source.packed.startswith(ZIP)
-    most, limit = source.most_unpacked() if packed_as_zip else (options().max_file_bytes, "max_file_bytes")
+    size_limit, limit = source.most_unpacked() if packed_as_zip else (options().max_file_bytes, "max_file_bytes")
     try:
-        for name, size, content in _zipped(source) if packed_as_zip else _taped(source):
+        for name, size, read_bytes in _zipped(source) if packed_as_zip else _taped(source):
             total += size
-            if total > most:
-                source.too_large(most, limit)
-            if len(found) == MOST:
+            if total > size_limit:
+                source.too_large(size_limit, limit)
+            if len(contents) == MOST:
                 raise source.error(f"has more than {MOST} members")
             inner = normpath(name)
             if inner.startswith(("/", "..")) or "\\" in inner or "\0" in inner:
                 raise source.error(f"has a member whose name leads out of it: {name[:80]!r}")
-            found[source.path / inner] = content(size)
+            contents[source.path / inner] = read_bytes(size)
     except FileError:
         raise
     except BROKEN as error:
         raise source.error(f"is a damaged archive: {error}") from error
-    return found
+    return contents
 
 
 def _taped(source: Source) -> Iterator[Member]:

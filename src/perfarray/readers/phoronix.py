@@ -52,27 +52,27 @@ def read(source: Source) -> Table:
     results = root.findall("Result")
     kinds: dict[str, tuple[str, str]] = {}
     entries: dict[str, list[Entry]] = {}
-    without = 0
+    n_without_runs = 0
     for index, result in enumerate(results):
-        name, settings, known = _identity(result)
+        name, settings, metadata = _identity(result)
         variable, factor = _variable(result, kinds)
         runs: dict[str, list[Run]] = {}
         for entry in result.iterfind("Data/Entry"):
             texts = [text for text in _text(entry, "RawString").split(":") if text.strip()]
             if not texts or _text(result, "Description") in INSTALLATION:
-                without += 1
+                n_without_runs += 1
                 continue
-            values = checked(texts, _place(index, name), source, above_zero=variable == TIME) * factor
+            values = checked(texts, _locate(index, name), source, above_zero=variable == TIME) * factor
             runs.setdefault(_text(entry, "Identifier") or UNKNOWN, []).extend(Run({variable: np.array([value])}) for value in values)
-        for system, own in runs.items():
-            entries.setdefault(system, []).append(Entry(name, own, settings, known))
+        for system, system_runs in runs.items():
+            entries.setdefault(system, []).append(Entry(name, system_runs, settings, metadata))
     kinds = dict(sorted(kinds.items(), key=lambda kind: kind[0] != TIME))
     described = {_text(system, "Identifier"): system for system in root.findall("System")}
     table = table_along(source, SYSTEM, entries, kinds, _descriptors(described, entries))
-    return replace(table, counts={"n_without_runs": without})
+    return replace(table, counts={"n_without_runs": n_without_runs})
 
 
-def _place(index: int, name: str) -> Any:
+def _locate(index: int, name: str) -> Any:
     """Return what names the place of a run, for a message."""
     return lambda run: f"Result {index} ({name[:60]!r}): run {run}"
 
@@ -85,8 +85,8 @@ def _text(element: Any, tag: str) -> str:
 def _identity(result: Any) -> tuple[str, dict[str, Any], dict[str, Any]]:
     """Return what a test is called, the arguments that may tell it from others, and what else is known of it."""
     title, description = _text(result, "Title"), _text(result, "Description")
-    known = {"profile": _text(result, "Identifier") or None, "app_version": _text(result, "AppVersion") or None}
-    return f"{title}: {description}" if description else title, {"arguments": _text(result, "Arguments") or None}, known
+    metadata = {"profile": _text(result, "Identifier") or None, "app_version": _text(result, "AppVersion") or None}
+    return f"{title}: {description}" if description else title, {"arguments": _text(result, "Arguments") or None}, metadata
 
 
 def _variable(result: Any, kinds: dict[str, tuple[str, str]]) -> tuple[str, float]:
@@ -103,24 +103,24 @@ def _variable(result: Any, kinds: dict[str, tuple[str, str]]) -> tuple[str, floa
 
 def _descriptors(systems: dict[str, Any], labels: Iterable[str]) -> dict[str, Descriptor]:
     """Return what is known of the systems, along `system`."""
-    found: dict[str, dict[tuple[Any, ...], Any]] = {}
+    values_by_name: dict[str, dict[tuple[Any, ...], Any]] = {}
     for label in labels:
         if label in systems:
-            texts = _parts(_text(systems[label], "Hardware")) | _parts(_text(systems[label], "Software"))
+            texts = _components(_text(systems[label], "Hardware")) | _components(_text(systems[label], "Software"))
             texts |= {"TimeStamp": _text(systems[label], "TimeStamp")}
-            for theirs, ours in {**DESCRIPTIONS, "TimeStamp": "date"}.items():
-                if texts.get(theirs):
-                    found.setdefault(ours, {})[(label,)] = texts[theirs]
-    return {name: Descriptor(dims=(SYSTEM,), values=values) for name, values in found.items()}
+            for key, name in {**DESCRIPTIONS, "TimeStamp": "date"}.items():
+                if texts.get(key):
+                    values_by_name.setdefault(name, {})[(label,)] = texts[key]
+    return {name: Descriptor(dims=(SYSTEM,), values=values) for name, values in values_by_name.items()}
 
 
-def _parts(text: str) -> dict[str, str]:
+def _components(text: str) -> dict[str, str]:
     """Split `Processor: A, 4 cores, Memory: 8GB` at its names; a piece without one goes on with what is before it."""
-    parts: dict[str, list[str]] = {}
+    pieces_by_name: dict[str, list[str]] = {}
     name = ""
     for piece in text.split(", "):
-        before, colon, after = piece.partition(": ")
+        prefix, colon, remainder = piece.partition(": ")
         if colon:
-            name, piece = before, after
-        parts.setdefault(name, []).append(piece)
-    return {name: ", ".join(pieces) for name, pieces in parts.items()}
+            name, piece = prefix, remainder
+        pieces_by_name.setdefault(name, []).append(piece)
+    return {name: ", ".join(pieces) for name, pieces in pieces_by_name.items()}

@@ -79,13 +79,13 @@ def read(source: Source) -> Table:
     if version not in VERSIONS or isinstance(version, bool):
         raise source.error(f"has version {version!r} of pyperf's format; those that can be read are {', '.join(map(repr, VERSIONS))}")
     metadata = [_metadata(content, bench) for bench in benchmarks]
-    names = unique_labels([str(known.get("name", source.path.name.partition(".")[0])) for known in metadata], source)
+    names = unique_labels([str(bench_metadata.get("name", source.path.name.partition(".")[0])) for bench_metadata in metadata], source)
     runs = _Runs()
-    for index, (bench, known) in enumerate(zip(benchmarks, metadata, strict=True)):
-        before, start = len(runs.bench), _start_seconds(bench["runs"])
+    for index, (bench, bench_metadata) in enumerate(zip(benchmarks, metadata, strict=True)):
+        n_runs, start = len(runs.bench), _start_seconds(bench["runs"])
         for run in bench["runs"]:
-            runs.add(index, run, known, version in RAW_WARMUPS, start)
-        if len(runs.bench) == before:
+            runs.add(index, run, bench_metadata, version in RAW_WARMUPS, start)
+        if len(runs.bench) == n_runs:
             raise source.error(
                 f"benchmark {names[index]!r} (benchmarks[{index}]) has {len(bench['runs'])} runs and no values in any of them"
             )
@@ -108,9 +108,9 @@ def _start_seconds(runs: list[Metadata]) -> float:
     """
     stamps = []
     for run in runs:
-        own = run.get("metadata") or {}
+        run_metadata = run.get("metadata") or {}
         try:
-            stamps.append((datetime.fromisoformat(own["date"]), float(own["duration"])))
+            stamps.append((datetime.fromisoformat(run_metadata["date"]), float(run_metadata["duration"])))
         except (KeyError, TypeError, ValueError):
             continue
     gaps = [(b[0] - a[0]).total_seconds() - (a[1] + b[1]) / 2 for a, b in itertools.pairwise(stamps) if a[0].tzinfo == b[0].tzinfo]
@@ -122,96 +122,96 @@ class _Runs:
 
     def __init__(self) -> None:
         self.bench: list[int] = []
-        self.cold: list[int] = []
-        self.warm: list[int] = []
+        self.n_warmups: list[int] = []
+        self.n_values: list[int] = []
         self.values: list[float] = []
-        self.spent: list[_Spent] = []
-        self.own: dict[int, Metadata] = {}
+        self.costs: list[_Cost] = []
+        self.metadata: dict[int, Metadata] = {}
         self.calibrations = 0
 
-    def add(self, index: int, run: Metadata, known: Metadata, raw_warmups: bool, start: float) -> None:
+    def add(self, index: int, run: Metadata, bench_metadata: Metadata, raw_warmups: bool, start: float) -> None:
         """Add one run, or count it if it only calibrated."""
-        own: Metadata = run.get("metadata") or {}
+        run_metadata: Metadata = run.get("metadata") or {}
         loops = 1
         measured = run.get("values") or run.get("samples")
         if not measured and run.get("raw_samples"):
-            loops = _number("loops", own, known) * _number("inner_loops", own, known)
+            loops = _number("loops", run_metadata, bench_metadata) * _number("inner_loops", run_metadata, bench_metadata)
             measured = [value / loops for value in run["raw_samples"]]
         if not measured:
             self.calibrations += 1
             return
-        if not DESCRIPTORS.keys().isdisjoint(own):
-            self.own[len(self.bench)] = own
+        if not DESCRIPTORS.keys().isdisjoint(run_metadata):
+            self.metadata[len(self.bench)] = run_metadata
         warmups = run.get("warmups") or ()
         if raw_warmups and warmups:
-            inner = _number("inner_loops", own, known)
+            inner = _number("inner_loops", run_metadata, bench_metadata)
             self.values += [pair[1] / (pair[0] * inner) if isinstance(pair, list) else pair / loops for pair in warmups]
         else:
             self.values += [pair[1] if isinstance(pair, list) else pair / loops for pair in warmups]
         self.values += measured
-        cold = self.values[-len(warmups) - len(measured) : -len(measured)]
-        self.spent.append(_spent(measured, cold, own, known, start))
+        warmup_values = self.values[-len(warmups) - len(measured) : -len(measured)]
+        self.costs.append(_cost(measured, warmup_values, run_metadata, bench_metadata, start))
         self.bench.append(index)
-        self.cold.append(len(warmups))
-        self.warm.append(len(measured))
+        self.n_warmups.append(len(warmups))
+        self.n_values.append(len(measured))
 
 
-class _Spent(NamedTuple):
+class _Cost(NamedTuple):
     """What a run cost: loops of a value, seconds of one value where they are more than its loops', seconds of the run beyond its values."""
 
     loops: int | None = None
-    value: float | None = None
-    beyond: float | None = None
+    value_seconds: float | None = None
+    extra_seconds: float | None = None
 
 
-def _spent(measured: list[float], warmups: list[float], own: Metadata, known: Metadata, start: float) -> _Spent:
+def _cost(measured: list[float], warmups: list[float], run_metadata: Metadata, bench_metadata: Metadata, start: float) -> _Cost:
     """Return what one run cost; of what nobody says, None.
 
     A run that takes much longer than its loops sets every value up (`time_func`): what it takes is shared out among values and warm-ups.
     """
-    if ("loops" not in own and "loops" not in known) or known.get("unit", "second") != "second":
-        return _Spent()
-    loops = _number("loops", own, known) * _number("inner_loops", own, known)
-    duration: Any = own.get("duration", known.get("duration"))
+    if ("loops" not in run_metadata and "loops" not in bench_metadata) or bench_metadata.get("unit", "second") != "second":
+        return _Cost()
+    loops = _number("loops", run_metadata, bench_metadata) * _number("inner_loops", run_metadata, bench_metadata)
+    duration: Any = run_metadata.get("duration", bench_metadata.get("duration"))
     if not all(isinstance(value, int | float) for value in [*measured, *warmups]):
-        return _Spent(loops)
-    inside, cold = loops * sum(measured), loops * sum(warmups)
+        return _Cost(loops)
+    value_seconds, warmup_seconds = loops * sum(measured), loops * sum(warmups)
     if not isinstance(duration, int | float):
-        return _Spent(loops, None, cold or None)
-    if duration > SET_UP * (inside + cold):
-        each = duration / (len(measured) + len(warmups))
-        return _Spent(loops, each, start + len(warmups) * each)
-    return _Spent(loops, None, start + max(0.0, duration - inside))
+        return _Cost(loops, None, warmup_seconds or None)
+    if duration > SET_UP * (value_seconds + warmup_seconds):
+        seconds_per_value = duration / (len(measured) + len(warmups))
+        return _Cost(loops, seconds_per_value, start + len(warmups) * seconds_per_value)
+    return _Cost(loops, None, start + max(0.0, duration - value_seconds))
 
 
-def _number(name: str, own: Metadata, known: Metadata) -> int:
+def _number(name: str, run_metadata: Metadata, bench_metadata: Metadata) -> int:
     """Return how often something is repeated, as the run or the benchmark says; 1 where nobody does."""
-    stated: Any = own.get(name) if own.get(name) is not None else known.get(name)
+    stated: Any = run_metadata.get(name) if run_metadata.get(name) is not None else bench_metadata.get(name)
     return 1 if stated is None else int(stated)
 
 
 def _table(source: Source, runs: _Runs, names: list[str], metadata: list[Metadata]) -> Table:
     """Lay the runs out as columns."""
-    bench, cold, warm = np.array((runs.bench, runs.cold, runs.warm), dtype=np.intp)
+    bench, n_warmups, n_values = np.array((runs.bench, runs.n_warmups, runs.n_values), dtype=np.intp)
     first = np.searchsorted(bench, bench)
     execution = np.arange(len(bench)) - first
-    length = cold + warm
+    length = n_warmups + n_values
     iteration = np.arange(len(runs.values)) - np.repeat(np.cumsum(length) - length, length)
     codes = np.repeat(bench, length)
-    places = _Places(names, codes, np.repeat(execution, length), iteration)
-    metrics = _metrics(source, runs, [str(known.get("unit", "second")) for known in metadata], places)
+    locations = _Locations(names, codes, np.repeat(execution, length), iteration)
+    metrics = _metrics(source, runs, [str(bench_metadata.get("unit", "second")) for bench_metadata in metadata], locations)
     return Table(
         labels={BENCHMARK: Column(codes=codes, labels=names)},
         levels={"execution": np.repeat(execution, length), "iteration": iteration},
         metrics=metrics,
-        marks={"warmup": iteration < np.repeat(cold, length)},
+        marks={"warmup": iteration < np.repeat(n_warmups, length)},
         descriptors=_descriptors(names, metadata, runs, execution) | _date(source) | _prices(names, runs, execution),
         metric=TIME if TIME in metrics else next(iter(metrics)),
         counts={"n_calibration_runs": runs.calibrations},
     )
 
 
-class _Places(NamedTuple):
+class _Locations(NamedTuple):
     """Where each value stands: its benchmark, execution and iteration."""
 
     names: list[str]
@@ -225,39 +225,40 @@ class _Places(NamedTuple):
         return f"value {self.iteration[row]} of execution {self.execution[row]} of {self.names[self.benchmark[row]]!r}"
 
 
-def _metrics(source: Source, runs: _Runs, units: list[str], places: _Places) -> dict[str, Metric]:
+def _metrics(source: Source, runs: _Runs, units: list[str], locations: _Locations) -> dict[str, Metric]:
     """Return one variable for each unit there is, empty where a benchmark has another."""
     unknown = sorted(set(units) - set(VARIABLES))
     if unknown:
         raise source.error(f"unit {unknown[0]!r} is not one pyperf knows: {', '.join(VARIABLES)}")
     metrics = {}
     for unit in dict.fromkeys(units):
-        name, ours = VARIABLES[unit]
-        rows = np.flatnonzero(np.array([other == unit for other in units])[places.benchmark])
+        name, unit_symbol = VARIABLES[unit]
+        rows = np.flatnonzero(np.array([bench_unit == unit for bench_unit in units])[locations.benchmark])
         stated = runs.values if len(rows) == len(runs.values) else [runs.values[row] for row in rows]
         values = np.full(len(runs.values), np.nan)
-        values[rows] = checked(stated, partial(places.of, rows), source, above_zero=name == TIME)
-        metrics[name] = Metric(values=values, units=ours, better=LOWER)
+        values[rows] = checked(stated, partial(locations.of, rows), source, above_zero=name == TIME)
+        metrics[name] = Metric(values=values, units=unit_symbol, better=LOWER)
     return metrics
 
 
 def _descriptors(names: list[str], metadata: list[Metadata], runs: _Runs, execution: Integers) -> dict[str, Descriptor]:
     """Return what the metadata say of the machine and the interpreter, along `benchmark` and `execution` where it varies."""
-    by_run = {key for own in runs.own.values() for key in own}
-    found = {}
-    for theirs, ours in DESCRIPTORS.items():
-        if theirs in by_run:
-            every = zip(runs.bench, execution.tolist(), range(len(runs.bench)), strict=True)
+    by_run = {key for run_metadata in runs.metadata.values() for key in run_metadata}
+    descriptors = {}
+    for key, name in DESCRIPTORS.items():
+        if key in by_run:
+            positions = zip(runs.bench, execution.tolist(), range(len(runs.bench)), strict=True)
             stated: dict[tuple[Any, ...], Any] = {
-                (names[bench], place): runs.own.get(run, {}).get(theirs, metadata[bench].get(theirs)) for bench, place, run in every
+                (names[bench], position): runs.metadata.get(run, {}).get(key, metadata[bench].get(key))
+                for bench, position, run in positions
             }
             dims: tuple[str, ...] = (BENCHMARK, "execution")
         else:
-            stated = {(name,): known[theirs] for name, known in zip(names, metadata, strict=True) if theirs in known}
+            stated = {(label,): bench_metadata[key] for label, bench_metadata in zip(names, metadata, strict=True) if key in bench_metadata}
             dims = (BENCHMARK,)
         if stated:
-            found[ours] = Descriptor(dims=dims, values={key: _descriptor(ours, value) for key, value in stated.items()})
-    return found
+            descriptors[name] = Descriptor(dims=dims, values={key: _descriptor(name, value) for key, value in stated.items()})
+    return descriptors
 
 
 def _date(source: Source) -> dict[str, Descriptor]:
@@ -271,12 +272,12 @@ def _date(source: Source) -> dict[str, Descriptor]:
 
 def _prices(names: list[str], runs: _Runs, execution: Integers) -> dict[str, Descriptor]:
     """Return what taking values cost, along `execution` and, where they differ, benchmarks."""
-    keys = [(names[bench], place) for bench, place in zip(runs.bench, execution.tolist(), strict=True)]
-    found = {}
-    for name, stated in zip((LOOPS, price_of(ITERATION), price_of(EXECUTION)), zip(*runs.spent, strict=True), strict=True):
-        if any(own is not None for own in stated):
-            found[name] = Descriptor(dims=(BENCHMARK, EXECUTION), values=dict(zip(keys, stated, strict=True)), keep=(EXECUTION,))
-    return found
+    keys = [(names[bench], position) for bench, position in zip(runs.bench, execution.tolist(), strict=True)]
+    descriptors = {}
+    for name, stated in zip((LOOPS, price_of(ITERATION), price_of(EXECUTION)), zip(*runs.costs, strict=True), strict=True):
+        if any(cost is not None for cost in stated):
+            descriptors[name] = Descriptor(dims=(BENCHMARK, EXECUTION), values=dict(zip(keys, stated, strict=True)), keep=(EXECUTION,))
+    return descriptors
 
 
 def _descriptor(name: str, value: Any) -> Any:

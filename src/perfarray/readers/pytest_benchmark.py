@@ -58,18 +58,20 @@ def read(source: Source) -> Table:
     return table_of_entries(source, entries, about=_about(content))
 
 
-def _entry(source: Source, place: str, bench: dict[str, Any]) -> Entry:
+def _entry(source: Source, location: str, bench: dict[str, Any]) -> Entry:
     """Return one benchmark with its parameters; the mean and its loops where there are no rounds."""
     stats = bench["stats"]
     rounds = stats.get("data") or [stats["mean"]]
-    loops = amounts(source, f"{place}: 'iterations'", [stats.get("iterations", 1)])
+    loops = amounts(source, f"{location}: 'iterations'", [stats.get("iterations", 1)])
     if stats.get("data") and stats.get("rounds", len(rounds)) != len(rounds):
-        source.note("missing_rounds", f"{place} has {len(rounds)} of {stats['rounds']} rounds", rounds=len(rounds), stated=stats["rounds"])
+        source.note(
+            "missing_rounds", f"{location} has {len(rounds)} of {stats['rounds']} rounds", rounds=len(rounds), stated=stats["rounds"]
+        )
     if not stats.get("data"):
-        loops = loops * amounts(source, f"{place}: 'rounds'", [stats.get("rounds", 1)])
-    run = Run({TIME: times(source, f"{place}: 'data'", rounds)}, {LOOPS: np.repeat(loops, len(rounds))})
-    known = {"benchmark_name": str(bench["fullname"]).partition("[")[0]} | ({"group": str(bench["group"])} if bench.get("group") else {})
-    return Entry(str(bench["fullname"]), [run], bench.get("params") or NOTHING, known)
+        loops = loops * amounts(source, f"{location}: 'rounds'", [stats.get("rounds", 1)])
+    run = Run({TIME: times(source, f"{location}: 'data'", rounds)}, {LOOPS: np.repeat(loops, len(rounds))})
+    metadata = {"benchmark_name": str(bench["fullname"]).partition("[")[0]} | ({"group": str(bench["group"])} if bench.get("group") else {})
+    return Entry(str(bench["fullname"]), [run], bench.get("params") or NOTHING, metadata)
 
 
 def _about(content: dict[str, Any]) -> dict[str, Any]:
@@ -77,4 +79,4 @@ def _about(content: dict[str, Any]) -> dict[str, Any]:
     machine, commit = content.get("machine_info") or {}, content.get("commit_info") or {}
     cpu = machine.get("cpu") or {}
     tables = ((machine, MACHINE), (cpu, CPU), (commit, COMMIT), (content, {"datetime": "date"}))
-    return {ours: stated[theirs] for stated, names in tables for theirs, ours in names.items() if theirs in stated}
+    return {name: stated[key] for stated, names in tables for key, name in names.items() if key in stated}

@@ -59,7 +59,7 @@ class Point(NamedTuple):
     at: tuple[Any, int | None]
     measured: tuple[str, str]
     value: Any
-    place: str
+    location: str
 
 
 def started(head: str) -> bool:
@@ -86,17 +86,17 @@ def read(source: Source) -> Table:
     for point in points:
         name, _ = names[point.measured]
         invocation, iteration = point.at
-        again = 0
+        repeat = 0
         if iteration is not None:
             cell = (point.name, point.settings, point.at, name)
-            again = repeats[cell]
+            repeat = repeats[cell]
             repeats[cell] += 1
-        own = groups.setdefault((point.name, point.settings), {}).setdefault((invocation, again), {}).setdefault(name, {})
-        own[len(own) if iteration is None else iteration] = point
+        cell_points = groups.setdefault((point.name, point.settings), {}).setdefault((invocation, repeat), {}).setdefault(name, {})
+        cell_points[len(cell_points) if iteration is None else iteration] = point
     entries = [
         Entry(
             name,
-            [_run(source, own, names) for own in invocations.values()],
+            [_run(source, cell_points, names) for cell_points in invocations.values()],
             {key: value_of(str(value)) for key, value in zip(SETTINGS, settings, strict=False) if value not in (None, "")},
         )
         for (name, settings), invocations in groups.items()
@@ -111,23 +111,23 @@ def _lines(source: Source, about: dict[str, Any]) -> Iterator[Point]:
             _describe(line, about)
         elif line and not line.startswith("invocation\titeration\t"):
             cells = line.split("\t")
-            place = f"line {number}"
+            location = f"line {number}"
             if len(cells) < 7:
-                raise source.error(f"{place} has {len(cells)} columns; expected 12 or 13")
+                raise source.error(f"{location} has {len(cells)} columns; expected 12 or 13")
             if line.startswith("["):
                 stamp, value, unit, criterion, name, vm, suite, *more = cells
-                args, warmup, *others = [*more, *[""] * 5][:5]
-                yield Point(name, (vm, suite, args, *others, "", warmup), (stamp, None), (criterion, unit), value, place)
+                args, warmup, *settings = [*more, *[""] * 5][:5]
+                yield Point(name, (vm, suite, args, *settings, "", warmup), (stamp, None), (criterion, unit), value, location)
             else:
                 invocation, iteration, value, unit, criterion, name, *settings = cells
-                at = _count(source, place, invocation), _count(source, place, iteration)
-                yield Point(name, tuple(settings), at, (criterion, unit), value, place)
+                numbers = _count(source, location, invocation), _count(source, location, iteration)
+                yield Point(name, tuple(settings), numbers, (criterion, unit), value, location)
 
 
-def _count(source: Source, place: str, text: str) -> int:
+def _count(source: Source, location: str, text: str) -> int:
     """Return the number of an invocation or iteration."""
     if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise source.error(f"{place} begins with {text[:30]!r}; expected the number of an invocation or an iteration")
+        raise source.error(f"{location} begins with {text[:30]!r}; expected the number of an invocation or an iteration")
     return int(text)
 
 
@@ -145,16 +145,16 @@ def _describe(line: str, about: dict[str, Any]) -> None:
 
 def _named(content: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
     """Return what is known under our names."""
-    return {ours: content[theirs] for theirs, ours in names.items() if content.get(theirs) is not None}
+    return {name: content[key] for key, name in names.items() if content.get(key) is not None}
 
 
 def _environment(content: dict[str, Any]) -> dict[str, Any]:
     """Return what is said of the machine, in our units."""
-    found = _named(content, ENV)
-    for theirs, ours, unit in (("memory", "memory_gb", 2**30), ("clockSpeed", "cpu_mhz", 10**6)):
-        if isinstance(content.get(theirs), int | float):
-            found[ours] = content[theirs] / unit
-    return found
+    metadata = _named(content, ENV)
+    for key, name, unit in (("memory", "memory_gb", 2**30), ("clockSpeed", "cpu_mhz", 10**6)):
+        if isinstance(content.get(key), int | float):
+            metadata[name] = content[key] / unit
+    return metadata
 
 
 def _sent(source: Source, about: dict[str, Any]) -> Iterator[Point]:
@@ -162,22 +162,22 @@ def _sent(source: Source, about: dict[str, Any]) -> Iterator[Point]:
     content = source.json
     about |= _environment(content.get("env") or {}) | _named(content.get("source") or {}, SOURCE)
     about |= _named(content, {"startTime": "date", "projectName": "project", "experimentName": "experiment"})
-    criteria = {own["i"]: (own["c"], own["u"]) for own in content.get("criteria") or ()}
+    criteria = {criterion["i"]: (criterion["c"], criterion["u"]) for criterion in content.get("criteria") or ()}
     for index, run in enumerate(content["data"]):
-        known = run["runId"]
-        suite = known["benchmark"]["suite"]
-        settings = (suite["executor"]["name"], suite["name"], *(known.get(key) for key in ("extraArgs", "cores", "inputSize", "varValue")))
-        for place, point in enumerate(run.get("d") or ()):
-            at = f"data[{index}]: d[{place}]"
-            for position, measured in enumerate(point["m"]):
-                single = isinstance(measured, dict)
-                values = [(point.get("it"), measured["v"])] if single else enumerate(measured or (), 1)
-                number = measured["c"] if single else position
+        run_id = run["runId"]
+        suite = run_id["benchmark"]["suite"]
+        settings = (suite["executor"]["name"], suite["name"], *(run_id.get(key) for key in ("extraArgs", "cores", "inputSize", "varValue")))
+        for position, point in enumerate(run.get("d") or ()):
+            location = f"data[{index}]: d[{position}]"
+            for criterion_index, measurement in enumerate(point["m"]):
+                single = isinstance(measurement, dict)
+                values = [(point.get("it"), measurement["v"])] if single else enumerate(measurement or (), 1)
+                number = measurement["c"] if single else criterion_index
                 if number not in criteria:
-                    raise source.error(f"{at} has a value of criterion {number!r}; 'criteria' has {listed(criteria) or 'none'}")
-                which = criteria[number]
+                    raise source.error(f"{location} has a value of criterion {number!r}; 'criteria' has {listed(criteria) or 'none'}")
+                measured = criteria[number]
                 for iteration, value in values:
-                    yield Point(known["benchmark"]["name"], settings, (point["in"], iteration), which, value, at)
+                    yield Point(run_id["benchmark"]["name"], settings, (point["in"], iteration), measured, value, location)
 
 
 def _variables(points: list[Point]) -> tuple[dict[tuple[str, str], tuple[str, float]], dict[str, tuple[str, str]]]:
@@ -188,26 +188,28 @@ def _variables(points: list[Point]) -> tuple[dict[tuple[str, str], tuple[str, fl
     rates = {unit for criterion, unit in pairs if criterion == "total" and seconds_factor(unit) is None}
     for criterion, unit in sorted(pairs, key=lambda pair: (pair[0] != "total", seconds_factor(pair[1]) is None)):
         factor = seconds_factor(unit)
-        ours, scale = (SECONDS, factor) if factor is not None else per_second(unit) if len(rates) > 1 and unit in rates else (unit, 1.0)
+        units, scale = (SECONDS, factor) if factor is not None else per_second(unit) if len(rates) > 1 and unit in rates else (unit, 1.0)
         name = variable_name(criterion, "criterion_")
         if criterion == "total":
             name = TIME if factor is not None else THROUGHPUT
         better = HIGHER if name == THROUGHPUT else LOWER
-        if kinds.setdefault(name, (ours, better)) != (ours, better):
-            name = variable_name(f"{name}_{ours}", "criterion_")
-            kinds[name] = (ours, better)
+        if kinds.setdefault(name, (units, better)) != (units, better):
+            name = variable_name(f"{name}_{units}", "criterion_")
+            kinds[name] = (units, better)
         names[criterion, unit] = (name, scale)
     return names, kinds
 
 
-def _run(source: Source, own: dict[str, dict[int, Point]], names: dict[tuple[str, str], tuple[str, float]]) -> Run:
+def _run(source: Source, groups: dict[str, dict[int, Point]], names: dict[tuple[str, str], tuple[str, float]]) -> Run:
     """Return one invocation, each number at its iteration."""
-    at = {iteration: place for place, iteration in enumerate(sorted({iteration for points in own.values() for iteration in points}))}
+    columns = {
+        iteration: column for column, iteration in enumerate(sorted({iteration for points in groups.values() for iteration in points}))
+    }
     values = {}
-    for name, points in own.items():
-        every = list(points.values())
-        places = [f"{point.place}: {point.measured[0]!r}" for point in every]
-        found = checked([point.value for point in every], places.__getitem__, source, above_zero=name == TIME)
-        values[name] = np.full(len(at), np.nan)
-        values[name][[at[iteration] for iteration in points]] = found * [names[point.measured][1] for point in every]
+    for name, points in groups.items():
+        group = list(points.values())
+        locations = [f"{point.location}: {point.measured[0]!r}" for point in group]
+        numbers = checked([point.value for point in group], locations.__getitem__, source, above_zero=name == TIME)
+        values[name] = np.full(len(columns), np.nan)
+        values[name][[columns[iteration] for iteration in points]] = numbers * [names[point.measured][1] for point in group]
     return Run(values)

@@ -50,11 +50,11 @@ def formats() -> Mapping[str, Format]:
     """Return every format there is a module for, by name."""
     import perfarray.readers as package
 
-    found, anywhere = {}, set()
+    formats_by_name, anywhere = {}, set()
     for module in walk_packages(package.__path__, "perfarray.readers."):
         code = import_module(module.name)
         if hasattr(code, "NAME"):
-            found[code.NAME] = Format(
+            formats_by_name[code.NAME] = Format(
                 code.NAME,
                 code.recognise,
                 code.started,
@@ -66,7 +66,7 @@ def formats() -> Mapping[str, Format]:
                 shape=getattr(code, "SHAPE", ANY),
             )
             anywhere |= {code.NAME} if getattr(code, "ANYWHERE", False) else set()
-    return dict(sorted(found.items(), key=lambda one: one[0] in anywhere))
+    return dict(sorted(formats_by_name.items(), key=lambda item: item[0] in anywhere))
 
 
 def known_names() -> str:
@@ -84,55 +84,59 @@ def recognise(source: Source, name: str | None) -> Format | None:
     FileError
         When the file began as a known format and is broken.
     """
-    if source.wanted.pattern is not None:
+    if source.options.pattern is not None:
         name = custom.NAME
     if name is not None:
         if name not in formats():
             raise ValueError(f"format={name!r} is not known; choose one of: {known_names()}")
         return formats()[name]
     try:
-        whole = bool(source.text)
+        is_text = bool(source.text)
     except FileError:
-        if any(known.started(source.head) for known in formats().values()):
+        if any(known_format.started(source.head) for known_format in formats().values()):
             raise
         return None
-    if whole and custom.recognise(source):
+    if is_text and custom.recognise(source):
         return formats()[custom.NAME]
-    for known in formats().values():
-        if whole and known.recognise(source):
-            return known
-    if source.looks_like_json and source.json_or_none is None and any(known.started(source.head) for known in formats().values()):
+    for known_format in formats().values():
+        if is_text and known_format.recognise(source):
+            return known_format
+    if (
+        source.looks_like_json
+        and source.json_or_none is None
+        and any(known_format.started(source.head) for known_format in formats().values())
+    ):
         _ = source.json  # raises, and says where
     return None
 
 
-def read_table(source: Source, known: Format) -> Table:
+def read_table(source: Source, file_format: Format) -> Table:
     """Read one file into a table that says its format."""
     if not source.text or source.text.isspace():
         raise source.error("is empty")
     try:
-        table = known.read(source)
+        table = file_format.read(source)
         check_measured(source, table)
     except MISFIT as error:
-        reason = _deviation(source, known)
-        if isinstance(error, FileError) and (reason is None or known.recognise(source)):
+        reason = _deviation(source, file_format)
+        if isinstance(error, FileError) and (reason is None or file_format.recognise(source)):
             raise
-        raise source.error(f"is not as {known.name} writes it: {reason or f'{type(error).__name__}: {error}'}") from error
-    return replace(table, levels=_with_execution(table), format=known.name, notes=(*source.notes, *table.notes))
+        raise source.error(f"is not as {file_format.name} writes it: {reason or f'{type(error).__name__}: {error}'}") from error
+    return replace(table, levels=_with_execution(table), format=file_format.name, notes=(*source.notes, *table.notes))
 
 
-def _deviation(source: Source, known: Format) -> str | None:
+def _deviation(source: Source, file_format: Format) -> str | None:
     """Return where JSON first deviates from the shape of a format."""
     try:
-        return None if known.shape is ANY else deviation(source.json, known.shape)
+        return None if file_format.shape is ANY else deviation(source.json, file_format.shape)
     except FileError:
         return None
 
 
 def _with_execution(table: Table) -> dict[str, Integers]:
     """Return the levels of a table; iterations of which no execution is told are those of one, and never the unit."""
-    told = ITERATION not in table.levels or EXECUTION in table.levels
-    return table.levels if told else table.levels | {EXECUTION: np.zeros(len(table), dtype=np.intp)}
+    has_execution = ITERATION not in table.levels or EXECUTION in table.levels
+    return table.levels if has_execution else table.levels | {EXECUTION: np.zeros(len(table), dtype=np.intp)}
 
 
 def not_recognised(source: Source) -> FileError:
@@ -141,11 +145,11 @@ def not_recognised(source: Source) -> FileError:
         return source.error("is empty")
     if source.looks_like_json and source.json_or_none is None:
         _ = source.json  # raises, and says where
-    beside = [known.name for known in formats().values() if source.path.name in known.beside]
-    helps = f"{beside[0]} puts a file of this name beside its results, and those are read; else " if beside else ""
+    owners = [file_format.name for file_format in formats().values() if source.path.name in file_format.beside]
+    helps = f"{owners[0]} puts a file of this name beside its results, and those are read; else " if owners else ""
     begun = [(name, _deviation(source, candidate)) for name, candidate in formats().items() if candidate.started(source.head)]
     reasons = [f"it begins as {name} does, but {reason}" for name, reason in begun if reason]
-    helps += "; ".join(reasons) or suggestion(source, companion=bool(beside))
+    helps += "; ".join(reasons) or suggestion(source, companion=bool(owners))
     return source.error(
         f"no reader recognises its content, which begins {source.head[:40]!r}; {helps}; formats that are known: {known_names()}"
     )

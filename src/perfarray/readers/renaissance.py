@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from perfarray.conventions import TIME
-from perfarray.readers.entries import FAILED, Entry, Run, amounts, by_name, table_of_entries, times
+from perfarray.readers.entries import FAILED, Entry, Run, amounts, columns_by_name, table_of_entries, times
 from perfarray.readers.opening import Source
 from perfarray.readers.shapes import ANY, NUMBER, Either
 from perfarray.tables.columns import Table
@@ -40,34 +40,34 @@ def recognise(source: Source) -> bool:
 
 def _results(content: dict[str, Any]) -> dict[str, Any] | None:
     """Return what is known of each benchmark."""
-    found = content.get("data", content.get("results"))
-    return found if isinstance(found, dict) and "benchmarks" in content else None
+    results = content.get("data", content.get("results"))
+    return results if isinstance(results, dict) and "benchmarks" in content else None
 
 
 def read(source: Source) -> Table:
     """Read the durations: benchmark x execution x iteration."""
     content = source.json
-    known = _results(content) or {}
+    results = _results(content) or {}
     environment = content.get("environment") or {}
     vm, system = environment.get("vm") or {}, environment.get("os") or {}
-    about = {ours: stated[theirs] for stated, names in ((vm, VM), (system, OS)) for theirs, ours in names.items() if theirs in stated}
+    about = {name: stated[key] for stated, names in ((vm, VM), (system, OS)) for key, name in names.items() if key in stated}
     if isinstance(system.get("phys_mem_total"), int | float):
         about["memory_gb"] = system["phys_mem_total"] / 2**30
-    return table_of_entries(source, [_entry(source, name, own) for name, own in known.items()], about=about)
+    return table_of_entries(source, [_entry(source, name, result) for name, result in results.items()], about=about)
 
 
-def _entry(source: Source, name: str, own: Any) -> Entry:
+def _entry(source: Source, name: str, result: Any) -> Entry:
     """Return one benchmark; counters stand beside the times."""
-    results = own["results"] if isinstance(own, dict) else own
-    termination = own.get("termination") if isinstance(own, dict) else None
+    results = result["results"] if isinstance(result, dict) else result
+    termination = result.get("termination") if isinstance(result, dict) else None
     if not results:
-        return Entry(name, [FAILED], known={"termination": termination})
+        return Entry(name, [FAILED], metadata={"termination": termination})
     duration = next((key for key in DURATIONS if key in results[0]), DURATIONS[0])
-    place = f"{name!r}: {duration!r}"
-    values = times(source, place, [result.get(duration) for result in results], 1e-9)
-    beside = {}
-    for key, (having, stated) in by_name(source, results).items():
+    location = f"{name!r}: {duration!r}"
+    values = times(source, location, [result.get(duration) for result in results], 1e-9)
+    counters = {}
+    for key, (rows, stated) in columns_by_name(source, results).items():
         if key not in (*DURATIONS, *STAMPS):
-            beside[key] = np.full(len(results), np.nan)
-            beside[key][having] = amounts(source, f"{name!r}: {key!r}", stated)
-    return Entry(name, [Run({TIME: values}, beside)], known={"termination": termination})
+            counters[key] = np.full(len(results), np.nan)
+            counters[key][rows] = amounts(source, f"{name!r}: {key!r}", stated)
+    return Entry(name, [Run({TIME: values}, counters)], metadata={"termination": termination})

@@ -70,31 +70,31 @@ def read(source: Source) -> Table:
     """
     if number(FIELD.split(source.head.lstrip().partition("\n")[0])[0]) is not None:
         return table_of_entries([Entry(source.path.stem, _two_columns(source), np.nan, np.nan, {})], PLAIN)
-    found = entries(source)
-    for entry in found:
+    lines = entries(source)
+    for entry in lines:
         for file, reason in entry.unreadable.items():
             sentence = f"sample file {file!r} is missing, empty or not numbers; it is left out ({reason})"
             source.note("unreadable_sample", sentence, sample=file)
-    if not any(len(sample) for entry in found for sample in entry.samples):
-        raise source.error(f"none of its sample files can be read: {listed([file for entry in found for file in entry.unreadable], 4)}")
-    return table_of_entries(found)
+    if not any(len(sample) for entry in lines for sample in entry.samples):
+        raise source.error(f"none of its sample files can be read: {listed([file for entry in lines for file in entry.unreadable], 4)}")
+    return table_of_entries(lines)
 
 
 def _two_columns(source: Source) -> tuple[Floats, Floats]:
     """Return the times of two columns; the shorter one ends in empty fields."""
-    rows = [(place, FIELD.split(line.rstrip())) for place, line in enumerate(source.text.splitlines(), 1) if line.strip()]
-    for place, row in rows:
+    rows = [(line_number, FIELD.split(line.rstrip())) for line_number, line in enumerate(source.text.splitlines(), 1) if line.strip()]
+    for line_number, row in rows:
         if len(row) != len(PLAIN):
-            raise source.error(f"line {place} has {len(row)} fields, not {len(PLAIN)}: {','.join(row)[:60]!r}")
+            raise source.error(f"line {line_number} has {len(row)} fields, not {len(PLAIN)}: {','.join(row)[:60]!r}")
     samples = []
     for column, name in enumerate(PLAIN):
-        texts = [(place, row[column].strip()) for place, row in rows]
-        filled = max((at for at, (_, text) in enumerate(texts, 1) if text), default=0)
-        if not filled:
+        texts = [(line_number, row[column].strip()) for line_number, row in rows]
+        n_filled = max((position for position, (_, text) in enumerate(texts, 1) if text), default=0)
+        if not n_filled:
             raise source.error(f"column {column + 1} ({name}) is empty")
-        own = texts[:filled]
-        where = [f"line {place}, column {column + 1}" for place, _ in own]
-        samples.append(checked([text for _, text in own], where.__getitem__, source, above_zero=True))
+        filled_texts = texts[:n_filled]
+        locations = [f"line {line_number}, column {column + 1}" for line_number, _ in filled_texts]
+        samples.append(checked([text for _, text in filled_texts], locations.__getitem__, source, above_zero=True))
     return samples[0], samples[1]
 
 
@@ -111,42 +111,42 @@ def entries(source: Source) -> list[Entry]:
     rows = [row for row in csv.reader(io.StringIO(source.text), skipinitialspace=True) if any(cell.strip() for cell in row)][1:]
     if not rows:
         raise source.error("has a header and no benchmark")
-    found: list[Entry] = []
+    config_entries: list[Entry] = []
     samples = _Samples(source)
-    for place, row in enumerate(rows, 1):
+    for position, row in enumerate(rows, 1):
         if not 3 <= len(row) <= len(COLUMNS):
-            raise source.error(f"benchmark {place} has {len(row)} fields, not {len(COLUMNS)}: {','.join(row)!r}")
-        name, one, two, level, weight = (*(cell.strip() for cell in row), "", "")[: len(COLUMNS)]
-        if any(entry.name == name for entry in found):
-            raise source.error(f"benchmark {place} is called {name!r}, as another one is")
+            raise source.error(f"benchmark {position} has {len(row)} fields, not {len(COLUMNS)}: {','.join(row)!r}")
+        name, file1, file2, level, weight = (*(cell.strip() for cell in row), "", "")[: len(COLUMNS)]
+        if any(entry.name == name for entry in config_entries):
+            raise source.error(f"benchmark {position} is called {name!r}, as another one is")
         unreadable: dict[str, str] = {}
-        values = samples.read(one, unreadable), samples.read(two, unreadable)
+        values = samples.read(file1, unreadable), samples.read(file2, unreadable)
         share = _number(level)
-        found.append(Entry(name, values, share if 0 < share < 1 else np.nan, _number(weight), unreadable))
+        config_entries.append(Entry(name, values, share if 0 < share < 1 else np.nan, _number(weight), unreadable))
     if samples.twice:
         sentence = "sample files that are in the current folder and beside the configuration are those of the current folder: "
         source.note("current_folder", sentence + listed(samples.twice, 5), files=len(samples.twice))
-    return found
+    return config_entries
 
 
-def table_of_entries(found: Sequence[Entry], versions: tuple[str, str] = SAMPLES) -> Table:
+def table_of_entries(config: Sequence[Entry], versions: tuple[str, str] = SAMPLES) -> Table:
     """Return the values as one table; what a line says of its benchmark is kept along `benchmark`."""
     rows = [
-        (entry.name, version, place, value)
-        for entry in found
+        (entry.name, version, execution, value)
+        for entry in config
         for version, sample in zip(versions, entry.samples, strict=True)
-        for place, value in enumerate(sample)
+        for execution, value in enumerate(sample)
     ]
-    benchmarks, labels, places, values = zip(*rows, strict=True)
-    own = {
-        "confidence_level": {(entry.name,): entry.level for entry in found if np.isfinite(entry.level)},
-        "weight": {(entry.name,): entry.weight for entry in found if np.isfinite(entry.weight)},
+    benchmarks, labels, executions, values = zip(*rows, strict=True)
+    stated = {
+        "confidence_level": {(entry.name,): entry.level for entry in config if np.isfinite(entry.level)},
+        "weight": {(entry.name,): entry.weight for entry in config if np.isfinite(entry.weight)},
     }
     return Table(
         labels={BENCHMARK: column_of(benchmarks), VERSION: column_of(labels)},
-        levels={EXECUTION: np.array(places, dtype=np.intp)},
+        levels={EXECUTION: np.array(executions, dtype=np.intp)},
         metrics={TIME: Metric(values=np.array(values, dtype=float))},
-        descriptors={name: Descriptor(dims=(BENCHMARK,), values=numbers, keep=(BENCHMARK,)) for name, numbers in own.items() if numbers},
+        descriptors={name: Descriptor(dims=(BENCHMARK,), values=values, keep=(BENCHMARK,)) for name, values in stated.items() if values},
     )
 
 
@@ -154,14 +154,14 @@ class _Samples:
     """The files a configuration names, and which of those names two files have."""
 
     def __init__(self, source: Source) -> None:
-        self._beside = source.path.parent
-        self._folders = tuple(Path(realpath(folder)) for folder in (curdir, self._beside))
+        self._parent = source.path.parent
+        self._folders = tuple(Path(realpath(folder)) for folder in (curdir, self._parent))
         self.twice: list[str] = []
 
     def read(self, file: str, unreadable: dict[str, str]) -> Floats:
         """Return the times of a sample file; none where it cannot be read, which `unreadable` then explains."""
         try:
-            sample = Source(self._place(file))
+            sample = Source(self._path(file))
             words = sample.text.replace(",", " ").split()
             if not words:
                 raise sample.error("is empty")
@@ -170,7 +170,7 @@ class _Samples:
             unreadable[file] = str(error)
             return np.empty(0)
 
-    def _place(self, file: str) -> Path:
+    def _path(self, file: str) -> Path:
         """Return where the file of a name is.
 
         Raises
@@ -178,15 +178,15 @@ class _Samples:
         FileError
             When that is no regular file, or in neither folder.
         """
-        here, beside = Path(file), self._beside / file
-        if isfile(here) and isfile(beside) and not samefile(here, beside):
+        local_path, sibling_path = Path(file), self._parent / file
+        if isfile(local_path) and isfile(sibling_path) and not samefile(local_path, sibling_path):
             self.twice.append(file)
-        place = here if isfile(here) else beside
-        if exists(place) and not isfile(place):
-            raise FileError(f"{place}: is no regular file")
-        if not options().allow_outside and not any(Path(realpath(place)).is_relative_to(own) for own in self._folders):
-            raise FileError(f"{place}: is outside the folder of the configuration; set_options(allow_outside=True) allows that")
-        return place
+        path = local_path if isfile(local_path) else sibling_path
+        if exists(path) and not isfile(path):
+            raise FileError(f"{path}: is no regular file")
+        if not options().allow_outside and not any(Path(realpath(path)).is_relative_to(folder) for folder in self._folders):
+            raise FileError(f"{path}: is outside the folder of the configuration; set_options(allow_outside=True) allows that")
+        return path
 
 
 def _fields(line: str) -> tuple[str, ...]:

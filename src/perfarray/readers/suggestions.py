@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from perfarray.conventions import BENCHMARK, COMPARED, METRIC, SECONDS, TIME, seconds_factor
 from perfarray.readers import custom, tidy_csv
 from perfarray.readers.numbers import check_measured, number
-from perfarray.readers.opening import Source, Wanted
+from perfarray.readers.opening import FileOptions, Source
 from perfarray.tables.measured import UNITS_OF_ROWS, is_time_of_no_unit, name_and_unit, value_column
 from perfarray.tables.roles import KNOWN_TIMES
 from perfarray.timings.validation import listed
@@ -195,7 +195,7 @@ def _pattern(form: Keys) -> str:
 def _reads(source: Source, pattern: str | None = None, dims: dict[str, Any] | None = None) -> bool:
     """Return whether a file is read with a pattern or with dims, into an array that is not almost empty."""
     trial = source.rewritten(source.text)
-    trial.notes, trial.wanted = [], Wanted(pattern=pattern, dims=dims or {})
+    trial.notes, trial.options = [], FileOptions(pattern=pattern, dims=dims or {})
     try:
         table = custom.read(trial)
         check_measured(trial, table)

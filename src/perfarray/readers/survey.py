@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from perfarray.conventions import BENCHMARK
-from perfarray.readers.attempts import Attempt, asked, every_attempt, put_beside
+from perfarray.readers.attempts import Attempt, companion_paths, iter_attempts, read_settings
 from perfarray.readers.finding import AnyPath
 from perfarray.readers.repeated import repeats
 from perfarray.tables.columns import Table
@@ -57,31 +57,31 @@ def archive_table(
     0    malloc.json   read  pyperf          480
     1  pymalloc.json   read  pyperf          480
     """
-    every = list(every_attempt(paths, asked(layout, dim, format, dims, pattern, encoding), parallel=parallel, progress=progress))
-    read = [(attempt.placed, attempt.table) for attempt in every if attempt.table is not None]
-    tables = [table for _, table in read]
-    dropped, _ = repeats(tables, [placed for placed, _ in read])
-    same = {id(tables[again]): f"holds the measurement of {read[first][0].label}" for again, first in dropped.items()}
-    beside = put_beside([attempt.placed for attempt in every if attempt.skipped], tables)
-    reasons = [_reason(attempt, same.get(id(attempt.table), ""), attempt.placed.path in beside) for attempt in every]
+    attempts = list(iter_attempts(paths, read_settings(layout, dim, format, dims, pattern, encoding), parallel=parallel, progress=progress))
+    files = [(attempt.file, attempt.table) for attempt in attempts if attempt.table is not None]
+    tables = [table for _, table in files]
+    dropped, _ = repeats(tables, [file for file, _ in files])
+    repeats_of = {id(tables[repeat]): f"holds the measurement of {files[first][0].label}" for repeat, first in dropped.items()}
+    companions = companion_paths([attempt.file for attempt in attempts if attempt.skip_reason], tables)
+    reasons = [_reason(attempt, repeats_of.get(id(attempt.table), ""), attempt.file.path in companions) for attempt in attempts]
     rows = [
-        {"file": attempt.placed.label, "status": status, **_amounts(attempt.table), "reason": reason, "notes": _notes(attempt.table)}
-        for attempt, (status, reason) in zip(every, reasons, strict=True)
+        {"file": attempt.file.label, "status": status, **_amounts(attempt.table), "reason": reason, "notes": _notes(attempt.table)}
+        for attempt, (status, reason) in zip(attempts, reasons, strict=True)
     ]
     return pd.DataFrame(rows)
 
 
-def _reason(attempt: Attempt, same: str, beside: bool) -> tuple[str, str]:
-    """Return what came of a file, and why it is left out."""
+def _reason(attempt: Attempt, repeated: str, is_companion: bool) -> tuple[str, str]:
+    """Return the status of a file and the reason why it is left out."""
     if attempt.error is not None:
         return "broken", str(attempt.error)
     if attempt.table is None:
-        return "skipped", "is put beside its results by the tool" if beside else attempt.skipped
-    return ("repeated", same) if same else ("read", "")
+        return "skipped", "is put beside its results by the tool" if is_companion else attempt.skip_reason
+    return ("repeated", repeated) if repeated else ("read", "")
 
 
 def _amounts(table: Table | None) -> dict[str, str | int]:
-    """Return the format of a file, and how much it holds."""
+    """Return the format of a file and its counts."""
     if table is None:
         return {"format": "", "benchmarks": 0, "measurements": 0, "values": 0}
     values = sum(int(np.count_nonzero(~np.isnan(metric.values))) for metric in table.metrics.values())
@@ -90,5 +90,5 @@ def _amounts(table: Table | None) -> dict[str, str | int]:
 
 
 def _notes(table: Table | None) -> str:
-    """Return what is odd in a file."""
+    """Return the notes of a file, one a line."""
     return "" if table is None else "\n".join(note.message for note in table.notes)

@@ -76,11 +76,11 @@ def read(source: Source) -> Table:
     frame = scaled(frame, next(iter(measured.values()))[0], factors)
     better = {metric: stated.get("better", direction_of(unit, metric)) for metric, unit in units.items()}
     value = {metric: column for metric, (column, _) in measured.items()}
-    others = {name: variable_name(name, "column_", ()) for name in frame.columns if name not in value.values()}
-    dims = {name: name for name in source.wanted.dims if name in frame.columns and name not in (*value.values(), *MARKS, CENSORED_AT)}
+    other_columns = {name: variable_name(name, "column_", ()) for name in frame.columns if name not in value.values()}
+    dims = {name: name for name in source.options.dims if name in frame.columns and name not in (*value.values(), *MARKS, CENSORED_AT)}
     try:
         table = table_of(
-            frame.rename(columns=others),
+            frame.rename(columns=other_columns),
             value=value,
             units=units,
             better=better,
@@ -100,15 +100,15 @@ def read(source: Source) -> Table:
 def _is_tidy(text: str) -> bool:
     """Return whether the header names a dim and a column of values."""
     columns = header(text)
-    known = any(value_column(name) for name in columns) or re.search(r"^#\s*metric\s*:", comments(text), re.M) is not None
-    return known and any(name in (*COMPARED, *LEVELS) for name in columns) and tuple(columns) not in FOREIGN
+    has_values = any(value_column(name) for name in columns) or re.search(r"^#\s*metric\s*:", comments(text), re.M) is not None
+    return has_values and any(name in (*COMPARED, *LEVELS) for name in columns) and tuple(columns) not in FOREIGN
 
 
 def _frame(source: Source) -> pd.DataFrame:
     """Parse the table: labels as they are written, whole numbers as numbers, the rest as pandas does."""
-    between = separator(source.text[:LONGEST])
+    delimiter = separator(source.text[:LONGEST])
     text = source.text[len(comments(source.text)) :]
-    text = COMMENT[between].sub("", text) if "#" in text else text
+    text = COMMENT[delimiter].sub("", text) if "#" in text else text
     columns = header(source.text[:LONGEST])
     if len(set(columns)) != len(columns):
         raise source.error(f"has a column twice: {listed(sorted({name for name in columns if columns.count(name) > 1}))}")
@@ -118,7 +118,7 @@ def _frame(source: Source) -> pd.DataFrame:
         try:
             frame: pd.DataFrame = pd.read_csv(
                 io.BytesIO(text.encode()),  # faster than StringIO, which widens every character first
-                sep=between,
+                sep=delimiter,
                 skipinitialspace=True,
                 dtype=dict.fromkeys(labels, str),
                 keep_default_na=False,
@@ -138,8 +138,8 @@ def _frame(source: Source) -> pd.DataFrame:
     if frame.empty:
         raise source.error("has a header and no rows")
     for name in labels:
-        codes, found = pd.factorize(frame[name].to_numpy(dtype=object))
-        names = pd.Index(found)
+        codes, distinct = pd.factorize(frame[name].to_numpy(dtype=object))
+        names = pd.Index(distinct)
         whole = bool((codes >= 0).all()) and all(map(WHOLE.fullmatch, names))
         frame[name] = pd.Categorical.from_codes(codes, names.astype(int) if whole else names)
     for name in frame.columns.intersection(list(MARKS)):
@@ -150,17 +150,17 @@ def _frame(source: Source) -> pd.DataFrame:
 def _check_rows(source: Source, text: str, columns: list[str]) -> None:
     """Raise at the first row with more or fewer cells than the header, or with `nan` for a value: pandas drops the rest, or fills it."""
     rows = csv.reader(io.StringIO(text), delimiter=separator(source.text[:LONGEST]))
-    least = max((place for place, name in enumerate(columns, 1) if name), default=0)
-    values = [place for place, name in enumerate(columns) if value_column(name)]
+    n_named = max((column for column, name in enumerate(columns, 1) if name), default=0)
+    values = [column for column, name in enumerate(columns) if value_column(name)]
     try:
         for number, row in enumerate(row for row in rows if len(row) > 1 or "".join(row).strip()):
-            for place in values:
-                if place < len(row) and row[place].strip() == "nan":
+            for column in values:
+                if column < len(row) and row[column].strip() == "nan":
                     raise source.error(
-                        f"column {columns[place]!r}, row {number} under the header, is 'nan'; expected a number, or nothing where none "
+                        f"column {columns[column]!r}, row {number} under the header, is 'nan'; expected a number, or nothing where none "
                         "was measured"
                     )
-            if len(row) < least or any(cell.strip() for cell in row[len(columns) :]):
+            if len(row) < n_named or any(cell.strip() for cell in row[len(columns) :]):
                 raise source.error(
                     f"is not a table: row {number} under the header has {len(row)} cells, and the header {len(columns)}: "
                     f"{','.join(row)[:80]!r}"

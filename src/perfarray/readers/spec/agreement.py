@@ -51,7 +51,7 @@ def _session_numbers(tables: Sequence[Table]) -> list[int]:
     names: dict[tuple[Any, ...], set[str]] = {}
     for key, table in zip(keys, tables, strict=True):
         names.setdefault(key, set()).add(table.level_names[SESSION])
-    numbers = {key: {name: position for position, name in enumerate(sorted(own))} for key, own in names.items()}
+    numbers = {key: {name: position for position, name in enumerate(sorted(session_names))} for key, session_names in names.items()}
     return [numbers[key][table.level_names[SESSION]] for key, table in zip(keys, tables, strict=True)]
 
 
@@ -61,21 +61,23 @@ def _machines(tables: Sequence[Table]) -> tuple[dict[str, dict[str, Descriptor]]
     stated: dict[str, dict[str, list[Any]]] = {}
     for table in tables:
         machine = _label(table, MACHINE)
-        own = stated.setdefault(machine, {})
+        lists = stated.setdefault(machine, {})
         for name, descriptor in table.descriptors.items():
             if descriptor.dims == (MACHINE,):
                 names[name] = None
-                own.setdefault(name, []).append(descriptor.values[machine,])
-    known: dict[str, dict[str, Descriptor]] = {}
+                lists.setdefault(name, []).append(descriptor.values[machine,])
+    descriptors: dict[str, dict[str, Descriptor]] = {}
     contradicted: dict[str, list[str]] = {}
-    for machine, own in stated.items():
-        known_values = {name: [value for value in own.get(name, ()) if value not in (None, UNKNOWN)] for name in names}
+    for machine, lists in stated.items():
+        known_values = {name: [value for value in lists.get(name, ()) if value not in (None, UNKNOWN)] for name in names}
         values = {name: _agreed_value(name, of_name) for name, of_name in known_values.items()}
-        known[machine] = {name: Descriptor(dims=(MACHINE,), values={(machine,): value}, keep=(MACHINE,)) for name, value in values.items()}
+        descriptors[machine] = {
+            name: Descriptor(dims=(MACHINE,), values={(machine,): value}, keep=(MACHINE,)) for name, value in values.items()
+        }
         for name, value in values.items():
             if value in (None, UNKNOWN) and known_values[name]:
                 contradicted.setdefault(name, []).append(machine)
-    return known, _contradicted(contradicted)
+    return descriptors, _contradicted(contradicted)
 
 
 def _agreed_value(name: str, values: list[Any]) -> Any:
@@ -92,22 +94,22 @@ def _contradicted(machines: dict[str, list[str]]) -> list[Note]:
     """Note the machines whose reports contradict each other, by descriptor."""
     if not machines:
         return []
-    parts = "; ".join(f"{name} of {listed(own, 5)}" for name, own in machines.items())
-    sentence = f"what the reports of one machine say differently is taken as unknown: {parts}"
+    differences = "; ".join(f"{name} of {listed(machine_names, 5)}" for name, machine_names in machines.items())
+    sentence = f"what the reports of one machine say differently is taken as unknown: {differences}"
     return [Note("contradicted_descriptors", sentence, dict(machines))]
 
 
 def _published_twice(tables: Sequence[Table]) -> dict[int, str]:
     """Return the place of each table whose runs one before it has too, and the names of both machines."""
-    seen: dict[tuple[Any, ...], int] = {}
+    first_indices: dict[tuple[Any, ...], int] = {}
     copies = {}
-    for number, table in enumerate(tables):
+    for index, table in enumerate(tables):
         if len(table) < MIN_COPIED_ROWS:
             continue
         runs = (tuple(table.labels[BENCHMARK].labels), *(metric.values.tobytes() for metric in table.metrics.values()))
-        first = seen.setdefault(runs, number)
-        if first != number:
-            copies[number] = f"{_called(table)} = {_called(tables[first])}"
+        first = first_indices.setdefault(runs, index)
+        if first != index:
+            copies[index] = f"{_called(table)} = {_called(tables[first])}"
     return copies
 
 

@@ -133,7 +133,9 @@ def recognise(source: Source) -> bool:
 
 def read(source: Source) -> Table:
     """Read a result: benchmark x machine x tuning x execution."""
-    lines = [(place, _cells(line, place, source)) for place, line in enumerate(source.text.split("\n"), 1) if line.strip()]
+    lines = [
+        (line_number, _cells(line, line_number, source)) for line_number, line in enumerate(source.text.split("\n"), 1) if line.strip()
+    ]
     titles = [index for index, (_, cells) in enumerate(lines) if cells[0] == FULL]
     if not titles:
         raise source.error(f"is not a SPEC result, or is cut off before its table: no line {FULL!r} in {len(lines)} lines")
@@ -155,14 +157,14 @@ def read(source: Source) -> Table:
     return replace(table, descriptors=table.descriptors | _flags(lines[end + 1 :], table))
 
 
-def _cells(line: str, place: int, source: Source) -> list[str]:
+def _cells(line: str, line_number: int, source: Source) -> list[str]:
     """Split a line; names of fields of the third level are indented."""
     if '"' not in line:
         return [cell.strip() for cell in line.split(",")]
     try:
         return [cell.strip() for cell in next(csv.reader([line]))]
     except csv.Error as error:
-        raise source.error(f"line {place} is not CSV: {error}") from None
+        raise source.error(f"line {line_number} is not CSV: {error}") from None
 
 
 def _runs(lines: Sequence[Line], source: Source) -> tuple[list[Run], list[str]]:
@@ -170,46 +172,46 @@ def _runs(lines: Sequence[Line], source: Source) -> tuple[list[Run], list[str]]:
     if not lines or lines[0][1][0] != "Benchmark":
         raise source.error(f"line {lines[0][0] if lines else 'last'}: expected the head of the table, 'Benchmark,...', under {FULL!r}")
     columns = _columns(lines[0], source)
-    seen: Counter[tuple[str, str]] = Counter()
+    n_runs: Counter[tuple[str, str]] = Counter()
     runs = []
-    for place, cells in lines[1:]:
-        for tuning, own in columns.items():
-            run = _run(cells, place, tuning, own, source)
+    for line_number, cells in lines[1:]:
+        for tuning, tuning_columns in columns.items():
+            run = _run(cells, line_number, tuning, tuning_columns, source)
             if run is not None:
-                runs.append(run._replace(execution=seen[run.benchmark, tuning]))
-                seen[run.benchmark, tuning] += 1
+                runs.append(run._replace(execution=n_runs[run.benchmark, tuning]))
+                n_runs[run.benchmark, tuning] += 1
     return runs, list(dict.fromkeys(cells[0] for _, cells in lines[1:]))
 
 
 def _columns(head: Line, source: Source) -> dict[str, dict[str, int]]:
     """Return tuning to what to the index of its column."""
-    place, names = head
+    line_number, names = head
     columns: dict[str, dict[str, int]] = {}
     for index, name in enumerate(names):
         match = re.fullmatch(r"(?:Est\. )?(Base|Peak) (.*)", name)
         if match and match[2] in COLUMNS:
             columns.setdefault(TUNINGS[match[1]], {})[COLUMNS[match[2]]] = index
-    if not columns or any(not {"time", "ratio", "status"} <= own.keys() for own in columns.values()):
+    if not columns or any(not {"time", "ratio", "status"} <= fields.keys() for fields in columns.values()):
         raise source.error(
-            f"line {place}: the head of the table needs run time, ratio or rate, and status of base or peak: {','.join(names)!r}"
+            f"line {line_number}: the head of the table needs run time, ratio or rate, and status of base or peak: {','.join(names)!r}"
         )
     return columns
 
 
-def _run(cells: list[str], place: int, tuning: str, columns: dict[str, int], source: Source) -> Run | None:
+def _run(cells: list[str], line: int, tuning: str, columns: dict[str, int], source: Source) -> Run | None:
     """Return one run, or None where there was none: empty cells, or NR."""
-    own = {what: cells[index] if index < len(cells) else "" for what, index in columns.items()}
-    status = own.pop("status")
-    if status == NOT_RUN or not (status or any(own.values())):
+    texts = {field: cells[index] if index < len(cells) else "" for field, index in columns.items()}
+    status = texts.pop("status")
+    if status == NOT_RUN or not (status or any(texts.values())):
         return None
     if not status:
-        raise source.error(f"line {place}: the {tuning} run of {cells[0]!r} has no status; the row has {len(cells)} cells and is cut off")
+        raise source.error(f"line {line}: the {tuning} run of {cells[0]!r} has no status; the row has {len(cells)} cells and is cut off")
     values = {}
-    for what, text in own.items():
+    for field, text in texts.items():
         value = positive(text)
-        if value is None and (text or what == "time") and status == SUCCESS:
-            raise source.error(f"line {place}: the {what} of the {tuning} run of {cells[0]!r} is {text!r}; expected a number above 0")
-        values[what] = np.nan if value is None else value
+        if value is None and (text or field == "time") and status == SUCCESS:
+            raise source.error(f"line {line}: the {field} of the {tuning} run of {cells[0]!r} is {text!r}; expected a number above 0")
+        values[field] = np.nan if value is None else value
     time, ratio = values.pop("time"), values.pop("ratio")
     failed = status != SUCCESS
     return Run(cells[0], tuning, 0, np.nan if failed else time, np.nan if failed else ratio, failed, values)
@@ -231,47 +233,47 @@ def _about(lines: Sequence[Line], runs: Sequence[Run]) -> tuple[dict[str, Any], 
         name = FIELDS.get((block, field)) if block else ABOUT.get(field)
         if name is not None:
             texts.setdefault(name, text)
-    plain = {name: stated(text) for name, text in texts.items()}
-    known: dict[str, Any] = {name: text or UNKNOWN for name, text in plain.items() if name not in CLOCKS}
-    known |= machine_numbers({name: plain.get(name) for name in NUMBERS})
-    return known, suite_name(score, 1 if copies == {1.0} else None)
+    plain_texts = {name: stated(text) for name, text in texts.items()}
+    metadata: dict[str, Any] = {name: text or UNKNOWN for name, text in plain_texts.items() if name not in CLOCKS}
+    metadata |= machine_numbers({name: plain_texts.get(name) for name in NUMBERS})
+    return metadata, suite_name(score, 1 if copies == {1.0} else None)
 
 
 def _fields(lines: Sequence[Line]) -> Iterator[tuple[str, str, str]]:
     """Yield block, field and text; a text goes on in rows whose first cell is empty, and notes end the blocks."""
-    block, field, parts = "", "", [""]
+    block, field, texts = "", "", [""]
     for _, cells in lines:
         if len(cells) == 1 and cells[0] in BLOCKS:
-            yield block, field, " ".join(parts)
-            block, field, parts = cells[0], "", [""]
+            yield block, field, " ".join(texts)
+            block, field, texts = cells[0], "", [""]
         elif len(cells) > 1 and cells[0] == "":
-            parts += cells[1:]
+            texts += cells[1:]
         else:
-            yield block, field, " ".join(parts)
+            yield block, field, " ".join(texts)
             if block == BLOCKS[-1] and len(cells) == 1:
                 return
-            field, parts = cells[0], cells[1:]
-    yield block, field, " ".join(parts)
+            field, texts = cells[0], cells[1:]
+    yield block, field, " ".join(texts)
 
 
 def _flags(lines: Sequence[Line], table: Table) -> dict[str, Descriptor]:
     """Return the flags each benchmark was compiled with, along benchmark, machine and tuning."""
     machine, benchmarks = table.labels[MACHINE].labels[0], set(table.labels[BENCHMARK].labels)
-    found: dict[str, dict[tuple[Any, ...], str]] = {}
-    own: dict[tuple[Any, ...], str] | None = None
+    flags: dict[str, dict[tuple[Any, ...], str]] = {}
+    values: dict[tuple[Any, ...], str] | None = None
     tuning = ""
     for _, cells in lines:
         if len(cells) == 1 and cells[0].endswith("Flags"):
             begin, _, title = cells[0].partition(" ")
-            own, tuning = None, TUNINGS.get(begin, "")
+            values, tuning = None, TUNINGS.get(begin, "")
             if title in FLAGS and tuning in table.labels["tuning"].labels:
-                own = found.setdefault(FLAGS[title], {})
-        elif own is not None and cells[0] in benchmarks:
+                values = flags.setdefault(FLAGS[title], {})
+        elif values is not None and cells[0] in benchmarks:
             text = " ".join(cells[1:])
-            own[cells[0], machine, tuning] = "none" if text in ("", NO_FLAGS) else text
+            values[cells[0], machine, tuning] = "none" if text in ("", NO_FLAGS) else text
         else:
-            own = None
-    return {name: Descriptor(dims=(BENCHMARK, MACHINE, "tuning"), values=values) for name, values in found.items() if values}
+            values = None
+    return {name: Descriptor(dims=(BENCHMARK, MACHINE, "tuning"), values=values) for name, values in flags.items() if values}
 
 
 def _table(runs: Sequence[Run], benchmarks: list[str], about: dict[str, Any], suite: str) -> Table:
@@ -308,12 +310,12 @@ def _table(runs: Sequence[Run], benchmarks: list[str], about: dict[str, Any], su
 
 def _ref_times(runs: Sequence[Run], benchmarks: Sequence[str]) -> dict[tuple[str], float | None]:
     """Return the reference times: stated, or ratio x time / copies, which is a whole number of seconds but for rounding."""
-    known: dict[tuple[str], float | None] = dict.fromkeys((name,) for name in benchmarks)
+    ref_times: dict[tuple[str], float | None] = dict.fromkeys((name,) for name in benchmarks)
     for run in runs:
         value = run.settings.get("ref_time", run.ratio * run.time / run.settings.get("copies", 1.0))
-        if value == value and known[(run.benchmark,)] is None:
-            known[(run.benchmark,)] = float(round(value)) if abs(value - round(value)) < 1e-4 * value else value
-    return known
+        if value == value and ref_times[(run.benchmark,)] is None:
+            ref_times[(run.benchmark,)] = float(round(value)) if abs(value - round(value)) < 1e-4 * value else value
+    return ref_times
 
 
 def _copied(runs: Sequence[Run]) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -321,5 +323,5 @@ def _copied(runs: Sequence[Run]) -> np.ndarray[Any, np.dtype[np.bool_]]:
     values: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for run in runs:
         values.setdefault((run.benchmark, run.tuning), []).append((run.time, run.ratio))
-    same = {name for name, tuning in values if tuning == "peak" and values[name, "peak"] == values.get((name, "base"))}
-    return np.array([run.tuning == "peak" and run.benchmark in same for run in runs], dtype=bool)
+    copied_benchmarks = {name for name, tuning in values if tuning == "peak" and values[name, "peak"] == values.get((name, "base"))}
+    return np.array([run.tuning == "peak" and run.benchmark in copied_benchmarks for run in runs], dtype=bool)

@@ -113,21 +113,24 @@ def read(source: Source) -> Table:
             f"has no columns of results ({listed(['Result', 'Baseline', 'Base Rate Result'])}) of a 'System': its columns are "
             f"{listed([str(name) for name in frame.columns], 12)}"
         )
-    known = {name: _described(name, frame.iloc[:, index].tolist()) for index, name in names.items() if index not in scores}
-    machines = _labels(known, source)
+    columns_by_name = {name: _described(name, frame.iloc[:, index].tolist()) for index, name in names.items() if index not in scores}
+    machines = _labels(columns_by_name, source)
     tunings = list(dict.fromkeys(tuning for _, tuning in sorted(scores.values(), key=lambda score: score[1])))
     values = {
         metric: np.stack([_scores(frame, scores, metric, tuning, source) for tuning in tunings], axis=1)
         for metric in dict.fromkeys(metric for metric, _ in scores.values())
     }
-    rows, columns = np.indices((len(machines), len(tunings)))
+    machine_codes, tuning_codes = np.indices((len(machines), len(tunings)))
     return Table(
-        labels={MACHINE: Column(codes=rows.reshape(-1), labels=machines), "tuning": Column(codes=columns.reshape(-1), labels=tunings)},
+        labels={
+            MACHINE: Column(codes=machine_codes.reshape(-1), labels=machines),
+            "tuning": Column(codes=tuning_codes.reshape(-1), labels=tunings),
+        },
         levels={},
         metrics={metric: Metric(values=of_metric.reshape(-1), units="1", better=HIGHER) for metric, of_metric in values.items()},
         descriptors={
             name: Descriptor(dims=(MACHINE,), values=dict(zip(((label,) for label in machines), column, strict=True)), keep=(MACHINE,))
-            for name, column in known.items()
+            for name, column in columns_by_name.items()
         },
         metric=next(iter(values)),
         counts={"n_not_measured": int(sum(np.isnan(of_metric).sum() for of_metric in values.values()))},
@@ -207,10 +210,10 @@ def _all_numbers(texts: Sequence[str | None]) -> list[Any]:
     return [None if text is None else next(values) for text in texts]
 
 
-def _labels(known: dict[str, list[Any]], source: Source) -> list[str]:
+def _labels(columns: dict[str, list[Any]], source: Source) -> list[str]:
     """Name the rows by vendor, system and, where there are several, suite; what occurs again gets `#2`, with a note."""
-    parts = [known[name] for name in LABEL if name in known and (name != "suite" or len(set(known[name])) > 1)]
-    return unique_labels([" | ".join(row) for row in zip(*parts, strict=True)], source, "systems have several results")
+    name_columns = [columns[name] for name in LABEL if name in columns and (name != "suite" or len(set(columns[name])) > 1)]
+    return unique_labels([" | ".join(row) for row in zip(*name_columns, strict=True)], source, "systems have several results")
 
 
 def _scores(frame: pd.DataFrame, scores: dict[int, tuple[str, str]], metric: str, tuning: str, source: Source) -> Any:

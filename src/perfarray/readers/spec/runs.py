@@ -48,9 +48,9 @@ def read(source: Source) -> Table:
     """Read a file of runs: benchmark x execution, of which there is one."""
     if REFERENCE in source.path.name.lower():
         raise source.error("holds reference times, by its name; they are no measurements")
-    lines = [(place, line) for place, line in enumerate(source.text.split("\n"), 1) if line.strip()]
+    lines = [(line_number, line) for line_number, line in enumerate(source.text.split("\n"), 1) if line.strip()]
     headed = bool(lines) and _plain(lines[0][1]) == HEAD
-    rows = [_row(line, place, 3 if headed else 2, source) for place, line in lines[headed:]]
+    rows = [_row(line, line_number, 3 if headed else 2, source) for line_number, line in lines[headed:]]
     summaries = [row for row in rows if SUMMARY.fullmatch(row[0])]
     runs = [row for row in rows if not SUMMARY.fullmatch(row[0])]
     if not any(time == time for _, time, _ in runs):
@@ -81,15 +81,15 @@ def _is_runs(head: str) -> bool:
     return _plain(first) == HEAD or ROW.fullmatch(first) is not None
 
 
-def _row(line: str, place: int, width: int, source: Source) -> tuple[str, float, float]:
+def _row(line: str, line_number: int, width: int, source: Source) -> tuple[str, float, float]:
     """Return benchmark, time and ratio; an empty field is a run that was not made."""
     cells = [cell.strip().strip('"') for cell in line.split(",")]
     if len(cells) != width or not cells[0]:
-        raise source.error(f"line {place} has {len(cells)} cells ({line[:80]!r}); expected {', '.join(HEAD.split(',')[:width])}")
+        raise source.error(f"line {line_number} has {len(cells)} cells ({line[:80]!r}); expected {', '.join(HEAD.split(',')[:width])}")
     values = [np.nan if cell == "" else positive(cell) for cell in cells[1:]]
     if None in values:
-        wrong = cells[1 + values.index(None)]
-        raise source.error(f"line {place}: {wrong!r} of {cells[0]!r} is not a number above 0")
+        text = cells[1 + values.index(None)]
+        raise source.error(f"line {line_number}: {text!r} of {cells[0]!r} is not a number above 0")
     time, ratio = (*values, np.nan)[:2]
     return cells[0], float(time or np.nan), float(ratio or np.nan)
 

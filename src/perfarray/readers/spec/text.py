@@ -63,7 +63,7 @@ class Rows(NamedTuple):
     missing: tuple[bool, ...]
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """Where a report belongs."""
 
     machine: str
@@ -88,42 +88,42 @@ def read(source: Source) -> Table:
     head = first_line(text, BENCHMARKS, HEAD)
     if head is None:
         raise source.error("is not a SPEC text report: it has no line 'Benchmarks  Copies  Run Time  Rate'")
-    full, bar, rest = text[head.end() :].partition("\n=====")
+    full, bar, tail = text[head.end() :].partition("\n=====")
     if not bar:
         raise source.error(
             f"is cut off: its last line is {_line(text, len(text.rstrip()))}, and no line of ===== ends the table of results"
         )
-    score = SCORE.search(rest, rest.rfind("\n", 0, max(rest.find("SPEC"), 0)) + 1)
+    score = SCORE.search(tail, tail.rfind("\n", 0, max(tail.find("SPEC"), 0)) + 1)
     if score is None:
         raise source.error(
             f"is cut off: its last line is {_line(text, len(text.rstrip()))}, and no score (SPECrate, SPECspeed) follows the results"
         )
-    again = SCORE.search(rest, score.end()) if rest.find("_base", score.end()) >= 0 else None
-    if again or "\nBenchmarks " in rest:
-        second = len(text) - len(rest) + again.start() if again else text.rindex("\nBenchmarks ") + 1
+    second_score = SCORE.search(tail, score.end()) if tail.find("_base", score.end()) >= 0 else None
+    if second_score or "\nBenchmarks " in tail:
+        second = len(text) - len(tail) + second_score.start() if second_score else text.rindex("\nBenchmarks ") + 1
         raise source.error(f"holds two results, the second ends or begins at line {_line(text, second)}; split the file")
-    rows = _rows(full, source, head.end()) or _rows(rest[: score.start()], source, len(text) - len(rest))
+    rows = _rows(full, source, head.end()) or _rows(tail[: score.start()], source, len(text) - len(tail))
     if rows is None or all(rows.missing):
         raise source.error("has no run of any benchmark with a time")
     compiler, flags, system = _built(text[: head.start()], source)
     name = _file_name(source.path.name)
     flags = name["flags"] if name["session"] or flags is None else flags
-    end = rest[score.end() :]
+    end = tail[score.end() :]
     described = _described(end, name["machine"], system, source)
     suite = source.once(suite_name, score[1], 1 if head[1] == "Copies" and rows.first.count(1.0) == len(rows.first) else None)
-    place = Place(name["machine"], compiler, flags, name["session"] or "001")
+    location = Location(name["machine"], compiler, flags, name["session"] or "001")
     first = FIRST_COLUMN[head[1]]
     cells = source.once(_cells, rows.names, rows.peak, rows.missing)
     tied, partly = _ties(rows.times, cells)
     n = len(rows.names)
     return Table(
-        labels=_labels(rows, cells, place, source),
+        labels=_labels(rows, cells, location, source),
         levels={"session": np.zeros(n, dtype=np.intp), EXECUTION: cells.executions},
         metrics={TIME: Metric(values=np.array(rows.times)), RATIO: Metric(values=np.array(rows.ratios), units="1", better=HIGHER)},
         metric=published_metric(rows.ratios),
         marks={"failed": np.array(rows.failed)} if True in rows.failed else {},
-        descriptors={"suite": source.once(_of_suite, suite, rows.names)} | described | _of_runs(rows, place.machine, first),
-        level_names={"session": place.session},
+        descriptors={"suite": source.once(_of_suite, suite, rows.names)} | described | _of_runs(rows, location.machine, first),
+        level_names={"session": location.session},
         counts={"n_tied": tied, "n_partly_tied": partly, "n_without_system_info": int(SYSTEM_INFO not in end)},
     )
 
@@ -133,12 +133,12 @@ def _line(text: str, position: int) -> int:
     return text.count("\n", 0, position) + 1
 
 
-def _rows(part: str, source: Source, offset: int) -> Rows | None:
+def _rows(section: str, source: Source, offset: int) -> Rows | None:
     """Read the rows of a part of the report; None if it has none."""
-    first = ROW.search(part)
+    first = ROW.search(section)
     if first is None:
         return None
-    return _plain_rows(part[first.start() :], source) or _odd_rows(part, source, offset)
+    return _plain_rows(section[first.start() :], source) or _odd_rows(section, source, offset)
 
 
 def _plain_rows(body: str, source: Source) -> Rows | None:
@@ -153,8 +153,8 @@ def _plain_rows(body: str, source: Source) -> Rows | None:
     measured = numbers(cells[2::6] + cells[3::6])
     if not names or not copies or not measured or min(measured) <= 0:
         return None
-    no = (False,) * lines
-    return Rows(names, copies, tuple(measured[:lines]), tuple(measured[lines:]), no, no, no)
+    false = (False,) * lines
+    return Rows(names, copies, tuple(measured[:lines]), tuple(measured[lines:]), false, false, false)
 
 
 def _benchmarks(names: str) -> tuple[str, ...]:
@@ -168,10 +168,10 @@ def _copies(cells: str) -> tuple[float, ...]:
     return tuple(copies) if copies and min(copies) >= 0 else ()
 
 
-def _odd_rows(part: str, source: Source, offset: int) -> Rows:
+def _odd_rows(section: str, source: Source, offset: int) -> Rows:
     """Read rows of which some have peak runs too, failed or did not run; say which cannot be read."""
-    found = []
-    for match in ROW.finditer(part):
+    rows = []
+    for match in ROW.finditer(section):
         name, *cells = match[0].split()
         sides = _sides(cells)
         runs = [_run(side) for side in sides]
@@ -180,12 +180,12 @@ def _odd_rows(part: str, source: Source, offset: int) -> Rows:
                 f"line {_line(source.text, offset + match.start())}: {match[0][:100]!r}; expected a benchmark, then copies, run time, rate "
                 "and a status (S, *, NR, CE, RE or VE), once or twice"
             )
-        found += [
+        rows += [
             (name, *run, bool(peak))
             for peak, (run, side) in enumerate(zip(runs, sides, strict=True))
             if run and not (peak and side == [NOT_RUN])
         ]
-    names, first, times, ratios, failed, peak = zip(*found, strict=True)
+    names, first, times, ratios, failed, peak = zip(*rows, strict=True)
     return Rows(names, first, times, ratios, peak, failed, tuple(time != time for time in times))
 
 
@@ -212,8 +212,8 @@ def _run(side: list[str]) -> tuple[float, float, float, bool] | None:
 
 def _built(text: str, source: Source) -> tuple[str, str | None, str | None]:
     """Return compiler, flags and operating system, as the lines before the table say them."""
-    _, _, rest = ("\n" + text).partition("\nBuilt with ")
-    compiler, flags, system = source.once(_compiler, rest.partition("\n")[0]) if rest else (UNKNOWN, None, None)
+    _, _, line = ("\n" + text).partition("\nBuilt with ")
+    compiler, flags, system = source.once(_compiler, line.partition("\n")[0]) if line else (UNKNOWN, None, None)
     return compiler, flags, "Linux" if system is None and "Running on Linux" in text else system
 
 
@@ -221,8 +221,8 @@ def _compiler(line: str) -> tuple[str, str | None, str | None]:
     """Return what follows `Built with`: compiler, flags and operating system."""
     built, dash, flags = line.rstrip().partition(" with -")
     origin = re.search(" from | on ", built)
-    place = re.compile(" on ").search(built, origin.end() if origin and origin[0] == " from " else 0)
-    compiler, system = built[: origin.start()] if origin else built, built[place.end() :] if place else None
+    system_start = re.compile(" on ").search(built, origin.end() if origin and origin[0] == " from " else 0)
+    compiler, system = built[: origin.start()] if origin else built, built[system_start.end() :] if system_start else None
     return compiler, re.sub(r"(?<!\s)\s+-", "-", flags) if dash else None, system
 
 
@@ -233,32 +233,32 @@ def _file_name(name: str) -> dict[str, Any]:
     return match.groupdict() if match else {"machine": stem, "flags": UNKNOWN, "session": None}
 
 
-def _described(rest: str, machine: str, system: str | None, source: Source) -> dict[str, Descriptor]:
+def _described(tail: str, machine: str, system: str | None, source: Source) -> dict[str, Descriptor]:
     """Return what the end of a report says of its machine: the System Info, and the clock that the counters saw."""
-    counters, _, info = rest.partition(SYSTEM_INFO)
-    known = source.once(_of_machine, machine, (*source.once(_system, info), ("os", system or UNKNOWN)))
+    counters, _, info = tail.partition(SYSTEM_INFO)
+    descriptors = source.once(_of_machine, machine, (*source.once(_system, info), ("os", system or UNKNOWN)))
     clocks = _clocks(counters)
-    return known | _of_machine(machine, (("cpu_mhz", median(clocks)),)) if clocks else known
+    return descriptors | _of_machine(machine, (("cpu_mhz", median(clocks)),)) if clocks else descriptors
 
 
 def _clocks(counters: str) -> list[float]:
     """Return the clock of each benchmark, not that of `all`."""
-    texts = [after.partition("\n")[0] for before, after in pairwise(counters.split(CLOCK)) if not before.endswith("\nall")]
+    texts = [following.partition("\n")[0] for previous, following in pairwise(counters.split(CLOCK)) if not previous.endswith("\nall")]
     return [clock for clock in numbers(texts) or map(positive, texts) if clock is not None and clock > 0]
 
 
 def _system(info: str) -> tuple[tuple[str, Any], ...]:
     """Return the System Info as numbers and texts, by name; no report of this kind says the size of the caches."""
     fields = {field: stated(text) for field, text in SYSTEM.findall(info)}
-    name = stated(re.sub(r"\((?:R|TM)\)", "", fields.get("CPU Name") or ""))
-    cpu, _, clock = name.partition(" CPU @ ") if name else (None, "", "")
+    cpu_name = stated(re.sub(r"\((?:R|TM)\)", "", fields.get("CPU Name") or ""))
+    cpu, _, clock = cpu_name.partition(" CPU @ ") if cpu_name else (None, "", "")
     numeric = machine_numbers({"cpu_mhz": clock, "enabled": fields.get("Enabled"), "l3_cache": None, "memory": fields.get("Memory")})
-    return ("cpu", cpu or UNKNOWN), *((what, value) for what, value in numeric.items() if what != "cores_per_chip")
+    return ("cpu", cpu or UNKNOWN), *((name, value) for name, value in numeric.items() if name != "cores_per_chip")
 
 
-def _of_machine(machine: str, known: tuple[tuple[str, Any], ...]) -> dict[str, Descriptor]:
+def _of_machine(machine: str, metadata: tuple[tuple[str, Any], ...]) -> dict[str, Descriptor]:
     """Return what is known of a machine as descriptors."""
-    return {what: Descriptor(dims=(MACHINE,), values={(machine,): value}, keep=(MACHINE,)) for what, value in known}
+    return {name: Descriptor(dims=(MACHINE,), values={(machine,): value}, keep=(MACHINE,)) for name, value in metadata}
 
 
 class Cells(NamedTuple):
@@ -273,11 +273,11 @@ class Cells(NamedTuple):
 def _cells(names: tuple[str, ...], peak: tuple[bool, ...], missing: tuple[bool, ...]) -> Cells:
     """Number the runs of each benchmark and tuning: reports of one suite share the answer."""
     runs: dict[tuple[str, bool], list[int]] = {}
-    seen: Counter[tuple[str, bool]] = Counter()
+    n_runs: Counter[tuple[str, bool]] = Counter()
     executions = []
     for row, cell in enumerate(zip(names, peak, strict=True)):
-        executions.append(seen[cell])
-        seen[cell] += 1
+        executions.append(n_runs[cell])
+        n_runs[cell] += 1
         if not missing[row]:
             runs.setdefault(cell, []).append(row)
     several = [rows for rows in runs.values() if len(rows) > 1]
@@ -289,10 +289,10 @@ BASE = Descriptor(dims=(), values={(): "base"})
 """Runs of a report without peak."""
 
 
-def _labels(rows: Rows, cells: Cells, place: Place, source: Source) -> dict[str, Column]:
+def _labels(rows: Rows, cells: Cells, location: Location, source: Source) -> dict[str, Column]:
     """Return what the runs are labelled with: `tuning` where there are peak runs."""
-    named = {MACHINE: place.machine, "compiler": place.compiler, "flags": place.flags}
-    labels = {BENCHMARK: cells.benchmarks} | {dim: source.once(constant_column, label, len(rows.names)) for dim, label in named.items()}
+    constants = {MACHINE: location.machine, "compiler": location.compiler, "flags": location.flags}
+    labels = {BENCHMARK: cells.benchmarks} | {dim: source.once(constant_column, label, len(rows.names)) for dim, label in constants.items()}
     if True in rows.peak:
         labels["tuning"] = Column(codes=np.array(rows.peak, dtype=np.intp), labels=["base", "peak"])
     return labels
@@ -305,11 +305,11 @@ def _of_suite(suite: str, names: tuple[str, ...]) -> Descriptor:
 
 def _of_runs(rows: Rows, machine: str, first: str) -> dict[str, Descriptor]:
     """Return that there are base runs only, where that is so, and copies (threads, reference times) where they are not 1."""
-    found = {} if True in rows.peak else {"tuning": BASE}
+    descriptors = {} if True in rows.peak else {"tuning": BASE}
     if rows.first.count(1.0) < len(rows.names):
-        known = {(name, machine): value for name, value in zip(rows.names, rows.first, strict=True) if value == value}
-        found[first] = Descriptor(dims=(BENCHMARK, MACHINE), values=known)
-    return found
+        values = {(name, machine): value for name, value in zip(rows.names, rows.first, strict=True) if value == value}
+        descriptors[first] = Descriptor(dims=(BENCHMARK, MACHINE), values=values)
+    return descriptors
 
 
 def _ties(times: Sequence[float], cells: Cells) -> tuple[int, int]:
