@@ -115,7 +115,6 @@ def agree(tables: Sequence[Table]) -> list[Table]:
 
 
 def _environment(table: Table) -> str:
-    """Return the environment of a file."""
     return str(table.descriptors[ENVIRONMENT].values[()]) if ENVIRONMENT in table.descriptors else UNKNOWN
 
 

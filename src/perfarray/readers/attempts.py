@@ -140,7 +140,6 @@ def _as_tasks(attempt: Callable[[InputFile], list[Attempt]], files: Sequence[Inp
 
 
 def _progress_bar(files: int) -> Any:
-    """Return a progress bar that counts files."""
     from tqdm.auto import tqdm
 
     return tqdm(total=files, desc="reading", unit="file")
@@ -160,11 +159,11 @@ def _attempts_at(file: InputFile, settings: ReadSettings, answers: dict[Any, Any
         if contents is None:
             return [_attempt(file, source, settings)]
         prefix = file.path.as_posix().removesuffix(file.label)
-        packed_files = [
+        inner = [
             file._replace(path=path, label=path.as_posix().removeprefix(prefix), explicit=False, pack=file.path)
             for path in sorted(contents)
         ]
-        return [_attempt(member, Source(member.path, answers, settings.file_options, contents), settings) for member in packed_files]
+        return [_attempt(member, Source(member.path, answers, settings.file_options, contents), settings) for member in inner]
 
 
 def _attempt(file: InputFile, source: Source, settings: ReadSettings) -> Attempt:
@@ -193,12 +192,8 @@ def _read(source: Source, format: str | None, explicit: bool) -> Table | str:
     try:
         return with_dims(source, read_table(source, file_format))
     except FileError:
-        if (
-            (format is None and source.options.pattern is None)
-            or explicit
-            or file_format.started(source.head)
-            or file_format.recognise(source)
-        ):
+        named = format is not None or source.options.pattern is not None
+        if not named or explicit or file_format.started(source.head) or file_format.recognise(source):
             raise
         return UNKNOWN_FORMAT if source.first_bytes.strip() else EMPTY
 

@@ -74,15 +74,15 @@ def _entry(source: Source, location: str, run: Any) -> Entry:
     for title, (name, unit) in COLUMNS.items():
         if columns.get(title):
             values[name] = _amount(source, f"{location}: {title!r}", columns[title], unit)
-    stopped = status.startswith(TIMEOUT)
-    failed = not stopped and columns.get("category") == "error"
+    timed_out = status.startswith(TIMEOUT)
+    failed = not timed_out and columns.get("category") == "error"
     bound = min((values[name] for name in (TIME, "cpu_time") if np.isfinite(values.get(name, np.nan))), default=np.nan)
-    if stopped or failed:
+    if timed_out or failed:
         values = dict.fromkeys(values, np.nan)
     execution = Run(
         {name: np.array([value]) for name, value in values.items()},
-        {CENSORED_AT: np.array([bound])} if stopped else {},
-        {CENSORED: np.array([stopped])} if stopped else {"failed": np.array([failed])} if failed else {},
+        {CENSORED_AT: np.array([bound])} if timed_out else {},
+        {CENSORED: np.array([timed_out])} if timed_out else {"failed": np.array([failed])} if failed else {},
     )
     metadata = {"status": status or None, "category": columns.get("category"), "machine": columns.get("host")}
     return Entry(run.get("name", ""), [execution], {"properties": run.get("properties")}, metadata)

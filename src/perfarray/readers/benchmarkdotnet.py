@@ -87,7 +87,6 @@ def _has_mean_only(bench: Bench) -> bool:
 
 
 def _kind(measurement: Bench) -> tuple[Any, Any]:
-    """Return mode and stage of a measurement; old versions know no stages."""
     return measurement["IterationMode"], measurement.get("IterationStage")
 
 
@@ -115,11 +114,9 @@ def _run(source: Source, location: str, measurements: list[Bench], indices: list
     launch = f"{location}: 'Measurements' of launch {measurements[indices[0]]['LaunchIndex']}"
     loops = times(source, f"{launch}: 'Operations'", [measurements[index]["Operations"] for index in used])
     values = times_or_nan(source, f"{launch}: 'Nanoseconds'", [measurements[index]["Nanoseconds"] for index in used], NANOSECOND) / loops
-    extra_seconds = (
-        float(amounts(source, f"{launch}: 'Nanoseconds'", [measurements[index]["Nanoseconds"] for index in extra]).sum()) * NANOSECOND
-    )
+    overhead = float(amounts(source, f"{launch}: 'Nanoseconds'", [measurements[index]["Nanoseconds"] for index in extra]).sum())
     warmup = np.arange(len(used)) < kinds.count(WARMUP)
-    return Run({TIME: values}, {LOOPS: loops, price_of(EXECUTION): np.full(len(used), extra_seconds)}, {"warmup": warmup})
+    return Run({TIME: values}, {LOOPS: loops, price_of(EXECUTION): np.full(len(used), overhead * NANOSECOND)}, {"warmup": warmup})
 
 
 def _name(bench: Bench) -> str:

@@ -89,7 +89,6 @@ def _variable(name: str) -> str:
 
 
 def _factor(unit: str | None) -> float | None:
-    """Return what brings a unit to seconds."""
     return None if unit is None else seconds_factor(unit)
 
 

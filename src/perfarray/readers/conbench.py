@@ -76,7 +76,6 @@ def _rows(content: Any) -> list[Any]:
 
 
 def _is_result(row: dict[str, Any]) -> bool:
-    """Return whether this is a result."""
     return {"stats", "run_id", "tags"} <= row.keys()
 
 
@@ -103,18 +102,7 @@ def _results(row: dict[str, Any], location: str) -> list[Result]:
         values = None if row.get("error") else stats.get("data") or None
         better = HIGHER if unit.endswith("/s") or stats.get("less_is_better") is False else LOWER
         durations = (stats.get("times") or ()) if values else ()
-        return [
-            Result(
-                str(tags.get("name")),
-                tags,
-                str(row["run_id"]),
-                unit,
-                better,
-                values=values,
-                durations=durations,
-                location=f"{location}: 'data'",
-            )
-        ]
+        return [Result(str(tags.get("name")), tags, str(row["run_id"]), unit, better, values, durations, location=f"{location}: 'data'")]
     unit, better = str(row.get("unit") or "1"), HIGHER if row.get("less_is_better") is False else LOWER
     results = []
     for side in SIDES:
@@ -123,9 +111,7 @@ def _results(row: dict[str, Any], location: str) -> list[Result]:
             number = content.get("single_value_summary")
             values = None if content.get("error") or number is None else [number]
             tags, name = content.get("tags") or {}, str(content.get("benchmark_name"))
-            results.append(
-                Result(name, tags, str(content.get("run_id")), unit, better, values=values, durations=(), location=f"{location}: {side}")
-            )
+            results.append(Result(name, tags, str(content.get("run_id")), unit, better, values, (), location=f"{location}: {side}"))
     return results
 
 
@@ -163,13 +149,9 @@ def _run(source: Source, result: Result, variables: Mapping[str, str]) -> Run:
 def _column(source: Source, location: str, stated: Sequence[Any], *, above_zero: bool) -> Any:
     """Return what a list has as numbers, NaN for null."""
     column = np.full(len(stated), np.nan)
-    indices = [index for index, value in enumerate(stated) if value is not None]
-    column[indices] = checked(
-        [stated[index] for index in indices],
-        lambda index: f"{location}: value {indices[index]}",
-        source,
-        above_zero=above_zero,
-    )
+    valid = [index for index, value in enumerate(stated) if value is not None]
+    numbers = [stated[index] for index in valid]
+    column[valid] = checked(numbers, lambda index: f"{location}: value {valid[index]}", source, above_zero=above_zero)
     return column
 
 

@@ -64,15 +64,11 @@ def recognise(source: Source) -> bool:
 
 def _is_linear(loops: list[Any], sample_times: list[Any]) -> bool:
     """Return whether each sample has as many more iterations as the first: files before 0.4 know no other way, nor fewer samples."""
-    return (
-        len(loops) == len(sample_times) >= FEWEST
-        and all(value == number * loops[0] for number, value in enumerate(loops, 1))
-        and loops[0] > 0
-    )
+    enough = len(loops) == len(sample_times) >= FEWEST
+    return enough and all(value == number * loops[0] for number, value in enumerate(loops, 1)) and loops[0] > 0
 
 
 def _is_raw(source: Source) -> bool:
-    """Return whether the header is that of `raw.csv`, of any version."""
     return RAW.match(source.head) is not None
 
 

@@ -36,9 +36,9 @@ PATTERNS = "pattern='{version}/{iteration} = time_ms' for JSON"
 
 
 class Pattern(NamedTuple):
-    """A pattern as it was given: the text about places, and what the numbers are: a variable, its unit."""
+    """A pattern: the template of locations, and the variable and units of its numbers."""
 
-    places: str
+    template: str
     metric: str
     units: str
 
@@ -91,7 +91,7 @@ def _table(source: Source, frame: pd.DataFrame, values: Any, pattern: Pattern) -
         raise source.error(f"has nothing called {sorted(missing)[0]!r} beside its numbers; it has {', '.join(map(str, frame.columns))}")
     source.columns = {dim: repr(name) for name, dim in dim_of.items()}
     frame = frame.rename(columns=dim_of)
-    pattern_dims = list(dict.fromkeys([*_names(pattern.places), *dim_of.values()]))
+    pattern_dims = list(dict.fromkeys([*_names(pattern.template), *dim_of.values()]))
     reserved = (*pattern_dims, pattern.metric)
     frame = frame.rename(columns=lambda name: name if name in pattern_dims else variable_name(str(name), "column_", reserved))
     frame[VALUE] = values
@@ -107,18 +107,17 @@ def _table(source: Source, frame: pd.DataFrame, values: Any, pattern: Pattern) -
 
 
 def _pattern(text: str) -> Pattern:
-    """Return the parts of a pattern: places, and after ` = ` the column of values it would be in a table."""
-    places, equals, value = text.rpartition(" = ")
-    places, value = (places, value) if equals else (text, TIME)
+    """Split a pattern into the template of locations and, after ` = `, the name of a column of values."""
+    template, equals, value = text.rpartition(" = ")
+    template, value = (template, value) if equals else (text, TIME)
     recognised = value_column(value.strip())
-    read_layout(places, "pattern")
+    read_layout(template, "pattern")
     name, unit = name_and_unit(value.strip())
-    return Pattern(places.strip(), *(recognised[:2] if recognised else (name, unit or "1")))
+    return Pattern(template.strip(), *(recognised[:2] if recognised else (name, unit or "1")))
 
 
-def _names(places: str) -> list[str]:
-    """Return the names in braces."""
-    return list(read_layout(places).pattern.groupindex)
+def _names(template: str) -> list[str]:
+    return list(read_layout(template).pattern.groupindex)
 
 
 def _quantity(source: Source, columns: Iterable[str]) -> str | None:
@@ -171,7 +170,7 @@ def _with_header(source: Source) -> Source:
 
 def _leaves(source: Source, pattern: Pattern) -> Iterator[tuple[dict[str, Any], Any, str]]:
     """Yield the numbers of JSON with what their places and what stands beside them say, and the place."""
-    steps = [part.strip() for part in pattern.places.split("/")]
+    steps = [step.strip() for step in pattern.template.split("/")]
 
     def walk(node: Any, depth: int, metadata: Mapping[str, Any], location: str) -> Iterator[tuple[dict[str, Any], Any, str]]:
         if depth == len(steps):
@@ -208,7 +207,7 @@ def _leaves(source: Source, pattern: Pattern) -> Iterator[tuple[dict[str, Any], 
 
 def _cells(source: Source, pattern: Pattern) -> Iterator[tuple[dict[str, Any], Any, str]]:
     """Yield the numbers in the columns whose heads fit the pattern, with what the other columns and the head say, and the place."""
-    head_pattern = read_layout(pattern.places).pattern
+    head_pattern = read_layout(pattern.template).pattern
     separator = tidy_csv.separator(source.text[: tidy_csv.LONGEST])
     labels: dict[int, dict[str, Any]] = {}
     column_names: dict[int, str] = {}

@@ -55,8 +55,8 @@ def _values(source: Source, table: Table, name: str) -> Texts:
     """Return what a setting or a column says of each row."""
     if name in table.columns:
         values = table.columns[name][1]
-        whole = values.dtype.kind == "f" and bool((values % 1 == 0).all())
-        return objects((values.astype(int) if whole else values).tolist())
+        integral = values.dtype.kind == "f" and bool((values % 1 == 0).all())
+        return objects((values.astype(int) if integral else values).tolist())
     if name not in table.descriptors:
         names = tidy_csv.header(source.text[: tidy_csv.LONGEST]) if table.format == tidy_csv.NAME else [*table.descriptors, *table.columns]
         raise source.error(f"has no setting or column {name!r}; it has {listed(names, 30) or 'none'}")
@@ -111,7 +111,6 @@ def _unspelt(source: Source, table: Table, named: Mapping[str, str]) -> Table:
 
 
 def _said(descriptor: Descriptor, label: Any) -> Any:
-    """Return what a setting says of a benchmark."""
     return descriptor.values.get((label,))
 
 
@@ -121,11 +120,9 @@ def _moved(descriptor: Descriptor, by_label: Mapping[Any, Any], settings: Sequen
     dims = [name for name in settings if name in setting_dims]
     values: dict[tuple[Any, ...], Any] = {}
     for key, value in descriptor.values.items():
-        label, setting_values = by_label[key[axis]]
-        added_labels = tuple(
-            UNKNOWN if value is None else value for name, value in zip(settings, setting_values, strict=True) if name in dims
-        )
-        values.setdefault((*key[:axis], label, *key[axis + 1 :], *added_labels), value)
+        label, stated = by_label[key[axis]]
+        added = tuple(UNKNOWN if value is None else value for name, value in zip(settings, stated, strict=True) if name in dims)
+        values.setdefault((*key[:axis], label, *key[axis + 1 :], *added), value)
     return Descriptor(dims=(*descriptor.dims, *(setting_dims[name] for name in dims)), values=values)
 
 

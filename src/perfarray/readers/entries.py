@@ -1,7 +1,7 @@
-"""What a file of benchmarks is made of, whatever its format: benchmarks with settings, their executions, the values of each.
+"""Content of a file in any format: benchmarks with settings, their executions, and the values of each.
 
-A setting (a parameter, threads, a package) is a coordinate along `benchmark`. It stands in the label too, `name[setting=value]`, where one
-name has it with several values; what the name says already is not said twice.
+A setting (a parameter, threads, a package) is a coordinate along `benchmark`. The label contains it too, `name[setting=value]`, where one
+name occurs with several of its values.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -27,17 +27,17 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 MOST = 1 << 24
 MOST_SETTINGS = 1 << 20
 MOST_NAMES = 1 << 10
-"""Cells the columns and the settings of one file may have together, and names: more is a file in which every row has its own."""
+"""Most cells of columns and of settings in one file, and most names: a file with more has other names in every row."""
 
 OTHERWISE = frozenset({BENCHMARK, *LEVELS, *MARKS, TIME, THROUGHPUT, LOOPS, "file"})
-"""Names that mean something else than a setting or a description."""
+"""Names that no setting or description may take."""
 
 KINDS = {TIME: (SECONDS, LOWER), "cpu_time": (SECONDS, LOWER), "memory": ("B", LOWER), THROUGHPUT: ("ops/s", HIGHER)}
 """Unit and direction of the metrics most formats have."""
 
 
 class Run(NamedTuple):
-    """One execution: by metric a value for each iteration, numbers that stand beside each (such as its loops), marks."""
+    """One execution: for each iteration the values of metrics, counters (such as its loops) and marks, by name."""
 
     values: Mapping[str, Floats]
     counters: Mapping[str, Floats] = NOTHING
@@ -45,7 +45,7 @@ class Run(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """One benchmark of a file: its name, its runs, the settings that tell it from others, and what else is known of it."""
+    """One benchmark of a file: name, runs, the settings that distinguish it, and other metadata."""
 
     name: str
     runs: Sequence[Run]
@@ -54,14 +54,14 @@ class Entry(NamedTuple):
 
 
 class LabelParts(NamedTuple):
-    """What a label is made of: the name, settings, and what tells it from its like."""
+    """Components of a label: name, settings, and the suffix of a repeated label."""
 
     name: str
     settings: Mapping[str, Any]
     repeated: str = ""
 
     def without(self, removed: Collection[str], plain_name: str) -> "LabelParts":
-        """Return what is left without some settings; `plain` is the name where it spells no setting."""
+        """Return the label without some settings; without any, the name stays."""
         remaining = {key: value for key, value in self.settings.items() if key not in removed}
         return LabelParts(self.name if remaining.keys() == self.settings.keys() else plain_name, remaining, self.repeated)
 
@@ -72,16 +72,16 @@ class LabelParts(NamedTuple):
 
 
 FAILED = Run({TIME: np.array([np.nan])}, marks={"failed": np.array([True])})
-"""An execution of which nothing is left."""
+"""An execution that failed."""
 
 
 def times(source: Source, location: str, values: Sequence[Any], factor: float = 1.0) -> Floats:
-    """Return what a file has as times, in seconds; `place` names where the values stand."""
+    """Check times and convert them to seconds; `location` is for the message."""
     return checked(values, lambda index: f"{location}: value {index}", source, above_zero=True) * factor
 
 
 def times_or_nan(source: Source, location: str | Callable[[int], str], values: Sequence[Any], factor: float = 1.0) -> Floats:
-    """Return what a file has as times, in seconds, NaN for 0: that was too short to be seen."""
+    """Check times and convert them to seconds; a time of 0 is below the clock's resolution and becomes NaN."""
     locate = location if callable(location) else lambda index: f"{location}: value {index}"
     numbers = checked(values, locate, source)
     nonzero = np.flatnonzero(numbers)
@@ -90,26 +90,26 @@ def times_or_nan(source: Source, location: str | Callable[[int], str], values: S
 
 
 def count_below_resolution(source: Source, entries: Sequence[Entry]) -> dict[str, int]:
-    """Count the times that were too short to be seen, and note them."""
+    """Count and note the times below the clock's resolution."""
     return note_below_resolution(
         source, sum(int(np.isnan(run.values.get(TIME, np.nan)).sum()) for entry in entries for run in entry.runs if run is not FAILED)
     )
 
 
 def note_below_resolution(source: Source, count: int) -> dict[str, int]:
-    """Note how many times were too short to be seen, and return their count."""
+    """Note how many times are below the clock's resolution, and return the count as an attribute."""
     if count:
         source.note("below_resolution", f"{count} times are 0, too short to be seen: they are NaN", times=count)
     return {"n_below_resolution": count}
 
 
 def amounts(source: Source, location: str, values: Sequence[Any]) -> Floats:
-    """Return what a file has as finite numbers."""
+    """Check finite numbers."""
     return checked(values, lambda index: f"{location}: value {index}", source)
 
 
 def columns_by_name(source: Source, rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[list[int], list[Any]]]:
-    """Return for each name that rows have the rows with it and what they have."""
+    """Return for each name the indices of the rows that have it, and their values."""
     columns: dict[str, tuple[list[int], list[Any]]] = {}
     for index, row in enumerate(rows):
         for name, value in row.items():
@@ -121,7 +121,7 @@ def columns_by_name(source: Source, rows: Sequence[Mapping[str, Any]]) -> dict[s
 
 
 def check_size(source: Source, rows: int, names: int, most: int) -> None:
-    """Raise where rows have so many names of their own that they are no table."""
+    """Raise where rows have too many names to be a table."""
     if names > MOST_NAMES or rows * names > most:
         raise source.error(f"has {rows} values or benchmarks, and {names} names for what they are or have: that is no table")
 
@@ -152,11 +152,11 @@ def table_of_entries(
     entries : sequence of Entry
         Its benchmarks; those without any run are left out.
     kinds : mapping
-        Metric to its unit and direction; those no run has are left out. The first that is there is the main one.
+        Metric to its unit and direction; metrics without values are left out. The first that remains is the main one.
     about : mapping
-        What is known of the whole file.
+        Metadata of the whole file.
     counts : mapping
-        How much of something there was.
+        Counts for the attributes.
 
     Returns
     -------
@@ -212,7 +212,7 @@ def table_along(
     kinds: Mapping[str, tuple[str, str]],
     described: dict[str, Descriptor],
 ) -> Table:
-    """Lay entries out with a dim of the file's own, whose labels the keys are; the same benchmark has the same label along it."""
+    """Lay entries out along a dim whose labels are the keys; a benchmark has the same label at each."""
     _measured(source, list(chain.from_iterable(entries.values())))
     tables = agree([table_of_entries(source, group, kinds=kinds) for group in entries.values()])
     label_parts = dict(chain.from_iterable(zip(table.labels[BENCHMARK].labels, table.parts[BENCHMARK], strict=True) for table in tables))
@@ -231,23 +231,23 @@ def _measured(source: Source, entries: Sequence[Entry]) -> list[Entry]:
 
 
 def agree(tables: Sequence[Table]) -> list[Table]:
-    """Name settings in the labels of every file if those of one must, so that the same benchmark has the same label in all.
+    """Name a setting in the labels of all files if one file needs it, so that a benchmark has one label in all.
 
-    What a format does with the tables of several files that has no `agree` of its own; labels that are not made of parts stay.
+    The default for formats without an `agree` of their own; labels without components stay.
     """
     named = _named([table.parts.get(BENCHMARK, ()) for table in tables])
     return [relabelled(table, lambda label_parts: label_parts.label(named)) for table in tables]
 
 
 def relabelled(table: Table, label: Callable[[Any], str]) -> Table:
-    """Return the table with the labels of benchmarks made anew of their parts, where they have any."""
+    """Return the table with benchmark labels composed again of their components, if any."""
     if BENCHMARK not in table.parts:
         return table
     return rename_labels(table, BENCHMARK, dict(zip(table.labels[BENCHMARK].labels, map(label, table.parts[BENCHMARK]), strict=True)))
 
 
 def value_of(text: str) -> int | float | str:
-    """Return what a setting is as a number if it is written as one."""
+    """Return a setting as a number where its text is one."""
     if text.isascii() and text.isdigit() and len(text) < 16:
         return int(text)
     value = number(text)
@@ -269,7 +269,7 @@ def _named(files: Iterable[Sequence[LabelParts]]) -> set[str]:
 
 
 def _labels(entries: Sequence[Entry], source: Source) -> tuple[list[str], list[LabelParts]]:
-    """Return the labels of entries, each once, and what they are made of."""
+    """Return unique labels of entries and their components."""
     label_parts = [LabelParts(entry.name, dict(entry.settings)) for entry in entries]
     named = _named([label_parts])
     base_labels = [single.label(named) for single in label_parts]
@@ -279,7 +279,7 @@ def _labels(entries: Sequence[Entry], source: Source) -> tuple[list[str], list[L
 
 
 def _column(arrays: Sequence[npt.NDArray[Any] | None], lengths: Integers, blank: Any) -> npt.NDArray[Any]:
-    """Lay the values of all runs out one after another, blank where a run has none."""
+    """Concatenate the values of all runs, blank where a run has none."""
     column = np.full(int(lengths.sum()), blank)
     for start, array in zip((np.cumsum(lengths) - lengths).tolist(), arrays, strict=True):
         if array is not None:
@@ -288,7 +288,7 @@ def _column(arrays: Sequence[npt.NDArray[Any] | None], lengths: Integers, blank:
 
 
 def _coordinate(name: str, prefix: str, used_names: set[str]) -> str:
-    """Return a name of its own for a coordinate, and take it; without blanks, at which netCDF splits a list of coordinates."""
+    """Return an unused name of a coordinate and mark it as used; without blanks, at which netCDF splits a list of coordinates."""
     coordinate = variable_name("_".join(name.split()), prefix, used_names)
     while coordinate in used_names:
         coordinate += "_"
@@ -297,7 +297,7 @@ def _coordinate(name: str, prefix: str, used_names: set[str]) -> str:
 
 
 def _descriptors(names: Sequence[str], entries: Sequence[Entry], about: Mapping[str, Any], used_names: set[str]) -> dict[str, Descriptor]:
-    """Return settings and what else is known along `benchmark`, and what is known of the file."""
+    """Return settings and metadata of benchmarks along `benchmark`, and metadata of the file."""
     entry_metadata = [{**entry.metadata, **entry.settings} for entry in entries]
     keys = dict.fromkeys(key for metadata in entry_metadata for key, value in metadata.items() if value is not None)
     descriptors = {}

@@ -152,7 +152,6 @@ def _entry(entry: DirEntry[str] | Path) -> InputFile | None:
 
 
 def _unreadable(path: Path, error: OSError) -> InputFile:
-    """Return a path that cannot be read, with the reason."""
     return InputFile(path, "", {}, False, problem=f"cannot be opened: {error.strerror or error}")
 
 

@@ -129,16 +129,11 @@ def _entry(source: Source, rows: Sequence[Row] | Mapping[int, Row], indices: lis
         counter = key not in FIELDS
         if key not in MEASURED and not (counter and any(isinstance(value, int | float) for value in stated)):
             continue
-        valid = [
-            row_index
-            for row_index, value in zip(row_indices, stated, strict=True)
-            if succeeded[row_index] and not (counter and _is_no_number(value))
-        ]
-        locations = [f"benchmarks[{indices[row_index]}]: {key!r}" for row_index in valid]
+        cells = zip(row_indices, stated, strict=True)
+        valid = {row: value for row, value in cells if succeeded[row] and not (counter and _is_no_number(value))}
+        locations = [f"benchmarks[{indices[row]}]: {key!r}" for row in valid]
         columns[key] = np.full(len(indices), np.nan)
-        columns[key][valid] = checked(
-            [group_rows[row_index][key] for row_index in valid], locations.__getitem__, source, above_zero=key == "real_time"
-        )
+        columns[key][list(valid)] = checked(list(valid.values()), locations.__getitem__, source, above_zero=key == "real_time")
     values = {TIME: np.full(len(indices), np.nan)}
     values |= {ours: columns.pop(theirs) * units for theirs, ours in MEASURED.items() if theirs in columns and ours != LOOPS}
     values |= {key: columns.pop(key) for key in RATES if key in columns}

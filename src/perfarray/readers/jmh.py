@@ -8,7 +8,7 @@ a fork were configured to take.
 
 from collections.abc import Collection, Sequence
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,10 +53,10 @@ TIME_MODES = ("avgt", "sample", "ss")
 """Modes whose score is a time."""
 
 NOT_MEASURED = ("NaN",)
-"""What stands for a value that is none: JSON has no such number, and it is written as text."""
+"""Texts for a missing value: JSON has no NaN."""
 
 WITHOUT_LIMIT = ("+INF", "-INF", "Infinity", "-Infinity")
-"""What a profiler divided by nothing writes: no value either."""
+"""Texts for a division by zero in a profiler: missing values too."""
 
 METRIC = {"rawData?": [[ANY]], "rawDataHistogram?": [[[(ANY, ANY)]]]}
 SHAPE = [{"primaryMetric": METRIC, "secondaryMetrics?": {...: METRIC}, "params?": {}, "jvmArgs?": [ANY], "warmupIterations?": NUMBER}]
@@ -67,7 +67,7 @@ Forks = list[list[float]]
 
 
 class Unit(NamedTuple):
-    """What a unit measures, how it is written, and what brings it to the unit of all that measure the same."""
+    """What a unit measures, its text, and its factor to the common unit of this kind."""
 
     kind: str
     written: str
@@ -76,7 +76,7 @@ class Unit(NamedTuple):
 
 
 class EntryLabel(NamedTuple):
-    """What the label of an entry is made of: the name, its params, what may have to be named too, and what tells it from its like."""
+    """Components of an entry's label: name, params, mode and threads, and the suffix of a repeated label."""
 
     name: str
     params: tuple[str, ...]
@@ -85,7 +85,7 @@ class EntryLabel(NamedTuple):
     repeated: str = ""
 
     def without(self, removed: Collection[str], plain_name: str) -> "EntryLabel":
-        """Return what is left without some settings; `plain` is the name where it spells no setting."""
+        """Return the label without some settings, under the name that contains no setting."""
         params = tuple(param for param in self.params if param.partition("=")[0] not in removed)
         mode, threads = ("" if "mode" in removed else self.mode), (1 if "threads" in removed else self.threads)
         return EntryLabel(plain_name, params, mode, threads, self.repeated)
@@ -153,7 +153,7 @@ def _named(files: Sequence[Sequence[EntryLabel]]) -> tuple[bool, bool]:
 
 
 def _labels(content: list[Entry], source: Source) -> tuple[list[str], list[EntryLabel], list[str] | None]:
-    """Return the labels of the entries and what they are made of; entries that differ in nothing but jvmArgs lie along that dim."""
+    """Return the labels of entries, their components, and the labels along `jvm_args` where entries differ in nothing else."""
     entries = [
         EntryLabel(
             str(entry.get("benchmark", UNKNOWN)),
@@ -169,20 +169,15 @@ def _labels(content: list[Entry], source: Source) -> tuple[list[str], list[Entry
     if len(set(names)) < len(names) and len(set(zip(names, jvm, strict=True))) == len(names):
         return names, entries, jvm
     labels = unique_labels(names, source)
-    return (
-        labels,
-        [entry._replace(repeated=label.removeprefix(name)) for entry, name, label in zip(entries, names, labels, strict=True)],
-        None,
-    )
+    suffixes = [label.removeprefix(name) for name, label in zip(names, labels, strict=True)]
+    return labels, [entry._replace(repeated=suffix) for entry, suffix in zip(entries, suffixes, strict=True)], None
 
 
 def _jvm_args(entry: Entry) -> str:
-    """Return the arguments as one text."""
     return " ".join(map(str, entry.get("jvmArgs") or ()))
 
 
 def _setting(param: str) -> str:
-    """Return the coordinate of a param."""
     return variable_name(param, "param_", TAKEN)
 
 
@@ -197,7 +192,7 @@ def _pieces(index: int, entry: Entry, reserved: frozenset[str], source: Source) 
 
 
 def _forks(metric: Entry, index: int, name: str, source: Source) -> Forks:
-    """Return the values, fork by fork; of the histograms of mode `sample` the mean of each iteration."""
+    """Return the values of each fork: for histograms (mode `sample`) the mean of each iteration."""
     forks: Forks | None = metric.get("rawData")
     if forks is not None:
         return forks
@@ -222,7 +217,7 @@ def _histogram_mean(pairs: list[list[float]], location: str, source: Source) -> 
 
 
 def _primary_unit(text: str, mode: Any, index: int, source: Source) -> Unit:
-    """Return the unit of the primary metric, which decides what it is; a mode that says otherwise is noted."""
+    """Return the unit of the primary metric; note a mode that contradicts it."""
     unit = source.once(_unit, text)
     if unit.kind not in (TIME, THROUGHPUT):
         raise source.error(f"entry {index} has unit {text!r}; expected a time per operation (ns/op) or operations per time (ops/s)")
@@ -303,12 +298,10 @@ def _metric(pieces: list[Piece], fork_starts: list[list[int]], rows: int, source
 
 
 def _locate(pieces: list[Piece], index: int) -> str:
-    """Write where a value stands, for a message."""
-    positions = (
-        (piece, fork, iteration) for piece in pieces for fork, length in enumerate(map(len, piece.forks)) for iteration in range(length)
-    )
-    piece, fork, iteration = next(islice(positions, index, None))
-    return f"entry {piece.entry}: value {iteration} of fork {fork} of {piece.name!r}"
+    """Format the location of a value for a message."""
+    cells = [(piece, fork, cell) for piece in pieces for fork, values in enumerate(piece.forks) for cell in range(len(values))]
+    piece, fork, cell = cells[index]
+    return f"entry {piece.entry}: value {cell} of fork {fork} of {piece.name!r}"
 
 
 def _descriptors(content: list[Entry], names: list[str], jvm_dim: list[str] | None) -> dict[str, Descriptor]:
@@ -343,10 +336,9 @@ def _prices(pieces: list[list[Piece]], content: list[Entry], names: list[str], j
         seconds = partial(_iteration_seconds, operation=operation, mode=entry.get("mode"))
         iteration, warmup_iteration = seconds(entry.get("measurementTime")), seconds(entry.get("warmupTime"))
         n_warmups = entry.get("warmupIterations")
+        warmup: float | None = 0.0 if n_warmups == 0 else None
         if warmup_iteration is not None and isinstance(n_warmups, int):
             warmup = n_warmups * warmup_iteration
-        else:
-            warmup = 0.0 if n_warmups == 0 else None
         for fork in range(len(of_entry[0].forks)):
             prices[price_of(ITERATION)][(*key, fork)] = iteration
             prices[price_of(EXECUTION)][(*key, fork)] = warmup
@@ -358,13 +350,12 @@ def _prices(pieces: list[list[Piece]], content: list[Entry], names: list[str], j
 
 
 def _operation_seconds(primary: Piece) -> float | None:
-    """Return the mean seconds of an operation."""
     values = [value for fork in primary.forks for value in fork if isinstance(value, int | float)]
     return primary.unit.factor * sum(values) / len(values) if values and primary.unit.kind == TIME else None
 
 
 def _iteration_seconds(configured: Any, operation: float | None, mode: Any) -> float | None:
-    """Return what an iteration takes: a single shot itself; else the time configured, or one operation where that takes longer."""
+    """Return the seconds of an iteration: a single shot's own, else the larger of the configured time and one operation."""
     if mode == "ss":
         return operation
     time = _duration(configured)

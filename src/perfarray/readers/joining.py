@@ -41,10 +41,7 @@ def combine(tables: Sequence[Table], files: Sequence[InputFile]) -> Table:
     level_labels = _level_labels(files, positions)
     names = file_dims.union(*extra_labels, *level_labels, *(table.metrics for table in tables))
     tables = [without_clashes(table, names) for table in tables]
-    tables = [
-        replace(table, descriptors=table.descriptors | descriptors) if descriptors else table
-        for table, descriptors in zip(tables, level_labels, strict=True)
-    ]
+    tables = [replace(table, descriptors=table.descriptors | labels) for table, labels in zip(tables, level_labels, strict=True)]
     joined = join_tables(tables, extra_labels, positions)
     return _in_given_order(replace(joined, notes=(*joined.notes, *notes)), [len(table) for table in tables], files)
 
@@ -149,7 +146,6 @@ def _positions(files: Sequence[InputFile]) -> tuple[list[dict[str, int]], list[N
 
 
 def _distinct(columns: Sequence[Integers]) -> int:
-    """Return the number of distinct rows."""
     return len(np.unique(joint_codes(columns)[0]))
 
 
@@ -166,8 +162,8 @@ def _level_labels(files: Sequence[InputFile], positions: Sequence[Mapping[str, i
     """Return the labels of levels in paths, where any differs from its number."""
     names = {
         name
-        for file, position in zip(files, positions, strict=True)
-        for name, number in position.items()
+        for file, numbers in zip(files, positions, strict=True)
+        for name, number in numbers.items()
         if file.labels.get(name) != str(number)
     }
     return [

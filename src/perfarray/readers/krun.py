@@ -52,10 +52,8 @@ def read(source: Source) -> Table:
     entries = []
     for key, benchmark_executions in executions.items():
         name, vm, variant = key.split(":")
-        runs = [
-            Run({TIME: times(source, f"{key!r}: execution {index}", values)}) if values else FAILED
-            for index, values in enumerate(benchmark_executions)
-        ]
+        lists = enumerate(benchmark_executions)
+        runs = [Run({TIME: times(source, f"{key!r}: execution {index}", values)}) if values else FAILED for index, values in lists]
         entries.append(Entry(name, runs, {"vm": vm, "variant": variant}))
     return table_of_entries(source, entries, about=_about(source.json.get("audit")))
 

@@ -67,16 +67,12 @@ def read_layout(text: str, called: str = "layout") -> Layout:
     names = re.findall(r"\{([^{}]*)\}", text)
     plain_text = re.sub(r"\{[^{}]*\}", "", text)
     if lone := re.search(r"[{}]", plain_text):
-        missing_brace = "}" if lone[0] == "{" else "{"
-        raise ValueError(
-            f"{called}={text!r} has a {lone[0]!r} whose {missing_brace!r} is missing; dims stand in braces, as in '{{version}}.json'"
-        )
+        brace = "}" if lone[0] == "{" else "{"
+        raise ValueError(f"{called}={text!r} has a {lone[0]!r} whose {brace!r} is missing; dims stand in braces, as in '{{version}}.json'")
     bad = [name for name in names if not name.isidentifier()]
     if not names or bad or len(set(names)) != len(names):
-        dim_names = listed(names) or "none"
-        raise ValueError(
-            f"{called}={text!r} must name dims in braces, each once, as in '{{version}}/{{machine}}.json'; it names {dim_names}"
-        )
+        named = listed(names) or "none"
+        raise ValueError(f"{called}={text!r} must name dims in braces, each once, as in '{{version}}/{{machine}}.json'; it names {named}")
     pieces = re.split(r"\{[^{}]*\}", text)
     pattern = re.escape(pieces[0]) + "".join(
         f"(?P<{name}>[^/]+?)" + re.escape(piece) for name, piece in zip(names, pieces[1:], strict=True)

@@ -75,7 +75,7 @@ def checked(
     ----------
     values : sequence
         Numbers, or texts of numbers; or an array of numbers.
-    place : callable
+    locate : callable
         Index of a value to its place in the file, for the message.
     source : Source
         The file.

@@ -40,8 +40,7 @@ def formats(name: str | None = None) -> pd.DataFrame:
     if name is not None:
         check_choice(name, "format", list(formats_by_name))
         formats_by_name = {name: formats_by_name[name]}
-    texts = {
-        key: str(sys.modules[file_format.read.__module__].__doc__ or "").partition("\n") for key, file_format in formats_by_name.items()
-    }
+    modules = {key: sys.modules[file_format.read.__module__] for key, file_format in formats_by_name.items()}
+    texts = {key: str(module.__doc__ or "").partition("\n") for key, module in modules.items()}
     rows = {key: {"what": first, "details": " ".join(details.split())} for key, (first, _, details) in texts.items()}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("format")

@@ -73,7 +73,6 @@ def read(source: Source) -> Table:
 
 
 def _locate(index: int, name: str) -> Any:
-    """Return what names the place of a run, for a message."""
     return lambda run: f"Result {index} ({name[:60]!r}): run {run}"
 
 

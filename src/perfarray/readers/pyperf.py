@@ -29,7 +29,7 @@ RAW_WARMUPS = (4, 5, 6)
 """Versions whose warm-ups are pairs of a number of loops and the time of all of them."""
 
 SET_UP = 1.25
-"""A run that takes so many times its values and warm-ups does something beside each of them."""
+"""Ratio of a run's duration to its values and warm-ups from which each value has a set-up of its own."""
 
 VARIABLES = {"second": (TIME, SECONDS), "byte": ("memory", "B"), "integer": ("count", "1")}
 """pyperf's unit to our variable and unit."""
@@ -93,7 +93,7 @@ def read(source: Source) -> Table:
 
 
 def _metadata(content: Metadata, bench: Metadata) -> Metadata:
-    """Merge metadata downwards: file, benchmark (in old versions: what all runs have in common); a name may be with the runs only."""
+    """Merge the metadata of file and benchmark; some versions store name and unit with the runs only."""
     runs = bench["runs"]
     first = runs[0].get("metadata") or {} if runs else {}
     stated = {key: first[key] for key in ("name", "unit") if key in first}
@@ -101,10 +101,9 @@ def _metadata(content: Metadata, bench: Metadata) -> Metadata:
 
 
 def _start_seconds(runs: list[Metadata]) -> float:
-    """Return the median time between the runs of a benchmark that none of them reckons to itself: a process starts, modules load.
+    """Return the median gap between the runs of a benchmark, in which a process starts and loads modules; 0 with fewer than three gaps.
 
-    The durations of both runs enter by half: some versions stamp a run at its start, others at its end. Zero where fewer than three
-    gaps can be told.
+    Each gap loses half of both durations: some versions stamp a run at its start, others at its end.
     """
     stamps = []
     for run in runs:
@@ -118,7 +117,7 @@ def _start_seconds(runs: list[Metadata]) -> float:
 
 
 class _Runs:
-    """The runs that measured: which benchmark each is of, how many warm-ups and values it has, its cost, and what else it says."""
+    """The runs with values: benchmark, numbers of warm-ups and values, cost and metadata of each."""
 
     def __init__(self) -> None:
         self.bench: list[int] = []
@@ -157,7 +156,7 @@ class _Runs:
 
 
 class _Cost(NamedTuple):
-    """What a run cost: loops of a value, seconds of one value where they are more than its loops', seconds of the run beyond its values."""
+    """Cost of a run: loops of a value, seconds of a value with its set-up, and seconds of the run beyond its values."""
 
     loops: int | None = None
     value_seconds: float | None = None
@@ -165,9 +164,9 @@ class _Cost(NamedTuple):
 
 
 def _cost(measured: list[float], warmups: list[float], run_metadata: Metadata, bench_metadata: Metadata, start: float) -> _Cost:
-    """Return what one run cost; of what nobody says, None.
+    """Return the cost of one run, None where the file does not state it.
 
-    A run that takes much longer than its loops sets every value up (`time_func`): what it takes is shared out among values and warm-ups.
+    A run that takes much longer than its loops sets up each value (`time_func`): its duration is divided among values and warm-ups.
     """
     if ("loops" not in run_metadata and "loops" not in bench_metadata) or bench_metadata.get("unit", "second") != "second":
         return _Cost()
@@ -185,7 +184,7 @@ def _cost(measured: list[float], warmups: list[float], run_metadata: Metadata, b
 
 
 def _number(name: str, run_metadata: Metadata, bench_metadata: Metadata) -> int:
-    """Return how often something is repeated, as the run or the benchmark says; 1 where nobody does."""
+    """Return a count from the metadata of the run, else of the benchmark, else 1."""
     stated: Any = run_metadata.get(name) if run_metadata.get(name) is not None else bench_metadata.get(name)
     return 1 if stated is None else int(stated)
 
@@ -212,7 +211,7 @@ def _table(source: Source, runs: _Runs, names: list[str], metadata: list[Metadat
 
 
 class _Locations(NamedTuple):
-    """Where each value stands: its benchmark, execution and iteration."""
+    """Benchmark, execution and iteration of each value."""
 
     names: list[str]
     benchmark: Integers
@@ -220,13 +219,13 @@ class _Locations(NamedTuple):
     iteration: Integers
 
     def of(self, rows: Integers, index: int) -> str:
-        """Write the place of a value, for a message."""
+        """Format the location of a value for a message."""
         row = rows[index]
         return f"value {self.iteration[row]} of execution {self.execution[row]} of {self.names[self.benchmark[row]]!r}"
 
 
 def _metrics(source: Source, runs: _Runs, units: list[str], locations: _Locations) -> dict[str, Metric]:
-    """Return one variable for each unit there is, empty where a benchmark has another."""
+    """Return one variable for each unit, NaN for benchmarks of another unit."""
     unknown = sorted(set(units) - set(VARIABLES))
     if unknown:
         raise source.error(f"unit {unknown[0]!r} is not one pyperf knows: {', '.join(VARIABLES)}")
@@ -242,15 +241,14 @@ def _metrics(source: Source, runs: _Runs, units: list[str], locations: _Location
 
 
 def _descriptors(names: list[str], metadata: list[Metadata], runs: _Runs, execution: Integers) -> dict[str, Descriptor]:
-    """Return what the metadata say of the machine and the interpreter, along `benchmark` and `execution` where it varies."""
+    """Return metadata of machine and interpreter along `benchmark`, and along `execution` where runs state them."""
     by_run = {key for run_metadata in runs.metadata.values() for key in run_metadata}
     descriptors = {}
     for key, name in DESCRIPTORS.items():
         if key in by_run:
             positions = zip(runs.bench, execution.tolist(), range(len(runs.bench)), strict=True)
             stated: dict[tuple[Any, ...], Any] = {
-                (names[bench], position): runs.metadata.get(run, {}).get(key, metadata[bench].get(key))
-                for bench, position, run in positions
+                (names[bench], number): runs.metadata.get(run, {}).get(key, metadata[bench].get(key)) for bench, number, run in positions
             }
             dims: tuple[str, ...] = (BENCHMARK, "execution")
         else:
@@ -262,7 +260,6 @@ def _descriptors(names: list[str], metadata: list[Metadata], runs: _Runs, execut
 
 
 def _date(source: Source) -> dict[str, Descriptor]:
-    """Return when the first run of the file began: the dates of its runs."""
     content = source.json
     runs = [run for bench in content["benchmarks"] for run in bench["runs"]]
     holders = [content, *content["benchmarks"], *runs]
@@ -271,7 +268,7 @@ def _date(source: Source) -> dict[str, Descriptor]:
 
 
 def _prices(names: list[str], runs: _Runs, execution: Integers) -> dict[str, Descriptor]:
-    """Return what taking values cost, along `execution` and, where they differ, benchmarks."""
+    """Return the cost of values along `benchmark` and `execution`."""
     keys = [(names[bench], position) for bench, position in zip(runs.bench, execution.tolist(), strict=True)]
     descriptors = {}
     for name, stated in zip((LOOPS, price_of(ITERATION), price_of(EXECUTION)), zip(*runs.costs, strict=True), strict=True):
@@ -281,7 +278,7 @@ def _prices(names: list[str], runs: _Runs, execution: Integers) -> dict[str, Des
 
 
 def _descriptor(name: str, value: Any) -> Any:
-    """Return the number of cores as a number (old versions wrote text), a list as text, and all else as text too."""
+    """Return the number of cores as a number (old versions wrote text), and all else as text."""
     if value is None:
         return None
     if name == "logical_cores" and not isinstance(value, list):

@@ -64,9 +64,8 @@ def _entry(source: Source, location: str, bench: dict[str, Any]) -> Entry:
     rounds = stats.get("data") or [stats["mean"]]
     loops = amounts(source, f"{location}: 'iterations'", [stats.get("iterations", 1)])
     if stats.get("data") and stats.get("rounds", len(rounds)) != len(rounds):
-        source.note(
-            "missing_rounds", f"{location} has {len(rounds)} of {stats['rounds']} rounds", rounds=len(rounds), stated=stats["rounds"]
-        )
+        sentence = f"{location} has {len(rounds)} of {stats['rounds']} rounds"
+        source.note("missing_rounds", sentence, rounds=len(rounds), stated=stats["rounds"])
     if not stats.get("data"):
         loops = loops * amounts(source, f"{location}: 'rounds'", [stats.get("rounds", 1)])
     run = Run({TIME: times(source, f"{location}: 'data'", rounds)}, {LOOPS: np.repeat(loops, len(rounds))})

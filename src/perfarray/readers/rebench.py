@@ -8,6 +8,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -125,7 +126,6 @@ def _lines(source: Source, about: dict[str, Any]) -> Iterator[Point]:
 
 
 def _count(source: Source, location: str, text: str) -> int:
-    """Return the number of an invocation or iteration."""
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise source.error(f"{location} begins with {text[:30]!r}; expected the number of an invocation or an iteration")
     return int(text)
@@ -202,9 +202,7 @@ def _variables(points: list[Point]) -> tuple[dict[tuple[str, str], tuple[str, fl
 
 def _run(source: Source, groups: dict[str, dict[int, Point]], names: dict[tuple[str, str], tuple[str, float]]) -> Run:
     """Return one invocation, each number at its iteration."""
-    columns = {
-        iteration: column for column, iteration in enumerate(sorted({iteration for points in groups.values() for iteration in points}))
-    }
+    columns = {iteration: column for column, iteration in enumerate(sorted(set(chain.from_iterable(groups.values()))))}
     values = {}
     for name, points in groups.items():
         group = list(points.values())

@@ -101,11 +101,8 @@ def recognise(source: Source, name: str | None) -> Format | None:
     for known_format in formats().values():
         if is_text and known_format.recognise(source):
             return known_format
-    if (
-        source.looks_like_json
-        and source.json_or_none is None
-        and any(known_format.started(source.head) for known_format in formats().values())
-    ):
+    broken_json = source.looks_like_json and source.json_or_none is None
+    if broken_json and any(known_format.started(source.head) for known_format in formats().values()):
         _ = source.json  # raises, and says where
     return None
 

@@ -115,7 +115,7 @@ def _both(files: Sequence[InputFile], labelled: Mapping[int, int]) -> str:
     return " and ".join(", ".join(texts) or "no label" for texts in labels)
 
 
-def _note(code: str, what: str, files: Sequence[InputFile], indices: Collection[int]) -> Note | None:
+def _note(code: str, description: str, files: Sequence[InputFile], indices: Collection[int]) -> Note | None:
     """Return a note that names files, None without any."""
     names = [files[index].label for index in sorted(indices)]
-    return Note(code, f"{what}: {listed(names, 5)}", {"files": len(names), "names": names[:NAMED]}) if names else None
+    return Note(code, f"{description}: {listed(names, 5)}", {"files": len(names), "names": names[:NAMED]}) if names else None

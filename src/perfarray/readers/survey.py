@@ -72,7 +72,6 @@ def archive_table(
 
 
 def _reason(attempt: Attempt, repeated: str, is_companion: bool) -> tuple[str, str]:
-    """Return the status of a file and the reason why it is left out."""
     if attempt.error is not None:
         return "broken", str(attempt.error)
     if attempt.table is None:
@@ -81,7 +80,6 @@ def _reason(attempt: Attempt, repeated: str, is_companion: bool) -> tuple[str, s
 
 
 def _amounts(table: Table | None) -> dict[str, str | int]:
-    """Return the format of a file and its counts."""
     if table is None:
         return {"format": "", "benchmarks": 0, "measurements": 0, "values": 0}
     values = sum(int(np.count_nonzero(~np.isnan(metric.values))) for metric in table.metrics.values())
@@ -90,5 +88,4 @@ def _amounts(table: Table | None) -> dict[str, str | int]:
 
 
 def _notes(table: Table | None) -> str:
-    """Return the notes of a file, one a line."""
     return "" if table is None else "\n".join(note.message for note in table.notes)

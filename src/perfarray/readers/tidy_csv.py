@@ -98,7 +98,6 @@ def read(source: Source) -> Table:
 
 
 def _is_tidy(text: str) -> bool:
-    """Return whether the header names a dim and a column of values."""
     columns = header(text)
     has_values = any(value_column(name) for name in columns) or re.search(r"^#\s*metric\s*:", comments(text), re.M) is not None
     return has_values and any(name in (*COMPARED, *LEVELS) for name in columns) and tuple(columns) not in FOREIGN
@@ -140,8 +139,8 @@ def _frame(source: Source) -> pd.DataFrame:
     for name in labels:
         codes, distinct = pd.factorize(frame[name].to_numpy(dtype=object))
         names = pd.Index(distinct)
-        whole = bool((codes >= 0).all()) and all(map(WHOLE.fullmatch, names))
-        frame[name] = pd.Categorical.from_codes(codes, names.astype(int) if whole else names)
+        integral = bool((codes >= 0).all()) and all(map(WHOLE.fullmatch, names))
+        frame[name] = pd.Categorical.from_codes(codes, names.astype(int) if integral else names)
     for name in frame.columns.intersection(list(MARKS)):
         frame[name] = frame[name].fillna(False) if frame[name].dtype == object else frame[name]
     return frame
@@ -217,5 +216,4 @@ def separator(text: str) -> str:
 
 
 def _header_line(text: str) -> str:
-    """Return the first line that is not a comment."""
     return text[len(comments(text)) :].partition("\n")[0]

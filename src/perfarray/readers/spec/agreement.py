@@ -36,12 +36,10 @@ def agree(tables: Sequence[Table]) -> list[Table]:
 
 
 def _label(table: Table, dim: str) -> Any:
-    """Return the one label a report has along a dim."""
     return table.labels[dim].labels[0]
 
 
 def _suite(table: Table) -> Any:
-    """Return the suite of a report."""
     return next(iter(table.descriptors["suite"].values.values()))
 
 

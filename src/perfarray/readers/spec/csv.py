@@ -133,9 +133,7 @@ def recognise(source: Source) -> bool:
 
 def read(source: Source) -> Table:
     """Read a result: benchmark x machine x tuning x execution."""
-    lines = [
-        (line_number, _cells(line, line_number, source)) for line_number, line in enumerate(source.text.split("\n"), 1) if line.strip()
-    ]
+    lines = [(number, _cells(line, number, source)) for number, line in enumerate(source.text.split("\n"), 1) if line.strip()]
     titles = [index for index, (_, cells) in enumerate(lines) if cells[0] == FULL]
     if not titles:
         raise source.error(f"is not a SPEC result, or is cut off before its table: no line {FULL!r} in {len(lines)} lines")

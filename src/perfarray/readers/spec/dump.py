@@ -145,13 +145,11 @@ def _key(name: Any) -> str:
 
 
 def _is_dump(text: str) -> bool:
-    """Return whether the head names a system, its vendor or suite, and a score."""
     keys = {_key(name) for name in text.partition("\n")[0].split(_separator(text))}
     return "system" in keys and not keys.isdisjoint(SCORES) and not keys.isdisjoint({"hardwarevendor", "benchmark"})
 
 
 def _separator(text: str) -> str:
-    """Return the separator the head uses most."""
     return max(",;\t", key=text.partition("\n")[0].count)
 
 

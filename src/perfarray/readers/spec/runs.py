@@ -95,7 +95,6 @@ def _row(line: str, line_number: int, width: int, source: Source) -> tuple[str, 
 
 
 def _suite(name: str) -> str:
-    """Return the suite that the number of a benchmark belongs to."""
     code = name.partition(".")[0]
     if re.fullmatch(r"4\d\d", code):
         return "int2006" if code in INTEGER_2006 else "fp2006"

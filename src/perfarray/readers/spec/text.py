@@ -129,7 +129,6 @@ def read(source: Source) -> Table:
 
 
 def _line(text: str, position: int) -> int:
-    """Return the number of the line a position is on."""
     return text.count("\n", 0, position) + 1
 
 
