@@ -20,8 +20,8 @@ from perfarray.timings.pairs import Pair
 from perfarray.timings.units import UNITS
 
 SUITE_ROWS = {
-    ADJUSTED: "the suite row is not adjusted for skewness, which averages out over benchmarks: its limits are those of t on the log ratios; "
-    "method='studentized' draws them",
+    ADJUSTED: "the suite row is not adjusted for skewness, which averages out over benchmarks: its limits are those of t on the log "
+    "ratios; method='studentized' draws them",
     RANK: "the suite row does not rest on ranks: it is the geometric mean of the ratios of medians, with their standard errors, as with "
     "method='order_statistics'",
 }

@@ -77,7 +77,8 @@ class Medians(NamedTuple):
         if self.ranked:
             # Cell by cell: all ratios of a cell's runs are as many as its runs squared.
             levels = np.broadcast_to(level, (len(self.df),)).tolist()
-            lower, upper = np.array([rank_limits(*cell, cell_level) for cell, cell_level in zip(self.samples, levels, strict=True)]).reshape(-1, 2).T
+            limits = [rank_limits(*cell, asked) for cell, asked in zip(self.samples, levels, strict=True)]
+            lower, upper = np.reshape(limits, (-1, 2)).T
             return lower, upper
         return _between(self, [median_limits(side, self.df, level) for side in (self.new, self.old)])
 

@@ -60,7 +60,7 @@ def chance(most: int, n: int, m: int) -> float:
 
 
 def ratios_outside(n: int, m: int, risk: float) -> int:
-    """Return how many of the n m ratios lie beyond each limit that misses with a probability of at most `risk`, the limit itself included."""
+    """Return how many of the n m ratios lie at or beyond a limit that misses with a probability of at most `risk`."""
     from scipy.special import ndtri
 
     risk *= 1 + TIE
