@@ -32,14 +32,14 @@ NAMING = frozenset({
 })  # fmt: skip
 """Arguments that name dims, coordinates or variables."""
 
-MEANT = frozenset({*MARKS, CENSORED_AT, LOOPS, *map(price_of, LEVELS)})
-"""Coordinates that methods go by: they keep their names."""
+INPUTS = frozenset({*MARKS, CENSORED_AT, LOOPS, *map(price_of, LEVELS)})
+"""Coordinates that methods compute with: they keep their names."""
 
-JOINT = ", "
-"""What stands between the parts of a label that is several in one."""
+SEPARATOR = ", "
+"""Between the parts of a label of a stacked dim."""
 
 OF_METRICS = (METRIC, "units", BETTER)
-"""What an answer on several metrics has besides."""
+"""Names that an answer on several metrics has, whatever the method."""
 
 TIMINGS = "a DataArray or a Dataset of timings"
 SEVERAL = frozenset((tuple, list, Sequence))
@@ -188,11 +188,9 @@ def new_names(function: str, given: Mapping[str, Any]) -> dict[Hashable, str]:
     present = {name for value in data for name in (*value.dims, *value.coords)}
     others = [name for value in data for name in (*present, *getattr(value, "data_vars", ())) if not isinstance(name, str)]
     # Suites without a dim are given one: a coordinate that says of other cells which benchmark they are of would be in its way.
-    said = (
-        [BENCHMARK] if any(BENCHMARK in value.coords and value.coords[BENCHMARK].dims not in ((), (BENCHMARK,)) for value in data) else []
-    )
+    crossing = any(value.coords[BENCHMARK].dims not in ((), (BENCHMARK,)) for value in data if BENCHMARK in value.coords)
     names: dict[Hashable, str] = {name: str(name) for name in others}
-    names |= {name: f"data_{name}" for name in sorted((reserved & present - MEANT) | {*said})}
+    names |= {name: f"data_{name}" for name in sorted((reserved & present - INPUTS) | ({BENCHMARK} if crossing else set()))}
     return {old: _free(new, present) for old, new in names.items()}
 
 
@@ -225,9 +223,9 @@ def stacked_dims(values: Iterable[Any]) -> dict[Hashable, list[str]]:
 def _flat(value: Any, argument: str = "") -> Any:
     """Return data with labels that are several in one as a text each; what they are made of stays beside them. So it is with a label."""
     if argument == "baseline" and isinstance(value, tuple):
-        return JOINT.join(map(str, value))
+        return SEPARATOR.join(map(str, value))
     for dim in stacked_dims([value]):
-        texts = [JOINT.join(map(str, label)) for label in value.indexes[dim]]
+        texts = [SEPARATOR.join(map(str, label)) for label in value.indexes[dim]]
         value = value.reset_index(dim).assign_coords({dim: (dim, np.array(texts, dtype=object))})
     return value
 
