@@ -12,7 +12,7 @@ from tests.method_calls import CALLS, ELSEWHERE, METHODS, OF_ANSWERS, answer, gi
 
 import perfarray
 from perfarray.timings.answer_names import ANSWER_NAMES
-from perfarray.timings.public import EVERY_NAME, MEANT
+from perfarray.timings.public import EVERY_NAME, INPUTS
 
 UNTOUCHED = ("drop_warmup", "merge_level", "to_frame")
 """Methods that give timings back, with the names that they have."""
@@ -78,7 +78,7 @@ def test_descriptors_called_as_any_variable_of_any_answer(name):
 def test_dims_called_as_a_variable_of_the_answer(name):
     """Dims of one label with all names that the answer has: no number changes, and each is there as `data_<name>`."""
     times = given(name)
-    reserved = sorted({*ANSWER_NAMES.get(name, "").split()} - {*times.dims, *times.coords} - MEANT)
+    reserved = sorted({*ANSWER_NAMES.get(name, "").split()} - {*times.dims, *times.coords} - INPUTS)
     plain = plain_answer(name)
     for start in range(0, len(reserved), 20):  # NumPy has 64 dims
         dims = reserved[start : start + 20]

@@ -2,6 +2,10 @@
 
 from typing import Final
 
+# A list, and not the names that an answer turns out to have: labels of the data are renamed before a method begins. A coordinate `n` and
+# a variable `n` collide inside the method, wherever they first meet in one Dataset, and `dim="n"` must be translated before it is read.
+# `test_names_of_answers_are_listed` calls every method and fails where an answer has a variable or a dim that is missing here.
+
 LIMITS: Final = "estimate lower upper n "
 TOGETHER: Final = "suite_correlation suite_correlation_pvalue "
 CHECKS: Final = "normality_pvalue skewness_pvalue skewness dependence_pvalue "

@@ -37,8 +37,11 @@ def write(times: xr.Dataset, output: Path) -> None:
                 times.dump_to_store(xr.backends.H5NetCDFStore(file), encoding=netcdf_encoding(times))
             fresh.write_bytes(packed.getbuffer())
         else:
+            sizes = common_chunk_sizes(times)
+            # A lazy selection has chunks of other lengths, and the encoding of the store that it was read from.
+            stored = times.chunk(sizes) if any(variable.chunks for variable in times.variables.values()) else times
             with writing():
-                times.to_zarr(fresh, zarr_format=3, consolidated=True, encoding=zarr_encoding(times, common_chunk_sizes(times)))
+                stored.to_zarr(fresh, zarr_format=3, consolidated=True, encoding=zarr_encoding(times, sizes))
 
 
 @contextmanager
