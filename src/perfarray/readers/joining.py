@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from perfarray.conventions import BENCHMARK, LEVELS, UNKNOWN
+from perfarray.conventions import BENCHMARK, HISTORY, LEVELS, UNKNOWN
 from perfarray.numerics.types import Integers
 from perfarray.readers.finding import Found, compared_labels
 from perfarray.readers.opening import FileError
@@ -22,6 +22,8 @@ from perfarray.timings.validation import listed
 def combine(tables: Sequence[Table], kept: Sequence[Found]) -> Table:
     """Join the tables along what their places say; files that share a cell get a dim `file`."""
     tables = finished(_agreed(tables))
+    if _along_history(tables, kept):
+        kept = [file._replace(labels={}) for file in kept]
     own = {name for table in tables for name in table.labels}
     tables = [promoted(_placed(table, one, own), own) for table, one in zip(tables, kept, strict=True)]
     extra = [{name: label for name, label in one.labels.items() if name not in LEVELS and name not in own} for one in kept]
@@ -44,6 +46,12 @@ def combine(tables: Sequence[Table], kept: Sequence[Found]) -> Table:
     tables = [replace(table, descriptors=table.descriptors | said) if said else table for table, said in zip(tables, called, strict=True)]
     joined = join_tables(tables, extra, positions)
     return _as_given(replace(joined, notes=(*joined.notes, *notes)), [len(table) for table in tables], kept)
+
+
+def _along_history(tables: Sequence[Table], kept: Sequence[Found]) -> bool:
+    """Return whether each file is one commit (date, build) and has no other label than its path: it then lies along the commits alone."""
+    stated = any(all(name in table.labels and len(table.labels[name].labels) == 1 for table in tables) for name in HISTORY)
+    return stated and all(file.labels == {"file": file.label} for file in kept)
 
 
 def _as_given(joined: Table, rows: Sequence[int], kept: Sequence[Found]) -> Table:
