@@ -78,7 +78,8 @@ def _at_most(new: Floats, old: Floats, ratio: float) -> int:
 def _ratios(new: Floats, old: Floats, order: list[int]) -> list[float]:
     """Return the ratios of ascending values that stand at some numbers, from 0, in ascending order."""
     if len(new) * len(old) <= LISTED:
-        return np.partition((new[:, None] / old).ravel(), order)[order].tolist()
+        ratios: list[float] = np.partition((new[:, None] / old).ravel(), order)[order].tolist()
+        return ratios
     ratios = []
     for number in order:
         low, high = np.log(new[0]) - np.log(old[-1]), np.log(new[-1]) - np.log(old[0])

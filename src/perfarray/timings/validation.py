@@ -49,9 +49,9 @@ def check_share(value: float, name: str, example: str) -> float:
     return number
 
 
-def check_equivalence_risk(value: float | None) -> None:
-    """Raise where the risk of a one-sided test is given and none."""
-    if value is not None and not 0 < check_number(value, "equivalence_risk") < 0.5:
+def check_equivalence_risk(value: Any) -> None:
+    """Raise unless the risk of a one-sided test is None or lies between 0 and 0.5."""
+    if value is not None and not 0 < (value if isinstance(value, float) else check_number(value, "equivalence_risk")) < 0.5:
         raise ValueError(f"equivalence_risk={value!r} is not between 0 and 0.5: it is that of a one-sided test")
 
 
