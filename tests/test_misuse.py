@@ -171,7 +171,7 @@ def test_remedies():
         TIMES.perf.randomization_test("old", plus_one=float("nan"))
     with pytest.raises(ValueError, match=r"statistic '<lambda>' takes no array and axis=; give a function f\(x, axis=-1\)"):
         TIMES.perf.bootstrap_interval(statistic=lambda: None)
-    with pytest.raises(ValueError, match="equivalence_risk='x' is not a number"):
+    with pytest.raises(ValueError, match=r"equivalence_risk='x' is not between 0 and 0\.5"):
         TIMES.perf.required_units("old", equivalence_risk="x")
     with pytest.raises(ValueError, match="there are no dims"):
         TIMES.isel(dict.fromkeys(TIMES.dims, 0)).perf.to_frame()

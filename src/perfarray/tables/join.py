@@ -230,6 +230,6 @@ def _joined_attrs(tables: Sequence[Table]) -> dict[str, Hashable]:
     return {name: values[0] for name, values in stated.items() if alike(values)}
 
 
-def alike(values: Sequence[object]) -> bool:
+def alike(values: Sequence[Any]) -> bool:
     """Return whether attrs have the same value; xarray lets them be lists and arrays, too."""
     return all(np.array_equal(values[0], value) for value in values[1:])

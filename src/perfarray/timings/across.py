@@ -2,8 +2,9 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence, Set
 from dataclasses import replace
+from numbers import Real
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
@@ -59,7 +60,8 @@ def as_weights(weights: Weights, labels: xr.DataArray) -> xr.DataArray:
     if isinstance(weights, xr.DataArray):
         check_dim(weights, across, "dim of weights")
         return weights
-    if np.ndim(weights) != 1:
+    ordered = isinstance(weights, Collection) and not isinstance(weights, str | bytes | Set) and getattr(weights, "ndim", 1) == 1
+    if not ordered or not all(isinstance(number, Real) for number in weights):
         raise ValueError(f"weights={weights!r}: give a mapping of labels of {across!r} to numbers, or a number for each")
     if len(weights) != labels.size:
         raise ValueError(f"weights has {len(weights)} numbers for {labels.size} labels of {across!r}")

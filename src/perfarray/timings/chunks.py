@@ -1,7 +1,7 @@
 """Chunks of lazy timings: of one length along each dim, and the same for values and coordinates."""
 
 from collections.abc import Hashable, Mapping
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import xarray as xr
 
@@ -35,7 +35,7 @@ def evenly_chunked(array: xr.DataArray, lengths: Mapping[Hashable, int] | None =
 def storable(times: Data) -> Data:
     """Return timings that Zarr can store: as `evenly_chunked`, and of a Dataset all variables in chunks of the same lengths."""
     if isinstance(times, xr.DataArray):
-        return evenly_chunked(times)
+        return cast(Data, evenly_chunked(times))
     lazy = {name: variable for name, variable in times.variables.items() if variable.chunks is not None}
     if not lazy or 0 in times.sizes.values():
         return times

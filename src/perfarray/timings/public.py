@@ -154,7 +154,7 @@ def _check_argument(name: str, value: Any, kinds: tuple[type, ...]) -> None:
     if isinstance(value, str) and not numbers:
         return
     what = "name" if not numbers else "True or False" if bool in kinds else "number"
-    if not several and (value is None or not isinstance(value, SCALARS) or np.ndim(value) or (not numbers and name in NAMING)):
+    if not several and (value is None or not isinstance(value, SCALARS) or np.ndim(cast(Any, value)) or (not numbers and name in NAMING)):
         raise ValueError(f"{name}={_shown(value)}: give {what if bool in kinds else f'one {what}'}")
     if {*kinds} <= {bool, NoneType} and value not in (True, False):
         raise ValueError(f"{name}={_shown(value)}: give True or False")
@@ -166,6 +166,8 @@ def _check_argument(name: str, value: Any, kinds: tuple[type, ...]) -> None:
 
 def _check_kind(name: str, value: Any, kinds: tuple[type, ...]) -> None:
     """Raise where an argument is of none of the kinds that a function names; one that takes anything looks for itself."""
+    if Mapping in kinds and {*kinds} - {Mapping, NoneType}:
+        return  # weights and units by label: the function knows the labels, and its message lists them
     accepted = tuple(other for kind in kinds for other in (kind, *ACCEPTED.get(kind, ())))
     if {object, Any, Hashable}.isdisjoint(kinds) and not isinstance(value, accepted):
         needed = " or ".join(kind.__name__ for kind in kinds if kind is not NoneType)

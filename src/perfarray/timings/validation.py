@@ -3,6 +3,7 @@
 import inspect
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from numbers import Real
 from typing import Any
 
 
@@ -49,9 +50,9 @@ def check_share(value: float, name: str, example: str) -> float:
     return number
 
 
-def check_equivalence_risk(value: float | None) -> None:
+def check_equivalence_risk(value: Any) -> None:
     """Raise where the risk of a one-sided test is given and none."""
-    if value is not None and not 0 < check_number(value, "equivalence_risk") < 0.5:
+    if value is not None and not (isinstance(value, Real) and 0 < float(value) < 0.5):
         raise ValueError(f"equivalence_risk={value!r} is not between 0 and 0.5: it is that of a one-sided test")
 
 
