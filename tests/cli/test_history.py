@@ -130,6 +130,7 @@ def nights(tmp_path):
 
 def test_files_that_are_one_commit_each(nights, tmp_path):
     """Such files lie along the commits alone, at once and appended; a second file of a commit is told apart by its name."""
+    pytest.importorskip("zarr")
     code, answer = found(nights, "--dims", "commit=commit")
     assert (code, [change["commit"] for change in answer["changes"]]) == (1, ["c06"])
     store, names = tmp_path / "history.zarr", [f"{5 * night % NIGHTS:02}.json" for night in range(NIGHTS)]
@@ -146,6 +147,7 @@ def test_files_that_are_one_commit_each(nights, tmp_path):
 
 def test_appended_commits_have_dates_of_their_own(tmp_path):
     """A date that a file has for its one commit lies along the commits once there are more."""
+    pytest.importorskip("zarr")
     store, dates = tmp_path / "history.zarr", [f"2026-03-0{day} 10:00:00" for day in (1, 2, 3)]
     for night, date in enumerate(dates):
         runs = [{"metadata": {"date": date}, "values": [1.0, 1.1]}]

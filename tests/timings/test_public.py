@@ -93,6 +93,21 @@ def test_dims_called_as_a_variable_of_the_answer(name):
             perfarray.table(found)
 
 
+@pytest.mark.parametrize("name", ["estimate", "n", "lower", "pvalue", "verdict", "change", "candidate", "required", "gain"])
+@pytest.mark.parametrize("method", ["ratio_interval", "compare", "suite_score", "score_distribution", "score_ratio_interval", "speedup"])
+def test_tables_of_dims_called_as_a_variable_of_another_answer(method, name):
+    """A table looks for variables, and not for a dim of that name."""
+    times = perfarray.simulate(
+        sizes={"execution": 5},
+        variances={"execution": 1e-4},
+        dims={"benchmark": ["a", "b"], "version": ["old", "new"], name: ["x", "y"]},
+        rng=1,
+    )
+    options = {} if method in ("suite_score", "score_distribution") else {"baseline": "old", "dim": "version"}
+    table = str(getattr(times.perf, method)(**options).perf.table())
+    assert {"x", "y"} <= {*table.split()}
+
+
 def test_what_labels_are_called_is_noted():
     """The note is kept and shown below the table; nobody is warned, and the data keep their names."""
     times = timings().rename(machine="n").assign_coords(lower=("benchmark", [1, 2, 3]), cpu="x")

@@ -9,7 +9,7 @@ from typing import Final
 LIMITS: Final = "estimate lower upper n "
 TOGETHER: Final = "suite_correlation suite_correlation_pvalue "
 CHECKS: Final = "normality_pvalue skewness_pvalue skewness dependence_pvalue "
-RATIO: Final = LIMITS + CHECKS + "df kind candidate_share candidate_mean baseline_mean candidate_median baseline_median "
+RATIO: Final = LIMITS + CHECKS + "change df kind candidate_share candidate_mean baseline_mean candidate_median baseline_median "
 JUDGED: Final = (
     "pvalue pvalue_adjusted pvalue_equivalent pvalue_equivalent_adjusted pvalue_not_slower interval_level verdict not_slower "
     "smallest_change interval_agrees suite_estimate suite_lower suite_upper suite_df suite_n suite_benchmarks suite_kind suite_pvalue "
@@ -69,7 +69,7 @@ ANSWER_NAMES: Final = {
     "label mode n",
     "normality": "statistic pvalue rejected n share_rejected group_size",
     "ordering_stability": "right required ratio pvalue n group_size statistic load",
-    "overall_speedup": LIMITS + "speedup gain accelerated_speedup accelerated_gain n_accelerated baseline",
+    "overall_speedup": LIMITS + "speedup gain accelerated_speedup accelerated_gain n_accelerated baseline candidate",
     "overlaid": "place x density q1 median q3 run reached",
     "pairwise": COMPARED + "baseline",
     "plan_repetitions": PLAN,
@@ -90,7 +90,7 @@ ANSWER_NAMES: Final = {
     "score_ratio_interval": LIMITS + TOGETHER + "standard_error df pvalue suite_benchmarks estimate_without lower_without upper_without "
     "distribution replicate",
     "sequence": STEADY + "value counted mean",
-    "speedup": RATIO + "baseline",
+    "speedup": RATIO + "baseline candidate",
     "speedup_test": "speedup significant pvalue pvalue_adjusted test warnings n_baseline n_candidate n searched "
     "judged_level protocol step_pvalue step_outcome required step",
     "steady_state": STEADY,
