@@ -79,7 +79,8 @@ ANSWER_NAMES: Final = {
     "score_upper n_imputed value benchmark_2 machine_2 principal_component_2",
     "prob_faster": LIMITS + "tied",
     "prob_fastest": LIMITS + "tied",
-    "randomization_test": LIMITS + TOGETHER + "statistic pvalue smallest_pvalue n_exchanges suite_benchmarks null_distribution replicate",
+    "randomization_test": LIMITS + TOGETHER
+    + "change statistic pvalue smallest_pvalue n_exchanges suite_benchmarks null_distribution replicate",
     "ratio_interval": RATIO,
     "relative_variation": TOGETHER + "performance standard_deviation relative_variation monte_carlo_error n drawn",
     "report": COMPARED + PLAN,
@@ -87,7 +88,8 @@ ANSWER_NAMES: Final = {
     "required_units": COMPARED + "required power pilot_change units",
     "run_estimate": LIMITS,
     "score_distribution": "replicate suite_score suite_correlation suite_correlation_pvalue score",
-    "score_ratio_interval": LIMITS + TOGETHER + "standard_error df pvalue suite_benchmarks estimate_without lower_without upper_without "
+    "score_ratio_interval": LIMITS + TOGETHER
+    + "change standard_error df pvalue suite_benchmarks estimate_without lower_without upper_without "
     "distribution replicate",
     "sequence": STEADY + "value counted mean",
     "speedup": RATIO + "baseline candidate",
