@@ -101,7 +101,9 @@ def _is_tidy(text: str) -> bool:
     """Return whether the header names a dim and a column of values."""
     columns = header(text)
     known = any(value_column(name) for name in columns) or re.search(r"^#\s*metric\s*:", comments(text), re.M) is not None
-    return known and any(name in (*COMPARED, *HISTORY, *LEVELS) for name in columns) and tuple(columns) not in FOREIGN
+    # A `date` beside a bare `time` is when a row was written, as in many logs, and no history of times.
+    names = set(columns) - ({"date"} if TIME in columns else set())
+    return known and not names.isdisjoint((*COMPARED, *HISTORY, *LEVELS)) and tuple(columns) not in FOREIGN
 
 
 def _frame(source: Source) -> pd.DataFrame:
