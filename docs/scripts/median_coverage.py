@@ -8,6 +8,7 @@ points (1.5; 0.7).
 
 import sys
 import warnings
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,12 @@ DESIGNS = ((6, 1), (10, 1), (30, 1), (5, 10), (10, 30))
 ALARMS = ((3, 1), (5, 1), (10, 1), (30, 1), (3, 10), (5, 10), (10, 10))
 SUITE = 13
 """The same of the comparison of a program with itself, and benchmarks of a suite."""
+
+RANKED = (3, 4, 5, 8, 10, 30)
+"""Units a side of one run each, of which rank sums and order statistics are compared."""
+
+SLOWDOWN = 2
+"""The change whose power is printed, in standard deviations."""
 
 SHARE = 0.4
 """Share of the variance between units, where they have several runs."""
@@ -63,10 +70,32 @@ def alarms(experiments: int, rng: np.random.Generator) -> None:
         print(f"| {units} x {runs} | " + " | ".join(cells) + " |", flush=True)
 
 
+def ranks(experiments: int, rng: np.random.Generator) -> None:
+    """Print coverage, width and power of the limits of rank sums and, in brackets, of order statistics, where medians are defined."""
+    cases = [case for case in CASES if "50" not in case]
+    print("\n| units | SD | " + " | ".join(cases) + " |\n| --- | --- |" + " --- |" * len(cases))
+    for spread, units in product((1, 4), RANKED):
+        row = []
+        for case in cases:
+            truth = np.divide(*(float(times(case, rng, 1, 1_000_000, 1, SD * factor).median()) for factor in (spread, 1)))
+            new, old = (times(case, rng, experiments, units, 1, SD * factor) for factor in (spread, 1))
+            slower = new * (1 + SLOWDOWN * SD * spread) / truth
+            numbers = []
+            for method in ("rank", "order_statistics"):
+                limits = ratio_interval(new, old, statistic="median", method=method)
+                coverage = 100 * float(((limits["lower"] <= truth) & (truth <= limits["upper"])).mean())
+                width = 100 * float((limits["upper"] - limits["lower"].clip(min=0)).median())
+                power = 100 * float((ratio_interval(slower, old, statistic="median", method=method)["lower"] > 1).mean())
+                numbers.append([f"{coverage:.1f}", f"{width:.1f}" if np.isfinite(width) else "-", f"{power:.0f}"])
+            row.append(", ".join(f"{ranked} ({ordered})" for ranked, ordered in zip(*numbers, strict=True)))
+        print(f"| {units} | {spread}:1 | " + " | ".join(row) + " |", flush=True)
+
+
 def main(experiments: int) -> None:
     """Print a row for each design, and ratio of standard deviations."""
     warnings.simplefilter("ignore")
     rng = np.random.default_rng(1)
+    ranks(experiments, np.random.default_rng(2))
     alarms(experiments // 2, rng)
     print("| units x runs | SD | " + " | ".join(CASES) + " |\n| --- | --- |" + " --- |" * len(CASES))
     for units, runs in DESIGNS:

@@ -4,10 +4,13 @@ import json
 
 import numpy as np
 import pytest
+import xarray as xr
 from typer.testing import CliRunner
 
+import perfarray
 from cli.test_compare import run
 from perfarray.cli.app import app
+from perfarray.tables.stores import appending
 from readers.files_of_our_own import write
 
 HASHES = [f"{place * 2654435761 % 2**32:08x}{'0' * 32}" for place in range(1, 25)]
@@ -107,3 +110,59 @@ def test_no_answer(results, tmp_path):
     code, answer = found(few)
     assert (code, answer["exit_reason"].split(":")[0]) == (2, "no answer")
     assert "change: of the mean" not in run("history", few).stdout
+
+
+NIGHTS = 12
+"""Nights of results, each a file; something is 20 % slower from the seventh on."""
+
+
+def needs_appending():
+    """Skip where nothing can be appended to a store."""
+    pytest.importorskip("zarr")
+    if np.lib.NumpyVersion(np.__version__) < appending.NUMPY:
+        pytest.skip("NumPy before 2.3 cannot join texts of any length (2026-11-24)")
+
+
+@pytest.fixture
+def nights(tmp_path):
+    """Results of pytest-benchmark that name their commits; the names of the files are in another order."""
+    rng = np.random.default_rng(1)
+    for night in range(NIGHTS):
+        data = ((1.2 if night >= 6 else 1.0) * rng.normal(1, 0.005, 3)).tolist()
+        date = f"2026-03-{night + 1:02}T00:00:00+00:00"
+        benchmark = {"name": "test_fft", "fullname": "t.py::test_fft", "stats": {"data": data}, "params": None, "options": {}}
+        content = {"benchmarks": [benchmark], "machine_info": {"node": "box"}, "datetime": date, "version": "4.0.0"}
+        write(tmp_path / f"{5 * night % NIGHTS:02}.json", content | {"commit_info": {"id": f"c{night:02}", "time": date}})
+    return tmp_path
+
+
+def test_files_that_are_one_commit_each(nights, tmp_path):
+    """Such files lie along the commits alone, at once and appended; a second file of a commit is told apart by its name."""
+    needs_appending()
+    code, answer = found(nights, "--dims", "commit=commit")
+    assert (code, [change["commit"] for change in answer["changes"]]) == (1, ["c06"])
+    store, names = tmp_path / "history.zarr", [f"{5 * night % NIGHTS:02}.json" for night in range(NIGHTS)]
+    for name in names[:2]:
+        assert run("convert", nights / name, store, "--dims", "commit=commit", *(["--append"] if store.exists() else [])).exit_code == 0
+    with xr.open_zarr(store) as stored:
+        assert (set(stored["time"].dims), stored["commit"].values.tolist()) == (
+            {"benchmark", "commit", "execution", "iteration"},
+            ["c00", "c01"],
+        )
+    write(nights / "again.json", json.loads((nights / names[0]).read_text()) | {"datetime": "2026-04-01T00:00:00+00:00"})
+    assert perfarray.read_archive(f"{nights}/*.json", dims={"commit": "commit"}).sizes["file"] == NIGHTS + 1
+
+
+def test_appended_commits_have_dates_of_their_own(tmp_path):
+    """A date that a file has for its one commit lies along the commits once there are more."""
+    needs_appending()
+    store, dates = tmp_path / "history.zarr", [f"2026-03-0{day} 10:00:00" for day in (1, 2, 3)]
+    for night, date in enumerate(dates):
+        runs = [{"metadata": {"date": date}, "values": [1.0, 1.1]}]
+        write(
+            tmp_path / f"c{night}.json", {"version": "1.0", "metadata": {"name": "fft", "unit": "second"}, "benchmarks": [{"runs": runs}]}
+        )
+        place = ["--append"] if night else []
+        assert run("convert", tmp_path / f"c{night}.json", store, *place, "--layout", "{commit}.json").exit_code == 0
+    with xr.open_zarr(store) as stored:
+        assert (stored["date"].dims, stored["date"].values.tolist()) == (("commit",), dates)

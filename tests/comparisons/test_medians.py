@@ -346,10 +346,12 @@ def test_complete_separations_are_seen_by_ranks(chunks):
     assert (ranked["verdict"] == "slower").all()
     np.testing.assert_allclose(ranked["pvalue"], 2 / 12870)
     assert ((ranked["lower"] > 1) & (ranked["upper"] < 1.3) & (ranked["kind"] == "bounded")).all()
+    assert [note.code for note in ranked.perf.notes()] == ["suite_unadjusted"]
+    assert not separated(1).perf.compare("old", statistic="median", method="rank").perf.notes()
     with collecting() as told:
         ordered = separated().perf.compare("old", statistic="median", correction="holm")
     assert (ordered["verdict"] == "inconclusive").all()
-    assert "9 executions of one run each have both, fewer at a lower confidence_level; method='rank' takes 6 and" in told[0].message
+    assert "9 executions of one run each have both, fewer at a lower confidence_level; method='rank' needs 6, and" in told[0].message
 
 
 def test_ratios_by_ranks():

@@ -1,33 +1,53 @@
-"""Rank sums of ratios: against SciPy and enumeration, limits that invert the tests, R's rule for their places."""
+"""Rank sums of ratios: against SciPy and enumeration, limits that invert the tests."""
 
-from itertools import combinations
+from itertools import accumulate, combinations
+from math import comb
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from perfarray.numerics.rank_sums import EXACT, hodges_lehmann, law, rank_limits, rank_pvalues, units_with_rank_limits
+from perfarray.numerics import rank_sums
+from perfarray.numerics.rank_sums import chance, hodges_lehmann, rank_limits, rank_pvalues, ratios_outside, units_with_rank_limits
 
 
 def two(n, m, seed=1):
-    """Return lognormal samples, the first 30 % larger."""
+    """Return lognormal samples in ascending order, the first 30 % larger."""
     rng = np.random.default_rng(seed)
-    return rng.lognormal(0.26, 0.5, n), rng.lognormal(0, 0.5, m)
+    return np.sort(rng.lognormal(0.26, 0.5, n)), np.sort(rng.lognormal(0, 0.5, m))
 
 
-@pytest.mark.parametrize(("n", "m"), [(1, 1), (3, 4), (8, 8), (20, 7), (EXACT - 1, EXACT - 1), (60, 30)])
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (3, 4), (8, 8), (20, 7), (49, 50), (3, 100), (100, 100), (101, 100), (300, 40)])
 def test_pvalues_are_scipys(n, m):
-    """Exact below 50 values a side, else normal with the correction for continuity."""
+    """Exact up to 100 values a side, and of few against many; else normal with the correction for continuity."""
     new, old = two(n, m)
-    method = "exact" if max(n, m) < EXACT else "asymptotic"
-    for found, alternative in zip(rank_pvalues(new, old, 1.1), ("less", "greater"), strict=True):
-        assert found == pytest.approx(stats.mannwhitneyu(new / 1.1, old, alternative=alternative, method=method).pvalue, rel=1e-9)
+    method = "exact" if n * m * min(n, m) <= 1e6 else "asymptotic"
+    for ratio in (0.7, 1.1, 2.0):
+        for pvalue, alternative in zip(rank_pvalues(new, old, ratio), ("less", "greater"), strict=True):
+            assert pvalue == pytest.approx(stats.mannwhitneyu(new / ratio, old, alternative=alternative, method=method).pvalue, rel=1e-9)
 
 
 def test_the_law_is_that_of_all_orders():
-    """Every choice of places for three of seven values."""
-    below = [sum(place - number for number, place in enumerate(places)) for places in combinations(range(7), 3)]
-    np.testing.assert_allclose(law(3, 4), [np.mean(np.array(below) <= most) for most in range(13)], rtol=1e-12)
+    """Every choice of places for three of seven values; the law of either sample over the other is the same."""
+    below = np.array([sum(position - number for number, position in enumerate(chosen)) for chosen in combinations(range(7), 3)])
+    for sizes in ((3, 4), (4, 3)):
+        np.testing.assert_allclose([chance(most, *sizes) for most in range(13)], [np.mean(below <= most) for most in range(13)], rtol=1e-12)
+
+
+@pytest.mark.parametrize(("n", "m"), [(3, 100), (49, 49), (60, 50)])
+def test_the_law_is_exact_in_both_tails(n, m):
+    """Every probability, from 1 over the number of orders to 1: against whole numbers, by the recursion of Mann and Whitney."""
+    rows = [[1] for _ in range(m + 1)]  # how many orders of so many values and 0, 1, ... of the other sample have each statistic
+    for values in range(1, n + 1):
+        row = [[1]]
+        for others in range(1, m + 1):
+            sums = [0] * (values * others + 1)
+            for shift, counts in ((others, rows[others]), (0, row[-1])):
+                sums[shift : shift + len(counts)] = [total + more for total, more in zip(sums[shift:], counts, strict=False)]
+            row.append(sums)
+        rows = row
+    exact = [below / comb(n + m, n) for below in accumulate(rows[m])]
+    np.testing.assert_allclose([chance(most, n, m) for most in range(n * m + 1)], exact, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("n", "m"), [(5, 5), (8, 6), (12, 20)])
@@ -41,8 +61,20 @@ def test_limits_are_the_ratios_that_are_not_rejected(n, m, level):
     assert rank_pvalues(new, old, high * (1 - 1e-9))[0] > risk >= rank_pvalues(new, old, high * (1 + 1e-9))[0]
     assert low < hodges_lehmann(new, old) < high
     ratios = np.sort((new[:, None] / old).ravel())
-    place = next(place for place in range(n * m) if law(n, m)[place] >= risk)
-    assert (low, high) == (ratios[place - 1], ratios[n * m - place])
+    number = next(number for number in range(n * m) if chance(number, n, m) > risk)
+    assert ratios_outside(n, m, risk) == number
+    assert (low, high) == (ratios[number - 1], ratios[n * m - number])
+
+
+def test_many_ratios_are_not_listed(monkeypatch):
+    """A search finds the same ratios, ties included; thirty thousand values a side are no array of their ratios."""
+    for samples in (two(40, 25), [np.round(side, 1) for side in two(40, 25)]):
+        listed = [hodges_lehmann(*samples), *rank_limits(*samples, 0.95)]
+        with monkeypatch.context() as few:
+            few.setattr(rank_sums, "LISTED", 10)
+            np.testing.assert_allclose([hodges_lehmann(*samples), *rank_limits(*samples, 0.95)], listed, rtol=1e-13)
+    low, high = rank_limits(*two(30_000, 30_000), 0.95)
+    assert 1.28 < low < np.exp(0.26) < high < 1.32
 
 
 def test_ties_count_against_what_is_tested():

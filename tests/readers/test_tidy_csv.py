@@ -216,6 +216,15 @@ def test_other_tables_are_not_taken(tmp_path, text):
         read(tmp_path, text)
 
 
+def test_a_log_with_dates_and_times_of_day_is_not_taken(tmp_path):
+    """A `date` beside a bare `time` says when a row was written; beside a time with a unit it is compared."""
+    rows = "2026-01-01,12:30\n2026-01-02,12:45\n"
+    with pytest.raises(ValueError, match="no reader recognises its content"):
+        read(tmp_path, f"date,time\n{rows}")
+    assert read(tmp_path, "commit,time\na,1\nb,2\n").sizes["commit"] == 2
+    assert read(tmp_path, "date,time_ms\n2026-01-01,1\n2026-01-02,2\n").sizes["date"] == 2
+
+
 def test_spec_runs_are_not_taken(tmp_path):
     """SPEC's single runs hold sums and scores among the rows, which their own reader knows."""
     assert read(tmp_path, "benchmark,time,ratio\n500.perlbench_r,344,4.63\nint_rate,3262,4.87\n").attrs["format"] == "spec_runs"

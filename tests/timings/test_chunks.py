@@ -7,6 +7,7 @@ import pytest
 import xarray as xr
 
 import perfarray
+from perfarray.tables.stores.writing import write
 
 pytest.importorskip("dask.array")
 pytest.importorskip("zarr")
@@ -77,3 +78,19 @@ def test_answers_can_be_stored(store, tmp_path, name, shape):
             np.testing.assert_allclose(stored[variable], expected[variable], rtol=1e-9, atol=1e-14)  # scores: differences of values near 1
         else:
             assert stored[variable].values.tolist() == expected[variable].values.tolist()
+
+
+@pytest.mark.parametrize("name", ["drop_warmup", "merge_level", "a variable", "written"])
+def test_selected_timings_can_be_stored_again(store, tmp_path, name):
+    """A selection leaves chunks of many lengths; what gives timings back, or writes them, brings them to one."""
+    times = xr.open_zarr(store, consolidated=False).isel(machine=slice(3, None, 2)).expand_dims(iteration=4, axis=-1)
+    path = tmp_path / "again.zarr"
+    if name == "written":
+        expected = times
+        write(times, path)
+    else:
+        expected = times.perf.merge_level("execution") if name == "merge_level" else times.perf.drop_warmup(n=1)
+        expected = expected if name != "a variable" else expected["time"]
+        expected.to_zarr(path, zarr_format=3, consolidated=False)
+    again = xr.open_zarr(path, consolidated=False)
+    xr.testing.assert_equal(again["time"].compute(), (expected if name == "a variable" else expected["time"]).compute())

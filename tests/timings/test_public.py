@@ -12,7 +12,7 @@ from tests.method_calls import CALLS, ELSEWHERE, METHODS, OF_ANSWERS, answer, gi
 
 import perfarray
 from perfarray.timings.answer_names import ANSWER_NAMES
-from perfarray.timings.public import EVERY_NAME, MEANT
+from perfarray.timings.public import EVERY_NAME, INPUTS
 
 UNTOUCHED = ("drop_warmup", "merge_level", "to_frame")
 """Methods that give timings back, with the names that they have."""
@@ -78,7 +78,7 @@ def test_descriptors_called_as_any_variable_of_any_answer(name):
 def test_dims_called_as_a_variable_of_the_answer(name):
     """Dims of one label with all names that the answer has: no number changes, and each is there as `data_<name>`."""
     times = given(name)
-    reserved = sorted({*ANSWER_NAMES.get(name, "").split()} - {*times.dims, *times.coords} - MEANT)
+    reserved = sorted({*ANSWER_NAMES.get(name, "").split()} - {*times.dims, *times.coords} - INPUTS)
     plain = plain_answer(name)
     for start in range(0, len(reserved), 20):  # NumPy has 64 dims
         dims = reserved[start : start + 20]
@@ -91,6 +91,21 @@ def test_dims_called_as_a_variable_of_the_answer(name):
             assert {f"data_{dim}" for dim in dims} & {*found.dims}
         if "result" in plain.attrs and not isinstance(plain, pd.DataFrame):
             perfarray.table(found)
+
+
+@pytest.mark.parametrize("name", ["estimate", "n", "lower", "pvalue", "verdict", "change", "candidate", "required", "gain"])
+@pytest.mark.parametrize("method", ["ratio_interval", "compare", "suite_score", "score_distribution", "score_ratio_interval", "speedup"])
+def test_tables_of_dims_called_as_a_variable_of_another_answer(method, name):
+    """A table looks for variables, and not for a dim of that name."""
+    times = perfarray.simulate(
+        sizes={"execution": 5},
+        variances={"execution": 1e-4},
+        dims={"benchmark": ["a", "b"], "version": ["old", "new"], name: ["x", "y"]},
+        rng=1,
+    )
+    options = {} if method in ("suite_score", "score_distribution") else {"baseline": "old", "dim": "version"}
+    table = str(getattr(times.perf, method)(**options).perf.table())
+    assert {"x", "y"} <= {*table.split()}
 
 
 def test_what_labels_are_called_is_noted():

@@ -53,6 +53,17 @@ def place(killed, tmp_path):
     return shutil.copytree(killed, tmp_path / "copy") / "out.zarr"
 
 
+def test_a_file_does_not_replace_a_folder(tmp_path, monkeypatch):
+    """The folder keeps its files: one that was named instead of a file in it, and the current one, which is the path without a name."""
+    (tmp_path / "data").write_text("data")
+    monkeypatch.chdir(tmp_path)
+    for place in (tmp_path, Path("")):
+        with pytest.raises(IsADirectoryError, match="a folder is there, which no file replaces; name a file inside it"):
+            put(place, "report")
+    assert os.listdir(tmp_path) == ["data"]
+    assert not leftovers(tmp_path)
+
+
 def test_the_next_write_removes_what_a_killed_one_left(place):
     """To the same place only: a write to another one beside it leaves it alone."""
     put(place.with_name("out"), "other")

@@ -55,7 +55,7 @@ def check_method(method: str | Callable[..., Any], options: Mapping[str, Any]) -
     public = isinstance(method, str) or method is own
     function: Callable[..., Any] | None = own if isinstance(method, str) else method
     parameters = inspect.signature(function).parameters if callable(function) else {}
-    if function is None or not callable(function) or (public and next(iter(parameters), "") != "times"):
+    if function is None or not parameters or (public and next(iter(parameters)) != "times"):
         raise ValueError(
             f"method {method!r} is not known; give the public name of a function of timings, such as "
             f"{listed(sorted((*TRUTHS, *TESTS)), 20)}, or a callable f(times, baseline), or f(times)"

@@ -45,8 +45,8 @@ def compare(
     method: Annotated[
         str | None,
         typer.Option(
-            help="Of the intervals and p-values: fieller (default of means), studentized, ..., order_statistics (of medians); a bootstrap "
-            "draws the same each time."
+            help="Of the intervals and p-values: fieller (default of means), studentized, ..., order_statistics (default of medians), "
+            "rank (of medians, if both sides have one shape); a bootstrap draws the same each time."
         ),
     ] = None,
     levels: options.Levels = None,

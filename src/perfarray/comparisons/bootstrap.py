@@ -23,7 +23,7 @@ from perfarray.timings.resolve import Data, Timings, resolve, shared_levels
 from perfarray.timings.streams import Rng, cell_keys
 from perfarray.timings.units import UNITS  # its check is one of the interval's
 from perfarray.timings.units import units_notes as units_notes
-from perfarray.timings.validation import check_choice, check_confidence_level
+from perfarray.timings.validation import accepts, check_choice, check_confidence_level
 
 REPLICATE = "replicate"
 OBSERVED = "observed"
@@ -173,9 +173,13 @@ def _present(array: xr.DataArray, levels: tuple[str, ...], groups: xr.DataArray)
 
 
 def _check_statistic(statistic: object) -> None:
-    """Raise unless the statistic is known or can be called."""
+    """Raise unless the statistic is known or can be called as one."""
     if not callable(statistic):
         check_choice(statistic, "statistic", STATISTICS)
+    elif not accepts(statistic, np.ones((1, 1)), axis=-1):
+        raise ValueError(
+            f"statistic {_name(statistic)!r} takes no array and axis=; give a function f(x, axis=-1) that reduces the last axis"
+        )
 
 
 def _name(statistic: Statistic) -> str:

@@ -10,6 +10,7 @@ from perfarray.comparisons.medians import BEYOND, MEDIAN, STOPPED
 from perfarray.comparisons.noise import ADJUSTED, NOISE
 from perfarray.comparisons.request import Request
 from perfarray.comparisons.verdicts import DECIDING
+from perfarray.numerics.rank_sums import RANK
 from perfarray.timings.across import MOVEMENT, SUITES, UNMATCHED, several_suites
 from perfarray.timings.apply import in_order, is_chunked
 from perfarray.timings.censored import ONLY_WORSE
@@ -17,6 +18,14 @@ from perfarray.timings.dependence import DEPENDENCE
 from perfarray.timings.notes import Note
 from perfarray.timings.pairs import Pair
 from perfarray.timings.units import UNITS
+
+SUITE_ROWS = {
+    ADJUSTED: "the suite row is not adjusted for skewness, which averages out over benchmarks: its limits are those of t on the log "
+    "ratios; method='studentized' draws them",
+    RANK: "the suite row does not rest on ranks: it is the geometric mean of the ratios of medians, with their standard errors, as with "
+    "method='order_statistics'",
+}
+"""What methods whose suite row is made in another way say of it."""
 
 INNER = (PART, REPLICATE, SIDE)
 """Dims of evidence that no result has."""
@@ -39,12 +48,8 @@ def describe(measured: Measured, pair: Pair, request: Request) -> tuple[dict[str
         # An attribute says it, and no note: who compares benchmark by benchmark has not asked for the suite row.
         several = several_suites(pair.candidate.array, estimate.copy(data=~np.isnan(estimate.data)), across)
         attrs |= {SUITES: ", ".join(several.values["suites"])} if several else {}
-    if request.method == ADJUSTED and pair.candidate.array.sizes.get(across, 1) > 1:
-        text = (
-            "the suite row is not adjusted for skewness, which averages out over benchmarks: its limits are those of t on the log ratios; "
-            "method='studentized' draws them"
-        )
-        notes.append(Note("suite_unadjusted", text, {}, aside=True))
+    if request.method in SUITE_ROWS and pair.candidate.array.sizes.get(across, 1) > 1:
+        notes.append(Note("suite_unadjusted", SUITE_ROWS[request.method], {}, aside=True))
     if measured.incomplete:
         attrs["n_incomplete_units"] = measured.incomplete
         how = "shared" if pair.jointly else "paired"

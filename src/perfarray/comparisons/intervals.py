@@ -168,7 +168,9 @@ def ratio_interval(
         the skewness of the units (Hall's transformation), never shorter; Fieller's of eight batches of consecutive units a side, for
         units that depend on those before them, from 30 units on; or the bootstrap: the paper's percentiles, their mirror image, bias
         corrected and accelerated, symmetric studentized on the log ratio (the one to use with few units). For medians "order_statistics"
-        (default), the runs between which each median lies, and what follows for the ratio; or the bootstrap, but for the studentized.
+        (default), the runs between which each median lies, and what follows for the ratio; "rank", the ratios that the exact rank-sum
+        test does not reject (Mann and Whitney), around the median of the ratios of every unit of one over every unit of the other
+        (Hodges and Lehmann), if both systems' logs have one shape; or the bootstrap, but for the studentized.
     df : {"satterthwaite", "conservative", "normal"}
         Degrees of freedom: Welch and Satterthwaite's with the estimated ratio plugged in; the smaller number of units less one (the
         paper's n - 1); infinite. Not for the bootstrap.
@@ -220,6 +222,8 @@ def ratio_interval(
     R. Woodruff, "Confidence intervals for medians and other position measures", 1952; E. Korn, B. Graubard, "Confidence intervals for
     proportions with small expected number of positive counts", 1998; G. Zou, A. Donner, "Construction of confidence limits about effect
     measures", 2008.
+    H. Mann, D. Whitney, "On a test of whether one of two random variables is stochastically larger than the other", 1947; J. Hodges,
+    E. Lehmann, "Estimates of location based on rank tests", 1963.
 
     Examples
     --------

@@ -138,9 +138,9 @@ def beyond_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells of which a limit lies beyond all runs."""
     level = float(result["interval_level"].max() if "interval_level" in result else result.attrs["confidence_level"])
     units = str(result.attrs["levels"]).split()[0]
-    ranked = result.attrs["method"] == RANK
-    needed = units_with_rank_limits(level) if ranked else units_with_limits(level)
-    other = "" if ranked else f"method='rank' takes {units_with_rank_limits(level)} and equal shapes; "
+    ranked, by_ranks = result.attrs["method"] == RANK, units_with_rank_limits(level)
+    needed = by_ranks if ranked else units_with_limits(level)
+    other = "" if ranked else f"method='rank' needs {by_ranks}, and versions that differ by a factor only; "
     text = (
         f"{{cells}} have a limit beyond all their runs, so that there is none at {100 * level:.4g} %: {needed} {plural(units)} of one run "
         f"each have both, fewer at a lower confidence_level; {other}or take statistic='mean'"

@@ -6,7 +6,7 @@ from perfarray.comparisons.medians import MEDIAN
 from perfarray.numerics.intervals import BOOTSTRAP_METHODS
 from perfarray.timings.resampling import Resample, check_no_resampling
 from perfarray.timings.streams import Rng
-from perfarray.timings.validation import check_choice, check_confidence_level, check_number, check_threshold
+from perfarray.timings.validation import check_choice, check_confidence_level, check_equivalence_risk, check_threshold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +45,7 @@ class Request:
         check_choice(self.band, "band", ("linear", "log"))
         object.__setattr__(self, "confidence_level", check_confidence_level(self.confidence_level))
         object.__setattr__(self, "threshold", check_threshold(self.threshold))
-        if self.equivalence_risk is not None and not 0 < check_number(self.equivalence_risk, "equivalence_risk") < 0.5:
-            raise ValueError(f"equivalence_risk={self.equivalence_risk!r} is not between 0 and 0.5: it is that of a one-sided test")
+        check_equivalence_risk(self.equivalence_risk)
         if not self.draws:
             check_no_resampling(self.method, self.resample)
 

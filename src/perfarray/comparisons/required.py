@@ -17,7 +17,14 @@ from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note, noted
 from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resolve import Data, check_names
-from perfarray.timings.validation import check_choice, check_confidence_level, check_number, check_share, check_threshold
+from perfarray.timings.validation import (
+    check_choice,
+    check_confidence_level,
+    check_equivalence_risk,
+    check_number,
+    check_share,
+    check_threshold,
+)
 
 GOALS = ("difference", "not_slower", "equivalent")
 """What is to be decided."""
@@ -132,8 +139,7 @@ def required_units(
     threshold, change = check_threshold(threshold), check_number(change, "change")
     if goal == "difference" and not abs(change) > threshold:
         raise ValueError(f"change={change!r} does not lie beyond threshold={threshold!r}: no number of units shows it")
-    if equivalence_risk is not None and not 0 < equivalence_risk < 0.5:
-        raise ValueError(f"equivalence_risk={equivalence_risk!r} is not between 0 and 0.5: it is that of a one-sided test")
+    check_equivalence_risk(equivalence_risk)
     if goal != "difference" and not threshold > 0:
         raise ValueError(f"goal={goal!r} needs a threshold: the change that does not matter, such as threshold=0.02")
     risk = (1 - level) / 2 if goal != "equivalent" or equivalence_risk is None else equivalence_risk

@@ -133,13 +133,15 @@ def change_points(
     executions inside one day do not make the day's noise a change, and one execution a commit is enough. Tests are those of normal scores
     of ranks, for one step and for a bump, in every stretch: `alpha` holds whatever the noise, outliers, modes and long tails included,
     as long as one commit's noise does not depend on the one before. Where neighbours are alike beyond chance, that is taken out and
-    told; where the spread changes along the history, commits count by their own, and a note names the series. Fewer than 8 commits can
-    show no change at 5 %. Sizes are Huber's estimates, which single days hardly move, with Student's t; selected as the largest, small
+    told; where the spread changes along the history, commits count by their own, and a note names the series: the level then holds from
+    100 commits on, and for fewer up to 11 % of stable series show a change (docs/how-to/change_points.md). Fewer than 8 commits can show no
+    change at 5 %. Sizes are Huber's estimates, which single days hardly move, with Student's t; selected as the largest, small
     changes look larger than they are. A slow drift is cut into steps: `drifting` says so.
 
     Online, scores are those of ranks among the commits before; their sums over the last commits, of which the largest is watched, have
     one limit for all noise too. Nothing is strange before 8 commits are known. What neighbours have in common is estimated from all
-    commits at hand: where it becomes known later, alarms before may move.
+    commits at hand: where it becomes known later, alarms before may move. Asked after every commit, a change of spread costs two to three
+    times the alarms that are meant, since the first commits with a larger spread look like a step.
 
     References
     ----------

@@ -249,7 +249,7 @@ def explain_variation(
         )
     with collecting() as of_table:
         table = _table(table_or_times, responses, metric)
-    effects = [name for effect in choice.effects for name in effect.split(":")] + ([groups] if groups else [])
+    effects = [name for effect in choice.effects for name in effect.split(":")] + ([groups] if groups is not None else [])
     check_columns(table, effects)
     columns = [predictors] if isinstance(predictors, str) else list(predictors or ())
     _check_rows(table, [*effects, *columns, *([] if stated is None else names_in(stated.codes()))])

@@ -55,7 +55,7 @@ class Medians(NamedTuple):
 
     @property
     def samples(self) -> list[tuple[Floats, Floats]]:
-        """The runs of every cell."""
+        """The runs of every cell, in ascending order."""
         sides = zip(self.new.ordered, self.old.ordered, strict=True)
         return [(new[~np.isnan(new)], old[~np.isnan(old)]) for new, old in sides]
 
@@ -76,9 +76,10 @@ class Medians(NamedTuple):
         """Return the limits of the ratio at a level, or one per cell; 0 and infinity where they lie beyond all runs."""
         if self.ranked:
             # Cell by cell: all ratios of a cell's runs are as many as its runs squared.
-            each = np.broadcast_to(level, (len(self.df),)).tolist()
-            ends = [rank_limits(*sample, own) for sample, own in zip(self.samples, each, strict=True)]
-            return np.array([low for low, _ in ends]), np.array([high for _, high in ends])
+            levels = np.broadcast_to(level, (len(self.df),)).tolist()
+            limits = [rank_limits(*cell, asked) for cell, asked in zip(self.samples, levels, strict=True)]
+            lower, upper = np.reshape(limits, (-1, 2)).T
+            return lower, upper
         return _between(self, [median_limits(side, self.df, level) for side in (self.new, self.old)])
 
 

@@ -1,7 +1,7 @@
 """The exact two-sample problem of a ratio: rank-sum tests of positive values, and the limits that invert them (Hodges and Lehmann 1963).
 
-Of the ratios of every value of one sample over every value of the other, as many lie below the true ratio as a rank-sum statistic says, if
-the logarithms of both have one shape. Ties count against what is tested: p-values are then never too small.
+How many of the ratios of every value of one sample over every value of the other lie below the true ratio is a rank-sum statistic
+(Mann and Whitney 1947), if the logarithms of both have one shape. Ties count against what is tested: p-values are then never too small.
 """
 
 from functools import lru_cache
@@ -13,58 +13,108 @@ from perfarray.numerics.types import Floats
 RANK = "rank"
 """What the method is called."""
 
-EXACT = 50
-"""Sums of fewer values a side are enumerated; above, the normal approximation with its correction for continuity (R's rule)."""
+ENUMERATED = 1e6
+"""The law is enumerated up to this product of the ratios and the smaller sample (100 against 100, 5 against 40,000); beyond, the normal
+approximation with its correction for continuity, whose tails are too long."""
+
+LISTED = 1e6
+"""Up to how many ratios are listed; among more, one is searched for."""
 
 TIE = 1e-12
 """Ratios that differ by less, relatively, are equal."""
 
 
-@lru_cache(maxsize=256)
-def law(n: int, m: int) -> Floats:
-    """Return the probability that at most 0, 1, ... of the n m ratios lie below the true one."""
-    if n < EXACT and m < EXACT:
-        counts = np.zeros(n * m + 1)
-        counts[0] = 1.0
-        # The generating function: product of (1 - x^(m + i)) / (1 - x^i) over i, exact in whole numbers below 2^53, and to rounding above.
-        for i in range(1, n + 1):
-            counts[m + i :] -= counts[: -(m + i)].copy() if m + i <= n * m else 0.0
-            for start in range(i):
-                counts[start::i] = np.cumsum(counts[start::i])
-        return np.asarray(np.cumsum(counts) / counts.sum())
+@lru_cache(maxsize=64)
+def _law(n: int, m: int) -> Floats:
+    """Return the probability that at most 0, 1, ... of the n m ratios lie below the true one, n not above m."""
+    counts = np.zeros(n * m + 1)
+    counts[0] = 1.0
+    # The generating function: product of (1 - x^(m + i)) / (1 - x^i) over i, exact in whole numbers below 2^53, and to rounding above.
+    for i in range(1, n + 1):
+        counts[m + i :] -= counts[: max(n * m + 1 - m - i, 0)].copy()
+        for start in range(i):
+            counts[start::i] = np.cumsum(counts[start::i])
+    # Differences round where counts fall again: the second half is the mirror image of the first.
+    half = len(counts) // 2
+    counts[len(counts) - half :] = counts[:half][::-1]
+    return np.asarray(np.cumsum(counts) / counts.sum())
+
+
+def _is_enumerated(n: int, m: int) -> bool:
+    return n * m * min(n, m) <= ENUMERATED
+
+
+def _moments(n: int, m: int) -> tuple[float, float]:
+    """Return mean and standard deviation of the number of ratios below the true one."""
+    return n * m / 2, float(np.sqrt(n * m * (n + m + 1) / 12))
+
+
+def chance(most: int, n: int, m: int) -> float:
+    """Return the probability that at most so many of the n m ratios lie below the true one."""
     from scipy.special import ndtr
 
-    return np.asarray(ndtr((np.arange(n * m + 1) + 0.5 - n * m / 2) / np.sqrt(n * m * (n + m + 1) / 12)))
+    if _is_enumerated(n, m):
+        return float(_law(min(n, m), max(n, m))[most])
+    mean, deviation = _moments(n, m)
+    return float(ndtr((most + 0.5 - mean) / deviation))
+
+
+def ratios_outside(n: int, m: int, risk: float) -> int:
+    """Return how many of the n m ratios lie at or beyond a limit that misses with a probability of at most `risk`."""
+    from scipy.special import ndtri
+
+    risk *= 1 + TIE
+    if _is_enumerated(n, m):
+        return int(np.searchsorted(_law(min(n, m), max(n, m)), risk))
+    mean, deviation = _moments(n, m)
+    return max(int(np.floor(mean - 0.5 + deviation * ndtri(risk))) + 1, 0)
+
+
+def _at_most(new: Floats, old: Floats, ratio: float) -> int:
+    """Return how many ratios of ascending values are not above a value."""
+    return int(np.searchsorted(new, ratio * old, side="right").sum())
+
+
+def _ratios(new: Floats, old: Floats, order: list[int]) -> list[float]:
+    """Return the ratios of ascending values that stand at some numbers, from 0, in ascending order."""
+    if len(new) * len(old) <= LISTED:
+        ratios: list[float] = np.partition((new[:, None] / old).ravel(), order)[order].tolist()
+        return ratios
+    ratios = []
+    for number in order:
+        low, high = np.log(new[0]) - np.log(old[-1]), np.log(new[-1]) - np.log(old[0])
+        for _ in range(64):
+            middle = (low + high) / 2
+            low, high = (low, middle) if _at_most(new, old, np.exp(middle)) > number else (middle, high)
+        ratios.append(float(np.exp(high)))
+    return ratios
 
 
 def hodges_lehmann(new: Floats, old: Floats) -> float:
-    """Return the median of the ratios of two samples, on the scale of logarithms."""
-    if not len(new) or not len(old):
-        return np.nan
-    return float(np.exp(np.median(np.log(new)[:, None] - np.log(old))))
+    """Return the median of the ratios of two samples in ascending order, on the scale of logarithms."""
+    size = len(new) * len(old)
+    return float(np.exp(np.mean(np.log(_ratios(new, old, [(size - 1) // 2, size // 2]))))) if size else np.nan
 
 
 def rank_limits(new: Floats, old: Floats, level: float) -> tuple[float, float]:
     """Return the ratios that a two-sided rank-sum test does not reject at 1 - level; 0 and infinity where it can reject none."""
-    place = int(np.searchsorted(law(len(new), len(old)), (1 - level) / 2 * (1 + TIE), side="left"))
-    if not place or not len(new) or not len(old):
+    size = len(new) * len(old)
+    outside = ratios_outside(len(new), len(old), (1 - level) / 2) if size else 0
+    if not outside:
         return 0.0, np.inf
-    ratios = (new[:, None] / old).ravel()
-    ends = place - 1, len(ratios) - place
-    low, high = np.partition(ratios, ends)[list(ends)]
-    return float(low), float(high)
+    low, high = _ratios(new, old, [outside - 1, size - outside])
+    return low, high
 
 
 def rank_pvalues(new: Floats, old: Floats, ratio: float) -> tuple[float, float]:
     """Return the one-sided p-values of "the true ratio is below" and "above" a value."""
-    ratios = new[:, None] / old / ratio
-    chances = law(len(new), len(old))
-    return float(chances[(ratios >= 1 - TIE).sum()]), float(chances[(ratios <= 1 + TIE).sum()])
+    sizes = len(new), len(old)
+    return chance(_at_most(old, new, (1 + TIE) / ratio), *sizes), chance(_at_most(new, old, ratio * (1 + TIE)), *sizes)
 
 
 def units_with_rank_limits(level: float) -> int:
     """Return how many units a side have limits at a confidence level."""
     number = 2
-    while law(number, number)[0] > (1 - level) / 2 * (1 + TIE):
+    while not ratios_outside(number, number, (1 - level) / 2):
         number += 1
     return number

@@ -151,12 +151,13 @@ def read_archive(
     Returns
     -------
     Dataset
-        As `read`, with the dims of the layout. Files that would land on one cell get a dim `file`, never a level. Descriptors lie along
-        the dims they vary over; what is unknown is `"unknown"`, and so is, beside others, the `file` of those that say themselves where
-        they belong (asv, criterion.rs, SPEC results). Files are taken in the order of their paths, so that the result is the
-        same wherever and by how many processes they are read. A list and a mapping keep their order: along a dim of which each file
-        has one label, labels come as the caller gave the files. Nothing else depends on that order. Of a folder or a pattern, commits come
-        in the order of their dates (`commit_date` or `date` along `commit`), where all have one.
+        As `read`, with the dims of the layout. Files that hold one commit (date, build) each lie along these, where `dims` makes them a
+        dim, and not along `file`. Files that would land on one cell get a dim `file`, never a level. Descriptors lie along the dims they
+        vary over; what is unknown is `"unknown"`, and so is, beside others, the `file` of those that say themselves where they belong (asv,
+        criterion.rs, SPEC results). Files are taken in the order of their paths, so that the result is the same wherever and by how many
+        processes they are read. A list and a mapping keep their order: along a dim of which each file has one label, labels come as the
+        caller gave the files. Nothing else depends on that order. Of a folder or a pattern, commits come in the order of their dates
+        (`commit_date` or `date` along `commit`), where all have one.
 
     Raises
     ------

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from perfarray.conventions import BENCHMARK, LEVELS, UNKNOWN
+from perfarray.conventions import BENCHMARK, HISTORY, LEVELS, UNKNOWN
 from perfarray.numerics.types import Integers
 from perfarray.readers.finding import InputFile, compared_labels
 from perfarray.readers.opening import FileError
@@ -22,6 +22,8 @@ from perfarray.timings.validation import listed
 def combine(tables: Sequence[Table], files: Sequence[InputFile]) -> Table:
     """Join the tables along the labels of their paths; files that share a cell get a dim `file`."""
     tables = finished(_agreed(tables))
+    if _along_history(tables, files):
+        files = [file._replace(labels={}) for file in files]
     file_dims = {name for table in tables for name in table.labels}
     tables = [promoted(_relabelled(table, file, file_dims), file_dims) for table, file in zip(tables, files, strict=True)]
     extra_labels = [{name: label for name, label in file.labels.items() if name not in LEVELS and name not in file_dims} for file in files]
@@ -44,6 +46,12 @@ def combine(tables: Sequence[Table], files: Sequence[InputFile]) -> Table:
     tables = [replace(table, descriptors=table.descriptors | labels) for table, labels in zip(tables, level_labels, strict=True)]
     joined = join_tables(tables, extra_labels, positions)
     return _in_given_order(replace(joined, notes=(*joined.notes, *notes)), [len(table) for table in tables], files)
+
+
+def _along_history(tables: Sequence[Table], files: Sequence[InputFile]) -> bool:
+    """Return whether each file is one commit (date, build) and has no other label than its path: it then lies along the commits alone."""
+    stated = any(all(name in table.labels and len(table.labels[name].labels) == 1 for table in tables) for name in HISTORY)
+    return stated and all(file.labels == {"file": file.label} for file in files)
 
 
 def _in_given_order(joined: Table, rows: Sequence[int], files: Sequence[InputFile]) -> Table:

@@ -100,7 +100,9 @@ def read(source: Source) -> Table:
 def _is_tidy(text: str) -> bool:
     columns = header(text)
     has_values = any(value_column(name) for name in columns) or re.search(r"^#\s*metric\s*:", comments(text), re.M) is not None
-    return has_values and any(name in (*COMPARED, *LEVELS) for name in columns) and tuple(columns) not in FOREIGN
+    # A `date` beside a bare `time` is when a row was written, as in many logs, and no history of times.
+    names = set(columns) - ({"date"} if TIME in columns else set())
+    return has_values and not names.isdisjoint((*COMPARED, *HISTORY, *LEVELS)) and tuple(columns) not in FOREIGN
 
 
 def _frame(source: Source) -> pd.DataFrame:

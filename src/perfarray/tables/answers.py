@@ -134,7 +134,7 @@ def _rows(data: xr.Dataset, sort: str | None, most: int | None, *, whole: bool =
     """Return one row for each cell in which something was measured, or for the `whole`, the suite rows last."""
     layout = layout_of(data)
     columns = layout.columns(data)
-    main = layout.main if layout.main in data else str(next(iter(data.data_vars)))
+    main = layout.main if layout.main in data.data_vars else str(next(iter(data.data_vars)))
     cells = _cells(data, main, layout.inner)
     places = np.flatnonzero(_shown(cells, data) & (whole or _measured(cells, main, layout.zero)))[:most]
     if sort == "effect":

@@ -14,7 +14,7 @@ from perfarray.conventions import COMPARED, EXECUTION, FORMAT, LEVELS, MARKS, ME
 from perfarray.tables.build import build
 from perfarray.tables.columns import Column, Descriptor, Metric, Table, objects
 from perfarray.tables.harmonise import promoted
-from perfarray.tables.join import SILENT, join_tables
+from perfarray.tables.join import SILENT, alike, join_tables
 from perfarray.tables.roles import depends_only_on, fewest_dims, stated_direction
 from perfarray.timings.notes import NOTES, keeping, notes, once
 from perfarray.timings.resolve import Data, as_mark, metrics_of
@@ -262,4 +262,4 @@ def _typed(variable: xr.Variable, dtype: np.dtype[Any]) -> xr.Variable:
 
 def _alike(attrs: Sequence[Mapping[Any, Hashable]]) -> dict[Any, Hashable]:
     """Return the attrs that all have alike."""
-    return {name: value for name, value in attrs[0].items() if all(own.get(name) == value for own in attrs)}
+    return {name: value for name, value in attrs[0].items() if alike([own.get(name) for own in attrs])}

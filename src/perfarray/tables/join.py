@@ -226,5 +226,10 @@ def _spread(descriptor: Descriptor, dims: tuple[str, ...], choices: Mapping[str,
 
 def _joined_attrs(tables: Sequence[Table]) -> dict[str, Hashable]:
     """Keep what all tables that say it say alike."""
-    found = {name: {table.attrs[name] for table in tables if name in table.attrs} for name in _names(table.attrs for table in tables)}
-    return {name: values.pop() for name, values in found.items() if len(values) == 1}
+    stated = {name: [table.attrs[name] for table in tables if name in table.attrs] for name in _names(table.attrs for table in tables)}
+    return {name: values[0] for name, values in stated.items() if alike(values)}
+
+
+def alike(values: Sequence[Any]) -> bool:
+    """Return whether attrs have the same value; xarray lets them be lists and arrays, too."""
+    return all(np.array_equal(values[0], value) for value in values[1:])

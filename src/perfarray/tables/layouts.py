@@ -51,16 +51,16 @@ def _changes(data: xr.Dataset) -> Columns:
     better = _better(data)
     columns: Columns = {}
     sides = [f"{side}_{data.attrs.get('statistic', 'mean')}" for side in ("baseline", "candidate")]
-    if sides[-1] in data:
+    if sides[-1] in data.data_vars:
         unit = _units(data, sides[-1])
         title = f"{data.attrs.get('baseline', 'baseline')} -> {_candidate(data)}"
         columns[title] = lambda cell: _both(cell, sides, unit(cell))
     bound = {"at_least": "at least ", "at_most": "at most "} if data.attrs.get(CENSORED) == "bound" else {}
     threshold = float(data.attrs.get("threshold", 0.0))
     columns[CHANGE] = lambda cell: _change(cell, better(cell), bound, threshold)
-    if "pvalue" in data and "verdict" not in data:
+    if "pvalue" in data.data_vars and "verdict" not in data.data_vars:
         columns["p"] = lambda cell: probability(cell["pvalue"])
-    columns |= {"verdict": lambda cell: str(cell["verdict"])} if "verdict" in data else {}
+    columns |= {"verdict": lambda cell: str(cell["verdict"])} if "verdict" in data.data_vars else {}
     return columns | {N: _count}
 
 
@@ -99,7 +99,7 @@ def _intervals(data: xr.Dataset) -> Columns:
             cell["estimate"], cell.get("lower", math.nan), cell.get("upper", math.nan), unit(cell)
         )
     }
-    return columns | ({N: _count} if "n" in data else {})
+    return columns | ({N: _count} if "n" in data.data_vars else {})
 
 
 def _shares(_: xr.Dataset) -> Columns:
@@ -160,12 +160,12 @@ def _plan(data: xr.Dataset) -> Columns:
         return lambda cell: words.count(cell[name][place])
 
     columns: Columns = {plural(level): repetitions("repetitions", place) for place, level in enumerate(_levels(data))}
-    if "baseline_repetitions" in data:
+    if "baseline_repetitions" in data.data_vars:
         own = str(data.attrs["baseline"])
         columns |= {f"{own}: {plural(level)}": repetitions("baseline_repetitions", place) for place, level in enumerate(_levels(data))}
     columns["cost"] = price
     columns["half-width"] = lambda cell: percent(cell["half_width"])
-    if "default_half_width" in data and LEVEL not in data["cost"].dims and data["default_half_width"].dims == data["cost"].dims:
+    if "default_half_width" in data.data_vars and LEVEL not in data["cost"].dims and data["default_half_width"].dims == data["cost"].dims:
         columns["one-level"] = lambda cell: percent(cell["default_half_width"])
     return columns
 
@@ -226,10 +226,10 @@ def _required(data: xr.Dataset) -> Columns:
 
 def _speedups(data: xr.Dataset) -> Columns:
     """Show observed speedups."""
-    name = "estimate" if "estimate" in data else "speedup"
-    limits = "lower" in data
+    name = "estimate" if "estimate" in data.data_vars else "speedup"
+    limits = "lower" in data.data_vars
     columns: Columns = {"speedup": lambda cell: words.ratio(cell[name]) + (f" ({words.between(*_open(cell))})" if limits else "")}
-    return columns | ({"gain": lambda cell: percent(cell["gain"])} if "gain" in data else {}) | {N: _count}
+    return columns | ({"gain": lambda cell: percent(cell["gain"])} if "gain" in data.data_vars else {}) | {N: _count}
 
 
 def _tested(data: xr.Dataset) -> Columns:
@@ -247,8 +247,12 @@ def _tested(data: xr.Dataset) -> Columns:
         "p": lambda cell: probability(cell["pvalue"]),
         "test": lambda cell: str(cell["test"]),
     }
-    more = "required" in data and bool(data["required"].notnull().any())
-    return columns | ({N: _count} if "n" in data else {}) | ({"runs needed": lambda cell: words.count(cell["required"])} if more else {})
+    more = "required" in data.data_vars and bool(data["required"].notnull().any())
+    return (
+        columns
+        | ({N: _count} if "n" in data.data_vars else {})
+        | ({"runs needed": lambda cell: words.count(cell["required"])} if more else {})
+    )
 
 
 def _agreement(data: xr.Dataset) -> Columns:
@@ -290,7 +294,9 @@ def _stability(data: xr.Dataset) -> Columns:
     def part(place: int) -> Callable[[Cell], str]:
         return lambda cell: percent(cell["adjusted_standard_deviation"][place])
 
-    columns: Columns = {"required": lambda cell: words.count(cell["required_group_size"])} if "required_group_size" in data else {}
+    columns: Columns = (
+        {"required": lambda cell: words.count(cell["required_group_size"])} if "required_group_size" in data.data_vars else {}
+    )
     return columns | {f"of {size}": part(place) for place, size in enumerate(sizes)}
 
 
@@ -298,7 +304,7 @@ def _rates(data: xr.Dataset) -> Columns:
     """Show shares of simulated experiments, with their Monte Carlo error."""
     title = str(data.attrs["result"]).replace("_", " ")
     columns: Columns = {title: lambda cell: f"{percent(cell['estimate'])} ± {percent(cell['error'])}"}
-    return columns | {name: _share(name) for name in ("below", "above", "opposite", "unanswered") if name in data}
+    return columns | {name: _share(name) for name in ("below", "above", "opposite", "unanswered") if name in data.data_vars}
 
 
 def _calibrated(_: xr.Dataset) -> Columns:
@@ -379,6 +385,6 @@ LAYOUTS = {
 
 def layout_of(data: xr.Dataset) -> Layout:
     """Return how a result is shown; principal components with regions have a row for each sample."""
-    if "region_radius" in data:
+    if "region_radius" in data.data_vars:
         return Layout(axes.places, "score", (axes.COMPONENT, f"{data.attrs['samples']}_2"))
     return LAYOUTS.get(str(data.attrs.get("result")), PLAIN)

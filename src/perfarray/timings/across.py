@@ -59,11 +59,15 @@ def as_weights(weights: Weights, labels: xr.DataArray) -> xr.DataArray:
     if isinstance(weights, xr.DataArray):
         check_dim(weights, across, "dim of weights")
         return weights
-    if np.ndim(weights) != 1:
+    try:
+        numbers = np.asarray(weights, dtype=float)
+    except (TypeError, ValueError):  # text, or a list of unequal lists
+        numbers = np.empty(())
+    if numbers.ndim != 1:
         raise ValueError(f"weights={weights!r}: give a mapping of labels of {across!r} to numbers, or a number for each")
-    if len(weights) != labels.size:
-        raise ValueError(f"weights has {len(weights)} numbers for {labels.size} labels of {across!r}")
-    return xr.DataArray(np.asarray(weights, dtype=float), dims=across, coords={across: labels})
+    if len(numbers) != labels.size:
+        raise ValueError(f"weights has {len(numbers)} numbers for {labels.size} labels of {across!r}")
+    return xr.DataArray(numbers, dims=across, coords={across: labels})
 
 
 def check_weights(weights: xr.DataArray, across: str) -> xr.DataArray:

@@ -1,10 +1,13 @@
 """Chunks of lazy timings: of one length along each dim, and the same for values and coordinates."""
 
 from collections.abc import Hashable, Mapping
+from typing import TypeVar, cast
 
 import xarray as xr
 
 from perfarray.timings.apply import is_chunked
+
+Data = TypeVar("Data", bound=xr.DataArray | xr.Dataset)
 
 STORED = ("chunks", "preferred_chunks", "shards")
 """What the encoding of a variable that was read from a store says of its chunks there."""
@@ -27,6 +30,21 @@ def evenly_chunked(array: xr.DataArray, lengths: Mapping[Hashable, int] | None =
     lazy = [name for name, coordinate in array.coords.items() if coordinate.variable.chunks is not None]
     coords = {name: _chunked(array.coords[name].variable, wanted) for name in lazy}
     return array.copy(data=_chunked(array.variable, wanted).data).assign_coords(coords)
+
+
+def storable(times: Data) -> Data:
+    """Return timings that Zarr can store: as `evenly_chunked`, and of a Dataset all variables in chunks of the same lengths."""
+    if isinstance(times, xr.DataArray):
+        return cast(Data, evenly_chunked(times))
+    lazy = {name: variable for name, variable in times.variables.items() if variable.chunks is not None}
+    if not lazy or 0 in times.sizes.values():
+        return times
+    # Descriptors come first, so that the lengths of the measurements hold where both have a dim.
+    pieces = [lazy[name].chunksizes for name in sorted(lazy, key=lambda name: name in times.data_vars)]
+    lengths = {dim: max(own) for each in pieces for dim, own in each.items()}
+    even = {name: _chunked(variable, lengths) for name, variable in lazy.items()}
+    coords = {name: even.pop(name) for name in lazy if name in times.coords}
+    return times.assign_coords(coords).assign(even)
 
 
 def _chunked(variable: xr.Variable, lengths: Mapping[Hashable, int]) -> xr.Variable:

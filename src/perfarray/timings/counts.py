@@ -6,6 +6,7 @@ import xarray as xr
 from perfarray.conventions import CENSORED, CENSORED_AT, ITERATION, LEVELS, MARKS, SESSION, SEVERAL_SESSIONS
 from perfarray.numerics.levels import count_repetitions
 from perfarray.timings.apply import LEVEL, Output, apply, is_chunked, outputs
+from perfarray.timings.chunks import storable
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import noted
 from perfarray.timings.resolve import Data, as_mark, check_dim, check_levels, resolve
@@ -105,7 +106,8 @@ def merge_level(times: Data, level: str) -> Data:
     merged = bare.stack({"_merged": (level, below)}, create_index=False).rename({"_merged": below}).transpose(*order)
     merged = _without_empty_positions(merged, below)
     several = level == SESSION and times.sizes[level] > 1
-    return merged.assign_coords({below: np.arange(merged.sizes[below])}).assign_attrs({SEVERAL_SESSIONS: below} if several else {})
+    merged = merged.assign_coords({below: np.arange(merged.sizes[below])})
+    return storable(merged.assign_attrs({SEVERAL_SESSIONS: below} if several else {}))
 
 
 def _without_empty_positions(times: Data, dim: str) -> Data:
@@ -169,4 +171,4 @@ def drop_warmup(times: Data, n: int | None = None) -> Data:
         times = times.isel({ITERATION: slice(first, None)})
     if ITERATION in times.dims:
         times = times.assign_coords({ITERATION: np.arange(times.sizes[ITERATION])})
-    return times
+    return storable(times)

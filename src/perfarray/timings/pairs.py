@@ -186,6 +186,10 @@ def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> 
     if candidate.better != baseline.better:
         raise ValueError(f"better differs: {candidate.better!r} in the data, {baseline.better!r} in the baseline")
     new, old = candidate.array, baseline.array
+    for name in [name for name in old.dims if name in new.coords and name not in new.dims]:
+        several, label = listed(labels_along(old, name)), new.coords[name].values
+        which = f"of one of them ({label.item()!r})" if label.ndim == 0 else f"named by it along {listed(new.coords[name].dims)}"
+        raise ValueError(f"the baseline has the labels {several} along {name!r} and the data are {which}; select one of the baseline's")
     unmatched: list[tuple[str, str]] = []
     for name in [name for name in new.dims if name in old.dims and name not in candidate.levels]:
         here, there = labels_along(new, name), labels_along(old, name)

@@ -5,6 +5,8 @@ import inspect
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from numbers import Number
+from os import PathLike
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, TypeVar, Union, cast, get_args, get_origin
 
@@ -30,14 +32,14 @@ NAMING = frozenset({
 })  # fmt: skip
 """Arguments that name dims, coordinates or variables."""
 
-MEANT = frozenset({*MARKS, CENSORED_AT, LOOPS, *map(price_of, LEVELS)})
-"""Coordinates that methods go by: they keep their names."""
+INPUTS = frozenset({*MARKS, CENSORED_AT, LOOPS, *map(price_of, LEVELS)})
+"""Coordinates that methods compute with: they keep their names."""
 
-JOINT = ", "
-"""What stands between the parts of a label that is several in one."""
+SEPARATOR = ", "
+"""Between the parts of a label of a stacked dim."""
 
 OF_METRICS = (METRIC, "units", BETTER)
-"""What an answer on several metrics has besides."""
+"""Names that an answer on several metrics has, whatever the method."""
 
 TIMINGS = "a DataArray or a Dataset of timings"
 SEVERAL = frozenset((tuple, list, Sequence))
@@ -47,6 +49,19 @@ SIMPLE = frozenset((str, int, float, bool, NoneType)) | SEVERAL
 SCALARS = (str, bytes, Number, np.generic, np.ndarray)
 
 COLLECTIONS = (Sequence, Set, pd.Index, np.ndarray)
+
+ACCEPTED: Mapping[type, tuple[type, ...]] = {
+    float: (Number, np.ndarray),
+    int: (Number, np.ndarray),
+    Sequence: COLLECTIONS,
+    Path: (PathLike,),
+    Mapping: (Mapping, pd.Series),
+    xr.DataArray: LABELLED,
+}
+"""What may stand for a kind of argument: an array without dims for a number, a Series for a mapping, a Dataset for a DataArray."""
+
+CHECKED_BELOW = frozenset({"mixture", "units", "weights"})
+"""Arguments whose functions say more exactly what they need."""
 
 EXPECTED = {
     "table": "a pandas DataFrame",
@@ -108,9 +123,20 @@ def _types(annotation: Any) -> tuple[type, ...]:
 def _check_data(data: Any, argument: str, accepted: tuple[type, ...]) -> None:
     """Raise where the first argument is not of the types that a function takes; the message says what makes them."""
     if isinstance(data, accepted):
+        if isinstance(data, LABELLED):
+            _check_units(data)
         return
     remedy = next((text for kind, text in REMEDIES.items() if isinstance(data, kind)), FROM_NUMBERS)
     raise TypeError(f"expected {EXPECTED.get(argument, TIMINGS)}, got {_kind_of(data)}; {remedy}")
+
+
+def _check_units(data: xr.DataArray | xr.Dataset) -> None:
+    """Raise where a unit of measurement is no text: units are compared, written and stored."""
+    metrics = [data.variables[name] for name in data.data_vars] if isinstance(data, xr.Dataset) else [data.variable]
+    for variable in metrics:
+        units = variable.attrs.get("units", "")
+        if not isinstance(units, str):
+            raise TypeError(f'attrs["units"] is {_shown(units)}: give a text, such as "s" or "1", or none')
 
 
 def _kind_of(value: Any) -> str:
@@ -122,18 +148,35 @@ def _check_argument(name: str, value: Any, kinds: tuple[type, ...]) -> None:
     """Raise where an argument is not of the kind that a function takes: one name or number, or several of them."""
     if name == "baseline" and not isinstance(value, (*LABELLED, Result, Hashable)):
         raise TypeError(f"baseline is a {_kind_of(value)}: give a label of the data, or other timings; {FROM_NUMBERS}")
-    if not {*kinds} <= SIMPLE or (value is None and (NoneType in kinds or {*kinds} <= {int, float})):
+    if value is None and (NoneType in kinds or {*kinds} <= {int, float}):
+        return
+    if not {*kinds} <= SIMPLE:
+        _check_kind(name, value, kinds)
         return
     numbers, several = str not in kinds, not SEVERAL.isdisjoint(kinds)
-    if isinstance(value, str) and bool not in kinds:
+    if isinstance(value, str) and not numbers:
         return
     what = "name" if not numbers else "True or False" if bool in kinds else "number"
-    if not several and (value is None or np.ndim(value) or not isinstance(value, SCALARS) or (not numbers and name in NAMING)):
+    if not several and (
+        value is None or not isinstance(value, SCALARS) or getattr(value, "ndim", None) or (not numbers and name in NAMING)
+    ):
         raise ValueError(f"{name}={_shown(value)}: give {what if bool in kinds else f'one {what}'}")
+    if {*kinds} <= {bool, NoneType} and value not in (True, False):
+        raise ValueError(f"{name}={_shown(value)}: give True or False")
     if several and (not isinstance(value, COLLECTIONS) or not (numbers or all(isinstance(item, str) for item in value))):
         raise ValueError(f"{name}={_shown(value)}: give a {what} or a tuple of {what}s")
     if several and numbers and not len(value):
         raise ValueError(f"{name}={_shown(value)}: give at least one {what}")
+
+
+def _check_kind(name: str, value: Any, kinds: tuple[type, ...]) -> None:
+    """Raise where an argument is of none of the kinds that a function names; one that takes anything looks for itself."""
+    if name in CHECKED_BELOW or not all(isinstance(kind, type) for kind in kinds):  # a name in quotes is a type of an optional package
+        return
+    accepted = tuple(other for kind in kinds for other in (kind, *ACCEPTED.get(kind, ())))
+    if {object, Any, Hashable}.isdisjoint(kinds) and not isinstance(value, accepted):
+        needed = " or ".join(kind.__name__ for kind in kinds if kind is not NoneType)
+        raise TypeError(f"{name} is a {_kind_of(value)}; it must be {needed}")
 
 
 def _shown(value: Any) -> str:
@@ -152,11 +195,9 @@ def new_names(function: str, given: Mapping[str, Any]) -> dict[Hashable, str]:
     present = {name for value in data for name in (*value.dims, *value.coords)}
     others = [name for value in data for name in (*present, *getattr(value, "data_vars", ())) if not isinstance(name, str)]
     # Suites without a dim are given one: a coordinate that says of other cells which benchmark they are of would be in its way.
-    said = (
-        [BENCHMARK] if any(BENCHMARK in value.coords and value.coords[BENCHMARK].dims not in ((), (BENCHMARK,)) for value in data) else []
-    )
+    crossing = any(value.coords[BENCHMARK].dims not in ((), (BENCHMARK,)) for value in data if BENCHMARK in value.coords)
     names: dict[Hashable, str] = {name: str(name) for name in others}
-    names |= {name: f"data_{name}" for name in sorted((reserved & present - MEANT) | {*said})}
+    names |= {name: f"data_{name}" for name in sorted((reserved & present - INPUTS) | ({BENCHMARK} if crossing else set()))}
     return {old: _free(new, present) for old, new in names.items()}
 
 
@@ -189,9 +230,9 @@ def stacked_dims(values: Iterable[Any]) -> dict[Hashable, list[str]]:
 def _flat(value: Any, argument: str = "") -> Any:
     """Return data with labels that are several in one as a text each; what they are made of stays beside them. So it is with a label."""
     if argument == "baseline" and isinstance(value, tuple):
-        return JOINT.join(map(str, value))
+        return SEPARATOR.join(map(str, value))
     for dim in stacked_dims([value]):
-        texts = [JOINT.join(map(str, label)) for label in value.indexes[dim]]
+        texts = [SEPARATOR.join(map(str, label)) for label in value.indexes[dim]]
         value = value.reset_index(dim).assign_coords({dim: (dim, np.array(texts, dtype=object))})
     return value
 

@@ -1,7 +1,8 @@
 """Checks of what users give; every message says what came and what is needed."""
 
+import inspect
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 
@@ -24,6 +25,17 @@ def check_choice(value: object, name: str, choices: Sequence[object]) -> None:
         raise ValueError(f"{name}={value!r} is not known; choose one of {listed(choices)}")
 
 
+def accepts(function: Callable[..., Any], *args: object, **kwargs: object) -> bool:
+    """Return whether a function has parameters for these arguments; one written in C may state none, and counts as accepting them."""
+    try:
+        inspect.signature(function).bind(*args, **kwargs)
+    except TypeError:
+        return False
+    except ValueError:
+        return True
+    return True
+
+
 def check_confidence_level(value: float) -> float:
     """Return `confidence_level` as a float strictly between 0 and 1."""
     return check_share(value, "confidence_level", example="0.95")
@@ -35,6 +47,12 @@ def check_share(value: float, name: str, example: str) -> float:
     if not 0.0 < number < 1.0:
         raise ValueError(f"{name}={value!r} is out of range; give a number between 0 and 1, such as {example}")
     return number
+
+
+def check_equivalence_risk(value: Any) -> None:
+    """Raise unless the risk of a one-sided test is None or lies between 0 and 0.5."""
+    if value is not None and not 0 < (value if isinstance(value, float) else check_number(value, "equivalence_risk")) < 0.5:
+        raise ValueError(f"equivalence_risk={value!r} is not between 0 and 0.5: it is that of a one-sided test")
 
 
 def check_threshold(value: float) -> float:

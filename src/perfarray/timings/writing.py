@@ -1,5 +1,6 @@
 """Files written as a whole: a place holds what was there or what is new, and never the half of it; results as what such files hold."""
 
+import errno
 import glob
 import itertools
 import math
@@ -50,7 +51,7 @@ def replacing(*places: Path, unchanged: bool = False) -> Iterator[Sequence[Path]
     Raises
     ------
     OSError
-        When there is no room, no right to write there, or a place was changed that should not be.
+        When there is no room, no right to write there, a file would replace a folder, or a place was changed that should not be.
     """
     for place in places:
         restore(place)
@@ -63,7 +64,9 @@ def replacing(*places: Path, unchanged: bool = False) -> Iterator[Sequence[Path]
         with _locked(room, targets[0]):
             fresh = [room / f"{number}{target.suffix}" for number, target in enumerate(targets)]
             yield fresh
-            for path in fresh:
+            for path, place in zip(fresh, places, strict=True):
+                if path.is_file() and place.is_dir():
+                    raise IsADirectoryError(errno.EISDIR, "a folder is there, which no file replaces; name a file inside it", str(place))
                 _flush(path)
             if unchanged and [_stamp(target) for target in targets] != before:
                 raise OSError(f"{places[0]}: another program has written there meanwhile, and what it wrote is kept; try again")

@@ -37,8 +37,14 @@ def write(times: xr.Dataset, output: Path) -> None:
                 times.dump_to_store(xr.backends.H5NetCDFStore(file), encoding=netcdf_encoding(times))
             fresh.write_bytes(packed.getbuffer())
         else:
+            sizes = common_chunk_sizes(times)
+            # A lazy selection has chunks of other lengths, and the encoding of the store that it was read from.
+            lazy = [name for name, variable in times.variables.items() if variable.chunks]
+            stored = times.chunk(sizes) if lazy else times
+            # Zarr needs to know the type of texts before it writes: older versions of xarray load them as well, with a warning.
+            stored = stored.assign({name: times[name].variable.compute() for name in lazy if times[name].dtype == object})
             with writing():
-                times.to_zarr(fresh, zarr_format=3, consolidated=True, encoding=zarr_encoding(times, common_chunk_sizes(times)))
+                stored.to_zarr(fresh, zarr_format=3, consolidated=True, encoding=zarr_encoding(times, sizes))
 
 
 @contextmanager
