@@ -71,9 +71,9 @@ def rates(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "rows") -> 
     rows, left_out = shown_rows(result[name], "share")
     ax = axes_for(ax, size_for(rows))
     heights = np.array([row.y for row in rows])
-    share, error = (100 * np.array([float(result[part].isel(row.cell)) for row in rows]) for part in (name, "error"))
-    wanted = _wanted(result)
-    ax.axvline(wanted, color=DARK, linewidth=0.8, linestyle=":", label=f"{wanted:g} %", zorder=1)
+    share, error = (100 * np.array([float(result[variable].isel(row.cell)) for row in rows]) for variable in (name, "error"))
+    target = _wanted(result)
+    ax.axvline(target, color=DARK, linewidth=0.8, linestyle=":", label=f"{target:g} %", zorder=1)
     if made_by == "calibrate":
         _draw_cells(ax, result["cell_rate"], rows)
     ax.hlines(heights, np.maximum(share - 2 * error, 0), np.minimum(share + 2 * error, 100), color=COLOURS[0], linewidth=1.6, zorder=2)
@@ -109,20 +109,20 @@ def _map(result: xr.Dataset, name: str, ax: Axes | None) -> Axes:
     shares = result[name].squeeze(drop=True)
     if shares.ndim != 2:
         raise ValueError(f"a map has two dims, and the result has {dict(shares.sizes)}: select from the others, as in .sel(...)")
-    down, across = map(str, shares.dims)
-    ax = axes_for(ax, (2.5 + 0.45 * shares.sizes[across], 1.8 + 0.3 * shares.sizes[down]))
-    wanted, percent = _wanted(result), 100 * shares.values
+    row_dim, column_dim = map(str, shares.dims)
+    ax = axes_for(ax, (2.5 + 0.45 * shares.sizes[column_dim], 1.8 + 0.3 * shares.sizes[row_dim]))
+    target, percent = _wanted(result), 100 * shares.values
     worse_above = result.attrs["result"] in ("calibrate", "false_alarm_rate")
-    ax.pcolormesh(percent, cmap="RdBu_r" if worse_above else "RdBu", vmin=wanted - REACH, vmax=wanted + REACH)
+    ax.pcolormesh(percent, cmap="RdBu_r" if worse_above else "RdBu", vmin=target - REACH, vmax=target + REACH)
     for (row, column), value in np.ndenumerate(percent):
-        colour = "white" if abs(value - wanted) > 0.5 * REACH else DARK
+        colour = "white" if abs(value - target) > 0.5 * REACH else DARK
         ax.text(column + 0.5, row + 0.5, f"{value:.0f}", ha="center", va="center", color=colour, fontsize=NOTE_SIZE, gid="share")
-    for axis, dim in ((ax.xaxis, across), (ax.yaxis, down)):
+    for axis, dim in ((ax.xaxis, column_dim), (ax.yaxis, row_dim)):
         labels = shares[dim].values.tolist() if dim in shares.coords else range(shares.sizes[dim])
         axis.set_ticks(np.arange(shares.sizes[dim]) + 0.5, shortened([str(label) for label in labels]), fontsize=LABEL_SIZE)
         axis.set_tick_params(length=0)
-    ax.set_xlabel(across)
-    ax.set_ylabel(down)
+    ax.set_xlabel(column_dim)
+    ax.set_ylabel(row_dim)
     describe(ax, ", ".join([_title(result), *selection(result[name])]))
     return ax
 

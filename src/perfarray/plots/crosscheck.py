@@ -85,18 +85,18 @@ def agreement(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 def _places(result: xr.Dataset, rows: list[Row], word: str, prefix: str = "") -> list[tuple[int, float]]:
     """Return where, by column and height, methods came to a verdict, or were not applicable."""
     verdict, outcome = result[f"{prefix}verdict"], result[f"{prefix}outcome"]
-    found = []
+    marks = []
     for row in rows:
         outcomes, verdicts = outcome.isel(row.cell).values, verdict.isel(row.cell).values
-        there = outcomes == word if word == NOT_APPLICABLE else (verdicts == word) & ~np.isin(outcomes, (NOT_APPLICABLE, NOT_ASKED))
-        found += [(column, row.y) for column in np.flatnonzero(there).tolist()]
-    return found
+        matches = outcomes == word if word == NOT_APPLICABLE else (verdicts == word) & ~np.isin(outcomes, (NOT_APPLICABLE, NOT_ASKED))
+        marks += [(column, row.y) for column in np.flatnonzero(matches).tolist()]
+    return marks
 
 
-def _draw(ax: Axes, places: list[tuple[int, float]], label: str, **style: object) -> None:
+def _draw(ax: Axes, marks: list[tuple[int, float]], label: str, **style: object) -> None:
     """Draw the marks of one kind."""
-    if places:
-        ax.plot(*np.array(places, dtype=float).T, linestyle="none", label=label, **style)  # type: ignore[arg-type]
+    if marks:
+        ax.plot(*np.array(marks, dtype=float).T, linestyle="none", label=label, **style)  # type: ignore[arg-type]
 
 
 def _agreements(result: xr.Dataset, rows: list[Row], prefix: str = "") -> list[str]:

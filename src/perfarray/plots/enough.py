@@ -9,7 +9,7 @@ from perfarray.plots.figure import COLOURS, axes_for, compared, describe
 from perfarray.plots.rows import beside_rows, label_rows, note_unmeasured, shown_rows, size_for
 
 
-def draw_enough(ax: Axes | None, result: xr.Dataset, *, what: str, label: str, title: str) -> Axes:
+def draw_enough(ax: Axes | None, result: xr.Dataset, *, quantity: str, label: str, title: str) -> Axes:
     """Draw a row a cell: how many are `required`; hollow, how many would do where there are not as many.
 
     Parameters
@@ -23,29 +23,29 @@ def draw_enough(ax: Axes | None, result: xr.Dataset, *, what: str, label: str, t
     """
     enough = result["extrapolated"] if "extrapolated" in result else result["required"]
     enough = enough.where(np.isfinite(enough))
-    rows, left_out = shown_rows(enough, f"number of {what}")
+    rows, left_out = shown_rows(enough, f"number of {quantity}")
     ax = axes_for(ax, size_for(rows))
     heights = np.array([row.y for row in rows])
-    found, further = (np.array([float(number.isel(row.cell)) for row in rows]) for number in (result["required"], enough))
-    short = np.isnan(found) & np.isfinite(further)
-    ax.plot(found, heights, "o", color=COLOURS[0], markersize=6, label="required")
-    if short.any():
-        ax.plot(further[short], heights[short], "o", color=COLOURS[0], markerfacecolor="white", markersize=6, label="would do")
-    note_unmeasured(ax, heights[np.isnan(further)], "not known")
+    required, sufficient = (np.array([float(number.isel(row.cell)) for row in rows]) for number in (result["required"], enough))
+    is_short = np.isnan(required) & np.isfinite(sufficient)
+    ax.plot(required, heights, "o", color=COLOURS[0], markersize=6, label="required")
+    if is_short.any():
+        ax.plot(sufficient[is_short], heights[is_short], "o", color=COLOURS[0], markerfacecolor="white", markersize=6, label="would do")
+    note_unmeasured(ax, heights[np.isnan(sufficient)], "not known")
     ax.set_xscale("log")
     ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     label_rows(ax, rows)
-    beside_rows(ax, rows, ["–" if np.isnan(number) else f"{number:,.0f}" for number in further], what)
+    beside_rows(ax, rows, ["–" if np.isnan(number) else f"{number:,.0f}" for number in sufficient], quantity)
     ax.set_xlabel(label)
     describe(ax, ", ".join([title, *compared(result, enough), *left_out]))
     return ax
 
 
-def further(cell: xr.Dataset, what: str) -> str:
+def further(cell: xr.Dataset, quantity: str) -> str:
     """Write how many would be enough for a cell that has too few, as far as that is known."""
     if np.isfinite(float(cell["required"])) or "extrapolated" not in cell:
         return ""
     enough = float(cell["extrapolated"])
-    return f" (too few {what}; {enough:.0f} would do)" if np.isfinite(enough) else f" (too few {what})"
+    return f" (too few {quantity}; {enough:.0f} would do)" if np.isfinite(enough) else f" (too few {quantity})"

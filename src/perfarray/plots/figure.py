@@ -99,9 +99,9 @@ def _wrapped(ax: Axes, title: str) -> str:
     """Break a title into lines that fit; a single word may be too long."""
     size, room = FontProperties(size=ax.title.get_fontsize()).get_size_in_points(), _room(ax)
     lines: list[str] = []
-    for part in title.split("\n"):
+    for line in title.split("\n"):
         lines.append("")
-        for word in part.split(" "):
+        for word in line.split(" "):
             longer = f"{lines[-1]} {word}" if lines[-1] else word
             if not lines[-1] or text_width([longer], size) <= room:
                 lines[-1] = longer
@@ -112,21 +112,21 @@ def _wrapped(ax: Axes, title: str) -> str:
 
 def level_colours(levels: list[str]) -> dict[str, str]:
     """Give each level its colour, the same in every picture; levels of other names take what is left."""
-    left = iter(COLOURS[len(LEVELS) :] * len(levels))
-    return {level: COLOURS[LEVELS.index(level)] if level in LEVELS else next(left) for level in levels}
+    spare_colours = iter(COLOURS[len(LEVELS) :] * len(levels))
+    return {level: COLOURS[LEVELS.index(level)] if level in LEVELS else next(spare_colours) for level in levels}
 
 
 def number_format(units: str) -> Callable[..., str]:
     """Return what writes a number with its unit, of a tick too (which comes with its position): a prefix where the unit takes one."""
     prefixed = EngFormatter(unit=units)
 
-    def written(value: float, _position: int | None = None) -> str:
+    def format_number(value: float, _position: int | None = None) -> str:
         rounded = float(f"{value:.4g}")
         if np.isnan(value):
             return "–"
         return prefixed(rounded) if units in PREFIXED else f"{rounded:g} {'' if units == '1' else units}".strip()
 
-    return written
+    return format_number
 
 
 def write_units(axis: Axis, units: str) -> None:
@@ -154,15 +154,15 @@ def compared(result: xr.Dataset, array: xr.DataArray) -> list[str]:
     baseline = coords["baseline"].item() if "baseline" in coords and coords["baseline"].ndim == 0 else attrs.get("baseline")
     if baseline is None:
         return selection(array)
-    one = dim in coords and coords[dim].size == 1
-    subject = f"{label_text(dim, coords[dim].values.ravel()[0])} compared with {baseline}" if one else f"compared with {baseline}"
+    is_single = dim in coords and coords[dim].size == 1
+    subject = f"{label_text(dim, coords[dim].values.ravel()[0])} compared with {baseline}" if is_single else f"compared with {baseline}"
     return [subject, *selection(array, dim)]
 
 
 def label_text(dim: str, label: object) -> str:
     """Write a label; a number says of what."""
     if isinstance(label, tuple):
-        return ", ".join(str(part) for part in label)
+        return ", ".join(str(element) for element in label)
     return str(label) if isinstance(label, str) else f"{dim} {label}"
 
 
@@ -195,11 +195,11 @@ def elided(labels: list[str], limit: int) -> list[str]:
 
 def _without_package(labels: list[str]) -> list[str]:
     """Leave out what stands before the last dot that all labels share: a package name says nothing that tells them apart."""
-    parts = [label.split(".") for label in labels]
+    components = [label.split(".") for label in labels]
     shared = 0
-    while len(labels) > 1 and all(len(own) > shared + 1 and own[: shared + 1] == parts[0][: shared + 1] for own in parts):
+    while len(labels) > 1 and all(len(names) > shared + 1 and names[: shared + 1] == components[0][: shared + 1] for names in components):
         shared += 1
-    return ["…" + ".".join(own[shared:]) if shared else label for own, label in zip(parts, labels, strict=True)]
+    return ["…" + ".".join(names[shared:]) if shared else label for names, label in zip(components, labels, strict=True)]
 
 
 def _without_words(labels: list[str], limit: int) -> list[str]:
@@ -208,12 +208,12 @@ def _without_words(labels: list[str], limit: int) -> list[str]:
 
     def shorter(label: str) -> str:
         words = WORD.findall(label)
-        common = [place for place, word in enumerate(words) if shared[word] > 1 and not any(map(str.isdigit, word))]
+        common = [position for position, word in enumerate(words) if shared[word] > 1 and not any(map(str.isdigit, word))]
         text, dropped = label, set[int]()
-        for place in sorted(common, key=lambda place: -shared[words[place]]):
+        for position in sorted(common, key=lambda position: -shared[words[position]]):
             if len(text) <= limit or len(dropped) == len(words) - 1:
                 break
-            dropped.add(place)
+            dropped.add(position)
             text = re.sub("…+", "…", "".join("…" if number in dropped else word for number, word in enumerate(words)))
         return text
 

@@ -75,34 +75,34 @@ def facets(
     if row is None and col is None and col_wrap is None:
         return draw(data, ax=ax)
     dims = _checked(data, ax, row, col, col_wrap)
-    places = list(product(*(range(data.sizes[dim]) for dim in dims)))
-    parts = [data.isel({dim: [place] for dim, place in zip(dims, own, strict=True)}) for own in places]
-    every = [_drawn_alone(draw, part) for part in parts]
-    alone = [facet for facet in every if facet is not None]
-    if not alone:
+    positions = list(product(*(range(data.sizes[dim]) for dim in dims)))
+    cells = [data.isel({dim: [place] for dim, place in zip(dims, panel, strict=True)}) for panel in positions]
+    previews = [_drawn_alone(draw, cell) for cell in cells]
+    drawable = [facet for facet in previews if facet is not None]
+    if not drawable:
         draw(data, ax=None)  # which says what is missing
         raise ValueError("nothing to draw: no label has anything that can be drawn by itself")
-    shared = [part for part in alone[0].title if all(part in other.title for other in alone)]
+    shared = [cell for cell in drawable[0].title if all(cell in other.title for other in drawable)]
     columns = col_wrap if col_wrap is not None else data.sizes[col] if col is not None else 1
-    figure, grid = _grid(alone, len(parts), columns)
+    figure, grid = _grid(drawable, len(cells), columns)
     entries: set[str] = set()
-    drawn = [facet is not None for facet in every]
-    limits = [_shared_limits(alone, which) for which in (0, 1)]
-    for number, (part, facet, own) in enumerate(zip(parts, every, grid, strict=False)):
-        labels = [label_text(dim, part[dim].values.tolist()[0]) for dim in dims]
+    filled = [facet is not None for facet in previews]
+    limits = [_shared_limits(drawable, axis) for axis in (0, 1)]
+    for number, (cell, facet, panel) in enumerate(zip(cells, previews, grid, strict=False)):
+        labels = [label_text(dim, cell[dim].values.tolist()[0]) for dim in dims]
         if facet is None:
-            own.text(0.5, 0.5, "nothing to draw", ha="center", va="center", transform=own.transAxes)
-            own.set_axis_off()
-            describe(own, ", ".join(labels))
+            panel.text(0.5, 0.5, "nothing to draw", ha="center", va="center", transform=panel.transAxes)
+            panel.set_axis_off()
+            describe(panel, ", ".join(labels))
             continue
-        _fix(own, limits)
-        draw(part, ax=own)
-        _fix(own, limits)
+        _fix(panel, limits)
+        draw(cell, ax=panel)
+        _fix(panel, limits)
         title = [text for text in facet.title if text not in shared]
-        describe(own, ", ".join([label for label in labels if label not in ", ".join(title)] + title))
+        describe(panel, ", ".join([label for label in labels if label not in ", ".join(title)] + title))
         first = number - number % columns
-        _leave_out(own, alone, beside=any(drawn[first:number]), above=any(drawn[number + columns :: columns]), entries=entries)
-    for empty in grid[len(parts) :]:
+        _leave_out(panel, drawable, left=any(filled[first:number]), below=any(filled[number + columns :: columns]), entries=entries)
+    for empty in grid[len(cells) :]:
         empty.remove()
     if shared:
         figure.suptitle(plain(", ".join(shared)), x=0.01, ha="left", fontsize=grid[0].title.get_fontsize())
@@ -128,10 +128,10 @@ def _checked(data: Any, ax: Axes | None, row: str | None, col: str | None, col_w
     return dims
 
 
-def _drawn_alone(draw: Callable[..., Axes], part: Any) -> Facet | None:
+def _drawn_alone(draw: Callable[..., Axes], cell: Any) -> Facet | None:
     """Draw a facet by itself, to know how large it is and what it shows, and throw it away; None where there is nothing to draw."""
     try:
-        ax = draw(part, ax=None)
+        ax = draw(cell, ax=None)
     except ValueError as error:
         if "nothing to draw" not in str(error):
             raise
@@ -141,44 +141,44 @@ def _drawn_alone(draw: Callable[..., Axes], part: Any) -> Facet | None:
     width, height = figure.get_size_inches().tolist()
     rows = tuple(label.get_text() for label in ax.get_yticklabels()) if not ax.spines["left"].get_visible() else ()
     title = ax.get_title(loc="left").replace("\n", " ").replace(r"\$", "$").split(", ")
-    found = Facet(
+    facet = Facet(
         (width, height), (ax.get_xlim(), ax.get_ylim()), (ax.get_xlabel(), ax.get_ylabel()), (ax.get_xscale(), ax.get_yscale()), rows, title
     )
     plt.close(figure)
-    return found
+    return facet
 
 
-def _grid(alone: Sequence[Facet], number: int, columns: int) -> tuple[Figure, list[Axes]]:
+def _grid(previews: Sequence[Facet], number: int, columns: int) -> tuple[Figure, list[Axes]]:
     """Return a figure with room for all facets, and its Axes in the order of reading."""
-    wide, high = (max(facet.size[axis] for facet in alone) for axis in (0, 1))
-    less = text_width(list(alone[0].rows)) / 72 if _same_rows(alone) else 0.0
+    width, height = (max(facet.size[axis] for facet in previews) for axis in (0, 1))
+    label_width = text_width(list(previews[0].rows)) / 72 if _same_rows(previews) else 0.0
     rows = -(-number // columns)
-    size = wide + (columns - 1) * (wide - less), rows * high + 0.3
-    if max(size) > LARGEST and max(size) * LEAST <= LARGEST and not alone[0].rows:
+    size = width + (columns - 1) * (width - label_width), rows * height + 0.3
+    if max(size) > LARGEST and max(size) * LEAST <= LARGEST and not previews[0].rows:
         size = size[0] * LARGEST / max(size), size[1] * LARGEST / max(size)
     if max(size) > LARGEST:
         raise ValueError(
-            f"{number} pictures of {wide:.0f} x {high:.0f} inches in {columns} columns do not fit on a figure, which is {LARGEST:g}"
+            f"{number} pictures of {width:.0f} x {height:.0f} inches in {columns} columns do not fit on a figure, which is {LARGEST:g}"
             f" inches wide and high at most: {'give col_wrap=4, or ' if rows == 1 else ''}select fewer labels"
         )
     figure, grid = plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)
     return figure, grid.ravel().tolist()
 
 
-def _same_rows(alone: Sequence[Facet]) -> bool:
+def _same_rows(previews: Sequence[Facet]) -> bool:
     """Return whether every facet has the same rows, under the same labels."""
-    return bool(alone[0].rows) and all(facet.rows == alone[0].rows for facet in alone)
+    return bool(previews[0].rows) and all(facet.rows == previews[0].rows for facet in previews)
 
 
-def _shared_limits(alone: Sequence[Facet], which: int) -> tuple[float, float] | None:
+def _shared_limits(previews: Sequence[Facet], axis: int) -> tuple[float, float] | None:
     """Return limits of one axis that serve all facets, where they show the same and no facet would be squeezed by them."""
-    if len({(facet.names[which], facet.scales[which]) for facet in alone}) > 1 or (which == 1 and alone[0].rows):
+    if len({(facet.names[axis], facet.scales[axis]) for facet in previews}) > 1 or (axis == 1 and previews[0].rows):
         return None
-    limits = np.array([facet.limits[which] for facet in alone])
-    ends = limits[:, 0].min(), limits[:, 1].max()
-    lengths = np.log(limits) if alone[0].scales[which] == "log" else limits
-    fits = lengths[:, 1].max() - lengths[:, 0].min() <= ALIKE * np.diff(lengths).min()
-    return (float(ends[0]), float(ends[1])) if fits else None
+    limits = np.array([facet.limits[axis] for facet in previews])
+    extent = limits[:, 0].min(), limits[:, 1].max()
+    lengths = np.log(limits) if previews[0].scales[axis] == "log" else limits
+    is_compact = lengths[:, 1].max() - lengths[:, 0].min() <= ALIKE * np.diff(lengths).min()
+    return (float(extent[0]), float(extent[1])) if is_compact else None
 
 
 def _fix(ax: Axes, limits: Sequence[tuple[float, float] | None]) -> None:
@@ -190,18 +190,18 @@ def _fix(ax: Axes, limits: Sequence[tuple[float, float] | None]) -> None:
         ax.set_ylim(*y)
 
 
-def _leave_out(ax: Axes, alone: Sequence[Facet], *, beside: bool, above: bool, entries: set[str]) -> None:
+def _leave_out(ax: Axes, previews: Sequence[Facet], *, left: bool, below: bool, entries: set[str]) -> None:
     """Leave out what a neighbour says: labels of rows and of axes, and a legend without a new entry."""
-    if beside and _same_rows(alone):
+    if left and _same_rows(previews):
         ax.set_yticklabels([])
         for text in [text for text in ax.texts if text.get_gid() == "group"]:
             text.remove()
-    if beside and len({facet.names[1] for facet in alone}) == 1:
+    if left and len({facet.names[1] for facet in previews}) == 1:
         ax.set_ylabel("")
-    if above and len({facet.names[0] for facet in alone}) == 1:
+    if below and len({facet.names[0] for facet in previews}) == 1:
         ax.set_xlabel("")
     legend = ax.get_legend()
     if legend is not None:
-        own = {text.get_text() for text in legend.get_texts()}
-        legend.set_visible(not own <= entries)
-        entries |= own
+        entry_labels = {text.get_text() for text in legend.get_texts()}
+        legend.set_visible(not entry_labels <= entries)
+        entries |= entry_labels

@@ -72,15 +72,15 @@ def estimates(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     if quantity.neutral is not None:
         ax.axvline(quantity.neutral, color=DARK, linewidth=0.8, linestyle=":", zorder=1)
     if "baseline_difference" in result:
-        own = [float(result["baseline_difference"].isel(row.cell)) for row in rows]
-        ax.plot(own, [row.y for row in rows], "|", color=GREY, markersize=10, label="two runs of the baseline")
+        differences = [float(result["baseline_difference"].isel(row.cell)) for row in rows]
+        ax.plot(differences, [row.y for row in rows], "|", color=GREY, markersize=10, label="two runs of the baseline")
     _draw(ax, result, quantity, rows)
     label_rows(ax, rows)
-    beside = result[quantity.beside or quantity.name]
-    written = number_format(str(beside.attrs.get("units", "1")))
-    texts = [float(beside.isel(row.cell)) for row in rows]
-    shown = [f"{100 * value:.1f} %" if quantity.percent and not quantity.beside and value == value else written(value) for value in texts]
-    beside_rows(ax, rows, shown, quantity.beside)
+    column = result[quantity.beside or quantity.name]
+    written = number_format(str(column.attrs.get("units", "1")))
+    values = [float(column.isel(row.cell)) for row in rows]
+    texts = [f"{100 * value:.1f} %" if quantity.percent and not quantity.beside and value == value else written(value) for value in values]
+    beside_rows(ax, rows, texts, quantity.beside)
     level = f"\n{level_of_intervals(result)} intervals" if "lower" in result else ""
     label, runs = quantity.label, int(result.attrs.get("runs", 1))
     label = label if runs == 1 else label.replace("a run", f"{runs} runs").replace(" is ", " are ") + ", taken together"
@@ -100,9 +100,9 @@ def _draw(ax: Axes, result: xr.Dataset, quantity: Quantity, rows: list[Row]) -> 
         value, lower, upper = (float(result[name].isel(row.cell)) for name in (quantity.name, *names))
         kind = str(result["kind"].isel(row.cell).item()) if "kind" in result else "bounded"
         intervals.append(Interval(row.y, value, lower, upper, kind, "", False))
-    also = [0.0, 1.0] if str(result.attrs["result"]).startswith("prob") else [] if quantity.neutral is None else [quantity.neutral]
-    also += _ends(result)
-    draw_intervals(ax, intervals, view_of(intervals, also, log), log)
+    required = [0.0, 1.0] if str(result.attrs["result"]).startswith("prob") else [] if quantity.neutral is None else [quantity.neutral]
+    required += _ends(result)
+    draw_intervals(ax, intervals, view_of(intervals, required, log), log)
     if quantity.percent:
         ax.xaxis.set_major_formatter(lambda value, _: f"{round(100 * value, 6):g} %")
     elif quantity.neutral is None:
@@ -118,5 +118,5 @@ def _words(text: str, result: xr.Dataset) -> str:
 
 def _ends(result: xr.Dataset) -> list[float]:
     """Return the least and the largest mark of the baseline."""
-    own = result.get("baseline_difference")
-    return [] if own is None else [float(own.min()), float(own.max())]
+    differences = result.get("baseline_difference")
+    return [] if differences is None else [float(differences.min()), float(differences.max())]

@@ -41,20 +41,20 @@ def rows_of(array: xr.DataArray, *, top: float = 0.0) -> list[Row]:
     if not array.size:
         raise ValueError(f"the result has no cell to draw: its dims are {dict(array.sizes)}")
     dims = sorted((str(dim) for dim in array.dims), key=lambda dim: dim != BENCHMARK)
-    shown = [dim for dim in dims if array.sizes[dim] > 1] or dims
-    heads, tails = (shown[:1], shown[1:]) if array.size > 1 and len(shown) > 1 else ([], shown)
-    texts = {dim: shortened([label_text(dim, label) for label in array[dim].values.tolist()]) for dim in shown}
+    labelled_dims = [dim for dim in dims if array.sizes[dim] > 1] or dims
+    heads, tails = (labelled_dims[:1], labelled_dims[1:]) if array.size > 1 and len(labelled_dims) > 1 else ([], labelled_dims)
+    texts = {dim: shortened([label_text(dim, label) for label in array[dim].values.tolist()]) for dim in labelled_dims}
     rows: list[Row] = []
     for index in np.ndindex(*(array.sizes[dim] for dim in dims)):
         cell = dict(zip(dims, index, strict=True))
-        group, label = (", ".join(texts[dim][cell[dim]] for dim in part) for part in (heads, tails))
+        group, label = (", ".join(texts[dim][cell[dim]] for dim in dims_of_text) for dims_of_text in (heads, tails))
         gap = GAP if rows and rows[-1].group != group else 0.0
         rows.append(Row(cell, label, group, rows[-1].y + 1 + gap if rows else top))
     return rows
 
 
 def shown_rows(
-    number: xr.DataArray, what: str, *, inches: float = INCHES, top: float = 0.0, share: int = 1, ordered: bool = False
+    number: xr.DataArray, quantity: str, *, inches: float = INCHES, top: float = 0.0, share: int = 1, ordered: bool = False
 ) -> tuple[list[Row], list[str]]:
     """Give every cell a row; of more than a figure has room for, those with the lowest and the highest numbers, in that order.
 
@@ -79,22 +79,22 @@ def shown_rows(
     left_out : list of str
         What the title says of the cells that are not drawn; empty where all are.
     """
-    most = int(TALLEST / inches / share)
-    if number.size <= most and not ordered:
+    limit = int(TALLEST / inches / share)
+    if number.size <= limit and not ordered:
         rows = rows_of(number, top=top)
-        if rows[-1].y + 1 - top <= most:
+        if rows[-1].y + 1 - top <= limit:
             return rows, []
-    low, high, left_out = extremes(number, most, what)
-    drawn = np.isin(np.arange(number.size), [*low, *high]).reshape(number.shape)
-    named = dict(zip(np.flatnonzero(drawn).tolist(), named_cells(number, drawn, WHOLE), strict=True))
+    low, high, left_out = extremes(number, limit, quantity)
+    is_drawn = np.isin(np.arange(number.size), [*low, *high]).reshape(number.shape)
+    named = dict(zip(np.flatnonzero(is_drawn).tolist(), named_cells(number, is_drawn, WHOLE), strict=True))
     rows = []
-    for y, (cell, label) in enumerate(named[place] for place in [*low, *high]):
+    for y, (cell, label) in enumerate(named[position] for position in [*low, *high]):
         gap = GAP if y >= len(low) else 0.0
         rows.append(Row({str(dim): index for dim, index in cell.items()}, label, "", top + y + gap))
     return rows, left_out
 
 
-def extremes(number: xr.DataArray, most: int, what: str) -> tuple[list[int], list[int], list[str]]:
+def extremes(number: xr.DataArray, limit: int, quantity: str) -> tuple[list[int], list[int], list[str]]:
     """Return the flat places of the lowest and of the highest numbers, in ascending order, and what to say of the others.
 
     Where no more than `most` are measured they are all lowest, and where none is, the first ones are.
@@ -102,12 +102,12 @@ def extremes(number: xr.DataArray, most: int, what: str) -> tuple[list[int], lis
     values = number.values.astype(float)
     order = np.argsort(values, axis=None, kind="stable").tolist()
     measured = order[: np.count_nonzero(~np.isnan(values))]
-    if len(measured) > most:
-        low, high, why = measured[: most // 2], measured[len(measured) - most // 2 :], f"lowest and highest {what}"
+    if len(measured) > limit:
+        low, high, selection_rule = measured[: limit // 2], measured[len(measured) - limit // 2 :], f"lowest and highest {quantity}"
     else:
-        low, high, why = measured or order[:most], [], "those measured" if measured else "none is measured"
-    drawn = len(low) + len(high)
-    return low, high, [f"{drawn} of {number.size}: {why}"] if drawn < number.size else []
+        low, high, selection_rule = measured or order[:limit], [], "those measured" if measured else "none is measured"
+    n_drawn = len(low) + len(high)
+    return low, high, [f"{n_drawn} of {number.size}: {selection_rule}"] if n_drawn < number.size else []
 
 
 def suite_rows(result: xr.Dataset, name: str, rows: Sequence[Row], label: str) -> list[Row]:
@@ -123,10 +123,10 @@ def suite_rows(result: xr.Dataset, name: str, rows: Sequence[Row], label: str) -
 
 def named_cells(array: xr.DataArray, measured: Mask | None = None, limit: int = 40) -> list[tuple[dict[Hashable, int], str]]:
     """Return the place and the name of every cell, or of those measured: the labels of the dims in which they differ."""
-    places = [dict(zip(array.dims, index, strict=True)) for index in np.ndindex(*array.shape) if measured is None or measured[index]]
-    shown = [dim for dim in array.dims if array.sizes[dim] > 1]
-    names = shortened([", ".join(label_text(str(dim), array[dim].values[place[dim]]) for dim in shown) for place in places], limit)
-    return list(zip(places, names, strict=True))
+    cells = [dict(zip(array.dims, index, strict=True)) for index in np.ndindex(*array.shape) if measured is None or measured[index]]
+    varying = [dim for dim in array.dims if array.sizes[dim] > 1]
+    names = shortened([", ".join(label_text(str(dim), array[dim].values[cell[dim]]) for dim in varying) for cell in cells], limit)
+    return list(zip(cells, names, strict=True))
 
 
 def note_unmeasured(ax: Axes, heights: Iterable[float], text: str = "not measured") -> None:
@@ -137,8 +137,8 @@ def note_unmeasured(ax: Axes, heights: Iterable[float], text: str = "not measure
 
 def size_for(rows: Sequence[Row], inches: float = INCHES) -> tuple[float, float]:
     """Return width and height in inches of a figure with these rows."""
-    written = text_width([row.label for row in rows]) + text_width([row.group for row in rows])
-    return 5.5 + written / 72, 1.5 + inches * (rows[-1].y - rows[0].y + 1)
+    text_points = text_width([row.label for row in rows]) + text_width([row.group for row in rows])
+    return 5.5 + text_points / 72, 1.5 + inches * (rows[-1].y - rows[0].y + 1)
 
 
 def label_rows(ax: Axes, rows: Sequence[Row]) -> None:

@@ -80,15 +80,15 @@ def pvalues(result: xr.Dataset, ax: Axes | None = None, *, alpha: float | None =
         raise ValueError(f"kind={kind!r} is unknown; there is {', '.join(KINDS)}")
     if kind != "cells":
         return _together(result, ax, alpha, kind)
-    title, beside, header = TESTS[str(result.attrs["result"])]
+    title, tested_name, header = TESTS[str(result.attrs["result"])]
     corrected = result.attrs.get("correction", "none") != "none"
-    shown = result["pvalue_adjusted" if corrected else "pvalue"]
-    rows, left_out = shown_rows(shown, "p", ordered="pvalue_adjusted" in result)
+    pvalue = result["pvalue_adjusted" if corrected else "pvalue"]
+    rows, left_out = shown_rows(pvalue, "p", ordered="pvalue_adjusted" in result)
     ax = axes_for(ax, size_for(rows))
     heights = np.array([row.y for row in rows])
-    p, raw, tested = (np.array([float(part.isel(row.cell)) for row in rows]) for part in (shown, result["pvalue"], result[beside]))
+    p, raw, tested = (np.array([float(array.isel(row.cell)) for row in rows]) for array in (pvalue, result["pvalue"], result[tested_name]))
     least = np.array([float(result["smallest_pvalue"].isel(row.cell)) if "smallest_pvalue" in result else np.nan for row in rows])
-    measured, beyond = np.isfinite(p), p < LEAST
+    measured, is_below = np.isfinite(p), p < LEAST
     ax.set_xscale("log")
     ax.set_xlim(min(alpha, *np.fmax(np.fmin(np.fmin(p, raw), least), LEAST)) / 1.5, 1.15)
     ax.axvline(alpha, color=DARK, linewidth=0.8, linestyle=":", label=f"{alpha:g}", zorder=1)
@@ -96,9 +96,9 @@ def pvalues(result: xr.Dataset, ax: Axes | None = None, *, alpha: float | None =
         ax.plot(least, heights, "|", color=GREY, markersize=9, label="smallest p possible")
     if corrected:
         ax.plot(np.fmax(raw, LEAST), heights, "o", color=GREY, markerfacecolor="white", markersize=5, label="p before the correction")
-    ax.plot(p[~beyond], heights[~beyond], "o", color=COLOURS[0], markersize=6, label="p", zorder=3)
-    left = heights[beyond]
-    ax.plot(np.zeros_like(left), left, "<", color=COLOURS[0], transform=ax.get_yaxis_transform(), clip_on=False, gid="beyond")
+    ax.plot(p[~is_below], heights[~is_below], "o", color=COLOURS[0], markersize=6, label="p", zorder=3)
+    low_heights = heights[is_below]
+    ax.plot(np.zeros_like(low_heights), low_heights, "<", color=COLOURS[0], transform=ax.get_yaxis_transform(), clip_on=False, gid="beyond")
     note_unmeasured(ax, heights[~measured], "not measured on both sides" if "baseline" in result.attrs else "no answer")
     label_rows(ax, rows)
     beside_rows(ax, rows, ["–" if np.isnan(value) else f"{value:.3f}" for value in tested], header)
@@ -110,8 +110,8 @@ def pvalues(result: xr.Dataset, ax: Axes | None = None, *, alpha: float | None =
 
 def _together(result: xr.Dataset, ax: Axes | None, alpha: float, kind: str) -> Axes:
     """Draw the p-values of all cells as a histogram, or against uniform ones."""
-    every = result["pvalue"].values.ravel()
-    p = np.sort(every[~np.isnan(every)])
+    values = result["pvalue"].values.ravel()
+    p = np.sort(values[~np.isnan(values)])
     ax = axes_for(ax, (5.5, 4.5))
     if kind == "histogram":
         ax.hist(p, bins=BINS, range=(0, 1), color=COLOURS[1], edgecolor="white", label="p-values")
@@ -119,21 +119,21 @@ def _together(result: xr.Dataset, ax: Axes | None, alpha: float, kind: str) -> A
         ax.set_ylabel("cells")
         ax.set_xlabel(_what(result))
     else:
-        places = (np.arange(len(p)) + 0.5) / max(1, len(p))
+        quantiles = (np.arange(len(p)) + 0.5) / max(1, len(p))
         ax.plot([0, 1], [0, 1], color=DARK, linewidth=0.9, linestyle="--", label="uniform")
         reach = KOLMOGOROV / max(1, len(p)) ** 0.5
         for sign in (-1, 1):
             ax.plot(
                 [0, 1], [sign * reach, 1 + sign * reach], color=GREY, linewidth=0.8, linestyle=":", label="95 % of uniform samples inside"
             )
-        ax.plot(places, p, "o", color=COLOURS[0], markersize=3.5, label="p-values")
+        ax.plot(quantiles, p, "o", color=COLOURS[0], markersize=3.5, label="p-values")
         ax.set_xlabel("of uniform p-values")
         ax.set_ylabel(_what(result))
         ax.set_ylim(-0.02, 1.02)
     ax.set_xlim(-0.02, 1.02)
     low = 100 * np.count_nonzero(p <= alpha) / max(1, len(p))
     title = TESTS[str(result.attrs["result"])][0]
-    describe(ax, f"{title}, {len(p)} of {every.size} cells: {low:.3g} % have p up to {alpha:g}")
+    describe(ax, f"{title}, {len(p)} of {values.size} cells: {low:.3g} % have p up to {alpha:g}")
     return ax
 
 

@@ -88,17 +88,17 @@ def _draw_way(ax: Axes, row: Row, cell: xr.Dataset) -> None:
     """Draw one benchmark's boxes."""
     pvalues, outcomes = cell["step_pvalue"].values.tolist(), cell["step_outcome"].values.tolist()
     searched, risk = bool(cell["searched"]), 1 - float(cell["judged_level"])
-    for place, (pvalue, outcome) in enumerate(zip(pvalues, outcomes, strict=True)):
+    for column, (pvalue, outcome) in enumerate(zip(pvalues, outcomes, strict=True)):
         if outcome not in STATES:
-            ax.text(place, row.y, "–", ha="center", va="center", fontsize=NOTE_SIZE, color=GREY)
+            ax.text(column, row.y, "–", ha="center", va="center", fontsize=NOTE_SIZE, color=GREY)
             continue
         state = STATES[outcome]
-        ax.add_patch(Rectangle((place - 0.48, row.y - 0.38), 0.96, 0.76, facecolor=FILLS[state], edgecolor="none", label=state))
+        ax.add_patch(Rectangle((column - 0.48, row.y - 0.38), 0.96, 0.76, facecolor=FILLS[state], edgecolor="none", label=state))
         # Each row has a risk of its own: no p is normal at one and not at another.
         if searched and state in CONDITIONS and not np.isnan(pvalue):
             outcome = f"{'>' if pvalue > risk else '≤'} {risk:.3g}"
-        written = outcome if np.isnan(pvalue) else f"{pvalue:.3g}  {outcome}"
-        ax.text(place, row.y, written, ha="center", va="center", fontsize=NOTE_SIZE)
+        text = outcome if np.isnan(pvalue) else f"{pvalue:.3g}  {outcome}"
+        ax.text(column, row.y, text, ha="center", va="center", fontsize=NOTE_SIZE)
 
 
 def _found(cell: xr.Dataset) -> str:
@@ -148,27 +148,27 @@ def reported(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     >>> plt.close(ax.figure)
     """
     result = result.compute()
-    speedups, whole = result["speedup"], result["overall_speedup"]
+    speedups, overall = result["speedup"], result["overall_speedup"]
     rows, left_out = shown_rows(speedups.sel(statistic="mean"), "speedup of the mean")
     suite = Row({}, SUITE, "", rows[-1].y + 1 + GAP)
     ax = axes_for(ax, size_for([*rows, suite]))
     ax.axvline(1.0, color=DARK, linewidth=0.8, linestyle=":", zorder=1)
     ax.axhline(suite.y - (1 + GAP) / 2, color="#dddddd", linewidth=0.6, zorder=0)
     for statistic, (marker, colour) in MARKS.items():
-        own = result.sel(statistic=statistic)
+        selected = result.sel(statistic=statistic)
         for filled in (True, False):
-            chosen = [row for row in rows if bool(own["significant"].isel(row.cell)) is filled]
-            numbers = [float(own["speedup"].isel(row.cell)) for row in chosen]
+            chosen = [row for row in rows if bool(selected["significant"].isel(row.cell)) is filled]
+            numbers = [float(selected["speedup"].isel(row.cell)) for row in chosen]
             face = colour if filled else "white"
             ax.plot(numbers, [row.y for row in chosen], marker, color=colour, markerfacecolor=face, markersize=6, zorder=3)
-        ax.plot(float(own["overall_speedup"]), suite.y, marker, color=colour, markersize=8, label=statistic, zorder=3)
+        ax.plot(float(selected["overall_speedup"]), suite.y, marker, color=colour, markersize=8, label=statistic, zorder=3)
     label_rows(ax, [*rows, suite])
-    totals = ", ".join(f"{float(whole.sel(statistic=statistic)):.3f}x" for statistic in TESTED)
+    totals = ", ".join(f"{float(overall.sel(statistic=statistic)):.3f}x" for statistic in TESTED)
     beside_rows(ax, [*rows, suite], [*(_levels(result.isel(row.cell)) for row in rows), totals], "significant at\nmean, median")
-    drawn = [speedups.isel(row.cell).values for row in rows]
-    values = [float(value) for value in np.concatenate([*drawn, whole.values])]
+    row_speedups = [speedups.isel(row.cell).values for row in rows]
+    values = [float(value) for value in np.concatenate([*row_speedups, overall.values])]
     draw_intervals(ax, [], view_of([], [1.0, *values], log=True), log=True)
-    note_unmeasured(ax, [row.y for row, own in zip(rows, drawn, strict=True) if np.isnan(own).all()])
+    note_unmeasured(ax, [row.y for row, selected in zip(rows, row_speedups, strict=True) if np.isnan(selected).all()])
     ax.set_xlabel("times as fast as the baseline\nfilled: significant (all benchmarks: not tested)")
     counted = [_counted(result.sel(statistic=statistic), statistic) for statistic in TESTED]
     describe(ax, f"Speedup-Test, significant speedups: {', '.join([*counted, *left_out])}")
@@ -177,10 +177,10 @@ def reported(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
 def _levels(cell: xr.Dataset) -> str:
     """Write the levels at which mean and median are significant."""
-    own = [cell.sel(statistic=statistic) for statistic in TESTED]
+    results = [cell.sel(statistic=statistic) for statistic in TESTED]
     if bool(cell["speedup"].isnull().all()):
         return "–"
-    return ", ".join(f"{100 * float(one['confidence_level']):g} %" if bool(one["significant"]) else "no" for one in own)
+    return ", ".join(f"{100 * float(answer['confidence_level']):g} %" if bool(answer["significant"]) else "no" for answer in results)
 
 
 def _counted(row: xr.Dataset, statistic: str) -> str:

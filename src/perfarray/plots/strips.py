@@ -56,7 +56,7 @@ def strip(result: xr.Dataset, ax: Axes | None = None, *, along: str | None = Non
     """
     name = next((name for name in ESTIMATES if name in result), None)
     if name is None:
-        raise ValueError(f"a strip draws 'estimate' with its limits, or 'speedup'; the result has {[str(one) for one in result.data_vars]}")
+        raise ValueError(f"a strip draws 'estimate' with its limits, or 'speedup'; the result has {[str(key) for key in result.data_vars]}")
     long = [str(dim) for dim, size in result[name].sizes.items() if size > 1]
     along = along if along is not None else long[0] if len(long) == 1 else ""
     if along not in result[name].dims or set(long) - {along}:
@@ -68,41 +68,41 @@ def strip(result: xr.Dataset, ax: Axes | None = None, *, along: str | None = Non
         result[[name, *(("lower", "upper") if with_limits else ())]].compute().squeeze([dim for dim in result[name].dims if dim != along])
     )
     ax = axes_for(ax, (8.0, 4.0))
-    first = not ax.get_title(loc="left")  # what is drawn over another result leaves it its title
-    places = np.arange(result.sizes[along]) + 1.0
+    is_first = not ax.get_title(loc="left")  # what is drawn over another result leaves it its title
+    x = np.arange(result.sizes[along]) + 1.0
     title = [f"{name.capitalize()} along {along}"]
     if with_limits:
-        title = [_intervals(ax, result, places, along, truth)]
-        ax.plot(places, result[name].values, "o", color=DARK, markersize=3, label="estimate", zorder=3)
+        title = [_intervals(ax, result, x, along, truth)]
+        ax.plot(x, result[name].values, "o", color=DARK, markersize=3, label="estimate", zorder=3)
     else:
-        ax.plot(places, result[name].values, "--", color=COLOURS[3], marker=".", linewidth=1, label=f"{name}, {_method(result)}", zorder=3)
+        ax.plot(x, result[name].values, "--", color=COLOURS[3], marker=".", linewidth=1, label=f"{name}, {_method(result)}", zorder=3)
     if truth is not None:
         ax.axhline(truth, color=DARK, linewidth=1, linestyle=":", label="true")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set_xlim(places[0] - 0.7, places[-1] + 0.7)
+    ax.set_xlim(x[0] - 0.7, x[-1] + 0.7)
     ax.set_xlabel(along)
-    if first:
+    if is_first:
         ax.set_ylabel(str(result[name].attrs.get("long_name", name)))
         write_units(ax.yaxis, str(result[name].attrs.get("units", "1")))
-    describe(ax, ", ".join([*title, *selection(result[name])]) if first else ax.get_title(loc="left"))
+    describe(ax, ", ".join([*title, *selection(result[name])]) if is_first else ax.get_title(loc="left"))
     return ax
 
 
-def _intervals(ax: Axes, result: xr.Dataset, places: np.ndarray, along: str, truth: float | None) -> str:
+def _intervals(ax: Axes, result: xr.Dataset, positions: np.ndarray, along: str, truth: float | None) -> str:
     """Draw the intervals, and say how many there are; those with an open or unknown end have no line."""
     lower, upper = result["lower"].values, result["upper"].values
-    known = np.isfinite(lower) & np.isfinite(upper)
-    held = known if truth is None else known & (lower <= truth) & (truth <= upper)
+    bounded = np.isfinite(lower) & np.isfinite(upper)
+    covering = bounded if truth is None else bounded & (lower <= truth) & (truth <= upper)
     level = level_of_intervals(result) or "unknown level"
-    width = min(12.0, max(1.0, WIDTH / len(places)))
-    for which, colour, label in ((held, COLOURS[1], "interval"), (known & ~held, COLOURS[5], "interval without it")):
-        if which.any():
-            ax.vlines(places[which], lower[which], upper[which], colors=colour, linewidth=width, label=label, zorder=2)
-    number = int(np.count_nonzero(known))
-    lacking = f" ({len(places) - number} more without limits)" if number < len(places) else ""
+    width = min(12.0, max(1.0, WIDTH / len(positions)))
+    for mask, colour, label in ((covering, COLOURS[1], "interval"), (bounded & ~covering, COLOURS[5], "interval without it")):
+        if mask.any():
+            ax.vlines(positions[mask], lower[mask], upper[mask], colors=colour, linewidth=width, label=label, zorder=2)
+    number = int(np.count_nonzero(bounded))
+    lacking = f" ({len(positions) - number} more without limits)" if number < len(positions) else ""
     if truth is None:
         return f"{number} intervals of {level} along {along}{lacking}"
-    return f"{int(np.count_nonzero(held))} of {number} intervals of {level} along {along} hold {truth:g}{lacking}"
+    return f"{int(np.count_nonzero(covering))} of {number} intervals of {level} along {along} hold {truth:g}{lacking}"
 
 
 def _method(result: xr.Dataset) -> str:

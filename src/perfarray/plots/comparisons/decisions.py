@@ -47,8 +47,8 @@ def smallest_changes(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """
     result = result.compute()
     required, pilot = result["required"], result["n"]
-    asked = {name: 100 * float(result.attrs[name]) for name in ("change", "threshold")}
-    purpose = GOALS[str(result.attrs["goal"])].format(**asked)
+    percentages = {name: 100 * float(result.attrs[name]) for name in ("change", "threshold")}
+    purpose = GOALS[str(result.attrs["goal"])].format(**percentages)
     units, title = f"{plural(str(result.attrs['unit']))} a side", compared(result, required)
     chance = f"with a chance of {100 * float(result.attrs['planned_power']):g} %"
     if required.size > 1:
@@ -56,9 +56,9 @@ def smallest_changes(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         ax = axes_for(ax, size_for(rows))
         heights = [row.y for row in rows]
         for array, label, face in ((pilot, "pilot", "none"), (required, f"{purpose}, {chance}", COLOURS[0])):
-            found = np.array([float(array.isel(row.cell)) for row in rows])
-            places = np.where(np.isfinite(found), found, np.nan)
-            ax.plot(places, heights, "o", color=COLOURS[0], markerfacecolor=face, label=label, markersize=5)
+            counts = np.array([float(array.isel(row.cell)) for row in rows])
+            positions = np.where(np.isfinite(counts), counts, np.nan)
+            ax.plot(positions, heights, "o", color=COLOURS[0], markerfacecolor=face, label=label, markersize=5)
         label_rows(ax, rows)
         title = [*title, *left_out]
     else:
@@ -66,8 +66,8 @@ def smallest_changes(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         cell = result.squeeze(list(required.dims))
         ax.plot(cell["units"], 100 * cell["smallest_change"], color=COLOURS[0])
         if result.attrs["goal"] == "difference":
-            ax.axhline(abs(asked["change"]), color=DARK, linewidth=0.8, linestyle=":", label=f"{asked['change']:g} %")
-            ax.plot(cell["required"], abs(asked["change"]), "o", color=COLOURS[0], label=f"{purpose}, {chance}")
+            ax.axhline(abs(percentages["change"]), color=DARK, linewidth=0.8, linestyle=":", label=f"{percentages['change']:g} %")
+            ax.plot(cell["required"], abs(percentages["change"]), "o", color=COLOURS[0], label=f"{purpose}, {chance}")
         ax.plot(cell["n"], 100 * cell["pilot_change"], "o", color=COLOURS[0], markerfacecolor="none", label="pilot")
         ax.set_yscale("log")
         _number_ticks(ax.yaxis)

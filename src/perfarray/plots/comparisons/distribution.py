@@ -56,18 +56,18 @@ def distribution(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     """
     curves = curves.compute()
     width = (curves["upper"] - curves["lower"]) / curves["lower"], "width relative to its place"
-    number, what = (curves["lower"], "ratio") if "baseline" in curves.attrs else width
-    rows, left_out = shown_rows(number, what, inches=INCHES)
-    wide, high = size_for(rows, INCHES)
-    ax = axes_for(ax, (wide, max(high, 2.2)))
+    number, quantity = (curves["lower"], "ratio") if "baseline" in curves.attrs else width
+    rows, left_out = shown_rows(number, quantity, inches=INCHES)
+    figure_width, figure_height = size_for(rows, INCHES)
+    ax = axes_for(ax, (figure_width, max(figure_height, 2.2)))
     relative = _far_apart(curves)
     for row in rows:
         cell = curves.isel(row.cell)
         _draw_row(ax, row, cell, 100 / float(cell["observed"]) if relative else 1.0)
     label_rows(ax, rows)
     if relative:
-        written = number_format(str(curves.attrs.get("units", "1")))
-        beside_rows(ax, rows, [written(float(curves["observed"].isel(row.cell))) for row in rows], "data")
+        format_number = number_format(str(curves.attrs.get("units", "1")))
+        beside_rows(ax, rows, [format_number(float(curves["observed"].isel(row.cell))) for row in rows], "data")
     _describe(ax, curves, relative, left_out)
     return ax
 
@@ -109,9 +109,9 @@ def _describe(ax: Axes, curves: xr.Dataset, relative: bool, left_out: list[str])
     write_units(ax.xaxis, str(attrs.get("units", "1")))
     if relative:
         ax.xaxis.set_major_formatter(lambda value, _: f"{round(value - 100, 6):+g} %")
-    drawn = str(attrs.get("resample", "execution")).split()
-    redrawn = "values redrawn, nest ignored" if drawn == ["flat"] else f"level{'s' * (len(drawn) > 1)} redrawn: {', '.join(drawn)}"
-    of = f"{attrs.get('statistic', 'statistic')} of {attrs.get('metric', 'time')}" + ", candidate / baseline" * ("baseline" in attrs)
-    of += ", relative to the data's;\n" if relative else ";\n" if "baseline" in attrs else "; "
-    ax.set_xlabel(f"{of}{redrawn}; bar: {100 * attrs['confidence_level']:g} % of {attrs['n_resamples']} replicates")
+    levels = str(attrs.get("resample", "execution")).split()
+    resampling = "values redrawn, nest ignored" if levels == ["flat"] else f"level{'s' * (len(levels) > 1)} redrawn: {', '.join(levels)}"
+    statistic = f"{attrs.get('statistic', 'statistic')} of {attrs.get('metric', 'time')}" + ", candidate / baseline" * ("baseline" in attrs)
+    statistic += ", relative to the data's;\n" if relative else ";\n" if "baseline" in attrs else "; "
+    ax.set_xlabel(f"{statistic}{resampling}; bar: {100 * attrs['confidence_level']:g} % of {attrs['n_resamples']} replicates")
     describe(ax, ", ".join(["Bootstrap distribution", *compared(curves, curves["lower"]), *left_out]))

@@ -57,19 +57,19 @@ class Interval(NamedTuple):
         return [(self.lower, self.upper)]
 
 
-def view_of(intervals: Sequence[Interval], also: Iterable[float], log: bool) -> tuple[float, float]:
+def view_of(intervals: Sequence[Interval], required: Iterable[float], log: bool) -> tuple[float, float]:
     """Return the ends of the axis: all estimates, the values that must be seen, and limits that are not far away."""
-    values = [*also]
+    values = [*required]
     for interval in intervals:
         values.append(interval.estimate)
         for limit in (interval.lower, interval.upper):
             if abs(interval.estimate) / FAR < abs(limit) < abs(interval.estimate) * FAR or not log:
                 values.append(limit)
-    shown = np.array([value for value in values if np.isfinite(value) and (value > 0 or not log)] or [1.0])
-    low, high = (np.log(shown.min()), np.log(shown.max())) if log else (shown.min(), shown.max())
+    visible = np.array([value for value in values if np.isfinite(value) and (value > 0 or not log)] or [1.0])
+    low, high = (np.log(visible.min()), np.log(visible.max())) if log else (visible.min(), visible.max())
     margin = max(0.05 * (high - low), 0.005 if log else 0.005 * abs(high))
-    ends = np.array([low - margin, high + margin])
-    first, last = np.exp(ends) if log else ends
+    limits = np.array([low - margin, high + margin])
+    first, last = np.exp(limits) if log else limits
     return float(first), float(last)
 
 

@@ -121,17 +121,17 @@ def score_ratios(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """
     result = result.compute()
     _check_measured(result, "on both sides: another baseline or dim may have values there")
-    shown = _with_sensitivity(result) if "estimate_without" in result else result[["estimate", "lower", "upper"]]
-    rows, left_out = shown_rows(shown["estimate"], "ratio")
+    ratios = _with_sensitivity(result) if "estimate_without" in result else result[["estimate", "lower", "upper"]]
+    rows, left_out = shown_rows(ratios["estimate"], "ratio")
     if left_out and result["estimate"].size == 1 and all(row.cell[WITHOUT] for row in rows):  # the answer itself is no extreme
-        whole = dict.fromkeys(rows[0].cell, 0)
-        rows = [Row(whole, str(shown[WITHOUT].values[0]), "", rows[0].y - 1 - GAP), *rows]
-    intervals = [_interval(shown, row)._replace(suite=row.cell.get(WITHOUT, 0) == 0) for row in rows]
+        suite_cell = dict.fromkeys(rows[0].cell, 0)
+        rows = [Row(suite_cell, str(ratios[WITHOUT].values[0]), "", rows[0].y - 1 - GAP), *rows]
+    intervals = [_interval(ratios, row)._replace(suite=row.cell.get(WITHOUT, 0) == 0) for row in rows]
     ax = axes_for(ax, size_for(rows))
     view = view_of(intervals, _draw_reference(ax, result), log=True)
     draw_intervals(ax, intervals, view, log=True)
     label_rows(ax, rows)
-    if WITHOUT in shown.dims and result["estimate"].size == 1:
+    if WITHOUT in ratios.dims and result["estimate"].size == 1:
         ax.axvline(float(result["estimate"].values.item()), color=DARK, linewidth=0.8, linestyle=":", zorder=1, label="all benchmarks")
     beside_rows(ax, rows, [interval.side + _change(interval.estimate) for interval in intervals], "change")
     sampled = "; the benchmarks are a sample" if result.attrs.get("benchmarks") == "a sample" else ""
@@ -144,14 +144,14 @@ def score_ratios(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 def _with_sensitivity(result: xr.Dataset) -> xr.Dataset:
     """Put the answers without each benchmark behind that of the whole suite, along one dim."""
     across = str(result.attrs.get("across", BENCHMARK))
-    parts = {}
+    variables = {}
     for name in ("estimate", "lower", "upper"):
         without = result[f"{name}_without"].dropna(across, how="all").rename({across: WITHOUT})
         # Shortened without the word: all have it, so that it would go first.
         names = [f"all {across}s", *(f"without {label}" for label in elided([str(label) for label in without[WITHOUT].values], SHORT))]
-        whole = result[name].expand_dims({WITHOUT: 1}).drop_vars(WITHOUT, errors="ignore")
-        parts[name] = xr.concat([whole, without.drop_vars(WITHOUT)], WITHOUT).assign_coords({WITHOUT: names}).transpose(..., WITHOUT)
-    return xr.Dataset(parts, attrs=result.attrs)
+        suite = result[name].expand_dims({WITHOUT: 1}).drop_vars(WITHOUT, errors="ignore")
+        variables[name] = xr.concat([suite, without.drop_vars(WITHOUT)], WITHOUT).assign_coords({WITHOUT: names}).transpose(..., WITHOUT)
+    return xr.Dataset(variables, attrs=result.attrs)
 
 
 def mean_intervals(result: xr.Dataset, ax: Axes | None = None, *, relative: bool | None = None) -> Axes:
@@ -201,12 +201,12 @@ def mean_intervals(result: xr.Dataset, ax: Axes | None = None, *, relative: bool
     draw_intervals(ax, intervals, view_of(intervals, (), log and not relative), log and not relative)
     label_rows(ax, rows)
     units = str(estimate.attrs.get("units", "1"))
-    written = number_format(units)
+    format_number = number_format(units)
     write_units(ax.xaxis, units)
     if relative:
         ax.xaxis.set_major_formatter(lambda value, _: f"{round(value, 6):+g} %".replace("-", "−"))
     metric = str(result.attrs.get("metric", TIME))
-    beside_rows(ax, rows, [mean.side + written(mean.estimate) for mean in means], "mean")
+    beside_rows(ax, rows, [mean.side + format_number(mean.estimate) for mean in means], "mean")
     ax.set_xlabel(f"{metric}{', relative to the mean' * relative}\n{_confidence(result, intervals)}")
     describe(ax, ", ".join([f"Mean {metric}", *selection(result), *left_out]))
     return ax
@@ -242,15 +242,15 @@ def _each_pair_once(result: xr.Dataset) -> xr.Dataset:
     if dim is None:
         return result
     labels = result[dim].values.tolist()
-    wanted = [
+    pairs = [
         (i, j)
         for i, candidate in enumerate(labels)
         for j, baseline in enumerate(names)
         if candidate != baseline and not (candidate in names[:j] and baseline in labels)
     ]
-    above, below = (xr.DataArray([pair[side] for pair in wanted], dims="pair") for side in (0, 1))
-    texts = np.array([f"{labels[i]} / {names[j]}" for i, j in wanted], dtype=object)
-    return result.isel({dim: above, "baseline": below}).drop_vars([str(dim), "baseline"]).assign_coords(pair=("pair", texts))
+    numerators, denominators = (xr.DataArray([pair[side] for pair in pairs], dims="pair") for side in (0, 1))
+    texts = np.array([f"{labels[i]} / {names[j]}" for i, j in pairs], dtype=object)
+    return result.isel({dim: numerators, "baseline": denominators}).drop_vars([str(dim), "baseline"]).assign_coords(pair=("pair", texts))
 
 
 def _interval(result: xr.Dataset, row: Row, prefix: str = "") -> Interval:
@@ -275,8 +275,8 @@ def _interval(result: xr.Dataset, row: Row, prefix: str = "") -> Interval:
 
 def _side(result: xr.Dataset, cell: dict[str, Any]) -> str:
     """Return what stands before an estimate that is a bound, since stopped runs leave no more known: the set is open to that side."""
-    asked = result.attrs.get("alternative", "two-sided") != "two-sided"
-    if asked or result.attrs.get("censored") != "bound" or np.isnan(cell["estimate"]):
+    is_one_sided = result.attrs.get("alternative", "two-sided") != "two-sided"
+    if is_one_sided or result.attrs.get("censored") != "bound" or np.isnan(cell["estimate"]):
         return ""
     open_ends = {"at_least": np.isposinf(cell["upper"]), "at_most": cell["lower"] in (0.0, -np.inf)}
     kind = cell.get("kind", next((kind for kind, is_open in open_ends.items() if is_open), ""))
@@ -295,13 +295,13 @@ def _set_suite_apart(ax: Axes, suite: list[Row]) -> None:
 def _draw_reference(ax: Axes, result: xr.Dataset) -> tuple[float, float]:
     """Draw the line of no change and the band that does not matter; return the ends of the band."""
     threshold = float(result.attrs.get("threshold", 0.0))
-    ends, label = (1 - threshold, 1 + threshold), f"within ±{100 * threshold:g} %"
+    limits, label = (1 - threshold, 1 + threshold), f"within ±{100 * threshold:g} %"
     if result.attrs.get("band") == "log":
-        ends, label = (1 / (1 + threshold), 1 + threshold), f"within a factor of {1 + threshold:g}"
+        limits, label = (1 / (1 + threshold), 1 + threshold), f"within a factor of {1 + threshold:g}"
     ax.axvline(1, color="black", linewidth=0.8, zorder=1)
     if threshold > 0:
-        ax.axvspan(*ends, color="#e4e4e4", linewidth=0, zorder=0, label=label)
-    return ends
+        ax.axvspan(*limits, color="#e4e4e4", linewidth=0, zorder=0, label=label)
+    return limits
 
 
 def _change(ratio: float) -> str:
@@ -325,18 +325,18 @@ def _confidence(result: xr.Dataset, intervals: list[Interval]) -> str:
     """Write what the bars are, and why some points have none."""
     level, attrs = level_of_intervals(result), result.attrs
     bars = f"{level} confidence intervals" if level else "intervals"
-    more, corrected = [], attrs.get("correction", "none") != "none"
+    notes, corrected = [], attrs.get("correction", "none") != "none"
     if corrected:
-        asked = percentage(attrs["confidence_level"])
-        bars += f", corrected{'' if level else f' from {asked} %'} for many benchmarks ({attrs['correction']})"
-        more += [f"of the suite {asked} %"] if any(row.suite for row in intervals) else []
-    more += ["hollow: one unit, no interval"] if any(not row.segments() and np.isfinite(row.estimate) for row in intervals) else []
-    more += [f"{BY_PVALUE} the p-value decides, the interval is wider"] if any(row.mark for row in intervals) else []
-    return ("\n" if corrected else "; ").join(filter(None, [bars, "; ".join(more)]))
+        requested_level = percentage(attrs["confidence_level"])
+        bars += f", corrected{'' if level else f' from {requested_level} %'} for many benchmarks ({attrs['correction']})"
+        notes += [f"of the suite {requested_level} %"] if any(row.suite for row in intervals) else []
+    notes += ["hollow: one unit, no interval"] if any(not row.segments() and np.isfinite(row.estimate) for row in intervals) else []
+    notes += [f"{BY_PVALUE} the p-value decides, the interval is wider"] if any(row.mark for row in intervals) else []
+    return ("\n" if corrected else "; ").join(filter(None, [bars, "; ".join(notes)]))
 
 
 def _ratio_title(result: xr.Dataset, estimate: xr.DataArray, left_out: list[str]) -> str:
     """Name the candidate, where there is one, the baseline, what all rows share, and what is not drawn."""
-    parts = ["every pair compared", *selection(estimate)] if "pair" in result.dims else compared(result, estimate)
-    title = ", ".join([*parts, *left_out])
+    phrases = ["every pair compared", *selection(estimate)] if "pair" in result.dims else compared(result, estimate)
+    title = ", ".join([*phrases, *left_out])
     return title[:1].upper() + title[1:] if title.startswith(("compared", "every")) else title

@@ -44,25 +44,25 @@ def half_widths(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     >>> plt.close(ax.figure)
     """
     result = result.compute()
-    required, wanted, start = result["required"], float(result.attrs["half_width_wanted"]), int(result.attrs["start"])
+    required, target, start = result["required"], float(result.attrs["half_width_wanted"]), int(result.attrs["start"])
     unit = plural(str(result.attrs["unit"]))
     units = f"{unit} a side" if "baseline" in result.attrs else unit
     title = f"Stopping, {RULES[str(result.attrs['rule'])]}"
     if required.size > len(COLOURS):
-        return draw_enough(ax, result, what=unit, label=f"{units} for ±{100 * wanted:g} %", title=title)
+        return draw_enough(ax, result, quantity=unit, label=f"{units} for ±{100 * target:g} %", title=title)
     if not required.size:
         raise ValueError(f"the result has no cell to draw: its dims are {dict(required.sizes)}")
     ax = axes_for(ax, (7.0, 4.2))
     for number, index in enumerate(np.ndindex(*required.shape)):
-        place = dict(zip(required.dims, index, strict=True))
-        cell, colour = result.isel(place), COLOURS[number]
-        name = ", ".join(str(required[dim].values[place[dim]]) for dim in required.dims if required.sizes[dim] > 1)
+        position = dict(zip(required.dims, index, strict=True))
+        cell, colour = result.isel(position), COLOURS[number]
+        name = ", ".join(str(required[dim].values[position[dim]]) for dim in required.dims if required.sizes[dim] > 1)
         reached = 100 * cell["half_width"].where(np.isfinite(cell["half_width"]))
         label = (name or "half-width") + further(cell, unit)
         ax.plot(cell["runs"], reached, color=colour, label=label)
         if np.isfinite(stop := float(cell["required"])):
             ax.plot(stop, float(reached.sel(runs=stop)), "o", color=colour, label="_" if name else f"stops at {stop:.0f}")
-    ax.axhline(100 * wanted, color=DARK, linewidth=0.8, linestyle=":", label=f"±{100 * wanted:g} %")
+    ax.axhline(100 * target, color=DARK, linewidth=0.8, linestyle=":", label=f"±{100 * target:g} %")
     ax.axvline(start, color=GREY, linewidth=0.8)
     ax.set_yscale("log")
     low, high = ax.get_ylim()

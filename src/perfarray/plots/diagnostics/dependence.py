@@ -42,28 +42,28 @@ def correlogram(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """
     result = result.compute()
     pool, pvalue, dim = result["pooled_autocorrelation"].isel(lag=slice(1, None)), result["dependence_pvalue"], str(result.attrs["dim"])
-    known = np.isfinite(pool.transpose("lag", ...).values).any(axis=0)
-    order = np.argsort(np.where(known, pvalue.values, np.inf), axis=None, kind="stable")[: min(len(COLOURS), np.count_nonzero(known))]
-    coloured = np.isin(np.arange(pvalue.size), order).reshape(pvalue.shape) & known
+    measured = np.isfinite(pool.transpose("lag", ...).values).any(axis=0)
+    order = np.argsort(np.where(measured, pvalue.values, np.inf), axis=None, kind="stable")[: min(len(COLOURS), np.count_nonzero(measured))]
+    coloured = np.isin(np.arange(pvalue.size), order).reshape(pvalue.shape) & measured
     ax = axes_for(ax, (7.5, 4.0))
-    lag, said = pool["lag"].values, []
-    if (known & ~coloured).any():
-        for place, _ in named_cells(pvalue, known & ~coloured):
-            ax.plot(lag, pool.isel(place), color=GREY, alpha=0.5, linewidth=0.7, zorder=1, gid="cell")
-        said = [f"in colour {np.count_nonzero(coloured)} of {pvalue.size}: lowest p of dependence"]
-    for (place, name), colour in zip(named_cells(pvalue, coloured), COLOURS, strict=False):
-        label = f"{name or 'all series'} (p of the order, drift included: {float(pvalue.isel(place)):.2g})"
-        ax.plot(lag, pool.isel(place), color=colour, linewidth=1.3, marker="o", markersize=3.5, zorder=3, label=label, gid="cell")
+    lag, notes = pool["lag"].values, []
+    if (measured & ~coloured).any():
+        for index, _ in named_cells(pvalue, measured & ~coloured):
+            ax.plot(lag, pool.isel(index), color=GREY, alpha=0.5, linewidth=0.7, zorder=1, gid="cell")
+        notes = [f"in colour {np.count_nonzero(coloured)} of {pvalue.size}: lowest p of dependence"]
+    for (index, name), colour in zip(named_cells(pvalue, coloured), COLOURS, strict=False):
+        label = f"{name or 'all series'} (p of the order, drift included: {float(pvalue.isel(index)):.2g})"
+        ax.plot(lag, pool.isel(index), color=colour, linewidth=1.3, marker="o", markersize=3.5, zorder=3, label=label, gid="cell")
     ax.axhline(0, color=DARK, linewidth=0.8)
-    if not known.any():
+    if not measured.any():
         note_unmeasured(ax, [0.1], "no series has two repetitions that differ")
-    number = float(result["pooled_n"].values[known].min(initial=np.inf))
+    number = float(result["pooled_n"].values[measured].min(initial=np.inf))
     for edge in (-1.96 / number**0.5, 1.96 / number**0.5):
         ax.axhline(edge, color=GREY, linewidth=0.9, linestyle="--", zorder=0, gid="band")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_xlabel(f"{plural(dim)} apart")
     ax.set_ylabel("correlation")
-    describe(ax, ", ".join([f"How alike {plural(dim)} are", *selection(pvalue), *said]))
+    describe(ax, ", ".join([f"How alike {plural(dim)} are", *selection(pvalue), *notes]))
     return ax
 
 
@@ -99,23 +99,23 @@ def lag(pairs: xr.Dataset, ax: Axes | None = None) -> Axes:
     >>> plt.close(ax.figure)
     """
     pairs = pairs.compute()
-    outer, dim, far = str(pairs.attrs["outer"]).split(), str(pairs.attrs["dim"]), int(pairs.attrs["lag"])
+    outer, dim, distance = str(pairs.attrs["outer"]).split(), str(pairs.attrs["dim"]), int(pairs.attrs["lag"])
     _check_one_cell("lag", pairs, (*outer, dim))
     squeezed = pairs.squeeze([name for name in pairs["value"].dims if name not in (*outer, dim)], drop=True)
-    before, after = (squeezed[name].transpose(*outer, dim).values.reshape(-1, pairs.sizes[dim]) for name in ("earlier", "value"))
-    there = np.isfinite(before) & np.isfinite(after)
-    if not there.any():
-        raise ValueError(f"lag has nothing to draw: no two values are {far} {plural(dim)} apart")
+    earlier, later = (squeezed[name].transpose(*outer, dim).values.reshape(-1, pairs.sizes[dim]) for name in ("earlier", "value"))
+    paired = np.isfinite(earlier) & np.isfinite(later)
+    if not paired.any():
+        raise ValueError(f"lag has nothing to draw: no two values are {distance} {plural(dim)} apart")
     ax = axes_for(ax, (5.5, 5.0))
-    _draw_points(ax, before, after, there)
-    written = number_format(str(pairs.attrs["units"]))
-    ax.xaxis.set_major_formatter(written)
-    ax.yaxis.set_major_formatter(written)
+    _draw_points(ax, earlier, later, paired)
+    formatter = number_format(str(pairs.attrs["units"]))
+    ax.xaxis.set_major_formatter(formatter)
+    ax.yaxis.set_major_formatter(formatter)
     ax.xaxis.set_major_locator(MaxNLocator(TICKS))
-    ax.set_xlabel(f"{pairs.attrs['metric']}, {far} {dim if far == 1 else plural(dim)} before")
+    ax.set_xlabel(f"{pairs.attrs['metric']}, {distance} {dim if distance == 1 else plural(dim)} before")
     ax.set_ylabel(str(pairs.attrs["metric"]))
-    known = [] if np.isnan(float(squeezed["correlation"])) else [f"correlation {float(squeezed['correlation']):.2f}"]
-    describe(ax, ", ".join([*selection(pairs["value"]), *known]))
+    notes = [] if np.isnan(float(squeezed["correlation"])) else [f"correlation {float(squeezed['correlation']):.2f}"]
+    describe(ax, ", ".join([*selection(pairs["value"]), *notes]))
     return ax
 
 
@@ -155,27 +155,27 @@ def against(runs: xr.Dataset, ax: Axes | None = None) -> Axes:
     _check_one_cell("against", runs, levels)
     units = runs.sizes[levels[0]] if len(levels) > 1 else 1
     cell = runs.squeeze([name for name in runs["value"].dims if name not in levels], drop=True)
-    across, up = (cell[name].transpose(*levels).values.reshape(units, -1) for name in ("beside", "value"))
-    there = np.isfinite(across) & np.isfinite(up)
-    if not there.any():
+    x, y = (cell[name].transpose(*levels).values.reshape(units, -1) for name in ("beside", "value"))
+    paired = np.isfinite(x) & np.isfinite(y)
+    if not paired.any():
         raise ValueError(f"against has nothing to draw: no measurement has a number in {coordinate!r}")
     ax = axes_for(ax, (6.5, 4.5))
-    _draw_points(ax, across, up, there)
+    _draw_points(ax, x, y, paired)
     ax.xaxis.set_major_formatter(number_format(str(runs.attrs["coordinate_units"])))
     ax.yaxis.set_major_formatter(number_format(str(runs.attrs["units"])))
     ax.xaxis.set_major_locator(MaxNLocator(TICKS))
     ax.set_xlabel(coordinate)
     ax.set_ylabel(str(runs.attrs["metric"]))
-    describe(ax, ", ".join([*selection(runs["value"]), f"{np.count_nonzero(there)} measurements"]))
+    describe(ax, ", ".join([*selection(runs["value"]), f"{np.count_nonzero(paired)} measurements"]))
     return ax
 
 
-def _draw_points(ax: Axes, across: Floats, up: Floats, there: Mask) -> None:
+def _draw_points(ax: Axes, x_values: Floats, y_values: Floats, paired: Mask) -> None:
     """Draw a cloud for every series (series, repetitions), smaller points where there are many."""
-    size = 12.0 if np.count_nonzero(there) < 500 else 3.0
-    for number, (x, y, both) in enumerate(zip(across, up, there, strict=True)):
-        if both.any():
-            ax.scatter(x[both], y[both], s=size, color=COLOURS[number % len(COLOURS)], alpha=0.6, linewidths=0)
+    size = 12.0 if np.count_nonzero(paired) < 500 else 3.0
+    for number, (x, y, mask) in enumerate(zip(x_values, y_values, paired, strict=True)):
+        if mask.any():
+            ax.scatter(x[mask], y[mask], s=size, color=COLOURS[number % len(COLOURS)], alpha=0.6, linewidths=0)
 
 
 def _check_one_cell(picture: str, runs: xr.Dataset, repeated: Sequence[str]) -> None:

@@ -69,14 +69,14 @@ def run_sequence(sequence: xr.Dataset, ax: Axes | None = None, *, max_lines: int
     lines = _lines_of(sequence.compute(), levels)
     if not lines:
         raise ValueError("run_sequence has nothing to draw: every value is NaN")
-    evenly = np.unique(np.linspace(0, len(lines) - 1, min(max_lines, len(lines))).round().astype(int))
-    drawn = [lines[number] for number in evenly]
+    indices = np.unique(np.linspace(0, len(lines) - 1, min(max_lines, len(lines))).round().astype(int))
+    drawn_lines = [lines[number] for number in indices]
     ax = axes_for(ax, (9.0, 4.0))
-    starts = _starts(drawn)
-    for line, start in zip(drawn, starts, strict=True):
-        _draw_line(ax, line, start, points=sum(len(each.values) for each in drawn) <= MANY_POINTS)
-    _label_lines(ax, drawn, starts, levels)
-    _describe(ax, sequence, f"{len(drawn)} of {len(lines)} {plural(levels[-2])}" if len(drawn) < len(lines) else "")
+    starts = _starts(drawn_lines)
+    for line, start in zip(drawn_lines, starts, strict=True):
+        _draw_line(ax, line, start, points=sum(len(other_line.values) for other_line in drawn_lines) <= MANY_POINTS)
+    _label_lines(ax, drawn_lines, starts, levels)
+    _describe(ax, sequence, f"{len(drawn_lines)} of {len(lines)} {plural(levels[-2])}" if len(drawn_lines) < len(lines) else "")
     return ax
 
 
@@ -118,7 +118,7 @@ def _lines_of(sequence: xr.Dataset, levels: list[str]) -> list[Line]:
             end = measured[-1] + 1
             label = "/".join(str(array[dim].values[number]) for dim, number in zip(levels, index, strict=False))
             cut = {name: mask[index][:end] for name, mask in marks.items()}
-            values, used = (part.values[index][:end].astype(float) for part in (array, counted))
+            values, used = (variable.values[index][:end].astype(float) for variable in (array, counted))
             strokes = _segments(segments[index][:end]) if segments is not None else _whole(used, float(means[index]))
             lines.append(Line(label, index[0] if len(index) > 1 else 0, values, used, strokes, cut))
     return lines
@@ -132,9 +132,9 @@ def _whole(counted: Floats, mean: float) -> list[tuple[int, int, float]]:
 
 def _segments(means: Floats) -> list[tuple[int, int, float]]:
     """Return a stroke for every segment, given the mean of its own at each of its values."""
-    there = np.flatnonzero(np.isfinite(means))
-    pieces = np.split(there, np.flatnonzero(np.diff(means[there])) + 1) if len(there) else []
-    return [(int(piece[0]), int(piece[-1]), float(means[piece[0]])) for piece in pieces]
+    finite = np.flatnonzero(np.isfinite(means))
+    segments = np.split(finite, np.flatnonzero(np.diff(means[finite])) + 1) if len(finite) else []
+    return [(int(segment[0]), int(segment[-1]), float(means[segment[0]])) for segment in segments]
 
 
 def _starts(lines: list[Line]) -> list[float]:

@@ -55,17 +55,17 @@ def steady_kinds(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     numbers = {name: np.count_nonzero((ordered.values == name).reshape(*ordered.shape[: len(cells)], -1), axis=-1) for name in KINDS}
     rows, left_out = shown_rows(result["kind_of_all"].copy(data=numbers["flat"].astype(float)), "number of flat series")
     ax = axes_for(ax, size_for(rows))
-    whole = max(kind.size // max(result["kind_of_all"].size, 1), 1)
+    n_series = max(kind.size // max(result["kind_of_all"].size, 1), 1)
     start = np.zeros(len(rows))
     for name, colour in KINDS.items():
         widths = np.array([float(numbers[name][tuple(row.cell[str(dim)] for dim in cells)]) for row in rows])
         if widths.any():
             bars = ax.barh([row.y for row in rows], widths, left=start, height=0.72, color=colour, label=name.replace("_", " "))
-            texts = [f"{width:.0f}" if width >= WRITTEN * whole else "" for width in widths]
+            texts = [f"{width:.0f}" if width >= WRITTEN * n_series else "" for width in widths]
             ax.bar_label(bars, texts, label_type="center", fontsize=NOTE_SIZE)
             start += widths
     label_rows(ax, rows)
-    ax.set_xlim(0, whole)
+    ax.set_xlim(0, n_series)
     outer = [str(dim) for dim in kind.dims if dim not in cells]
     ax.set_xlabel(f"number of series ({' x '.join(outer)})" if outer else "number of series")
     describe(ax, ", ".join([f"How {plural(str(result.attrs['dim']))} become steady", *selection(result["kind_of_all"]), *left_out]))

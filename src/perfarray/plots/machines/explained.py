@@ -71,12 +71,12 @@ def _influence(result: xr.Dataset, ax: Axes | None) -> Axes:
     order = np.argsort(-result["influence"].values, kind="stable")[:MOST]
     chosen = result.isel(predictor=order)
     ax = axes_for(ax, (7.0, 1.4 + 0.3 * len(order)))
-    places = np.arange(len(order))
-    sure = (chosen["lower"].values > 0) & bool(result["correlation_lower"] > 0)
-    for which, colour, label in ((sure, COLOURS[0], "more than chance"), (~sure, GREY, "may be chance")):
-        if which.any():
-            ax.barh(places[which], chosen["influence"].values[which], color=colour, height=0.7, label=label)
-    ax.set_yticks(places, shortened([str(name) for name in chosen["predictor"].values]), fontsize=LABEL_SIZE)
+    positions = np.arange(len(order))
+    significant = (chosen["lower"].values > 0) & bool(result["correlation_lower"] > 0)
+    for mask, colour, label in ((significant, COLOURS[0], "more than chance"), (~significant, GREY, "may be chance")):
+        if mask.any():
+            ax.barh(positions[mask], chosen["influence"].values[mask], color=colour, height=0.7, label=label)
+    ax.set_yticks(positions, shortened([str(name) for name in chosen["predictor"].values]), fontsize=LABEL_SIZE)
     ax.invert_yaxis()
     ax.set_xlabel("relative influence, percent")
     title = f"What explains {_response(result)}? {_found(result)}"
@@ -86,30 +86,30 @@ def _influence(result: xr.Dataset, ax: Axes | None) -> Axes:
 
 def _found(result: xr.Dataset) -> str:
     """Write the correlation on the rows tested, with its limits, in as many digits as tell them from 1."""
-    found, low, high = (float(result[f"correlation{part}"]) for part in ("", "_lower", "_upper"))
-    apart = 1 - np.nanmax(np.abs([found, low, high, 0.0]))
-    digits = int(np.clip(np.ceil(-np.log10(max(apart, 1e-9))), 2, 4))
+    correlation, low, high = (float(result[f"correlation{suffix}"]) for suffix in ("", "_lower", "_upper"))
+    distance = 1 - np.nanmax(np.abs([correlation, low, high, 0.0]))
+    digits = int(np.clip(np.ceil(-np.log10(max(distance, 1e-9))), 2, 4))
     limits = f"[{low:.{digits}f}, {high:.{digits}f}]" if np.isfinite([low, high]).all() else "(no limits)"
-    return f"Correlation {found:.{digits}f} {limits} on {result.sizes['row']} rows not fitted"
+    return f"Correlation {correlation:.{digits}f} {limits} on {result.sizes['row']} rows not fitted"
 
 
 def _coefficients(result: xr.Dataset, ax: Axes | None) -> Axes:
     """Draw the coefficients but the intercept, each response in its colour."""
-    shown = result.isel(term=result["term"].values != "Intercept").expand_dims(() if RESPONSE in result.dims else RESPONSE)
-    size, left_out, most = shown["coefficient"].isel({RESPONSE: 0}), list[str](), int(TALLEST / 0.3 / shown.sizes[RESPONSE])
-    if size.size > most:
-        low, high, left_out = extremes(size, most, "coefficient")
-        shown = shown.isel(term=[*low, *high])
-    terms, count = [str(name) for name in shown["term"].values], shown.sizes[RESPONSE]
-    names = [str(name) for name in shown[RESPONSE].values] if RESPONSE in shown.coords else [_response(result)]
+    coefficients = result.isel(term=result["term"].values != "Intercept").expand_dims(() if RESPONSE in result.dims else RESPONSE)
+    size, left_out, limit = coefficients["coefficient"].isel({RESPONSE: 0}), list[str](), int(TALLEST / 0.3 / coefficients.sizes[RESPONSE])
+    if size.size > limit:
+        low, high, left_out = extremes(size, limit, "coefficient")
+        coefficients = coefficients.isel(term=[*low, *high])
+    terms, count = [str(name) for name in coefficients["term"].values], coefficients.sizes[RESPONSE]
+    names = [str(name) for name in coefficients[RESPONSE].values] if RESPONSE in coefficients.coords else [_response(result)]
     ax = axes_for(ax, (7.0, 1.6 + 0.3 * len(terms) * count))
     ax.axvline(0.0, color=GREY, linewidth=0.8, zorder=1)
     for number, name in enumerate(names):
-        one = shown.isel({RESPONSE: number})
-        places = np.arange(len(terms)) + 0.6 * ((number + 0.5) / count - 0.5)
+        response = coefficients.isel({RESPONSE: number})
+        positions = np.arange(len(terms)) + 0.6 * ((number + 0.5) / count - 0.5)
         colour = COLOURS[number % len(COLOURS)]
-        ax.hlines(places, one["coefficient_lower"], one["coefficient_upper"], color=colour, linewidth=1.6)
-        ax.scatter(one["coefficient"], places, s=26, color=colour, label=name, zorder=2)
+        ax.hlines(positions, response["coefficient_lower"], response["coefficient_upper"], color=colour, linewidth=1.6)
+        ax.scatter(response["coefficient"], positions, s=26, color=colour, label=name, zorder=2)
     ax.set_yticks(np.arange(len(terms)), shortened(terms), fontsize=LABEL_SIZE)
     ax.set_ylim(len(terms) - 0.5, -0.5)
     ax.set_xlabel("coefficient: change of the log for one more" if result.attrs["model"] == "gamma" else "coefficient: change for one more")
@@ -121,8 +121,8 @@ def _predicted(result: xr.Dataset, ax: Axes | None) -> Axes:
     """Draw measured against predicted values, and the line on which they are equal."""
     ax = axes_for(ax, (6.0, 6.0))
     measured, predicted = result["measured"].values, result["predicted"].values
-    ends = np.array([min(measured.min(), predicted.min()), max(measured.max(), predicted.max())]) if len(measured) else np.zeros(2)
-    ax.plot(ends, ends, color=GREY, linewidth=0.8, zorder=1)
+    limits = np.array([min(measured.min(), predicted.min()), max(measured.max(), predicted.max())]) if len(measured) else np.zeros(2)
+    ax.plot(limits, limits, color=GREY, linewidth=0.8, zorder=1)
     size, alpha = (14, 0.7) if len(measured) <= CROWD else (5, 0.25)
     ax.scatter(predicted, measured, s=size, color=COLOURS[0], alpha=alpha, linewidths=0, zorder=2)
     ax.set_xlabel(f"predicted {_response(result)}")
@@ -133,21 +133,21 @@ def _predicted(result: xr.Dataset, ax: Axes | None) -> Axes:
 
 def _dependence(result: xr.Dataset, ax: Axes | None, predictor: str | None) -> Axes:
     """Draw the average prediction at values of one predictor."""
-    there = [str(name) for name in result["dependent"].values]
-    name = there[0] if predictor is None and there else predictor
-    if name not in there:
-        raise ValueError(f"predictor {predictor!r} has no partial dependence; there is one of {', '.join(map(repr, there)) or 'none'}")
-    one = result.sel(dependent=name)
-    known = np.isfinite(one["dependence"].values)
-    value, found = one["at_value"].values[known], one["dependence"].values[known]
-    ax = axes_for(ax, (6.5, 4.5 if np.isfinite(value).all() else float(np.clip(1.5 + INCHES * len(found), 4.5, TALLEST))))
+    names = [str(name) for name in result["dependent"].values]
+    name = names[0] if predictor is None and names else predictor
+    if name not in names:
+        raise ValueError(f"predictor {predictor!r} has no partial dependence; there is one of {', '.join(map(repr, names)) or 'none'}")
+    curve = result.sel(dependent=name)
+    finite = np.isfinite(curve["dependence"].values)
+    value, predictions = curve["at_value"].values[finite], curve["dependence"].values[finite]
+    ax = axes_for(ax, (6.5, 4.5 if np.isfinite(value).all() else float(np.clip(1.5 + INCHES * len(predictions), 4.5, TALLEST))))
     if np.isfinite(value).all():
-        ax.plot(value, found, color=COLOURS[0], marker="o", markersize=3.5)
+        ax.plot(value, predictions, color=COLOURS[0], marker="o", markersize=3.5)
         ax.set_xlabel(name)
         ax.set_ylabel(f"predicted {_response(result)}")
     else:
-        ax.scatter(found, np.arange(len(found)), s=26, color=COLOURS[0])
-        ax.set_yticks(np.arange(len(found)), shortened([str(text) for text in one["at"].values[known]]), fontsize=LABEL_SIZE)
+        ax.scatter(predictions, np.arange(len(predictions)), s=26, color=COLOURS[0])
+        ax.set_yticks(np.arange(len(predictions)), shortened([str(text) for text in curve["at"].values[finite]]), fontsize=LABEL_SIZE)
         ax.invert_yaxis()
         ax.set_xlabel(f"predicted {_response(result)}")
         ax.set_ylabel(name)

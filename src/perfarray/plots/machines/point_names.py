@@ -60,24 +60,24 @@ def write_names(ax: Axes, marks: Sequence[Mark], stretch: float = 1.0) -> int:
         figure.draw_without_rendering()  # the layout decides where points stand
     widths = [LOOSE * text_width([mark.name], NOTE_SIZE) for mark in marks]
     _widen(ax, marks, widths, stretch)
-    dots = ax.figure.dpi / 72
+    dots_per_point = ax.figure.dpi / 72
     window = ax.get_window_extent()
-    frame = (window.x0 / dots, window.y0 / dots + FOOT, window.x1 / dots, window.y1 / dots)
-    places = ax.transData.transform([(mark.x, mark.y) for mark in marks]) / dots
-    origin = ax.transData.transform((0.0, 0.0)) / dots
-    solid = [_around(place) for place, mark in zip(places, marks, strict=True) if not mark.arrow]
-    lines = [_around(step) for place, mark in zip(places, marks, strict=True) if mark.arrow for step in _steps(origin, place)]
+    frame = (window.x0 / dots_per_point, window.y0 / dots_per_point + FOOT, window.x1 / dots_per_point, window.y1 / dots_per_point)
+    positions = ax.transData.transform([(mark.x, mark.y) for mark in marks]) / dots_per_point
+    origin = ax.transData.transform((0.0, 0.0)) / dots_per_point
+    obstacles = [_around(position) for position, mark in zip(positions, marks, strict=True) if not mark.arrow]
+    lines = [_around(point) for position, mark in zip(positions, marks, strict=True) if mark.arrow for point in _steps(origin, position)]
     left_out = 0
-    for number in np.argsort(-np.hypot(*(places - origin).T), kind="stable").tolist():
-        mark, place = marks[number], places[number]
-        spots = list(_spots(place, widths[number], -1 if mark.x < 0 else 1))
-        spot = _first_free(spots, place, frame, solid, lines)
+    for index in np.argsort(-np.hypot(*(positions - origin).T), kind="stable").tolist():
+        mark, position = marks[index], positions[index]
+        spots = list(_spots(position, widths[index], -1 if mark.x < 0 else 1))
+        spot = _first_free(spots, position, frame, obstacles, lines)
         if spot is None:
             left_out += 1
             continue
-        solid.append(spot.box)
+        obstacles.append(spot.box)
         if spot.up:
-            lines += [_around(step, 1.0) for step in _leader(spot, place)]
+            lines += [_around(point, 1.0) for point in _leader(spot, position)]
         _write(ax, mark, spot)
     return left_out
 
@@ -102,9 +102,9 @@ def _widen(ax: Axes, marks: Sequence[Mark], widths: Sequence[float], stretch: fl
     ax.set_ylim((bottom + top) / 2 - half_height, (bottom + top) / 2 + half_height)
 
 
-def _around(place: Floats, half: float = MARKER) -> tuple[float, float, float, float]:
+def _around(position: Floats, half: float = MARKER) -> tuple[float, float, float, float]:
     """Return the box around a point."""
-    x, y = place
+    x, y = position
     return float(x - half), float(y - half), float(x + half), float(y + half)
 
 
@@ -114,44 +114,48 @@ def _steps(start: Floats, end: Floats) -> Floats:
     return start + np.linspace(0, 1, number)[:, None] * (end - start)
 
 
-def _spots(place: Floats, width: float, outwards: int) -> Iterator[Spot]:
+def _spots(position: Floats, width: float, outwards: int) -> Iterator[Spot]:
     """Yield where a name may stand, the nearest first; away from the origin before towards it."""
-    x, y = place.tolist()
+    x, y = position.tolist()
     for move in MOVES:
         for side in (outwards, -outwards):
             left, middle = (x + AWAY if side > 0 else x - AWAY - width), y + move * HEIGHT
             yield Spot((left, middle - HEIGHT / 2, left + width, middle + HEIGHT / 2), side, move * HEIGHT)
 
 
-def _leader(spot: Spot, place: Floats) -> Floats:
+def _leader(spot: Spot, position: Floats) -> Floats:
     """Return points along the line from a point to its name, without those at the ends."""
     left, bottom, right, top = spot.box
     end = np.array([left if spot.side > 0 else right, (bottom + top) / 2])
-    return _steps(np.asarray(place), end)[2:-1]
+    return _steps(np.asarray(position), end)[2:-1]
 
 
 def _first_free(
-    spots: Sequence[Spot], place: Floats, frame: tuple[float, ...], solid: Sequence[tuple[float, ...]], lines: Sequence[tuple[float, ...]]
+    spots: Sequence[Spot],
+    position: Floats,
+    frame: tuple[float, ...],
+    obstacles: Sequence[tuple[float, ...]],
+    lines: Sequence[tuple[float, ...]],
 ) -> Spot | None:
     """Return the first spot inside the frame that no name, point or line covers; else the first that lines alone cross."""
     left, bottom, right, top = frame
     inside = [spot for spot in spots if left <= spot.box[0] and spot.box[2] <= right and bottom <= spot.box[1] and spot.box[3] <= top]
-    stands = np.array(solid).reshape(-1, 4)
-    for taken in (np.array([*solid, *lines]).reshape(-1, 4), stands):
+    obstacle_boxes = np.array(obstacles).reshape(-1, 4)
+    for occupied in (np.array([*obstacles, *lines]).reshape(-1, 4), obstacle_boxes):
         for spot in inside:
-            if not _covered(taken, np.array(spot.box)) and not (spot.up and _covered(stands, _boxes(_leader(spot, place)))):
+            if not _covered(occupied, np.array(spot.box)) and not (spot.up and _covered(obstacle_boxes, _boxes(_leader(spot, position)))):
                 return spot
     return None
 
 
-def _boxes(places: Floats) -> Floats:
+def _boxes(points: Floats) -> Floats:
     """Return the boxes around points of a thin line."""
-    return np.concatenate([places - 0.5, places + 0.5], axis=-1)
+    return np.concatenate([points - 0.5, points + 0.5], axis=-1)
 
 
-def _covered(taken: Floats, boxes: Floats) -> bool:
+def _covered(occupied: Floats, boxes: Floats) -> bool:
     """Return whether any of some boxes overlaps any that is taken."""
-    left, bottom, right, top = taken.T
+    left, bottom, right, top = occupied.T
     of_left, of_bottom, of_right, of_top = boxes.T[..., None]
     return bool(((left < of_right) & (of_left < right) & (bottom < of_top) & (of_bottom < top)).any())
 

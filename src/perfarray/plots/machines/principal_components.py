@@ -91,12 +91,12 @@ def principal_components(
     if kind not in KINDS:
         raise ValueError(f"kind={kind!r} is not known; choose one of 'biplot', 'scree'")
     result = result.compute()
-    result, others = _one_analysis(result)
+    result, n_others = _one_analysis(result)
     suite = [str(result[SUITE].item())] if SUITE in result.coords and result[SUITE].ndim == 0 else []
-    chosen = [*suite, *selection(result), *([f"one of {others + 1} analyses (select another)"] if others else [])]
+    title_parts = [*suite, *selection(result), *([f"one of {n_others + 1} analyses (select another)"] if n_others else [])]
     if regions and "region_radius" not in result:
         raise ValueError("the result has no regions: give principal_components, or biplot, n_resamples=500")
-    return _scree(result, ax, chosen) if kind == "scree" else _biplot(result, ax, components, chosen, regions)
+    return _scree(result, ax, title_parts) if kind == "scree" else _biplot(result, ax, components, title_parts, regions)
 
 
 def _one_analysis(result: xr.Dataset) -> tuple[xr.Dataset, int]:
@@ -106,56 +106,56 @@ def _one_analysis(result: xr.Dataset) -> tuple[xr.Dataset, int]:
         return result, 0
     samples, features = str(result.attrs["samples"]), str(result.attrs["features"])
     sizes = result["score"].isel(principal_component=0).count(samples)
-    fullest = {dim: int(place) for dim, place in sizes.argmax(extra).items()}
-    chosen = result.isel(fullest)
+    fullest = {dim: int(index) for dim, index in sizes.argmax(extra).items()}
+    analysis = result.isel(fullest)
     for dim, name in ((samples, "score"), (features, "loading"), ("principal_component", "explained_variance_ratio")):
-        there = chosen[name].notnull()
-        chosen = chosen.isel({dim: np.flatnonzero(there.any([other for other in there.dims if other != dim]).values)})
-    return chosen, int(np.count_nonzero(sizes > 0)) - 1
+        present = analysis[name].notnull()
+        analysis = analysis.isel({dim: np.flatnonzero(present.any([dim_name for dim_name in present.dims if dim_name != dim]).values)})
+    return analysis, int(np.count_nonzero(sizes > 0)) - 1
 
 
-def _biplot(result: xr.Dataset, ax: Axes | None, components: tuple[int, int], chosen: list[str], regions: bool) -> Axes:
+def _biplot(result: xr.Dataset, ax: Axes | None, components: tuple[int, int], title_parts: list[str], regions: bool) -> Axes:
     """Draw points and arrows."""
-    there = result["principal_component"].values.tolist()
-    if len(components) != 2 or any(number not in there for number in components):
-        raise ValueError(f"components={components!r}: give two of the principal components {there}")
+    numbers = result["principal_component"].values.tolist()
+    if len(components) != 2 or any(number not in numbers for number in components):
+        raise ValueError(f"components={components!r}: give two of the principal components {numbers}")
     samples, features = str(result.attrs["samples"]), str(result.attrs["features"])
-    shown = result.sel(principal_component=list(components))
-    kept = (shown["explained_variance_ratio"] > ROUNDING).astype(float)
-    scores = (kept * shown["score"]).transpose(samples, "principal_component").values
-    spread = np.sqrt(shown["explained_variance"].clip(0))
-    loadings = (kept * spread * shown["loading"]).transpose(features, "principal_component").values
+    analysis = result.sel(principal_component=list(components))
+    explained = (analysis["explained_variance_ratio"] > ROUNDING).astype(float)
+    scores = (explained * analysis["score"]).transpose(samples, "principal_component").values
+    spread = np.sqrt(analysis["explained_variance"].clip(0))
+    loadings = (explained * spread * analysis["loading"]).transpose(features, "principal_component").values
     height = float(np.clip(SIDES[0] + 0.06 * (len(scores) + len(loadings) - 15), *SIDES))
     ax = axes_for(ax, (WIDER * height, height))
     width, depth = np.abs(scores).max(axis=0).tolist()
     stretch = float(np.clip(width / depth / FLAT, 1.0, STRETCHED)) if depth > 0 else 1.0
-    farthest, longest = (float(np.hypot(part[:, 0], stretch * part[:, 1]).max()) for part in (scores, loadings))
+    farthest, longest = (float(np.hypot(coordinates[:, 0], stretch * coordinates[:, 1]).max()) for coordinates in (scores, loadings))
     scale = REACH * farthest / longest if farthest > 0 and longest > 0 else 1.0
-    ends = loadings * scale
+    arrow_tips = loadings * scale
     ax.axhline(0, color="#dddddd", linewidth=0.6, zorder=0)
     ax.axvline(0, color="#dddddd", linewidth=0.6, zorder=0)
     ax.quiver(
-        np.zeros(len(ends)), np.zeros(len(ends)), *ends.T, angles="xy", scale_units="xy", scale=1, color=COLOURS[5],
-        units="inches", width=THICK if len(ends) <= CROWD else THICK / 3, alpha=1.0 if len(ends) <= CROWD else 0.6,
+        np.zeros(len(arrow_tips)), np.zeros(len(arrow_tips)), *arrow_tips.T, angles="xy", scale_units="xy", scale=1, color=COLOURS[5],
+        units="inches", width=THICK if len(arrow_tips) <= CROWD else THICK / 3, alpha=1.0 if len(arrow_tips) <= CROWD else 0.6,
         label=f"{features} (standard deviation; {_plain(scale)} on the axes is 1)", zorder=2,
     )  # fmt: skip
     ax.scatter(scores[:, 0], scores[:, 1], s=26, color=COLOURS[0], label=f"{samples} (score)", zorder=3)
-    ax.update_datalim(ends)
+    ax.update_datalim(arrow_tips)
     if regions:
-        _ellipses(ax, shown, kept.values, scores)
-        chosen = [*chosen, f"regions of {100 * float(result.attrs['confidence_level']):.3g} %"]
+        _ellipses(ax, analysis, explained.values, scores)
+        title_parts = [*title_parts, f"regions of {100 * float(result.attrs['confidence_level']):.3g} %"]
     ax.margins(0.15)
     for axis, number in zip((ax.xaxis, ax.yaxis), components, strict=True):
         share = 100 * float(result["explained_variance_ratio"].sel(principal_component=number))
-        of = f"{share:.3g} % of the variance" if share > 100 * ROUNDING else "nothing is left for it"
-        longer = f"; drawn {stretch:.2g} times as long" if axis is ax.yaxis and stretch > 1 else ""
-        axis.set_label_text(f"principal component {number} ({of}{longer})")
-    unscaled = [f"each {features} in its own size"] if "divisor" in result and bool((result["divisor"] == 1).all()) else []
-    describe(ax, ", ".join([f"{samples} and {features}: biplot", *unscaled, *chosen]))
+        share_text = f"{share:.3g} % of the variance" if share > 100 * ROUNDING else "nothing is left for it"
+        stretch_note = f"; drawn {stretch:.2g} times as long" if axis is ax.yaxis and stretch > 1 else ""
+        axis.set_label_text(f"principal component {number} ({share_text}{stretch_note})")
+    scaling_note = [f"each {features} in its own size"] if "divisor" in result and bool((result["divisor"] == 1).all()) else []
+    describe(ax, ", ".join([f"{samples} and {features}: biplot", *scaling_note, *title_parts]))
     ax.autoscale_view()
     points, arrows = (shortened([str(label) for label in result[dim].values.tolist()], MOST) for dim in (samples, features))
     marks = [Mark(name, x, y, "black", arrow=False) for name, (x, y) in zip(points, scores.tolist(), strict=True)]
-    marks += [Mark(name, x, y, COLOURS[5], arrow=True) for name, (x, y) in zip(arrows, ends.tolist(), strict=True)]
+    marks += [Mark(name, x, y, COLOURS[5], arrow=True) for name, (x, y) in zip(arrows, arrow_tips.tolist(), strict=True)]
     left_out = write_names(ax, marks, stretch)
     ax.set_aspect(stretch, adjustable="box")
     if left_out:
@@ -163,18 +163,20 @@ def _biplot(result: xr.Dataset, ax: Axes | None, components: tuple[int, int], ch
     return ax
 
 
-def _ellipses(ax: Axes, shown: xr.Dataset, kept: Floats, scores: Floats) -> None:
+def _ellipses(ax: Axes, analysis: xr.Dataset, mask: Floats, scores: Floats) -> None:
     """Draw the region of every sample that has one."""
-    samples = str(shown.attrs["samples"])
-    own = shown.sel(principal_component_2=shown["principal_component"].values)
-    covariances = own["score_covariance"].transpose(samples, "principal_component", "principal_component_2").values * np.outer(kept, kept)
-    radii = shown["region_radius"].values
-    known = np.isfinite(radii)
-    variances, axes = np.linalg.eigh(covariances[known])
-    around = np.linspace(0, 2 * np.pi, OUTLINE)
-    circle = np.stack([np.cos(around), np.sin(around)], axis=-1)
-    reach = radii[known][:, None] * np.sqrt(variances.clip(0))
-    outlines = scores[known][:, None] + (circle * reach[:, None]) @ np.swapaxes(axes, -1, -2)
+    samples = str(analysis.attrs["samples"])
+    paired = analysis.sel(principal_component_2=analysis["principal_component"].values)
+    covariances = paired["score_covariance"].transpose(samples, "principal_component", "principal_component_2").values * np.outer(
+        mask, mask
+    )
+    radii = analysis["region_radius"].values
+    finite = np.isfinite(radii)
+    variances, axes = np.linalg.eigh(covariances[finite])
+    angles = np.linspace(0, 2 * np.pi, OUTLINE)
+    circle = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    semi_axes = radii[finite][:, None] * np.sqrt(variances.clip(0))
+    outlines = scores[finite][:, None] + (circle * semi_axes[:, None]) @ np.swapaxes(axes, -1, -2)
     label = f"{samples} (region, by the variation of its runs)"
     ax.add_collection(
         PolyCollection(outlines, facecolors=COLOURS[0], edgecolors=COLOURS[0], alpha=0.15, linewidths=0.8, zorder=1, label=label)
@@ -187,16 +189,16 @@ def _plain(number: float) -> str:
     return f"{number:.3g}" if 0.001 <= abs(number) < 1e5 else f"{number:.2e}"
 
 
-def _scree(result: xr.Dataset, ax: Axes | None, chosen: list[str]) -> Axes:
+def _scree(result: xr.Dataset, ax: Axes | None, title_parts: list[str]) -> Axes:
     """Draw the share of the variance of every component, and their sum so far."""
-    each, summed = (100 * result[name].values for name in ("explained_variance_ratio", "cumulative_variance_ratio"))
+    shares, cumulative_shares = (100 * result[name].values for name in ("explained_variance_ratio", "cumulative_variance_ratio"))
     numbers = result["principal_component"].values
     ax = axes_for(ax, (6.0, 4.0))
-    ax.bar(numbers, each, 0.6, color=COLOURS[1], label="each")
-    ax.plot(numbers, summed, "o-", color=COLOURS[0], markersize=4, linewidth=1.4, label="sum so far")
+    ax.bar(numbers, shares, 0.6, color=COLOURS[1], label="each")
+    ax.plot(numbers, cumulative_shares, "o-", color=COLOURS[0], markersize=4, linewidth=1.4, label="sum so far")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_ylim(0, 105)
     ax.set_xlabel("principal component")
     ax.set_ylabel("share of the variance, percent")
-    describe(ax, ", ".join(["Explained variance", *chosen]))
+    describe(ax, ", ".join(["Explained variance", *title_parts]))
     return ax

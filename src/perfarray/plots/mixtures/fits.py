@@ -86,17 +86,17 @@ def _draw_densities(ax: Axes, curves: xr.Dataset) -> None:
 def _draw_contours(ax: Axes, curves: xr.Dataset) -> Axes:
     """Draw ellipses that hold shares of every component, and runs in the colours of their components."""
     number = int(curves["n_components"].values.item())
-    held = [float(share) for share in curves["probability"]]
-    for place, own in enumerate(curves["contour"].values):
-        colour = COLOURS[2 + place % (len(COLOURS) - 2)]
+    probabilities = [float(share) for share in curves["probability"]]
+    for index, contours in enumerate(curves["contour"].values):
+        colour = COLOURS[2 + index % (len(COLOURS) - 2)]
         if "run" in curves:
-            points = curves["run"].values[curves["assigned"].values == place + 1]
+            points = curves["run"].values[curves["assigned"].values == index + 1]
             ax.plot(*points.T, ".", color=colour, markersize=5, alpha=0.6, linewidth=0, label="runs")
-        for share, line, style in zip(held, own, ("-", "--"), strict=True):
+        for share, line, style in zip(probabilities, contours, ("-", "--"), strict=True):
             ax.plot(*line, color=colour, linestyle=style, linewidth=1.3, label=f"{100 * share:.0f} % of a component")
-        ax.plot(*curves["center"].values[place], "+", color=DARK, markersize=8, zorder=4, label="mean of a component")
-    for which, name, units in zip("xy", curves["metric"].values, curves["units"].values, strict=True):
-        write_places(ax, which, str(name), str(units))
+        ax.plot(*curves["center"].values[index], "+", color=DARK, markersize=8, zorder=4, label="mean of a component")
+    for axis_name, name, units in zip("xy", curves["metric"].values, curves["units"].values, strict=True):
+        write_places(ax, axis_name, str(name), str(units))
     names = " and ".join(str(name) for name in curves["metric"].values)
     described = f"Mixture of {number} component{'s' * (number > 1)} of {names}"
     describe(ax, ", ".join([described, *selection(curves["n_components"]), *_doubt(curves, number)]))
@@ -109,19 +109,19 @@ def _cut_peaks(ax: Axes, curves: xr.Dataset, top: float) -> None:
     if not cut:
         return
     ax.set_ylim(0, top)
-    written = ax.yaxis.get_major_formatter()
-    texts = [f"cut: goes up to {written(float(f'{height:.3g}'), None)}" for _, height in cut]
+    format_number = ax.yaxis.get_major_formatter()
+    texts = [f"cut: goes up to {format_number(float(f'{height:.3g}'), None)}" for _, height in cut]
     first, last = ax.get_xlim()
     points = 72 * ax.get_window_extent().width / ax.figure.dpi / (last - first)
     ends: list[float] = []  # of the text in each line, in points
-    for (place, _), text in zip(cut, texts, strict=True):
-        start, width = points * (place - first), text_width([text], NOTE_SIZE) + 12
+    for (position, _), text in zip(cut, texts, strict=True):
+        start, width = points * (position - first), text_width([text], NOTE_SIZE) + 12
         turned = start + width > points * (last - first)  # at the right border it stands left of its peak
         start -= width * turned
         line = next((number for number, end in enumerate(ends) if end <= start), len(ends))
         ends[line : line + 1] = [start + width]
         ax.annotate(
-            text, (place, 1), (-6 if turned else 6, -2 - LINE * line), ("data", "axes fraction"), textcoords="offset points", va="top",
+            text, (position, 1), (-6 if turned else 6, -2 - LINE * line), ("data", "axes fraction"), textcoords="offset points", va="top",
             ha="right" if turned else "left", fontsize=NOTE_SIZE, color=DARK, gid="cut",
         )  # fmt: skip
 
@@ -129,8 +129,8 @@ def _cut_peaks(ax: Axes, curves: xr.Dataset, top: float) -> None:
 def _draw_distributions(ax: Axes, curves: xr.Dataset) -> None:
     """Draw the steps of the runs, the curve of the mixture, and where they lie farthest apart."""
     x, step, fitted = curves["x"].values, float(curves["gap_step"]), float(curves["gap_fitted"])
-    ends = np.r_[x[0], curves["run"].values, x[-1]]
-    ax.step(ends, np.r_[0.0, curves["reached"].values, 1.0], where="post", color=DARK, linewidth=1.1, label="runs")
+    positions = np.r_[x[0], curves["run"].values, x[-1]]
+    ax.step(positions, np.r_[0.0, curves["reached"].values, 1.0], where="post", color=DARK, linewidth=1.1, label="runs")
     ax.plot(x, curves["distribution"], color=COLOURS[0], linewidth=1.8, label="mixture")
     farthest = f"largest distance {round(abs(fitted - step), 12):.3g}"
     ax.vlines(float(curves["gap_at"]), min(step, fitted), max(step, fitted), color=COLOURS[5], linewidth=3, label=farthest)

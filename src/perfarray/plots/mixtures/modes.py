@@ -41,19 +41,19 @@ def modes(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     rows, left_out = shown_rows(fitted, "number of modes")
     ax = axes_for(ax, size_for(rows))
     heights = np.array([row.y for row in rows])
-    found, supported, p, low, high = (
+    number, supported, p, low, high = (
         np.array([float(result[name].isel(row.cell)) if name in result else np.nan for row in rows])
         for name in ("estimate", "n_supported", "pvalue", "lower", "upper")
     )
     ax.hlines(heights, low, high, color=GREY, linewidth=1.6, zorder=1)
-    apart = (found != supported) & np.isfinite(found)
-    if apart.any():
-        ax.plot(found[apart], heights[apart], "o", color=GREY, markerfacecolor="white", markersize=6, label="of the fitted density")
+    differs = (number != supported) & np.isfinite(number)
+    if differs.any():
+        ax.plot(number[differs], heights[differs], "o", color=GREY, markerfacecolor="white", markersize=6, label="of the fitted density")
     ax.plot(supported, heights, "o", color=COLOURS[0], markersize=6, label="supported by the runs", zorder=3)
-    note_unmeasured(ax, heights[np.isnan(found)])
+    note_unmeasured(ax, heights[np.isnan(number)])
     label_rows(ax, rows)
     beside_rows(ax, rows, ["–" if np.isnan(value) else f"{value:.3f}" for value in p], "p")
-    ax.set_xlim(0.5, max(2.5, *(part[np.isfinite(part)].max(initial=2) + 0.5 for part in (found, high))))
+    ax.set_xlim(0.5, max(2.5, *(counts[np.isfinite(counts)].max(initial=2) + 0.5 for counts in (number, high))))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_xlabel(f"modes of the run {'times' if result.attrs.get('metric', 'time') == 'time' else 'values'}")
     describe(ax, ", ".join(["Modes", *selection(fitted), *left_out]))

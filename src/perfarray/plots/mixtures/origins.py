@@ -49,19 +49,19 @@ def mode_origins(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     return _explained(result, ax)
 
 
-def _shares(cell: xr.Dataset, ax: Axes | None, chosen: list[str]) -> Axes:
+def _shares(cell: xr.Dataset, ax: Axes | None, title_parts: list[str]) -> Axes:
     """Stack the shares of the modes of one cell, label by label."""
     rows, left_out = _label_rows(cell)
     ax = axes_for(ax, size_for(rows))
     shares = np.nan_to_num([cell["share"].isel(row.cell).values for row in rows])
-    written, start = number_format(str(cell["location"].attrs.get("units", "1"))), np.zeros(len(rows))
+    format_number, start = number_format(str(cell["location"].attrs.get("units", "1"))), np.zeros(len(rows))
     heights = [row.y for row in rows]
-    for place in range(int(np.nan_to_num(cell["n_modes"].item()))):
-        colour, label = COLOURS[place % len(COLOURS)], f"mode {place + 1}: {written(cell['location'].values[place])}"
-        bars = ax.barh(heights, shares[:, place], left=start, height=0.72, color=colour, label=label, edgecolor="white", linewidth=0.5)
-        texts = [f"{share:.0%}".replace("%", " %") if share >= WRITTEN else "" for share in shares[:, place]]
-        ax.bar_label(bars, texts, label_type="center", fontsize=NOTE_SIZE, color="white" if place == 0 else "black")
-        start += shares[:, place]
+    for index in range(int(np.nan_to_num(cell["n_modes"].item()))):
+        colour, label = COLOURS[index % len(COLOURS)], f"mode {index + 1}: {format_number(cell['location'].values[index])}"
+        bars = ax.barh(heights, shares[:, index], left=start, height=0.72, color=colour, label=label, edgecolor="white", linewidth=0.5)
+        texts = [f"{share:.0%}".replace("%", " %") if share >= WRITTEN else "" for share in shares[:, index]]
+        ax.bar_label(bars, texts, label_type="center", fontsize=NOTE_SIZE, color="white" if index == 0 else "black")
+        start += shares[:, index]
     if cell["n_modes"].item() == 0:
         note_unmeasured(ax, heights)
     label_rows(ax, rows)
@@ -71,27 +71,27 @@ def _shares(cell: xr.Dataset, ax: Axes | None, chosen: list[str]) -> Axes:
     ax.set_xlim(0, 1)
     ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
     ax.set_xlabel(f"share of the runs{_p_of(cell)}")
-    describe(ax, ", ".join(["What the modes go with", *chosen, *left_out]))
+    describe(ax, ", ".join(["What the modes go with", *title_parts, *left_out]))
     return ax
 
 
 def _label_rows(cell: xr.Dataset) -> tuple[list[Row], list[str]]:
     """Give every label of every factor a row; of too many, those of each factor that lie farthest from the whole."""
     share, factors = cell["share"].transpose("factor", "label", "mode"), [str(name) for name in cell["factor"].values]
-    apart = np.nan_to_num(abs(share - cell["weight"]).values).max(axis=-1)
-    there = share.notnull().any("mode").values
-    most = max(1, int(TALLEST / INCHES / len(factors)))
+    distances = np.nan_to_num(abs(share - cell["weight"]).values).max(axis=-1)
+    present = share.notnull().any("mode").values
+    limit = max(1, int(TALLEST / INCHES / len(factors)))
     rows: list[Row] = []
-    for place, factor in enumerate(factors):
-        known = np.flatnonzero(there[place])
-        kept = np.sort(known[np.argsort(-apart[place, known], kind="stable")[:most]])
-        labels = shortened([str(cell["label"].values[label]) for label in kept]) if kept.size else ["–"]
+    for index, factor in enumerate(factors):
+        candidates = np.flatnonzero(present[index])
+        selected = np.sort(candidates[np.argsort(-distances[index, candidates], kind="stable")[:limit]])
+        labels = shortened([str(cell["label"].values[label]) for label in selected]) if selected.size else ["–"]
         for number, label in enumerate(labels):
             gap = GAP if rows and not number else 0.0
-            at = {"factor": place, "label": int(kept[number]) if kept.size else 0}
-            rows.append(Row(at, label, factor.replace("_", " "), rows[-1].y + 1 + gap if rows else 0.0))
-    every = np.count_nonzero(there)
-    return rows, [f"{len(rows)} of {every}: labels farthest from the others"] if every > len(rows) else []
+            cell_index = {"factor": index, "label": int(selected[number]) if selected.size else 0}
+            rows.append(Row(cell_index, label, factor.replace("_", " "), rows[-1].y + 1 + gap if rows else 0.0))
+    n_labels = np.count_nonzero(present)
+    return rows, [f"{len(rows)} of {n_labels}: labels farthest from the others"] if n_labels > len(rows) else []
 
 
 def _explained(result: xr.Dataset, ax: Axes | None) -> Axes:
@@ -100,20 +100,20 @@ def _explained(result: xr.Dataset, ax: Axes | None) -> Axes:
     rows, left_out = shown_rows(statistic.max("factor").where(result["n_modes"] > 0), "share explained")
     ax = axes_for(ax, size_for(rows))
     heights = np.array([row.y for row in rows])
-    for place, factor in enumerate(result["factor"].values.tolist()):
-        found, p = (
-            np.array([float(result[name].isel({**row.cell, "factor": place})) for row in rows]) for name in ("statistic", "pvalue_adjusted")
+    for index, factor in enumerate(result["factor"].values.tolist()):
+        statistics, p = (
+            np.array([float(result[name].isel({**row.cell, "factor": index})) for row in rows]) for name in ("statistic", "pvalue_adjusted")
         )
-        sure, colour = p <= float(result.attrs["alpha"]), COLOURS[place % len(COLOURS)]
-        ax.plot(found[sure], heights[sure], "o", color=colour, label=factor.replace("_", " "), zorder=3)
+        significant, colour = p <= float(result.attrs["alpha"]), COLOURS[index % len(COLOURS)]
+        ax.plot(statistics[significant], heights[significant], "o", color=colour, label=factor.replace("_", " "), zorder=3)
         ax.plot(
-            found[~sure],
-            heights[~sure],
+            statistics[~significant],
+            heights[~significant],
             "o",
             color=colour,
             markerfacecolor="white",
             markersize=4,
-            label="may be chance" if place == 0 else "",
+            label="may be chance" if index == 0 else "",
         )
     modes = [float(result["n_modes"].isel(row.cell)) for row in rows]
     note_unmeasured(ax, heights[np.array(modes) == 0])

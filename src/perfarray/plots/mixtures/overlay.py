@@ -44,35 +44,35 @@ def overlay(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     """
     curves = curves.compute()
     median = curves["median"]
-    drawn, left_out = np.isfinite(median.values), list[str]()
-    if not drawn.any():
+    is_drawn, left_out = np.isfinite(median.values), list[str]()
+    if not is_drawn.any():
         raise ValueError("no cell has a run; nothing to draw")
-    if np.count_nonzero(drawn) > len(COLOURS):
+    if np.count_nonzero(is_drawn) > len(COLOURS):
         low, high, left_out = extremes(median, len(COLOURS), "median")
-        drawn = np.isin(np.arange(median.size), [*low, *high]).reshape(median.shape)
+        is_drawn = np.isin(np.arange(median.size), [*low, *high]).reshape(median.shape)
     ax = axes_for(ax, (7.5, 4.5))
     steps, units = "reached" in curves, str(curves.attrs["units"])
-    named = named_cells(median, drawn)
-    apart = far_apart([curves["x"].isel(place).values for place, _ in named], np.array([float(median.isel(place)) for place, _ in named]))
-    for (place, name), colour in zip(named, COLOURS, strict=False):
-        cell, label = curves.isel(place), name or "runs"
+    named = named_cells(median, is_drawn)
+    scaled = far_apart([curves["x"].isel(index).values for index, _ in named], np.array([float(median.isel(index)) for index, _ in named]))
+    for (index, name), colour in zip(named, COLOURS, strict=False):
+        cell, label = curves.isel(index), name or "runs"
         if steps:
-            there = np.isfinite(cell["x"].values)
-            ax.step(cell["x"].values[there], cell["reached"].values[there], where="post", color=colour, linewidth=1.5, label=label)
+            finite = np.isfinite(cell["x"].values)
+            ax.step(cell["x"].values[finite], cell["reached"].values[finite], where="post", color=colour, linewidth=1.5, label=label)
         elif np.isnan(cell["density"].values).any():
             ax.axvline(float(cell["median"]), color=colour, linewidth=1.5, label=label)
         else:
-            height = cell["density"].values / (cell["density"].values.max() if apart else 1.0)
+            height = cell["density"].values / (cell["density"].values.max() if scaled else 1.0)
             ax.plot(cell["x"], height, color=colour, linewidth=1.5, label=label)
             ax.fill_between(cell["x"], 0, height, color=colour, alpha=0.15, linewidth=0)
     ax.set_ylim(bottom=0)
     write_places(ax, "x", str(curves.attrs["metric"]), units)
-    if apart:
+    if scaled:
         ax.set_xscale("log")
         write_units(ax.xaxis, units)
     if steps:
         ax.set_ylabel("share of the runs up to here")
-    elif apart:
+    elif scaled:
         ax.set_ylabel("density (highest = 1)")
     else:
         write_density(ax, units)

@@ -20,14 +20,14 @@ FLAT: Final = 12.0
 """Axes this many times as long as most violins show none of their shapes."""
 
 
-def write_places(ax: Axes, which: str, name: str, units: str) -> None:
+def write_places(ax: Axes, axis_name: str, name: str, units: str) -> None:
     """Write numbers with units along an axis; where they hardly differ, their differences from a round number."""
-    axis, (low, high) = getattr(ax, f"{which}axis"), getattr(ax, f"get_{which}lim")()
-    written, from_where = number_format(units), 0.0
+    axis, (low, high) = getattr(ax, f"{axis_name}axis"), getattr(ax, f"get_{axis_name}lim")()
+    format_number, origin = number_format(units), 0.0
     if 0 < high - low < CLOSE * abs(low + high) / 2:
-        from_where = float(f"{(low + high) / 2:.4g}")
-        name = f"{name}, from {written(from_where)}"
-    axis.set_major_formatter(lambda value, _: written(value - from_where))
+        origin = float(f"{(low + high) / 2:.4g}")
+        name = f"{name}, from {format_number(origin)}"
+    axis.set_major_formatter(lambda value, _: format_number(value - origin))
     axis.set_label_text(name)
 
 
@@ -44,13 +44,13 @@ def distribution_of(attrs: dict[Hashable, object]) -> str:
     return f"Distribution of {attrs['metric']} over {plural(str(attrs['value']))}"
 
 
-def far_apart(places: list[Floats], medians: Floats) -> bool:
+def far_apart(grids: list[Floats], medians: Floats) -> bool:
     """Return whether medians are all positive and so far apart that on one axis most violins would be flat."""
     measured = np.isfinite(medians)
     if np.count_nonzero(measured) < 2 or np.nanmin(medians) <= 0:
         return False
-    drawn = [own[np.isfinite(own)] for own, there in zip(places, measured, strict=True) if there]
-    lengths = [own[-1] - own[0] for own in drawn if own[-1] > own[0]]
-    span = max(own[-1] for own in drawn) - min(own[0] for own in drawn)
+    measured_grids = [grid[np.isfinite(grid)] for grid, is_measured in zip(grids, measured, strict=True) if is_measured]
+    lengths = [grid[-1] - grid[0] for grid in measured_grids if grid[-1] > grid[0]]
+    span = max(grid[-1] for grid in measured_grids) - min(grid[0] for grid in measured_grids)
     flat = 2 * sum(FLAT * length < span for length in lengths) > len(lengths)
     return bool(flat or np.nanmax(medians) > ALIKE * np.nanmin(medians))

@@ -51,26 +51,26 @@ def violin(curves: xr.Dataset, ax: Axes | None = None, relative: bool | None = N
     """
     curves = curves.compute()
     cells = curves["median"]
-    most, drawn = int(TALLEST / NARROWEST), None
+    limit, is_drawn = int(TALLEST / NARROWEST), None
     left_out: list[str] = []
-    if cells.size > most:
-        low, high, left_out = extremes((curves["q3"] - curves["q1"]) / cells, most, "interquartile range")
-        drawn = np.isin(np.arange(cells.size), [*low, *high]).reshape(cells.shape)
-    named = named_cells(cells, drawn, limit=30)
+    if cells.size > limit:
+        low, high, left_out = extremes((curves["q3"] - curves["q1"]) / cells, limit, "interquartile range")
+        is_drawn = np.isin(np.arange(cells.size), [*low, *high]).reshape(cells.shape)
+    named = named_cells(cells, is_drawn, limit=30)
     names = [name for _, name in named]
     crowded = len(named) > TALLEST / ROOM
     ax = axes_for(ax, (max(4.0, 1.5 + min(ROOM * len(named), TALLEST)), 6.0 if crowded else 4.5))
     units, name = str(curves.attrs["units"]), str(curves.attrs["metric"])
-    medians = np.array([float(cells.isel(place)) for place, _ in named])
+    medians = np.array([float(cells.isel(index)) for index, _ in named])
     if relative is None:
-        relative = far_apart([curves["x"].isel(place).values for place, _ in named], medians)
+        relative = far_apart([curves["x"].isel(index).values for index, _ in named], medians)
     if relative:
-        written, apart = number_format(units), ", " if crowded else "\n"
-        names = [f"{label}{apart}{written(median)}".strip() for label, median in zip(names, medians, strict=True)]
+        format_number, separator = number_format(units), ", " if crowded else "\n"
+        names = [f"{label}{separator}{format_number(median)}".strip() for label, median in zip(names, medians, strict=True)]
         units, name = "1", f"{name} / median"
-    for number, (place, _) in enumerate(named):
+    for number, (index, _) in enumerate(named):
         if np.isfinite(medians[number]):
-            _draw_violin(ax, number, curves.isel(place), medians[number] if relative else 1.0)
+            _draw_violin(ax, number, curves.isel(index), medians[number] if relative else 1.0)
         else:
             ax.text(
                 number, 0.02, "not measured", transform=ax.get_xaxis_transform(), rotation=90, ha="center", fontsize=NOTE_SIZE, color=DARK

@@ -53,10 +53,10 @@ def score_densities(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     """
     curves = curves.compute()
     cells = curves["score"].isel(place=0, drop=True)
-    places = named_cells(cells, np.isfinite(cells.values))
-    if not places:
+    measured_cells = named_cells(cells, np.isfinite(cells.values))
+    if not measured_cells:
         raise ValueError("no cell has a score; nothing to draw")
-    if len(places) > MOST:
+    if len(measured_cells) > MOST:
         rows, left_out = shown_rows(cells, "score", inches=INCHES)
         ax = axes_for(ax, size_for(rows, INCHES))
         note_unmeasured(ax, [row.y for row in rows if np.isnan(cells.isel(row.cell))])
@@ -65,11 +65,11 @@ def score_densities(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
         label_rows(ax, rows)
     else:
         ax = axes_for(ax, (7.5, 4.5))
-        for (place, name), colour in zip(places, COLOURS, strict=False):
-            _draw_density(ax, curves.isel(place), colour, name or "scores")
+        for (index, name), colour in zip(measured_cells, COLOURS, strict=False):
+            _draw_density(ax, curves.isel(index), colour, name or "scores")
         ax.set_ylabel("density (highest = 1)")
         ax.set_ylim(0, 1.08)
-        left_out = [f"{cells.size - len(places)} of {cells.size} cells not measured"] if len(places) < cells.size else []
+        left_out = [f"{cells.size - len(measured_cells)} of {cells.size} cells not measured"] if len(measured_cells) < cells.size else []
     write_units(ax.xaxis, str(curves.attrs.get("units", "1")))
     ax.set_xlabel(_score_label(curves.attrs))
     describe(ax, ", ".join(["Scores of single runs of the suite", *selection(cells), *left_out]))
@@ -78,15 +78,15 @@ def score_densities(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
 
 def _draw_density(ax: Axes, cell: xr.Dataset, colour: str, label: str, *, foot: float = 0.0, height: float = 1.0) -> None:
     """Draw one density, as high as every other, and the suite score; a score that never varies is a line."""
-    along, density = cell["score"].values, cell["density"].values
-    ends = [foot, foot + height]
+    scores, density = cell["score"].values, cell["density"].values
+    line_ends = [foot, foot + height]
     if np.isnan(density).any():
-        ax.plot(along[[0, 0]], ends, color=colour, linewidth=1.6, label=label)
+        ax.plot(scores[[0, 0]], line_ends, color=colour, linewidth=1.6, label=label)
         return
     curve = foot + height * density / density.max()
-    ax.plot(along, curve, color=colour, linewidth=1.6, label=label)
+    ax.plot(scores, curve, color=colour, linewidth=1.6, label=label)
     if "suite_score" in cell.coords:
-        ax.plot([float(cell["suite_score"])] * 2, ends, color=DARK, linewidth=1, linestyle=":", label="suite score")
+        ax.plot([float(cell["suite_score"])] * 2, line_ends, color=DARK, linewidth=1, linestyle=":", label="suite score")
 
 
 def _score_label(attrs: dict[Hashable, object]) -> str:
@@ -173,7 +173,7 @@ def suite_scores(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     score = result["estimate"].compute()
     rows, left_out = shown_rows(score, "score")
     ax = axes_for(ax, size_for(rows))
-    scores, heights = (np.array(part) for part in zip(*((float(score.isel(row.cell)), row.y) for row in rows), strict=True))
+    scores, heights = (np.array(values) for values in zip(*((float(score.isel(row.cell)), row.y) for row in rows), strict=True))
     if score.min() > 0 and score.max() > 10 * score.min():
         ax.set_xscale("log")
     ax.plot(scores, heights, "o", color=COLOURS[0], markersize=6)

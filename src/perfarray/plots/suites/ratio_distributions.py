@@ -44,22 +44,22 @@ def ratio_distributions(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     curves = curves.compute()
     null, observed = curves.attrs["result"] == "null_distribution", curves["observed"]
     rows, left_out = shown_rows(observed, "ratio", inches=INCHES)
-    wide, high = size_for(rows, INCHES)
-    ax = axes_for(ax, (wide, max(high, LOWEST)))
+    figure_width, figure_height = size_for(rows, INCHES)
+    ax = axes_for(ax, (figure_width, max(figure_height, LOWEST)))
     ax.axvline(1, color=GREY, linewidth=0.8, zorder=0)
     level = f"{100 * float(curves.attrs.get('confidence_level', 0.95)):g} % interval"
     for row in rows:
         cell, foot = curves.isel(row.cell), row.y + HEIGHT / 2
         draw_bars(ax, row, cell, "exchanges" if null else "t distribution" if curves.attrs["method"] == "t" else "redrawn")
-        ends = [] if null else [float(cell["lower"]), float(cell["upper"])]
-        if np.isfinite(ends).any():
-            first, last = (end if np.isfinite(end) else float(cell["edges"][place]) for end, place in zip(ends, (0, -1), strict=True))
+        limits = [] if null else [float(cell["lower"]), float(cell["upper"])]
+        if np.isfinite(limits).any():
+            first, last = (limit if np.isfinite(limit) else float(cell["edges"][edge]) for limit, edge in zip(limits, (0, -1), strict=True))
             ax.hlines(foot, first, last, color=COLOURS[0], linewidth=3, label=level)
         ax.vlines(float(cell["observed"]), foot - HEIGHT, foot, color=DARK, linewidth=1.6, label="observed")
     note_unmeasured(ax, [row.y for row in rows if np.isnan(observed.isel(row.cell))], "not measured on both sides")
     label_rows(ax, rows)
-    beside = [float(curves["pvalue" if null else "observed"].isel(row.cell)) for row in rows]
-    beside_rows(ax, rows, ["–" if np.isnan(value) else f"{value:.3f}" for value in beside], "p" if null else "ratio")
+    column = [float(curves["pvalue" if null else "observed"].isel(row.cell)) for row in rows]
+    beside_rows(ax, rows, ["–" if np.isnan(value) else f"{value:.3f}" for value in column], "p" if null else "ratio")
     score = f"{curves.attrs['mean']} mean of {curves.attrs.get('metric', 'time')}, candidate / baseline"
     ax.set_xlabel(f"{score}\n{_redrawn(curves.attrs, null)}")
     title = "Randomization test" if null else "Ratio of the scores"

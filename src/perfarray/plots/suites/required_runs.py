@@ -42,28 +42,28 @@ def required_runs(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     if required.size > len(COLOURS):
         width = f" for an interval {result.attrs['width']:g} wide" if "width" in result.attrs else ""
         label = f"runs of every {result.attrs.get('across', 'benchmark')}{width}"
-        return draw_enough(ax, result, what="runs", label=label, title="Required runs")
+        return draw_enough(ax, result, quantity="runs", label=label, title="Required runs")
     if not required.size:
         raise ValueError(f"the result has no cell to draw: its dims are {dict(required.sizes)}")
     ax = axes_for(ax, (7.5, 4.5))
     runs = result["runs"].values.astype(float)
     step = DODGE * float(np.diff(runs).min()) if len(runs) > 1 else 0.0
     for number, index in enumerate(np.ndindex(*required.shape)):
-        place = dict(zip(required.dims, index, strict=True))
-        cell, colour = result.isel(place), COLOURS[number]
+        position = dict(zip(required.dims, index, strict=True))
+        cell, colour = result.isel(position), COLOURS[number]
         shift = step * (number - (required.size - 1) / 2)
-        name = ", ".join(str(required[dim].values[place[dim]]) for dim in required.dims if required.sizes[dim] > 1)
+        name = ", ".join(str(required[dim].values[position[dim]]) for dim in required.dims if required.sizes[dim] > 1)
         label = (name or "interval") + further(cell, "runs")
         ax.vlines(runs + shift, cell["lower"].values, cell["upper"].values, color=colour, linewidth=2, label=label)
         if "estimate" in cell:
             ax.plot(runs + shift, cell["estimate"], "o", color=colour, markersize=4, gid="estimates")
-        wanted = float(cell["required"])
-        if np.isfinite(wanted):
-            ax.axvline(wanted + shift, color=colour if name else DARK, linewidth=1, linestyle=":", label="_" if name else "required")
+        n_required = float(cell["required"])
+        if np.isfinite(n_required):
+            ax.axvline(n_required + shift, color=colour if name else DARK, linewidth=1, linestyle=":", label="_" if name else "required")
     _draw_no_change(ax)
     across = result.attrs.get("across", "benchmark")
-    has = result["lower"].notnull().any(required.dims).values
-    ax.set_xlim(runs.min() - 0.5, (runs[has].max() if has.any() else runs.max()) + 0.5)
+    is_measured = result["lower"].notnull().any(required.dims).values
+    ax.set_xlim(runs.min() - 0.5, (runs[is_measured].max() if is_measured.any() else runs.max()) + 0.5)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_xlabel(f"runs of every {across}")
     level = 100 * float(result.attrs.get("confidence_level", 0.95))

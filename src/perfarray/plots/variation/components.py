@@ -73,8 +73,8 @@ def _draw_bars(ax: Axes, rows: list[Row], shares: xr.DataArray) -> None:
         texts = [f"{width:.0f} %" if width >= 100 * WRITTEN else "" for width in widths]
         ax.bar_label(bars, texts, label_type="center", fontsize=NOTE_SIZE, color="white" if colour == "#0072B2" else "black")
         start += widths
-    for row, whole in zip(rows, start, strict=True):
-        if not whole:
+    for row, total in zip(rows, start, strict=True):
+        if not total:
             ax.text(1, row.y, "no variation estimated", va="center", fontsize=NOTE_SIZE, color=GREY)
 
 
@@ -89,8 +89,8 @@ def _describe(ax: Axes, result: xr.Dataset, negative: xr.DataArray, left_out: li
     """Title, legend, horizontal axis, and the footnote on negative components."""
     note = ""
     if bool(negative.any()):
-        which = negative.any([dim for dim in negative.dims if dim != "level"])
-        note = "\n* negative component drawn as zero: " + ", ".join(str(level) for level in negative["level"].values[which.values])
+        is_negative = negative.any([dim for dim in negative.dims if dim != "level"])
+        note = "\n* negative component drawn as zero: " + ", ".join(str(level) for level in negative["level"].values[is_negative.values])
     ax.set_xlim(0, 100)
     ax.set_xlabel(f"share of the variance of {result.attrs.get('metric', 'time')}, percent{note}")
     describe(ax, ", ".join(["Where the variation comes from", *selection(result), *left_out]))

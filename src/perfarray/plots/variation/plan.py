@@ -113,8 +113,8 @@ def _bought(cell: xr.Dataset, unit: str, factor: float) -> str:
     counts = cell["repetitions"]
     if np.isnan(float(cell["cost"])):
         return "–"
-    written = " × ".join(f"{number:.0f}" for number in counts.values) + ", " if counts.dims == ("level",) else ""
-    return f"{written}{float(cell['cost']) / factor:.3g} {unit}"
+    counts_text = " × ".join(f"{number:.0f}" for number in counts.values) + ", " if counts.dims == ("level",) else ""
+    return f"{counts_text}{float(cell['cost']) / factor:.3g} {unit}"
 
 
 def _cells(result: xr.Dataset) -> list[tuple[str, xr.Dataset]]:
@@ -122,13 +122,13 @@ def _cells(result: xr.Dataset) -> list[tuple[str, xr.Dataset]]:
     cells = named_cells(result["cost"], np.isfinite(result["cost"].values))
     if not cells:
         raise ValueError("no cell has a plan; nothing to draw")
-    return [(name, result.isel(place)) for place, name in cells]
+    return [(name, result.isel(index)) for index, name in cells]
 
 
 def _title(result: xr.Dataset) -> str:
     """Write what is planned."""
-    what = "Precision of the suite's geometric mean" if result.attrs.get("result") == "plan_suite" else "Precision against cost"
-    return ", ".join([what, *compared(result, result["cost"])])
+    subject = "Precision of the suite's geometric mean" if result.attrs.get("result") == "plan_suite" else "Precision against cost"
+    return ", ".join([subject, *compared(result, result["cost"])])
 
 
 def _unit(cost: float, units: str) -> tuple[str, float]:

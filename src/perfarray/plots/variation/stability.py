@@ -53,11 +53,11 @@ def stability(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     if orders:
         return _draw_shares(ax, cell, colours)
     for statistic, colour in colours.items():
-        own = cell.sel(statistic=statistic)
-        ax.plot(own["group_size"], 100 * own["relative_standard_deviation"], "o-", color=colour, markersize=3.5, label=statistic)
-        ax.plot(own["group_size"], 100 * own["adjusted_standard_deviation"], "--", color=colour, linewidth=1, gid="adjusted")
-    told = 100 * float(result.attrs["difference"]) / float(result.attrs["deviations"])
-    ax.axhline(told, color=DARK, linewidth=0.8, linestyle=":", label=_asked(result))
+        curve = cell.sel(statistic=statistic)
+        ax.plot(curve["group_size"], 100 * curve["relative_standard_deviation"], "o-", color=colour, markersize=3.5, label=statistic)
+        ax.plot(curve["group_size"], 100 * curve["adjusted_standard_deviation"], "--", color=colour, linewidth=1, gid="adjusted")
+    target = 100 * float(result.attrs["difference"]) / float(result.attrs["deviations"])
+    ax.axhline(target, color=DARK, linewidth=0.8, linestyle=":", label=_asked(result))
     ax.plot([], [], "--", color=DARK, linewidth=1, label="adjusted for overlap")
     ax.set_ylim(bottom=0)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -80,7 +80,7 @@ def _draw_shares(ax: Axes, cell: xr.Dataset, colours: dict[str, str]) -> Axes:
     return ax
 
 
-def _draw_rows(ax: Axes | None, needed: xr.DataArray, colours: dict[str, str], largest: float, asked: str) -> Axes:
+def _draw_rows(ax: Axes | None, needed: xr.DataArray, colours: dict[str, str], largest: float, goal: str) -> Axes:
     """Draw a row a cell, with a mark for every estimator."""
     rows, left_out = shown_rows(needed.isel(statistic=0, drop=True), "size of a group")
     ax = axes_for(ax, size_for(rows))
@@ -88,14 +88,21 @@ def _draw_rows(ax: Axes | None, needed: xr.DataArray, colours: dict[str, str], l
         sizes = np.array([float(needed.isel({**row.cell, "statistic": number})) for row in rows])
         heights = np.array([row.y for row in rows]) + DODGE * (number - (len(colours) - 1) / 2)
         ax.plot(sizes, heights, "o", color=colour, markersize=4.5, label=statistic)
-        beyond = heights[np.isnan(sizes)]
+        open_heights = heights[np.isnan(sizes)]
         ax.plot(
-            np.ones_like(beyond), beyond, ">", color=colour, markersize=4, transform=ax.get_yaxis_transform(), clip_on=False, gid="beyond"
+            np.ones_like(open_heights),
+            open_heights,
+            ">",
+            color=colour,
+            markersize=4,
+            transform=ax.get_yaxis_transform(),
+            clip_on=False,
+            gid="beyond",
         )
     label_rows(ax, rows)
     ax.set_xlim(0, largest + 1)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set_xlabel(f"runs in a group, so that {asked}")
+    ax.set_xlabel(f"runs in a group, so that {goal}")
     describe(ax, ", ".join(["Size of a group", *selection(needed.isel(statistic=0)), *left_out]))
     return ax
 
