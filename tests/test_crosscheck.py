@@ -6,7 +6,7 @@ import xarray as xr
 
 import perfarray
 from perfarray.crosscheck import METHODS
-from perfarray.tables.words import NOTHING
+from perfarray.results.words import NOTHING
 
 NAMES = [method.name for method in METHODS]
 

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 import perfarray
+from perfarray.results.kinds import KINDS
 
 ROOT = Path(perfarray.__file__).parent
 
-GROUND = ("conventions", "numerics", "timings", "tables", "readers", "datasets")
+GROUND = ("conventions", "numerics", "timings", "results", "tables", "readers", "datasets")
 """What every topic may stand on, from the ground up: each sees those before it."""
 
 DOORS = ("accessor", "backend", "cli", "plots", "reports", "typing_plugin")
@@ -126,13 +127,13 @@ def test_numerics_know_numpy_and_other_numerics(name):
 def test_topics_stand_alone(name):
     """A topic sees the ground up to the tables, and itself; one that sees another room is named, with its reason."""
     if room(name) not in OVER_TOPICS:
-        allowed = {"conventions", "numerics", "timings", "tables"} | {other for topic, other in SEEN if topic == room(name)}
+        allowed = {"conventions", "numerics", "timings", "results", "tables"} | {other for topic, other in SEEN if topic == room(name)}
         assert rooms_seen(name) <= allowed
 
 
 @pytest.mark.parametrize("name", inside(*GROUND))
 def test_the_ground_points_downwards(name):
-    """Timings see numerics, tables see timings, readers see tables; datasets see readers."""
+    """Timings see numerics, results and tables see timings, readers see tables; datasets see readers."""
     assert rooms_seen(name) <= set(GROUND[: GROUND.index(room(name))])
 
 
@@ -183,8 +184,8 @@ DRAWING = {"numpy", "xarray", "matplotlib", "lazy_loader", "perfarray"}
 
 @pytest.mark.parametrize("name", inside("plots"))
 def test_pictures_see_results_and_compute_nothing(name):
-    """A picture sees the vocabulary, arrays and matplotlib, and calls nothing that makes a number of a sample."""
-    assert {target for target in imported(name) if room(target) != "plots"} <= {"conventions"}
+    """A picture sees the vocabulary, the kinds of results, arrays and matplotlib, and calls nothing that makes a number of a sample."""
+    assert {target for target in imported(name) if room(target) != "plots"} <= {"conventions", "results", "results.kinds"}
     assert {part.partition(".")[0] for part in names(name)} <= (sys.stdlib_module_names - {"statistics"}) | DRAWING
     called = [node.func for node in nodes(name) if isinstance(node, ast.Call)]
     computed = {ast.unparse(function) for function in called if STATISTICS.fullmatch(ast.unparse(function).rpartition(".")[2])}
@@ -194,8 +195,11 @@ def test_pictures_see_results_and_compute_nothing(name):
 def test_the_accessor_joins_topics_with_pictures():
     """Nothing else imports pictures; the accessor imports besides them what a timings object is, and curves that results do not carry."""
     assert {room(name) for name in modules() if "plots" in rooms_seen(name)} <= {"accessor"}
-    others = {target for target in imported("accessor") if room(target) not in ("plots", "timings")}
+    others = {target for target in imported("accessor") if room(target) not in ("plots", "timings", "results")}
     assert all(room(target) in topics() and target.endswith(".curves") for target in others)
+    functions = [kind.curves.split(".") for kind in KINDS.values() if kind.curves]
+    assert functions
+    assert all(topic in topics() and module == "curves" for topic, module, _ in functions)
 
 
 @pytest.mark.parametrize("name", inside("cli", "reports"))

@@ -36,6 +36,6 @@ if not _is_command():
     from perfarray import accessor as accessor  # registers .perf; it needs the names above
 
 if "IPython" in sys.modules:
-    from perfarray.tables.notebooks import register as _register
+    from perfarray.results.notebooks import register as _register
 
     _register()

@@ -42,6 +42,8 @@ from .readers.archives import read_archive as read_archive
 from .readers.overview import formats as formats
 from .readers.survey import archive_table as archive_table
 from .reports.writing import report as report
+from .results.answers import table as table
+from .results.combine import combine as combine
 from .speedups.files import speedup_report as speedup_report
 from .speedups.observed import overall_speedup as overall_speedup
 from .speedups.observed import speedup as speedup
@@ -56,8 +58,6 @@ from .suites.randomization import randomization_test as randomization_test
 from .suites.required_runs import required_runs as required_runs
 from .suites.scores import score_ratio_interval as score_ratio_interval
 from .suites.scores import suite_score as suite_score
-from .tables.answers import table as table
-from .tables.combine import combine as combine
 from .tables.frames import from_samples as from_samples
 from .tables.frames import to_frame as to_frame
 from .tables.frames import to_timings as to_timings

@@ -1,10 +1,10 @@
 """The `.perf` accessor on DataArray, Dataset and DataFrame: it keeps the object and forwards; every answer is a function's."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
 from types import MethodType
-from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 import pandas as pd
 import xarray as xr
@@ -88,34 +88,28 @@ class Picture(Generic[P]):
         return draw if accessor is None else MethodType(draw, accessor._object)
 
 
-CURVES: Final[Mapping[str, Callable[[], Callable[..., xr.Dataset]]]] = {
-    "bootstrap_distribution": lambda: import_module("perfarray.comparisons.curves").histograms,
-    "distribution": lambda: import_module("perfarray.suites.curves").ratio_histograms,
-    "fit_mixture": lambda: import_module("perfarray.mixtures.curves").mixture_curves,
-    "mixture": lambda: import_module("perfarray.mixtures.curves").mixture_curves,
-    "null_distance": lambda: import_module("perfarray.mixtures.curves").distance_histograms,
-    "null_distribution": lambda: import_module("perfarray.suites.curves").ratio_histograms,
-    "score_distribution": lambda: import_module("perfarray.suites.curves").densities,
-}
-"""By the function whose result it is, or by the variable that it holds, what loads the topic's curves of what is drawn."""
-
-
 def _drawn(
     result: Any, *, ax: "Axes | None" = None, row: str | None = None, col: str | None = None, col_wrap: int | None = None, **keywords: Any
 ) -> "Axes":
     """Draw a result, which its attr `result` names, or its facets; where its curves are computed first, the keywords are theirs."""
     from perfarray import plots
+    from perfarray.results.kinds import KINDS
     from perfarray.timings.public import without_foreign_names
 
     if isinstance(result, xr.Dataset) and "result" not in result.attrs:
         stored = [array for array in result.data_vars.values() if "result" in array.attrs]  # an array result that came from a file
         result = stored[0] if len(stored) == 1 else result
     result = without_foreign_names(result) if isinstance(result, xr.DataArray | xr.Dataset) else result
-    held = getattr(result, "data_vars", ())
-    curves = CURVES.get(next((name for name in CURVES if name in held), str(result.attrs.get("result"))))
+    # A stored Dataset may hold a distribution beside other answers: the variable then says which curves.
+    variables = {str(name) for name in getattr(result, "data_vars", ())}
+    name = next((name for name, kind in KINDS.items() if kind.curves and name in variables), str(result.attrs.get("result")))
+    curves = KINDS[name].curves if name in KINDS else ""
 
-    def draw(part: Any, ax: "Axes | None") -> "Axes":
-        return plots.draw(curves()(part, **keywords), ax=ax) if curves else plots.draw(part, ax=ax, **keywords)
+    def draw(cells: Any, ax: "Axes | None") -> "Axes":
+        if not curves:
+            return plots.draw(cells, ax=ax, **keywords)
+        module, _, function = curves.rpartition(".")
+        return plots.draw(getattr(import_module(f"perfarray.{module}"), function)(cells, **keywords), ax=ax)
 
     return plots.facets(draw, result, ax, row=row, col=col, col_wrap=col_wrap)
 

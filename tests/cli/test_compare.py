@@ -12,7 +12,7 @@ from perfarray.cli import app as cli
 from perfarray.cli import grid
 from perfarray.cli.compare import OPTIONS
 from perfarray.cli.problems import in_line
-from perfarray.tables import words
+from perfarray.results import words
 
 OLD = (1.00, 1.01, 0.99, 1.00, 1.02, 0.98)
 

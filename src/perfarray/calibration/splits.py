@@ -14,7 +14,7 @@ from perfarray.conventions import LEVELS, MACHINE, plural
 from perfarray.numerics.random import SPLITS, Key, Streams
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.numerics.verdicts import POWER
-from perfarray.tables.words import percent
+from perfarray.results.words import percent
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, collecting, noted
 from perfarray.timings.resolve import Data, Timings, resolve

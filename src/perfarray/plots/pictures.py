@@ -8,61 +8,10 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from perfarray import plots
+from perfarray.results.kinds import KINDS
 
-PICTURES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "against": "against",
-        "agreement": "agreement",
-        "autocorrelation": "correlogram",
-        "bootstrap_distribution": "distribution",
-        "bootstrap_interval": "mean_intervals",
-        "calibrate": "rates",
-        "change_points": "history",
-        "compare": "ratio_intervals",
-        "counts": "counts",
-        "coverage": "rates",
-        "distribution": "ratio_distributions",
-        "estimator_stability": "stability",
-        "explain_variation": "explained",
-        "five_number_summary": "five_numbers",
-        "false_alarm_rate": "rates",
-        "fit_mixture": "mixture",
-        "goodness_of_fit": "pvalues",
-        "hierarchical_performance_test": "pvalues",
-        "mean_difference": "estimates",
-        "lag": "lag",
-        "mean_interval": "mean_intervals",
-        "mixture": "mixture",
-        "modes_by": "mode_origins",
-        "normality": "pvalues",
-        "null_distance": "distances",
-        "null_distribution": "ratio_distributions",
-        "ordering_stability": "stability",
-        "pairwise": "ratio_intervals",
-        "plan_repetitions": "plan",
-        "plan_suite": "plan",
-        "power": "rates",
-        "principal_components": "principal_components",
-        "prob_faster": "estimates",
-        "prob_fastest": "estimates",
-        "randomization_test": "pvalues",
-        "ratio_interval": "ratio_intervals",
-        "relative_variation": "estimates",
-        "required_runs": "required_runs",
-        "required_units": "smallest_changes",
-        "score_distribution": "score_densities",
-        "score_ratio_interval": "score_ratios",
-        "speedup": "estimates",
-        "speedup_report": "reported",
-        "speedup_test": "protocol",
-        "steady_state": "steady_kinds",
-        "stopping": "half_widths",
-        "suite_score": "suite_scores",
-        "variability_level": "modes",
-        "variance_components": "variance_components",
-    }
-)
-"""By the function whose result it is, or by the variable whose curves were made, the picture that draws it."""
+PICTURES: Final[Mapping[str, str]] = MappingProxyType({name: kind.picture for name, kind in sorted(KINDS.items()) if kind.picture})
+"""By the kind of the result, or of its curves, the picture that draws it."""
 
 
 def draw(result: xr.Dataset, ax: Axes | None = None, **keywords: Any) -> Axes:

@@ -5,8 +5,8 @@ from html import escape
 
 import xarray as xr
 
-from perfarray.tables.answers import first_rows
-from perfarray.tables.combine import as_dataset
+from perfarray.results.answers import first_rows
+from perfarray.results.combine import as_dataset
 from perfarray.timings.notes import is_lazy
 from perfarray.timings.results import Result
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import xarray as xr
 
-from perfarray.tables.words import NOTHING, Cell, Columns, percent, quantity_between
+from perfarray.results.words import NOTHING, Cell, Columns, percent, quantity_between
 
 COMPONENT = "principal_component"
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import BY_PVALUE, CENSORED, LEVELS, LOWER, SECONDS, plural
-from perfarray.tables import axes, diagnoses, words
-from perfarray.tables.words import NOTHING, Cell, Columns, change, number, percent, probability, quantity
+from perfarray.conventions import BY_PVALUE, CENSORED, LOWER, SECONDS, plural
+from perfarray.results import words
+from perfarray.results.words import NOTHING, Cell, Columns, change, number, percent, probability, quantity
 from perfarray.timings.apply import LEVEL
 
 CHANGE, N = "change", "n"
@@ -46,7 +46,7 @@ def _count(cell: Cell) -> str:
     return words.count(cell["n"])
 
 
-def _changes(data: xr.Dataset) -> Columns:
+def changes_columns(data: xr.Dataset) -> Columns:
     """Show what compares two systems: both means or medians, the change and its interval in words."""
     better = _better(data)
     columns: Columns = {}
@@ -91,7 +91,7 @@ def _candidate(data: xr.Dataset) -> str:
     return str(data[dim].values[0]) if dim in data.coords and data.sizes.get(dim) == 1 else "candidate"
 
 
-def _intervals(data: xr.Dataset) -> Columns:
+def intervals_columns(data: xr.Dataset) -> Columns:
     """Show a value in its unit with its interval."""
     unit = _units(data, "estimate")
     columns: Columns = {
@@ -102,7 +102,7 @@ def _intervals(data: xr.Dataset) -> Columns:
     return columns | ({N: _count} if "n" in data.data_vars else {})
 
 
-def _shares(_: xr.Dataset) -> Columns:
+def shares_columns(_: xr.Dataset) -> Columns:
     """Show a probability with its interval."""
     return {"probability": lambda cell: words.percent_between(cell["estimate"], cell["lower"], cell["upper"]), N: _count}
 
@@ -112,7 +112,7 @@ def _levels(data: xr.Dataset) -> list[str]:
     return [str(level) for level in data[LEVEL].values.tolist()]
 
 
-def _components(data: xr.Dataset) -> Columns:
+def components_columns(data: xr.Dataset) -> Columns:
     """Show the relative standard deviation that each level adds; in brackets its share of the variance, where that of all is known.
 
     Limits that were asked for by name stand there instead.
@@ -135,7 +135,7 @@ def _components(data: xr.Dataset) -> Columns:
     return columns | {f"between {plural(level)}": part(place) for place, level in enumerate(_levels(data))}
 
 
-def _counts(data: xr.Dataset) -> Columns:
+def counts_columns(data: xr.Dataset) -> Columns:
     """Show how many repetitions there are inside one parent, and in all."""
 
     def part(place: int) -> Callable[[Cell], str]:
@@ -148,7 +148,7 @@ def _counts(data: xr.Dataset) -> Columns:
     return {plural(level): part(place) for place, level in enumerate(_levels(data))}
 
 
-def _plan(data: xr.Dataset) -> Columns:
+def plan_columns(data: xr.Dataset) -> Columns:
     """Show how many repetitions to run, what they cost and what they promise."""
     units = str(data.attrs["cost_units"])
 
@@ -170,7 +170,7 @@ def _plan(data: xr.Dataset) -> Columns:
     return columns
 
 
-def _five(data: xr.Dataset) -> Columns:
+def five_columns(data: xr.Dataset) -> Columns:
     """Show the five numbers, all with the digits their range deserves."""
     unit = _units(data, "median")
 
@@ -180,7 +180,7 @@ def _five(data: xr.Dataset) -> Columns:
     return {name: part(name) for name in ("minimum", "q1", "median", "q3", "maximum")} | {N: _count}
 
 
-def _variation(data: xr.Dataset) -> Columns:
+def variation_columns(data: xr.Dataset) -> Columns:
     """Show a score and how much of it is chance."""
     unit = _units(data, "performance")
     return {
@@ -190,7 +190,7 @@ def _variation(data: xr.Dataset) -> Columns:
     }
 
 
-def _randomization(data: xr.Dataset) -> Columns:
+def randomization_columns(data: xr.Dataset) -> Columns:
     """Show the observed ratio of scores, and how often chance alone does as much."""
     better = _better(data)
     return {
@@ -200,7 +200,7 @@ def _randomization(data: xr.Dataset) -> Columns:
     }
 
 
-def _hierarchical(_: xr.Dataset) -> Columns:
+def hierarchical_columns(_: xr.Dataset) -> Columns:
     """Show the confidence that the candidate is better, or that nothing differs, the speedup, and the benchmarks behind both."""
 
     def confidence(cell: Cell) -> str:
@@ -215,7 +215,7 @@ def _hierarchical(_: xr.Dataset) -> Columns:
     }
 
 
-def _required(data: xr.Dataset) -> Columns:
+def required_columns(data: xr.Dataset) -> Columns:
     """Show how many runs are needed; with a question mark what the data promise beyond their own number."""
 
     def runs(cell: Cell) -> str:
@@ -224,7 +224,7 @@ def _required(data: xr.Dataset) -> Columns:
     return {f"runs for a width of {float(data.attrs['width']):g}": runs, "remark": lambda cell: str(cell["remark"])}
 
 
-def _speedups(data: xr.Dataset) -> Columns:
+def speedups_columns(data: xr.Dataset) -> Columns:
     """Show observed speedups."""
     name = "estimate" if "estimate" in data.data_vars else "speedup"
     limits = "lower" in data.data_vars
@@ -232,7 +232,7 @@ def _speedups(data: xr.Dataset) -> Columns:
     return columns | ({"gain": lambda cell: percent(cell["gain"])} if "gain" in data.data_vars else {}) | {N: _count}
 
 
-def _tested(data: xr.Dataset) -> Columns:
+def tested_columns(data: xr.Dataset) -> Columns:
     """Show speedups and whether the test declares them."""
 
     def outcome(cell: Cell) -> str:
@@ -255,7 +255,7 @@ def _tested(data: xr.Dataset) -> Columns:
     )
 
 
-def _agreement(data: xr.Dataset) -> Columns:
+def agreement_columns(data: xr.Dataset) -> Columns:
     """Show what every method says, and whether those that apply agree."""
     silent = {"not asked": NOTHING, "not applicable": "n/a", "no evidence": "no evidence"}
 
@@ -272,7 +272,7 @@ def _agreement(data: xr.Dataset) -> Columns:
     return {str(titles[place]): word(place) for place in np.flatnonzero(shown.values).tolist()} | {"agree": agree}
 
 
-def _modes(_: xr.Dataset) -> Columns:
+def modes_columns(_: xr.Dataset) -> Columns:
     """Show the number of modes, and whether it is more than chance makes."""
 
     def words(cell: Cell) -> str:
@@ -282,12 +282,12 @@ def _modes(_: xr.Dataset) -> Columns:
     return {"modes": words, "p": lambda cell: probability(cell["pvalue"]), N: _count}
 
 
-def _tests(_: xr.Dataset) -> Columns:
+def tests_columns(_: xr.Dataset) -> Columns:
     """Show a test statistic and its p-value."""
     return {"statistic": lambda cell: number(cell["statistic"]), "p": lambda cell: probability(cell["pvalue"]), N: _count}
 
 
-def _stability(data: xr.Dataset) -> Columns:
+def stability_columns(data: xr.Dataset) -> Columns:
     """Show how many runs a statistic needs to be stable, and its deviation in groups of each size."""
     sizes = data["group_size"].values.tolist()
 
@@ -300,14 +300,14 @@ def _stability(data: xr.Dataset) -> Columns:
     return columns | {f"of {size}": part(place) for place, size in enumerate(sizes)}
 
 
-def _rates(data: xr.Dataset) -> Columns:
+def rates_columns(data: xr.Dataset) -> Columns:
     """Show shares of simulated experiments, with their Monte Carlo error."""
     title = str(data.attrs["result"]).replace("_", " ")
     columns: Columns = {title: lambda cell: f"{percent(cell['estimate'])} ± {percent(cell['error'])}"}
     return columns | {name: _share(name) for name in ("below", "above", "opposite", "unanswered") if name in data.data_vars}
 
 
-def _calibrated(_: xr.Dataset) -> Columns:
+def calibrated_columns(_: xr.Dataset) -> Columns:
     """Show the false alarms of rules between halves of the same timings."""
 
     def alarms(cell: Cell) -> str:
@@ -323,7 +323,7 @@ def _share(name: str) -> Callable[[Cell], str]:
     return lambda cell: percent(cell[name])
 
 
-def _plain(data: xr.Dataset) -> Columns:
+def plain_columns(data: xr.Dataset) -> Columns:
     """Show every number of a result that has no layout of its own."""
 
     def text(name: str) -> Callable[[Cell], str]:
@@ -334,57 +334,4 @@ def _plain(data: xr.Dataset) -> Columns:
     return {str(name): text(str(name)) for name, array in data.data_vars.items() if set(array.dims) <= set(main.dims)}
 
 
-PLAIN = Layout(_plain)
-LAYOUTS = {
-    "compare": Layout(_changes, ratio=True),
-    "pairwise": Layout(_changes, ratio=True),
-    "ratio_interval": Layout(_changes, ratio=True),
-    "score_ratio_interval": Layout(_changes, ratio=True),
-    "mean_interval": Layout(_intervals),
-    "bootstrap_interval": Layout(_intervals),
-    "suite_score": Layout(_intervals),
-    "run_estimate": Layout(_intervals),
-    "mean_difference": Layout(_intervals),
-    "prob_faster": Layout(_shares),
-    "prob_fastest": Layout(_shares),
-    "variance_components": Layout(_components, "coefficient_of_variation", (LEVEL,)),
-    "counts": Layout(_counts, "total", (LEVEL,)),
-    "plan_repetitions": Layout(_plan, "repetitions", (LEVEL,)),
-    "plan_suite": Layout(_plan, "repetitions", (LEVEL,)),
-    "five_number_summary": Layout(_five, "median"),
-    "relative_variation": Layout(_variation, "relative_variation"),
-    "randomization_test": Layout(_randomization, "statistic", ratio=True),
-    "hierarchical_performance_test": Layout(_hierarchical, "speedup", ratio=True),
-    "required_runs": Layout(_required, "required"),
-    "required_units": Layout(diagnoses.units, "required"),
-    "stopping": Layout(diagnoses.stops, "required", ("runs",)),
-    "speedup": Layout(_speedups, ratio=True),
-    "overall_speedup": Layout(_speedups, "speedup", ratio=True),
-    "speedup_test": Layout(_tested, "speedup", ratio=True),
-    "autocorrelation": Layout(diagnoses.dependence, "pooled_effective_n", ("lag",)),
-    "change_points": Layout(diagnoses.changes, "verdict"),
-    "next_measurement": Layout(_plain, "culprit_probability"),
-    "trend": Layout(diagnoses.slopes, "slope", ratio=True),
-    "steady_state": Layout(diagnoses.steadiness, "kind_of_all", LEVELS),
-    "agreement": Layout(_agreement, "verdict", ("method",), whole_suites=True),
-    "variability_level": Layout(_modes),
-    "modes_by": Layout(diagnoses.origins, "statistic", zero=True),
-    "goodness_of_fit": Layout(_tests, "statistic"),
-    "normality": Layout(_tests, "statistic"),
-    "estimator_stability": Layout(_stability, "adjusted_standard_deviation", ("group_size",)),
-    "ordering_stability": Layout(diagnoses.orders, "right", ("group_size",)),
-    "fit_mixture": Layout(diagnoses.mixtures, "mean", ("component",)),
-    "principal_components": Layout(axes.components, "explained_variance_ratio"),
-    "calibrate": Layout(_calibrated, "false_alarm_rate", zero=True),
-    "coverage": Layout(_rates, zero=True),
-    "false_alarm_rate": Layout(_rates, zero=True),
-    "power": Layout(_rates, zero=True),
-}
-"""By what a result calls itself."""
-
-
-def layout_of(data: xr.Dataset) -> Layout:
-    """Return how a result is shown; principal components with regions have a row for each sample."""
-    if "region_radius" in data.data_vars:
-        return Layout(axes.places, "score", (axes.COMPONENT, f"{data.attrs['samples']}_2"))
-    return LAYOUTS.get(str(data.attrs.get("result")), PLAIN)
+PLAIN = Layout(plain_columns)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfarray.tables import words
+from perfarray.results import words
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import plural
-from perfarray.tables.words import NOTHING, Cell, Columns, change, count, number, percent, probability, quantity, quantity_between
+from perfarray.results.words import NOTHING, Cell, Columns, change, count, number, percent, probability, quantity, quantity_between
 
 
 def dependence(data: xr.Dataset) -> Columns:

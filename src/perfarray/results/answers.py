@@ -11,10 +11,10 @@ import xarray as xr
 
 from perfarray.conventions import BENCHMARK, level_of_intervals, percentage, plural
 from perfarray.numerics.types import Integers, Mask, Texts
-from perfarray.tables.columns import objects
-from perfarray.tables.combine import as_dataset, parts_of
-from perfarray.tables.layouts import OF_SUITE, Layout, layout_of
-from perfarray.tables.words import Cell, Columns
+from perfarray.results.combine import as_dataset, parts_of
+from perfarray.results.kinds import kind_of, layout_of
+from perfarray.results.layouts import OF_SUITE, Layout
+from perfarray.results.words import Cell, Columns
 from perfarray.timings.apply import LEVEL
 from perfarray.timings.notes import is_lazy, notes
 from perfarray.timings.public import without_foreign_names
@@ -29,9 +29,6 @@ SUITE = "suite_"
 
 BATCH = 1000
 """Cells whose values are in memory as Python's own at a time."""
-
-MEDIANS = ("compare", "pairwise", "ratio_interval", "speedup")
-"""Results that may be of medians, which their tables then say."""
 
 
 class Table(pd.DataFrame):
@@ -208,8 +205,13 @@ def _cells(data: xr.Dataset, main: str, inner: tuple[str, ...], prefix: str = ""
     held = {str(name): own for name, own in data.variables.items() if {*own.dims} <= {*dims, *inner}}
     values = {name.removeprefix(prefix): over(own) for name, own in held.items() if name in data.data_vars and name.startswith(prefix)}
     told = [name for name in ("units", "better") if name in held and name in data.coords and {*held[name].dims} & {*dims}]
-    labels = {name: objects(_plain(over(data[name].variable))) for name in (*dims, *told)}
+    labels = {name: _objects(_plain(over(data[name].variable))) for name in (*dims, *told)}
     return Cells(dims, values, labels, math.prod(shape))
+
+
+def _objects(values: list[Any]) -> Texts:
+    """Return labels as an object array."""
+    return np.fromiter(values, dtype=object, count=len(values))
 
 
 def _plain(values: npt.NDArray[Any]) -> list[Any]:
@@ -250,28 +252,16 @@ def _effect(value: Any, *, ratio: bool) -> float:
 
 def _about(data: xr.Dataset, rows: Rows) -> str:
     """Write what the numbers rest on: the labels that all rows share, the level of confidence, the unit."""
+    kind = kind_of(data)
+    if kind.empty is not None and rows.frame.empty:
+        return kind.empty(data)
     parts = [str(label) if str(label).startswith(f"{dim} ") else f"{dim.replace('_', ' ')} {label}" for dim, label in rows.constant.items()]
-    if data.attrs["result"] == "change_points" and rows.frame.empty:
-        asked, longest = int(data["pvalue_any"].notnull().sum()), int(data["n"].max()) if data["n"].size else 0
-        return f"no change in {asked} series of up to {longest} {plural(str(data.attrs['dim']))}"
-    if data.attrs["result"] == "variance_components":
-        parts.append("what each level adds, as standard deviation in percent of the mean")
-        if data.attrs.get("limits") == "jackknife":
-            parts.append(f"in brackets its {level_of_intervals(data)} interval")
-        elif bool(data["share"].notnull().all("level").any()):
-            parts.append("in brackets its share of the variance")
-    elif data.attrs["result"] == "agreement":
-        parts.append(f"{level_of_intervals(data)} intervals")
-        parts.append("n/a: these data cannot give the method a verdict (the variable remark says why)")
-    elif data.attrs["result"] == "hierarchical_performance_test":
-        parts += ["tested: the candidate is better", f"speedups at {level_of_intervals(data)}"]
+    if kind.precision is not None:
+        parts += kind.precision(data)
     elif level := level_of_intervals(data):
         corrected = rows.suites and data.attrs.get("correction", "none") != "none"
         parts.append(f"{level} intervals" + (f", of the suite {percentage(data.attrs['confidence_level'])} %" if corrected else ""))
-    parts += _of_pairs(data) if data.attrs["result"] == "pairwise" else []
-    parts += ["medians"] if data.attrs["result"] in MEDIANS and data.attrs.get("statistic") == "median" else []
-    together = data.attrs["runs"] if data.attrs["result"] in {"prob_faster", "prob_fastest"} else 1
-    parts += [f"totals of {together} runs each"] if together > 1 else []
+    parts += kind.remarks(data)
     if "apart_pvalue" in data:
         level = f"{100 * (1 - float(data.attrs['confidence_level'])):.4g} %"
         parts.append(f"not apart from: by a test of each pair at {level}, which is not corrected for their number")
@@ -282,13 +272,3 @@ def _about(data: xr.Dataset, rows: Rows) -> str:
         return "; ".join([*parts, f"one-level: its half-width at the same cost with one of everything in each {data[LEVEL].values[0]}"])
     parts += [f"n counts {plural(str(data.attrs['unit']))}"] if "unit" in data.attrs and "n" in rows.frame else []
     return "; ".join(parts)
-
-
-def _of_pairs(data: xr.Dataset) -> list[str]:
-    """Write how likely a false verdict is among many pairs that nothing corrects."""
-    both = 2 if "baseline" in data["lower"].dims else 1  # a pair and its reverse
-    pairs = int(data["lower"].notnull().sum()) // both
-    if pairs < 2 or data.attrs["correction"] != "none":
-        return []
-    chance = 100 * (1 - float(data.attrs["confidence_level"]) ** pairs)
-    return [f"{pairs} verdicts at once: a chance of up to {chance:.0f} % to tell apart what does not differ (correction='holm' bounds it)"]

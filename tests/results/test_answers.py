@@ -8,9 +8,10 @@ import pytest
 import xarray as xr
 
 import perfarray
-from perfarray.tables.answers import BATCH
-from perfarray.tables.layouts import LAYOUTS
-from perfarray.tables.notebooks import MOST, register, view
+from perfarray.results.answers import BATCH
+from perfarray.results.kinds import KINDS
+from perfarray.results.layouts import PLAIN
+from perfarray.results.notebooks import MOST, register, view
 
 pytestmark = pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 
@@ -57,7 +58,7 @@ SIMULATED = {
 
 def test_every_kind_is_tried():
     """A layout that is added is tried here."""
-    assert LAYOUTS.keys() == CALLS.keys() | SIMULATED.keys()
+    assert {name for name, kind in KINDS.items() if kind.layout is not PLAIN} == CALLS.keys() | SIMULATED.keys()
 
 
 @pytest.mark.parametrize("name", [*CALLS, *SIMULATED])

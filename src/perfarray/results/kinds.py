@@ -1,0 +1,108 @@
+"""The kinds of results: one declaration for each, by the name of the function that returns it."""
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+import xarray as xr
+
+from perfarray.conventions import LEVELS
+from perfarray.results import axes, diagnoses, layouts, sentences
+from perfarray.results.layouts import PLAIN, Layout
+from perfarray.timings.apply import LEVEL
+
+
+class Kind(NamedTuple):
+    """How one kind of result is shown: as a table, as a picture, and in sentences below the table."""
+
+    layout: Layout = PLAIN
+    picture: str = ""
+    """The function of `perfarray.plots` that draws it; none where the kind has no picture."""
+    curves: str = ""
+    """The function, as topic.curves.name, that computes what the picture draws, where the result itself does not carry it."""
+    precision: Callable[[xr.Dataset], list[str]] | None = None
+    """Writes what the limits are, where that is more than the level of the intervals."""
+    remarks: Callable[[xr.Dataset], list[str]] = sentences.no_remarks
+    """Writes what else a reader of the table must know."""
+    empty: Callable[[xr.Dataset], str] | None = None
+    """Writes the answer of a table without rows."""
+
+
+KINDS: Final = {
+    "compare": Kind(Layout(layouts.changes_columns, ratio=True), picture="ratio_intervals", remarks=sentences.statistic_remarks),
+    "pairwise": Kind(Layout(layouts.changes_columns, ratio=True), picture="ratio_intervals", remarks=sentences.pair_remarks),
+    "ratio_interval": Kind(Layout(layouts.changes_columns, ratio=True), picture="ratio_intervals", remarks=sentences.statistic_remarks),
+    "score_ratio_interval": Kind(Layout(layouts.changes_columns, ratio=True), picture="score_ratios"),
+    "mean_interval": Kind(Layout(layouts.intervals_columns), picture="mean_intervals"),
+    "bootstrap_interval": Kind(Layout(layouts.intervals_columns), picture="mean_intervals"),
+    "suite_score": Kind(Layout(layouts.intervals_columns), picture="suite_scores"),
+    "run_estimate": Kind(Layout(layouts.intervals_columns)),
+    "mean_difference": Kind(Layout(layouts.intervals_columns), picture="estimates"),
+    "prob_faster": Kind(Layout(layouts.shares_columns), picture="estimates", remarks=sentences.total_remarks),
+    "prob_fastest": Kind(Layout(layouts.shares_columns), picture="estimates", remarks=sentences.total_remarks),
+    "variance_components": Kind(
+        Layout(layouts.components_columns, "coefficient_of_variation", (LEVEL,)),
+        picture="variance_components",
+        precision=sentences.component_brackets,
+    ),
+    "counts": Kind(Layout(layouts.counts_columns, "total", (LEVEL,)), picture="counts"),
+    "plan_repetitions": Kind(Layout(layouts.plan_columns, "repetitions", (LEVEL,)), picture="plan"),
+    "plan_suite": Kind(Layout(layouts.plan_columns, "repetitions", (LEVEL,)), picture="plan"),
+    "five_number_summary": Kind(Layout(layouts.five_columns, "median"), picture="five_numbers"),
+    "relative_variation": Kind(Layout(layouts.variation_columns, "relative_variation"), picture="estimates"),
+    "randomization_test": Kind(Layout(layouts.randomization_columns, "statistic", ratio=True), picture="pvalues"),
+    "hierarchical_performance_test": Kind(
+        Layout(layouts.hierarchical_columns, "speedup", ratio=True), picture="pvalues", precision=sentences.tested_speedups
+    ),
+    "required_runs": Kind(Layout(layouts.required_columns, "required"), picture="required_runs"),
+    "required_units": Kind(Layout(diagnoses.units, "required"), picture="smallest_changes"),
+    "stopping": Kind(Layout(diagnoses.stops, "required", ("runs",)), picture="half_widths"),
+    "speedup": Kind(Layout(layouts.speedups_columns, ratio=True), picture="estimates", remarks=sentences.statistic_remarks),
+    "overall_speedup": Kind(Layout(layouts.speedups_columns, "speedup", ratio=True)),
+    "speedup_test": Kind(Layout(layouts.tested_columns, "speedup", ratio=True), picture="protocol"),
+    "autocorrelation": Kind(Layout(diagnoses.dependence, "pooled_effective_n", ("lag",)), picture="correlogram"),
+    "change_points": Kind(Layout(diagnoses.changes, "verdict"), picture="history", empty=sentences.no_change),
+    "next_measurement": Kind(Layout(layouts.plain_columns, "culprit_probability")),
+    "trend": Kind(Layout(diagnoses.slopes, "slope", ratio=True)),
+    "steady_state": Kind(Layout(diagnoses.steadiness, "kind_of_all", LEVELS), picture="steady_kinds"),
+    "agreement": Kind(
+        Layout(layouts.agreement_columns, "verdict", ("method",), whole_suites=True),
+        picture="agreement",
+        precision=sentences.agreement_intervals,
+    ),
+    "variability_level": Kind(Layout(layouts.modes_columns), picture="modes"),
+    "modes_by": Kind(Layout(diagnoses.origins, "statistic", zero=True), picture="mode_origins"),
+    "goodness_of_fit": Kind(Layout(layouts.tests_columns, "statistic"), picture="pvalues"),
+    "normality": Kind(Layout(layouts.tests_columns, "statistic"), picture="pvalues"),
+    "estimator_stability": Kind(Layout(layouts.stability_columns, "adjusted_standard_deviation", ("group_size",)), picture="stability"),
+    "ordering_stability": Kind(Layout(diagnoses.orders, "right", ("group_size",)), picture="stability"),
+    "fit_mixture": Kind(Layout(diagnoses.mixtures, "mean", ("component",)), picture="mixture", curves="mixtures.curves.mixture_curves"),
+    "principal_components": Kind(Layout(axes.components, "explained_variance_ratio"), picture="principal_components"),
+    "calibrate": Kind(Layout(layouts.calibrated_columns, "false_alarm_rate", zero=True), picture="rates"),
+    "coverage": Kind(Layout(layouts.rates_columns, zero=True), picture="rates"),
+    "false_alarm_rate": Kind(Layout(layouts.rates_columns, zero=True), picture="rates"),
+    "power": Kind(Layout(layouts.rates_columns, zero=True), picture="rates"),
+    "against": Kind(picture="against"),
+    "bootstrap_distribution": Kind(picture="distribution", curves="comparisons.curves.histograms"),
+    "distribution": Kind(picture="ratio_distributions", curves="suites.curves.ratio_histograms"),
+    "explain_variation": Kind(picture="explained"),
+    "lag": Kind(picture="lag"),
+    "mixture": Kind(picture="mixture", curves="mixtures.curves.mixture_curves"),
+    "null_distance": Kind(picture="distances", curves="mixtures.curves.distance_histograms"),
+    "null_distribution": Kind(picture="ratio_distributions", curves="suites.curves.ratio_histograms"),
+    "score_distribution": Kind(picture="score_densities", curves="suites.curves.densities"),
+    "speedup_report": Kind(picture="reported"),
+}
+"""By the attr `result` of an answer, or of the curves made from one."""
+
+
+def kind_of(data: xr.Dataset) -> Kind:
+    """Return the kind of a result, `Kind()` for one that has no declaration."""
+    return KINDS.get(str(data.attrs.get("result")), Kind())
+
+
+def layout_of(data: xr.Dataset) -> Layout:
+    """Return the layout of a result's table."""
+    # Principal components with regions of confidence are read by sample: a row for each of them, and not for each component.
+    if "region_radius" in data.data_vars:
+        return Layout(axes.places, "score", (axes.COMPONENT, f"{data.attrs['samples']}_2"))
+    return kind_of(data).layout
