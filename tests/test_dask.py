@@ -46,7 +46,7 @@ CALLS = {
     "distribution_shared": lambda times: times.perf.bootstrap_distribution(shared="binary", **DRAWN),
     "interval": lambda times: times.perf.bootstrap_interval(method="basic", **DRAWN),
     "interval_of_stored": lambda times: times.perf.bootstrap_distribution(**DRAWN).perf.bootstrap_interval(),
-    "plan": lambda times: times.perf.plan_repetitions("old", costs=COSTS, budget=20_000).to_dataset(),
+    "plan": lambda times: times.perf.plan_repetitions("old", costs=COSTS, budget=20_000),
     "without_first": lambda times: times.perf.drop_warmup(1),
 }
 """Every way to ask that was there when this was written; a new one gets a line."""
@@ -88,7 +88,7 @@ STREAMED = {
     "variance_components": lambda times: times.perf.variance_components(),
     "mean_interval": lambda times: times.perf.mean_interval(),
     "suite_score": lambda times: times.perf.suite_score(),
-    "principal_components": lambda times: times.perf.principal_components().to_dataset(),
+    "principal_components": lambda times: times.perf.principal_components(),
     "relative_variation": lambda times: times.perf.relative_variation(),
     "five_number_summary": lambda times: times.perf.five_number_summary(n_resamples=10, rng=1),
     "compare": lambda times: times.perf.compare(0, dim="machine"),

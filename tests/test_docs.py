@@ -198,7 +198,7 @@ def test_glossary_names_what_results_hold():
         times.perf.stopping(**baseline, half_width=0.5, start=2),
         times.perf.five_number_summary(method="exact"),
         times.perf.relative_variation(),
-        times.perf.principal_components(samples="version").to_dataset(),
+        times.perf.principal_components(samples="version"),
         times.perf.speedup(**baseline),
         times.perf.speedup_test(**baseline, statistic="median"),
         times.perf.overall_speedup(**baseline),

@@ -78,9 +78,9 @@ OF_ONE = {
 """What is asked of a single version."""
 
 NO_RESULTS = {
-    "archive_table", "Biplot", "biplot", "combine", "dataset_path", "drop_warmup", "explain_variation", "formats", "from_samples",
+    "archive_table", "biplot", "combine", "dataset_path", "drop_warmup", "explain_variation", "formats", "from_samples",
     "GaussianMixture",
-    "join", "load_dataset", "machine_table", "merge_level", "Note", "notes", "PerfarrayWarning", "read", "read_archive", "RepetitionPlan",
+    "join", "load_dataset", "machine_table", "merge_level", "Note", "notes", "PerfarrayWarning", "read", "read_archive",
     "report", "required_benchmarks", "set_options", "simulate", "speedup_report", "table", "to_frame", "to_timings", "VariabilityModel",
 }  # fmt: skip
 """Public names that give timings, tables, numbers, files, notes or classes."""

@@ -30,7 +30,7 @@ def reached(times: xr.DataArray, share: float, size: int, assurance: float | Non
     """Return the share of experiments that reach the half-width wanted, and the median of the executions planned."""
     unit = SPREAD**2 * (share + (1 - share) / 3)
     wanted = float(t.ppf(0.975, size - 1)) * (unit / size) ** 0.5
-    plan = times.perf.plan_repetitions(costs={"execution": PRICE}, half_width=wanted, assurance=assurance).to_dataset()
+    plan = times.perf.plan_repetitions(costs={"execution": PRICE}, half_width=wanted, assurance=assurance)
     executions, iterations = plan["repetitions"].values.T
     true = SPREAD**2 * (share + (1 - share) / iterations)
     found = true * rng.chisquare(executions - 1) / (executions - 1)
@@ -73,7 +73,7 @@ def skewed() -> None:
             for assurance in ASSURANCES[1:]:
                 for limits in ("normal", "jackknife"):
                     asked = {"half_width": wanted, "assurance": assurance, "limits": limits, "min_units": 2}
-                    planned = times.perf.plan_repetitions(costs={}, **asked).to_dataset()["repetitions"].values[:, 0]
+                    planned = times.perf.plan_repetitions(costs={}, **asked)["repetitions"].values[:, 0]
                     drawn = [1 + SPREAD * effects(sigma, int(min(n, 20_000)), rng) for n in planned]
                     reached = [t.ppf(0.975, len(x) - 1) * x.std(ddof=1) / len(x) ** 0.5 <= wanted * x.mean() for x in drawn]
                     cells.append(f"{100 * np.mean(reached):.0f} ({np.median(planned):.0f})")

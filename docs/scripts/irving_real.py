@@ -55,7 +55,7 @@ def compare(ratios: xr.DataArray) -> list[object]:
 def shape(ratios: xr.DataArray) -> list[object]:
     """Return what two principal components of the logs explain, and how many cells four clusters hold."""
     logs = np.log(ratios)
-    explained = logs.perf.principal_components(samples="cell").to_dataset()["explained_variance_ratio"]
+    explained = logs.perf.principal_components(samples="cell")["explained_variance_ratio"]
     sizes = np.unique(logs.perf.cluster_machines(4, samples="cell"), return_counts=True)[1]
     return [f"{100 * part:.1f}" for part in explained[:2].values] + [", ".join(str(size) for size in sizes)]
 

@@ -99,7 +99,7 @@ def plans(number: int, rng: np.random.Generator) -> None:
             for assurance in (0.5, 0.9):
                 times = experiments("mean", distribution, 4000, number // 4, rng).squeeze("version", drop=True)
                 first = times.isel(execution=slice(pilot))
-                plan = first.perf.plan_repetitions(costs={}, half_width=wanted, assurance=assurance, min_units=2).to_dataset()
+                plan = first.perf.plan_repetitions(costs={}, half_width=wanted, assurance=assurance, min_units=2)
                 total = pilot + plan["more"].sel(level="execution", drop=True)
                 whole = times.where(times["execution"] < total).perf.mean_interval()
                 held = (whole["lower"] <= 1) & (whole["upper"] >= 1)

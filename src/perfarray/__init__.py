@@ -18,7 +18,7 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         return _load(name)
     import_module("perfarray.accessor")
-    from perfarray.timings.public import public
+    from perfarray.results.public import public
 
     value = _load(name)
     globals()[name] = value = public(value) if isinstance(value, FunctionType) else value

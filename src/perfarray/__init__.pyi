@@ -26,7 +26,6 @@ from .machines.biplots import biplot as biplot
 from .machines.clusters import cluster_machines as cluster_machines
 from .machines.explain import VariabilityModel as VariabilityModel
 from .machines.explain import explain_variation as explain_variation
-from .machines.principal_components import Biplot as Biplot
 from .machines.principal_components import principal_components as principal_components
 from .machines.table import machine_table as machine_table
 from .mixtures.fit import fit_mixture as fit_mixture
@@ -75,7 +74,6 @@ from .variation.estimators import run_estimate as run_estimate
 from .variation.ordering import ordering_stability as ordering_stability
 from .variation.plans import plan_repetitions as plan_repetitions
 from .variation.published import from_components as from_components
-from .variation.repetition_plan import RepetitionPlan as RepetitionPlan
 from .variation.suite_plans import plan_suite as plan_suite
 
 __version__: str

@@ -73,11 +73,11 @@ class Picture(Generic[P]):
         function = self._load()
 
         def draw(data: Any, /, *args: Any, ax: "Axes | None" = None, **keywords: Any) -> "Axes":
-            from perfarray.timings.results import Result
+            from perfarray.results.models import FittedModel
 
             result = function(data, *args, **keywords)
             runs = {"times": data} if self._runs else {}
-            return _drawn(result.dataset if isinstance(result, Result) else result, ax=ax, **runs, **self._choices)
+            return _drawn(result.dataset if isinstance(result, FittedModel) else result, ax=ax, **runs, **self._choices)
 
         draw.__name__ = draw.__qualname__ = self._name
         draw.__doc__ = (
@@ -94,7 +94,7 @@ def _drawn(
     """Draw a result, which its attr `result` names, or its facets; where its curves are computed first, the keywords are theirs."""
     from perfarray import plots
     from perfarray.results.kinds import KINDS
-    from perfarray.timings.public import without_foreign_names
+    from perfarray.results.public import without_foreign_names
 
     if isinstance(result, xr.Dataset) and "result" not in result.attrs:
         stored = [array for array in result.data_vars.values() if "result" in array.attrs]  # an array result that came from a file
@@ -125,7 +125,7 @@ def _with_ax(function: Callable[..., Any], draw: "Callable[..., Axes]") -> inspe
 
 def _public(module: str, name: str) -> Callable[..., xr.Dataset]:
     """Return what says what a picture draws, with the checks and the names of public functions."""
-    from perfarray.timings.public import public
+    from perfarray.results.public import public
 
     return public(getattr(import_module(module), name))
 

@@ -38,7 +38,7 @@ METHODS: dict[str, Callable[[xr.Dataset], Any]] = {
     "mean_interval": lambda times: times.perf.mean_interval(),
     "run_estimate": lambda times: times.perf.run_estimate(),
     "suite_score": lambda times: times.perf.suite_score(),
-    "principal_components": lambda times: times.perf.principal_components().to_dataset(),
+    "principal_components": lambda times: times.perf.principal_components(),
     "relative_variation": lambda times: times.perf.relative_variation(),
     "five_number_summary": lambda times: times.perf.five_number_summary(rng=1),
     "compare": lambda times: times.perf.compare(0, dim="machine"),

@@ -26,7 +26,7 @@ WHY_NOT = {
     "given numbers or texts": "coverage dataset_path false_alarm_rate formats load_dataset power required_benchmarks set_options simulate",
     "given files (the benchmark `import` has those)": "archive_table read read_archive speedup_report",
     "draws what principal_components returns": "biplot",
-    "a class": "Biplot GaussianMixture Note PerfarrayWarning RepetitionPlan VariabilityModel",
+    "a class": "GaussianMixture Note PerfarrayWarning VariabilityModel",
 }
 """Public names that are not measured."""
 

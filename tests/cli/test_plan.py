@@ -59,9 +59,7 @@ class TestAnswers:
         assert "Run " in result.stdout
         assert " of the mean (95 %); running everything once in each binary would give " in result.stdout
         assert result.stderr == ""
-        plan = perfarray.plan_repetitions(
-            perfarray.read(one), costs={"execution": 0.8, "binary": 95.0}, budget=3600, cost_units="s"
-        ).to_dataset()
+        plan = perfarray.plan_repetitions(perfarray.read(one), costs={"execution": 0.8, "binary": 95.0}, budget=3600, cost_units="s")
         binaries, executions, iterations = plan["repetitions"].values.ravel()
         words = f"{binaries:.0f} binaries, each of {executions:.0f} executions, each of {iterations:.0f} iteration"
         assert words in result.stdout
@@ -127,9 +125,7 @@ class TestAnswers:
         result = run(pilot, *PRICES, "--budget", "1h", "--json")
         found = json.loads(result.stdout)
         assert result.exit_code == found["exit_code"] == 0
-        plan = perfarray.plan_repetitions(
-            perfarray.read(pilot), costs={"execution": 0.8, "binary": 95.0}, budget=3600, cost_units="s"
-        ).to_dataset()
+        plan = perfarray.plan_repetitions(perfarray.read(pilot), costs={"execution": 0.8, "binary": 95.0}, budget=3600, cost_units="s")
         assert [row["benchmark"] for row in found["plans"]] == ["fft", "sort"]
         for row in found["plans"]:
             cell = plan.sel(benchmark=row["benchmark"])

@@ -78,7 +78,7 @@ def test_a_plan_of_rates_is_priced_by_their_times(tmp_path):
     times = perfarray.read_archive([old, new])
     for baseline in ((), ("Box 1",)):
         rates, seconds = (
-            times.perf.plan_repetitions(*baseline, half_width=0.01, cost_units="s", metric=metric).to_dataset() for metric in (None, "time")
+            times.perf.plan_repetitions(*baseline, half_width=0.01, cost_units="s", metric=metric) for metric in (None, "time")
         )
         assert rates.attrs["metric"] == "ratio"
         price = seconds["cost"] / seconds["repetitions"].prod("level")

@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 import xarray as xr
 
-import perfarray
-
 TABLE_17 = [
     [12746, 53600, 14182, 12785, 14473, 13292, 19774],
     [7265, 53581, 9157, 7427, 9154, 7718, 14602],
@@ -36,13 +34,13 @@ def medians():
 
 def test_table_18(medians):
     """All 49 printed correlations."""
-    found = medians.perf.principal_components().to_dataset()["correlation"]
+    found = medians.perf.principal_components()["correlation"]
     np.testing.assert_array_equal(found.round(2), TABLE_18)
 
 
 def test_section_11(medians):
     """Printed: loading 0.91 of b on the first component; two explain over 99.7 %; machines 5 and 2 stand at the ends."""
-    found = medians.perf.principal_components().to_dataset()
+    found = medians.perf.principal_components()
     first = found.isel(principal_component=0)
     assert round(first["loading"].sel(benchmark="b").item(), 3) == 0.908
     assert found["explained_variance_ratio"][:2].sum() > 0.997
@@ -57,7 +55,7 @@ def test_oracle(golden, case, scale):
     given = golden("pca")["cases"][case]
     output = given["output"]["scaled" if scale else "unscaled"]
     table = xr.DataArray(np.array(given["input"]["X"], float), dims=("machine", "benchmark"))
-    found = table.assign_coords({dim: range(size) for dim, size in table.sizes.items()}).perf.principal_components(scale=scale).to_dataset()
+    found = table.assign_coords({dim: range(size) for dim, size in table.sizes.items()}).perf.principal_components(scale=scale)
     np.testing.assert_allclose(found["explained_variance_ratio"], output["explained"], rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found["cumulative_variance_ratio"], np.cumsum(output["explained"]), rtol=1e-9)
     np.testing.assert_allclose(found["center"], output["center"], rtol=1e-12)
@@ -74,7 +72,7 @@ def test_repetitions_are_summarised(medians):
     noise = xr.DataArray([[-1.0, 3.0], [0.0, 0.0], [7.0, 1.0]], dims=("execution", "iteration"))
     times = (medians + noise).assign_attrs(medians.attrs)
     for keywords, shift in (({}, 1.0), ({"unit": "iteration"}, 0.5), ({"statistic": "mean"}, 10 / 6), ({"statistic": "min"}, 0.0)):
-        found = times.perf.principal_components(**keywords).to_dataset()
+        found = times.perf.principal_components(**keywords)
         np.testing.assert_allclose(found["center"], medians.mean("machine") + shift)
         assert found.attrs["unit"] == keywords.get("unit", "execution")
 
@@ -83,8 +81,8 @@ def test_repetitions_are_summarised(medians):
 def test_order_of_dims_and_chunks_change_nothing(medians, chunked):
     """The answer is the same, with the dims promised; scores of chunked machines are lazy."""
     pytest.importorskip("dask")
-    expected = medians.perf.principal_components().to_dataset()
-    found = (medians.T.chunk({"machine": 2}) if chunked else medians.T).perf.principal_components().to_dataset()
+    expected = medians.perf.principal_components()
+    found = (medians.T.chunk({"machine": 2}) if chunked else medians.T).perf.principal_components()
     assert found["score"].dims == ("machine", "principal_component")
     assert found["loading"].dims == ("benchmark", "principal_component")
     assert (found["score"].chunks is not None) == chunked
@@ -95,8 +93,8 @@ def test_order_of_dims_and_chunks_change_nothing(medians, chunked):
 def test_other_dims_are_analysed_one_by_one(medians):
     """Two tunings: each as if alone."""
     both = xr.concat([medians, medians.isel(machine=[0, 4, 2, 1, 3]).assign_coords(machine=medians["machine"]) * 2], "tuning")
-    found = both.assign_coords(tuning=["base", "peak"]).perf.principal_components().to_dataset()
-    alone = medians.perf.principal_components().to_dataset()
+    found = both.assign_coords(tuning=["base", "peak"]).perf.principal_components()
+    alone = medians.perf.principal_components()
     np.testing.assert_allclose(found["score"].sel(tuning="base")[:, :4], alone["score"][:, :4], atol=1e-6)
 
 
@@ -104,10 +102,10 @@ def test_gaps_are_left_out_and_said(medians):
     """A benchmark that one machine lacks is dropped, named in an attr and one warning."""
     holes = medians.where((medians["machine"] != "3") | (medians["benchmark"] != "d"))
     with pytest.warns(UserWarning, match=r"1 of 7 labels of 'benchmark' are left out for lack of values: 'd'"):
-        found = holes.perf.principal_components().to_dataset()
+        found = holes.perf.principal_components()
     assert found.attrs["dropped_features"] == "d"
     assert "d" not in found["benchmark"]
-    expected = medians.drop_sel(benchmark="d").perf.principal_components().to_dataset()
+    expected = medians.drop_sel(benchmark="d").perf.principal_components()
     np.testing.assert_allclose(found["score"][:, :4], expected["score"][:, :4])
 
 
@@ -115,7 +113,7 @@ def test_gaps_are_filled_on_request(medians):
     """`impute="mean"` keeps the benchmark, fills its mean, and says so."""
     holes = medians.where((medians["machine"] != "3") | (medians["benchmark"] != "d"))
     with pytest.warns(UserWarning, match="1 of 35 values were not measured and are replaced"):
-        found = holes.perf.principal_components(impute="mean").to_dataset()
+        found = holes.perf.principal_components(impute="mean")
     assert found.attrs["n_imputed"] == 1
     np.testing.assert_allclose(found["center"].sel(benchmark="d"), medians.sel(benchmark="d").drop_sel(machine="3").mean())
 
@@ -125,14 +123,14 @@ def test_dumps_without_repetitions_are_accepted(medians):
     dump = xr.Dataset({"score": medians, "cores": ("machine", np.arange(5.0))})
     with pytest.raises(ValueError, match="Say so with metric="):
         dump.perf.principal_components()
-    found = dump.perf.principal_components(metric="score").to_dataset()
+    found = dump.perf.principal_components(metric="score")
     assert found.attrs["metric"] == "score"
 
 
 def test_coordinates_of_machines_survive(medians):
     """Descriptors along machine stay on the scores and the clusters."""
     described = medians.assign_coords(cpu=("machine", ["a", "b", "b", "c", "d"]))
-    assert described.perf.principal_components().to_dataset()["cpu"].values.tolist() == ["a", "b", "b", "c", "d"]
+    assert described.perf.principal_components()["cpu"].values.tolist() == ["a", "b", "b", "c", "d"]
     assert described.perf.cluster_machines(3)["cpu"].dims == ("machine",)
 
 
@@ -173,14 +171,6 @@ def test_too_little_is_said(medians):
         medians.perf.cluster_machines(6)
 
 
-def test_biplot_is_a_result(medians):
-    """Frozen, with a view for notebooks; the function twin draws."""
-    found = perfarray.principal_components(medians)
-    assert found._repr_html_().startswith("<b>Biplot</b>")
-    with pytest.raises(AttributeError, match="dataset"):
-        found.dataset = None
-
-
 def test_machines_that_are_all_alike():
     """As many clusters as were asked for, without SciPy's warning that a square table of zeros looks like distances."""
     alike = xr.DataArray(np.ones((3, 3)), dims=("machine", "benchmark"))
@@ -203,11 +193,11 @@ class TestFurtherDims:
         """The answer of a cell is that of the cell alone; a sample it lacks is NaN, a cell with too little data too, in one warning."""
         table = self.table()
         with pytest.warns(UserWarning, match="1 of 3 cells along 'compiler' have too little data and are NaN\n1 cells leave out") as caught:
-            found = table.perf.principal_components().to_dataset()
+            found = table.perf.principal_components()
         assert len(caught) == 1
         assert found["machine"].values.tolist() == list("zyxw")
         with pytest.warns(UserWarning, match="left out for lack of values"):
-            alone = table.sel(compiler="b").perf.principal_components().to_dataset()
+            alone = table.sel(compiler="b").perf.principal_components()
         for name in ("score", "loading", "explained_variance_ratio"):
             own = found[name].sel(compiler="b").dropna("machine") if "machine" in found[name].dims else found[name].sel(compiler="b")
             np.testing.assert_allclose(own.transpose(*alone[name].dims).values, alone[name].values)

@@ -23,13 +23,13 @@ def runs(number, seed=0, spread=0.02):
 
 def regions(times, **keywords):
     """Return principal components with regions."""
-    return perfarray.principal_components(times, n_resamples=99, rng=1, **keywords).to_dataset()
+    return perfarray.principal_components(times, n_resamples=99, rng=1, **keywords)
 
 
 def test_what_was_there_stays():
     """Scores, loadings and variances are those without regions; regions lie around the scores, limits around the loadings."""
     times = runs(4)
-    found, plain = regions(times), times.perf.principal_components().to_dataset()
+    found, plain = regions(times), times.perf.principal_components()
     for name in plain.data_vars:
         xr.testing.assert_identical(found[name], plain[name])
     np.testing.assert_allclose(found["score_lower"] + found["score_upper"], 2 * found["score"])
@@ -108,7 +108,7 @@ def test_false_alarms_and_coverage():
     truth = regions(runs(1000, spread=1e-9).isel(execution=slice(2)))["score"]
     alarms, held = [], []
     for seed in range(24):
-        found = perfarray.principal_components(runs(5, seed), statistic="mean", n_resamples=40, rng=seed).to_dataset()
+        found = perfarray.principal_components(runs(5, seed), statistic="mean", n_resamples=40, rng=seed)
         alarms.append(found["apart_pvalue"].sel(machine="u", machine_2="v").item() <= 0.05)
         score, own = found["score"].values, truth.values
         left, _, right = np.linalg.svd(own.T @ score)
@@ -167,7 +167,7 @@ def test_too_many_to_compare():
     """More than a hundred machines have regions, and are not compared two by two."""
     times = xr.DataArray(np.random.default_rng(1).lognormal(size=(101, 2, 2)), dims=("machine", "benchmark", "execution"))
     with pytest.warns(UserWarning, match="101 labels of 'machine' are more than 100"):
-        found = perfarray.principal_components(times, n_resamples=20, rng=1).to_dataset()
+        found = perfarray.principal_components(times, n_resamples=20, rng=1)
     assert "apart_pvalue" not in found
     assert found["region_radius"].notnull().all()
 
@@ -179,7 +179,7 @@ def test_bad_numbers():
     with pytest.raises(ValueError, match="confidence_level=95 is out of range"):
         runs(3).perf.principal_components(confidence_level=95)
     with pytest.raises(ValueError, match="the result has no regions: give principal_components, or biplot, n_resamples=500"):
-        runs(3).perf.principal_components().plot(regions=True)
+        runs(3).perf.principal_components().perf.plot(regions=True)
 
 
 def test_ellipses_are_drawn():

@@ -137,7 +137,7 @@ SHOWN = {
         (sorted(bar.get_width() for bar in ax.patches), np.sort(100 * flat(here["result"]["share"].fillna(0))))],
     "A plan": lambda here, ax: [
         (sorted(own.get_ydata()[0] for own in ax.lines if len(own.get_ydata()) == 1),
-         np.sort(100 * flat(here["result"].to_dataset()["half_width"])))],
+         np.sort(100 * flat(here["result"]["half_width"])))],
     "Stability of estimators": lambda here, ax: [
         (line(ax, name), 100 * here["result"]["relative_standard_deviation"].sel(statistic=name))
         for name in ("mean", "median", "quartile", "min")],
@@ -203,10 +203,10 @@ SHOWN = {
     "When to stop": lambda here, ax: [(ax.lines[0].get_ydata(), 100 * flat(here["result"]["half_width"]))],
     "Modes that the runs support": lambda here, ax: [(points(ax, "supported by the runs"), flat(here["result"]["n_supported"]))],
     "Biplot": lambda here, ax: [
-        (next(part.get_offsets() for part in ax.collections if "score" in part.get_label()), here["result"].to_dataset()["score"][:, :2])],
-    "Where machines may lie": lambda here, ax: checks_of_regions(here["result"].to_dataset(), ax),
+        (next(part.get_offsets() for part in ax.collections if "score" in part.get_label()), here["result"]["score"][:, :2])],
+    "Where machines may lie": lambda here, ax: checks_of_regions(here["result"], ax),
     "Variance that components explain": lambda here, ax: [
-        ([bar.get_height() for bar in ax.patches], 100 * here["result"].to_dataset()["explained_variance_ratio"])],
+        ([bar.get_height() for bar in ax.patches], 100 * here["result"]["explained_variance_ratio"])],
     "What explains the variation": lambda here, ax: [
         (sorted(bar.get_width() for bar in ax.patches), np.sort(here["result"].influence))],
 }  # fmt: skip

@@ -123,7 +123,7 @@ def test_what_has_no_facets():
     with pytest.raises(ValueError, match="there are machine, benchmark"):
         OLD.perf.variance_components().transpose("machine", "benchmark", "level").perf.plot(col="level")
     with pytest.raises(ValueError, match="shows all cells together and has no facets"):
-        OLD.perf.principal_components().plot(col="machine")
+        OLD.perf.principal_components().perf.plot(col="machine")
     with pytest.raises(ValueError, match="facets have a figure of their own"):
         OLD.perf.mean_interval().perf.plot(col="machine", ax=OLD.perf.mean_interval().perf.plot())
     many = xr.concat([OLD.isel(machine=0)] * 20, "machine").assign_coords(machine=range(20))

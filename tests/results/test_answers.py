@@ -244,7 +244,7 @@ def test_machines_with_regions_have_rows():
     times = xr.DataArray(place + 0.01 * rng.standard_normal((4, 3, 5)), coords | {"execution": range(5)}, name="time", attrs={"units": "s"})
     result = times.perf.principal_components(n_resamples=49, rng=1)
     found = perfarray.table(result)
-    data = result.to_dataset()
+    data = result
     shares = data["explained_variance_ratio"].values
     assert found.columns.tolist() == [*(f"component {n + 1} ({100 * shares[n]:.0f} %)" for n in (0, 1)), "not apart from"]
     assert found["not apart from"].to_dict() == {"u": "v", "v": "u", "w": "none", "x": "none"}

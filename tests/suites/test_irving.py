@@ -137,7 +137,7 @@ def test_figure_15():
     axes = np.array([[0.966, 0.258], [-0.258, 0.966]]) / np.hypot(0.966, 0.258)
     points = white * np.sqrt([9.5, 0.5]) @ axes
     data = xr.DataArray(points, dims=("machine", "benchmark"), coords={"benchmark": ["X1", "X2"]})
-    found = data.perf.principal_components().to_dataset()
+    found = data.perf.principal_components()
     np.testing.assert_allclose(found["loading"].transpose("principal_component", "benchmark"), axes, atol=1e-9)
     np.testing.assert_allclose(found["explained_variance_ratio"], [0.95, 0.05], rtol=1e-9)
     assert round(found["loading"].sel(principal_component=1, benchmark="X1").item(), 3) == 0.966
@@ -293,7 +293,7 @@ def test_real_machines_under_every_method(reports):
     with pytest.warns(UserWarning, match=r"in \d+ of \d+ cells \d+ runs are not used"):  # sessions of three runs, and of more
         plan = reports.perf.required_runs(name, dim="machine", width=0.05)
     logs = np.log(reports)
-    components = logs.perf.principal_components().to_dataset()
+    components = logs.perf.principal_components()
     clusters = logs.perf.cluster_machines(4)
     assert ((exchanged["pvalue"] > 0) & (exchanged["pvalue"] <= 1)).all()
     assert int(two["confidence"].notnull().sum()) == 3

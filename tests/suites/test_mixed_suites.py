@@ -100,10 +100,10 @@ def test_a_machine_table_names_the_suite(folder, place):
 def test_components_and_clusters_go_suite_by_suite(folder, place):
     """A suite of one machine has too little data: it is left out and named; where all have too little, that is an error."""
     with pytest.warns(perfarray.PerfarrayWarning, match=r"1 of 3 along 'suite' have too little data \('fp2006_rate'\)"):
-        found = folder.perf.principal_components().to_dataset().compute()
+        found = folder.perf.principal_components().compute()
     assert set(found["suite"].values) == {"int2006_rate", "int2006_speed"}
     for suite in found["suite"].values:
-        alone = perfarray.read_archive(str(place / f"{suite}-*.csv")).perf.principal_components().to_dataset()
+        alone = perfarray.read_archive(str(place / f"{suite}-*.csv")).perf.principal_components()
         own = found["score"].sel(suite=suite, machine=alone["machine"].values).transpose(*alone["score"].dims)
         np.testing.assert_allclose(own, alone["score"], atol=1e-12)
     pytest.importorskip("matplotlib")
@@ -167,4 +167,4 @@ def test_the_genuine_folder_of_mixed_reports():
     score = times.perf.suite_score(statistic="median")["estimate"]
     assert float(score.sel(suite="fp2006_speed").max()) == pytest.approx(66.515561, rel=1e-5)
     with warnings.catch_warnings(action="ignore"):
-        assert set(times.perf.principal_components().to_dataset()["suite"].values) == {"int2006_rate"}
+        assert set(times.perf.principal_components()["suite"].values) == {"int2006_rate"}

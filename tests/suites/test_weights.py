@@ -253,8 +253,7 @@ def test_an_extra_label_that_is_misspelt_is_named():
         "plan_suite": {"baseline": "old", "costs": costs, "budget": 1000},
     }.items():  # fmt: skip
         found = getattr(times.perf, method)(weights=weights, **choices)
-        dataset = found.to_dataset() if method == "plan_suite" else found
-        assert "unused_weights" in [one.code for one in dataset.perf.notes()]
+        assert "unused_weights" in [one.code for one in found.perf.notes()]
 
 
 @pytest.mark.parametrize("weights", ["equal", 3.0])

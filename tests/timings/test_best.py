@@ -141,8 +141,8 @@ def test_principal_components_of_the_best():
     rates = rates.assign_coords(machine=list("abcd"), benchmark=list("xyz"))
     found = rates.perf.principal_components(statistic="best")
     expected = rates.max("execution", keep_attrs=True).expand_dims(execution=1, axis=-1).perf.principal_components()
-    np.testing.assert_allclose(found.to_dataset()["score"], expected.to_dataset()["score"], rtol=1e-12)
-    assert "slow_end" in [note.code for note in rates.perf.principal_components(statistic="min").to_dataset().perf.notes()]
+    np.testing.assert_allclose(found["score"], expected["score"], rtol=1e-12)
+    assert "slow_end" in [note.code for note in rates.perf.principal_components(statistic="min").perf.notes()]
 
 
 @pytest.mark.parametrize("ask", [RATIOS[0], *SPREADS])

@@ -18,7 +18,7 @@ SUITES = {
     "five_number_summary": lambda times: times.perf.five_number_summary(**DRAWN),
     "relative_variation": lambda times: times.perf.relative_variation(),
     "score_distribution": lambda times: times.perf.score_distribution(**DRAWN).to_dataset(name="score"),
-    "principal_components": lambda times: times.perf.principal_components().to_dataset(),
+    "principal_components": lambda times: times.perf.principal_components(),
     "cluster_machines": lambda times: times.perf.cluster_machines(3).to_dataset(name="cluster"),
     "suite_score": lambda times: times.perf.suite_score(),
 }

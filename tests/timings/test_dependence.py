@@ -25,8 +25,8 @@ CALLS = {
     "studentized": lambda times: times.perf.compare("old", method="studentized", n_resamples=20, rng=1),
     "mean_interval": lambda times: times.perf.mean_interval(),
     "ratio_interval": lambda times: times.perf.ratio_interval("old"),
-    "plan_repetitions": lambda times: times.perf.plan_repetitions(costs={}, budget=100).to_dataset(),
-    "plan_suite": lambda times: times.perf.plan_suite("old", costs={"execution": 1.0}, budget=1000, shared=None).to_dataset(),
+    "plan_repetitions": lambda times: times.perf.plan_repetitions(costs={}, budget=100),
+    "plan_suite": lambda times: times.perf.plan_suite("old", costs={"execution": 1.0}, budget=1000, shared=None),
 }
 
 

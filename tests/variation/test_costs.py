@@ -30,7 +30,7 @@ def told(times, **keywords):
     """Return a plan and the notes told."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        plan = plan_repetitions(times, **keywords).to_dataset()
+        plan = plan_repetitions(times, **keywords)
     return plan, [note for warning in caught for note in warning.message.notes]
 
 
@@ -214,7 +214,7 @@ class TestGeneric:
             benchmark=["a", "b"], loops=("execution", [3, 3, 3]), execution_seconds=1.0
         )
         with pytest.warns(perfarray.PerfarrayWarning) as caught:
-            plan = perfarray.plan_suite(times, shared="execution", budget=600.0).to_dataset()
+            plan = perfarray.plan_suite(times, shared="execution", budget=600.0)
         assert [note.code for note in caught[0].message.notes] == ["stated_prices"]
         expected = plan["repetitions"].isel(level=0) * plan["repetitions"].isel(level=1) * 3 * times.mean(("execution", "iteration"))
         np.testing.assert_allclose(plan["seconds"], expected)

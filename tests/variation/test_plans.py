@@ -40,7 +40,7 @@ def pilot():
 
 
 def dataset(times, *args, **keywords):
-    return plan_repetitions(times, *args, **keywords).to_dataset()
+    return plan_repetitions(times, *args, **keywords)
 
 
 class TestWorked:
@@ -276,22 +276,6 @@ class TestTrouble:
         np.testing.assert_array_equal(plan["repetitions"].sel(metric="time"), plan["repetitions"].sel(metric="energy"))
 
 
-class TestClass:
-    def test_frozen_without_unpacking(self, pilot):
-        """A result is read by name."""
-        plan = plan_repetitions(pilot, costs=COSTS, budget=3000)
-        with pytest.raises(AttributeError):
-            plan.dataset = None
-        with pytest.raises(TypeError):
-            iter(plan)
-        with pytest.raises(TypeError):
-            perfarray.RepetitionPlan(plan.to_dataset())
-        assert plan != plan_repetitions(pilot, costs=COSTS, budget=3000)
-        assert not hasattr(plan, "__dict__")
-        assert repr(plan).startswith("RepetitionPlan\n<xarray.Dataset")
-        assert plan._repr_html_().startswith("<b>RepetitionPlan</b>")
-
-
 def same_when_computed(lazy, expected):
     """Compare a lazy plan, computed, with one made at once: numbers, attrs, and what has to be counted."""
     computed = lazy.compute(scheduler="synchronous")
@@ -358,16 +342,16 @@ class TestLaws:
 
     def test_function_is_method(self, pilot):
         """And the Dataset's plan is that of its variable."""
-        found = pilot.perf.plan_repetitions(costs=COSTS, budget=3000).to_dataset()
+        found = pilot.perf.plan_repetitions(costs=COSTS, budget=3000)
         xr.testing.assert_identical(found, dataset(pilot["time"], costs=COSTS, budget=3000))
-        suite = pilot.perf.plan_suite(costs=COSTS, budget=3000).to_dataset()
-        xr.testing.assert_identical(suite, plan_suite(pilot, costs=COSTS, budget=3000).to_dataset())
+        suite = pilot.perf.plan_suite(costs=COSTS, budget=3000)
+        xr.testing.assert_identical(suite, plan_suite(pilot, costs=COSTS, budget=3000))
 
 
 class TestSuite:
     def test_what_it_holds(self, pilot):
         """Counts for every benchmark, the same number of builds for all, within the budget."""
-        plan = plan_suite(pilot, costs=COSTS, budget=6000).to_dataset()
+        plan = plan_suite(pilot, costs=COSTS, budget=6000)
         assert plan["repetitions"].dims == ("benchmark", "version", "level")
         builds = plan["repetitions"].sel(level="binary")
         assert (builds == builds.isel(benchmark=0)).all()
@@ -381,7 +365,7 @@ class TestSuite:
         noisy = pilot.copy()
         mean = noisy["time"].sel(version="new").mean()
         noisy["time"].loc[{"version": "new"}] = mean + 3 * (noisy["time"].sel(version="new") - mean)
-        plan = plan_suite(noisy, "old", costs=COSTS, budget=12_000).to_dataset().sel(version="new")
+        plan = plan_suite(noisy, "old", costs=COSTS, budget=12_000).sel(version="new")
         assert plan["repetitions"].isel(level=0, benchmark=0) > plan["baseline_repetitions"].isel(level=0, benchmark=0)
         assert plan["cost"] <= 12_000
 
@@ -389,7 +373,7 @@ class TestSuite:
         """Several metrics give a dim; one that is not in seconds needs the price of an iteration, and the message names it."""
         both = pilot.assign(energy=(pilot["time"] * 3).assign_attrs(pilot["time"].attrs))
         both["energy"].attrs["units"] = "J"
-        plan = plan_suite(both, "old", costs=COSTS | {"iteration": 1.0}, budget=12_000, metric=["time", "energy"]).to_dataset()
+        plan = plan_suite(both, "old", costs=COSTS | {"iteration": 1.0}, budget=12_000, metric=["time", "energy"])
         assert plan["baseline_repetitions"].dims == ("metric", "benchmark", "version", "level")
         np.testing.assert_array_equal(plan["repetitions"].sel(metric="time"), plan["repetitions"].sel(metric="energy"))
         with pytest.raises(ValueError, match="energy is in 'J', not seconds; say in costs= what one iteration takes"):
@@ -402,7 +386,7 @@ class TestSuite:
     def test_notes_are_data(self, pilot):
         """What the warning says lies in the plan, with its numbers, for programs."""
         with pytest.warns(perfarray.PerfarrayWarning) as caught:
-            plan = plan_suite(pilot.isel(binary=[0]), costs=COSTS, budget=6000).to_dataset()
+            plan = plan_suite(pilot.isel(binary=[0]), costs=COSTS, budget=6000)
         (note,) = plan.perf.notes()
         assert (note.code, note.values["suites"], note.values["of"]) == ("single_unit", 2, 2)
         assert caught[0].message.notes[0].message == note.message
@@ -411,30 +395,30 @@ class TestSuite:
         """Builds that move together need more of them; without shared builds in the pilot independence is assumed and said."""
         alone = pilot["time"].copy()
         del alone.attrs["shared_levels"]
-        none = plan_suite(alone, costs=COSTS, budget=6000).to_dataset()
+        none = plan_suite(alone, costs=COSTS, budget=6000)
         assert none.attrs["benchmarks"] == "independent (assumed)"
-        full = plan_suite(alone, costs=COSTS, budget=6000, correlation=1.0).to_dataset()
+        full = plan_suite(alone, costs=COSTS, budget=6000, correlation=1.0)
         assert (full["half_width"] > none["half_width"]).all()
         assert full.attrs["correlation"] == 1.0
 
     def test_half_width(self, pilot):
         """Reached."""
-        plan = plan_suite(pilot, costs=COSTS, half_width=0.01).to_dataset()
+        plan = plan_suite(pilot, costs=COSTS, half_width=0.01)
         assert (plan["half_width"] <= 0.01).all()
         assert (plan["half_width"] > 0.0095).all()
 
     def test_more_counts_what_is_at_hand(self, pilot):
         """The pilot cost 8 builds, 144 starts and 720 iterations; the rest of the money buys units of the plan's counts."""
         times = pilot.sel(version="new")
-        plan = plan_suite(times, costs=COSTS | {"iteration": 1.0}, budget=6000).to_dataset()
+        plan = plan_suite(times, costs=COSTS | {"iteration": 1.0}, budget=6000)
         assert plan["already"].isel(benchmark=0).values.tolist() == [8, 6, 5]
         spent = 8 * 60 + 144 * 5 + 720
         builds, executions, iterations = plan["repetitions"].values.T
         each = 60 + (executions * 5 + executions * iterations).sum()
         assert (plan["more"].sel(level="binary") == (6000 - spent) // each).all()
         np.testing.assert_array_equal(plan["more"].isel(level=[1, 2]), plan["repetitions"].isel(level=[1, 2]))
-        assert plan["more_half_width"] < plan_suite(times, costs=COSTS, budget=4000).to_dataset()["half_width"]
-        none = plan_suite(times, costs=COSTS | {"iteration": 1.0}, budget=1000).to_dataset()
+        assert plan["more_half_width"] < plan_suite(times, costs=COSTS, budget=4000)["half_width"]
+        none = plan_suite(times, costs=COSTS | {"iteration": 1.0}, budget=1000)
         assert (none["more"] == 0).all()
         assert builds[0] > 8
 
@@ -446,20 +430,20 @@ class TestSuite:
 
         def more(n):
             part = times.isel(execution=slice(n))
-            return plan_suite(part, costs={"execution": 5}, shared="execution", half_width=0.0058).to_dataset()["more"].values[0, 0]
+            return plan_suite(part, costs={"execution": 5}, shared="execution", half_width=0.0058)["more"].values[0, 0]
 
         assert more(15) > more(25) > more(35) > 0
         assert more(60) == 0
 
     def test_the_pilots_limits_enclose_the_promise(self, pilot):
         """Half-widths at either limit of the outermost component stand on both sides; a longer pilot's are narrower."""
-        plan = plan_suite(pilot, costs=COSTS, budget=6000).to_dataset()
+        plan = plan_suite(pilot, costs=COSTS, budget=6000)
         assert (plan["half_width_lower"] < plan["half_width"]).all()
         assert (plan["half_width_upper"] > plan["half_width"]).all()
 
     def test_advice(self, pilot):
         """What is run once, small counts, few units."""
-        said = plan_suite(pilot.sel(version="old"), costs=COSTS, budget=6000).to_dataset()["advice"].item()
+        said = plan_suite(pilot.sel(version="old"), costs=COSTS, budget=6000)["advice"].item()
         assert "one execution in each binary is best for 'c'" in said
         assert "counts below 5 per binary at the level execution ('a', 'b')" in said
         assert "the pilot's 8 units know the variation between them poorly" in said
@@ -471,8 +455,8 @@ class TestSuite:
         drift = xr.DataArray(np.random.default_rng(2).normal(0, 0.03, 30), dims="binary")
         times["time"] = (times["time"] + drift).assign_attrs(times["time"].attrs | {"shared_levels": "binary"})
         costs = {"binary": 60.0}
-        pairs = plan_suite(times, "old", costs=costs, half_width=0.01, paired="binary").to_dataset().sel(version="new")
-        apart = plan_suite(times, "old", costs=costs, half_width=0.01).to_dataset().sel(version="new")
+        pairs = plan_suite(times, "old", costs=costs, half_width=0.01, paired="binary").sel(version="new")
+        apart = plan_suite(times, "old", costs=costs, half_width=0.01).sel(version="new")
         assert pairs["cost"] < 0.7 * apart["cost"]
         assert pairs["half_width"] <= 0.01
         assert pairs.attrs["paired"] == "binary"
@@ -484,11 +468,11 @@ class TestSuite:
     def test_pairs_are_matched_by_label(self, pilot):
         """In any order; units without a partner are left out, with one warning."""
         new, old = pilot.sel(version="new", drop=True), pilot.sel(version="old", drop=True)
-        expected = plan_suite(new, old, costs=COSTS, budget=12_000, paired="binary").to_dataset()
-        turned = plan_suite(new, old.isel(binary=slice(None, None, -1)), costs=COSTS, budget=12_000, paired="binary").to_dataset()
+        expected = plan_suite(new, old, costs=COSTS, budget=12_000, paired="binary")
+        turned = plan_suite(new, old.isel(binary=slice(None, None, -1)), costs=COSTS, budget=12_000, paired="binary")
         xr.testing.assert_allclose(turned.drop_vars("advice"), expected.drop_vars("advice"))
         with pytest.warns(UserWarning, match="paired='binary': 2 units of one system have no partner"):
-            fewer = plan_suite(new, old.isel(binary=slice(2, None)), costs=COSTS, budget=12_000, paired="binary").to_dataset()
+            fewer = plan_suite(new, old.isel(binary=slice(2, None)), costs=COSTS, budget=12_000, paired="binary")
         assert fewer["n"] == 6
 
     def test_sessions_that_serve_every_benchmark(self):
@@ -498,8 +482,8 @@ class TestSuite:
         shared = {"binary": 0.3, "session": 0.3}
         times = perfarray.simulate(sizes=sizes, variances=variances, dims={"benchmark": 4}, shared=shared, rng=3)
         costs = {"binary": 60.0, "session": 20.0, "execution": 1.0}
-        both = plan_suite(times, costs=costs | {"execution": 2.0}, half_width=0.01, shared=("binary", "session")).to_dataset()
-        one = plan_suite(times, costs=costs | {"execution": 2.0}, half_width=0.01).to_dataset()
+        both = plan_suite(times, costs=costs | {"execution": 2.0}, half_width=0.01, shared=("binary", "session"))
+        one = plan_suite(times, costs=costs | {"execution": 2.0}, half_width=0.01)
         assert both.attrs["shared"] == both.attrs["benchmarks"].removeprefix("shared: ") == "binary session"
         assert (both["repetitions"].sel(level="session") == both["repetitions"].sel(level="session")[0]).all()
         builds, sessions = both["repetitions"].values[0, :2]
@@ -509,13 +493,13 @@ class TestSuite:
     def test_chunked(self, pilot):
         """Chunks along dims that broadcast."""
         pytest.importorskip("dask.array")
-        lazy = plan_suite(pilot.chunk(version=1), costs=COSTS, budget=6000).to_dataset()
-        same_when_computed(lazy, plan_suite(pilot, costs=COSTS, budget=6000).to_dataset())
+        lazy = plan_suite(pilot.chunk(version=1), costs=COSTS, budget=6000)
+        same_when_computed(lazy, plan_suite(pilot, costs=COSTS, budget=6000))
 
     def test_trouble(self, pilot):
         """One unit, or none: no plan, one warning."""
         with pytest.warns(UserWarning, match="2 of 2 suites have a benchmark with fewer than two units"):
-            plan = plan_suite(pilot.isel(binary=[0]), costs=COSTS, budget=6000).to_dataset()
+            plan = plan_suite(pilot.isel(binary=[0]), costs=COSTS, budget=6000)
         assert plan["cost"].isnull().all()
         still = xr.ones_like(pilot["time"])
         with pytest.warns(UserWarning, match="2 of 2 suites show no variation"):
@@ -591,7 +575,7 @@ class TestSimulatedTruth:
         pilot = perfarray.simulate(
             sizes={"binary": 6, "execution": 5}, variances={"binary": 4e-4, "execution": 4e-4}, dims={"benchmark": 3}, rng=1
         )
-        plans = [plan_suite(pilot, costs=COSTS, half_width=0.002, assurance=sure).to_dataset() for sure in (None, 0.5, 0.9)]
+        plans = [plan_suite(pilot, costs=COSTS, half_width=0.002, assurance=sure) for sure in (None, 0.5, 0.9)]
         units = [plan["repetitions"].sel(level="binary").max().item() for plan in plans]
         assert units[1] < units[2]
         assert [plan["half_width"].item() <= 0.002 for plan in plans] == [True] * 3
@@ -607,7 +591,7 @@ class TestSimulatedTruth:
             return (1 + scale * (times - 1)).assign_attrs(times.attrs)
 
         pilot = noisier(perfarray.simulate(sizes=sizes, variances=self.VARIANCES, dims=dims, shared=shared, rng=3)["time"])
-        plan = plan_suite(pilot, costs=COSTS, budget=12_000).to_dataset()
+        plan = plan_suite(pilot, costs=COSTS, budget=12_000)
         counts = {str(level): int(n) for level, n in zip(plan["level"].values, plan["repetitions"].max("benchmark").values, strict=True)}
         several = dims | {"experiment": 500}
         runs = noisier(perfarray.simulate(sizes=counts, variances=self.VARIANCES, dims=several, shared=shared, rng=4)["time"])
@@ -630,8 +614,8 @@ class TestSimulatedTruth:
             sizes={"binary": 40, "execution": 6}, variances={"binary": 4e-4, "execution": 4e-4}, dims={"benchmark": 3}, rng=5
         )["time"]
         costs = {"binary": 60.0, "execution": 1.0}
-        joint = [plan_suite(times, costs=costs, budget=20_000, correlation=part).to_dataset()["half_width"].item() for part in (0, 0.5, 1)]
-        own = [plan_suite(times[[b]], costs=costs, budget=20_000 / 3).to_dataset()["half_width"].item() for b in range(3)]
+        joint = [plan_suite(times, costs=costs, budget=20_000, correlation=part)["half_width"].item() for part in (0, 0.5, 1)]
+        own = [plan_suite(times[[b]], costs=costs, budget=20_000 / 3)["half_width"].item() for b in range(3)]
         separate = math.sqrt(sum((width / 3) ** 2 for width in own))
         assert joint[0] < 0.7 * separate
         assert joint[1] < 0.9 * separate
@@ -639,27 +623,18 @@ class TestSimulatedTruth:
 
 
 @pytest.mark.filterwarnings("ignore:(?s).*depend on those before them:perfarray.PerfarrayWarning")  # as timings of one session may
-class TestSelected:
-    """What a plan says of some cells."""
-
-    def test_of_cells(self):
-        """By label and by place it is a plan again; a table has a row for each level of a cell, and no curve is crossed with it."""
-        times = perfarray.load_dataset("python_malloc")
-        plan = times.perf.plan_repetitions(costs={"execution": 1}, budget=100)
-        one = plan.sel(version="malloc").isel(benchmark=[0, 2])
-        assert isinstance(one, perfarray.RepetitionPlan)
-        xr.testing.assert_identical(one.to_dataset(), plan.to_dataset().sel(version="malloc").isel(benchmark=[0, 2]))
-        table = one.to_dataframe()
-        assert table.index.names == ["benchmark", "level"]
-        assert len(table) == 4
-        assert not {"version", "half_width_by_budget", "python_version"} & set(table)
-        assert (table["repetitions"].to_xarray() == one.to_dataset()["repetitions"]).all()
-
-    @pytest.mark.parametrize("dim", ["level", "budget_factor"])
-    def test_levels_belong_together(self, dim):
-        plan = perfarray.load_dataset("python_malloc").perf.plan_repetitions(costs={"execution": 1}, budget=100)
-        with pytest.raises(ValueError, match=f"the {dim}s of a RepetitionPlan belong together; select them in to_dataset"):
-            plan.isel({dim: 0})
+def test_plans_are_datasets(tmp_path):
+    """A plan is selected, stored, tabulated and drawn like every other answer."""
+    times = perfarray.load_dataset("python_malloc")
+    plans = times.perf.plan_repetitions(costs={"execution": 1}, budget=100), times.perf.plan_suite(budget=600.0, shared=None)
+    for number, plan in enumerate(plans):
+        plan.to_netcdf(tmp_path / f"{number}.nc", engine="scipy")
+        stored = xr.load_dataset(tmp_path / f"{number}.nc")
+        selected = stored.sel(version="malloc").isel(benchmark=[0, 2])
+        table = selected.perf.table()
+        assert list(table.index) == selected["benchmark"].values.tolist()
+        pd.testing.assert_frame_equal(table, plan.sel(version="malloc").isel(benchmark=[0, 2]).perf.table())
+        assert selected.perf.plot().get_xlabel().startswith("cost")
 
 
 @pytest.mark.filterwarnings("ignore:.*executions that depend on those before them")
@@ -668,7 +643,7 @@ def test_no_plan_is_worse_than_one_of_everything(asked):
     """However sure it is to be: a pilot of few units leaves it open that more lies between units than it has seen."""
     times = perfarray.load_dataset("python_malloc")
     for assurance in (0.5, 0.95):
-        plan = times.perf.plan_repetitions(costs={"execution": 2}, assurance=assurance, **asked).to_dataset()
+        plan = times.perf.plan_repetitions(costs={"execution": 2}, assurance=assurance, **asked)
         assert (plan["half_width"] <= plan["default_half_width"] * (1 + 1e-9)).all()
         assert (plan["cost"] <= asked.get("budget", np.inf)).all()
         assert (plan["half_width"] <= asked.get("half_width", np.inf) * (1 + 1e-9)).all()

@@ -35,9 +35,7 @@ def test_table_7_is_one_call(golden, hours, place):
     seconds = np.array([row["inputs"]["seconds_per_measurement"] for row in rows])
     costs = {"binary": seconds * [row["inputs"]["c2"] for row in rows], "execution": seconds * [row["inputs"]["c1"] for row in rows]}
     costs |= {"iteration": seconds}
-    plan = plan_repetitions(
-        from_components(given), costs=costs, budget=hours * 3600, cost_units="s", assurance=None, min_units=2
-    ).to_dataset()
+    plan = plan_repetitions(from_components(given), costs=costs, budget=hours * 3600, cost_units="s", assurance=None, min_units=2)
     np.testing.assert_allclose(plan["default_half_width"], [row["default_half_width"][place] for row in rows], rtol=1e-9)
     assert (plan["half_width"] <= [row["our_half_width"][place] * (1 + 1e-9) for row in rows]).all()
     printed = np.array([row["paper"]["default"][place] for row in rows])
@@ -49,7 +47,7 @@ def test_table_7_is_one_call(golden, hours, place):
 
 def test_known_variances_leave_only_chance():
     """The median half-width is that of a chi-square; both limits are the half-width itself, and no pilot is counted."""
-    plan = plan_repetitions(components(), costs={"binary": 50, "execution": 5}, budget=2000).to_dataset()
+    plan = plan_repetitions(components(), costs={"binary": 50, "execution": 5}, budget=2000)
     n, executions, iterations = plan["repetitions"].values
     variance = 0.02**2 + 0.03**2 / executions + 0.01**2 / (executions * iterations)
     median = scipy.stats.chi2.median(n - 1) / (n - 1)
@@ -65,8 +63,8 @@ def test_the_mean_makes_them_relative():
     """Components in squared units and their mean; in seconds an iteration costs its mean time."""
     scaled = from_components({"binary": 1.0, "execution": 2.25, "iteration": 0.25}, mean=50.0, units="s")
     assert scaled["variance"].attrs["units"] == "s2"
-    plain = plan_repetitions(components(), costs={"binary": 50, "execution": 5}, half_width=0.01).to_dataset()
-    seconds = plan_repetitions(scaled, costs={"binary": 2500, "execution": 250}, half_width=0.01, cost_units="s").to_dataset()
+    plain = plan_repetitions(components(), costs={"binary": 50, "execution": 5}, half_width=0.01)
+    seconds = plan_repetitions(scaled, costs={"binary": 2500, "execution": 250}, half_width=0.01, cost_units="s")
     np.testing.assert_array_equal(plain["repetitions"], seconds["repetitions"])
     assert seconds["cost"].item() == pytest.approx(50 * plain["cost"].item())
 
@@ -83,7 +81,7 @@ def test_what_variance_components_returned(variances):
     found = times.perf.variance_components()
     assert (found["variance"] > 0).all()
     keywords = {"costs": {"binary": 50.0, "execution": 5.0}, "budget": 4000, "variances": variances}
-    ours, theirs = found.perf.plan_repetitions(**keywords).to_dataset(), times.perf.plan_repetitions(**keywords).to_dataset()
+    ours, theirs = found.perf.plan_repetitions(**keywords), times.perf.plan_repetitions(**keywords)
     for name in theirs.data_vars:
         if theirs[name].dtype.kind == "f":
             np.testing.assert_allclose(ours[name], theirs[name], rtol=1e-9)
@@ -94,11 +92,9 @@ def test_lazy_components():
     pytest.importorskip("dask")
     part = xr.DataArray(np.full(4, 4e-4), dims="benchmark")
     given = from_components({"binary": part, "iteration": part * 2})
-    lazy = plan_repetitions(given.chunk(benchmark=2), costs={"binary": 10}, budget=500).to_dataset()
+    lazy = plan_repetitions(given.chunk(benchmark=2), costs={"binary": 10}, budget=500)
     assert lazy.chunks
-    xr.testing.assert_allclose(
-        lazy.compute()["repetitions"], plan_repetitions(given, costs={"binary": 10}, budget=500).to_dataset()["repetitions"]
-    )
+    xr.testing.assert_allclose(lazy.compute()["repetitions"], plan_repetitions(given, costs={"binary": 10}, budget=500)["repetitions"])
 
 
 def pilot(rng, *outer, units=6, **dims):
@@ -125,7 +121,7 @@ def test_pooled_pilots_promise_more():
     """Both know the same variance: the plan from two is surer, and none of their runs count towards it."""
     one = pilot(1).perf.variance_components()
     keywords = {"costs": {"execution": 5}, "half_width": 0.01, "assurance": 0.9}
-    alone, both = (plan_repetitions(given, **keywords).to_dataset() for given in (one, from_components([one, one])))
+    alone, both = (plan_repetitions(given, **keywords) for given in (one, from_components([one, one])))
     np.testing.assert_allclose(from_components([one, one])["variance"], one["variance"], rtol=1e-12)
     assert both["repetitions"][0] < 0.8 * alone["repetitions"][0]
     assert both["n"].isnull()
@@ -151,8 +147,8 @@ def test_components_of_both_systems():
     """The plan of the timings themselves."""
     new, old = pilot(1, "binary", units=12), pilot(2, "binary", units=12)
     keywords = {"costs": {"binary": 50.0, "execution": 5.0}, "half_width": 0.01}
-    found = plan_repetitions(new.perf.variance_components(), old.perf.variance_components(), **keywords).to_dataset()
-    expected = plan_repetitions(new, old, **keywords).to_dataset()
+    found = plan_repetitions(new.perf.variance_components(), old.perf.variance_components(), **keywords)
+    expected = plan_repetitions(new, old, **keywords)
     for name in ("repetitions", "cost", "half_width", "half_width_upper", "n", "more"):
         np.testing.assert_allclose(found[name], expected[name], rtol=1e-9)
 
@@ -163,7 +159,7 @@ def test_a_system_without_builds(turned):
     compiled, interpreted = components(), from_components({"execution": 0.03**2, "iteration": 0.01**2})
     systems = (interpreted, compiled) if turned else (compiled, interpreted)
     keywords = {"costs": {"binary": 50, "execution": 5}, "half_width": 0.01, "assurance": None}
-    plan = plan_repetitions(*systems, **keywords).to_dataset()
+    plan = plan_repetitions(*systems, **keywords)
     n, executions, iterations = plan["repetitions"].values
     variance = 0.02**2 + 2 * (0.03**2 / executions + 0.01**2 / (executions * iterations))
     assert plan["half_width"].item() == pytest.approx(scipy.stats.t.ppf(0.975, n - 1) * math.sqrt(variance / n))
@@ -174,7 +170,7 @@ def test_prices_of_each_side():
     """No whole plan of two nests at their own prices is cheaper; the baseline pays as the candidate but where it says so."""
     interpreted = from_components({"execution": 0.04**2, "iteration": 0.02**2})
     costs, own = {"binary": 50, "execution": 5}, {"execution": 200, "iteration": 3}
-    plan = plan_repetitions(components(), interpreted, costs=costs, baseline_costs=own, half_width=0.02, assurance=None).to_dataset()
+    plan = plan_repetitions(components(), interpreted, costs=costs, baseline_costs=own, half_width=0.02, assurance=None)
     least = math.inf
     for executions, iterations in itertools.product(range(1, 8), range(1, 30)):
         variance = 0.02**2 + (0.03**2 + 0.04**2) / executions + (0.01**2 + 0.02**2) / (executions * iterations)
@@ -198,7 +194,7 @@ def test_prices_of_each_side():
 def test_a_plan_of_two_nests_keeps_its_word(systems, costs, own):
     """Carried out, four of five experiments are as narrow as promised, where the units of one side vary much more than its builds."""
     prices = {"costs": dict(zip(NEST, costs, strict=False)), "baseline_costs": dict(zip(NEST[1:], own, strict=False))}
-    plan = plan_repetitions(*map(from_components, systems), **prices, half_width=0.02, assurance=0.8).to_dataset()
+    plan = plan_repetitions(*map(from_components, systems), **prices, half_width=0.02, assurance=0.8)
     sizes = dict(zip(NEST, plan["repetitions"].values.astype(int).tolist(), strict=True))
     sides = [
         perfarray.simulate(sizes=sizes, variances={level: one.get(level, 0.0) for level in NEST}, dims={"experiment": 1000}, rng=seed)
@@ -220,9 +216,9 @@ def test_prices_of_a_label_or_of_an_object():
     new, old = (pilots.sel(version=name, drop=True) for name in ("new", "old"))
     array = xr.DataArray([50.0, 9.0], dims="version", coords={"version": ["new", "old"]})
     for plan, target in ((plan_repetitions, {"half_width": 0.01}), (perfarray.plan_suite, {"budget": 2000.0})):
-        labelled = plan(pilots, "old", dim="version", costs={"binary": array}, **target).to_dataset().squeeze(drop=True)
+        labelled = plan(pilots, "old", dim="version", costs={"binary": array}, **target).squeeze(drop=True)
         for sides in ((pilots, "old"), (new, old)):
-            found = plan(*sides, costs={"binary": 50.0}, baseline_costs={"binary": 9.0}, **target).to_dataset().squeeze(drop=True)
+            found = plan(*sides, costs={"binary": 50.0}, baseline_costs={"binary": 9.0}, **target).squeeze(drop=True)
             for name in ("repetitions", "cost", "half_width"):
                 np.testing.assert_allclose(found[name].transpose(*labelled[name].dims), labelled[name], rtol=1e-12)
 
@@ -271,7 +267,7 @@ def test_a_ratio_has_the_degrees_of_freedom_of_the_units_that_are_planned(target
         sides = [dict(zip(levels, 10 ** rng.uniform(-6, -3, len(levels)), strict=True)) for _ in range(2)]
         given = [from_components(side) for side in sides]
         costs = dict(zip(levels[:-1], 10 ** rng.uniform(0, 2.5, len(levels) - 1), strict=True))
-        plan = plan_repetitions(*given, costs=costs, **target).to_dataset()
+        plan = plan_repetitions(*given, costs=costs, **target)
         counts = plan["repetitions"].values
         inside = np.cumprod([1.0, *counts[1:]])
         one, two = (sum(np.array(list(side.values())) / inside) for side in sides)

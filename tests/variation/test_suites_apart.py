@@ -33,7 +33,7 @@ def pilots(number=1, units=6, iterations=5, seed=1):
 
 
 def planned(times, **keywords):
-    return plan_suite(times, costs=COSTS, **keywords).to_dataset()
+    return plan_suite(times, costs=COSTS, **keywords)
 
 
 def test_each_benchmark_has_its_own_executions():
@@ -81,8 +81,8 @@ def test_none_and_an_empty_tuple_mean_none():
         sizes={"binary": 20, "execution": 5}, variances={"binary": 4e-4, "execution": 4e-4}, dims={"benchmark": 3}, rng=2
     )
     costs = {"binary": 60.0, "execution": 1.0}
-    apart = plan_suite(times, costs=costs, budget=4000.0, shared=None).to_dataset()
-    together = plan_suite(times, costs=costs, budget=4000.0).to_dataset()
+    apart = plan_suite(times, costs=costs, budget=4000.0, shared=None)
+    together = plan_suite(times, costs=costs, budget=4000.0)
     assert together["half_width"] < apart["half_width"]
 
 
@@ -104,7 +104,7 @@ def test_whole_counts_are_near_the_continuous_optimum(seed):
 def test_one_benchmark_is_planned_as_by_itself():
     """The same counts and nearly the same half-width (relative there, of the logarithm here)."""
     times = pilots()[0, :1]
-    alone = plan_repetitions(times, costs=COSTS, budget=300.0).to_dataset()
+    alone = plan_repetitions(times, costs=COSTS, budget=300.0)
     plan = planned(times, budget=300.0)
     np.testing.assert_array_equal(plan["repetitions"], alone["repetitions"])
     assert plan["half_width"].item() == pytest.approx(alone["half_width"].item(), rel=1e-3)
@@ -185,7 +185,7 @@ def test_pyperf_and_jmh(tmp_path):
     entries = [entry(name, data=rng.normal(10, 0.2, (5, 3)).tolist(), unit="ops/s", mode="thrpt", **settings) for name in "abc"]
     for file in (path, write(tmp_path / "jmh.json", entries)):
         with pytest.warns(perfarray.PerfarrayWarning, match="what the data say"):
-            plan = plan_suite(perfarray.read(file), budget=300.0).to_dataset()
+            plan = plan_suite(perfarray.read(file), budget=300.0)
         assert 0.9 * 300 < plan["cost"].item() <= 300
 
 

@@ -125,11 +125,11 @@ def _plan(times: "xr.Dataset", prices: Prices, nest: dict[str, Any], choices: di
         what = "a number, or 8h" if prices.units == SECONDS else prices.units
         choices["budget"] = ask(f"What may the experiment cost ({what})?", prices.units)
     if not prices.suite:
-        return perfarray.plan_repetitions(times, costs=costs, cost_units=prices.units, **nest, **choices).to_dataset()
+        return perfarray.plan_repetitions(times, costs=costs, cost_units=prices.units, **nest, **choices)
     if prices.units != SECONDS:
         raise ValueError("--suite plans in seconds: leave --units out")
     shared = levels[0] if levels[0] not in (EXECUTION, ITERATION) else None
-    return perfarray.plan_suite(times, costs=costs, shared=shared, **nest, **choices).to_dataset()
+    return perfarray.plan_suite(times, costs=costs, shared=shared, **nest, **choices)
 
 
 def _check_units(most: float, levels: list[str]) -> None:

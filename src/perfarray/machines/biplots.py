@@ -66,7 +66,7 @@ def biplot(
     >>> ax.get_xlabel()
     'principal component 1 (50 % of the variance)'
     """
-    found = principal_components(
+    result = principal_components(
         times,
         samples=samples,
         features=features,
@@ -81,4 +81,5 @@ def biplot(
         rng=rng,
         metric=metric,
     )
-    return found.plot(ax=ax, kind=kind, components=components, regions=n_resamples is not None)
+    drawn: Axes = result.perf.plot(ax=ax, kind=kind, components=components, regions=n_resamples is not None)
+    return drawn

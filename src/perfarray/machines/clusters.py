@@ -75,7 +75,7 @@ def cluster_machines(
     found = principal_components(
         times, samples=samples, features=features, statistic=statistic, scale=scale, n_components=n_components, impute=impute, unit=unit,
         levels=levels, metric=metric,
-    ).to_dataset()  # fmt: skip
+    )  # fmt: skip
     score = found["score"].compute()
     if number > score.sizes[samples]:
         raise TooFew(f"n_clusters={n_clusters}: there are {score.sizes[samples]} labels of {samples!r} to group")

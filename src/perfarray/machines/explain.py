@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import pandas as pd
@@ -17,9 +17,9 @@ from perfarray.machines.problem import LEAST, by_columns, by_formula
 from perfarray.machines.roles import computable_responses, roles_of, variance_of
 from perfarray.machines.single_values import single_values
 from perfarray.machines.table import machine_table
+from perfarray.results.models import FittedModel
 from perfarray.timings.notes import Note, collecting, noted
 from perfarray.timings.resolve import Data, check_names, resolve
-from perfarray.timings.results import Result
 from perfarray.timings.streams import Rng, key_of
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count, check_share, listed
 
@@ -33,7 +33,7 @@ MOST_SPLITS, ROWS_SPLIT = 5, 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class VariabilityModel(Result):
+class VariabilityModel(FittedModel):
     """A model of performance or of variation: what `explain_variation` answers.
 
     Parameters
@@ -56,6 +56,8 @@ class VariabilityModel(Result):
     >>> model.predict(pd.DataFrame({"cpu_mhz": [5000.0]})).round(6).tolist()
     [0.693147]
     """
+
+    WHOLE: ClassVar[tuple[str, ...]] = ("predictor", "row", "point", "term", "dependent")
 
     result: Any
     answer: Predict
@@ -90,7 +92,10 @@ class VariabilityModel(Result):
         ValueError
             A column that the model needs is not there; a model of several responses.
         """
-        missing = [name for name in self._single("predict")["predictor"].values.tolist() if name not in table]
+        predictors = self._single("predict")["predictor"].values.tolist()
+        if isinstance(self.result, dict):  # one response was selected, but the fits are of all
+            raise ValueError("predict is of one response: ask for one with response=")
+        missing = [name for name in predictors if name not in table]
         if missing:
             raise ValueError(f"columns {listed(missing)} not found; the table has {listed(table.columns)}")
         found = self.answer(table)

@@ -1,7 +1,6 @@
 """Which machines behave alike, and which benchmarks tell them apart: principal components, biplots, clusters."""
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from typing import Any
@@ -20,32 +19,10 @@ from perfarray.timings.apply import is_chunked
 from perfarray.timings.best import SUMMARIES
 from perfarray.timings.notes import Note, noted
 from perfarray.timings.resolve import Data
-from perfarray.timings.results import Result
 from perfarray.timings.streams import Rng, describe_key, key_of
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count, listed
 
 IMPUTATIONS = (None, "mean")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Biplot(Result):
-    """Principal components of machines by benchmarks: what `principal_components` answers.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        What `to_dataset` gives, as `principal_components` says.
-
-    Examples
-    --------
-    >>> import xarray as xr, perfarray
-    >>> table = xr.DataArray(
-    ...     [[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]],
-    ...     dims=("machine", "benchmark"), coords={"machine": ["x", "y", "z"], "benchmark": ["fft", "sort"]},
-    ... )
-    >>> table.perf.principal_components().to_dataset()["explained_variance_ratio"].round(6).values.tolist()
-    [1.0, 0.0]
-    """
 
 
 @each_suite
@@ -65,7 +42,7 @@ def principal_components(
     levels: str | Sequence[str] | None = None,
     rng: Rng = None,
     metric: str | None = None,
-) -> Biplot:
+) -> xr.Dataset:
     """Show machines and benchmarks in few dimensions: the directions in which machines differ most, and which benchmarks make them.
 
     Parameters
@@ -100,15 +77,15 @@ def principal_components(
     Returns
     -------
     Biplot
-        `.to_dataset()` has `score` (samples, principal_component), `loading` (features, principal_component), `explained_variance`,
+        `` has `score` (samples, principal_component), `loading` (features, principal_component), `explained_variance`,
         `explained_variance_ratio` and its sum so far `cumulative_variance_ratio` (principal_component), `center` and `divisor` (features),
-        and `correlation` between features (features, <features>_2). Principal components are numbered from 1. `.plot()` draws the
-        biplot, `.plot(kind="scree")` the explained variance. Attrs `dropped_samples`, `dropped_features` and `n_imputed` say what became of
-        gaps.
+        and `correlation` between features (features, <features>_2). Principal components are numbered from 1. Attrs `dropped_samples`,
+        `dropped_features` and `n_imputed` say what became of gaps. `.perf.plot()` draws the biplot, `.perf.plot(kind="scree")` the
+        explained variance.
 
         With `n_resamples`: `score_lower`, `score_upper` (samples, principal_component), `score_covariance` (samples, principal_component,
         principal_component_2) and `region_radius` (samples), how many standard deviations the region of a sample in two components
-        reaches (`.plot(regions=True)` draws the ellipses); `loading_lower`, `loading_upper`; and for every two samples (samples,
+        reaches (`.perf.plot(regions=True)` draws the ellipses); `loading_lower`, `loading_upper`; and for every two samples (samples,
         <samples>_2) `distance`, over all components, and `apart_pvalue`, of "the runs of both come from the same distributions".
 
     Raises
@@ -143,7 +120,7 @@ def principal_components(
     ...     [[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]],
     ...     dims=("machine", "benchmark"), coords={"machine": ["x", "y", "z"], "benchmark": ["fft", "sort"]},
     ... )
-    >>> found = table.perf.principal_components(n_components=1).to_dataset()
+    >>> found = table.perf.principal_components(n_components=1)
     >>> found["loading"].round(3).values.ravel().tolist(), found["score"].round(3).values.ravel().tolist()
     ([0.447, 0.894], [-2.236, 0.0, 2.236])
     """
@@ -165,7 +142,7 @@ def principal_components(
     attrs |= {"result": "principal_components", "samples": samples, "features": features, "scale": int(scale)}
     if chance is not None:
         attrs |= {"n_resamples": chance.n_resamples, "confidence_level": level} | describe_key(chance.key)
-    return Biplot(dataset=noted(result.assign_attrs(attrs), *notes, *of_gaps))
+    return noted(result.assign_attrs(attrs), *notes, *of_gaps)
 
 
 def _analysed(

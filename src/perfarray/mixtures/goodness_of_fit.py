@@ -17,13 +17,13 @@ from perfarray.mixtures.numerics.normal import Mixture
 from perfarray.mixtures.numerics.scale import Scaled
 from perfarray.numerics.levels import values_by_unit
 from perfarray.numerics.types import Floats, Integers
+from perfarray.results.models import FittedModel
 from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, noted
 from perfarray.timings.options import engine
 from perfarray.timings.progress import cells_bar
 from perfarray.timings.resolve import Data, resolve
-from perfarray.timings.results import Result
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of
 from perfarray.timings.units import cells_note, describe_value, value_place
 from perfarray.timings.validation import check_count, check_number, check_share
@@ -34,7 +34,7 @@ REPLICATE = "replicate"
 @over_metrics
 def goodness_of_fit(
     times: Data,
-    mixture: Result | None = None,
+    mixture: FittedModel | None = None,
     *,
     n_resamples: int = 200,
     undersample: float = 1.0,
@@ -211,7 +211,7 @@ def _rows(batch: tuple[int, ...], *given: Any) -> Scaled:
 
 def _given(mixture: object, default: FitRequest) -> tuple[list[xr.DataArray], FitRequest]:
     """Return the parameters of a mixture, with their scale, and how drawn samples are fitted: as the mixture was."""
-    dataset = mixture.to_dataset() if isinstance(mixture, Result) else xr.Dataset()
+    dataset = mixture.to_dataset() if isinstance(mixture, FittedModel) else xr.Dataset()
     if not set(PARAMETERS) <= set(dataset.data_vars):
         raise ValueError(f"mixture is a {type(mixture).__name__}; give what fit_mixture or GaussianMixture.from_parameters returns")
     if is_joint(dataset):

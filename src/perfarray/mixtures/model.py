@@ -15,10 +15,10 @@ from perfarray.mixtures.numerics.normal import Mixture, in_order
 from perfarray.mixtures.numerics.scale import NAMES, Scaled
 from perfarray.numerics.random import Streams
 from perfarray.numerics.types import Floats
+from perfarray.results.models import FittedModel
+from perfarray.results.public import as_in_answer
 from perfarray.timings.apply import Output, apply, outputs
-from perfarray.timings.public import as_in_answer
 from perfarray.timings.resolve import resolve
-from perfarray.timings.results import CellResult
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of
 from perfarray.timings.validation import check_choice, check_count
 
@@ -34,7 +34,7 @@ SUM = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class GaussianMixture(CellResult):
+class GaussianMixture(FittedModel):
     """Mixtures of normal distributions, or of another family, one for every cell of a Dataset: what `fit_mixture` answers.
 
     Parameters

@@ -9,11 +9,11 @@ from perfarray.mixtures.fit import FEW_RUNS
 from perfarray.mixtures.numerics.metrics import MIXTURE, numbers_of_modes, numbers_of_modes_by_level
 from perfarray.mixtures.numerics.valleys import SupportTest
 from perfarray.mixtures.systems import Request, Runs, resolve_systems
+from perfarray.results.models import FittedModel
 from perfarray.timings.apply import LEVEL, Output, apply, outputs
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, noted
 from perfarray.timings.resolve import Timings, resolve
-from perfarray.timings.results import Result
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of
 from perfarray.timings.units import cells_note
 from perfarray.timings.validation import check_confidence_level, check_count
@@ -100,7 +100,7 @@ def variability_level(
     attrs: dict[str, Hashable] = {"result": "variability_level", "n_resamples": number} | (describe_key(key) if number else {})
     testing = SupportTest(number, risk, key)
     if by_level:
-        if isinstance(times, Result):
+        if isinstance(times, FittedModel):
             raise ValueError("by_level=True fits every level of timings once: give timings")
         return _modes_by_level(resolve(times, metric, levels), testing, attrs | {"confidence_level": confidence_level})
     request = Request(

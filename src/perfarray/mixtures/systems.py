@@ -12,12 +12,12 @@ from perfarray.conventions import HIGHER, plural
 from perfarray.mixtures.model import COMPONENT, PARAMETERS, coded, parameters
 from perfarray.mixtures.numerics.empirical import Drawing
 from perfarray.mixtures.numerics.metrics import EMPIRICAL, METHODS, MIXTURE, Comparison
+from perfarray.results.models import FittedModel
 from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.notes import Note, check, noted
 from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.resampling import few_replicates
 from perfarray.timings.resolve import Data, Timings, resolve
-from perfarray.timings.results import Result
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of, label_hashes
 from perfarray.timings.units import cells_note, describe_value, more_units, value_place
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count
@@ -27,7 +27,7 @@ PARAMETER = "parameter"
 FEW = 10
 """Units below which percentile limits cover clearly less than they say."""
 
-Runs = Data | Result
+Runs = Data | FittedModel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ class Systems(NamedTuple):
 
 def resolve_systems(times: Any, request: Request) -> Systems:
     """Resolve the systems that lie in one object, and how they are compared."""
-    given = isinstance(times, Result)
+    given = isinstance(times, FittedModel)
     levels = (PARAMETER, COMPONENT) if given else request.levels
     array, censored = (_parameters(times), "drop") if given else (times, request.censored)
     data = resolve(array, request.metric, levels, censored=censored, measured=not given)
@@ -92,19 +92,19 @@ def resolve_systems(times: Any, request: Request) -> Systems:
 
 def resolve_two_systems(times: Any, baseline: object, dim: str | None, request: Request) -> Systems:
     """Resolve two systems, a candidate and a baseline, and how they are compared."""
-    given = isinstance(times, Result)
+    given = isinstance(times, FittedModel)
     if given and isinstance(baseline, xr.DataArray | xr.Dataset):
         raise ValueError("a mixture is compared with a mixture, and the baseline is timings; fit both, or give timings twice")
-    if not given and isinstance(baseline, Result):
+    if not given and isinstance(baseline, FittedModel):
         raise ValueError("timings are compared with timings, and the baseline is a mixture; fit both, or give timings twice")
     new = _parameters(times) if given else times
-    old = _parameters(baseline) if isinstance(baseline, Result) else baseline
+    old = _parameters(baseline) if isinstance(baseline, FittedModel) else baseline
     levels = (PARAMETER, COMPONENT) if given else request.levels
     paired, censored = (None, "drop") if given else (request.paired, request.censored)
     pair = resolve_pair(new, old, dim=dim, metric=request.metric, levels=levels, paired=paired, censored=censored, measured=not given)
     found = _systems((pair.candidate.array, pair.baseline.array), pair.candidate, given, request)
     described = {key: text for key, text in pair.attrs.items() if not (given and key in ("levels", "unit"))}
-    described |= {"baseline": "other mixtures"} if isinstance(baseline, Result) else {}
+    described |= {"baseline": "other mixtures"} if isinstance(baseline, FittedModel) else {}
     return found._replace(attrs=found.attrs | described, notes=pair.notes, sides=(pair.candidate, pair.baseline))
 
 
@@ -136,7 +136,7 @@ def _systems(arrays: tuple[xr.DataArray, ...], data: Timings, given: bool, reque
     return Systems(arrays, data, comparison, attrs, data.notes)
 
 
-def _parameters(fit: Result) -> xr.DataArray:
+def _parameters(fit: FittedModel) -> xr.DataArray:
     """Return a mixture's parameters as an array along `parameter` and `component`, with the runs behind it and its scale beside them."""
     dataset = fit.to_dataset()
     if not set(PARAMETERS) <= set(dataset.data_vars):

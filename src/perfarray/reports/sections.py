@@ -210,7 +210,7 @@ def _answered(times: xr.DataArray | xr.Dataset, question: Question, pair: tuple[
             if question.method in ("compare", "mean_interval"):
                 raise
             return empty._replace(notes=(f"No answer: {error}",))
-        result: xr.Dataset = found.to_dataset() if hasattr(found, "sel") and not isinstance(found, xr.Dataset) else found
+        result: xr.Dataset = found.to_dataset() if hasattr(found, "to_dataset") else found
         table, left = _shown(perfarray.table(result, sort=question.sort))
         if table.empty:
             left = (_reason(question.method, result),)

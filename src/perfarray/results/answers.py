@@ -14,11 +14,11 @@ from perfarray.numerics.types import Integers, Mask, Texts
 from perfarray.results.combine import as_dataset, parts_of
 from perfarray.results.kinds import kind_of, layout_of
 from perfarray.results.layouts import OF_SUITE, Layout
+from perfarray.results.models import FittedModel
+from perfarray.results.public import without_foreign_names
 from perfarray.results.words import Cell, Columns
 from perfarray.timings.apply import LEVEL
 from perfarray.timings.notes import is_lazy, notes
-from perfarray.timings.public import without_foreign_names
-from perfarray.timings.results import Result
 from perfarray.timings.validation import check_choice, listed
 from perfarray.timings.weights import WEIGHTS
 
@@ -40,12 +40,12 @@ class Table(pd.DataFrame):
         return "\n".join([rows, *filter(None, [self.attrs.get("about", "")]), *self.attrs.get("notes", ())])
 
 
-def table(result: xr.Dataset | xr.DataArray | Result, *, sort: str | None = None) -> Table:
+def table(result: xr.Dataset | xr.DataArray | FittedModel, *, sort: str | None = None) -> Table:
     """Show a result as a short table for people.
 
     Parameters
     ----------
-    result : Dataset, DataArray, RepetitionPlan, GaussianMixture or Biplot
+    result : Dataset, DataArray, GaussianMixture or VariabilityModel
         What a function of this package returned; of a lazy result everything is computed.
     sort : {"effect", "name"}, optional
         Rows with the largest effect first (the ratio farthest from 1, else the largest value), or by label; default: as they are.

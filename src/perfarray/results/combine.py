@@ -8,14 +8,14 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import UNKNOWN
+from perfarray.results.models import FittedModel
 from perfarray.timings.notes import Note, noted, notes
-from perfarray.timings.results import Result
 
 RESULTS = "results"
 """The attr that names what was combined."""
 
 
-def combine(results: Mapping[str, xr.Dataset | xr.DataArray | Result]) -> xr.Dataset:
+def combine(results: Mapping[str, xr.Dataset | xr.DataArray | FittedModel]) -> xr.Dataset:
     """Put results of several methods side by side.
 
     Parameters
@@ -80,9 +80,9 @@ def parts_of(combined: xr.Dataset) -> dict[str, xr.Dataset]:
     return parts
 
 
-def as_dataset(result: xr.Dataset | xr.DataArray | Result) -> xr.Dataset:
+def as_dataset(result: xr.Dataset | xr.DataArray | FittedModel) -> xr.Dataset:
     """Return a result as a Dataset."""
-    if isinstance(result, Result):
+    if isinstance(result, FittedModel):
         return result.to_dataset()
     if isinstance(result, xr.DataArray):
         return result.to_dataset(name=str(result.name or "value")).assign_attrs(result.attrs)

@@ -7,14 +7,14 @@ import xarray as xr
 
 from perfarray.results.answers import first_rows
 from perfarray.results.combine import as_dataset
+from perfarray.results.models import FittedModel
 from perfarray.timings.notes import is_lazy
-from perfarray.timings.results import Result
 
 MOST = 60
 """Rows that are shown."""
 
 
-def view(result: xr.Dataset | Result) -> str:
+def view(result: xr.Dataset | FittedModel) -> str:
     """Return the HTML of a result; of any other Dataset, and of one that is still to be computed, xarray's own."""
     data = as_dataset(result)
     whole: str = data._repr_html_()
@@ -30,5 +30,5 @@ def register() -> None:
     """Let the notebook that runs, if one does, show results as tables."""
     shell = sys.modules["IPython"].get_ipython()
     if shell is not None:
-        for kind in (xr.Dataset, Result):
+        for kind in (xr.Dataset, FittedModel):
             shell.display_formatter.formatters["text/html"].for_type(kind, view)

@@ -16,7 +16,6 @@ from perfarray.timings.apply import is_chunked
 from perfarray.timings.metrics import beside
 from perfarray.timings.notes import NOTES, Note, check, collecting, in_all, noted
 from perfarray.timings.resolve import Data, as_mark, check_dim
-from perfarray.timings.results import Result
 from perfarray.timings.streams import one_key
 from perfarray.timings.validation import listed
 
@@ -104,10 +103,7 @@ def each_suite(function: Callable[P, R]) -> Callable[P, R]:
         labels = suites_of(times, by, across)
         results, notes = _apart(function, args, one_key(function, kwargs), labels, by, across)
         notes += [] if several is None else [several]
-        datasets = {name: result.dataset if isinstance(result, Result) else result for name, result in results.items()}
-        joined = noted(_side_by_side(datasets, by, times), *notes)
-        model = next(iter(results.values()))
-        return cast(R, replace(model, dataset=joined) if isinstance(model, Result) else joined)
+        return cast(R, noted(_side_by_side(results, by, times), *notes))
 
     return cast(Callable[P, R], wrapper)
 

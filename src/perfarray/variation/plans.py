@@ -27,7 +27,6 @@ from perfarray.variation.numerics.jackknife import evenness
 from perfarray.variation.numerics.pilot import component_limits, units_to_add
 from perfarray.variation.numerics.plans import Plan, counts_by_budget, lower_counts, plan_assured
 from perfarray.variation.published import component_arrays, is_published, published
-from perfarray.variation.repetition_plan import RepetitionPlan
 from perfarray.variation.request import BUDGET_FACTOR, FACTORS, Request, systems
 
 CELLS = 1 << 9
@@ -57,7 +56,7 @@ def plan_repetitions(
     confidence_level: float = 0.95,
     negative: str = "merge",
     metric: str | list[str] | None = None,
-) -> RepetitionPlan:
+) -> xr.Dataset:
     r"""Plan how many builds, executions and iterations to run: for the narrowest interval a budget buys, or the cheapest of a given width.
 
     Parameters
@@ -103,8 +102,8 @@ def plan_repetitions(
 
     Returns
     -------
-    RepetitionPlan
-        `to_dataset()` holds along `level`: `repetitions` (inside one parent), `unrounded` (equation 14; of the outermost, what the money
+    Dataset
+        Along `level`: `repetitions` (inside one parent), `unrounded` (equation 14; of the outermost, what the money
         buys of them at those counts), `merged`; `already`, the pilot's repetitions, and `more`: the units still to be run, with their
         lower counts, if the pilot's data count towards the experiment and its budget. Per cell: `cost`; `half_width`, relative, which
         the share `assurance` of experiments stays within (by t with `repetitions` - 1 degrees of freedom; for a ratio, Satterthwaite's,
@@ -148,7 +147,7 @@ def plan_repetitions(
     >>> import xarray as xr, perfarray
     >>> table = [[[9, 5], [8, 3]], [[10, 6], [7, 11]], [[1, 12], [2, 4]]]
     >>> times = xr.DataArray(table, dims=("binary", "execution", "iteration"), name="time")
-    >>> plan = times.perf.plan_repetitions(costs={"binary": 0, "execution": 10}, budget=580).to_dataset()
+    >>> plan = times.perf.plan_repetitions(costs={"binary": 0, "execution": 10}, budget=580)
     >>> plan["unrounded"].round(2).sel(level="iteration").item(), plan["merged"].sel(level="execution").item()
     (18.25, True)
     >>> plan["repetitions"].to_series().to_dict(), plan["cost"].item()
@@ -161,7 +160,8 @@ def plan_repetitions(
         cost_units=cost_units, min_units=min_units, confidence_level=confidence_level, negative=negative, biased=variances == "biased",
         limits=limits,
     )  # fmt: skip
-    return RepetitionPlan(dataset=_planned(times, baseline, request=request.checked(), metric=metric))
+    result: xr.Dataset = _planned(times, baseline, request=request.checked(), metric=metric)
+    return result
 
 
 class _Pilot(NamedTuple):

@@ -62,7 +62,7 @@ def from_components(components: Mapping[str, Any] | Sequence[xr.Dataset], *, mea
 
     >>> import perfarray
     >>> given = perfarray.from_components({"binary": 0.02**2, "iteration": 0.01**2})
-    >>> plan = perfarray.plan_repetitions(given, costs={"binary": 50}, budget=1000).to_dataset()
+    >>> plan = perfarray.plan_repetitions(given, costs={"binary": 50}, budget=1000)
     >>> plan["unrounded"].sel(level="iteration").round(2).item(), plan["repetitions"].to_series().to_dict()
     (3.54, {'binary': 18.0, 'iteration': 5.0})
 

@@ -18,7 +18,6 @@ from perfarray.timings.validation import check_choice, check_number, listed
 from perfarray.timings.weights import Weighing, weigh
 from perfarray.variation.costs import PRICE
 from perfarray.variation.numerics.suite_pilot import EQUAL, Sharing
-from perfarray.variation.repetition_plan import RepetitionPlan
 from perfarray.variation.request import BUDGET_FACTOR, FACTORS, Request, Systems, systems
 from perfarray.variation.suite_answers import Rules, plan_suites
 
@@ -46,7 +45,7 @@ def plan_suite(
     confidence_level: float = 0.95,
     negative: str = "merge",
     metric: str | list[str] | None = None,
-) -> RepetitionPlan:
+) -> xr.Dataset:
     """Plan how many builds to make, and how often to run each benchmark on every one of them, for the suite's geometric mean.
 
     One build serves all benchmarks: a benchmark that varies a lot between executions gets more of them, one that is dear gets fewer.
@@ -83,8 +82,8 @@ def plan_suite(
 
     Returns
     -------
-    RepetitionPlan
-        `to_dataset()` holds along `across` and `level`: `repetitions` (inside one parent; those shared the same for all), `unrounded`
+    Dataset
+        Along `across` and `level`: `repetitions` (inside one parent; those shared the same for all), `unrounded`
         (the continuous solution), `merged` (there one repetition is best); `already`, the pilot's repetitions, and `more`: the units
         still to be run, with their lower counts, if the pilot's data count towards the experiment and its budget; `seconds` along
         `across` (the benchmark's own part of the cost); with a baseline, its `baseline_repetitions`, `baseline_already` and
@@ -124,7 +123,7 @@ def plan_suite(
     >>> import perfarray
     >>> sizes, variances = {"binary": 15, "execution": 5, "iteration": 5}, {"binary": 4e-4, "execution": 1e-4, "iteration": 1e-4}
     >>> times = perfarray.simulate(sizes=sizes, variances=variances, dims={"benchmark": ["fft", "sort"]}, shared={"binary": 0.5}, rng=1)
-    >>> plan = times.perf.plan_suite(costs={"binary": 60.0, "execution": 2.0}, budget=3600.0).to_dataset()
+    >>> plan = times.perf.plan_suite(costs={"binary": 60.0, "execution": 2.0}, budget=3600.0)
     >>> bool(plan["cost"] <= 3600), bool(plan["half_width"] < plan["default_half_width"])
     (True, True)
     """
@@ -134,8 +133,9 @@ def plan_suite(
         shared=shared, correlation=correlation,
     )  # fmt: skip
     weighing = weigh(times, across, weights)
-    kept = weighing.kept(times), weighing.kept(baseline)
-    return RepetitionPlan(dataset=_planned(*kept, request=request.checked(), weighing=weighing, metric=metric))
+    counted = weighing.kept(times), weighing.kept(baseline)
+    result: xr.Dataset = _planned(*counted, request=request.checked(), weighing=weighing, metric=metric)
+    return result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,8 +20,8 @@ def result():
 
 def test_points_are_scores_and_arrows_standard_deviations(result):
     """Points at the scores; arrows are loadings times the spread of the component, one scale for both axes; everything named."""
-    ax = result.plot()
-    found = result.to_dataset().isel(principal_component=[0, 1])
+    ax = result.perf.plot()
+    found = result.isel(principal_component=[0, 1])
     arrows, points = ax.collections
     np.testing.assert_allclose(points.get_offsets(), found["score"])
     spread = np.std(found["score"].values, axis=0, ddof=1)
@@ -35,11 +35,11 @@ def test_points_are_scores_and_arrows_standard_deviations(result):
 
 def test_both_axes_have_one_scale(result):
     """A distance is as long upwards as sideways, arrows end short of the farthest point, and an axis that is stretched says by how much."""
-    short = result.to_dataset().copy(deep=True)
+    short = result.copy(deep=True)
     short["score"][:, 1] *= 0.1
     reach = np.abs(short["score"].values[:, :2]).max(axis=0)
     assert f"drawn {reach[0] / reach[1] / 2:.2g} times as long)" in principal_components(short).get_ylabel()
-    ax = result.plot()
+    ax = result.perf.plot()
     ax.figure.draw_without_rendering()
     (x0, y0), (x1, y1) = ax.transData.transform([(0, 0), (1, 1)])
     assert x1 - x0 == pytest.approx(y1 - y0)
@@ -49,8 +49,8 @@ def test_both_axes_have_one_scale(result):
 
 def test_what_is_not_scaled_is_said(result):
     """Without `scale=True` features with larger numbers count for more: the title says so."""
-    assert result.plot().get_title(loc="left") == "machine and benchmark: biplot, each benchmark in its own size"
-    scaled = result.to_dataset().assign(divisor=result.to_dataset()["divisor"] * 2)
+    assert result.perf.plot().get_title(loc="left") == "machine and benchmark: biplot, each benchmark in its own size"
+    scaled = result.assign(divisor=result["divisor"] * 2)
     assert principal_components(scaled).get_title(loc="left") == "machine and benchmark: biplot"
 
 
@@ -104,16 +104,16 @@ def test_names_stay_inside_and_apart(number):
 
 def test_scree_shows_the_shares(result):
     """A bar for each component; the sum ends at 100 %."""
-    ax = result.plot(kind="scree")
-    ratio = 100 * result.to_dataset()["explained_variance_ratio"].values
+    ax = result.perf.plot(kind="scree")
+    ratio = 100 * result["explained_variance_ratio"].values
     np.testing.assert_allclose([bar.get_height() for bar in ax.patches], ratio)
     assert ax.lines[0].get_ydata()[-1] == pytest.approx(100)
 
 
 def test_other_components_can_be_drawn(result):
     """The third against the first."""
-    ax = result.plot(components=(1, 3))
-    np.testing.assert_allclose(ax.collections[1].get_offsets(), result.to_dataset()["score"].isel(principal_component=[0, 2]))
+    ax = result.perf.plot(components=(1, 3))
+    np.testing.assert_allclose(ax.collections[1].get_offsets(), result["score"].isel(principal_component=[0, 2]))
 
 
 @pytest.mark.parametrize(
@@ -123,12 +123,12 @@ def test_other_components_can_be_drawn(result):
 def test_bad_input(result, keywords, message):
     """What came and what is needed."""
     with pytest.raises(ValueError, match=message):
-        principal_components(result.to_dataset(), **keywords)
+        principal_components(result, **keywords)
 
 
 def test_of_several_analyses_the_fullest_is_drawn(result):
     """The one with most samples, without the samples it lacks; the title says that there are more, above the picture."""
-    both = result.to_dataset().expand_dims(tuning=["base", "peak"]).assign_attrs(result.to_dataset().attrs)
+    both = result.expand_dims(tuning=["base", "peak"]).assign_attrs(result.attrs)
     lacking = xr.DataArray([True, False], dims="tuning", coords={"tuning": ["base", "peak"]}) & (both["machine"] == both["machine"][0])
     ax = principal_components(both.assign(score=both["score"].where(~lacking)))
     assert ax.get_title(loc="left").endswith("peak, one of 2 analyses (select another)")
@@ -138,6 +138,6 @@ def test_angles_between_arrows_are_correlations():
     """Where two components are all there is, the cosine between two arrows is the correlation of their benchmarks."""
     values = np.random.default_rng(2).normal(5, 1, (9, 2)) @ [[1, 2, 0.3, 0.1], [0.2, 0.1, 1, 9]]
     found = xr.DataArray(values, dims=("machine", "benchmark"), coords={"benchmark": list("abcd")}).perf.principal_components(scale=True)
-    arrows = np.stack([found.plot().collections[0].U, found.plot().collections[0].V], axis=1)
+    arrows = np.stack([found.perf.plot().collections[0].U, found.perf.plot().collections[0].V], axis=1)
     directions = arrows / np.linalg.norm(arrows, axis=1, keepdims=True)
-    np.testing.assert_allclose(directions @ directions.T, found.to_dataset()["correlation"], atol=1e-9)
+    np.testing.assert_allclose(directions @ directions.T, found["correlation"], atol=1e-9)

@@ -27,8 +27,8 @@ def lines(ax):
 def test_one_plan(pilot):
     """A full line through the plan's point, a dashed one above it, the counts in words."""
     answer = pilot.sel(benchmark="a").perf.plan_repetitions(costs=COSTS, budget=5000, cost_units="s")
-    result = answer.to_dataset()
-    ax = answer.plot()
+    result = answer
+    ax = answer.perf.plot()
     drawn = lines(ax)
     assert set(drawn) == {"best plan", "one-level experiment"}
     middle = result["budget_factor"].values.tolist().index(1.0)
@@ -48,7 +48,7 @@ def test_one_plan(pilot):
 
 def test_several_plans(pilot):
     """A colour each; dashed lines share one entry of the legend."""
-    ax = pilot.perf.plan_repetitions(costs=COSTS, budget=5000).plot()
+    ax = pilot.perf.plan_repetitions(costs=COSTS, budget=5000).perf.plot()
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b", "one-level experiments"]
     assert ax.get_xlabel() == "cost, iterations"
     assert not ax.texts
@@ -56,9 +56,9 @@ def test_several_plans(pilot):
 
 def test_suite_and_ratio(pilot):
     """Titles say what is planned."""
-    assert "suite's geometric mean" in pilot.perf.plan_suite(costs=COSTS, budget=5000).plot().get_title(loc="left")
+    assert "suite's geometric mean" in pilot.perf.plan_suite(costs=COSTS, budget=5000).perf.plot().get_title(loc="left")
     pair = pilot.expand_dims(version=["old", "new"])
-    ax = pair.sel(benchmark="a").perf.plan_repetitions("old", costs=COSTS, budget=9000).plot()
+    ax = pair.sel(benchmark="a").perf.plan_repetitions("old", costs=COSTS, budget=9000).perf.plot()
     assert ax.get_title(loc="left").endswith(", new compared with old, a")
     assert ax.get_ylabel() == "half-width (95 %), percent of the ratio"
 
@@ -69,12 +69,12 @@ def test_computes_and_draws(pilot):
 
     ax = plt.subplots()[1]
     assert pilot.perf.plot.plan(costs=COSTS, budget=5000, ax=ax) is ax
-    assert draw(pilot.perf.plan_repetitions(costs=COSTS, budget=5000).to_dataset(), ax=ax) is ax
+    assert draw(pilot.perf.plan_repetitions(costs=COSTS, budget=5000), ax=ax) is ax
 
 
 def test_many_plans_have_a_row_each(pilot):
     """More cells than colours: the plan and the one-level experiment on a line, counts and cost beside; one without a plan says so."""
-    result = pilot.perf.plan_repetitions(costs=COSTS, budget=5000, cost_units="s").to_dataset()
+    result = pilot.perf.plan_repetitions(costs=COSTS, budget=5000, cost_units="s")
     many = result.isel(benchmark=[0, 1] * 10).assign_coords(benchmark=[f"b{i}" for i in range(20)])
     names = ("cost", "half_width", "default_half_width")
     many = many.assign({name: many[name].where(many["benchmark"] != "b19") for name in names})
@@ -96,7 +96,7 @@ def test_many_plans_have_a_row_each(pilot):
 
 def test_what_cannot_be_drawn(pilot):
     """No cell with a plan is an error."""
-    result = pilot.perf.plan_repetitions(costs=COSTS, budget=5000).to_dataset()
+    result = pilot.perf.plan_repetitions(costs=COSTS, budget=5000)
     with pytest.raises(ValueError, match="no cell has a plan"):
         plan(result.assign(cost=result["cost"] * np.nan))
 
@@ -104,5 +104,5 @@ def test_what_cannot_be_drawn(pilot):
 @pytest.mark.parametrize(("cost", "unit"), [(90.0, "s"), (1000.0, "min"), (8 * 3600.0, "h"), (3 * 86400.0, "days")])
 def test_units_of_time(pilot, cost, unit):
     """Two of a unit make it worth using."""
-    result = pilot.sel(benchmark="a").perf.plan_repetitions(costs={"binary": 1.0, "execution": 0.5}, budget=90, cost_units="s").to_dataset()
+    result = pilot.sel(benchmark="a").perf.plan_repetitions(costs={"binary": 1.0, "execution": 0.5}, budget=90, cost_units="s")
     assert plan(result.assign(cost=result["cost"] * 0 + cost)).get_xlabel() == f"cost, {unit}"

@@ -133,7 +133,7 @@ def test_plans_from_skewed_pilots_ask_for_more():
     skewed, even = [1.0, 1.01, 1.02, 1.03, 1.01, 1.02, 1.03, 1.2], np.linspace(1, 1.1, 8)
     times = perfarray.from_samples({"skewed": skewed, "even": list(even)}, dim="benchmark")
     ask = {"costs": {}, "half_width": 0.02, "assurance": 0.9}
-    plain, own = (times.perf.plan_repetitions(**ask, limits=limits).to_dataset() for limits in ("normal", "jackknife"))
+    plain, own = (times.perf.plan_repetitions(**ask, limits=limits) for limits in ("normal", "jackknife"))
     more = (own["repetitions"] / plain["repetitions"]).squeeze("level")
     assert more.sel(benchmark="skewed") > 1.5
     assert more.sel(benchmark="even") == 1
@@ -149,6 +149,6 @@ def test_a_ratio_is_as_even_as_what_its_error_comes_from():
     steady = 1 + 1e-4 * rng.standard_normal(9)
     skewed = [1.0, 1.01, 1.02, 1.03, 1.01, 1.02, 1.03, 1.2, 1.01]
     ask = {"costs": {}, "half_width": 0.02, "assurance": 0.9, "limits": "jackknife"}
-    alone = perfarray.from_samples({"new": skewed}, dim="version").perf.plan_repetitions(**ask).to_dataset()
-    pair = perfarray.from_samples({"old": list(steady), "new": skewed}).perf.plan_repetitions("old", **ask).to_dataset()
+    alone = perfarray.from_samples({"new": skewed}, dim="version").perf.plan_repetitions(**ask)
+    pair = perfarray.from_samples({"old": list(steady), "new": skewed}).perf.plan_repetitions("old", **ask)
     assert pair["repetitions"].item() == pytest.approx(alone["repetitions"].item(), rel=0.05)

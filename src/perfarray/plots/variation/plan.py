@@ -23,7 +23,7 @@ def plan(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     result : Dataset
-        What a plan's `to_dataset` gave, or a selection of it: `half_width_by_budget`, `default_half_width_by_budget` along
+        A plan, or a selection of it: `half_width_by_budget`, `default_half_width_by_budget` along
         `budget_factor`, `cost`, `half_width`, `default_half_width`, and along `level` the repetitions. Every other dim gives lines, a
         colour each; more than seven cells have a row each.
     ax : Axes, optional
@@ -47,7 +47,7 @@ def plan(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> times = perfarray.from_samples({"fft": [[9, 8], [10, 7], [1, 2]]}, dim="benchmark", level=("execution", "iteration"))
-    >>> ax = times.perf.plan_repetitions(costs={"execution": 10}, budget=200).plot()
+    >>> ax = times.perf.plan_repetitions(costs={"execution": 10}, budget=200).perf.plot()
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('cost, iterations', 'half-width (95 %), percent of the mean')
     >>> plt.close(ax.figure)

@@ -15,9 +15,9 @@ import pandas as pd
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK, BETTER, CENSORED_AT, LEVELS, LOOPS, MARKS, METRIC, price_of
-from perfarray.timings.answer_names import ANSWER_NAMES
+from perfarray.results.answer_names import ANSWER_NAMES
+from perfarray.results.models import FittedModel
 from perfarray.timings.notes import DATA_NAMES, Note, add_notes
-from perfarray.timings.results import Result
 from perfarray.timings.validation import listed
 
 Labelled = TypeVar("Labelled", bound=xr.DataArray | xr.Dataset)
@@ -75,7 +75,7 @@ EXPECTED = {
 REMEDIES: Mapping[type, str] = {
     pd.DataFrame: ".perf.to_timings() makes timings of a pandas table",
     str: "perfarray.read makes timings of a file",
-    Result: "it is an answer; .to_dataset() has its numbers",
+    FittedModel: "it is an answer; .to_dataset() has its numbers",
 }
 FROM_NUMBERS = 'perfarray.from_samples({"old": [...], "new": [...]}) makes timings of numbers'
 
@@ -146,7 +146,7 @@ def _kind_of(value: Any) -> str:
 
 def _check_argument(name: str, value: Any, kinds: tuple[type, ...]) -> None:
     """Raise where an argument is not of the kind that a function takes: one name or number, or several of them."""
-    if name == "baseline" and not isinstance(value, (*LABELLED, Result, Hashable)):
+    if name == "baseline" and not isinstance(value, (*LABELLED, FittedModel, Hashable)):
         raise TypeError(f"baseline is a {_kind_of(value)}: give a label of the data, or other timings; {FROM_NUMBERS}")
     if value is None and (NoneType in kinds or {*kinds} <= {int, float}):
         return
@@ -258,7 +258,7 @@ def _noted(answer: Any, names: Mapping[Hashable, str], stacked: Mapping[Hashable
     for dim, parts in stacked.items():
         text = f"a label of {str(dim)!r} is {listed(parts)} in one, and a text here"
         remarks.append(Note("stacked_labels", text, {"dim": str(dim), "names": parts}, aside=True))
-    if isinstance(answer, Result):
+    if isinstance(answer, FittedModel):
         return replace(answer, dataset=add_notes(answer.dataset, *remarks))
     return add_notes(answer, *remarks) if isinstance(answer, (*LABELLED, pd.DataFrame)) else answer
 

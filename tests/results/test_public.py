@@ -11,8 +11,8 @@ import xarray as xr
 from tests.method_calls import CALLS, ELSEWHERE, METHODS, OF_ANSWERS, answer, given, timings
 
 import perfarray
-from perfarray.timings.answer_names import ANSWER_NAMES
-from perfarray.timings.public import EVERY_NAME, INPUTS
+from perfarray.results.answer_names import ANSWER_NAMES
+from perfarray.results.public import EVERY_NAME, INPUTS
 
 UNTOUCHED = ("drop_warmup", "merge_level", "to_frame")
 """Methods that give timings back, with the names that they have."""
