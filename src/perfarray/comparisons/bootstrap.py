@@ -128,8 +128,8 @@ def bootstrap_distribution(
     array, note, compared = data.array, None, [str(dim) for dim in data.array.dims if dim not in (*data.levels, BENCHMARK)]
     if paired is not None:
         array, note = _matched_units(data, paired, compared)
-    groups = cell_keys([array], data.levels, apart=(BENCHMARK,) if joint else ())
-    pairs = groups if paired is None else cell_keys([array], data.levels, apart=(*compared, BENCHMARK) if joint else compared)
+    groups = cell_keys([array], data.levels, excluded=(BENCHMARK,) if joint else ())
+    pairs = groups if paired is None else cell_keys([array], data.levels, excluded=(*compared, BENCHMARK) if joint else compared)
     arrays, core = [array, cell_keys([array], data.levels), groups, pairs], [data.levels, (), (), ()]
     for depth in range(1, max(joint, paired is not None) + 1):
         arrays.append(_present(array, data.levels[:depth], pairs if depth == 1 else groups))

@@ -70,7 +70,7 @@ def redrawing(
     if shared:
         units = units.where(units.notnull().all(features))
     cells = units.isel({UNIT: 0}, drop=True)
-    keys, of_features = cell_keys([cells], (), apart=features if shared else None), cell_keys([cells], (), apart=samples)
+    keys, of_features = cell_keys([cells], (), excluded=features if shared else None), cell_keys([cells], (), excluded=samples)
     if shared:
         keys, of_features = keys.broadcast_like(cells), xr.zeros_like(of_features)
     return Redrawing(units, keys, of_features, statistic, chance)

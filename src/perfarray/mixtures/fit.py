@@ -182,7 +182,7 @@ def _fitted(
     data = resolve(times, metric, levels, any_size=True)
     place, most = value_place(data, value), max(request.numbers)
 
-    bar = cells_bar(data.array.count(data.levels), "fitting mixtures", wanted=progress, each=len(request.families))
+    bar = cells_bar(data.array.count(data.levels), "fitting mixtures", show=progress, each=len(request.families))
     counting = request if bar is None else replace(request, after=bar.update)
     kernel = partial(_fit_cells, levels=len(data.levels), place=place, request=counting)
     attrs = describe_value(data, place) | {"units": data.units} | _described(request)

@@ -140,7 +140,7 @@ def goodness_of_fit(
     data = resolve(times, metric, levels, any_size=True)
     place = value_place(data, value)
     arrays = [data.array, cell_keys([data.array], data.levels), *given]
-    bar = cells_bar(arrays[1], "testing fits", wanted=progress)
+    bar = cells_bar(arrays[1], "testing fits", show=progress)
 
     after_each = bar.update if bar is not None else None
     kernel = partial(

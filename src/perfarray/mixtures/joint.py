@@ -62,7 +62,7 @@ def fitted_jointly(
                 " same; average over what one of them has more"
             )
     place, most = value_place(every[0], asked["value"]), max(request.numbers)
-    bar = cells_bar(every[0].array.count(levels), "fitting mixtures", wanted=progress)
+    bar = cells_bar(every[0].array.count(levels), "fitting mixtures", show=progress)
     counting = request if bar is None else replace(request, after=bar.update)
     kernel = partial(_fit_cells, levels=len(levels), place=place, request=counting, most=most)
     coords = {COMPONENT: range(1, most + 1), METRIC: np.array(names, object), METRIC_2: np.array(names, object)}

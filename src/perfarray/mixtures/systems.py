@@ -71,7 +71,7 @@ class Systems(NamedTuple):
     ) -> xr.Dataset:
         """Run a formula over the systems, and tell what there is to tell; `along` is the dim of the systems of one array."""
         levels = self.data.levels
-        keys = cell_keys(self.arrays, levels, apart=along)
+        keys = cell_keys(self.arrays, levels, excluded=along)
         core = [*[(*along, *levels)] * len(self.arrays), ()]
         coords = {dim: self.data.array[dim].values.tolist() for dim in along}
         result = apply(

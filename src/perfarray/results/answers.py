@@ -78,9 +78,9 @@ def table(result: xr.Dataset | xr.DataArray | FittedModel, *, sort: str | None =
     if not kind:
         raise ValueError(f"this is no result of perfarray: its attr 'result' is missing; it has the variables {listed(data.data_vars)}")
     frame = _table(data.compute() if is_lazy(data) else data, sort, None)[0]
-    shown = Table(frame)
-    shown.attrs = frame.attrs
-    return shown
+    styled = Table(frame)
+    styled.attrs = frame.attrs
+    return styled
 
 
 def first_rows(data: xr.Dataset, most: int) -> tuple[pd.DataFrame, int]:
@@ -93,23 +93,23 @@ def _table(data: xr.Dataset, sort: str | None, most: int | None) -> tuple[pd.Dat
     """Return the table of a result, or of combined ones side by side with their names above the columns; and how many cells there are."""
     data = without_foreign_names(data)
     if data.attrs["result"] == "combine":
-        tables = {name: _rows(without_foreign_names(part), sort, most, whole=True) for name, part in parts_of(data).items()}
-        frame = pd.concat(_side_by_side({name: own.frame for name, own in tables.items()}), axis=1).fillna("")
+        tables = {name: _rows(without_foreign_names(dataset), sort, most, all_cells=True) for name, dataset in parts_of(data).items()}
+        frame = pd.concat(_side_by_side({name: block.frame for name, block in tables.items()}), axis=1).fillna("")
         first = next(iter(tables.values()))._replace(suites=0)
     else:
         first = _rows(data, sort, most)
         frame = first.frame
-    said = tuple(note.message for note in notes(data))
-    frame.attrs = {"about": _about(data, first), "notes": said, "suites": first.suites}
+    sentences = tuple(note.message for note in notes(data))
+    frame.attrs = {"about": _about(data, first), "notes": sentences, "suites": first.suites}
     return frame, first.cells
 
 
 def _side_by_side(frames: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     """Return tables whose rows are told apart by the same dims, in the same order."""
     named = {name: [str(dim) for dim in frame.index.names if dim is not None] for name, frame in frames.items()}
-    (first, dims), *others = named.items()
-    for name, own in others:
-        for dim in sorted({*dims}.symmetric_difference(own)):
+    (first, dims), *remaining = named.items()
+    for name, names in remaining:
+        for dim in sorted({*dims}.symmetric_difference(names)):
             having, lacking = (first, name) if dim in dims else (name, first)
             raise ValueError(
                 f"{having!r} has a row for every {dim}, and {lacking!r} has not: they cannot stand side by side; combine results with the "
@@ -127,27 +127,27 @@ class Rows(NamedTuple):
     cells: int
 
 
-def _rows(data: xr.Dataset, sort: str | None, most: int | None, *, whole: bool = False) -> Rows:
+def _rows(data: xr.Dataset, sort: str | None, most: int | None, *, all_cells: bool = False) -> Rows:
     """Return one row for each cell in which something was measured, or for the `whole`, the suite rows last."""
     layout = layout_of(data)
     columns = layout.columns(data)
     main = layout.main if layout.main in data.data_vars else str(next(iter(data.data_vars)))
     cells = _cells(data, main, layout.inner)
-    places = np.flatnonzero(_shown(cells, data) & (whole or _measured(cells, main, layout.zero)))[:most]
+    positions = np.flatnonzero(_shown(cells, data) & (all_cells or _measured(cells, main, layout.zero)))[:most]
     if sort == "effect":
         if cells.values[layout.main].dtype.kind in "OUS":
             raise ValueError(f"sort='effect': the answers of {data.attrs['result']} are texts, and none is larger; use sort='name'")
-        effects = [_effect(value, ratio=layout.ratio) for value in cells.values[layout.main][places]]
-        places = places[np.argsort(np.negative(effects), kind="stable")]
+        effects = [_effect(value, ratio=layout.ratio) for value in cells.values[layout.main][positions]]
+        positions = positions[np.argsort(np.negative(effects), kind="stable")]
     elif sort == "name":
-        places = np.array(sorted(places, key=lambda place: [str(cells.labels[dim][place]) for dim in cells.dims]), dtype=int)
+        positions = np.array(sorted(positions, key=lambda position: [str(cells.labels[dim][position]) for dim in cells.dims]), dtype=int)
     suites = _suites(data, layout)
-    seen = {dim: set(cells.labels[dim][places]) for dim in cells.dims}
-    constant = {dim: labels.pop() for dim, labels in seen.items() if len(labels) == 1}
+    used = {dim: set(cells.labels[dim][positions]) for dim in cells.dims}
+    constant = {dim: labels.pop() for dim, labels in used.items() if len(labels) == 1}
     if suites:
         constant.pop(BENCHMARK, None)  # what tells one benchmark's row from the suite's
     named = [dim for dim in cells.dims if dim not in constant]
-    rows = [[*(cell["coords"][dim] for dim in named), *(text(cell) for text in columns.values())] for cell in cells.at(places)]
+    rows = [[*(cell["coords"][dim] for dim in named), *(text(cell) for text in columns.values())] for cell in cells.at(positions)]
     rows += [_suite_row(cell, data, layout, columns, named) for cell in suites]
     frame = pd.DataFrame(rows, columns=[*named, *columns])
     return Rows(frame.set_index(named) if named else frame, len(suites), constant, cells.size)
@@ -164,9 +164,9 @@ def _suites(data: xr.Dataset, layout: Layout) -> list[Cell]:
 def _suite_row(cell: Cell, data: xr.Dataset, layout: Layout, columns: Columns, named: list[str]) -> list[Any]:
     """Return the row of a suite: what it shares with benchmarks, and how many of them it has."""
     labels = {dim: cell["coords"].get(dim, "") for dim in named}
-    others = [f", {label}" for dim, label in cell["coords"].items() if dim in data.dims and dim not in named and data.sizes[dim] > 1]
+    labels_beside = [f", {label}" for dim, label in cell["coords"].items() if dim in data.dims and dim not in named and data.sizes[dim] > 1]
     if named:
-        labels[BENCHMARK if BENCHMARK in named else named[0]] = f"all {cell['benchmarks']:.0f}" + "".join(others)
+        labels[BENCHMARK if BENCHMARK in named else named[0]] = f"all {cell['benchmarks']:.0f}" + "".join(labels_beside)
     return [*labels.values(), *(text(cell) if layout.whole_suites or title in OF_SUITE else "" for title, text in columns.items())]
 
 
@@ -180,12 +180,12 @@ class Cells(NamedTuple):
     """By dim; the units and directions of cells as well."""
     size: int
 
-    def at(self, places: Integers) -> Iterator[Cell]:
+    def at(self, positions: Integers) -> Iterator[Cell]:
         """Yield some of the cells with plain values; along inner dims a variable is an array."""
         # Some at a time: numbers become Python's own together, and take memory only until they are written.
-        for some in np.split(places, range(BATCH, len(places), BATCH)):
-            labels = [{name: own[place] for name, own in self.labels.items()} for place in some]
-            values = (list(own[some]) if own.ndim > 1 else _plain(own[some]) for own in self.values.values())
+        for batch in np.split(positions, range(BATCH, len(positions), BATCH)):
+            labels = [{name: column[position] for name, column in self.labels.items()} for position in batch]
+            values = (list(column[batch]) if column.ndim > 1 else _plain(column[batch]) for column in self.values.values())
             for cell in zip(labels, *values, strict=True):
                 yield dict(zip(("coords", *self.values), cell, strict=True))
 
@@ -196,16 +196,20 @@ def _cells(data: xr.Dataset, main: str, inner: tuple[str, ...], prefix: str = ""
     shape = [data.sizes[dim] for dim in dims]
 
     def over(variable: xr.Variable) -> npt.NDArray[Any]:
-        own = variable.dims
-        ordered = variable.values.transpose([own.index(dim) for dim in (*dims, *inner) if dim in own])
-        spread = ordered[(*(slice(None) if dim in own else None for dim in dims), ...)]
-        rest = spread.shape[len(dims) :]
-        return np.broadcast_to(spread, (*shape, *rest)).reshape(math.prod(shape), *rest)
+        variable_dims = variable.dims
+        ordered = variable.values.transpose([variable_dims.index(dim) for dim in (*dims, *inner) if dim in variable_dims])
+        spread = ordered[(*(slice(None) if dim in variable_dims else None for dim in dims), ...)]
+        inner_shape = spread.shape[len(dims) :]
+        return np.broadcast_to(spread, (*shape, *inner_shape)).reshape(math.prod(shape), *inner_shape)
 
-    held = {str(name): own for name, own in data.variables.items() if {*own.dims} <= {*dims, *inner}}
-    values = {name.removeprefix(prefix): over(own) for name, own in held.items() if name in data.data_vars and name.startswith(prefix)}
-    told = [name for name in ("units", "better") if name in held and name in data.coords and {*held[name].dims} & {*dims}]
-    labels = {name: _objects(_plain(over(data[name].variable))) for name in (*dims, *told)}
+    variables = {str(name): variable for name, variable in data.variables.items() if {*variable.dims} <= {*dims, *inner}}
+    values = {
+        name.removeprefix(prefix): over(variable)
+        for name, variable in variables.items()
+        if name in data.data_vars and name.startswith(prefix)
+    }
+    described = [name for name in ("units", "better") if name in variables and name in data.coords and {*variables[name].dims} & {*dims}]
+    labels = {name: _objects(_plain(over(data[name].variable))) for name in (*dims, *described)}
     return Cells(dims, values, labels, math.prod(shape))
 
 
@@ -224,7 +228,7 @@ def _shown(cells: Cells, data: xr.Dataset) -> Mask:
     dim = str(data.attrs.get("dim"))
     if data.attrs["result"] != "pairwise" or not {dim, "baseline"} <= {*cells.dims}:
         return np.ones(cells.size, dtype=np.bool_)
-    order = {label: place for place, label in enumerate(dict.fromkeys(cells.labels[dim]))}
+    order = {label: rank for rank, label in enumerate(dict.fromkeys(cells.labels[dim]))}
     first, second = ([order[label] for label in cells.labels[name]] for name in ("baseline", dim))
     return np.less(first, second)
 
@@ -233,13 +237,13 @@ def _measured(cells: Cells, main: str, zero: bool) -> Mask:
     """Return which cells have an answer (of which 0 may be one), or units that have none."""
     answer, values = cells.values[main], cells.values
     texts = answer.dtype.kind not in "fc"
-    known = answer != "" if texts else ~np.isnan(answer) if zero else np.nan_to_num(answer) != 0
-    known = np.asarray(known.any(axis=tuple(range(1, known.ndim))))
+    answered = answer != "" if texts else ~np.isnan(answer) if zero else np.nan_to_num(answer) != 0
+    answered = np.asarray(answered.any(axis=tuple(range(1, answered.ndim))))
     if not texts:
-        known |= values.get("unanswered", 0) == 1  # to have been asked, and to say nothing, is an answer
-        known |= values.get("remark", "") != ""  # and so is why there is none
-        known |= np.nan_to_num(values.get("n", 0)) != 0
-    return known
+        answered |= values.get("unanswered", 0) == 1  # to have been asked, and to say nothing, is an answer
+        answered |= values.get("remark", "") != ""  # and so is why there is none
+        answered |= np.nan_to_num(values.get("n", 0)) != 0
+    return answered
 
 
 def _effect(value: Any, *, ratio: bool) -> float:
@@ -255,20 +259,22 @@ def _about(data: xr.Dataset, rows: Rows) -> str:
     kind = kind_of(data)
     if kind.empty is not None and rows.frame.empty:
         return kind.empty(data)
-    parts = [str(label) if str(label).startswith(f"{dim} ") else f"{dim.replace('_', ' ')} {label}" for dim, label in rows.constant.items()]
+    clauses = [
+        str(label) if str(label).startswith(f"{dim} ") else f"{dim.replace('_', ' ')} {label}" for dim, label in rows.constant.items()
+    ]
     if kind.precision is not None:
-        parts += kind.precision(data)
+        clauses += kind.precision(data)
     elif level := level_of_intervals(data):
         corrected = rows.suites and data.attrs.get("correction", "none") != "none"
-        parts.append(f"{level} intervals" + (f", of the suite {percentage(data.attrs['confidence_level'])} %" if corrected else ""))
-    parts += kind.remarks(data)
+        clauses.append(f"{level} intervals" + (f", of the suite {percentage(data.attrs['confidence_level'])} %" if corrected else ""))
+    clauses += kind.remarks(data)
     if "apart_pvalue" in data:
         level = f"{100 * (1 - float(data.attrs['confidence_level'])):.4g} %"
-        parts.append(f"not apart from: by a test of each pair at {level}, which is not corrected for their number")
-    parts += ["benchmarks are weighted"] if str(data.attrs.get(WEIGHTS, "")).startswith("{") else []
+        clauses.append(f"not apart from: by a test of each pair at {level}, which is not corrected for their number")
+    clauses += ["benchmarks are weighted"] if str(data.attrs.get(WEIGHTS, "")).startswith("{") else []
     if "cost_units" in data.attrs:
         share = data.attrs.get("assurance")
-        parts += [] if share is None else [f"{100 * float(share):.4g} % of such experiments reach the half-width"]
-        return "; ".join([*parts, f"one-level: its half-width at the same cost with one of everything in each {data[LEVEL].values[0]}"])
-    parts += [f"n counts {plural(str(data.attrs['unit']))}"] if "unit" in data.attrs and "n" in rows.frame else []
-    return "; ".join(parts)
+        clauses += [] if share is None else [f"{100 * float(share):.4g} % of such experiments reach the half-width"]
+        return "; ".join([*clauses, f"one-level: its half-width at the same cost with one of everything in each {data[LEVEL].values[0]}"])
+    clauses += [f"n counts {plural(str(data.attrs['unit']))}"] if "unit" in data.attrs and "n" in rows.frame else []
+    return "; ".join(clauses)

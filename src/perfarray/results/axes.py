@@ -42,12 +42,12 @@ def places(data: xr.Dataset) -> Columns:
 
 def _alike(cell: Cell, data: xr.Dataset) -> str:
     """Name the other samples from which one is not apart at the level of the regions; the nearest first."""
-    samples, found = str(data.attrs["samples"]), np.asarray(cell["apart_pvalue"])
+    samples, pvalues = str(data.attrs["samples"]), np.asarray(cell["apart_pvalue"])
     labels = data[f"{samples}_2"].values
-    others = labels != cell["coords"].get(samples)
-    if np.isnan(found[others]).all():
+    is_other = labels != cell["coords"].get(samples)
+    if np.isnan(pvalues[is_other]).all():
         return NOTHING
-    alike = np.flatnonzero(others & (found > 1 - float(data.attrs["confidence_level"])))
-    names = [str(labels[one]) for one in alike[np.argsort(np.asarray(cell["distance"])[alike], kind="stable")]]
+    not_apart = np.flatnonzero(is_other & (pvalues > 1 - float(data.attrs["confidence_level"])))
+    names = [str(labels[position]) for position in not_apart[np.argsort(np.asarray(cell["distance"])[not_apart], kind="stable")]]
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return ", ".join(names[:NAMED]) + more or "none"

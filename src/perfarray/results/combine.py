@@ -45,39 +45,39 @@ def combine(results: Mapping[str, xr.Dataset | xr.DataArray | FittedModel]) -> x
     wrong = [name for name in results if not isinstance(name, str) or not name.isidentifier()]
     if wrong or not results:
         raise ValueError(f"results must map names to results, as in {{'mean': a, 'ratio': b}}; got {wrong[0] if wrong else results!r}")
-    parts: list[xr.Dataset] = []
-    said: list[Note] = []
+    datasets: list[xr.Dataset] = []
+    all_notes: list[Note] = []
     attrs: dict[str, Any] = {}
     labels: dict[str, list[list[Any]]] = {}
     for name, result in results.items():
-        own = as_dataset(result)
-        if "result" not in own.attrs:
+        data = as_dataset(result)
+        if "result" not in data.attrs:
             raise ValueError(f"{name!r} is no result of perfarray: its attr 'result' is missing")
-        said += [note for note in notes(own) if note not in said]
-        attrs |= {f"{name}_{key}": value for key, value in own.attrs.items() if key not in ("notes", "perfarray_version")}
-        for dim, index in own.indexes.items():
+        all_notes += [note for note in notes(data) if note not in all_notes]
+        attrs |= {f"{name}_{key}": value for key, value in data.attrs.items() if key not in ("notes", "perfarray_version")}
+        for dim, index in data.indexes.items():
             labels.setdefault(str(dim), []).append(list(index))
-        parts.append(own.rename({key: f"{name}_{key}" for key in own.data_vars}).drop_attrs(deep=False))
-    blanks = {str(key): _blank(variable) for part in parts for key, variable in part.data_vars.items()}
+        datasets.append(data.rename({key: f"{name}_{key}" for key in data.data_vars}).drop_attrs(deep=False))
+    blanks = {str(key): _blank(variable) for dataset in datasets for key, variable in dataset.data_vars.items()}
     try:
-        merged = xr.merge(parts, join="outer", compat="no_conflicts", fill_value=blanks)
+        merged = xr.merge(datasets, join="outer", compat="no_conflicts", fill_value=blanks)
     except (xr.MergeError, ValueError) as error:
-        name = next((str(key) for part in parts for key in part.coords if f"{key!r}" in str(error)), "")
+        name = next((str(key) for dataset in datasets for key in dataset.coords if f"{key!r}" in str(error)), "")
         raise ValueError(f"the results {', '.join(results)} say different things of the coordinate {name!r}: {error}") from error
-    described = {name: coordinate for part in parts for name, coordinate in part.coords.items() if coordinate.dtype.kind in "Ob"}
-    merged = merged.assign_coords({name: _filled(merged[name], own) for name, own in described.items() if name not in merged.indexes})
-    order = {dim: list(dict.fromkeys(chain(*sorted(own, key=lambda one: -len(one))))) for dim, own in labels.items()}
-    return noted(merged.reindex(order).assign_attrs(attrs | {"result": "combine", RESULTS: " ".join(results)}), *said)
+    described = {name: coordinate for dataset in datasets for name, coordinate in dataset.coords.items() if coordinate.dtype.kind in "Ob"}
+    merged = merged.assign_coords({name: _filled(merged[name], data) for name, data in described.items() if name not in merged.indexes})
+    order = {dim: list(dict.fromkeys(chain(*sorted(data, key=lambda index_labels: -len(index_labels))))) for dim, data in labels.items()}
+    return noted(merged.reindex(order).assign_attrs(attrs | {"result": "combine", RESULTS: " ".join(results)}), *all_notes)
 
 
 def parts_of(combined: xr.Dataset) -> dict[str, xr.Dataset]:
     """Return the results that were put side by side, as they were but for labels that others have."""
-    parts = {}
+    datasets = {}
     for name in str(combined.attrs[RESULTS]).split():
-        own = {str(key): str(key).removeprefix(f"{name}_") for key in combined.data_vars if str(key).startswith(f"{name}_")}
+        new_names = {str(key): str(key).removeprefix(f"{name}_") for key in combined.data_vars if str(key).startswith(f"{name}_")}
         attrs = {key.removeprefix(f"{name}_"): value for key, value in combined.attrs.items() if str(key).startswith(f"{name}_")}
-        parts[name] = combined[list(own)].rename(own).drop_attrs(deep=False).assign_attrs(attrs)
-    return parts
+        datasets[name] = combined[list(new_names)].rename(new_names).drop_attrs(deep=False).assign_attrs(attrs)
+    return datasets
 
 
 def as_dataset(result: xr.Dataset | xr.DataArray | FittedModel) -> xr.Dataset:

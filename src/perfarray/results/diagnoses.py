@@ -68,8 +68,8 @@ def steadiness(_: xr.Dataset) -> Columns:
         return lambda cell: str(int(np.sum(np.asarray(cell["kind"]) == kind)))
 
     def start(cell: Cell) -> str:
-        known = np.asarray(cell["start"], dtype=float)
-        return NOTHING if np.isnan(known).all() else f"{np.nanmedian(known):g}"
+        starts = np.asarray(cell["start"], dtype=float)
+        return NOTHING if np.isnan(starts).all() else f"{np.nanmedian(starts):g}"
 
     return {title: many(kind) for kind, title in STEADY.items()} | {"steady from (median)": start}
 
@@ -98,11 +98,11 @@ def mixtures(data: xr.Dataset) -> Columns:
     common, few = str(data["mean"].attrs.get("units", "1")), data.attrs.get("few_runs", 0)
 
     def many(cell: Cell) -> str:
-        found = count(cell["n_components"])
-        return f"{found} (may be chance)" if cell["n_components"] > 1 and cell["n"] < few else found
+        number = count(cell["n_components"])
+        return f"{number} (may be chance)" if cell["n_components"] > 1 and cell["n"] < few else number
 
     def parts(cell: Cell) -> str:
-        order = [place for place in np.argsort(-np.nan_to_num(cell["weight"])) if cell["weight"][place] > 0]
+        order = [position for position in np.argsort(-np.nan_to_num(cell["weight"])) if cell["weight"][position] > 0]
         more = [f"{len(order) - HEAVIEST} more"] if len(order) > HEAVIEST else []
         return "; ".join([_component(cell, k, str(cell["coords"].get("units", common))) for k in order[:HEAVIEST]] + more)
 
@@ -110,10 +110,10 @@ def mixtures(data: xr.Dataset) -> Columns:
     return {"components": many} | family | {"weights and means": parts, "n": lambda cell: count(cell["n"])}
 
 
-def _component(cell: Cell, place: int, units: str) -> str:
+def _component(cell: Cell, position: int, units: str) -> str:
     """Write one component of a mixture."""
-    mean, deviation = (quantity(cell[name][place], units) for name in ("mean", "standard_deviation"))
-    return f"{percent(cell['weight'][place])} at {mean} (sd {deviation})"
+    mean, deviation = (quantity(cell[name][position], units) for name in ("mean", "standard_deviation"))
+    return f"{percent(cell['weight'][position])} at {mean} (sd {deviation})"
 
 
 def stops(data: xr.Dataset) -> Columns:
@@ -127,20 +127,24 @@ def stops(data: xr.Dataset) -> Columns:
     def interval(cell: Cell) -> str:
         return quantity_between(cell["estimate_at_stop"], cell["lower_at_stop"], cell["upper_at_stop"], unit)
 
-    wanted = 100 * float(data.attrs["half_width_wanted"])
-    return {f"{plural(str(data.attrs['unit']))} for ±{wanted:g} %": enough, "there are": lambda cell: count(cell["n"]), "then": interval}
+    half_width = 100 * float(data.attrs["half_width_wanted"])
+    return {
+        f"{plural(str(data.attrs['unit']))} for ±{half_width:g} %": enough,
+        "there are": lambda cell: count(cell["n"]),
+        "then": interval,
+    }
 
 
 def orders(data: xr.Dataset) -> Columns:
     """Show how many runs of each program a statistic needs to order them, and how often groups of four sizes are right."""
 
-    def right(place: int) -> Callable[[Cell], str]:
-        return lambda cell: percent(cell["right"][place])
+    def right(position: int) -> Callable[[Cell], str]:
+        return lambda cell: percent(cell["right"][position])
 
     columns: Columns = {f"runs for {percent(float(data.attrs['share']))}": lambda cell: count(cell["required"])}
     sizes = data["group_size"].values.tolist()
-    places = sorted({round(share * (len(sizes) - 1)) for share in (0, 1 / 3, 2 / 3, 1)})
-    return columns | {f"right, of {sizes[place]}": right(place) for place in places}
+    positions = sorted({round(share * (len(sizes) - 1)) for share in (0, 1 / 3, 2 / 3, 1)})
+    return columns | {f"right, of {sizes[position]}": right(position) for position in positions}
 
 
 def units(data: xr.Dataset) -> Columns:

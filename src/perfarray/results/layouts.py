@@ -32,8 +32,8 @@ class Layout(NamedTuple):
 
 def _units(data: xr.Dataset, name: str) -> Callable[[Cell], str]:
     """Return what says the unit of a variable in a cell: that of the data, or of the cell's metric."""
-    own = str(data[name].attrs.get("units", "1"))
-    return lambda cell: str(cell["coords"].get("units", own))
+    common = str(data[name].attrs.get("units", "1"))
+    return lambda cell: str(cell["coords"].get("units", common))
 
 
 def _better(data: xr.Dataset) -> Callable[[Cell], str]:
@@ -119,33 +119,33 @@ def components_columns(data: xr.Dataset) -> Columns:
     """
     unit, limits = _units(data, "mean"), data.attrs.get("limits") == "jackknife"
 
-    def part(place: int) -> Callable[[Cell], str]:
+    def column(position: int) -> Callable[[Cell], str]:
         def text(cell: Cell) -> str:
             added = cell["coefficient_of_variation"]
-            if math.isnan(added[place]):
+            if math.isnan(added[position]):
                 return NOTHING
             if limits:
-                ends = (percent(math.sqrt(cell[name][place]) / cell["mean"]) for name in ("lower", "upper"))
-                return f"{percent(added[place])} ({words.between(*ends)})"
-            return percent(added[place]) + ("" if np.isnan(added).any() else f" ({percent(cell['share'][place])})")
+                ends = (percent(math.sqrt(cell[name][position]) / cell["mean"]) for name in ("lower", "upper"))
+                return f"{percent(added[position])} ({words.between(*ends)})"
+            return percent(added[position]) + ("" if np.isnan(added).any() else f" ({percent(cell['share'][position])})")
 
         return text
 
     columns: Columns = {"mean": lambda cell: quantity(cell["mean"], unit(cell))}
-    return columns | {f"between {plural(level)}": part(place) for place, level in enumerate(_levels(data))}
+    return columns | {f"between {plural(level)}": column(position) for position, level in enumerate(_levels(data))}
 
 
 def counts_columns(data: xr.Dataset) -> Columns:
     """Show how many repetitions there are inside one parent, and in all."""
 
-    def part(place: int) -> Callable[[Cell], str]:
+    def column(position: int) -> Callable[[Cell], str]:
         def text(cell: Cell) -> str:
-            least, most, total = (f"{cell[name][place]:.0f}" for name in ("minimum", "maximum", "total"))
-            return f"{least if least == most else f'{least} to {most}'} ({total} in all)" if place else least
+            least, most, total = (f"{cell[name][position]:.0f}" for name in ("minimum", "maximum", "total"))
+            return f"{least if least == most else f'{least} to {most}'} ({total} in all)" if position else least
 
         return text
 
-    return {plural(level): part(place) for place, level in enumerate(_levels(data))}
+    return {plural(level): column(position) for position, level in enumerate(_levels(data))}
 
 
 def plan_columns(data: xr.Dataset) -> Columns:
@@ -156,13 +156,15 @@ def plan_columns(data: xr.Dataset) -> Columns:
         cost = cell["seconds"] if "seconds" in cell else cell["cost"]
         return words.duration(cost) if units == SECONDS else f"{number(cost)} {units}" if not math.isnan(cost) else NOTHING
 
-    def repetitions(name: str, place: int) -> Callable[[Cell], str]:
-        return lambda cell: words.count(cell[name][place])
+    def repetitions(name: str, position: int) -> Callable[[Cell], str]:
+        return lambda cell: words.count(cell[name][position])
 
-    columns: Columns = {plural(level): repetitions("repetitions", place) for place, level in enumerate(_levels(data))}
+    columns: Columns = {plural(level): repetitions("repetitions", position) for position, level in enumerate(_levels(data))}
     if "baseline_repetitions" in data.data_vars:
-        own = str(data.attrs["baseline"])
-        columns |= {f"{own}: {plural(level)}": repetitions("baseline_repetitions", place) for place, level in enumerate(_levels(data))}
+        baseline = str(data.attrs["baseline"])
+        columns |= {
+            f"{baseline}: {plural(level)}": repetitions("baseline_repetitions", position) for position, level in enumerate(_levels(data))
+        }
     columns["cost"] = price
     columns["half-width"] = lambda cell: percent(cell["half_width"])
     if "default_half_width" in data.data_vars and LEVEL not in data["cost"].dims and data["default_half_width"].dims == data["cost"].dims:
@@ -259,25 +261,27 @@ def agreement_columns(data: xr.Dataset) -> Columns:
     """Show what every method says, and whether those that apply agree."""
     silent = {"not asked": NOTHING, "not applicable": "n/a", "no evidence": "no evidence"}
 
-    def word(place: int) -> Callable[[Cell], str]:
-        return lambda cell: silent.get(cell["outcome"][place], str(cell["verdict"][place]))
+    def word(position: int) -> Callable[[Cell], str]:
+        return lambda cell: silent.get(cell["outcome"][position], str(cell["verdict"][position]))
 
     def agree(cell: Cell) -> str:
         return "yes" if cell["agree"] else "no" if set(cell["outcome"]) - {"not asked", "not applicable"} else NOTHING
 
-    asked = [(data[name] != "not asked").any([dim for dim in data[name].dims if dim != "method"]) for name in ("outcome", "suite_outcome")]
+    with_outcome = [
+        (data[name] != "not asked").any([dim for dim in data[name].dims if dim != "method"]) for name in ("outcome", "suite_outcome")
+    ]
     # Of one benchmark the suite has no row of its own.
-    shown = asked[0] | asked[1] if bool((data["suite_benchmarks"] > 1).any()) else asked[0]
+    methods = with_outcome[0] | with_outcome[1] if bool((data["suite_benchmarks"] > 1).any()) else with_outcome[0]
     titles = data["title"].values.tolist()
-    return {str(titles[place]): word(place) for place in np.flatnonzero(shown.values).tolist()} | {"agree": agree}
+    return {str(titles[position]): word(position) for position in np.flatnonzero(methods.values).tolist()} | {"agree": agree}
 
 
 def modes_columns(_: xr.Dataset) -> Columns:
     """Show the number of modes, and whether it is more than chance makes."""
 
     def words(cell: Cell) -> str:
-        found = NOTHING if math.isnan(cell["estimate"]) else f"{cell['estimate']:.0f}"
-        return found if cell["supported"] or found in (NOTHING, "1") else f"{found} (may be chance)"
+        number = NOTHING if math.isnan(cell["estimate"]) else f"{cell['estimate']:.0f}"
+        return number if cell["supported"] or number in (NOTHING, "1") else f"{number} (may be chance)"
 
     return {"modes": words, "p": lambda cell: probability(cell["pvalue"]), N: _count}
 
@@ -291,13 +295,13 @@ def stability_columns(data: xr.Dataset) -> Columns:
     """Show how many runs a statistic needs to be stable, and its deviation in groups of each size."""
     sizes = data["group_size"].values.tolist()
 
-    def part(place: int) -> Callable[[Cell], str]:
-        return lambda cell: percent(cell["adjusted_standard_deviation"][place])
+    def column(position: int) -> Callable[[Cell], str]:
+        return lambda cell: percent(cell["adjusted_standard_deviation"][position])
 
     columns: Columns = (
         {"required": lambda cell: words.count(cell["required_group_size"])} if "required_group_size" in data.data_vars else {}
     )
-    return columns | {f"of {size}": part(place) for place, size in enumerate(sizes)}
+    return columns | {f"of {size}": column(position) for position, size in enumerate(sizes)}
 
 
 def rates_columns(data: xr.Dataset) -> Columns:

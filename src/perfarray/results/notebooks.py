@@ -17,13 +17,13 @@ MOST = 60
 def view(result: xr.Dataset | FittedModel) -> str:
     """Return the HTML of a result; of any other Dataset, and of one that is still to be computed, xarray's own."""
     data = as_dataset(result)
-    whole: str = data._repr_html_()
+    html: str = data._repr_html_()
     if "result" not in data.attrs or is_lazy(data):
-        return whole
-    frame, left = first_rows(data, MOST)
-    lines = [frame.attrs["about"], *frame.attrs["notes"], f"at most {left} more rows" if left else ""]
+        return html
+    frame, n_more = first_rows(data, MOST)
+    lines = [frame.attrs["about"], *frame.attrs["notes"], f"at most {n_more} more rows" if n_more else ""]
     below = "".join(f"<div>{escape(line)}</div>" for line in lines if line)
-    return f"{frame.to_html(border=0)}{below}<details><summary>all variables</summary>{whole}</details>"
+    return f"{frame.to_html(border=0)}{below}<details><summary>all variables</summary>{html}</details>"
 
 
 def register() -> None:

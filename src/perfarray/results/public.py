@@ -95,17 +95,17 @@ def public(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
-        given = dict(zip(positional, args, strict=False)) | kwargs
-        if positional[0] in given:
-            _check_data(given[positional[0]], positional[0], accepted)
-        for name, value in given.items():
+        arguments_by_name = dict(zip(positional, args, strict=False)) | kwargs
+        if positional[0] in arguments_by_name:
+            _check_data(arguments_by_name[positional[0]], positional[0], accepted)
+        for name, value in arguments_by_name.items():
             if name in kinds and value is not defaults[name]:
                 _check_argument(name, value, kinds[name])
-        names, stacked = new_names(function.__name__, given), stacked_dims(given.values())
+        names, stacked = new_names(function.__name__, arguments_by_name), stacked_dims(arguments_by_name.values())
         if not names and not stacked:
             return function(*args, **kwargs)
-        places = [*positional, *("" for _ in args[len(positional) :])]
-        arguments = [_renamed(_flat(value, name), names, name) for name, value in zip(places, args, strict=False)]
+        names_in_order = [*positional, *("" for _ in args[len(positional) :])]
+        arguments = [_renamed(_flat(value, name), names, name) for name, value in zip(names_in_order, args, strict=False)]
         answer = function(*arguments, **{name: _renamed(_flat(value, name), names, name) for name, value in kwargs.items()})
         return _noted(answer, names, stacked)
 
@@ -116,8 +116,8 @@ def public(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _types(annotation: Any) -> tuple[type, ...]:
     """Return the types that an annotation names."""
-    parts = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
-    return tuple(cast(type, get_origin(part) or part) for part in parts)
+    members = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+    return tuple(cast(type, get_origin(member) or member) for member in members)
 
 
 def _check_data(data: Any, argument: str, accepted: tuple[type, ...]) -> None:
@@ -156,24 +156,24 @@ def _check_argument(name: str, value: Any, kinds: tuple[type, ...]) -> None:
     numbers, several = str not in kinds, not SEVERAL.isdisjoint(kinds)
     if isinstance(value, str) and not numbers:
         return
-    what = "name" if not numbers else "True or False" if bool in kinds else "number"
+    noun = "name" if not numbers else "True or False" if bool in kinds else "number"
     if not several and (
         value is None or not isinstance(value, SCALARS) or getattr(value, "ndim", None) or (not numbers and name in NAMING)
     ):
-        raise ValueError(f"{name}={_shown(value)}: give {what if bool in kinds else f'one {what}'}")
+        raise ValueError(f"{name}={_shown(value)}: give {noun if bool in kinds else f'one {noun}'}")
     if {*kinds} <= {bool, NoneType} and value not in (True, False):
         raise ValueError(f"{name}={_shown(value)}: give True or False")
     if several and (not isinstance(value, COLLECTIONS) or not (numbers or all(isinstance(item, str) for item in value))):
-        raise ValueError(f"{name}={_shown(value)}: give a {what} or a tuple of {what}s")
+        raise ValueError(f"{name}={_shown(value)}: give a {noun} or a tuple of {noun}s")
     if several and numbers and not len(value):
-        raise ValueError(f"{name}={_shown(value)}: give at least one {what}")
+        raise ValueError(f"{name}={_shown(value)}: give at least one {noun}")
 
 
 def _check_kind(name: str, value: Any, kinds: tuple[type, ...]) -> None:
     """Raise where an argument is of none of the kinds that a function names; one that takes anything looks for itself."""
     if name in CHECKED_BELOW or not all(isinstance(kind, type) for kind in kinds):  # a name in quotes is a type of an optional package
         return
-    accepted = tuple(other for kind in kinds for other in (kind, *ACCEPTED.get(kind, ())))
+    accepted = tuple(accepted_type for kind in kinds for accepted_type in (kind, *ACCEPTED.get(kind, ())))
     if {object, Any, Hashable}.isdisjoint(kinds) and not isinstance(value, accepted):
         needed = " or ".join(kind.__name__ for kind in kinds if kind is not NoneType)
         raise TypeError(f"{name} is a {_kind_of(value)}; it must be {needed}")
@@ -184,19 +184,19 @@ def _shown(value: Any) -> str:
     return _kind_of(value) if isinstance(value, (*LABELLED, np.ndarray, pd.DataFrame, pd.Series)) else repr(value)
 
 
-def new_names(function: str, given: Mapping[str, Any]) -> dict[Hashable, str]:
+def new_names(function: str, arguments: Mapping[str, Any]) -> dict[Hashable, str]:
     """Return what dims and coordinates are called in an answer that has variables or dims of their names: `data_<name>`."""
-    reserved = {*ANSWER_NAMES.get(function, "").split(), *(OF_METRICS if isinstance(given.get(METRIC), list | tuple) else ())}
+    reserved = {*ANSWER_NAMES.get(function, "").split(), *(OF_METRICS if isinstance(arguments.get(METRIC), list | tuple) else ())}
     if not reserved:
         return {}
-    data = [value for value in given.values() if _is_data(value)]
+    data = [value for value in arguments.values() if _is_data(value)]
     if function == "bootstrap_interval" and any("replicate" in value.dims for value in data):
         return {}  # an answer of bootstrap_distribution without its attrs
     present = {name for value in data for name in (*value.dims, *value.coords)}
-    others = [name for value in data for name in (*present, *getattr(value, "data_vars", ())) if not isinstance(name, str)]
+    not_text = [name for value in data for name in (*present, *getattr(value, "data_vars", ())) if not isinstance(name, str)]
     # Suites without a dim are given one: a coordinate that says of other cells which benchmark they are of would be in its way.
     crossing = any(value.coords[BENCHMARK].dims not in ((), (BENCHMARK,)) for value in data if BENCHMARK in value.coords)
-    names: dict[Hashable, str] = {name: str(name) for name in others}
+    names: dict[Hashable, str] = {name: str(name) for name in not_text}
     names |= {name: f"data_{name}" for name in sorted((reserved & present - INPUTS) | ({BENCHMARK} if crossing else set()))}
     return {old: _free(new, present) for old, new in names.items()}
 
@@ -246,7 +246,7 @@ def _renamed(value: Any, names: Mapping[Hashable, str], argument: str) -> Any:
         return value
     if isinstance(value, str):
         return names.get(value, value)
-    return tuple(names.get(part, part) for part in value) if isinstance(value, Iterable) else value
+    return tuple(names.get(name, name) for name in value) if isinstance(value, Iterable) else value
 
 
 def _noted(answer: Any, names: Mapping[Hashable, str], stacked: Mapping[Hashable, list[str]]) -> Any:
@@ -255,9 +255,9 @@ def _noted(answer: Any, names: Mapping[Hashable, str], stacked: Mapping[Hashable
     if names:
         text = f"the data's {listed(names)} are called {listed(names.values())} here: variables of the answer have those names"
         remarks.append(Note(DATA_NAMES, text, {"names": {new: str(old) for old, new in names.items()}}, aside=True))
-    for dim, parts in stacked.items():
-        text = f"a label of {str(dim)!r} is {listed(parts)} in one, and a text here"
-        remarks.append(Note("stacked_labels", text, {"dim": str(dim), "names": parts}, aside=True))
+    for dim, level_names in stacked.items():
+        text = f"a label of {str(dim)!r} is {listed(level_names)} in one, and a text here"
+        remarks.append(Note("stacked_labels", text, {"dim": str(dim), "names": level_names}, aside=True))
     if isinstance(answer, FittedModel):
         return replace(answer, dataset=add_notes(answer.dataset, *remarks))
     return add_notes(answer, *remarks) if isinstance(answer, (*LABELLED, pd.DataFrame)) else answer
@@ -266,5 +266,5 @@ def _noted(answer: Any, names: Mapping[Hashable, str], stacked: Mapping[Hashable
 def without_foreign_names(answer: Labelled) -> Labelled:
     """Return an answer without descriptors of the data that are called as a variable of other answers: what shows it may look for those."""
     reserved = ANSWER_NAMES.get(str(answer.attrs.get("result")), "").split()
-    others = EVERY_NAME - {*reserved, *OF_METRICS, *answer.dims}
-    return cast(Labelled, answer.drop_vars([name for name in answer.coords if name in others])) if reserved else answer
+    foreign = EVERY_NAME - {*reserved, *OF_METRICS, *answer.dims}
+    return cast(Labelled, answer.drop_vars([name for name in answer.coords if name in foreign])) if reserved else answer

@@ -54,14 +54,14 @@ def quantity(value: float, units: str, spread: float = math.nan) -> str:
 
 def quantities(values: Sequence[float], units: str) -> list[str]:
     """Write values in one unit, that of the largest, unless they are farther apart than units are."""
-    known = [abs(value) for value in values if value and math.isfinite(value)]
-    if not known or max(known) >= 1000 * min(known):
+    sizes = [abs(value) for value in values if value and math.isfinite(value)]
+    if not sizes or max(sizes) >= 1000 * min(sizes):
         return [quantity(value, units) for value in values]
-    size, name = scale_of(max(known), units)
-    if not 1e-4 <= min(known) / size <= max(known) / size < BIG:
+    size, name = scale_of(max(sizes), units)
+    if not 1e-4 <= min(sizes) / size <= max(sizes) / size < BIG:
         return [quantity(value, units) for value in values]
-    places = max(0, 2 - math.floor(math.log10(min(known) / size)))
-    return [f"{value / size:.{places}f} {name}".strip() if math.isfinite(value) else quantity(value, units) for value in values]
+    decimals_shown = max(0, 2 - math.floor(math.log10(min(sizes) / size)))
+    return [f"{value / size:.{decimals_shown}f} {name}".strip() if math.isfinite(value) else quantity(value, units) for value in values]
 
 
 def count(value: float) -> str:
@@ -114,31 +114,31 @@ def probability(value: float) -> str:
     return NOTHING if math.isnan(value) else "< 0.0001" if value < 1e-4 else f"{value:.2g}" if value < 0.1 else f"{value:.2f}"
 
 
-def times_as(found: float, better: str, digits: int) -> str:
+def times_as(ratio: float, better: str, digits: int) -> str:
     """Write a ratio of candidate and baseline as how many times faster or slower: `1.13x slower`."""
-    if found <= 0 or math.isinf(found):
-        return f"any times {side(found, better)}"
-    text = f"{max(found, 1 / found):.{digits}f}"
-    return "unchanged" if float(text) == 1 else f"{text}x {side(found, better)}"
+    if ratio <= 0 or math.isinf(ratio):
+        return f"any times {side(ratio, better)}"
+    text = f"{max(ratio, 1 / ratio):.{digits}f}"
+    return "unchanged" if float(text) == 1 else f"{text}x {side(ratio, better)}"
 
 
-def side(found: float, better: str) -> str:
+def side(ratio: float, better: str) -> str:
     """Return the word for a ratio of candidate and baseline."""
-    return "faster" if (found > 1) == (better == HIGHER) else "slower"
+    return "faster" if (ratio > 1) == (better == HIGHER) else "slower"
 
 
-def change(found: float, lower: float, upper: float, kind: str, better: str, threshold: float = 0.0) -> str:
+def change(ratio: float, lower: float, upper: float, kind: str, better: str, threshold: float = 0.0) -> str:
     """Write a ratio and the set of ratios that the data allow, as how many times faster or slower: `1.13x slower (1.10 to 1.16)`.
 
     Digits are added until it is seen on which side of `threshold` a limit lies.
     """
-    if math.isnan(found):
+    if math.isnan(ratio):
         return NOTHING
-    digits = _digits(found, lower, upper)
+    digits = _digits(ratio, lower, upper)
     beyond = [limit / (1 + threshold) if limit > 1 else (1 - threshold) / limit for limit in (lower, upper) if 0 < limit < math.inf]
     while digits < 6 and any(0 < abs(factor - 1) < 0.5 * 10**-digits for factor in beyond):
         digits += 1
-    estimate = times_as(found, better, digits)
+    estimate = times_as(ratio, better, digits)
     if math.isnan(lower) or math.isnan(upper):
         return f"{estimate} (no interval)"
     if kind == "unbounded":
@@ -152,10 +152,10 @@ def change(found: float, lower: float, upper: float, kind: str, better: str, thr
     return f"{estimate} ({times_as(lower, better, digits)} to {times_as(upper, better, digits)})"
 
 
-def _digits(found: float, lower: float, upper: float) -> int:
+def _digits(ratio: float, lower: float, upper: float) -> int:
     """Return the decimals of a factor and its limits."""
     limits = [max(limit, 1 / limit) for limit in (lower, upper) if 0 < limit < math.inf]
-    factor = max([*limits, found, 1 / found]) if 0 < found < math.inf else 1.0
+    factor = max([*limits, ratio, 1 / ratio]) if 0 < ratio < math.inf else 1.0
     if factor >= 100:
         return 0
     width = abs(math.log(upper / lower)) if len(limits) == 2 and upper > lower else math.nan
@@ -169,5 +169,5 @@ def duration(seconds: float) -> str:
     if seconds < 60:
         return quantity(seconds, SECONDS)
     big, small, size, unit = ("h", "min", 3600.0, 60.0) if seconds >= 3600 else ("min", "s", 60.0, 1.0)
-    whole, rest = divmod(math.floor(seconds / unit), size / unit)
-    return f"{whole:.0f} {big} {rest:.0f} {small}" if rest else f"{whole:.0f} {big}"
+    large, small_number = divmod(math.floor(seconds / unit), size / unit)
+    return f"{large:.0f} {big} {small_number:.0f} {small}" if small_number else f"{large:.0f} {big}"

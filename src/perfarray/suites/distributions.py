@@ -213,7 +213,7 @@ def five_number_summary(
     )  # fmt: skip
     runs = resolve_runs(times, request)
     drawing = runs.drawing
-    bar = cells_bar(runs.cells, "five numbers", wanted=progress and method == "exact")
+    bar = cells_bar(runs.cells, "five numbers", show=progress and method == "exact")
 
     def kernel(suite: Suite, cells: Integers) -> tuple[np.ndarray, ...]:
         if method == "exact":

@@ -62,8 +62,8 @@ def build(table: Table) -> xr.Dataset:
 
 def _needed(table: Table, cells: int, sizes: Mapping[str, int]) -> str:
     """Say how large an array would be."""
-    said = ", ".join(f"{name}: {size}" for name, size in sizes.items())
-    return f"{len(table)} measurements would need an array of {cells} cells ({said}); read fewer files at a time, or name fewer dims"
+    shape_text = ", ".join(f"{name}: {size}" for name, size in sizes.items())
+    return f"{len(table)} measurements would need an array of {cells} cells ({shape_text}); read fewer files at a time, or name fewer dims"
 
 
 def _laid_out(table: Table, names: list[str], codes: list[Integers], shape: tuple[int, ...], cells: int) -> xr.Dataset:
@@ -81,8 +81,8 @@ def _laid_out(table: Table, names: list[str], codes: list[Integers], shape: tupl
     for name, (dims, values) in table.columns.items():
         coords[name] = _column_variable(dims, values, names, codes, shape)
     for name, descriptor in table.descriptors.items():
-        known = {dim: table.labels[dim].labels for dim in descriptor.dims if dim in table.labels}
-        coords[name] = _descriptor_variable(completed(descriptor, table), known, dict(zip(names, shape, strict=True)))
+        labels = {dim: table.labels[dim].labels for dim in descriptor.dims if dim in table.labels}
+        coords[name] = _descriptor_variable(completed(descriptor, table), labels, dict(zip(names, shape, strict=True)))
     return xr.Dataset(variables, coords, _attrs(table))
 
 
@@ -121,18 +121,18 @@ def _check_single(flat: Integers, names: list[str], table: Table, shape: tuple[i
     """Raise when two rows fall on one cell; the message shows the first."""
     if len(flat) < 2:
         return
-    taken = np.zeros(int(np.prod(shape)), dtype=bool)
-    taken[flat] = True
-    if int(np.count_nonzero(taken)) == len(flat):
+    occupied = np.zeros(int(np.prod(shape)), dtype=bool)
+    occupied[flat] = True
+    if int(np.count_nonzero(occupied)) == len(flat):
         return
     order = np.argsort(flat, kind="stable")
     repeats = np.flatnonzero(np.diff(flat[order]) == 0)
     index = np.unravel_index(flat[order][repeats[0]], shape)
-    place = ", ".join(
+    cell = ", ".join(
         f"{name}={table.labels[name].labels[int(i)] if name in table.labels else int(i)}" for name, i in zip(names, index, strict=True)
     )
     raise ValueError(
-        f"{len(repeats)} rows repeat a cell that already has a value, the first at {place}; name the column that tells them apart as a "
+        f"{len(repeats)} rows repeat a cell that already has a value, the first at {cell}; name the column that tells them apart as a "
         "dim or a level (binary, session, execution, iteration)"
     )
 
@@ -178,18 +178,18 @@ def _descriptor_variable(descriptor: Descriptor, labels: Mapping[str, list[Any]]
     stated = [value for value in descriptor.values.values() if value is not None]
     numeric = all(isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < EXACT for value in stated)
     dims = list(descriptor.dims)
-    known = dict(descriptor.values)
+    by_key = dict(descriptor.values)
     for dim in reversed([dim for dim in descriptor.dims if dim not in descriptor.keep]):
-        reduced = _without(known, dims.index(dim))
+        reduced = _without(by_key, dims.index(dim))
         if reduced is not None:
-            known, dims = reduced, [name for name in dims if name != dim]
+            by_key, dims = reduced, [name for name in dims if name != dim]
     # What is known is placed: of all combinations of labels, most may be empty.
-    places = [{label: place for place, label in enumerate(labels.get(dim, range(sizes[dim])))} for dim in dims]
-    found = [(key, value) for key, value in known.items() if value is not None and all(map(contains, places, key))]
-    shape, values = [len(place) for place in places], [value for _, value in found]
-    at = np.zeros(len(found), dtype=np.intp)
-    for axis, place in enumerate(places):
-        at = at * len(place) + np.array([place[key[axis]] for key, _ in found], dtype=np.intp)
+    position_maps = [{label: positions for positions, label in enumerate(labels.get(dim, range(sizes[dim])))} for dim in dims]
+    entries = [(key, value) for key, value in by_key.items() if value is not None and all(map(contains, position_maps, key))]
+    shape, values = [len(positions) for positions in position_maps], [value for _, value in entries]
+    at = np.zeros(len(entries), dtype=np.intp)
+    for axis, positions in enumerate(position_maps):
+        at = at * len(positions) + np.array([positions[key[axis]] for key, _ in entries], dtype=np.intp)
     cells = math.prod(shape)
     array: npt.NDArray[Any] = np.full(cells, np.nan) if numeric else same_text(UNKNOWN, cells)
     array[at] = values if numeric else objects([str(value) for value in values])
@@ -198,10 +198,10 @@ def _descriptor_variable(descriptor: Descriptor, labels: Mapping[str, list[Any]]
     return _variable(dims, array.reshape(shape))
 
 
-def _without(known: Mapping[tuple[Any, ...], Any], position: int) -> dict[tuple[Any, ...], Any] | None:
+def _without(values_by_key: Mapping[tuple[Any, ...], Any], position: int) -> dict[tuple[Any, ...], Any] | None:
     """Leave one dim out of the keys, or return None if the values depend on it."""
     reduced: dict[tuple[Any, ...], Any] = {}
-    for key, value in known.items():
+    for key, value in values_by_key.items():
         if reduced.setdefault(key[:position] + key[position + 1 :], value) != value:
             return None
     return reduced

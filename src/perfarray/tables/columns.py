@@ -129,15 +129,15 @@ def number_within(parents: Sequence[Integers], labels: npt.ArrayLike) -> Integer
     int array, shape (rows,)
     """
     codes, distinct = pd.factorize(np.asarray(labels), sort=True, use_na_sentinel=False)
-    own = codes.astype(np.intp, copy=False)
+    label_codes = codes.astype(np.intp, copy=False)
     if not parents:
-        return own
+        return label_codes
     parent, count = joint_codes(parents)
-    if count * len(distinct) > _most_codes(len(own)):
-        return pd.Series(own).groupby(parent, sort=False).rank(method="dense").to_numpy().astype(np.intp) - 1
-    there = np.zeros((count, len(distinct)), dtype=bool)
-    there[parent, own] = True
-    return (np.cumsum(there, axis=1) - 1)[parent, own]
+    if count * len(distinct) > _most_codes(len(label_codes)):
+        return pd.Series(label_codes).groupby(parent, sort=False).rank(method="dense").to_numpy().astype(np.intp) - 1
+    occurs = np.zeros((count, len(distinct)), dtype=bool)
+    occurs[parent, label_codes] = True
+    return (np.cumsum(occurs, axis=1) - 1)[parent, label_codes]
 
 
 def row_in_parent(parents: Sequence[Integers], rows: int) -> Integers:

@@ -91,8 +91,8 @@ def _recurs(codes: Integers, dims: Sequence[Integers], series: pd.Series) -> boo
     """Return whether most rows have a number that others have too; where all rows are of one cell, whole numbers are labels."""
     if np.mean(np.bincount(codes)[codes] > 1) > 0.5:
         return True
-    whole = pd.api.types.is_numeric_dtype(series) and bool((series.dropna() % 1 == 0).all())
-    return whole and (not dims or _combinations(dims) == 1)
+    integral = pd.api.types.is_numeric_dtype(series) and bool((series.dropna() % 1 == 0).all())
+    return integral and (not dims or _combinations(dims) == 1)
 
 
 def _combinations(columns: Sequence[Integers]) -> int:

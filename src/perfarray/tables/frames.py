@@ -173,23 +173,25 @@ def table_of(
     check_names(level, "level")
     common = check_names(shared, "shared") if shared else ()
     used = {*metrics.values(), *named.values(), *MARKS}
-    others = {str(name): frame[name] for name in frame.columns if name not in used}
+    unclaimed = {str(name): frame[name] for name in frame.columns if name not in used}
     labels = {name: label_column(frame[column]) for name, column in named.items() if name not in LEVELS and name != level}
     repetitions = {name: frame[column] for name, column in named.items() if name in LEVELS or name == level}
     repetitions = dict(sorted(repetitions.items(), key=lambda item: level_order(item[0])))
-    compared = compared_columns({name: column for name, column in others.items() if name not in (CENSORED_AT, LOOPS)}, labels, repetitions)
-    labels |= {name: label_column(others.pop(name)) for name in compared}
+    compared = compared_columns(
+        {name: column for name, column in unclaimed.items() if name not in (CENSORED_AT, LOOPS)}, labels, repetitions
+    )
+    labels |= {name: label_column(unclaimed.pop(name)) for name in compared}
     levels = numbered_levels(labels, repetitions, level, len(frame), common)
     measured = {name: metric_column(frame[column], name, units, better) for name, column in metrics.items()}
-    if CENSORED_AT in others:
+    if CENSORED_AT in unclaimed:
         factor = seconds_factor(next(iter(measured.values())).units)
-        others[CENSORED_AT] = limit_column(others[CENSORED_AT]) * (1.0 if factor is None else factor)
+        unclaimed[CENSORED_AT] = limit_column(unclaimed[CENSORED_AT]) * (1.0 if factor is None else factor)
     return Table(
         labels=labels,
         levels=levels,
         metrics={name: in_seconds(metric) for name, metric in measured.items()},
         marks={mark: mark_column(frame[mark]) for mark in MARKS if mark in frame.columns},
-        columns={name: placed_column(series, labels, levels) for name, series in others.items()},
+        columns={name: placed_column(series, labels, levels) for name, series in unclaimed.items()},
         metric=next(iter(metrics)),
         shared=tuple(name for name in common if name in levels),
         notes=tuple(
@@ -209,14 +211,14 @@ def _other_units(metrics: Mapping[str, str], units: str | Mapping[str, str]) -> 
     """Note the columns whose name ends in another unit of time than the one given."""
     notes = []
     for name, column in metrics.items():
-        given = units.get(name, "1") if isinstance(units, Mapping) else units
+        stated = units.get(name, "1") if isinstance(units, Mapping) else units
         ending = re.search(r"(?:^|[_\s(\[])(ns|us|µs|ms|s|sec|min)[)\]]?$", str(column))
         factor = seconds_factor(ending.group(1)) if ending else None
-        if ending and factor is not None and isinstance(given, str) and seconds_factor(given) not in (None, factor):
+        if ending and factor is not None and isinstance(stated, str) and seconds_factor(stated) not in (None, factor):
             sentence = (
-                f"column {column!r} is taken to be in {given!r}, as units= says; if its name is right, give units={ending.group(1)!r}"
+                f"column {column!r} is taken to be in {stated!r}, as units= says; if its name is right, give units={ending.group(1)!r}"
             )
-            notes.append(Note("other_unit", sentence, {"column": column, "units": given, "named": ending.group(1)}))
+            notes.append(Note("other_unit", sentence, {"column": column, "units": stated, "named": ending.group(1)}))
     return notes
 
 
@@ -274,14 +276,14 @@ def from_samples(
     if not isinstance(samples, Mapping) or not samples:
         raise ValueError(f"samples must map labels to lists of measurements, as in {{'old': [1.2, 1.3], 'new': [1.1]}}; got {samples!r}")
     leaf = np.dtype([("place", np.intp, (len(levels),)), ("number", float)])
-    found = []
+    arrays = []
     for label, nested in samples.items():
-        found.append(np.fromiter(_leaves(nested, len(levels), f"samples[{label!r}]"), dtype=leaf))
-        if not len(found[-1]):
+        arrays.append(np.fromiter(_leaves(nested, len(levels), f"samples[{label!r}]"), dtype=leaf))
+        if not len(arrays[-1]):
             raise ValueError(f"samples[{label!r}] is empty; give at least one measurement")
-    leaves, known = np.concatenate(found), column_of(samples)
+    leaves, column = np.concatenate(arrays), column_of(samples)
     table = Table(
-        labels={dim: replace(known, codes=np.repeat(known.codes, [len(own) for own in found]))},
+        labels={dim: replace(column, codes=np.repeat(column.codes, [len(array) for array in arrays]))},
         levels={name: leaves["place"][:, depth] for depth, name in enumerate(levels)},
         metrics={name: in_seconds(Metric(values=leaves["number"].copy(), units=units, better=stated_direction(better, units)))},
         metric=name,
@@ -290,18 +292,18 @@ def from_samples(
     return build(table)
 
 
-def _leaves(nested: Any, depth: int, place: str) -> Any:
+def _leaves(nested: Any, depth: int, path: str) -> Any:
     """Yield positions and numbers of nested lists of a given depth."""
     if isinstance(nested, str) or not hasattr(nested, "__len__"):
-        raise ValueError(f"{place} is {nested!r}, where a list was expected: one depth of lists per level")
+        raise ValueError(f"{path} is {nested!r}, where a list was expected: one depth of lists per level")
     for index, item in enumerate(nested):
         if depth > 1:
-            yield from (((index, *place_below), number) for place_below, number in _leaves(item, depth - 1, f"{place}[{index}]"))
+            yield from (((index, *path_below), number) for path_below, number in _leaves(item, depth - 1, f"{path}[{index}]"))
         else:
             try:
                 yield (index,), float(item)
             except (TypeError, ValueError):
-                raise ValueError(f"{place}[{index}] is {item!r}, where a number was expected") from None
+                raise ValueError(f"{path}[{index}] is {item!r}, where a number was expected") from None
 
 
 def to_frame(times: Data) -> pd.DataFrame:

@@ -66,27 +66,27 @@ def join(first: Data, second: Data, /, *others: Data, along: str | None = None) 
     """
     if along is not None:
         check_choice(along, "along", LEVELS)
-    given = [_as_dataset(times) for times in (first, second, *others)]
-    _check_metrics(given)
-    labels = {level: _labels_along(level, given) for level in LEVELS if level != along}
-    repeated = {str(name) for times in given for name, coordinate in times.coords.items() if {*coordinate.dims} & {*LEVELS}}
-    tables = _with_dims([table_of_array(times, labels, repeated) for times in given])
+    datasets = [_as_dataset(times) for times in (first, second, *others)]
+    _check_metrics(datasets)
+    labels = {level: _labels_along(level, datasets) for level in LEVELS if level != along}
+    repeated = {str(name) for times in datasets for name, coordinate in times.coords.items() if {*coordinate.dims} & {*LEVELS}}
+    tables = _with_dims([table_of_array(times, labels, repeated) for times in datasets])
     joined = join_tables(tables, [{}] * len(tables), [{}] * len(tables))
     if along is not None:
-        lengths = [times.sizes.get(along, 1) for times in given]
+        lengths = [times.sizes.get(along, 1) for times in datasets]
         starts = np.repeat(np.cumsum([0, *lengths[:-1]]), [len(table) for table in tables])
-        own = joined.levels.get(along, np.zeros(len(joined), dtype=np.intp))
-        joined = replace(joined, levels=joined.levels | {along: own + starts})
+        positions = joined.levels.get(along, np.zeros(len(joined), dtype=np.intp))
+        joined = replace(joined, levels=joined.levels | {along: positions + starts})
         labels[along] = np.arange(sum(lengths))
     _refuse_repeats(joined, tables)
     result = build(
-        replace(joined, columns={name: (_dims_of(name, values, joined, given), values) for name, (_, values) in joined.columns.items()})
+        replace(joined, columns={name: (_dims_of(name, values, joined, datasets), values) for name, (_, values) in joined.columns.items()})
     )
     for name in result.data_vars:
-        narrow = [dim for dim in LEVELS if dim != along and not any(dim in times[name].dims for times in given if name in times)]
+        narrow = [dim for dim in LEVELS if dim != along and not any(dim in times[name].dims for times in datasets if name in times)]
         result[name] = result[name].isel({dim: 0 for dim in narrow if dim in result.dims}, drop=True)
-    result = result.assign_coords({level: own[: result.sizes[level]] for level, own in labels.items() if level in result.dims})
-    return keeping(_as_given(result, given), *once([note for times in given for note in notes(times)]))
+    result = result.assign_coords({level: positions[: result.sizes[level]] for level, positions in labels.items() if level in result.dims})
+    return keeping(_as_given(result, datasets), *once([note for times in datasets for note in notes(times)]))
 
 
 def _as_dataset(times: Data) -> xr.Dataset:
@@ -96,19 +96,21 @@ def _as_dataset(times: Data) -> xr.Dataset:
     if not isinstance(times, xr.Dataset):
         raise TypeError(f"expected timings (a DataArray or a Dataset), got {type(times).__name__}; to_timings makes them of a pandas table")
     metrics = metrics_of(times) or [str(name) for name, variable in times.data_vars.items() if variable.dtype.kind in "iuf"]
-    others = {str(name): variable.dtype for name, variable in times.data_vars.items() if variable.dtype.kind not in "iuf"}
+    unusable = {str(name): variable.dtype for name, variable in times.data_vars.items() if variable.dtype.kind not in "iuf"}
     if not any(times[name].dims for name in metrics):
-        held = f"it holds {listed(f'{name} ({dtype})' for name, dtype in others.items())}" if others else "it has no values along a dim"
-        raise ValueError(f"no measurements to join: {held}; timings are numbers along a dim such as {EXECUTION!r}")
+        contents = (
+            f"it holds {listed(f'{name} ({dtype})' for name, dtype in unusable.items())}" if unusable else "it has no values along a dim"
+        )
+        raise ValueError(f"no measurements to join: {contents}; timings are numbers along a dim such as {EXECUTION!r}")
     return times.set_coords([name for name in times.data_vars if name not in metrics])
 
 
-def _check_metrics(given: Sequence[xr.Dataset]) -> None:
+def _check_metrics(datasets: Sequence[xr.Dataset]) -> None:
     """Raise where a metric means different things in different timings."""
-    for name in dict.fromkeys(name for times in given for name in times.data_vars):
-        found = {_meaning(times[name]) for times in given if name in times.data_vars}
-        if len(found) > 1:
-            different = listed(sorted(f"{units}, {better} is better" for units, better in found))
+    for name in dict.fromkeys(name for times in datasets for name in times.data_vars):
+        meanings = {_meaning(times[name]) for times in datasets if name in times.data_vars}
+        if len(meanings) > 1:
+            different = listed(sorted(f"{units}, {better} is better" for units, better in meanings))
             raise ValueError(f"{name!r} differs in unit or direction ({different}); convert some of the timings")
 
 
@@ -118,12 +120,14 @@ def _meaning(array: xr.DataArray) -> tuple[str, str]:
     return units, stated_direction(array.attrs.get("better"), units, str(array.name))
 
 
-def _labels_along(level: str, given: Sequence[xr.Dataset]) -> npt.NDArray[Any]:
+def _labels_along(level: str, datasets: Sequence[xr.Dataset]) -> npt.NDArray[Any]:
     """Return the labels of the repetitions along a level in all timings, in their order."""
-    own = [times[level].values for times in given if level in times.dims]
-    if len({labels.dtype.kind in "iuf" or labels.dtype.kind for labels in own}) > 1:
-        raise ValueError(f"the labels along {level!r} are of several kinds: {listed(str(labels[0]) for labels in own)}; number them alike")
-    return np.unique(np.concatenate(own)) if own else np.arange(1)
+    labels = [times[level].values for times in datasets if level in times.dims]
+    if len({values.dtype.kind in "iuf" or values.dtype.kind for values in labels}) > 1:
+        raise ValueError(
+            f"the labels along {level!r} are of several kinds: {listed(str(values[0]) for values in labels)}; number them alike"
+        )
+    return np.unique(np.concatenate(labels)) if labels else np.arange(1)
 
 
 def table_of_array(times: xr.Dataset, level_labels: Mapping[str, npt.NDArray[Any]], per_row: Collection[str] = ()) -> Table:
@@ -140,43 +144,45 @@ def table_of_array(times: xr.Dataset, level_labels: Mapping[str, npt.NDArray[Any
     """
     dims = [str(dim) for dim in times.dims]
     marks = {mark: as_mark(times.coords[mark]).variable for mark in MARKS if mark in times.coords}
-    kept = np.zeros([times.sizes[dim] for dim in dims], dtype=bool)
+    filled = np.zeros([times.sizes[dim] for dim in dims], dtype=bool)
     for variable in (*(array.variable.notnull() for array in times.data_vars.values()), *marks.values()):
-        kept |= variable.set_dims(dims, kept.shape).transpose(*dims).values
-    place = dict(zip(dims, np.nonzero(kept), strict=True))
+        filled |= variable.set_dims(dims, filled.shape).transpose(*dims).values
+    indices = dict(zip(dims, np.nonzero(filled), strict=True))
     labels = {dim: _plain(times[dim].values) for dim in dims if dim not in LEVELS}
-    others = {str(name): c.variable for name, c in times.coords.items() if name not in (*dims, *MARKS)}
+    descriptors_by_name = {str(name): c.variable for name, c in times.coords.items() if name not in (*dims, *MARKS)}
     return Table(
-        labels={dim: Column(codes=place[dim], labels=own) for dim, own in labels.items()},
+        labels={dim: Column(codes=indices[dim], labels=values) for dim, values in labels.items()},
         levels={
-            dim: np.searchsorted(level_labels[dim], times[dim].values)[place[dim]] if dim in level_labels else place[dim]
+            dim: np.searchsorted(level_labels[dim], times[dim].values)[indices[dim]] if dim in level_labels else indices[dim]
             for dim in dims
             if dim in LEVELS
         },
-        metrics={str(name): _metric(array, place) for name, array in times.data_vars.items()},
+        metrics={str(name): _metric(array, indices) for name, array in times.data_vars.items()},
         metric=str(times.attrs.get(METRIC, "")),
-        marks={mark: _at(variable, place) for mark, variable in marks.items()},
-        columns={name: (tuple(dims), _numbers_or_texts(_at(own, place))) for name, own in others.items() if name in per_row},
-        descriptors={name: _descriptor(own, labels) for name, own in others.items() if name not in per_row},
+        marks={mark: _at(variable, indices) for mark, variable in marks.items()},
+        columns={
+            name: (tuple(dims), _numbers_or_texts(_at(values, indices))) for name, values in descriptors_by_name.items() if name in per_row
+        },
+        descriptors={name: _descriptor(values, labels) for name, values in descriptors_by_name.items() if name not in per_row},
         format=str(times.attrs.get(FORMAT, "")),
         attrs={str(name): value for name, value in times.attrs.items() if name not in (METRIC, FORMAT, NOTES)},
     )
 
 
-def _metric(array: xr.DataArray, place: Mapping[str, npt.NDArray[Any]]) -> Metric:
+def _metric(array: xr.DataArray, indices: Mapping[str, npt.NDArray[Any]]) -> Metric:
     """Return a metric by row: one that is known of whole repetitions stands at the first of what lies inside them."""
     units, better = _meaning(array)
-    values = _at(array.variable, place).astype(float)
-    for dim, codes in place.items():
+    values = _at(array.variable, indices).astype(float)
+    for dim, codes in indices.items():
         if dim in LEVELS and dim not in array.dims:
             values[codes > 0] = np.nan
     return Metric(values=values, units=units, better=better)
 
 
-def _at(variable: xr.Variable, place: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
+def _at(variable: xr.Variable, indices: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
     """Return the values of a variable in the rows of a table."""
-    rows = len(next(iter(place.values()), ()))
-    return variable.values[tuple(place[str(dim)] for dim in variable.dims)] if variable.dims else np.full(rows, variable.values)
+    rows = len(next(iter(indices.values()), ()))
+    return variable.values[tuple(indices[str(dim)] for dim in variable.dims)] if variable.dims else np.full(rows, variable.values)
 
 
 def _numbers_or_texts(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -209,9 +215,9 @@ def _with_dims(tables: Sequence[Table]) -> list[Table]:
     return full
 
 
-def _dims_of(name: str, values: npt.NDArray[Any], joined: Table, given: Sequence[xr.Dataset]) -> tuple[str, ...]:
+def _dims_of(name: str, values: npt.NDArray[Any], joined: Table, datasets: Sequence[xr.Dataset]) -> tuple[str, ...]:
     """Return the dims of a coordinate of repetitions: those it had, else the fewest it depends on."""
-    had = {dim for times in given if name in times.coords for dim in times.coords[name].dims}
+    had = {dim for times in datasets if name in times.coords for dim in times.coords[name].dims}
     codes = {dim: column.codes for dim, column in joined.labels.items()} | joined.levels
     dims = tuple(dim for dim in codes if dim in had)
     enough = depends_only_on(pd.factorize(values, use_na_sentinel=False)[0], [codes[dim] for dim in dims])
@@ -231,24 +237,26 @@ def _refuse_repeats(joined: Table, tables: Sequence[Table]) -> None:
     if not repeats.any():
         return
     row = int(repeats.argmax())
-    place = joined.place(row)
+    cell = joined.place(row)
     telling = _telling(tables)
     hint = f" (they differ in {listed(telling)})" if telling else ""
     raise ValueError(
-        f"{int(repeats.sum())} cells were measured in several of the timings, the first at {place}; if these are further repetitions, name "
+        f"{int(repeats.sum())} cells were measured in several of the timings, the first at {cell}; if these are further repetitions, name "
         f'the level they are of, along="session" or another; else give each a label, assign_coords(version=...){hint}'
     )
 
 
-def _as_given(result: xr.Dataset, given: Sequence[xr.Dataset]) -> xr.Dataset:
+def _as_given(result: xr.Dataset, datasets: Sequence[xr.Dataset]) -> xr.Dataset:
     """Return the joined Dataset with the types and attrs of the variables that were given."""
-    for name in {name: None for times in given for name in times.variables if name in result.variables}:
-        own = [times.variables[name] for times in given if name in times.variables]
-        kinds = {variable.dtype.kind for variable in own}
+    for name in {name: None for times in datasets for name in times.variables if name in result.variables}:
+        variables = [times.variables[name] for times in datasets if name in times.variables]
+        kinds = {variable.dtype.kind for variable in variables}
         if len(kinds) == 1 and kinds <= {*AS_TEXT} and name not in MARKS:
-            result[name] = _typed(result.variables[name], own[0].dtype)
-        alike = _alike([variable.attrs for variable in own])
-        result[name].attrs = {key: value for key, value in result[name].attrs.items() if any(key in v.attrs for v in own)} | alike
+            result[name] = _typed(result.variables[name], variables[0].dtype)
+        common_attrs = _alike([variable.attrs for variable in variables])
+        result[name].attrs = {
+            key: value for key, value in result[name].attrs.items() if any(key in v.attrs for v in variables)
+        } | common_attrs
     return result
 
 
@@ -262,4 +270,4 @@ def _typed(variable: xr.Variable, dtype: np.dtype[Any]) -> xr.Variable:
 
 def _alike(attrs: Sequence[Mapping[Any, Hashable]]) -> dict[Any, Hashable]:
     """Return the attrs that all have alike."""
-    return {name: value for name, value in attrs[0].items() if alike([own.get(name) for own in attrs])}
+    return {name: value for name, value in attrs[0].items() if alike([mapping.get(name) for mapping in attrs])}

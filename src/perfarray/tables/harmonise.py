@@ -33,7 +33,7 @@ def _same_units(tables: Sequence[Table]) -> list[Table]:
     for table in tables:
         for name, metric in table.metrics.items():
             units.setdefault(name, set()).add(metric.units)
-    differing = {name for name, found in units.items() if len(found) > 1 or {f"{name}_{TIME}", f"{name}_{THROUGHPUT}"} & units.keys()}
+    differing = {name for name, several in units.items() if len(several) > 1 or {f"{name}_{TIME}", f"{name}_{THROUGHPUT}"} & units.keys()}
     if not differing:
         return list(tables)
     split = {name for name in differing if len(units[name]) == 1 or len({per_second(unit)[0] for unit in units[name]}) > 1}
@@ -86,9 +86,9 @@ def per_second(unit: str) -> tuple[str, float]:
     >>> per_second("ops/ms"), per_second("B")
     (('ops/s', 1000.0), ('B', 1.0))
     """
-    what, _, per = unit.partition("/")
+    quantity, _, per = unit.partition("/")
     factor = seconds_factor(per)
-    return (unit, 1.0) if factor is None else (f"{what}/s", 1.0 / factor)
+    return (unit, 1.0) if factor is None else (f"{quantity}/s", 1.0 / factor)
 
 
 def rename_labels(table: Table, dim: str, labels: Mapping[Any, Any]) -> Table:
@@ -120,14 +120,14 @@ def promoted(table: Table, dims: Collection[str]) -> Table:
         keys = (tuple(column.labels[code] for column, code in zip(columns, codes, strict=False)) for codes in distinct)
         values = column_of(UNKNOWN if (value := descriptor.values.get(key)) is None else value for key in keys)
         label = Column(codes=values.codes[inverse.reshape(-1)], labels=values.labels)
-        others = {key: value for key, value in table.descriptors.items() if key != name}
-        table = replace(table, labels=table.labels | {name: label}, descriptors=others)
+        remaining = {key: value for key, value in table.descriptors.items() if key != name}
+        table = replace(table, labels=table.labels | {name: label}, descriptors=remaining)
     return table
 
 
-def without_clashes(table: Table, taken: Collection[str]) -> Table:
+def without_clashes(table: Table, reserved: Collection[str]) -> Table:
     """Rename what a table says of its labels where the name is a dim or a metric of the whole."""
-    clashing = set(taken) & (table.descriptors.keys() | table.columns.keys())
+    clashing = set(reserved) & (table.descriptors.keys() | table.columns.keys())
     if not clashing:
         return table
     descriptors = {f"{name}_recorded" if name in clashing else name: value for name, value in table.descriptors.items()}
@@ -135,27 +135,27 @@ def without_clashes(table: Table, taken: Collection[str]) -> Table:
     return replace(table, descriptors=descriptors, columns=columns)
 
 
-def collide(tables: Sequence[Table], places: Sequence[Hashable]) -> bool:
+def collide(tables: Sequence[Table], locations: Sequence[Hashable]) -> bool:
     """Return whether two tables of the same place have a measurement on the same cell."""
     dims = sorted({name for table in tables for name in table.labels})
     varying = [name for name in dims if any(name in table.labels and len(table.labels[name].labels) != 1 for table in tables)]
     fixed = [name for name in dims if name not in varying]
     # Only tables with the same labels along the dims that vary in none can meet: few, and only their cells are looked at.
     meeting: dict[tuple[Any, ...], list[Table]] = {}
-    for table, place in zip(tables, places, strict=True):
+    for table, location in zip(tables, locations, strict=True):
         labels = tuple(table.labels[name].labels[0] if name in table.labels else UNKNOWN for name in fixed)
-        meeting.setdefault((place, labels), []).append(table)
-    return any(_overlap(own, varying) for own in meeting.values() if len(own) > 1)
+        meeting.setdefault((location, labels), []).append(table)
+    return any(_overlap(group, varying) for group in meeting.values() if len(group) > 1)
 
 
 def _overlap(tables: Sequence[Table], dims: Sequence[str]) -> bool:
     """Return whether two tables have a measurement on the same cell of some dims."""
-    seen: set[tuple[Any, ...]] = set()
+    occupied: set[tuple[Any, ...]] = set()
     for table in tables:
         cells = _cells(table, dims)
-        if not seen.isdisjoint(cells):
+        if not occupied.isdisjoint(cells):
             return True
-        seen |= cells
+        occupied |= cells
     return False
 
 

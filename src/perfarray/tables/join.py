@@ -70,20 +70,22 @@ def _names(*groups: Iterable[Iterable[str]]) -> Iterable[str]:
 
 def _joined_label(name: str, tables: Sequence[Table], extra: Sequence[Mapping[str, Any]], rows: Sequence[int]) -> Column:
     """Code the labels of all tables along one dim with one list of labels; a dim that a table lacks is `unknown` there."""
-    columns = [None if name in own else table.labels.get(name) for table, own in zip(tables, extra, strict=True)]
-    labels = [[own.get(name, UNKNOWN)] if column is None else column.labels for column, own in zip(columns, extra, strict=True)]
+    columns = [None if name in fixed else table.labels.get(name) for table, fixed in zip(tables, extra, strict=True)]
+    labels = [[fixed.get(name, UNKNOWN)] if column is None else column.labels for column, fixed in zip(columns, extra, strict=True)]
     codes, distinct = pd.factorize(objects(list(itertools.chain.from_iterable(labels))), use_na_sentinel=False)
     starts = np.cumsum([0, *map(len, labels)])[:-1]
-    own_codes = [np.zeros(n, dtype=np.intp) if column is None else column.codes for column, n in zip(columns, rows, strict=True)]
-    return Column(codes=codes[np.concatenate(own_codes) + np.repeat(starts, rows)].astype(np.intp, copy=False), labels=distinct.tolist())
+    codes_by_table = [np.zeros(n, dtype=np.intp) if column is None else column.codes for column, n in zip(columns, rows, strict=True)]
+    return Column(
+        codes=codes[np.concatenate(codes_by_table) + np.repeat(starts, rows)].astype(np.intp, copy=False), labels=distinct.tolist()
+    )
 
 
 def _joined_level(name: str, tables: Sequence[Table], levels: Sequence[Mapping[str, int]], rows: Sequence[int]) -> Integers:
     """Return the positions along a level: those that the places of tables say, else each table's own, else 0."""
     return np.concatenate(
         [
-            table.levels[name] if name in table.levels and name not in own else np.full(n, own.get(name, 0), dtype=np.intp)
-            for table, own, n in zip(tables, levels, rows, strict=True)
+            table.levels[name] if name in table.levels and name not in fixed else np.full(n, fixed.get(name, 0), dtype=np.intp)
+            for table, fixed, n in zip(tables, levels, rows, strict=True)
         ]
     )
 
@@ -94,8 +96,8 @@ def _joined_metric(name: str, tables: Sequence[Table], rows: Sequence[int]) -> M
     if len({(metric.units, metric.better) for metric in having}) > 1:
         different = listed(sorted({f"{metric.units}, {metric.better} is better" for metric in having}))
         raise ValueError(f"{name!r} means different things in different files ({different}); read them apart")
-    parts = [table.metrics[name].values if name in table.metrics else np.full(n, np.nan) for table, n in zip(tables, rows, strict=True)]
-    return replace(having[0], values=np.concatenate(parts))
+    arrays = [table.metrics[name].values if name in table.metrics else np.full(n, np.nan) for table, n in zip(tables, rows, strict=True)]
+    return replace(having[0], values=np.concatenate(arrays))
 
 
 def _joined_mark(name: str, tables: Sequence[Table], rows: Sequence[int]) -> Mask:
@@ -111,16 +113,16 @@ def _joined_columns(
     for name in _names(table.columns for table in tables):
         having = [table.columns[name][1] for table in tables if name in table.columns]
         numeric = all(values.dtype.kind in "iuf" for values in having)
-        parts = [
+        arrays = [
             table.columns[name][1] if name in table.columns else np.full(n, np.nan) if numeric else same_text(UNKNOWN, n)
             for table, n in zip(tables, rows, strict=True)
         ]
-        values = np.concatenate([part.astype(float if numeric else object) for part in parts])
-        own = {table.columns[name][0] if name in table.columns else () for table in tables}
-        dims = own.pop() if len(own) == 1 else ()
+        values = np.concatenate([array.astype(float if numeric else object) for array in arrays])
+        dim_sets = {table.columns[name][0] if name in table.columns else () for table in tables}
+        dims = dim_sets.pop() if len(dim_sets) == 1 else ()
         single = not numeric and len(dims) == 1 and dims[0] in labels
-        alike = len(tables) == 1 or (single and depends_only_on(pd.factorize(values)[0], [labels[dims[0]].codes]))
-        joined[name] = (dims if alike else (*labels, *levels), values)
+        same_dims = len(tables) == 1 or (single and depends_only_on(pd.factorize(values)[0], [labels[dims[0]].codes]))
+        joined[name] = (dims if same_dims else (*labels, *levels), values)
     return joined
 
 
@@ -131,84 +133,86 @@ def _joined_descriptors(
     joined: dict[str, Descriptor] = {}
     telling = tuple(_names(extra, levels))
     tails = [tuple({**labels, **positions}[dim] for dim in telling) for labels, positions in zip(extra, levels, strict=True)]
-    places: list[dict[str, Sequence[Any]]] = []
+    positions: list[dict[str, Sequence[Any]]] = []
     absent = {dim: [UNKNOWN] for dim in _names(table.labels for table in tables)}
     for name in _names(table.descriptors for table in tables):
-        own = [table.descriptors.get(name, SILENT) for table in tables]
-        if not telling and len({descriptor.dims for descriptor in own}) == 1:
+        descriptors = [table.descriptors.get(name, SILENT) for table in tables]
+        if not telling and len({descriptor.dims for descriptor in descriptors}) == 1:
             # Labels of which it says nothing are completed where the array is built.
-            dims = own[0].dims
-            known, contradicted = _merged([descriptor.values for descriptor in own], tails)
+            dims = descriptors[0].dims
+            merged, contradicted = _merged([descriptor.values for descriptor in descriptors], tails)
         else:
-            own = [_off_levels(descriptor, telling) for descriptor in own]
-            dims, known, contradicted = (), {}, {()}
+            descriptors = [_off_levels(descriptor, telling) for descriptor in descriptors]
+            dims, merged, contradicted = (), {}, {()}
         if contradicted:
-            places = places or _places(tables, telling)
-            for dims in _widened(tuple(_names({descriptor.dims: None for descriptor in own})), tables, places):
-                along = [{dim: absent.get(dim, [0]) for dim in dims} | place for place in places]
+            positions = positions or _places(tables, telling)
+            for dims in _widened(tuple(_names({descriptor.dims: None for descriptor in descriptors})), tables, positions):
+                along = [{dim: absent.get(dim, [0]) for dim in dims} | position for position in positions]
                 spread = [
                     _spread(completed(descriptor, table), dims, choices)
-                    for table, descriptor, choices in zip(tables, own, along, strict=True)
+                    for table, descriptor, choices in zip(tables, descriptors, along, strict=True)
                 ]
-                known, contradicted = _merged(spread, tails)
+                merged, contradicted = _merged(spread, tails)
                 if not contradicted:
                     break
         target = f"{name}_recorded" if name in telling else name
-        unknown = UNKNOWN if any(isinstance(value, str) for value in known.values()) else None
-        values = known | dict.fromkeys(contradicted, unknown)
+        unknown = UNKNOWN if any(isinstance(value, str) for value in merged.values()) else None
+        values = merged | dict.fromkeys(contradicted, unknown)
         joined[target] = Descriptor(
-            dims=(*dims, *telling), values=values, keep=tuple(_names({descriptor.keep: None for descriptor in own}))
+            dims=(*dims, *telling), values=values, keep=tuple(_names({descriptor.keep: None for descriptor in descriptors}))
         )
     return joined
 
 
 def _places(tables: Sequence[Table], telling: Collection[str]) -> list[dict[str, Sequence[Any]]]:
     """Return for each table the labels it has along its dims, and the positions along its levels."""
-    places: list[dict[str, Sequence[Any]]] = [
+    positions: list[dict[str, Sequence[Any]]] = [
         {dim: column.labels for dim, column in table.labels.items() if dim not in telling} for table in tables
     ]
     for name in _names(table.levels for table in tables):
-        own = [(place, table.levels[name]) for place, table in zip(places, tables, strict=True) if name in table.levels and len(table)]
-        if name not in telling and own:
-            codes = np.concatenate([codes for _, codes in own])
-            starts = np.cumsum([0, *(len(codes) for _, codes in own)])[:-1]
+        located = [
+            (position, table.levels[name]) for position, table in zip(positions, tables, strict=True) if name in table.levels and len(table)
+        ]
+        if name not in telling and located:
+            codes = np.concatenate([codes for _, codes in located])
+            starts = np.cumsum([0, *(len(codes) for _, codes in located)])[:-1]
             least, most = (reduce.reduceat(codes, starts).tolist() for reduce in (np.minimum, np.maximum))
-            for (place, _), first, last in zip(own, least, most, strict=True):
-                place[name] = range(first, last + 1)
-    return places
+            for (position, _), first, last in zip(located, least, most, strict=True):
+                position[name] = range(first, last + 1)
+    return positions
 
 
-def _widened(dims: tuple[str, ...], tables: Sequence[Table], places: Sequence[Mapping[str, Sequence[Any]]]) -> Iterator[tuple[str, ...]]:
+def _widened(dims: tuple[str, ...], tables: Sequence[Table], positions: Sequence[Mapping[str, Sequence[Any]]]) -> Iterator[tuple[str, ...]]:
     """Yield dims that may tell what tables say apart: their own, then those along which each table has one place, then all labels."""
     yield dims
-    names = [name for name in _names(places) if name not in dims]
-    single = [name for name in names if all(len(place.get(name, (UNKNOWN,))) == 1 for place in places)]
+    names = [name for name in _names(positions) if name not in dims]
+    single = [name for name in names if all(len(position.get(name, (UNKNOWN,))) == 1 for position in positions)]
     yield (*dims, *single)
     labels = _names(table.labels for table in tables)
     yield (*dims, *(name for name in names if name in single or name in labels))
 
 
 def _merged(
-    parts: Sequence[Mapping[tuple[Any, ...], Any]], tails: Sequence[tuple[Any, ...]]
+    descriptors: Sequence[Mapping[tuple[Any, ...], Any]], tails: Sequence[tuple[Any, ...]]
 ) -> tuple[dict[tuple[Any, ...], Any], set[tuple[Any, ...]]]:
     """Return what all tables say, and the keys of which two say different things."""
-    known: dict[tuple[Any, ...], Any] = {}
+    merged: dict[tuple[Any, ...], Any] = {}
     contradicted = set()
-    for part, tail in zip(parts, tails, strict=True):
-        for key, value in part.items():
+    for descriptor, tail in zip(descriptors, tails, strict=True):
+        for key, value in descriptor.items():
             full = (*key, *tail)
-            if known.setdefault(full, value) != value:
+            if merged.setdefault(full, value) != value:
                 contradicted.add(full)
-    return known, contradicted
+    return merged, contradicted
 
 
 def _off_levels(descriptor: Descriptor, telling: tuple[str, ...]) -> Descriptor:
     """Return a descriptor without the dims along which the place of its table says where it is: it has one position there."""
-    kept = [place for place, dim in enumerate(descriptor.dims) if dim not in telling]
-    if len(kept) == len(descriptor.dims):
+    positions = [position for position, dim in enumerate(descriptor.dims) if dim not in telling]
+    if len(positions) == len(descriptor.dims):
         return descriptor
-    values = {tuple(key[place] for place in kept): value for key, value in descriptor.values.items()}
-    return replace(descriptor, dims=tuple(descriptor.dims[place] for place in kept), values=values)
+    values = {tuple(key[position] for position in positions): value for key, value in descriptor.values.items()}
+    return replace(descriptor, dims=tuple(descriptor.dims[position] for position in positions), values=values)
 
 
 def _spread(descriptor: Descriptor, dims: tuple[str, ...], choices: Mapping[str, Sequence[Any]]) -> Mapping[tuple[Any, ...], Any]:
@@ -218,9 +222,9 @@ def _spread(descriptor: Descriptor, dims: tuple[str, ...], choices: Mapping[str,
     along = [choices[dim] if dim not in descriptor.dims else [None] for dim in dims]
     spread = {}
     for labels, value in descriptor.values.items():
-        given = dict(zip(descriptor.dims, labels, strict=True))
+        by_dim = dict(zip(descriptor.dims, labels, strict=True))
         for combination in itertools.product(*along):
-            spread[tuple(given.get(dim, own) for dim, own in zip(dims, combination, strict=True))] = value
+            spread[tuple(by_dim.get(dim, choice) for dim, choice in zip(dims, combination, strict=True))] = value
     return spread
 
 

@@ -44,15 +44,15 @@ def value_column(name: str) -> tuple[str, str, bool] | None:
     match = TIME_AND_UNIT.fullmatch(lower)
     if match and seconds_factor(match[2]) is not None:
         return match[1], match[2], True
-    before, unit = name_and_unit(name)
-    return (THROUGHPUT, unit, True) if unit and before.lower() == THROUGHPUT else None
+    stem, unit = name_and_unit(name)
+    return (THROUGHPUT, unit, True) if unit and stem.lower() == THROUGHPUT else None
 
 
 def name_and_unit(name: str) -> tuple[str, str]:
     """Return the name of a column and the unit in brackets behind it, as in `rate [MB/s]`; "" where there is none."""
     bracket = BRACKETS.get(name.strip()[-1:])
-    before, opening, unit = name.strip()[:-1].rpartition(bracket) if bracket else ("", "", "")
-    return (before.strip(), unit.strip()) if opening and before.strip() and unit.strip() else (name, "")
+    stem, opening, unit = name.strip()[:-1].rpartition(bracket) if bracket else ("", "", "")
+    return (stem.strip(), unit.strip()) if opening and stem.strip() and unit.strip() else (name, "")
 
 
 def is_time_of_no_unit(name: str) -> bool:
@@ -129,18 +129,18 @@ def in_one_unit(frame: pd.DataFrame, stated: Mapping[str, str]) -> tuple[pd.Data
     if column is None:
         return frame, dict(stated), None
     cells, frame = frame[column], frame.drop(columns=column)
-    place = f"column {column!r}"
+    location = f"column {column!r}"
     if cells.isna().any():
-        raise ValueError(f"{place} is empty in row {int(cells.isna().to_numpy().argmax()) + 1} under the header; each row needs a unit")
+        raise ValueError(f"{location} is empty in row {int(cells.isna().to_numpy().argmax()) + 1} under the header; each row needs a unit")
     texts = cells.astype(str).str.strip()
     units = list(texts.unique())
     if len(units) == 1:
         if stated.get("units", units[0]) != units[0]:
-            raise ValueError(f"says its units are {stated['units']!r}, and {place} says {units[0]!r}; one of them is wrong")
+            raise ValueError(f"says its units are {stated['units']!r}, and {location} says {units[0]!r}; one of them is wrong")
         return frame, {**stated, "units": units[0]}, None
     factors = texts.map(dict(zip(units, map(seconds_factor, units), strict=True)))
     if "units" in stated or factors.isna().any():
-        raise ValueError(f"{place} has rows in {listed(units)}, which cannot be brought to one unit; of time are {KNOWN_TIMES}")
+        raise ValueError(f"{location} has rows in {listed(units)}, which cannot be brought to one unit; of time are {KNOWN_TIMES}")
     return frame, {**stated, "units": SECONDS}, factors.astype(float)
 
 

@@ -40,8 +40,8 @@ def numbered_levels(
     parents = [column.codes for column in labels.values()]
     numbered: dict[str, Integers] = {}
     for name in order:
-        own = _repetition_labels(repetitions[name])
-        numbered[name] = _number_shared(labels, numbered, own) if name in shared else number_within([*parents, *numbered.values()], own)
+        codes = _repetition_labels(repetitions[name])
+        numbered[name] = _number_shared(labels, numbered, codes) if name in shared else number_within([*parents, *numbered.values()], codes)
     cells = row_in_parent([*parents, *numbered.values()], rows)
     unnamed = [name for name in dict.fromkeys((level, ITERATION)) if name not in numbered]
     if (cells.max(initial=0) > 0 or not numbered) and unnamed:
@@ -49,13 +49,13 @@ def numbered_levels(
     return numbered
 
 
-def _number_shared(labels: Mapping[str, Column], above: Mapping[str, Integers], own: npt.NDArray[Any]) -> Integers:
+def _number_shared(labels: Mapping[str, Column], above: Mapping[str, Integers], codes: npt.NDArray[Any]) -> Integers:
     """Number a shared level so that the same label has the same place for every benchmark, and elsewhere too if that costs no room."""
     outer = list(above.values())
-    everywhere = number_within(outer, own)
-    others = [column.codes for name, column in labels.items() if name != "benchmark"]
-    apart = number_within([*others, *outer], own)
-    return everywhere if everywhere.max(initial=0) <= apart.max(initial=0) else apart
+    everywhere = number_within(outer, codes)
+    dim_codes = [column.codes for name, column in labels.items() if name != "benchmark"]
+    within_dims = number_within([*dim_codes, *outer], codes)
+    return everywhere if everywhere.max(initial=0) <= within_dims.max(initial=0) else within_dims
 
 
 def _repetition_labels(series: pd.Series) -> npt.NDArray[Any]:
@@ -94,22 +94,22 @@ def _numbers(series: pd.Series) -> pd.Series:
     return numbers
 
 
-def _bad_values(series: pd.Series, wrong: pd.Series, what: str) -> ValueError:
+def _bad_values(series: pd.Series, wrong: pd.Series, fault: str) -> ValueError:
     """Return what is wrong with some values of a column, and where the first of them is."""
     first = wrong.to_numpy().argmax()
     return ValueError(
-        f"column {series.name!r} holds {int(wrong.sum())} values that are {what}; the first is {series.iloc[first]!r} in row {first}"
+        f"column {series.name!r} holds {int(wrong.sum())} values that are {fault}; the first is {series.iloc[first]!r} in row {first}"
     )
 
 
 def check_unit(name: str, unit: str) -> Note | None:
     """Refuse a unit that looks like one of time and is none, or one that a throughput cannot have; note a time in what is no time."""
-    known = seconds_factor(unit) is not None
-    if not known and LIKE_TIME.fullmatch(unit):
+    is_time = seconds_factor(unit) is not None
+    if not is_time and LIKE_TIME.fullmatch(unit):
         raise ValueError(f"{name!r} is in {unit!r}, which is no unit that is known; of time these are {KNOWN_TIMES}")
-    if known and name == THROUGHPUT:
+    if is_time and name == THROUGHPUT:
         raise ValueError(f"{name!r} is in {unit!r}, which is a time; a throughput is a rate such as 'ops/s': call the times {TIME!r}")
-    if known or unit in ("1", "") or name != TIME:
+    if is_time or unit in ("1", "") or name != TIME:
         return None
     return Note("unknown_unit", f"{name!r} is in {unit!r}, which is no unit of time and is kept; these are {KNOWN_TIMES}", {"units": unit})
 

@@ -50,11 +50,14 @@ def as_weights(weights: Weights, labels: xr.DataArray) -> xr.DataArray:
     """Return weights as an array along the dim of some labels, NaN for those without one."""
     across = str(labels.dims[0])
     if isinstance(weights, Mapping | pd.Series):
-        known, given = labels.values.tolist(), list(weights.keys())
-        unknown, missing = listed([one for one in given if one not in known], 5), listed([one for one in known if one not in given], 5)
+        names, weighted = labels.values.tolist(), list(weights.keys())
+        unknown, missing = (
+            listed([label for label in weighted if label not in names], 5),
+            listed([label for label in names if label not in weighted], 5),
+        )
         if unknown and missing:  # of a part of a suite, weights of the whole will do
             raise ValueError(f"weights are missing for {missing}, and given for what is no label of {across!r}: {unknown}")
-        weights = [weights.get(label, np.nan) for label in known]
+        weights = [weights.get(label, np.nan) for label in names]
     if isinstance(weights, xr.DataArray):
         check_dim(weights, across, "dim of weights")
         return weights
@@ -72,10 +75,10 @@ def as_weights(weights: Weights, labels: xr.DataArray) -> xr.DataArray:
 def check_weights(weights: xr.DataArray, across: str) -> xr.DataArray:
     """Return weights of which none is missing or negative, and one is above zero."""
     rows = weights.transpose(across, ...).values.astype(float)
-    bad = [label for label, one in zip(weights[across].values.tolist(), rows, strict=True) if not np.all(one >= 0)]
+    bad = [label for label, row in zip(weights[across].values.tolist(), rows, strict=True) if not np.all(row >= 0)]
     if bad or not 0 < rows.sum() < np.inf:
-        what = f"missing or negative for {listed(bad, 5)}" if bad else "infinite" if rows.any() else "all zero"
-        raise ValueError(f"weights are {what}; give every label of {across!r} a number that is not negative, and one above zero")
+        fault = f"missing or negative for {listed(bad, 5)}" if bad else "infinite" if rows.any() else "all zero"
+        raise ValueError(f"weights are {fault}; give every label of {across!r} a number that is not negative, and one above zero")
     return weights.astype(float)
 
 
@@ -140,22 +143,26 @@ def each_suite_row(function: Callable[P, xr.Dataset]) -> Callable[P, xr.Dataset]
 
     @functools.wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> xr.Dataset:
-        given, across = kwargs.pop("by", None), str(kwargs.get("across", BENCHMARK))
-        if given is None:
+        coordinate, across = kwargs.pop("by", None), str(kwargs.get("across", BENCHMARK))
+        if coordinate is None:
             return function(*args, **kwargs)
-        by, keywords = str(given), one_key(function, kwargs)
+        by, keywords = str(coordinate), one_key(function, kwargs)
         labels = suites_of(cast(Data, args[0]), by, across)
-        with collecting() as said:
-            whole: xr.Dataset = function(*args, **cast(Any, keywords))
-        present = whole[across].values
-        labels = {name: own for name, own in ((name, own[np.isin(own, present)]) for name, own in labels.items()) if len(own)}
-        results, told = _apart(function, args, keywords, labels, by, across)
-        names = [name for name in whole.data_vars if str(name).startswith(OF_SUITE)]
+        with collecting() as all_notes:
+            answer: xr.Dataset = function(*args, **cast(Any, keywords))
+        present = answer[across].values
+        labels = {
+            name: members
+            for name, members in ((name, members[np.isin(members, present)]) for name, members in labels.items())
+            if len(members)
+        }
+        results, suite_notes = _apart(function, args, keywords, labels, by, across)
+        names = [name for name in answer.data_vars if str(name).startswith(OF_SUITE)]
         rows = _side_by_side({name: result[names] for name, result in results.items()}, by, cast(Data, args[0]))
-        result = whole.drop_vars(names).rename({by: f"{across}_{by}"} if by in whole.coords else {}).assign(rows.data_vars)
+        result = answer.drop_vars(names).rename({by: f"{across}_{by}"} if by in answer.coords else {}).assign(rows.data_vars)
         for attr in set(result.attrs) & {SUITES, "n_incomplete_units", NOTES}:
             del result.attrs[attr]
-        notes = [note for note in said if note.code not in SUITE_NOTES] + [note for note in told if note.code in SUITE_NOTES]
+        notes = [note for note in all_notes if note.code not in SUITE_NOTES] + [note for note in suite_notes if note.code in SUITE_NOTES]
         return noted(result, *notes)
 
     return cast(Callable[P, xr.Dataset], wrapper)
@@ -307,7 +314,7 @@ def several_suites(array: xr.DataArray, counted: xr.DataArray | xr.Variable, acr
     names = list(dict.fromkeys(labels))
     has = np.array([mask[:, labels == name].any(axis=1) for name in names])
     several = has.sum(axis=0) > 1
-    mixed = [name for name, own in zip(names, has, strict=True) if (own & several).any()]
+    mixed = [name for name, measured in zip(names, has, strict=True) if (measured & several).any()]
     if not mixed:
         return None
     text = f"one mean is taken over the benchmarks of {len(mixed)} suites ({listed(mixed)}); {ways_apart(by)}"
@@ -321,11 +328,11 @@ MOVEMENT = "movement"
 @check(MOVEMENT)
 def movement_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Name `shared=` where the units of different benchmarks move together, in any suite of a result at an error rate of 5 % in all."""
-    pvalue, correlation = (result.variables[f"suite_correlation{part}"].values.ravel() for part in ("_pvalue", ""))
+    pvalue, correlation = (result.variables[f"suite_correlation{suffix}"].values.ravel() for suffix in ("_pvalue", ""))
     if not in_all(pvalue).any():
         return ()
-    place, tested = int(np.nanargmin(pvalue)), int(np.count_nonzero(~np.isnan(pvalue)))
-    mean, least = float(correlation[place]), float(pvalue[place])
+    strongest, tested = int(np.nanargmin(pvalue)), int(np.count_nonzero(~np.isnan(pvalue)))
+    mean, least = float(correlation[strongest]), float(pvalue[strongest])
     unit, units = str(result.attrs["unit"]), plural(str(result.attrs["unit"]))
     text = (
         f"benchmarks are taken for independent, and their {units} move together (mean correlation {mean:.2g}, p {least:.2g}): what is said "

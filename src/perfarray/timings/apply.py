@@ -102,17 +102,17 @@ def compute(
     chunked = any(is_chunked(array) for array in arrays)
     if chunked:
         _check_chunks(arrays, core)
-    found = _lazily(kernel, arrays, core, outputs, sizes or {}) if chunked else _at_once(kernel, arrays, core, outputs)
+    computed = _lazily(kernel, arrays, core, outputs, sizes or {}) if chunked else _at_once(kernel, arrays, core, outputs)
     order = tuple(dict.fromkeys(dim for array in arrays for dim in array.dims))
-    for output, variable in zip(outputs.values(), found, strict=True):
+    for output, variable in zip(outputs.values(), computed, strict=True):
         if output.units or output.long_name:
             variable.attrs = {key: value for key, value in (("units", output.units), ("long_name", output.long_name)) if value}
-    return {name: in_order(variable, order) for name, variable in zip(outputs, found, strict=True)}
+    return {name: in_order(variable, order) for name, variable in zip(outputs, computed, strict=True)}
 
 
 def together(*kernels: Kernel) -> Kernel:
     """Return one formula that gives what several give, one after the other."""
-    return lambda *values: [part for kernel in kernels for part in kernel(*values)]
+    return lambda *values: [array for kernel in kernels for array in kernel(*values)]
 
 
 def _at_once(
@@ -123,27 +123,27 @@ def _at_once(
     values = []
     for array, dims in zip(arrays, core, strict=True):
         order = (*(dim for dim in batch if dim in array.dims), *dims)
-        own = (array if array.dims == order else array.transpose(*order)).data
-        values.append(own[(*(slice(None) if dim in array.dims else np.newaxis for dim in batch), ...)])
-    found = by_blocks(kernel, values, len(batch), -(-sum(own.nbytes for own in values) // BLOCK))
-    return [xr.Variable((*batch, *output.dims), part, fastpath=True) for output, part in zip(outputs.values(), found, strict=True)]
+        values_in_order = (array if array.dims == order else array.transpose(*order)).data
+        values.append(values_in_order[(*(slice(None) if dim in array.dims else np.newaxis for dim in batch), ...)])
+    returned = by_blocks(kernel, values, len(batch), -(-sum(values_in_order.nbytes for values_in_order in values) // BLOCK))
+    return [xr.Variable((*batch, *output.dims), array, fastpath=True) for output, array in zip(outputs.values(), returned, strict=True)]
 
 
 def by_blocks(kernel: Kernel, values: Sequence[npt.NDArray[Any]], axes: int, blocks: int) -> list[npt.NDArray[Any]]:
     """Call a formula on so many blocks along the longest of the first axes, so that what it needs on its way stays small."""
-    sizes = [max(own.shape[axis] for own in values) for axis in range(axes)]
+    sizes = [max(array.shape[axis] for array in values) for axis in range(axes)]
     blocks = min(blocks, max(sizes, default=1))
     if blocks < 2:
-        return [np.asarray(part) for part in kernel(*values)]
+        return [np.asarray(array) for array in kernel(*values)]
     length, axis = max(sizes), sizes.index(max(sizes))
     results: list[npt.NDArray[Any]] = []
     for number in range(blocks):
-        here = (slice(None),) * axis + (slice(length * number // blocks, length * (number + 1) // blocks),)
-        found = [np.asarray(part) for part in kernel(*(own[here] if own.shape[axis] > 1 else own for own in values))]
-        results = results or [np.empty((*part.shape[:axis], length, *part.shape[axis + 1 :]), part.dtype) for part in found]
-        for result, part in zip(results, found, strict=True):
-            result[here] = part
-        del found, part  # the next block needs the room
+        block = (slice(None),) * axis + (slice(length * number // blocks, length * (number + 1) // blocks),)
+        returned = [np.asarray(array) for array in kernel(*(array[block] if array.shape[axis] > 1 else array for array in values))]
+        results = results or [np.empty((*array.shape[:axis], length, *array.shape[axis + 1 :]), array.dtype) for array in returned]
+        for result, array in zip(results, returned, strict=True):
+            result[block] = array
+        del returned, array  # the next block needs the room
     return results
 
 
@@ -156,7 +156,7 @@ def _lazily(
 ) -> Sequence[xr.Variable]:
     """Let dask call the formula, chunk by chunk, when the answer is wanted."""
     returned = {dim for output in outputs.values() for dim in output.dims}
-    found = xr.apply_ufunc(
+    returned = xr.apply_ufunc(
         kernel if len(outputs) > 1 else lambda *values: kernel(*values)[0],
         *arrays,
         input_core_dims=[list(dims) for dims in core],
@@ -167,15 +167,15 @@ def _lazily(
         dask_gufunc_kwargs={"output_sizes": dict(sizes)},
         keep_attrs=False,
     )
-    return found if isinstance(found, tuple) else (found,)
+    return returned if isinstance(returned, tuple) else (returned,)
 
 
 def _same_labels(arrays: Sequence[xr.DataArray], used: set[str]) -> bool:
     """Return whether what broadcasts has the very same indexes wherever it occurs, or none and one size: that need not be aligned."""
-    known: dict[Hashable, Any] = {}
+    first: dict[Hashable, Any] = {}
     for array in arrays:
-        for name, own in {**array.sizes, **array.xindexes}.items():
-            if name not in used and known.setdefault(name, own) != own:
+        for name, label in {**array.sizes, **array.xindexes}.items():
+            if name not in used and first.setdefault(name, label) != label:
                 return False
     return True
 
@@ -185,14 +185,16 @@ def _coordinates(arrays: Sequence[xr.DataArray], used: set[str], coords: Mapping
 
     Indexes are handed on: xarray makes them anew from anything else.
     """
-    kept: dict[Hashable, xr.Variable] = {}
+    variables: dict[Hashable, xr.Variable] = {}
     indexes: dict[Hashable, Any] = {}
     labelled = [array.coords for array in reversed(arrays)] + [_labels(name, tuple(values)) for name, values in coords.items()]
     for number, labels in enumerate(labelled):
-        own = {name: label for name, label in labels.variables.items() if number >= len(arrays) or not used.intersection(label.dims)}
-        kept |= own
-        indexes |= {name: index for name, index in labels.xindexes.items() if name in own}
-    return xr.Coordinates(kept, indexes)
+        labelled_variables = {
+            name: label for name, label in labels.variables.items() if number >= len(arrays) or not used.intersection(label.dims)
+        }
+        variables |= labelled_variables
+        indexes |= {name: index for name, index in labels.xindexes.items() if name in labelled_variables}
+    return xr.Coordinates(variables, indexes)
 
 
 def is_chunked(array: xr.DataArray | xr.Variable) -> bool:
@@ -219,8 +221,8 @@ def _labels(name: str, values: tuple[Any, ...]) -> xr.Coordinates:
 
 def in_order(variable: xr.Variable, order: tuple[Hashable, ...]) -> xr.Variable:
     """Put the dims that broadcast in the order of the input; new dims stay at the end."""
-    wanted = _ordered(variable.dims, order)
-    return variable if wanted == variable.dims else variable.transpose(*wanted)
+    dims = _ordered(variable.dims, order)
+    return variable if dims == variable.dims else variable.transpose(*dims)
 
 
 @lru_cache(maxsize=256)

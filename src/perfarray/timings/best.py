@@ -27,10 +27,10 @@ def named_end(statistic: Statistic, better: str) -> Statistic | str:
 
 def slow_end_note(statistics: Iterable[object], better: str) -> Note | None:
     """Return the note that the lower end of rates holds their slowest runs, where it was asked for."""
-    asked = [name for name in statistics if name in SLOW_END]
-    if better != HIGHER or not asked:
+    slow = [name for name in statistics if name in SLOW_END]
+    if better != HIGHER or not slow:
         return None
-    names = " and ".join(repr(name) for name in asked)
-    take = "takes" if len(asked) == 1 else "take"
+    names = " and ".join(repr(name) for name in slow)
+    take = "takes" if len(slow) == 1 else "take"
     text = f"more is better here: {names} {take} the slowest runs, those disturbed most; 'best' takes the undisturbed end"
-    return Note("slow_end", text, {"statistics": asked})
+    return Note("slow_end", text, {"statistics": slow})

@@ -21,7 +21,7 @@ CHOICES = ("bound", "drop")
 """What may be done with stopped runs: count them as their limit, or leave them out."""
 
 
-def with_limits(array: xr.DataArray, stopped: xr.DataArray) -> xr.DataArray:
+def with_limits(array: xr.DataArray, mask: xr.DataArray) -> xr.DataArray:
     """Return the array with the limit in place of every stopped run, and a coordinate that says where.
 
     The limit is the coordinate `censored_at`, else the value that the run has; where neither is, the place is NaN and its mark stays.
@@ -29,8 +29,8 @@ def with_limits(array: xr.DataArray, stopped: xr.DataArray) -> xr.DataArray:
     limit = array.coords.get(CENSORED_AT)
     array = array.drop_vars(CENSORED_AT, errors="ignore")
     bounds = array if limit is None else limit.reset_coords(drop=True).astype(float).fillna(array)
-    filled = array.where(~stopped, bounds).transpose(*array.dims).assign_attrs(array.attrs)
-    return filled.assign_coords({CENSORED: stopped.variable})
+    filled = array.where(~mask, bounds).transpose(*array.dims).assign_attrs(array.attrs)
+    return filled.assign_coords({CENSORED: mask.variable})
 
 
 ONLY_WORSE = (
@@ -62,10 +62,10 @@ def bounds_of(array: xr.DataArray, levels: tuple[str, ...], better: str) -> Boun
 
     A stopped time is at least its limit, a rate of a stopped run at most; of a run without a limit nothing is known.
     """
-    stopped = array.coords[CENSORED].reset_coords(drop=True)
-    missing = (stopped & array.isnull()).reset_coords(drop=True)
-    stopped, missing = (mask.any([dim for dim in levels if dim in mask.dims]) for mask in (stopped, missing))
-    return Bounds(stopped, missing) if better == LOWER else Bounds(missing, stopped)
+    at_limit = array.coords[CENSORED].reset_coords(drop=True)
+    missing = (at_limit & array.isnull()).reset_coords(drop=True)
+    at_limit, missing = (mask.any([dim for dim in levels if dim in mask.dims]) for mask in (at_limit, missing))
+    return Bounds(at_limit, missing) if better == LOWER else Bounds(missing, at_limit)
 
 
 def nothing(array: xr.DataArray, levels: tuple[str, ...]) -> Bounds:
@@ -136,8 +136,8 @@ def stopped_note(numbers: Mapping[str, int], unlimited: int, better: str, conseq
     Of means that rest on runs whose limit is not known, some `unlimited` ones, nothing is known at all.
     """
     sides = [f"{number_of(number, 'run')}{'' if name == 'runs' else f' of the {name}'}" for name, number in numbers.items() if number]
-    one = sum(numbers.values()) == 1
-    text = f"{' and '.join(sides) or 'runs'} {'was' if one else 'were'} stopped at a limit and count{'s' if one else ''} as "
+    single = sum(numbers.values()) == 1
+    text = f"{' and '.join(sides) or 'runs'} {'was' if single else 'were'} stopped at a limit and count{'s' if single else ''} as "
     text += f"{'at least' if better == LOWER else 'at most'} that: "
     if unlimited:
         text += f"{unlimited} without a limit ({CENSORED_AT}, or the value of the run), so that nothing is known of their means; "

@@ -26,10 +26,10 @@ def evenly_chunked(array: xr.DataArray, lengths: Mapping[Hashable, int] | None =
     """
     if not is_chunked(array) or 0 in array.sizes.values():
         return array
-    wanted = chunk_lengths(array) | dict(lengths or {})
+    target = chunk_lengths(array) | dict(lengths or {})
     lazy = [name for name, coordinate in array.coords.items() if coordinate.variable.chunks is not None]
-    coords = {name: _chunked(array.coords[name].variable, wanted) for name in lazy}
-    return array.copy(data=_chunked(array.variable, wanted).data).assign_coords(coords)
+    coords = {name: _chunked(array.coords[name].variable, target) for name in lazy}
+    return array.copy(data=_chunked(array.variable, target).data).assign_coords(coords)
 
 
 def storable(times: Data) -> Data:
@@ -41,7 +41,7 @@ def storable(times: Data) -> Data:
         return times
     # Descriptors come first, so that the lengths of the measurements hold where both have a dim.
     pieces = [lazy[name].chunksizes for name in sorted(lazy, key=lambda name: name in times.data_vars)]
-    lengths = {dim: max(own) for each in pieces for dim, own in each.items()}
+    lengths = {dim: max(length) for each in pieces for dim, length in each.items()}
     even = {name: _chunked(variable, lengths) for name, variable in lazy.items()}
     coords = {name: even.pop(name) for name in lazy if name in times.coords}
     return times.assign_coords(coords).assign(even)

@@ -48,7 +48,7 @@ def counts(
     {'old': 4.0, 'new': 3.0}
     """
     data = resolve(times, metric, levels, censored=censored)
-    fewest, most = (f"{which} repetitions inside one parent" for which in ("fewest", "most"))
+    fewest, most = (f"{extreme} repetitions inside one parent" for extreme in ("fewest", "most"))
     named = outputs("1", (LEVEL,), minimum=fewest, maximum=most, total="repetitions with data")
     result = apply(
         lambda values: count_repetitions(values, len(data.levels)),

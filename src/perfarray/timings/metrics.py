@@ -30,8 +30,8 @@ def over_metrics(function: Callable[P, R]) -> Callable[P, R]:
         with collecting() as gathered:
             for name in names:
                 chosen = [only(argument, name) for argument in args]
-                others = {key: only(value, name) for key, value in keywords.items()}
-                results.append(function(*chosen, **{**others, METRIC: name}))
+                options = {key: only(value, name) for key, value in keywords.items()}
+                results.append(function(*chosen, **{**options, METRIC: name}))
         arrays = [choose_metric(cast(Data, args[0]), name) for name in names]
         return cast(R, noted(metrics_beside(cast(list[xr.Dataset], results), names, arrays), *gathered))
 
@@ -49,15 +49,15 @@ def metrics_beside(results: Sequence[xr.Dataset], names: Sequence[str], arrays: 
 def beside(results: Sequence[Told], dim: str, labels: Sequence[str]) -> Told:
     """Put results along a new dim; a cell that one of them lacks is NaN, False or `unknown`."""
     blanks: Any = np.nan
-    every: Any = results
+    datasets: Any = results
     if isinstance(results[0], xr.Dataset):
-        blanks = {name: np.nan for result in every for name in result.variables}
+        blanks = {name: np.nan for result in datasets for name in result.variables}
         for name, variable in results[0].data_vars.items():
             if variable.dtype.kind in "Ob":
                 blanks[name] = UNKNOWN if variable.dtype == object else False
     along = xr.IndexVariable(dim, np.array(labels, dtype=object))
     how: dict[str, Any] = {"combine_attrs": "drop_conflicts", "coords": "minimal", "compat": "override"}
-    return cast(Told, xr.concat(every, along, join="outer", fill_value=blanks, **how))
+    return cast(Told, xr.concat(datasets, along, join="outer", fill_value=blanks, **how))
 
 
 def only(times: Any, metric: str) -> Any:

@@ -87,12 +87,12 @@ class PerfarrayWarning(UserWarning):
         return "\n".join(note.message for note in self.notes)
 
 
-def count_note(code: str, text: str, where: Any, what: str = "cells", **values: Any) -> Note | None:
+def count_note(code: str, text: str, where: Any, noun: str = "cells", **values: Any) -> Note | None:
     """Return a note on the cells for which something holds, if any do; `{cells}` in the text becomes `2 of 9 cells`."""
     number = int(np.count_nonzero(where))
     if not number:
         return None
-    return Note(code, text.replace("{cells}", f"{number} of {where.size} {what}"), {what: number, "of": where.size, **values})
+    return Note(code, text.replace("{cells}", f"{number} of {where.size} {noun}"), {noun: number, "of": where.size, **values})
 
 
 def in_all(pvalue: Floats) -> Mask:
@@ -105,16 +105,16 @@ def tell(*notes: Note | None) -> tuple[Note, ...]:
 
     Inside `collecting` nothing is emitted: the notes are handed to the caller who collects.
     """
-    told = tuple({(note.code, note.message): note for note in notes if note is not None}.values())
+    unique = tuple({(note.code, note.message): note for note in notes if note is not None}.values())
     collector = _COLLECTOR.get()
     if collector is not None:
-        collector += told
-    elif warned := [note for note in told if not note.aside]:
+        collector += unique
+    elif warned := [note for note in unique if not note.aside]:
         depth, frame = 1, sys._getframe(0)
         while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == "perfarray":
             frame, depth = frame.f_back, depth + 1
         warnings.warn(PerfarrayWarning(*warned), stacklevel=depth)
-    return told
+    return unique
 
 
 def noted(result: Told, *notes: Note | None, checks: tuple[str, ...] = ()) -> Told:
@@ -129,21 +129,21 @@ def noted(result: Told, *notes: Note | None, checks: tuple[str, ...] = ()) -> To
     checks : tuple of str
         Names of registered checks.
     """
-    found = list(notes)
+    all_notes = list(notes)
     if checks and isinstance(result, xr.Dataset):
         if is_lazy(result):
             result.attrs[UNCHECKED] = " ".join(checks)
         else:
-            found += _run(result, checks)
+            all_notes += _run(result, checks)
     result.attrs.setdefault("perfarray_version", version())
-    return keeping(result, *found)
+    return keeping(result, *all_notes)
 
 
 def keeping(data: Told, *notes: Note | None) -> Told:
     """Tell notes and keep them in the attr `notes` of timings or of a result, which is returned."""
-    told = tell(*notes)
-    if told:
-        data.attrs[NOTES] = to_json(told)
+    emitted = tell(*notes)
+    if emitted:
+        data.attrs[NOTES] = to_json(emitted)
     return data
 
 
@@ -233,12 +233,12 @@ def notes(result: xr.Dataset | xr.DataArray | pd.DataFrame) -> tuple[Note, ...]:
     ['single_unit']
     """
     rows = json.loads(str(result.attrs.get(NOTES, "[]")))
-    kept = [Note(row["code"], row["message"], row["values"], aside=bool(row.get("aside"))) for row in rows]
+    collected = [Note(row["code"], row["message"], row["values"], aside=bool(row.get("aside"))) for row in rows]
     checks = tuple(str(result.attrs.get(UNCHECKED, "")).split())
     if checks and isinstance(result, xr.Dataset) and not is_lazy(result):
         # A result from a file may come before the topic that made it: loading its function registers the checks.
         import perfarray
 
         getattr(perfarray, str(result.attrs.get("result")), None)
-        kept += [note for note in _run(result, checks) if note not in kept]
-    return tuple(kept)
+        collected += [note for note in _run(result, checks) if note not in collected]
+    return tuple(collected)

@@ -83,8 +83,8 @@ def resolve_pair(
     choose = partial(resolve, positive=positive, positive_at=positive_at, censored=censored, measured=measured)
     candidate = choose(times, metric, levels, shared=shared)
     if isinstance(baseline, xr.DataArray | xr.Dataset):
-        other = choose(baseline, _same_metric(baseline, metric, candidate), candidate.levels)
-        pair = _pair_of_objects(candidate, other, dim)
+        reference = choose(baseline, _same_metric(baseline, metric, candidate), candidate.levels)
+        pair = _pair_of_objects(candidate, reference, dim)
     else:
         pair = _split(candidate, baseline, dim)
     pair = pair._replace(baseline=pair.baseline._replace(array=_bare(pair.baseline, keep)))
@@ -128,14 +128,14 @@ def _split(candidate: Timings, baseline: object, dim: str | None) -> Pair:
     array, nest = candidate.array, candidate.levels
     dim = find_dim(array, baseline, nest) if dim is None else _dim_with(array, dim, baseline, nest)
     labels = labels_along(array, dim)
-    here = [place for place, label in enumerate(labels) if label == baseline]
-    if len(here) > 1:
-        raise ValueError(f"label {baseline!r} occurs {len(here)} times along {dim!r}; labels must be unique")
+    positions = [position for position, label in enumerate(labels) if label == baseline]
+    if len(positions) > 1:
+        raise ValueError(f"label {baseline!r} occurs {len(positions)} times along {dim!r}; labels must be unique")
     if len(labels) == 1:
         raise ValueError(f"nothing to compare with: {baseline!r} is the only label along {dim!r}")
-    others = np.array([place for place in range(len(labels)) if place != here[0]])
-    old, new = array.isel({dim: here[0]}, drop=True), array.isel({dim: others})
-    notes = (*candidate.notes, *check_label(array, here[0], others, nest, dim))
+    rest_positions = np.array([position for position in range(len(labels)) if position != positions[0]])
+    old, new = array.isel({dim: positions[0]}, drop=True), array.isel({dim: rest_positions})
+    notes = (*candidate.notes, *check_label(array, positions[0], rest_positions, nest, dim))
     return Pair(candidate._replace(array=new), Timings(old, nest, {}, bounded=candidate.bounded), dim, (), notes)
 
 
@@ -188,26 +188,28 @@ def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> 
     new, old = candidate.array, baseline.array
     for name in [name for name in old.dims if name in new.coords and name not in new.dims]:
         several, label = listed(labels_along(old, name)), new.coords[name].values
-        which = f"of one of them ({label.item()!r})" if label.ndim == 0 else f"named by it along {listed(new.coords[name].dims)}"
-        raise ValueError(f"the baseline has the labels {several} along {name!r} and the data are {which}; select one of the baseline's")
+        selection = f"of one of them ({label.item()!r})" if label.ndim == 0 else f"named by it along {listed(new.coords[name].dims)}"
+        raise ValueError(f"the baseline has the labels {several} along {name!r} and the data are {selection}; select one of the baseline's")
     unmatched: list[tuple[str, str]] = []
     for name in [name for name in new.dims if name in old.dims and name not in candidate.levels]:
-        here, there = labels_along(new, name), labels_along(old, name)
-        known, present = set(there), set(here)
-        both = [label for label in here if label in known]
-        if not both:
-            raise ValueError(f"the data and the baseline have no label in common along {name!r}: {listed(here)} against {listed(there)}")
-        missing = [(str(label), "no baseline") for label in here if label not in known]
-        missing += [(str(label), "baseline only") for label in there if label not in present]
+        new_labels, old_labels = labels_along(new, name), labels_along(old, name)
+        old_set, present = set(old_labels), set(new_labels)
+        common = [label for label in new_labels if label in old_set]
+        if not common:
+            raise ValueError(
+                f"the data and the baseline have no label in common along {name!r}: {listed(new_labels)} against {listed(old_labels)}"
+            )
+        missing = [(str(label), "no baseline") for label in new_labels if label not in old_set]
+        missing += [(str(label), "baseline only") for label in old_labels if label not in present]
         if missing:
             unmatched += missing
-            new, old = new.sel({name: both}), old.sel({name: both})
-        elif here != there:
-            old = old.sel({name: here})
+            new, old = new.sel({name: common}), old.sel({name: common})
+        elif new_labels != old_labels:
+            old = old.sel({name: new_labels})
     notes = (*candidate.notes, *baseline.notes, *check_sides(new, old, candidate.levels, dim))
     if unmatched:
-        shown = listed(f"{label} ({side})" for label, side in unmatched)
-        text = f"{len(unmatched)} labels are on one side only and are left out: {shown}"
+        names_with_side = listed(f"{label} ({side})" for label, side in unmatched)
+        text = f"{len(unmatched)} labels are on one side only and are left out: {names_with_side}"
         notes = (*notes, Note("unmatched", text, {"labels": [label for label, _ in unmatched]}))
     names = tuple(label for label, _ in unmatched)
     return Pair(candidate._replace(array=new), baseline._replace(array=old), dim, names, notes)
@@ -215,9 +217,9 @@ def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> 
 
 def _bare(side: Timings, keep: Sequence[str]) -> xr.DataArray:
     """Drop the coordinates that are not labels, but those to keep and the mark of stopped runs."""
-    kept = {*side.array.dims, *keep, *((CENSORED,) if side.bounded else ())}
-    others = [name for name in side.array.coords if name not in kept]
-    return side.array.reset_coords(others, drop=True) if others else side.array
+    labels = {*side.array.dims, *keep, *((CENSORED,) if side.bounded else ())}
+    dropped = [name for name in side.array.coords if name not in labels]
+    return side.array.reset_coords(dropped, drop=True) if dropped else side.array
 
 
 def _evenly_chunked(pair: Pair) -> Pair:
@@ -232,14 +234,14 @@ def match_units(pair: Pair, paired: str) -> Pair:
     if paired != pair.candidate.levels[0]:
         raise ValueError(f"paired={paired!r} is not known; choose one of {listed(pair.candidate.levels[:1])}")
     new, old = pair.candidate.array, pair.baseline.array
-    here, there = labels_along(new, paired), labels_along(old, paired)
-    if here != there:
-        known = set(there)
-        both = [label for label in here if label in known]
-        if not both:
+    new_labels, old_labels = labels_along(new, paired), labels_along(old, paired)
+    if new_labels != old_labels:
+        old_set = set(old_labels)
+        common = [label for label in new_labels if label in old_set]
+        if not common:
             raise ValueError(f"paired={paired!r}: the two systems have no {paired} in common")
-        alone = len(here) + len(there) - 2 * len(both)
-        new, old = new.sel({paired: both}), old.sel({paired: both})
+        alone = len(new_labels) + len(old_labels) - 2 * len(common)
+        new, old = new.sel({paired: common}), old.sel({paired: common})
         if alone:
             text = f"paired={paired!r}: {alone} units of one system have no partner and are left out"
             pair = pair._replace(notes=(*pair.notes, Note("no_partner", text, {"level": paired, "units": alone})))
@@ -271,8 +273,8 @@ def hanging(side: Timings, limits: xr.DataArray, worst: xr.DataArray) -> Bounds:
     return Bounds(hangs, nothing) if side.better == LOWER else Bounds(nothing, hangs)
 
 
-def _with_stopped(side: Timings, kept: Any, value: float) -> Timings:
+def _with_stopped(side: Timings, counted: Any, value: float) -> Timings:
     """Return timings with a value in place of the stopped runs that are not kept; of rates, the reciprocal."""
     array = side.array
-    placed = array.where(~array.coords[CENSORED] | kept, value if side.better == LOWER else 1 / value)
+    placed = array.where(~array.coords[CENSORED] | counted, value if side.better == LOWER else 1 / value)
     return side._replace(array=placed.transpose(*array.dims).assign_attrs(array.attrs))

@@ -10,7 +10,7 @@ PATIENCE = 5.0
 """Seconds after which a bar that nobody asked for appears."""
 
 
-def cells_bar(cells: xr.DataArray, doing: str, *, wanted: bool | None, each: int = 1) -> Any:
+def cells_bar(cells: xr.DataArray, doing: str, *, show: bool | None, each: int = 1) -> Any:
     """Return a bar that counts cells, or None where none is wanted, or cells are lazy: they are computed later.
 
     Parameters
@@ -24,9 +24,9 @@ def cells_bar(cells: xr.DataArray, doing: str, *, wanted: bool | None, each: int
     each : int
         How often each cell is counted.
     """
-    if wanted is False or is_chunked(cells):
+    if show is False or is_chunked(cells):
         return None
     from tqdm.auto import tqdm
 
-    unasked = {"disable": None, "delay": PATIENCE} if wanted is None else {}
+    unasked = {"disable": None, "delay": PATIENCE} if show is None else {}
     return tqdm(total=each * cells.size, desc=doing, unit="cell", **unasked)

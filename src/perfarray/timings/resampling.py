@@ -31,8 +31,8 @@ class Resampling(NamedTuple):
     @property
     def attrs(self) -> dict[str, Hashable]:
         """What the attrs of a result made from replicates say of them."""
-        drawn = [level for level, is_drawn in zip(self.levels, self.draws.drawn, strict=False) if is_drawn]
-        attrs: dict[str, Hashable] = {"resample": "flat" if self.flat else " ".join(drawn)}
+        resampled = [level for level, is_drawn in zip(self.levels, self.draws.drawn, strict=False) if is_drawn]
+        attrs: dict[str, Hashable] = {"resample": "flat" if self.flat else " ".join(resampled)}
         if self.flat:
             attrs["unit"] = self.levels[-1]
         return attrs | {"n_resamples": self.draws.n_resamples, "engine": "numpy"} | describe_key(self.draws.key)
@@ -41,23 +41,23 @@ class Resampling(NamedTuple):
 def check_resampling(data: Timings, resample: Resample | Sequence[str], n_resamples: int, rng: Rng, *, joint: bool = False) -> Resampling:
     """Check what is to be drawn; units drawn jointly (shared or paired) must be drawn, and a flat draw knows no units."""
     levels = data.levels
-    drawn: tuple[bool, ...]
+    resampled: tuple[bool, ...]
     number = check_count(n_resamples, "n_resamples", 2)
     if isinstance(resample, str) and resample == "flat":
         if joint:
             raise ValueError("resample='flat' ignores the nest, so units cannot be shared or paired; name the levels to draw")
-        drawn, flat = (True,), True
+        resampled, flat = (True,), True
     else:
-        asked = levels[:1] if resample is None else levels if resample == "all" else check_names(resample, "resample")
-        unknown = [name for name in asked if name not in levels]
+        names = levels[:1] if resample is None else levels if resample == "all" else check_names(resample, "resample")
+        unknown = [name for name in names if name not in levels]
         if unknown:
             raise ValueError(
                 f"resample={listed(unknown)}: not among the levels {levels}; name those to draw, or give 'all', 'flat' or None"
             )
-        drawn, flat = tuple(level in asked for level in levels), False
-    if joint and not drawn[0]:
+        resampled, flat = tuple(level in names for level in levels), False
+    if joint and not resampled[0]:
         raise ValueError(f"resample={resample!r} leaves out {levels[0]!r}, whose units are shared or paired; name it too")
-    return Resampling(levels, Draws(drawn, number, key_of(rng)), flat)
+    return Resampling(levels, Draws(resampled, number, key_of(rng)), flat)
 
 
 def check_no_resampling(method: str, resample: object) -> None:

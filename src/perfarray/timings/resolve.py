@@ -41,8 +41,8 @@ class Timings(NamedTuple):
         """The number of runs that count as their limits; 0 of a lazy mark, which is not looked at."""
         if not self.bounded:
             return 0
-        stopped = self.array.coords[CENSORED]
-        return 0 if is_chunked(stopped) else _number(stopped, self.array)
+        mark = self.array.coords[CENSORED]
+        return 0 if is_chunked(mark) else _number(mark, self.array)
 
     def stopped_note(self, consequence: str) -> Note | None:
         """Say how many runs were stopped, and what follows; None where none were."""
@@ -92,16 +92,16 @@ def choose_metric(times: Data, metric: str | Sequence[str] | None, levels: Seque
         named = check_names(levels, "levels")
         candidates = [str(name) for name, variable in times.data_vars.items() if set(named) & set(variable.dims)]
     if metric is None:
-        wanted = times.attrs.get(METRIC)
-        if wanted in times.data_vars:
-            metric = str(wanted)
+        default = times.attrs.get(METRIC)
+        if default in times.data_vars:
+            metric = str(default)
         elif TIME in candidates:
             metric = TIME
         elif len(candidates) == 1:
             metric = candidates[0]
         else:
-            found = listed(candidates) if candidates else "none; a variable needs one of the dims " + listed(LEVELS)
-            raise ValueError(f"which variable holds the measurements? Say so with metric=; candidates: {found}")
+            names = listed(candidates) if candidates else "none; a variable needs one of the dims " + listed(LEVELS)
+            raise ValueError(f"which variable holds the measurements? Say so with metric=; candidates: {names}")
     elif not isinstance(metric, str):
         raise ValueError(f"metric={metric!r}: give one name here")
     elif metric not in times.data_vars:
@@ -122,14 +122,14 @@ def _with_limit(times: xr.Dataset, array: xr.DataArray) -> xr.DataArray:
 
 def _hidden_cells(times: xr.Dataset, array: xr.DataArray) -> tuple[Note, ...]:
     """Name the cells that are empty in the chosen metric and hold values in another, if there are any."""
-    others = [name for name in metrics_of(times) if name != array.name]
+    other_metrics = [name for name in metrics_of(times) if name != array.name]
     levels = [dim for dim in array.dims if dim in LEVELS]
-    if not others or is_chunked(array):
+    if not other_metrics or is_chunked(array):
         return ()
     empty = ~array.notnull().any(levels)
     if not empty.any():
         return ()
-    for name in others:
+    for name in other_metrics:
         hidden = empty & times[name].notnull().any([dim for dim in times[name].dims if dim in LEVELS])
         if hidden.any():
             cells = cell_names(hidden)
@@ -178,23 +178,23 @@ def resolve(
     selected = _selected_unit(array, nest) if levels is None else None
     marked = _without_marks(array, censored)
     dropped = CENSORED in (*marked.left_out, *marked.uncounted) and not marked.bounded
-    stopped = (left_out_note(marked.left_out.get(CENSORED, 0)),) if dropped else ()
-    found = Timings(marked.array, nest, marked.left_out, (), selected, marked.uncounted, bounded=marked.bounded)
-    found = found._replace(shared=shared_levels(found, shared))
+    limit_notes = (left_out_note(marked.left_out.get(CENSORED, 0)),) if dropped else ()
+    timings = Timings(marked.array, nest, marked.left_out, (), selected, marked.uncounted, bounded=marked.bounded)
+    timings = timings._replace(shared=shared_levels(timings, shared))
     copies = _copies(array, nest) if marked.left_out.get(COPIED) else None
-    notes = (*hidden, *check_direction(array), *stopped, *((copies,) if copies else ()))
+    notes = (*hidden, *check_direction(array), *limit_notes, *((copies,) if copies else ()))
     values = measurable(marked.array, any_size=any_size) if measured else marked.array
     notes = (*notes, *check_positive(values, nest, positive, positive_at)) if positive else notes
-    return found._replace(array=values, notes=notes)
+    return timings._replace(array=values, notes=notes)
 
 
 def _copies(array: xr.DataArray, nest: tuple[str, ...]) -> Note | None:
     """Say which cells hold only copies: they are answers that were given, not measurements."""
     mark = as_mark(array.coords[COPIED])
-    whole = mark.all([dim for dim in mark.dims if dim in nest])
-    if not whole.any():
+    only_copies = mark.all([dim for dim in mark.dims if dim in nest])
+    if not only_copies.any():
         return None
-    cells = cell_names(whole.isel({dim: 0 for dim, size in whole.sizes.items() if size == 1 < whole.size}))
+    cells = cell_names(only_copies.isel({dim: 0 for dim, size in only_copies.sizes.items() if size == 1 < only_copies.size}))
     text = (
         f"{len(cells)} cells are copies of others, not measured, and left out (SPEC: a peak that is its base, their ratio 1 by rule): "
         f'{listed(cells, 5)}; times.drop_vars("copied") counts them as measured'
@@ -216,7 +216,7 @@ def _without_marks(array: xr.DataArray, censored: str) -> _Marked:
     check_choice(censored, CENSORED, CHOICES)
     left_out: dict[str, int] = {}
     uncounted: list[str] = []
-    stopped: xr.DataArray | None = None
+    at_limit: xr.DataArray | None = None
     for mark in sorted(MARKS, key=lambda mark: mark != CENSORED):
         if mark not in array.coords:
             continue
@@ -229,15 +229,15 @@ def _without_marks(array: xr.DataArray, censored: str) -> _Marked:
         else:
             continue
         if as_limit:
-            stopped = marked
+            at_limit = marked
         else:
             array = array.where(~marked).assign_attrs(array.attrs)
-            stopped = None if stopped is None else stopped & ~marked
-    if stopped is not None:
+            at_limit = None if at_limit is None else at_limit & ~marked
+    if at_limit is not None:
         if CENSORED_AT in array.coords:
-            check_limits(array.coords[CENSORED_AT].reset_coords(drop=True), stopped, array.name)
-        array = with_limits(array, stopped)
-    return _Marked(array, left_out, tuple(uncounted), stopped is not None)
+            check_limits(array.coords[CENSORED_AT].reset_coords(drop=True), at_limit, array.name)
+        array = with_limits(array, at_limit)
+    return _Marked(array, left_out, tuple(uncounted), at_limit is not None)
 
 
 def _number(marked: xr.DataArray, array: xr.DataArray) -> int:
@@ -296,34 +296,34 @@ def check_positive_values(times: Timings, needs: str, at: str | int = 0) -> Timi
 def check_levels(array: xr.DataArray | xr.Dataset, levels: str | Sequence[str] | None) -> tuple[str, ...]:
     """Return the nest, outermost first: the levels asked for, or those present in the usual order."""
     if levels is None:
-        found = tuple(level for level in LEVELS if level in array.dims)
-        if not found:
+        present = tuple(level for level in LEVELS if level in array.dims)
+        if not present:
             raise ValueError(
                 f"no repetition level: the array has dims {tuple(array.dims)}, and none of them is one of {LEVELS}; "
                 "name the dims whose values are repetitions with levels="
             )
-        return found
-    asked = check_names(levels, "levels")
-    for level in asked:
+        return present
+    names = check_names(levels, "levels")
+    for level in names:
         check_dim(array, level, "level")
-    usual = [level for level in LEVELS if level in asked]
-    if usual != [level for level in asked if level in LEVELS]:
-        raise ValueError(f"levels={asked} turns the nest inside out: levels go from the outside in, {tuple(usual)}")
-    return asked
+    usual = [level for level in LEVELS if level in names]
+    if usual != [level for level in names if level in LEVELS]:
+        raise ValueError(f"levels={names} turns the nest inside out: levels go from the outside in, {tuple(usual)}")
+    return names
 
 
-def check_dim(array: xr.DataArray | xr.Dataset, dim: object, what: str = "dim") -> str:
+def check_dim(array: xr.DataArray | xr.Dataset, dim: object, role: str = "dim") -> str:
     """Return `dim` if the array has it; the message lists those it has."""
     if not isinstance(dim, str) or dim not in array.dims:
-        raise ValueError(f"{what} {dim!r} not found; the array has dims {tuple(array.dims)}")
+        raise ValueError(f"{role} {dim!r} not found; the array has dims {tuple(array.dims)}")
     return dim
 
 
 def check_names(names: str | Sequence[str], argument: str) -> tuple[str, ...]:
     """Return one name or several as a tuple without repeats."""
-    found = (names,) if isinstance(names, str) else tuple(names)
-    if not found or not all(isinstance(name, str) for name in found):
+    chosen = (names,) if isinstance(names, str) else tuple(names)
+    if not chosen or not all(isinstance(name, str) for name in chosen):
         raise ValueError(f"{argument}={names!r}: give a name or a tuple of names")
-    if len(set(found)) != len(found):
+    if len(set(chosen)) != len(chosen):
         raise ValueError(f"{argument}={names!r} names something twice")
-    return found
+    return chosen

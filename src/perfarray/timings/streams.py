@@ -32,8 +32,8 @@ def key_of(rng: Rng) -> tuple[int, int]:
     """Draw the one key that all streams of a call begin with, or read one that was drawn before."""
     if isinstance(rng, str) and len(rng) == DIGITS and set(rng) <= set("0123456789abcdef"):
         return int(rng[: DIGITS // 2], 16), int(rng[DIGITS // 2 :], 16)
-    whole = isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0
-    if isinstance(rng, str) or not (rng is None or isinstance(rng, np.random.Generator) or whole):
+    is_seed = isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0
+    if isinstance(rng, str) or not (rng is None or isinstance(rng, np.random.Generator) or is_seed):
         raise ValueError(
             f"rng={rng!r}: give a whole number that is not negative, a numpy.random.Generator, the {RNG_KEY!r} of a result, or None"
         )
@@ -53,7 +53,7 @@ def one_key(function: Callable[..., Any], keywords: Mapping[str, Any]) -> dict[s
     return {**keywords, "rng": describe_key(key_of(keywords.get("rng")))[RNG_KEY]}
 
 
-def cell_keys(arrays: Sequence[xr.DataArray], levels: Sequence[str], apart: str | Sequence[str] | None = None) -> xr.DataArray:
+def cell_keys(arrays: Sequence[xr.DataArray], levels: Sequence[str], excluded: str | Sequence[str] | None = None) -> xr.DataArray:
     """Return a key for every cell of some arrays: what its streams of random numbers hang on.
 
     It is made of the labels of the cell (positions along dims without labels), whatever other labels there are, in whatever order of
@@ -73,7 +73,7 @@ def cell_keys(arrays: Sequence[xr.DataArray], levels: Sequence[str], apart: str 
     DataArray of uint64
         Over the dims of all arrays but `levels` and `apart`; chunked like them.
     """
-    left_out = {*levels, *((apart,) if isinstance(apart, str) else apart or ())}
+    left_out = {*levels, *((excluded,) if isinstance(excluded, str) else excluded or ())}
     dims = sorted({str(dim) for array in arrays for dim in array.dims} - left_out)
     keys: Keys = np.zeros(1, np.uint64)
     coords: dict[Hashable, xr.Variable] = {}
@@ -83,17 +83,17 @@ def cell_keys(arrays: Sequence[xr.DataArray], levels: Sequence[str], apart: str 
         keys = keys + _hashed(name, scalars[0].values[None]) if scalars else keys
     for dim in dims:
         along = [array for array in arrays if dim in array.dims]
-        own = next((array for array in along if dim in array.coords), along[0])
-        labelled = own.coords.variables.get(dim)
-        keys = keys[..., None] + _hashed(dim, np.arange(own.sizes[dim]) if labelled is None else labelled.values)
+        labelled_array = next((array for array in along if dim in array.coords), along[0])
+        labelled = labelled_array.coords.variables.get(dim)
+        keys = keys[..., None] + _hashed(dim, np.arange(labelled_array.sizes[dim]) if labelled is None else labelled.values)
         if labelled is not None:
-            labels = own.xindexes.get_all_coords(dim, errors="ignore") or {dim: labelled}
+            labels = labelled_array.xindexes.get_all_coords(dim, errors="ignore") or {dim: labelled}
             coords |= labels
-            indexes |= {name: index for name, index in own.xindexes.items() if name in labels}
-    found = xr.Variable(dims, keys[0])
+            indexes |= {name: index for name, index in labelled_array.xindexes.items() if name in labels}
+    variable = xr.Variable(dims, keys[0])
     if any(is_chunked(array) for array in arrays):
-        found = found.chunk({dim: _chunks(arrays, dim) for dim in dims})
-    return xr.Dataset({KEY: found}, xr.Coordinates(coords, indexes))[KEY]  # an array alone would make its labels anew, and their indexes
+        variable = variable.chunk({dim: _chunks(arrays, dim) for dim in dims})
+    return xr.Dataset({KEY: variable}, xr.Coordinates(coords, indexes))[KEY]  # an array alone would make its labels anew, and their indexes
 
 
 def _chunks(arrays: Sequence[xr.DataArray], dim: str) -> Any:

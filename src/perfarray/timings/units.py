@@ -41,14 +41,14 @@ def value_place(data: Timings, value: str | None) -> int:
     return data.levels.index(EXECUTION) if EXECUTION in data.levels else len(data.levels) - 1
 
 
-def describe_unit(data: Timings, place: int) -> dict[str, Hashable]:
+def describe_unit(data: Timings, depth: int) -> dict[str, Hashable]:
     """Attrs that say which repetitions an answer takes as independent."""
-    return data.describe() | {"unit": data.levels[place]}
+    return data.describe() | {"unit": data.levels[depth]}
 
 
-def describe_value(data: Timings, place: int) -> dict[str, Hashable]:
+def describe_value(data: Timings, depth: int) -> dict[str, Hashable]:
     """Attrs that say which repetitions are runs; the unit stays the outermost level."""
-    return data.describe() | {"value": data.levels[place]}
+    return data.describe() | {"value": data.levels[depth]}
 
 
 def _place(data: Timings, level: str, argument: str) -> int:
@@ -59,10 +59,10 @@ def _place(data: Timings, level: str, argument: str) -> int:
 
 def pooled(data: Timings, unit: str | None) -> Timings:
     """Return the timings with the levels above the unit pooled: their repetitions become the unit's, as `merge_level` does it."""
-    place = unit_place(data, unit)
-    if not place:
+    depth = unit_place(data, unit)
+    if not depth:
         return data
-    outer, levels = data.levels[: place + 1], data.levels[place:]
+    outer, levels = data.levels[: depth + 1], data.levels[depth:]
     array = data.array.drop_vars(outer, errors="ignore").stack({"_pooled": outer}, create_index=False).rename({"_pooled": levels[0]})
     shared = tuple(level for level in data.shared if level in levels) if set(outer) <= set(data.shared) else ()
     return data._replace(array=array.assign_attrs(data.array.attrs), levels=levels, shared=shared)
@@ -96,12 +96,12 @@ def units_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     outermost = str(result.attrs["levels"]).split()[0]
     single = f"{{cells}} rest on one {outermost}: their limits are NaN, since one unit shows no spread; {more_units(result.attrs)}"
     constant = "{cells} show no spread at all: their limits are the estimate, as sure as the values are exact"
-    found = (
+    cases = (
         ("single_unit", single, n == 1),
         ("no_value", "{cells} have no measured value; their answers are NaN", n == 0),
         ("no_spread", constant, (lower == upper) & (n > 1)),
     )
-    return tuple(cells_note(code, text, result["n"], where) for code, text, where in found if where.any())
+    return tuple(cells_note(code, text, result["n"], where) for code, text, where in cases if where.any())
 
 
 def cells_note(code: str, text: str, like: xr.DataArray, where: Mask) -> Note | None:

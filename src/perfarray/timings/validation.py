@@ -13,10 +13,10 @@ def listed(names: Iterable[object], most: int = 10) -> str:
     return f"{text} and {len(names) - most} more" if len(names) > most else text
 
 
-def number_of(number: int, what: str) -> str:
+def number_of(number: int, noun: str) -> str:
     """Write a number of things: `1 run`, `2 runs`, `2 means of executions`."""
-    noun, of, rest = what.partition(" of ")
-    return f"{number} {noun}{'' if number == 1 else 's'}{of}{rest}"
+    singular, of, owner = noun.partition(" of ")
+    return f"{number} {singular}{'' if number == 1 else 's'}{of}{owner}"
 
 
 def check_choice(value: object, name: str, choices: Sequence[object]) -> None:

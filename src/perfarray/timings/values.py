@@ -55,18 +55,18 @@ def direction_of(units: str, name: str = "") -> str:
     """
     if name in (THROUGHPUT, *SCORES) and seconds_factor(units) is None:
         return HIGHER
-    found = RATE.fullmatch(" ".join(units.split()))
-    if found is None:
+    match = RATE.fullmatch(" ".join(units.split()))
+    if match is None:
         return LOWER
-    per, what = found["per"] or found["each"], found["what"] or found["of"] or ""
-    return LOWER if per and (seconds_factor(per) is None or POWER.fullmatch(what.strip())) else HIGHER
+    per, quantity = match["per"] or match["each"], match["what"] or match["of"] or ""
+    return LOWER if per and (seconds_factor(per) is None or POWER.fullmatch(quantity.strip())) else HIGHER
 
 
 def check_direction(array: xr.DataArray) -> tuple[Note, ...]:
     """Refuse a direction that is none, and note rates and scores that do not say which is good."""
-    given, units = array.attrs.get(BETTER), str(array.attrs.get("units", ""))
-    if given is not None:
-        check_choice(given, BETTER, DIRECTIONS)
+    direction, units = array.attrs.get(BETTER), str(array.attrs.get("units", ""))
+    if direction is not None:
+        check_choice(direction, BETTER, DIRECTIONS)
     elif direction_of(units, str(array.name)) != LOWER:
         name = array.name or "the data"
         text = (
@@ -148,10 +148,10 @@ def _refuse(
 
 def _place(dims: tuple[str, ...], labels: list[Any], index: Any) -> str:
     """Write where a value stands."""
-    return ", ".join(f"{dim}={own[i]!s}" for dim, own, i in zip(dims, labels, index, strict=True))
+    return ", ".join(f"{dim}={values[i]!s}" for dim, values, i in zip(dims, labels, index, strict=True))
 
 
-def check_limits(limit: xr.DataArray, stopped: xr.DataArray, name: object) -> None:
+def check_limits(limit: xr.DataArray, mark: xr.DataArray, name: object) -> None:
     """Raise where a limit at which a run was stopped is no number, or not above 0; lazy ones are looked at for their type only."""
     kind = limit.dtype.kind
     values = [] if kind in "iuf" else [x for x in np.ravel(limit.values) if x is not None]
@@ -160,13 +160,13 @@ def check_limits(limit: xr.DataArray, stopped: xr.DataArray, name: object) -> No
         raise ValueError(
             f"censored_at holds {str(odd[0])!r}; limits are numbers in the unit of {name or 'the data'}, NaN where there is none"
         )
-    if is_chunked(limit) or is_chunked(stopped):
+    if is_chunked(limit) or is_chunked(mark):
         return
-    wrong, limits = xr.broadcast(stopped & limit.notnull() & ~((limit > 0) & (limit < np.inf)), limit.astype(float))
+    wrong, limits = xr.broadcast(mark & limit.notnull() & ~((limit > 0) & (limit < np.inf)), limit.astype(float))
     if wrong.any():
         first = np.argwhere(wrong.values)[0]
-        place = _place(tuple(map(str, wrong.dims)), [wrong[dim].values for dim in wrong.dims], first)
-        where = f" at {place}" if place else ""
+        location = _place(tuple(map(str, wrong.dims)), [wrong[dim].values for dim in wrong.dims], first)
+        where = f" at {location}" if location else ""
         raise ValueError(f"censored_at is {float(limits.values[tuple(first)]):g}{where}; a limit is a finite number above 0")
 
 
@@ -188,24 +188,24 @@ def check_positive(array: xr.DataArray, levels: tuple[str, ...], needs: str, at:
     """
     if is_chunked(array) or not (array.values <= 0).any():
         return ()
-    place = (levels.index(at) if at in levels else 0) if isinstance(at, str) else at % len(levels)
-    kept, below = levels[: place + 1], levels[place + 1 :]
+    depth = (levels.index(at) if at in levels else 0) if isinstance(at, str) else at % len(levels)
+    averaged, below = levels[: depth + 1], levels[depth + 1 :]
     ordered = array.transpose(..., *levels)
     means = ordered.isel(dict.fromkeys(below, 0), drop=True).copy(data=unit_means(ordered.values, len(below) + 1))
     name, remedy = array.name or "the data", "mark failed runs as failed, or remove them"
     if (array.values < 0).any() or not below:
         raise ValueError(f"{needs} needs positive values; {name} has {_described(array, 'value')}; {remedy}")
     if (means.values <= 0).any():
-        raise ValueError(f"{needs} needs positive values; {name} has {_described(means, f'mean of {kept[-1]}s')}; {remedy}")
-    text = f"{name} has {_described(array, 'value')}; the means of {kept[-1]}s, on which the answer rests, are positive"
+        raise ValueError(f"{needs} needs positive values; {name} has {_described(means, f'mean of {averaged[-1]}s')}; {remedy}")
+    text = f"{name} has {_described(array, 'value')}; the means of {averaged[-1]}s, on which the answer rests, are positive"
     return (Note("zeros", text, {"values": int((array.values <= 0).sum())}),)
 
 
-def _described(array: xr.DataArray, what: str) -> str:
+def _described(array: xr.DataArray, noun: str) -> str:
     """Say how many values are not positive, and where the first stands."""
     bad = array.values <= 0
     first = np.argwhere(bad)[0]
-    place = _place(tuple(map(str, array.dims)), [array[dim].values for dim in array.dims], first)
+    location = _place(tuple(map(str, array.dims)), [array[dim].values for dim in array.dims], first)
     number = int(bad.sum())
-    them = f"{number_of(number, what)} that {'is' if number == 1 else 'are'}"
-    return f"{them} zero or negative, the first ({float(array.values[tuple(first)]):g}) at {place}"
+    them = f"{number_of(number, noun)} that {'is' if number == 1 else 'are'}"
+    return f"{them} zero or negative, the first ({float(array.values[tuple(first)]):g}) at {location}"

@@ -75,12 +75,12 @@ def weigh(times: Data, across: str, weights: Weights | None) -> Weighing:
         return Weighing(across, {})
     check_dim(times, across, "across")
     labels = times[across].reset_coords(drop=True)
-    given = as_weights(weights, labels).reset_coords(drop=True)
-    if given.dims != (across,):
-        raise ValueError(f"weights lie along {given.dims}; a score takes one number for each label of {across!r}")
-    if across not in given.coords:
-        given = as_weights(given.values.tolist(), labels)
-    numbers = check_weights(given.reindex({across: labels}), across).values
+    array = as_weights(weights, labels).reset_coords(drop=True)
+    if array.dims != (across,):
+        raise ValueError(f"weights lie along {array.dims}; a score takes one number for each label of {across!r}")
+    if across not in array.coords:
+        array = as_weights(array.values.tolist(), labels)
+    numbers = check_weights(array.reindex({across: labels}), across).values
     shares = dict(zip(labels.values.tolist(), (numbers / numbers.sum()).tolist(), strict=True))
     counts = {label: share for label, share in shares.items() if share > 0}
     left_out = tuple(label for label in shares if label not in counts)
@@ -99,7 +99,11 @@ def _misspelt(weights: Weights, labels: list[Any], across: str) -> tuple[Note, .
     names = list(weights.keys()) if isinstance(weights, Mapping | pd.Series) else []
     pairs = []
     for label in (str(name) for name in names if name not in labels):
-        near = get_close_matches(label, [str(own) for own in labels], n=1, cutoff=NEAR)
-        pairs += [f"{label!r} (there is {own!r})" for own in near if re.sub(r"\d", "", own) != re.sub(r"\d", "", label)]
+        near = get_close_matches(label, [str(name_of_label) for name_of_label in labels], n=1, cutoff=NEAR)
+        pairs += [
+            f"{label!r} (there is {name_of_label!r})"
+            for name_of_label in near
+            if re.sub(r"\d", "", name_of_label) != re.sub(r"\d", "", label)
+        ]
     text = f"weights for what is no label of {across!r} are left out: {', '.join(pairs[:5])}"
     return (Note("unused_weights", text, {"labels": pairs}, aside=True),) if pairs else ()

@@ -29,7 +29,7 @@ LOCK = "lock"
 
 
 @contextmanager
-def replacing(*places: Path, unchanged: bool = False) -> Iterator[Sequence[Path]]:
+def replacing(*paths: Path, unchanged: bool = False) -> Iterator[Sequence[Path]]:
     """Yield places to write files or folders to; they take the places of others when the block has ended well.
 
     What is written lies in a folder of its own beside the first place until it is complete and on the disk. A link stays, and what it
@@ -53,10 +53,10 @@ def replacing(*places: Path, unchanged: bool = False) -> Iterator[Sequence[Path]
     OSError
         When there is no room, no right to write there, a file would replace a folder, or a place was changed that should not be.
     """
-    for place in places:
-        restore(place)
-    targets = [Path(os.path.realpath(place)) for place in places]
-    before = [_stamp(target) for target in targets]
+    for path in paths:
+        restore(path)
+    targets = [Path(os.path.realpath(path)) for path in paths]
+    stamps = [_stamp(target) for target in targets]
     for room in [room for room, signed in _abandoned(targets[0]) if signed]:
         _clear(room)
     room = Path(mkdtemp(prefix=_prefix(targets[0]), dir=targets[0].parent))
@@ -64,25 +64,25 @@ def replacing(*places: Path, unchanged: bool = False) -> Iterator[Sequence[Path]
         with _locked(room, targets[0]):
             fresh = [room / f"{number}{target.suffix}" for number, target in enumerate(targets)]
             yield fresh
-            for path, place in zip(fresh, places, strict=True):
-                if path.is_file() and place.is_dir():
-                    raise IsADirectoryError(errno.EISDIR, "a folder is there, which no file replaces; name a file inside it", str(place))
-                _flush(path)
-            if unchanged and [_stamp(target) for target in targets] != before:
-                raise OSError(f"{places[0]}: another program has written there meanwhile, and what it wrote is kept; try again")
-            for path, target in zip(fresh, targets, strict=True):
-                _put(path, target, room / ASIDE)
+            for written, path in zip(fresh, paths, strict=True):
+                if written.is_file() and path.is_dir():
+                    raise IsADirectoryError(errno.EISDIR, "a folder is there, which no file replaces; name a file inside it", str(path))
+                _flush(written)
+            if unchanged and [_stamp(target) for target in targets] != stamps:
+                raise OSError(f"{paths[0]}: another program has written there meanwhile, and what it wrote is kept; try again")
+            for written, target in zip(fresh, targets, strict=True):
+                _put(written, target, room / ASIDE)
             for folder in {target.parent for target in targets}:
                 _flush_one(folder)
     except OSError as error:
         if error.filename is not None:
             raise
-        raise OSError(error.errno, error.strerror or str(error), str(places[0])) from error
+        raise OSError(error.errno, error.strerror or str(error), str(paths[0])) from error
     finally:
         _clear(room)
 
 
-def restore(place: Path) -> None:
+def restore(path: Path) -> None:
     """Put back a folder that was moved aside to be replaced, by a program that was killed before the new one took its place; say so.
 
     Raises
@@ -90,18 +90,18 @@ def restore(place: Path) -> None:
     OSError
         When several were.
     """
-    target = Path(os.path.realpath(place))
+    target = Path(os.path.realpath(path))
     rooms = [] if target.exists() else [room for room, _ in _abandoned(target)]
-    found = [room / ASIDE for room in rooms if (room / ASIDE).exists()]
-    if len(found) > 1:
+    backups = [room / ASIDE for room in rooms if (room / ASIDE).exists()]
+    if len(backups) > 1:
         raise OSError(
-            f"{place}: {len(found)} writes were interrupted; what was there is in {listed(map(str, found))}: move the one that is "
+            f"{path}: {len(backups)} writes were interrupted; what was there is in {listed(map(str, backups))}: move the one that is "
             "meant to its place"
         )
-    if found:
-        os.rename(found[0], target)
-        _clear(found[0].parent)
-        tell(Note("interrupted_write", f"{place}: an earlier write was interrupted; what was there before is back", {"file": str(place)}))
+    if backups:
+        os.rename(backups[0], target)
+        _clear(backups[0].parent)
+        tell(Note("interrupted_write", f"{path}: an earlier write was interrupted; what was there before is back", {"file": str(path)}))
 
 
 def _prefix(target: Path) -> str:
@@ -147,9 +147,9 @@ def _lock(file: IO[str]) -> bool:
     return True
 
 
-def _stamp(place: Path) -> tuple[int, int] | None:
+def _stamp(path: Path) -> tuple[int, int] | None:
     """Return what changes when a file or folder is replaced."""
-    return (place.stat().st_ino, place.stat().st_mtime_ns) if place.exists() else None
+    return (path.stat().st_ino, path.stat().st_mtime_ns) if path.exists() else None
 
 
 def _clear(room: Path) -> None:

@@ -102,18 +102,18 @@ def cache(text: str) -> Cache:
     """
     if text.strip().lower() in NOTHING:
         return Cache(0.0, 0.0, 0.0, None)
-    parts: dict[str, tuple[float, str | None]] = {}
+    sizes: dict[str, tuple[float, str | None]] = {}
     for piece in text.split(";"):
         plain = SHARED.sub("", piece)
         scope = SCOPE.search(plain)
         per = scope[1].lower() if scope else None
-        for number, unit, what in CACHE_PART.findall(plain):
-            kind = what.replace(" ", "").upper() or "I+D"
-            parts.setdefault(kind, (float(number) * KILOBYTES[unit.upper()], per))
-    scopes = {per for _, per in parts.values()}
+        for number, unit, name in CACHE_PART.findall(plain):
+            kind = name.replace(" ", "").upper() or "I+D"
+            sizes.setdefault(kind, (float(number) * KILOBYTES[unit.upper()], per))
+    scopes = {per for _, per in sizes.values()}
     partly = MICRO_OPS.search(text) is not None
-    total = sum(size for size, _ in parts.values()) if parts and len(scopes) == 1 and not partly else None
-    return Cache(total, parts.get("I", (None,))[0], parts.get("D", (None,))[0], scopes.pop() if len(scopes) == 1 else None)
+    total = sum(size for size, _ in sizes.values()) if sizes and len(scopes) == 1 and not partly else None
+    return Cache(total, sizes.get("I", (None,))[0], sizes.get("D", (None,))[0], scopes.pop() if len(scopes) == 1 else None)
 
 
 def memory(text: str) -> Memory:
@@ -169,7 +169,7 @@ def _transfers(bandwidth: float) -> float:
     """Return the rate behind a bandwidth in MB/s, which names round down: 10600 is 1333, 5300 is 667."""
     rate = bandwidth / 8
     usual = (200, 266, 333, 400, 533, 667, 800, 1066, 1333, 1600, 1866, 2133, 2400, 2666, 2933, 3200, 4800, 5600, 6400)
-    nearest = min(usual, key=lambda known: abs(known - rate))
+    nearest = min(usual, key=lambda speed: abs(speed - rate))
     return float(nearest if abs(nearest - rate) < 0.02 * rate else round(rate))
 
 
@@ -249,5 +249,5 @@ def counts(text: str) -> Counts:
     >>> counts("12 cores, 2 chips, 6 cores/chip, 2 threads/core")
     Counts(cores=12, chips=2, cores_per_chip=6, threads_per_core=2)
     """
-    found = ((name, pattern.search(text)) for name, pattern in COUNTS.items())
-    return Counts(**{name: int(match[1]) for name, match in found if match and 0 < float(match[1]) < MOST})
+    matches = ((name, pattern.search(text)) for name, pattern in COUNTS.items())
+    return Counts(**{name: int(match[1]) for name, match in matches if match and 0 < float(match[1]) < MOST})

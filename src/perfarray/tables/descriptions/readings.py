@@ -87,10 +87,10 @@ def read_texts(name: str, texts: Sequence[Any]) -> tuple[dict[str, list[Any]], l
     answers = read_each(reading.parse, texts)
     unparsed = [str(text) if _empty(answer) and not _silent(text) else "" for text, answer in zip(texts, answers, strict=True)]
     columns = {}
-    for part, template in reading.columns.items():
-        own = [getattr(answer, part) if part and answer is not None else answer for answer in answers]
-        if part in ("", "family", "kb", "gb") or any(value is not None for value in own):
-            columns[template.format(stem)] = own
+    for field, template in reading.columns.items():
+        column = [getattr(answer, field) if field and answer is not None else answer for answer in answers]
+        if field in ("", "family", "kb", "gb") or any(value is not None for value in column):
+            columns[template.format(stem)] = column
     return columns, unparsed
 
 
@@ -117,16 +117,16 @@ def machine_numbers(texts: Mapping[str, str | None]) -> dict[str, Any]:
     for name, text in texts.items():
         reading, stem = READINGS[name], name.removesuffix("_cache")
         answer = reading.parse(text or "")
-        for part, template in reading.columns.items():
-            value = getattr(answer, part) if part else answer
-            if part in PLAIN or (part in TOLD_APART and value):
+        for field, template in reading.columns.items():
+            value = getattr(answer, field) if field else answer
+            if field in PLAIN or (field in TOLD_APART and value):
                 numbers[template.format(stem)] = value
     return numbers
 
 
 def _empty(answer: Any) -> bool:
     """Return whether nothing could be read."""
-    return answer is None or (isinstance(answer, tuple) and all(part is None for part in answer))
+    return answer is None or (isinstance(answer, tuple) and all(field is None for field in answer))
 
 
 def _silent(text: Any) -> bool:

@@ -108,14 +108,14 @@ def operating_system(text: str) -> Product:
     >>> operating_system("SUSE Linux Enterprise Server 11 SP2 (x86_64), 3.0.13-0.27-default")
     Product(family='SUSE', version=11.2)
     """
-    found = _family(text, SYSTEMS)
-    if found is None:
+    match = _family(text, SYSTEMS)
+    if match is None:
         return Product()
-    family, rest = found
-    if re.match(r"[^\d]*\(?x86_64\)?,?\s*(?:kernel)?\s*\d", rest, re.I) or family == "Linux":
+    family, remainder = match
+    if re.match(r"[^\d]*\(?x86_64\)?,?\s*(?:kernel)?\s*\d", remainder, re.I) or family == "Linux":
         return Product(family)
-    pack = SERVICE_PACK.search(rest)
-    number = NUMBER.search(WIDTH.sub("", rest))
+    pack = SERVICE_PACK.search(remainder)
+    number = NUMBER.search(WIDTH.sub("", remainder))
     if family == "SUSE" and number and pack and not number[2]:
         return Product(family, float(f"{number[1]}.{pack[1]}"))
     return Product(family, _version(number))
@@ -138,16 +138,16 @@ def compiler(text: str) -> Product:
     >>> compiler("C/C++: Version 12.1.0.225 of Intel C++ Studio XE, for Linux"), compiler("GCC 12.2.0")
     (Product(family='Intel', version=12.1), Product(family='GCC', version=12.2))
     """
-    found = _family(text, COMPILERS)
-    if found is None:
+    match = _family(text, COMPILERS)
+    if match is None:
         return Product()
-    family, rest = found
-    return Product(family, _version(WRITTEN_VERSION.search(text) or NUMBER.search(WIDTH.sub("", rest))))
+    family, remainder = match
+    return Product(family, _version(WRITTEN_VERSION.search(text) or NUMBER.search(WIDTH.sub("", remainder))))
 
 
-def _family(text: str, known: tuple[tuple[str, re.Pattern[str]], ...]) -> tuple[str, str] | None:
+def _family(text: str, patterns: tuple[tuple[str, re.Pattern[str]], ...]) -> tuple[str, str] | None:
     """Return the first family of a list that a text names, and what follows its name."""
-    for family, pattern in known:
+    for family, pattern in patterns:
         match = pattern.search(text)
         if match:
             return family, text[match.end() :]

@@ -60,8 +60,8 @@ def append(times: xr.Dataset, output: Path) -> xr.Dataset:
             if _continues(along, name, stored, joined) and stored[name].encoding["chunks"] == tuple(sizes[dim] for dim in stored[name].dims)
         ]
         for name, variable in joined.variables.items():
-            own = stored.variables[name].encoding if name in going_on else {}
-            variable.encoding = {key: value for key, value in own.items() if key not in ("preferred_chunks", "coordinates")}
+            encoding_before = stored.variables[name].encoding if name in going_on else {}
+            variable.encoding = {key: value for key, value in encoding_before.items() if key not in ("preferred_chunks", "coordinates")}
         encoding = zarr_encoding(joined.drop_vars(going_on), sizes)
         joined.to_zarr(fresh, zarr_format=3, compute=False, consolidated=True, safe_chunks=False, encoding=encoding)
         flat = joined.reset_coords().drop_vars(list(joined.indexes))
@@ -69,10 +69,10 @@ def append(times: xr.Dataset, output: Path) -> xr.Dataset:
         linked = [name for name in going_on if _layout(fresh, name) == _layout(output, name)]
         for name in linked:
             shutil.copytree(output / str(name), fresh / str(name), copy_function=_link, ignore=_metadata, dirs_exist_ok=True)
-        new, whole = {along: slice(stored.sizes[along], None)}, {along: slice(0, None)}
+        new, everything = {along: slice(stored.sizes[along], None)}, {along: slice(0, None)}
         _fill(flat[linked].isel(new, missing_dims="ignore").load(), fresh, new)
         anew = flat.drop_vars(linked)
-        _fill(anew.chunk({dim: sizes[dim] for dim in anew.dims}), fresh, whole)
+        _fill(anew.chunk({dim: sizes[dim] for dim in anew.dims}), fresh, everything)
     return opened(output)
 
 
@@ -81,8 +81,8 @@ def _chunk_sizes(along: str, stored: xr.Dataset, joined: xr.Dataset) -> Sizes:
     sizes, largest = common_chunk_sizes(joined), max(joined.variables, key=lambda name: joined.variables[name].size)
     if not _continues(along, largest, stored, joined):
         return sizes
-    own = dict(zip(stored[largest].dims, stored[largest].encoding["chunks"], strict=True))
-    return sizes | own if 2 * own[along] >= sizes[along] else sizes
+    stored_sizes = dict(zip(stored[largest].dims, stored[largest].encoding["chunks"], strict=True))
+    return sizes | stored_sizes if 2 * stored_sizes[along] >= sizes[along] else sizes
 
 
 def _continues(along: str, name: Hashable, stored: xr.Dataset, joined: xr.Dataset) -> bool:
@@ -97,14 +97,14 @@ def _continues(along: str, name: Hashable, stored: xr.Dataset, joined: xr.Datase
 
 def _layout(store: Path, name: Hashable) -> dict[str, Any]:
     """Return how the chunks of a variable are written."""
-    found: dict[str, Any] = json.loads((store / str(name) / "zarr.json").read_text())
-    return {key: value for key, value in found.items() if key not in ("shape", "attributes")}
+    metadata: dict[str, Any] = json.loads((store / str(name) / "zarr.json").read_text())
+    return {key: value for key, value in metadata.items() if key not in ("shape", "attributes")}
 
 
-def _fill(part: xr.Dataset, store: Path, region: dict[str, slice]) -> None:
+def _fill(dataset: xr.Dataset, store: Path, region: dict[str, slice]) -> None:
     """Write variables from a label on."""
-    if part.data_vars:
-        part.to_zarr(store, region=region)
+    if dataset.data_vars:
+        dataset.to_zarr(store, region=region)
 
 
 def _metadata(_: str, names: list[str]) -> list[str]:

@@ -31,19 +31,19 @@ def grows_along(stored: xr.Dataset, times: xr.Dataset) -> str:
         When nothing of what is to be added is new.
     """
     dims = [MACHINE, *(dim for dim in HISTORY if dim in stored.indexes and dim in times.coords)]
-    again: dict[str, list[Any]] = {}
+    repeated: dict[str, list[Any]] = {}
     for dim in dims:
         if dim not in times.coords or dim not in stored.indexes:
             continue
-        own = pd.Index(np.atleast_1d(times[dim].values))
-        again[dim] = own.intersection(stored.indexes[dim], sort=False).tolist()
-        if not again[dim]:
+        labels = pd.Index(np.atleast_1d(times[dim].values))
+        repeated[dim] = labels.intersection(stored.indexes[dim], sort=False).tolist()
+        if not repeated[dim]:
             return dim
-    if not again:
+    if not repeated:
         return MACHINE
-    dim, there = list(again.items())[-1]
-    are = f"1 {dim} is" if len(there) == 1 else f"{len(there)} {plural(dim)} are"
-    raise ValueError(f"{are} in the store already, and not added again: {listed(there, 5)}")
+    dim, present = list(repeated.items())[-1]
+    are = f"1 {dim} is" if len(present) == 1 else f"{len(present)} {plural(dim)} are"
+    raise ValueError(f"{are} in the store already, and not added again: {listed(present, 5)}")
 
 
 def joined_along(dim: str, stored: xr.Dataset, times: xr.Dataset) -> xr.Dataset:
@@ -69,11 +69,11 @@ def joined_along(dim: str, stored: xr.Dataset, times: xr.Dataset) -> xr.Dataset:
         As `append`.
     """
     _check_metrics(stored, times)
-    first, second = (_with_dims(dim, one, other) for one, other in ((stored, times), (times, stored)))
+    first, second = (_with_dims(dim, dataset, opposite) for dataset, opposite in ((stored, times), (times, stored)))
     labels = {name: _labels(str(name), first, second) for name in first.sizes}
-    others = {name: own for name, own in labels.items() if name != dim}
-    first, second = (one.reindex(others, fill_value=_fills(one)) for one in (first, second))
-    names = dict.fromkeys(name for one in (first, second) for name in one.variables if name not in labels)
+    aligned = {name: values for name, values in labels.items() if name != dim}
+    first, second = (dataset.reindex(aligned, fill_value=_fills(dataset)) for dataset in (first, second))
+    names = dict.fromkeys(name for dataset in (first, second) for name in dataset.variables if name not in labels)
     variables = {name: _joined(dim, name, first, second) for name in names}
     metrics = {name: variable for name, variable in variables.items() if name in first.data_vars or name in second.data_vars}
     coords = {name: variable for name, variable in variables.items() if name not in metrics}
@@ -84,14 +84,14 @@ def _check_metrics(stored: xr.Dataset, times: xr.Dataset) -> None:
     """Raise where a metric means different things in the two."""
     for name in stored.data_vars.keys() & times.data_vars.keys():
         for attr in MEANING:
-            said = [one[name].attrs.get(attr) for one in (stored, times)]
-            if None not in said and said[0] != said[1]:
-                raise ValueError(f"{attr!r} of {name!r} is {said[0]!r} in the store, and {said[1]!r} in what is to be added")
+            meanings = [dataset[name].attrs.get(attr) for dataset in (stored, times)]
+            if None not in meanings and meanings[0] != meanings[1]:
+                raise ValueError(f"{attr!r} of {name!r} is {meanings[0]!r} in the store, and {meanings[1]!r} in what is to be added")
 
 
-def _with_dims(along: str, times: xr.Dataset, other: xr.Dataset) -> xr.Dataset:
+def _with_dims(along: str, times: xr.Dataset, opposite: xr.Dataset) -> xr.Dataset:
     """Return timings with the dims of the other as well, labels for each, and texts of one kind."""
-    for dim in dict.fromkeys((along, *other.sizes)):
+    for dim in dict.fromkeys((along, *opposite.sizes)):
         if dim in times.dims:
             continue
         if dim not in LEVELS and dim not in times.coords:
@@ -99,7 +99,11 @@ def _with_dims(along: str, times: xr.Dataset, other: xr.Dataset) -> xr.Dataset:
             raise ValueError(f"no dim {dim!r} in what has the dims {listed(list(times.sizes), 9)}; {where}")
         times = times.expand_dims(dim) if dim in times.coords else times.expand_dims({dim: [0]})
     times = times.assign_coords({dim: np.arange(size) for dim, size in times.sizes.items() if dim not in times.coords})
-    texts = [name for name, one in times.coords.items() if name not in times.dims and (one.dtype.kind in "OUS" or _is_word(name, one))]
+    texts = [
+        name
+        for name, coordinate in times.coords.items()
+        if name not in times.dims and (coordinate.dtype.kind in "OUS" or _is_word(name, coordinate))
+    ]
     return times.assign_coords({name: times[name].astype(TEXT) for name in texts})
 
 
@@ -110,12 +114,14 @@ def _is_word(name: Hashable, variable: xr.DataArray) -> bool:
 
 def _labels(dim: str, first: xr.Dataset, second: xr.Dataset) -> npt.NDArray[Any]:
     """Return the labels of both along a dim: repetitions in their order, others as they come."""
-    own = [one.indexes[dim] for one in (first, second)]
-    kinds = [index.dtype.kind in "iuf" for index in own]
+    indexes = [dataset.indexes[dim] for dataset in (first, second)]
+    kinds = [index.dtype.kind in "iuf" for index in indexes]
     if kinds[0] != kinds[1]:
-        raise ValueError(f"labels of {dim!r} are numbers on one side and texts on the other: {listed([*own[0][:2], *own[1][:2]], 4)}")
-    every = own[0].append(own[1].difference(own[0], sort=False))
-    values = np.sort(every.to_numpy()) if dim in LEVELS else every.to_numpy()
+        raise ValueError(
+            f"labels of {dim!r} are numbers on one side and texts on the other: {listed([*indexes[0][:2], *indexes[1][:2]], 4)}"
+        )
+    union = indexes[0].append(indexes[1].difference(indexes[0], sort=False))
+    values = np.sort(union.to_numpy()) if dim in LEVELS else union.to_numpy()
     return values if kinds[0] else values.astype(object)
 
 
@@ -127,21 +133,21 @@ def _fills(times: xr.Dataset) -> dict[Hashable, Any]:
 
 def _joined(along: str, name: Hashable, first: xr.Dataset, second: xr.Dataset) -> xr.Variable:
     """Return a variable of both: along what is added, unless it says the same of all."""
-    a, b = (one.variables.get(name) for one in (first, second))
+    a, b = (operand.variables.get(name) for operand in (first, second))
     if a is not None and b is not None:
         a, b = _of_one_kind(a, b)
-    dims = dict.fromkeys(dim for one in (a, b) if one is not None for dim in one.dims)
+    dims = dict.fromkeys(dim for operand in (a, b) if operand is not None for dim in operand.dims)
     if along not in dims:
         agreed = _agreed(a, b)
         if agreed is not None:
             return agreed
         dims = dict.fromkeys((along, *dims))
-    sizes = [{dim: one.sizes[dim] for dim in dims} for one in (first, second)]
-    parts = [_spread(a, b, sizes[0]).chunk(), _spread(b, a, sizes[1]).chunk()]
-    joined: xr.Variable = xr.Variable.concat(parts, along)
-    said = [part.attrs for part in parts]
-    alike = {key: value for key, value in said[0].items() if said[1].get(key) == value}
-    joined.attrs = {key: value for key, value in (said[1] | said[0]).items() if key in MEANING} | alike
+    sizes = [{dim: operand.sizes[dim] for dim in dims} for operand in (first, second)]
+    pieces = [_spread(a, b, sizes[0]).chunk(), _spread(b, a, sizes[1]).chunk()]
+    joined: xr.Variable = xr.Variable.concat(pieces, along)
+    attrs_of_pieces = [piece.attrs for piece in pieces]
+    common_attrs = {key: value for key, value in attrs_of_pieces[0].items() if attrs_of_pieces[1].get(key) == value}
+    joined.attrs = {key: value for key, value in (attrs_of_pieces[1] | attrs_of_pieces[0]).items() if key in MEANING} | common_attrs
     return joined
 
 
@@ -162,39 +168,39 @@ def _as_text(variable: xr.Variable) -> xr.Variable:
 def _agreed(a: xr.Variable | None, b: xr.Variable | None) -> xr.Variable | None:
     """Return what both say where neither contradicts the other; None for what has to lie along what is added."""
     if a is None or b is None:
-        one = b if a is None else a
-        return one.load() if one is not None and one.dims else None
+        operand = b if a is None else a
+        return operand.load() if operand is not None and operand.dims else None
     if a.dims != b.dims:
         return None
-    known = [one.notnull().values & (one.values != UNKNOWN) for one in (a, b)]
-    if (known[0] & known[1] & (a.values != b.values)).any() or (not a.dims and known[0] != known[1]):
+    is_stated = [operand.notnull().values & (operand.values != UNKNOWN) for operand in (a, b)]
+    if (is_stated[0] & is_stated[1] & (a.values != b.values)).any() or (not a.dims and is_stated[0] != is_stated[1]):
         return None
-    return a.copy(data=np.where(known[0], a.values, b.values))
+    return a.copy(data=np.where(is_stated[0], a.values, b.values))
 
 
-def _spread(own: xr.Variable | None, other: xr.Variable | None, sizes: Sizes) -> xr.Variable:
+def _spread(variable: xr.Variable | None, opposite: xr.Variable | None, sizes: Sizes) -> xr.Variable:
     """Return a variable along all dims; where it is not there, what stands for nothing, of the kind that the other is."""
-    if own is not None:
-        spread: xr.Variable = own.set_dims(sizes)
+    if variable is not None:
+        spread: xr.Variable = variable.set_dims(sizes)
         return spread
     import dask.array
 
-    assert other is not None
-    nothing = {"T": UNKNOWN, "b": False, "M": "NaT", "m": "NaT"}.get(other.dtype.kind, np.nan)
-    dtype = float if other.dtype.kind in "iuf" else other.dtype
+    assert opposite is not None
+    nothing = {"T": UNKNOWN, "b": False, "M": "NaT", "m": "NaT"}.get(opposite.dtype.kind, np.nan)
+    dtype = float if opposite.dtype.kind in "iuf" else opposite.dtype
     chunks = tuple(chunk_sizes(sizes).values())
     blank = dask.array.full(tuple(sizes.values()), np.array(nothing, dtype=dtype), dtype=dtype, chunks=chunks)  # type: ignore[no-untyped-call]
-    return xr.Variable(tuple(sizes), blank, other.attrs)
+    return xr.Variable(tuple(sizes), blank, opposite.attrs)
 
 
 def _attrs(stored: xr.Dataset, times: xr.Dataset) -> dict[Hashable, Any]:
     """Return what is said of the whole: counts of files and the like are added, notes told once, others kept where both say the same."""
-    both = {**times.attrs, **stored.attrs}
+    merged = {**times.attrs, **stored.attrs}
     for name in stored.attrs.keys() & times.attrs.keys() - {NOTES}:
         old, new = stored.attrs[name], times.attrs[name]
         if str(name).startswith("n_"):
-            both[name] = old + new
+            merged[name] = old + new
         elif old != new:
-            del both[name]
-    told = once([note for one in (stored, times) for note in notes(one)])
-    return both | ({NOTES: to_json(tuple(told))} if told else {})
+            del merged[name]
+    unique_notes = once([note for dataset in (stored, times) for note in notes(dataset)])
+    return merged | ({NOTES: to_json(tuple(unique_notes))} if unique_notes else {})

@@ -61,8 +61,8 @@ def opened(store: Path) -> xr.Dataset:
     """Open a Zarr store lazily, in chunks as they are stored."""
     _installed("dask")
     with writing():
-        found: xr.Dataset = xr.open_zarr(store, chunks={})
-    return found
+        dataset: xr.Dataset = xr.open_zarr(store, chunks={})
+    return dataset
 
 
 def netcdf_encoding(times: xr.Dataset) -> dict[Hashable, dict[str, Any]]:
